@@ -1,0 +1,38 @@
+# pb_add_test(name LABEL unit|mpi|gpu|.. FILES .. LINKS .. [RANKS 1 2 3 4] [GPUS n] [TIMEOUT s])
+# One executable per name; one ctest entry, or one for each rank count. A program whose every test was skipped exits
+# with 77 (tests/support/main.cpp and mpi_main.cpp), which ctest shows as skipped, never as passed.
+include(GoogleTest)
+add_library(pb_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
+target_link_libraries(pb_test_main PUBLIC GTest::gtest GTest::gmock pb_options)
+add_library(pb_mpi_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp)
+target_link_libraries(pb_mpi_test_main PUBLIC GTest::gtest GTest::gmock MPI::MPI_C pb_options)
+
+set(PATCHBENCH_MPIRUN ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
+    CACHE STRING "How tests start ranks; `-n <ranks>` follows")
+
+function(pb_add_test name)
+    cmake_parse_arguments(ARG "" "LABEL;GPUS;TIMEOUT" "FILES;LINKS;RANKS;ENVIRONMENT" ${ARGN})
+    if(NOT ARG_TIMEOUT)
+        set(ARG_TIMEOUT 60)
+    endif()
+    add_executable(${name} ${ARG_FILES})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
+    if(ARG_RANKS)
+        target_link_libraries(${name} PRIVATE ${ARG_LINKS} pb_mpi_test_main)
+        foreach(ranks ${ARG_RANKS})
+            add_test(NAME ${name}.${ranks} COMMAND ${PATCHBENCH_MPIRUN} -n ${ranks} $<TARGET_FILE:${name}>)
+            pb_describe_test(${name}.${ranks} ${ranks})
+        endforeach()
+    else()
+        target_link_libraries(${name} PRIVATE ${ARG_LINKS} pb_test_main)
+        add_test(NAME ${name} COMMAND ${name})
+        pb_describe_test(${name} 1)
+    endif()
+endfunction()
+
+# Label, processors, time-out and the skip code of one ctest entry (reads ARG_* of the caller).
+macro(pb_describe_test test processors)
+    set_tests_properties(${test} PROPERTIES LABELS ${ARG_LABEL} PROCESSORS ${processors} TIMEOUT ${ARG_TIMEOUT}
+        SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_btl_vader_single_copy_mechanism=none;${ARG_ENVIRONMENT}")
+endmacro()

@@ -1,0 +1,21 @@
+// A batch of windows somewhere in memory, described without any vendor type. It owns nothing.
+#pragma once
+
+#include <cstddef>
+
+#include "patchbench/base/device_id.hpp"
+#include "patchbench/base/shape.hpp"
+
+namespace pb {
+
+/// Dense memory of `shape` in `layout` (channels_last: NHWC). `pointer` is host memory on the CPU, device memory on CUDA.
+struct BatchView {
+    void* pointer = nullptr;
+    Shape shape;
+    DType dtype = DType::f32;
+    Layout layout = Layout::channels_last;
+    DeviceId device;
+    [[nodiscard]] size_t bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
+};
+
+}  // namespace pb

@@ -1,0 +1,21 @@
+// Who owns what is arithmetic: contiguous shares of `count` items whose sizes differ by at most one.
+#pragma once
+
+#include <cstdint>
+
+namespace pb {
+
+/// Half-open range [begin, end).
+struct Range {
+    int64_t begin = 0;
+    int64_t end = 0;
+    [[nodiscard]] constexpr int64_t size() const { return end - begin; }
+    friend constexpr bool operator==(const Range&, const Range&) = default;
+};
+
+/// Share of `rank` among `num_ranks`: [count * rank / num_ranks, count * (rank + 1) / num_ranks).
+[[nodiscard]] constexpr Range shard(int64_t count, int64_t rank, int64_t num_ranks) {
+    return {count * rank / num_ranks, count * (rank + 1) / num_ranks};
+}
+
+}  // namespace pb

@@ -1,0 +1,30 @@
+// A checkpoint as it lies in a file: named tensors, nothing else. Reading executes nothing: the pickle reader accepts
+// exactly the opcodes and globals that a state dict needs and refuses every other, so a hostile file is an error.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// A dense row-major tensor; floating types of the file (f16, bf16, f32, f64) are widened or rounded to f32, integer
+/// tensors (num_batches_tracked) keep their values as floats.
+struct NamedTensor {
+    std::vector<int64_t> shape;
+    std::vector<float> values;
+};
+
+using StateDict = std::map<std::string, NamedTensor>;
+
+/// Reads safetensors, zip `.pth` (torch >= 1.6) and legacy `.pth` files; the format is told by the first bytes, never by
+/// the name. Nested dicts under `state_dict`, `params`, `params_ema` or `model` are followed; a prefix `module.` common to
+/// all keys is removed. Throws UsageError that names the file, the place (byte offset or key) and the reason.
+[[nodiscard]] StateDict load_state_dict(const std::filesystem::path& file);
+
+/// Writes float32 safetensors (to a temporary name, then renamed).
+void save_safetensors(const StateDict& tensors, const std::filesystem::path& file);
+
+}  // namespace pb

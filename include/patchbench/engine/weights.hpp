@@ -1,0 +1,64 @@
+// Weights of a known network in one canonical form, whatever file they came from: batch norm folded (in double
+// precision), KAIR's residual sign recorded, keys as in deepinv. Engines are built from this and from nothing else.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "patchbench/base/network_facts.hpp"
+#include "patchbench/engine/state_dict.hpp"
+
+namespace pb {
+
+/// One convolution. `weight` is [out, in, kh, kw] row-major, or [in, out, kh, kw] when `transposed`.
+struct Convolution {
+    int64_t out_channels = 0;
+    int64_t in_channels = 0;
+    int64_t kernel = 0;
+    int64_t stride = 1;
+    bool transposed = false;
+    std::vector<float> weight;
+    std::vector<float> bias;  // empty: none
+};
+
+/// How a DnCNN ends: deepinv adds the network's output to its input, KAIR subtracts it.
+enum class Residual : uint8_t { none, add, subtract };
+
+struct Weights {
+    NetworkKind kind = NetworkKind::dncnn;
+    int64_t channels = 3;  ///< image channels (1 gray, 3 colour), without the sigma map
+    /// Keys as in deepinv without the ending `.weight`: `m_head`, `m_down1.0.res.0`, `Conv1.0`, `in_conv`, `conv_list.3`.
+    std::map<std::string, Convolution> convolutions;
+    Residual residual = Residual::none;  // drunet none, unet add, dncnn add or subtract
+    int64_t depth = 0;                   ///< dncnn: number of convolutions; else 0
+    std::string source;                  ///< the file, or "seed:<n>"
+    std::string layout;                  ///< which key layout was recognised, e.g. "dncnn (KAIR, batch norm merged)"
+    std::string sha256;                  ///< of the file, or of the canonical values for a seed; hex
+    bool trained = false;                ///< false for seeded weights
+    std::optional<double> trained_sigma; ///< in [0,1] units, where a network knows one sigma only and it is known
+
+    [[nodiscard]] int64_t parameters() const;
+    /// Pixels on each side that can change an output pixel (dncnn: its depth; else network_facts).
+    [[nodiscard]] int64_t receptive_radius() const;
+};
+
+/// Recognises the network and the key layout from names and shapes and converts. Throws UsageError that lists missing,
+/// surplus and misshapen tensors by name. `source` is used in messages.
+[[nodiscard]] Weights recognise_weights(const StateDict& tensors, const std::string& source);
+
+/// As `recognise_weights`, and insists on `expected`.
+[[nodiscard]] Weights load_weights(const std::filesystem::path& file, NetworkKind expected);
+
+/// Deterministic weights of sane scale: the same bits on every machine (counter-based Philox, uniform distribution, no
+/// libm). In each DRUNet ResBlock gain sqrt(2) for the first convolution and 0.5 for the second, 1 elsewhere; for UNet
+/// randomised batch norm folded in; dncnn as deepinv, depth 20, small residual. `channels` is 1 or 3.
+[[nodiscard]] Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed);
+
+/// The canonical weights as a deepinv state dict (batch norm of UNet as identity), for Python peers.
+[[nodiscard]] StateDict to_state_dict(const Weights& weights);
+
+}  // namespace pb

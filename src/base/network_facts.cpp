@@ -1,0 +1,30 @@
+#include "patchbench/base/network_facts.hpp"
+
+#include <array>
+
+namespace pb {
+
+namespace {
+
+constexpr std::array<NetworkFacts, 3> kFacts{{
+    {.kind = NetworkKind::drunet, .alignment = 8, .receptive_radius = 185, .exact_halo = 192, .takes_sigma = true,
+     .parameters_colour = 32'640'960, .parameters_gray = 32'638'656, .mac_per_pixel_colour = 2'117'568,
+     .mac_per_pixel_gray = 2'115'264, .activation_bytes_per_pixel = 1024, .widest_map = 64},
+    {.kind = NetworkKind::unet, .alignment = 8, .receptive_radius = 58, .exact_halo = 56, .takes_sigma = false,
+     .parameters_colour = 8'564'163, .parameters_gray = 8'562'881, .mac_per_pixel_colour = 757'632,
+     .mac_per_pixel_gray = 756'352, .activation_bytes_per_pixel = 1024, .widest_map = 128},
+    {.kind = NetworkKind::dncnn, .alignment = 1, .receptive_radius = 20, .exact_halo = 20, .takes_sigma = false,
+     .parameters_colour = 668'227, .parameters_gray = 665'921, .mac_per_pixel_colour = 667'008,
+     .mac_per_pixel_gray = 664'704, .activation_bytes_per_pixel = 512, .widest_map = 64},
+}};
+
+}  // namespace
+
+const NetworkFacts& network_facts(NetworkKind kind) { return kFacts.at(static_cast<size_t>(kind)); }
+
+int64_t mac_per_pixel(NetworkKind kind, int64_t channels) {
+    const auto& facts = network_facts(kind);
+    return channels == 1 ? facts.mac_per_pixel_gray : facts.mac_per_pixel_colour;
+}
+
+}  // namespace pb

@@ -1,0 +1,63 @@
+#include "patchbench/base/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "patchbench/base/error.hpp"
+
+namespace pb {
+
+namespace {
+
+std::vector<double> sorted(std::span<const double> samples) {
+    require(!samples.empty(), "statistics of an empty sample");
+    std::vector<double> ordered(samples.begin(), samples.end());
+    std::sort(ordered.begin(), ordered.end());
+    return ordered;
+}
+
+/// Probability of at most k heads in n fair tosses.
+double fair_binomial_cdf(int64_t k, int64_t n) {
+    double total = 0;
+    for (int64_t i = 0; i <= k; ++i)
+        total += std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) - n * std::log(2.0));
+    return total;
+}
+
+}  // namespace
+
+double quantile(std::span<const double> samples, double q) {
+    const auto ordered = sorted(samples);
+    const double position = q * static_cast<double>(ordered.size() - 1);
+    const auto below = static_cast<size_t>(std::floor(position));
+    const auto above = std::min(below + 1, ordered.size() - 1);
+    return ordered[below] + (position - std::floor(position)) * (ordered[above] - ordered[below]);
+}
+
+double median(std::span<const double> samples) { return quantile(samples, 0.5); }
+
+double mean(std::span<const double> samples) {
+    require(!samples.empty(), "mean of an empty sample");
+    return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+}
+
+double standard_deviation(std::span<const double> samples) {
+    if (samples.size() < 2) return 0;
+    const double centre = mean(samples);
+    double squares = 0;
+    for (const double sample : samples) squares += (sample - centre) * (sample - centre);
+    return std::sqrt(squares / static_cast<double>(samples.size() - 1));
+}
+
+std::optional<Interval> median_interval(std::span<const double> samples) {
+    const auto n = static_cast<int64_t>(samples.size());
+    // The interval [x(k), x(n+1-k)] covers the median with probability 1 - 2 P(B <= k-1), B ~ Binomial(n, 1/2).
+    int64_t k = 0;
+    while (k + 1 <= n / 2 && 1 - 2 * fair_binomial_cdf(k, n) >= 0.95) ++k;
+    if (k == 0) return std::nullopt;
+    const auto ordered = sorted(samples);
+    return Interval{ordered[static_cast<size_t>(k - 1)], ordered[static_cast<size_t>(n - k)]};
+}
+
+}  // namespace pb

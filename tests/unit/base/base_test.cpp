@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/network_facts.hpp"
+#include "patchbench/base/shard.hpp"
+#include "patchbench/base/statistics.hpp"
+#include "patchbench/base/suggest.hpp"
+
+namespace pb {
+namespace {
+
+TEST(Shard, PartitionsWithSizesThatDifferByAtMostOne) {
+    for (int64_t count : {0, 1, 7, 16, 1000, 1001})
+        for (int64_t ranks : {1, 2, 3, 4, 7, 64}) {
+            int64_t expected_begin = 0;
+            for (int64_t rank = 0; rank < ranks; ++rank) {
+                const Range share = shard(count, rank, ranks);
+                EXPECT_EQ(share.begin, expected_begin);
+                EXPECT_LE(share.size(), ceil_div(count, ranks));
+                EXPECT_GE(share.size(), count / ranks);
+                expected_begin = share.end;
+            }
+            EXPECT_EQ(expected_begin, count);
+        }
+}
+
+TEST(Statistics, MedianOfEvenCountIsTheMiddle) {
+    EXPECT_DOUBLE_EQ(median(std::array{4.0, 1.0, 3.0, 2.0}), 2.5);
+    EXPECT_DOUBLE_EQ(median(std::array{5.0, 1.0, 3.0}), 3.0);
+    EXPECT_THROW((void)median({}), Error);
+}
+
+TEST(Statistics, IntervalNeedsSixSamplesAndUsesKnownRanks) {
+    std::vector<double> samples;
+    for (int i = 1; i <= 5; ++i) samples.push_back(i);
+    EXPECT_FALSE(median_interval(samples).has_value());
+    samples.push_back(6);  // 1 - 2/64 = 0.969: the extremes
+    EXPECT_DOUBLE_EQ(median_interval(samples)->low, 1);
+    EXPECT_DOUBLE_EQ(median_interval(samples)->high, 6);
+    for (int i = 7; i <= 10; ++i) samples.push_back(i);  // n = 10: x(2), x(9), 97.9 %
+    EXPECT_DOUBLE_EQ(median_interval(samples)->low, 2);
+    EXPECT_DOUBLE_EQ(median_interval(samples)->high, 9);
+}
+
+TEST(Suggest, FindsTheNearestWordOnly) {
+    const std::vector<std::string> known{"patch", "halo", "batch"};
+    EXPECT_EQ(nearest_word("pathc", known), "patch");
+    EXPECT_EQ(nearest_word("hallo", known), "halo");
+    EXPECT_EQ(nearest_word("temperature", known), "");
+}
+
+TEST(Enums, ParseListsTheNames) {
+    EXPECT_EQ(parse_enum<NetworkKind>("unet"), NetworkKind::unet);
+    try {
+        (void)parse_enum<NetworkKind>("vgg");
+        FAIL();
+    } catch (const UsageError& error) {
+        EXPECT_NE(std::string(error.what()).find("drunet | unet | dncnn"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace pb
