@@ -1,0 +1,91 @@
+// MPI, wrapped once: control, host data and agreement between ranks. All calls but send/receive are collective over the
+// communicator. Any MPI error throws Error with MPI's own text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+class Communicator {
+  public:
+    Communicator();  // a null communicator: size 0; only assignment and is_null() are allowed
+    ~Communicator();
+    Communicator(Communicator&&) noexcept;
+    Communicator& operator=(Communicator&&) noexcept;
+
+    [[nodiscard]] bool is_null() const;
+    [[nodiscard]] int rank() const;
+    [[nodiscard]] int size() const;
+    [[nodiscard]] bool is_root() const { return rank() == 0; }
+
+    /// Ranks with the same `colour` form a communicator, ordered by `key`; a negative colour gets a null communicator.
+    [[nodiscard]] Communicator split(int colour, int key) const;
+    /// The ranks that share this host's memory.
+    [[nodiscard]] Communicator node() const;
+
+    void barrier() const;
+    /// As barrier(), but sleeps between looks instead of spinning: for ranks that are parked for long.
+    void sleeping_barrier() const;
+    void broadcast(std::span<std::byte> bytes, int root = 0) const;
+    [[nodiscard]] std::string broadcast(const std::string& text, int root = 0) const;
+    [[nodiscard]] double broadcast(double value, int root = 0) const;
+    [[nodiscard]] double max(double value) const;  // on all ranks
+    [[nodiscard]] double min(double value) const;
+    [[nodiscard]] double sum(double value) const;
+    /// Values of all ranks in rank order, on the root; empty elsewhere. Lengths may differ.
+    [[nodiscard]] std::vector<std::vector<double>> gather(std::span<const double> values) const;
+    [[nodiscard]] std::vector<std::string> gather(const std::string& text) const;
+    /// As gather, on all ranks.
+    [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) const;
+
+    /// Host bytes of any size (cut into messages below 2^31 bytes).
+    void send(std::span<const std::byte> bytes, int to, int tag) const;
+    void receive(std::span<std::byte> bytes, int from, int tag) const;
+
+    /// What every rank has to say about its last step: nothing (all well) or an error text. Returns the same on all ranks:
+    /// nothing, or the texts that came, each prefixed "rank r@host: ", equal texts once with their ranks.
+    [[nodiscard]] std::optional<std::string> agree(const std::optional<std::string>& error) const;
+
+    /// The MPI_Comm, for the comm layer's own files.
+    [[nodiscard]] void* native() const;
+
+  private:
+    friend class MpiSession;
+    struct Impl;
+    explicit Communicator(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// MPI from start to end of the program: initialises on construction, finalises on destruction. One at a time.
+class MpiSession {
+  public:
+    MpiSession(int& argc, char**& argv);
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    [[nodiscard]] const Communicator& world() const { return world_; }
+    /// What started this process, e.g. "mpirun", "srun", "single"; and how many ranks it says there are (from
+    /// OMPI_COMM_WORLD_SIZE, PMI_SIZE, SLURM_NTASKS, ...), when that differs from world().size() the launch is wrong.
+    [[nodiscard]] static std::optional<int> launcher_size();
+
+    /// Ends the whole job at once with `code` (MPI_Abort). Never returns.
+    [[noreturn]] static void abort(int code);
+
+  private:
+    Communicator world_;
+};
+
+[[nodiscard]] std::string host_name();
+
+/// Version of MPI: header and library string.
+[[nodiscard]] std::string mpi_header_version();
+[[nodiscard]] std::string mpi_library_version();
+
+}  // namespace pb

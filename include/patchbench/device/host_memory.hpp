@@ -1,0 +1,29 @@
+// Memory of this process and its host, by counters of the kernel (Linux).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// Gives memory that malloc kept back to the kernel and restarts the resident peak (malloc_trim, /proc/self/clear_refs).
+/// Returns false where the kernel refuses; the peak then covers the whole life of the process.
+bool reset_resident_peak();
+
+/// Peak resident set in bytes since the last reset (VmHWM).
+[[nodiscard]] int64_t resident_peak_bytes();
+
+/// MemAvailable of the host in bytes, and the control group's remaining allowance where that is less.
+[[nodiscard]] int64_t available_host_memory_bytes();
+
+/// CPU seconds (user and system) used by this process so far.
+[[nodiscard]] double process_cpu_seconds();
+
+/// Processors this process may run on (sched_getaffinity), ascending.
+[[nodiscard]] std::vector<int> affinity();
+
+/// As `affinity`, in the short form "0-3,8".
+[[nodiscard]] std::string affinity_text(const std::vector<int>& processors);
+
+}  // namespace pb

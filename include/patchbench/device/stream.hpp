@@ -1,0 +1,77 @@
+// Streams, events and copies. On the CPU a stream is empty and everything runs inline at the call: the pipeline is written
+// once for both.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "patchbench/base/device_id.hpp"
+
+namespace pb {
+
+class Event;
+
+/// An ordered queue of work on one device. Movable; owns the CUDA stream.
+class Stream {
+  public:
+    explicit Stream(DeviceId device);
+    ~Stream();
+    Stream(Stream&&) noexcept;
+    Stream& operator=(Stream&&) noexcept;
+
+    [[nodiscard]] DeviceId device() const { return device_; }
+    /// The cudaStream_t; null on the CPU.
+    [[nodiscard]] void* native() const;
+    /// Later work of this stream starts after what `event` recorded.
+    void wait(const Event& event);
+    /// Blocks the host until the work so far is done.
+    void synchronise();
+
+  private:
+    struct Impl;
+    DeviceId device_;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// A point in a stream's work, with a time stamp. On the CPU: the monotonic clock at `record`.
+class Event {
+  public:
+    explicit Event(DeviceId device);
+    ~Event();
+    Event(Event&&) noexcept;
+    Event& operator=(Event&&) noexcept;
+
+    void record(Stream& stream);
+    /// Blocks the host until the recorded point is reached; returns at once when nothing was recorded.
+    void synchronise() const;
+    /// Seconds from `start` to this event; both recorded and reached.
+    [[nodiscard]] double seconds_since(const Event& start) const;
+    [[nodiscard]] void* native() const;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Page-locked host memory for asynchronous copies (cudaHostAlloc); plain 64-byte aligned memory on the CPU.
+class PinnedBuffer {
+  public:
+    PinnedBuffer() = default;
+    PinnedBuffer(DeviceId device, size_t bytes);
+    ~PinnedBuffer();
+    PinnedBuffer(PinnedBuffer&& other) noexcept;
+    PinnedBuffer& operator=(PinnedBuffer&& other) noexcept;
+    [[nodiscard]] std::byte* pointer() const { return pointer_; }
+    [[nodiscard]] size_t bytes() const { return bytes_; }
+
+  private:
+    DeviceId device_;
+    std::byte* pointer_ = nullptr;
+    size_t bytes_ = 0;
+};
+
+/// Asynchronous copies in `stream`'s order; `host` should be pinned. On the CPU a memcpy at the call.
+void copy_to_device(void* device, const void* host, size_t bytes, Stream& stream);
+void copy_to_host(void* host, const void* device, size_t bytes, Stream& stream);
+
+}  // namespace pb
