@@ -1,10 +1,10 @@
 #include "patchbench/base/statistics.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include "patchbench/base/error.hpp"
 
 namespace pb {
 

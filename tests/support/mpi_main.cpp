@@ -12,8 +12,9 @@ class FailurePrinter : public testing::EmptyTestEventListener {
   public:
     explicit FailurePrinter(int rank) : rank_(rank) {}
     void OnTestPartResult(const testing::TestPartResult& result) override {
-        if (result.failed()) std::cerr << "rank " << rank_ << ": " << result.file_name() << ":" << result.line_number()
-                                       << ": " << result.summary() << std::endl;
+        if (result.failed())
+            std::cerr << "rank " << rank_ << ": " << result.file_name() << ":" << result.line_number() << ": "
+                      << result.summary() << std::endl;
     }
 
   private:

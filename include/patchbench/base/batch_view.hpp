@@ -1,14 +1,15 @@
 // A batch of windows somewhere in memory, described without any vendor type. It owns nothing.
 #pragma once
 
-#include <cstddef>
-
 #include "patchbench/base/device_id.hpp"
 #include "patchbench/base/shape.hpp"
 
+#include <cstddef>
+
 namespace pb {
 
-/// Dense memory of `shape` in `layout` (channels_last: NHWC). `pointer` is host memory on the CPU, device memory on CUDA.
+/// Dense memory of `shape` in `layout` (channels_last: NHWC). `pointer` is host memory on the CPU, device memory on
+/// CUDA.
 struct BatchView {
     void* pointer = nullptr;
     Shape shape;

@@ -1,9 +1,9 @@
 // Which processor a buffer lives on and a rank computes with.
 #pragma once
 
-#include <cstdint>
-
 #include "patchbench/base/enum_names.hpp"
+
+#include <cstdint>
 
 namespace pb {
 

@@ -1,13 +1,13 @@
 // Names of enumerators, listed once: the YAML reader, `--help`, the results and the error messages all read this table.
 #pragma once
 
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/shape.hpp"
+
 #include <array>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "patchbench/base/error.hpp"
-#include "patchbench/base/shape.hpp"
 
 namespace pb {
 
@@ -16,7 +16,9 @@ template <class E>
 struct EnumNames;
 
 template <class E>
-concept NamedEnum = requires { EnumNames<E>::names; };
+concept NamedEnum = requires {
+    EnumNames<E>::names;
+};
 
 template <NamedEnum E>
 [[nodiscard]] constexpr std::string_view name_of(E value) {
@@ -44,19 +46,17 @@ template <NamedEnum E>
 template <>
 struct EnumNames<DType> {
     static constexpr std::array<std::pair<DType, std::string_view>, 6> names{{{DType::u8, "u8"},
-                                                                             {DType::u16, "u16"},
-                                                                             {DType::f16, "f16"},
-                                                                             {DType::bf16, "bf16"},
-                                                                             {DType::f32, "f32"},
-                                                                             {DType::f64, "f64"}}};
+                                                                              {DType::u16, "u16"},
+                                                                              {DType::f16, "f16"},
+                                                                              {DType::bf16, "bf16"},
+                                                                              {DType::f32, "f32"},
+                                                                              {DType::f64, "f64"}}};
 };
 
 template <>
 struct EnumNames<Precision> {
-    static constexpr std::array<std::pair<Precision, std::string_view>, 4> names{{{Precision::fp32, "fp32"},
-                                                                                 {Precision::tf32, "tf32"},
-                                                                                 {Precision::bf16, "bf16"},
-                                                                                 {Precision::fp16, "fp16"}}};
+    static constexpr std::array<std::pair<Precision, std::string_view>, 4> names{
+        {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}, {Precision::fp16, "fp16"}}};
 };
 
 template <>

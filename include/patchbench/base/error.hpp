@@ -10,11 +10,11 @@ namespace pb {
 /// Exit codes of the program, the same on all ranks.
 enum class ExitCode : int {
     ok = 0,
-    failed = 1,        ///< the run failed
-    usage = 2,         ///< command line, config, or a wrong launch
-    verification = 3,  ///< a fast wrong run is a failed run
+    failed = 1,          ///< the run failed
+    usage = 2,           ///< command line, config, or a wrong launch
+    verification = 3,    ///< a fast wrong run is a failed run
     not_comparable = 4,  ///< slower than the reference, or INVALID under --strict
-    partial = 5        ///< some points out of memory, timed out or interrupted
+    partial = 5          ///< some points out of memory, timed out or interrupted
 };
 
 class Error : public std::runtime_error {

@@ -3,10 +3,10 @@
 // DnCNN (Zhang et al. 2017, deepinv `models/dncnn.py`). It builds nothing and loads nothing.
 #pragma once
 
+#include "patchbench/base/enum_names.hpp"
+
 #include <cstdint>
 #include <string_view>
-
-#include "patchbench/base/enum_names.hpp"
 
 namespace pb {
 
@@ -20,10 +20,10 @@ struct EnumNames<NetworkKind> {
 
 struct NetworkFacts {
     NetworkKind kind;
-    int64_t alignment;           // extents must be multiples of this
-    int64_t receptive_radius;    // pixels on each side that can change an output pixel
-    int64_t exact_halo;          // pixels: what a core aligned to `alignment` can see, rounded up to `alignment`
-    bool takes_sigma;            // one more input channel that holds sigma in [0,1] units
+    int64_t alignment;         // extents must be multiples of this
+    int64_t receptive_radius;  // pixels on each side that can change an output pixel
+    int64_t exact_halo;        // pixels: what a core aligned to `alignment` can see, rounded up to `alignment`
+    bool takes_sigma;          // one more input channel that holds sigma in [0,1] units
     int64_t parameters_colour;
     int64_t parameters_gray;
     int64_t mac_per_pixel_colour;

@@ -48,8 +48,8 @@ class Communicator {
     void send(std::span<const std::byte> bytes, int to, int tag) const;
     void receive(std::span<std::byte> bytes, int from, int tag) const;
 
-    /// What every rank has to say about its last step: nothing (all well) or an error text. Returns the same on all ranks:
-    /// nothing, or the texts that came, each prefixed "rank r@host: ", equal texts once with their ranks.
+    /// What every rank has to say about its last step: nothing (all well) or an error text. Returns the same on all
+    /// ranks: nothing, or the texts that came, each prefixed "rank r@host: ", equal texts once with their ranks.
     [[nodiscard]] std::optional<std::string> agree(const std::optional<std::string>& error) const;
 
     /// The MPI_Comm, for the comm layer's own files.

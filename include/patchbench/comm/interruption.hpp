@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGUSR1 as a wish to end soon: the handler only sets a flag, the run looks at it between batches and
-// repetitions. A second SIGINT ends the process at once.
+// SIGINT, SIGTERM and SIGUSR1 as a wish to end soon: the handler only sets a flag, the run looks at it between batches
+// and repetitions. A second SIGINT ends the process at once.
 #pragma once
 
 #include <string>

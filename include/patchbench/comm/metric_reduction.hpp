@@ -1,23 +1,17 @@
-// Per-rank figures to rank 0, through NCCL when every rank owns a GPU, through MPI otherwise. Both give the same numbers.
+// Per-rank figures to rank 0, through NCCL when every rank owns a GPU, through MPI otherwise. Both give the same
+// numbers.
 #pragma once
+
+#include "patchbench/base/choices.hpp"
+#include "patchbench/base/device_id.hpp"
+#include "patchbench/comm/communicator.hpp"
 
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "patchbench/base/device_id.hpp"
-#include "patchbench/comm/communicator.hpp"
-
 namespace pb {
-
-enum class ReductionKind : uint8_t { automatic, nccl, mpi };
-
-template <>
-struct EnumNames<ReductionKind> {
-    static constexpr std::array<std::pair<ReductionKind, std::string_view>, 3> names{
-        {{ReductionKind::automatic, "auto"}, {ReductionKind::nccl, "nccl"}, {ReductionKind::mpi, "mpi"}}};
-};
 
 class MetricReduction {
   public:
@@ -31,10 +25,11 @@ class MetricReduction {
 };
 
 /// Collective. `device` is this rank's; `own_device` says that no other rank shares it. `automatic` takes NCCL when all
-/// ranks have a CUDA device of their own. Throws UsageError (on all ranks) when `nccl` is asked for and cannot be. Bring-up
-/// is bounded by `timeout_s`: after it an Error that says which ranks are missing.
-[[nodiscard]] std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator, ReductionKind kind,
-                                                                     DeviceId device, bool own_device, double timeout_s);
+/// ranks have a CUDA device of their own. Throws UsageError (on all ranks) when `nccl` is asked for and cannot be.
+/// Bring-up is bounded by `timeout_s`: after it an Error that says which ranks are missing.
+[[nodiscard]] std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator,
+                                                                     ReductionKind kind, DeviceId device,
+                                                                     bool own_device, double timeout_s);
 
 /// Header and loaded version of NCCL ("2.28.9"); "absent" in a build without it.
 [[nodiscard]] std::string nccl_header_version();

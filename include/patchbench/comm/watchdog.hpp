@@ -1,18 +1,18 @@
 // Ends a job whose ranks no longer move: each rank of a node beats in shared memory; a thread of each rank looks at the
-// others and aborts the job, naming who is missing, when one has not beaten for the time-out. Between nodes a lost rank is
-// seen by MPI itself.
+// others and aborts the job, naming who is missing, when one has not beaten for the time-out. Between nodes a lost rank
+// is seen by MPI itself.
 #pragma once
 
-#include <memory>
-
 #include "patchbench/comm/communicator.hpp"
+
+#include <memory>
 
 namespace pb {
 
 class Watchdog {
   public:
-    /// Collective over `world`. `timeout_s` <= 0: no watching. Beating is done by the watchdog's own thread: it shows that
-    /// the process runs (not stopped, not dead), not that its work advances.
+    /// Collective over `world`. `timeout_s` <= 0: no watching. Beating is done by the watchdog's own thread: it shows
+    /// that the process runs (not stopped, not dead), not that its work advances.
     Watchdog(const Communicator& world, double timeout_s);
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;

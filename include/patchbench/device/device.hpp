@@ -1,26 +1,26 @@
 // Devices of this host: which there are, what they are called, how full their memory is.
 #pragma once
 
+#include "patchbench/base/device_id.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "patchbench/base/device_id.hpp"
 
 namespace pb {
 
 struct DeviceInfo {
     DeviceId id;
     std::string name;
-    std::string uuid;           // "GPU-..." or "MIG-..."; empty on the CPU
-    std::string pci_bus_id;     // "0000:3b:00.0"; empty on the CPU
-    int64_t memory_bytes = 0;   // of the device; of the host on the CPU
-    std::string capability;     // "9.0" on CUDA; instruction set on the CPU, e.g. "AVX2"
+    std::string uuid;          // "GPU-..." or "MIG-..."; empty on the CPU
+    std::string pci_bus_id;    // "0000:3b:00.0"; empty on the CPU
+    int64_t memory_bytes = 0;  // of the device; of the host on the CPU
+    std::string capability;    // "9.0" on CUDA; instruction set on the CPU, e.g. "AVX2"
     friend bool operator==(const DeviceInfo&, const DeviceInfo&) = default;
 };
 
-/// The CUDA devices that this process may see (CUDA_VISIBLE_DEVICES applied), in ordinal order; empty without a driver or
-/// in a build without CUDA.
+/// The CUDA devices that this process may see (CUDA_VISIBLE_DEVICES applied), in ordinal order; empty without a driver
+/// or in a build without CUDA.
 [[nodiscard]] std::vector<DeviceInfo> visible_cuda_devices();
 
 /// Why `visible_cuda_devices()` is empty, in words ("no NVIDIA driver", ...); empty when it is not.
@@ -40,8 +40,8 @@ struct DeviceMemory {
     int64_t total_bytes = 0;
 };
 
-/// Of the whole device, other processes and library contexts included (cudaMemGetInfo); of the host (MemAvailable) on the
-/// CPU.
+/// Of the whole device, other processes and library contexts included (cudaMemGetInfo); of the host (MemAvailable) on
+/// the CPU.
 [[nodiscard]] DeviceMemory device_memory(DeviceId device);
 
 /// Versions of the CUDA stack, header and loaded, for the environment record: pairs like {"cuda_runtime", "13.0"}.

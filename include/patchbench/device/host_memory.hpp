@@ -7,8 +7,8 @@
 
 namespace pb {
 
-/// Gives memory that malloc kept back to the kernel and restarts the resident peak (malloc_trim, /proc/self/clear_refs).
-/// Returns false where the kernel refuses; the peak then covers the whole life of the process.
+/// Gives memory that malloc kept back to the kernel and restarts the resident peak (malloc_trim,
+/// /proc/self/clear_refs). Returns false where the kernel refuses; the peak then covers the whole life of the process.
 bool reset_resident_peak();
 
 /// Peak resident set in bytes since the last reset (VmHWM).

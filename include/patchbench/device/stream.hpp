@@ -1,11 +1,11 @@
-// Streams, events and copies. On the CPU a stream is empty and everything runs inline at the call: the pipeline is written
-// once for both.
+// Streams, events and copies. On the CPU a stream is empty and everything runs inline at the call: the pipeline is
+// written once for both.
 #pragma once
+
+#include "patchbench/base/device_id.hpp"
 
 #include <cstddef>
 #include <memory>
-
-#include "patchbench/base/device_id.hpp"
 
 namespace pb {
 

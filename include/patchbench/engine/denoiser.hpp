@@ -1,24 +1,17 @@
 // The thing that runs a network: windows in, windows out, on a stream. Nothing of its library leaks through here.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "patchbench/base/batch_view.hpp"
+#include "patchbench/base/choices.hpp"
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"
 
+#include <memory>
+#include <string>
+#include <vector>
+
 namespace pb {
-
-enum class EngineKind : uint8_t { torch, reference };
-
-template <>
-struct EnumNames<EngineKind> {
-    static constexpr std::array<std::pair<EngineKind, std::string_view>, 2> names{
-        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}}};
-};
 
 struct EngineOptions {
     EngineKind engine = EngineKind::torch;
@@ -30,14 +23,15 @@ struct EngineOptions {
     bool cuda_graph = false;       ///< CUDA: capture the forward call in prepare() and replay it
 };
 
-/// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call works)
-/// or IndexLimit.
+/// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call
+/// works) or IndexLimit.
 class Denoiser {
   public:
     virtual ~Denoiser() = default;
 
-    /// Allocates, autotunes and captures what a forward call on this input and output needs; both views stay valid until
-    /// the next prepare() with the same pointers. Several pairs (slots) of the same shape may be prepared one after another.
+    /// Allocates, autotunes and captures what a forward call on this input and output needs; both views stay valid
+    /// until the next prepare() with the same pointers. Several pairs (slots) of the same shape may be prepared one
+    /// after another.
     virtual void prepare(const BatchView& in, const BatchView& out, Stream& stream) = 0;
 
     /// `in`: n windows of channels (+ 1 when the network takes sigma), `out`: n windows of channels; element type
@@ -45,8 +39,8 @@ class Denoiser {
     virtual void forward(const BatchView& in, const BatchView& out, Stream& stream) = 0;
 };
 
-/// Builds the network of `weights`. Throws UsageError where the options do not fit (fp16 on the CPU, tf32 on the CPU, cuda
-/// in a build or on a machine without it).
+/// Builds the network of `weights`. Throws UsageError where the options do not fit (fp16 on the CPU, tf32 on the CPU,
+/// cuda in a build or on a machine without it).
 [[nodiscard]] std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options);
 
 /// Header and loaded versions of LibTorch, cuDNN, oneDNN for the environment record.

@@ -1,22 +1,23 @@
-// The engine's allocator: its counters, its cap, and buffers taken from it, so that everything a point needs on a device
-// is counted and capped in one place. On the CPU a counting allocator makes peaks and out-of-memory real without a GPU.
+// The engine's allocator: its counters, its cap, and buffers taken from it, so that everything a point needs on a
+// device is counted and capped in one place. On the CPU a counting allocator makes peaks and out-of-memory real without
+// a GPU.
 #pragma once
+
+#include "patchbench/base/device_id.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-
-#include "patchbench/base/device_id.hpp"
 
 namespace pb {
 
 struct AllocatorCounters {
     int64_t allocated_bytes = 0;
     int64_t peak_allocated_bytes = 0;
-    int64_t reserved_bytes = 0;       // CPU: equals allocated
+    int64_t reserved_bytes = 0;  // CPU: equals allocated
     int64_t peak_reserved_bytes = 0;
-    int64_t num_allocations = 0;      // since the process started; equal before and after = nothing was allocated
-    int64_t num_retries = 0;          // CUDA: cudaMalloc that failed first and succeeded after a flush
+    int64_t num_allocations = 0;  // since the process started; equal before and after = nothing was allocated
+    int64_t num_retries = 0;      // CUDA: cudaMalloc that failed first and succeeded after a flush
 };
 
 [[nodiscard]] AllocatorCounters allocator_counters(DeviceId device);

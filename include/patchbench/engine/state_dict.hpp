@@ -19,9 +19,9 @@ struct NamedTensor {
 
 using StateDict = std::map<std::string, NamedTensor>;
 
-/// Reads safetensors, zip `.pth` (torch >= 1.6) and legacy `.pth` files; the format is told by the first bytes, never by
-/// the name. Nested dicts under `state_dict`, `params`, `params_ema` or `model` are followed; a prefix `module.` common to
-/// all keys is removed. Throws UsageError that names the file, the place (byte offset or key) and the reason.
+/// Reads safetensors, zip `.pth` (torch >= 1.6) and legacy `.pth` files; the format is told by the first bytes, never
+/// by the name. Nested dicts under `state_dict`, `params`, `params_ema` or `model` are followed; a prefix `module.`
+/// common to all keys is removed. Throws UsageError that names the file, the place (byte offset or key) and the reason.
 [[nodiscard]] StateDict load_state_dict(const std::filesystem::path& file);
 
 /// Writes float32 safetensors (to a temporary name, then renamed).

@@ -2,15 +2,15 @@
 // precision), KAIR's residual sign recorded, keys as in deepinv. Engines are built from this and from nothing else.
 #pragma once
 
+#include "patchbench/base/network_facts.hpp"
+#include "patchbench/engine/state_dict.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "patchbench/base/network_facts.hpp"
-#include "patchbench/engine/state_dict.hpp"
 
 namespace pb {
 
@@ -31,15 +31,16 @@ enum class Residual : uint8_t { none, add, subtract };
 struct Weights {
     NetworkKind kind = NetworkKind::dncnn;
     int64_t channels = 3;  ///< image channels (1 gray, 3 colour), without the sigma map
-    /// Keys as in deepinv without the ending `.weight`: `m_head`, `m_down1.0.res.0`, `Conv1.0`, `in_conv`, `conv_list.3`.
+    /// Keys as in deepinv without the ending `.weight`: `m_head`, `m_down1.0.res.0`, `Conv1.0`, `in_conv`,
+    /// `conv_list.3`.
     std::map<std::string, Convolution> convolutions;
-    Residual residual = Residual::none;  // drunet none, unet add, dncnn add or subtract
-    int64_t depth = 0;                   ///< dncnn: number of convolutions; else 0
-    std::string source;                  ///< the file, or "seed:<n>"
-    std::string layout;                  ///< which key layout was recognised, e.g. "dncnn (KAIR, batch norm merged)"
-    std::string sha256;                  ///< of the file, or of the canonical values for a seed; hex
-    bool trained = false;                ///< false for seeded weights
-    std::optional<double> trained_sigma; ///< in [0,1] units, where a network knows one sigma only and it is known
+    Residual residual = Residual::none;   // drunet none, unet add, dncnn add or subtract
+    int64_t depth = 0;                    ///< dncnn: number of convolutions; else 0
+    std::string source;                   ///< the file, or "seed:<n>"
+    std::string layout;                   ///< which key layout was recognised, e.g. "dncnn (KAIR, batch norm merged)"
+    std::string sha256;                   ///< of the file, or of the canonical values for a seed; hex
+    bool trained = false;                 ///< false for seeded weights
+    std::optional<double> trained_sigma;  ///< in [0,1] units, where a network knows one sigma only and it is known
 
     [[nodiscard]] int64_t parameters() const;
     /// Pixels on each side that can change an output pixel (dncnn: its depth; else network_facts).

@@ -1,12 +1,12 @@
 // Images in host memory: dense rows, channels interleaved (HWC), samples in the file's own type.
 #pragma once
 
+#include "patchbench/base/shape.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "patchbench/base/shape.hpp"
 
 namespace pb {
 
@@ -39,7 +39,9 @@ class Image {
   public:
     Image() = default;
     Image(Extent extent, int64_t channels, DType dtype)
-        : extent_(extent), channels_(channels), dtype_(dtype),
+        : extent_(extent),
+          channels_(channels),
+          dtype_(dtype),
           pixels_(static_cast<size_t>(extent.pixels() * channels) * size_of(dtype)) {}
 
     [[nodiscard]] Extent extent() const { return extent_; }
@@ -49,9 +51,13 @@ class Image {
     [[nodiscard]] std::span<std::byte> bytes() { return pixels_; }
     [[nodiscard]] std::span<const std::byte> bytes() const { return pixels_; }
     template <class T>
-    [[nodiscard]] T* as() { return reinterpret_cast<T*>(pixels_.data()); }
+    [[nodiscard]] T* as() {
+        return reinterpret_cast<T*>(pixels_.data());
+    }
     template <class T>
-    [[nodiscard]] const T* as() const { return reinterpret_cast<const T*>(pixels_.data()); }
+    [[nodiscard]] const T* as() const {
+        return reinterpret_cast<const T*>(pixels_.data());
+    }
     [[nodiscard]] size_t row_bytes() const { return static_cast<size_t>(extent_.w * channels_) * size_of(dtype_); }
     [[nodiscard]] ImageView view() const { return {pixels_.data(), extent_, channels_, dtype_, row_bytes()}; }
     [[nodiscard]] MutableImageView view() { return {pixels_.data(), extent_, channels_, dtype_, row_bytes()}; }

@@ -9,15 +9,16 @@ namespace pb {
 /// Infinite for equal images.
 [[nodiscard]] double psnr(const ImageView& image, const ImageView& reference);
 
-/// Mean structural similarity (Wang et al. 2004): 11x11 Gaussian window of sigma 1.5, K1 0.01, K2 0.03, values clipped to
-/// [0,1], mean over channels. Both f32, equal extents, at least 11x11.
+/// Mean structural similarity (Wang et al. 2004): 11x11 Gaussian window of sigma 1.5, K1 0.01, K2 0.03, values clipped
+/// to [0,1], mean over channels. Both f32, equal extents, at least 11x11.
 [[nodiscard]] double ssim(const ImageView& image, const ImageView& reference);
 
 /// Largest absolute difference of two f32 images of equal extents; NaN anywhere gives NaN.
 [[nodiscard]] double max_abs_difference(const ImageView& a, const ImageView& b);
 
 /// Standard deviation of additive Gaussian noise in [0,1] units: median absolute deviation of the finest diagonal Haar
-/// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels; flat or clipped 2x2 blocks are left out.
+/// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels; flat or clipped 2x2 blocks are left
+/// out.
 [[nodiscard]] double estimate_noise(const ImageView& image);
 
 }  // namespace pb

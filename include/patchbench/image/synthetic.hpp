@@ -1,10 +1,11 @@
-// Synthetic scenes and noise as functions of (seed, row, column, channel): any size, no file, the same pixels however the
-// image is cut. Counter-based generator: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11).
+// Synthetic scenes and noise as functions of (seed, row, column, channel): any size, no file, the same pixels however
+// the image is cut. Counter-based generator: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
+// 3", SC11).
 #pragma once
 
-#include <cstdint>
-
 #include "patchbench/image/image.hpp"
+
+#include <cstdint>
 
 namespace pb {
 
@@ -12,8 +13,8 @@ namespace pb {
 /// smooth shading, edges at many scales and fine texture, so that PSNR and seams mean something on it.
 void fill_scene(uint64_t seed, int64_t row, int64_t column, MutableImageView to);
 
-/// Adds Gaussian noise of standard deviation `sigma` ([0,1] units) to `image` (f32), whose first pixel is (row, column).
-/// The result is not clipped.
+/// Adds Gaussian noise of standard deviation `sigma` ([0,1] units) to `image` (f32), whose first pixel is (row,
+/// column). The result is not clipped.
 void add_noise(double sigma, uint64_t seed, int64_t row, int64_t column, MutableImageView image);
 
 }  // namespace pb

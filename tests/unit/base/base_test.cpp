@@ -1,13 +1,13 @@
-#include <gtest/gtest.h>
-
-#include <array>
-#include <vector>
-
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/network_facts.hpp"
 #include "patchbench/base/shard.hpp"
 #include "patchbench/base/statistics.hpp"
 #include "patchbench/base/suggest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
 
 namespace pb {
 namespace {

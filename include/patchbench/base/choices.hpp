@@ -1,0 +1,38 @@
+// Settings that are a choice between named ways, where more than one layer must know the names.
+#pragma once
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <cstdint>
+
+namespace pb {
+
+enum class EngineKind : uint8_t { torch, reference };
+
+template <>
+struct EnumNames<EngineKind> {
+    static constexpr std::array<std::pair<EngineKind, std::string_view>, 2> names{
+        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}}};
+};
+
+/// What happens to a whole image whose extents are not multiples of the network's alignment. split: deepinv's and
+/// KAIR's DRUNet rule (four overlapping quadrants, one after the other; small images padded to a multiple of 16). pad:
+/// replicate right and bottom to a multiple of the alignment. error: refuse.
+enum class OddShape : uint8_t { split, pad, error };
+
+template <>
+struct EnumNames<OddShape> {
+    static constexpr std::array<std::pair<OddShape, std::string_view>, 3> names{
+        {{OddShape::split, "split"}, {OddShape::pad, "pad"}, {OddShape::error, "error"}}};
+};
+
+/// What carries per-rank figures to rank 0.
+enum class ReductionKind : uint8_t { automatic, nccl, mpi };
+
+template <>
+struct EnumNames<ReductionKind> {
+    static constexpr std::array<std::pair<ReductionKind, std::string_view>, 3> names{
+        {{ReductionKind::automatic, "auto"}, {ReductionKind::nccl, "nccl"}, {ReductionKind::mpi, "mpi"}}};
+};
+
+}  // namespace pb

@@ -1,0 +1,188 @@
+// Every setting of patchbench with its default, unit and meaning, each named in one place: the `fields` functions
+// below. YAML reading, unknown-key errors, `--set`, `--help` and the echo in results are visitors over them.
+#pragma once
+
+#include "patchbench/base/choices.hpp"
+#include "patchbench/base/device_id.hpp"
+#include "patchbench/base/network_facts.hpp"
+#include "patchbench/base/shape.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// `halo: none | <pixels> | exact | auto`.
+struct HaloSetting {
+    enum class Kind : uint8_t { pixels, exact, automatic };
+    Kind kind = Kind::exact;
+    int64_t pixels = 0;
+    friend bool operator==(const HaloSetting&, const HaloSetting&) = default;
+};
+
+/// A count that may be left to the program: `<n> | auto` (batch, threads) or `<n> | all` (ranks).
+struct CountSetting {
+    int64_t count = 0;  // 0: auto, all
+    [[nodiscard]] bool is_automatic() const { return count == 0; }
+    friend bool operator==(const CountSetting&, const CountSetting&) = default;
+};
+
+enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
+enum class Workload : uint8_t { tiles, whole };
+enum class LastBatch : uint8_t { pad, ragged };
+enum class SharingRule : uint8_t { error, allow };
+enum class VerifyMode : uint8_t { probes, full, off };
+
+template <>
+struct EnumNames<DeviceChoice> {
+    static constexpr std::array<std::pair<DeviceChoice, std::string_view>, 3> names{
+        {{DeviceChoice::automatic, "auto"}, {DeviceChoice::cpu, "cpu"}, {DeviceChoice::cuda, "cuda"}}};
+};
+template <>
+struct EnumNames<Workload> {
+    static constexpr std::array<std::pair<Workload, std::string_view>, 2> names{
+        {{Workload::tiles, "tiles"}, {Workload::whole, "whole"}}};
+};
+template <>
+struct EnumNames<LastBatch> {
+    static constexpr std::array<std::pair<LastBatch, std::string_view>, 2> names{
+        {{LastBatch::pad, "pad"}, {LastBatch::ragged, "ragged"}}};
+};
+template <>
+struct EnumNames<SharingRule> {
+    static constexpr std::array<std::pair<SharingRule, std::string_view>, 2> names{
+        {{SharingRule::error, "error"}, {SharingRule::allow, "allow"}}};
+};
+template <>
+struct EnumNames<VerifyMode> {
+    static constexpr std::array<std::pair<VerifyMode, std::string_view>, 3> names{
+        {{VerifyMode::probes, "probes"}, {VerifyMode::full, "full"}, {VerifyMode::off, "off"}}};
+};
+
+/// What is denoised. A file (`path`) or, when it is empty, a synthetic scene.
+struct ImageSettings {
+    std::string path;
+    int64_t height = 2048;  // of the synthetic scene
+    int64_t width = 2048;
+    int64_t channels = 3;
+    int64_t crop_height = 0;  // of a file: the centre; 0: the whole image
+    int64_t crop_width = 0;
+    double noise_sigma = 0.1;
+    uint64_t seed = 7;
+};
+
+/// One point, before it is planned: every key may be a list in the YAML file, which makes an axis of the study.
+struct PointSettings {
+    NetworkKind network = NetworkKind::dncnn;
+    std::string weights = "default";
+    double sigma = -1;  // < 0: the image's noise_sigma
+    EngineKind engine = EngineKind::torch;
+    DeviceChoice device = DeviceChoice::automatic;
+    Precision dtype = Precision::fp32;
+    Layout layout = Layout::channels_last;
+    CountSetting threads;
+    int64_t patch = 256;
+    HaloSetting halo;
+    double halo_tolerance = 0.5 / 255;
+    CountSetting batch{4};
+    LastBatch last_batch = LastBatch::pad;
+    Workload workload = Workload::tiles;
+    bool replicate = false;
+    OddShape odd_shape = OddShape::pad;
+    CountSetting ranks;
+    int64_t slots = 2;
+    bool overlap = true;
+    bool cudnn_benchmark = true;
+    bool cuda_graph = false;
+    int64_t memory_limit_mib = 0;
+    ImageSettings image;
+};
+
+/// What holds for the whole study.
+struct StudySettings {
+    std::string name = "study";
+    int64_t warmup_reps = 1;
+    int64_t min_reps = 3;
+    int64_t forward_calls = 3;
+    VerifyMode verify = VerifyMode::probes;
+    int64_t verify_probes = 4;
+    int64_t verify_whole_max_mpx = 1;
+    SharingRule device_sharing = SharingRule::error;
+    ReductionKind reduction = ReductionKind::automatic;
+    double watchdog_s = 60;
+    bool save_images = true;
+};
+
+/// How a setting is spoken of: dotted key in YAML, unit ("" for none), and one sentence.
+struct FieldName {
+    const char* key;
+    const char* unit;
+    const char* meaning;
+};
+
+template <class Settings, class Visitor>
+void point_fields(Settings& s, Visitor&& v) {
+    v(FieldName{"network", "", "which network"}, s.network);
+    v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
+      s.weights);
+    v(FieldName{"sigma", "[0,1]", "noise level told to the network; negative: image.noise_sigma"}, s.sigma);
+    v(FieldName{"engine", "", "what runs the network"}, s.engine);
+    v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
+    v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);
+    v(FieldName{"layout", "", "memory layout of the network's tensors"}, s.layout);
+    v(FieldName{"threads", "", "CPU threads inside a forward call; auto: the rank's share of its cores"}, s.threads);
+    v(FieldName{"patch", "px", "edge of the square a rank is responsible for; a multiple of the alignment"}, s.patch);
+    v(FieldName{"halo", "px", "context round a patch: none, a multiple of the alignment, exact, or auto (probed)"},
+      s.halo);
+    v(FieldName{"halo_tolerance", "[0,1]", "largest seam error that halo auto accepts"}, s.halo_tolerance);
+    v(FieldName{"batch", "", "windows in one forward call; auto: the fastest that fits"}, s.batch);
+    v(FieldName{"last_batch", "", "pad repeats a window and drops its output; ragged runs a smaller batch"},
+      s.last_batch);
+    v(FieldName{"workload", "", "tiles, or whole images with one forward call each"}, s.workload);
+    v(FieldName{"replicate", "", "whole: every rank runs its own copy"}, s.replicate);
+    v(FieldName{"odd_shape", "", "whole: extents that are not multiples of the alignment"}, s.odd_shape);
+    v(FieldName{"ranks", "", "how many of the started ranks take part"}, s.ranks);
+    v(FieldName{"slots", "", "batches in flight on a CUDA device (2 or 3)"}, s.slots);
+    v(FieldName{"overlap", "", "CUDA: copies and compute at the same time; off: stages one after the other"},
+      s.overlap);
+    v(FieldName{"cudnn_benchmark", "", "CUDA: let cuDNN time its algorithms for each shape"}, s.cudnn_benchmark);
+    v(FieldName{"cuda_graph", "", "CUDA: replay the forward call as a captured graph"}, s.cuda_graph);
+    v(FieldName{"memory_limit_mib", "MiB", "cap on the engine's allocator, CPU too; 0: none"}, s.memory_limit_mib);
+    v(FieldName{"image.path", "", "image file; empty: a synthetic scene"}, s.image.path);
+    v(FieldName{"image.height", "px", "of the synthetic scene"}, s.image.height);
+    v(FieldName{"image.width", "px", "of the synthetic scene"}, s.image.width);
+    v(FieldName{"image.channels", "", "of the synthetic scene: 1 or 3"}, s.image.channels);
+    v(FieldName{"image.crop_height", "px", "of the file: its centre; 0: all"}, s.image.crop_height);
+    v(FieldName{"image.crop_width", "px", "of the file: its centre; 0: all"}, s.image.crop_width);
+    v(FieldName{"image.noise_sigma", "[0,1]", "standard deviation of the Gaussian noise added; 0: none"},
+      s.image.noise_sigma);
+    v(FieldName{"image.seed", "", "of the scene and of the noise"}, s.image.seed);
+}
+
+template <class Settings, class Visitor>
+void study_fields(Settings& s, Visitor&& v) {
+    v(FieldName{"name", "", "of the study, in results and file names"}, s.name);
+    v(FieldName{"warmup.reps", "", "repetitions of each point before the timed ones"}, s.warmup_reps);
+    v(FieldName{"stop.min_reps", "", "timed repetitions of each point"}, s.min_reps);
+    v(FieldName{"forward_calls", "", "resident forward calls after each repetition, for the scope `forward`"},
+      s.forward_calls);
+    v(FieldName{"verify.mode", "", "probes, full (every window) or off (the verdict is then INVALID)"}, s.verify);
+    v(FieldName{"verify.probes", "", "windows and seam regions that are run again"}, s.verify_probes);
+    v(FieldName{"verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image"},
+      s.verify_whole_max_mpx);
+    v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
+      s.device_sharing);
+    v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
+    v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never"}, s.watchdog_s);
+    v(FieldName{"save_images", "", "write the denoised image of each point into the study's folder"}, s.save_images);
+}
+
+/// A study: its own settings and the points that its lists expand to, in the order of the file.
+struct Config {
+    StudySettings study;
+    std::vector<PointSettings> points;
+    std::string file;  // where it came from; paths in it are relative to the current folder
+};
+
+}  // namespace pb

@@ -1,0 +1,70 @@
+// Tile geometry: which windows a network sees and which pixels of each are kept. Pure arithmetic.
+//
+// Note [Inward windows]: windows are shifted inwards at the border of the padded image, never clipped and never
+// reflect-padded. All windows have one shape; image borders coincide with window borders, so the network's own zero
+// padding is the same as for the whole image; starts stay multiples of the alignment, so stride-2 grids keep their
+// phase. With a sufficient halo the tiled output therefore equals the output of the whole (padded) image.
+#pragma once
+
+#include "patchbench/base/shape.hpp"
+#include "patchbench/base/shard.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace pb {
+
+struct TileSpec {
+    int64_t patch = 256;  // multiple of alignment
+    int64_t halo = 0;     // multiple of alignment
+    int64_t alignment = 1;
+};
+
+/// One distinct window along an axis: [start, start + window) is seen, `core` is kept. Patches whose windows coincide
+/// (small images) are merged: `num_patches` of them.
+struct AxisTile {
+    int64_t start = 0;
+    Range core;
+    int64_t num_patches = 1;
+};
+
+class TileGrid {
+  public:
+    /// Throws UsageError naming the nearest legal values when patch or halo is not a multiple of the alignment, patch <
+    /// 1 or halo < 0.
+    TileGrid(Extent image, const TileSpec& spec);
+
+    [[nodiscard]] Extent image() const { return image_; }
+    [[nodiscard]] Extent padded() const { return padded_; }  // multiples of the alignment, replicated right and bottom
+    [[nodiscard]] Extent window() const { return window_; }
+    [[nodiscard]] const TileSpec& spec() const { return spec_; }
+
+    /// Distinct windows, row-major.
+    [[nodiscard]] int64_t num_windows() const;
+    /// Patches of the image: ceil(H/patch) * ceil(W/patch).
+    [[nodiscard]] int64_t num_patches() const;
+    [[nodiscard]] int64_t num_patches(Range windows) const;
+
+    /// What window `index` sees, in padded-image coordinates.
+    [[nodiscard]] Rect window(int64_t index) const;
+    /// What of it is written, in image coordinates.
+    [[nodiscard]] Rect core(int64_t index) const;
+
+    /// Image rows that `windows` see (clamped to the image) and write.
+    [[nodiscard]] Range rows_seen(Range windows) const;
+    [[nodiscard]] Range rows_written(Range windows) const;
+
+    [[nodiscard]] int64_t processed_pixels() const;  // one pass over all distinct windows
+    [[nodiscard]] double processed_per_useful() const;
+
+  private:
+    Extent image_, padded_, window_;
+    TileSpec spec_;
+    std::vector<AxisTile> rows_, columns_;
+};
+
+/// Rectangles (at most three) that the cores of a contiguous run of windows cover: a part of a first tile row, whole
+/// tile rows, a part of a last one. What a node sends to the root.
+[[nodiscard]] std::vector<Rect> covered_rects(const TileGrid& grid, Range windows);
+
+}  // namespace pb

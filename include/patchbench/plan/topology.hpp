@@ -1,0 +1,39 @@
+// Who runs where: hosts, ranks, devices. A value, gathered once by `run`, or made up by `plan` without any launch.
+#pragma once
+
+#include "patchbench/base/device_id.hpp"
+
+#include <string>
+#include <vector>
+
+namespace pb {
+
+struct RankPlace {
+    int rank = 0;
+    std::string host;
+    int node = 0;  // index of the host in order of first appearance
+    int local_rank = 0;
+    DeviceId device;  // as this rank sees it
+    std::string device_name;
+    std::string device_uuid;  // empty on the CPU
+    std::string pci_bus_id;
+    std::string affinity;      // "0-3"
+    int num_cores = 1;         // in the affinity mask
+    int threads = 1;           // what `threads: auto` means on this rank
+    int64_t memory_bytes = 0;  // of the device
+};
+
+struct Topology {
+    std::vector<RankPlace> ranks;
+    [[nodiscard]] int num_ranks() const { return static_cast<int>(ranks.size()); }
+    [[nodiscard]] int num_nodes() const;
+};
+
+/// `num_ranks` CPU ranks on this host, one thread each: for plans without a launch.
+[[nodiscard]] Topology make_local_topology(int num_ranks);
+
+/// Groups of ranks (by rank number) that use one physical device: equal host and (uuid or bus id). CPU ranks never
+/// share.
+[[nodiscard]] std::vector<std::vector<int>> shared_devices(const Topology& topology);
+
+}  // namespace pb
