@@ -1,0 +1,134 @@
+// What was measured, raw: the only thing that `run` hands on. Values only; `measure` and `report` read nothing else.
+#pragma once
+
+#include "patchbench/base/enum_names.hpp"
+#include "patchbench/config/settings.hpp"
+#include "patchbench/plan/plan.hpp"
+#include "patchbench/plan/prediction.hpp"
+#include "patchbench/plan/topology.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pb {
+
+/// Parts of the work, in the order in which a pixel meets them.
+enum class Stage : uint8_t { read, noise, gather, h2d, forward, d2h, scatter, exchange, write };
+inline constexpr size_t kNumStages = 9;
+using StageSeconds = std::array<double, kNumStages>;
+
+template <>
+struct EnumNames<Stage> {
+    static constexpr std::array<std::pair<Stage, std::string_view>, kNumStages> names{{{Stage::read, "read"},
+                                                                                       {Stage::noise, "noise"},
+                                                                                       {Stage::gather, "gather"},
+                                                                                       {Stage::h2d, "h2d"},
+                                                                                       {Stage::forward, "forward"},
+                                                                                       {Stage::d2h, "d2h"},
+                                                                                       {Stage::scatter, "scatter"},
+                                                                                       {Stage::exchange, "exchange"},
+                                                                                       {Stage::write, "write"}}};
+};
+
+enum class PointStatus : uint8_t { ok, oom, index_limit, failed, skipped, interrupted };
+
+template <>
+struct EnumNames<PointStatus> {
+    static constexpr std::array<std::pair<PointStatus, std::string_view>, 6> names{
+        {{PointStatus::ok, "ok"},
+         {PointStatus::oom, "oom"},
+         {PointStatus::index_limit, "index_limit"},
+         {PointStatus::failed, "failed"},
+         {PointStatus::skipped, "skipped"},
+         {PointStatus::interrupted, "interrupted"}}};
+};
+
+/// Memory of one rank over the timed repetitions of a point, in bytes.
+struct RankMemory {
+    int64_t allocated_peak = 0;  // engine allocator
+    int64_t reserved_peak = 0;   // engine allocator
+    int64_t device_used = 0;     // whole device, everything on it (CPU: 0, see host_peak)
+    int64_t host_peak = 0;       // resident set of the process
+};
+
+/// One rank's share of a point. Vectors have one entry a timed repetition.
+struct RankTrace {
+    int rank = 0;
+    int64_t num_windows = 0;
+    int64_t num_patches = 0;
+    int64_t num_batches = 0;
+    std::vector<double> wall_s;          // barrier to own last pixel written (before the closing barrier)
+    std::vector<StageSeconds> stage_s;   // device stages by events; may overlap, so they need not add up to wall_s
+    std::vector<double> forward_call_s;  // resident batch, one entry a call
+    std::vector<double> cpu_s;           // process CPU time
+    int64_t allocations = 0;             // engine allocations inside the timed repetitions of a CUDA rank (0 is right)
+    RankMemory memory;
+};
+
+/// The output compared with independent computations, outside the timed region.
+struct Verification {
+    enum class Outcome : uint8_t { passed, failed, off };
+    Outcome outcome = Outcome::off;
+    std::vector<std::string> reasons;  // why it failed
+    int64_t pixels_unwritten = 0;      // poison left
+    int64_t pixels_not_finite = 0;
+    int64_t windows_checked = 0;         // rerun through the serial path: fp32, batch 1, contiguous
+    std::optional<double> window_error;  // largest absolute difference, [0,1] units
+    double window_tolerance = 0;
+    std::optional<double> seam_error;       // against the whole image, or probe regions with full context
+    bool seam_against_whole_image = false;  // else at seam probes
+    bool seam_decides = false;              // true when the halo is exact: then beyond tolerance fails
+    double seam_tolerance = 0;
+};
+
+/// Quality against the clean image, where it is known.
+struct Quality {
+    double psnr_noisy_db = 0;
+    double psnr_denoised_db = 0;
+    double ssim_noisy = 0;
+    double ssim_denoised = 0;
+};
+
+struct PointTrace {
+    Point point;
+    std::optional<Prediction> prediction;
+    PointStatus status = PointStatus::ok;
+    std::string reason;          // of any status but ok
+    std::string reduction;       // "NCCL" | "MPI": what gathered the per-rank figures
+    bool shared_device = false;  // two ranks on one GPU
+    std::vector<double> wall_s;  // per repetition: maximum over ranks, exchange to the root included
+    double read_s = 0;           // once, before the repetitions: maximum over ranks
+    double noise_s = 0;
+    double write_s = 0;  // once, after them: the output file (0 when none was written)
+    std::vector<RankTrace> ranks;
+    Verification verification;
+    std::optional<Quality> quality;
+    std::string weights_source, weights_layout, weights_sha256;
+    std::string image_sha256;  // of the file; empty for a scene
+    std::string output_file;   // empty: none
+    double useful_pixels = 0;  // per repetition, all ranks
+    double processed_pixels = 0;
+    int64_t num_patches = 0;
+};
+
+/// Where, with what and how: enough for somebody else to check a figure.
+struct Environment {
+    std::string started_at;  // UTC, ISO 8601
+    std::string command_line;
+    std::string version, git_sha, compiler, build_type;
+    bool git_dirty = false;
+    struct Library {
+        std::string name, header, loaded;
+    };
+    std::vector<Library> libraries;
+    std::vector<std::pair<std::string, std::string>> variables;  // white list of launcher and library variables
+    std::string host_processor;
+    Topology topology;
+};
+
+}  // namespace pb
