@@ -1,8 +1,17 @@
-# Which nvcc: the one named by CMAKE_CUDA_COMPILER, else one beside the LibTorch wheel (PyPI), else the one on PATH.
-# Its version must match the wheel's CUDA (13.0): launch/setup.sh installs one that does.
-if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    file(GLOB _wheel_nvcc ${CMAKE_CURRENT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc)
-    if(_wheel_nvcc)
-        list(GET _wheel_nvcc 0 CMAKE_CUDA_COMPILER)
-    endif()
+# Which nvcc: the one named by CMAKE_CUDA_COMPILER or CUDACXX, else the first of version 13.0 (that of the LibTorch wheel)
+# among the one in .venv (PyPI), the one on PATH and the one in /usr/local/cuda. launch/setup.sh installs one that fits.
+set(PATCHBENCH_CUDA_VERSION 13.0)
+if(CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX} OR (DEFINED PATCHBENCH_CUDA AND NOT PATCHBENCH_CUDA))
+    return()
 endif()
+file(GLOB _nvcc_candidates ${CMAKE_CURRENT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc)
+find_program(_nvcc_on_path nvcc NO_CACHE)
+foreach(_nvcc ${_nvcc_candidates} ${_nvcc_on_path} /usr/local/cuda/bin/nvcc)
+    execute_process(COMMAND ${_nvcc} --version OUTPUT_VARIABLE _nvcc_says ERROR_QUIET RESULT_VARIABLE _nvcc_failed)
+    if(NOT _nvcc_failed AND _nvcc_says MATCHES "release ${PATCHBENCH_CUDA_VERSION}")
+        set(CMAKE_CUDA_COMPILER ${_nvcc})
+        return()
+    endif()
+endforeach()
+message(FATAL_ERROR "No nvcc ${PATCHBENCH_CUDA_VERSION}: run launch/setup.sh, name one with -DCMAKE_CUDA_COMPILER, "
+                    "or leave CUDA out with -DPATCHBENCH_CUDA=OFF")
