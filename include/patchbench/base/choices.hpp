@@ -16,8 +16,9 @@ struct EnumNames<EngineKind> {
 };
 
 /// What happens to a whole image whose extents are not multiples of the network's alignment. split: deepinv's and
-/// KAIR's DRUNet rule (four overlapping quadrants, one after the other; small images padded to a multiple of 16). pad:
-/// replicate right and bottom to a multiple of the alignment. error: refuse.
+/// KAIR's DRUNet rule (four overlapping quadrants, one after the other; small images padded to a multiple of 16);
+/// networks without such a rule of their own are padded. pad: replicate right and bottom to a multiple of the
+/// alignment. error: refuse.
 enum class OddShape : uint8_t { split, pad, error };
 
 template <>

@@ -8,7 +8,9 @@
 #include "patchbench/base/shape.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pb {
@@ -23,9 +25,10 @@ struct HaloSetting {
 
 /// A count that may be left to the program: `<n> | auto` (batch, threads) or `<n> | all` (ranks).
 struct CountSetting {
-    int64_t count = 0;  // 0: auto, all
+    int64_t count = 0;                         // 0: auto, all
+    std::string_view automatic_word = "auto";  // how 0 is written; a literal
     [[nodiscard]] bool is_automatic() const { return count == 0; }
-    friend bool operator==(const CountSetting&, const CountSetting&) = default;
+    friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
 };
 
 enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
@@ -90,7 +93,7 @@ struct PointSettings {
     Workload workload = Workload::tiles;
     bool replicate = false;
     OddShape odd_shape = OddShape::pad;
-    CountSetting ranks;
+    CountSetting ranks{0, "all"};
     int64_t slots = 2;
     bool overlap = true;
     bool cudnn_benchmark = true;
@@ -107,18 +110,28 @@ struct StudySettings {
     int64_t forward_calls = 3;
     VerifyMode verify = VerifyMode::probes;
     int64_t verify_probes = 4;
-    int64_t verify_whole_max_mpx = 1;
+    double verify_whole_max_mpx = 0.3;
     SharingRule device_sharing = SharingRule::error;
     ReductionKind reduction = ReductionKind::automatic;
     double watchdog_s = 60;
     bool save_images = true;
 };
 
-/// How a setting is spoken of: dotted key in YAML, unit ("" for none), and one sentence.
+/// Legal values of a number, both ends included. Of a count or halo it holds for the number, not for auto, all, exact.
+struct Limits {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+};
+
+inline constexpr double kMaxEdge = 1 << 30;  // px: keeps all products of extents within int64
+inline constexpr double kMaxCount = 1 << 20;
+
+/// How a setting is spoken of: dotted key in YAML, unit ("" for none), one sentence, and the range of a number.
 struct FieldName {
     const char* key;
     const char* unit;
     const char* meaning;
+    Limits limits = {};
 };
 
 template <class Settings, class Visitor>
@@ -126,36 +139,44 @@ void point_fields(Settings& s, Visitor&& v) {
     v(FieldName{"network", "", "which network"}, s.network);
     v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
       s.weights);
-    v(FieldName{"sigma", "[0,1]", "noise level told to the network; negative: image.noise_sigma"}, s.sigma);
+    v(FieldName{"sigma", "[0,1]", "noise level told to the network; negative: image.noise_sigma", {-1, 1}}, s.sigma);
     v(FieldName{"engine", "", "what runs the network"}, s.engine);
     v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
     v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);
     v(FieldName{"layout", "", "memory layout of the network's tensors"}, s.layout);
-    v(FieldName{"threads", "", "CPU threads inside a forward call; auto: the rank's share of its cores"}, s.threads);
-    v(FieldName{"patch", "px", "edge of the square a rank is responsible for; a multiple of the alignment"}, s.patch);
-    v(FieldName{"halo", "px", "context round a patch: none, a multiple of the alignment, exact, or auto (probed)"},
+    v(FieldName{"threads", "", "CPU threads inside a forward call; auto: the rank's share of its cores", {1, 4096}},
+      s.threads);
+    v(
+        FieldName{
+            "patch", "px", "edge of the square a rank is responsible for; a multiple of the alignment", {1, kMaxEdge}},
+        s.patch);
+    v(FieldName{"halo",
+                "px",
+                "context round a patch: none, a multiple of the alignment, exact, or auto (probed)",
+                {0, kMaxEdge}},
       s.halo);
-    v(FieldName{"halo_tolerance", "[0,1]", "largest seam error that halo auto accepts"}, s.halo_tolerance);
-    v(FieldName{"batch", "", "windows in one forward call; auto: the fastest that fits"}, s.batch);
+    v(FieldName{"halo_tolerance", "[0,1]", "largest seam error that halo auto accepts", {0, 1}}, s.halo_tolerance);
+    v(FieldName{"batch", "", "windows in one forward call; auto: the fastest that fits", {1, kMaxCount}}, s.batch);
     v(FieldName{"last_batch", "", "pad repeats a window and drops its output; ragged runs a smaller batch"},
       s.last_batch);
     v(FieldName{"workload", "", "tiles, or whole images with one forward call each"}, s.workload);
     v(FieldName{"replicate", "", "whole: every rank runs its own copy"}, s.replicate);
     v(FieldName{"odd_shape", "", "whole: extents that are not multiples of the alignment"}, s.odd_shape);
-    v(FieldName{"ranks", "", "how many of the started ranks take part"}, s.ranks);
-    v(FieldName{"slots", "", "batches in flight on a CUDA device (2 or 3)"}, s.slots);
+    v(FieldName{"ranks", "", "how many of the started ranks take part", {1, kMaxCount}}, s.ranks);
+    v(FieldName{"slots", "", "batches in flight on a CUDA device (2 or 3)", {2, 3}}, s.slots);
     v(FieldName{"overlap", "", "CUDA: copies and compute at the same time; off: stages one after the other"},
       s.overlap);
     v(FieldName{"cudnn_benchmark", "", "CUDA: let cuDNN time its algorithms for each shape"}, s.cudnn_benchmark);
     v(FieldName{"cuda_graph", "", "CUDA: replay the forward call as a captured graph"}, s.cuda_graph);
-    v(FieldName{"memory_limit_mib", "MiB", "cap on the engine's allocator, CPU too; 0: none"}, s.memory_limit_mib);
+    v(FieldName{"memory_limit_mib", "MiB", "cap on the engine's allocator, CPU too; 0: none", {0, kMaxEdge}},
+      s.memory_limit_mib);
     v(FieldName{"image.path", "", "image file; empty: a synthetic scene"}, s.image.path);
-    v(FieldName{"image.height", "px", "of the synthetic scene"}, s.image.height);
-    v(FieldName{"image.width", "px", "of the synthetic scene"}, s.image.width);
-    v(FieldName{"image.channels", "", "of the synthetic scene: 1 or 3"}, s.image.channels);
-    v(FieldName{"image.crop_height", "px", "of the file: its centre; 0: all"}, s.image.crop_height);
-    v(FieldName{"image.crop_width", "px", "of the file: its centre; 0: all"}, s.image.crop_width);
-    v(FieldName{"image.noise_sigma", "[0,1]", "standard deviation of the Gaussian noise added; 0: none"},
+    v(FieldName{"image.height", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.height);
+    v(FieldName{"image.width", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.width);
+    v(FieldName{"image.channels", "", "of the synthetic scene: 1 or 3", {1, 3}}, s.image.channels);
+    v(FieldName{"image.crop_height", "px", "of the file: its centre; 0: all", {0, kMaxEdge}}, s.image.crop_height);
+    v(FieldName{"image.crop_width", "px", "of the file: its centre; 0: all", {0, kMaxEdge}}, s.image.crop_width);
+    v(FieldName{"image.noise_sigma", "[0,1]", "standard deviation of the Gaussian noise added; 0: none", {0, 10}},
       s.image.noise_sigma);
     v(FieldName{"image.seed", "", "of the scene and of the noise"}, s.image.seed);
 }
@@ -163,18 +184,24 @@ void point_fields(Settings& s, Visitor&& v) {
 template <class Settings, class Visitor>
 void study_fields(Settings& s, Visitor&& v) {
     v(FieldName{"name", "", "of the study, in results and file names"}, s.name);
-    v(FieldName{"warmup.reps", "", "repetitions of each point before the timed ones"}, s.warmup_reps);
-    v(FieldName{"stop.min_reps", "", "timed repetitions of each point"}, s.min_reps);
-    v(FieldName{"forward_calls", "", "resident forward calls after each repetition, for the scope `forward`"},
+    v(FieldName{"warmup.reps", "", "repetitions of each point before the timed ones", {0, kMaxCount}}, s.warmup_reps);
+    v(FieldName{"stop.min_reps", "", "timed repetitions of each point", {1, kMaxCount}}, s.min_reps);
+    v(FieldName{"forward_calls",
+                "",
+                "resident forward calls after each repetition, for the scope `forward`",
+                {0, kMaxCount}},
       s.forward_calls);
     v(FieldName{"verify.mode", "", "probes, full (every window) or off (the verdict is then INVALID)"}, s.verify);
-    v(FieldName{"verify.probes", "", "windows and seam regions that are run again"}, s.verify_probes);
-    v(FieldName{"verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image"},
-      s.verify_whole_max_mpx);
+    v(FieldName{"verify.probes", "", "windows and seam regions that are run again", {1, kMaxCount}}, s.verify_probes);
+    v(
+        FieldName{
+            "verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image", {0, kMaxEdge}},
+        s.verify_whole_max_mpx);
     v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
       s.device_sharing);
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
-    v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never"}, s.watchdog_s);
+    v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, 86400}},
+      s.watchdog_s);
     v(FieldName{"save_images", "", "write the denoised image of each point into the study's folder"}, s.save_images);
 }
 

@@ -15,13 +15,14 @@ void parse_setting(std::string_view text, uint64_t& value);
 void parse_setting(std::string_view text, double& value);
 void parse_setting(std::string_view text, bool& value);  // true | false | on | off | yes | no
 void parse_setting(std::string_view text, HaloSetting& value);
-void parse_setting(std::string_view text, CountSetting& value);  // <n> | auto | all
+void parse_setting(std::string_view text, CountSetting& value);  // <n> | auto | all; its word is kept
 template <NamedEnum E>
 void parse_setting(std::string_view text, E& value) {
     value = parse_enum<E>(text);
 }
 
 [[nodiscard]] std::string format_setting(const std::string& value);
+std::string format_setting(const char* value) = delete;  // would otherwise be taken for a bool
 [[nodiscard]] std::string format_setting(int64_t value);
 [[nodiscard]] std::string format_setting(uint64_t value);
 [[nodiscard]] std::string format_setting(double value);  // shortest text that reads back as the same number

@@ -31,7 +31,7 @@ struct AxisTile {
 class TileGrid {
   public:
     /// Throws UsageError naming the nearest legal values when patch or halo is not a multiple of the alignment, patch <
-    /// 1 or halo < 0.
+    /// 1 or halo < 0; and for an empty image or one that would be cut into more than 2^22 patches along an edge.
     TileGrid(Extent image, const TileSpec& spec);
 
     [[nodiscard]] Extent image() const { return image_; }

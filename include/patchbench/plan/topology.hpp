@@ -29,11 +29,11 @@ struct Topology {
     [[nodiscard]] int num_nodes() const;
 };
 
-/// `num_ranks` CPU ranks on this host, one thread each: for plans without a launch.
+/// `num_ranks` CPU ranks on one host ("localhost"), one core and thread each: for plans without a launch.
 [[nodiscard]] Topology make_local_topology(int num_ranks);
 
-/// Groups of ranks (by rank number) that use one physical device: equal host and (uuid or bus id). CPU ranks never
-/// share.
+/// Groups of two or more ranks (by rank number) that use one physical device: equal host and uuid (bus id where the
+/// uuid is unknown). MIG slices have uuids of their own and are not shared. CPU ranks never share.
 [[nodiscard]] std::vector<std::vector<int>> shared_devices(const Topology& topology);
 
 }  // namespace pb

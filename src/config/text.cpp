@@ -1,0 +1,94 @@
+#include "patchbench/config/text.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+/// The whole of `text` as a number, nothing before or after it; false when it is not one or does not fit.
+template <class Number>
+bool read_number(std::string_view text, Number& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+[[noreturn]] void refuse(std::string_view text, const std::string& expected) {
+    throw UsageError("'" + std::string(text) + "' is not " + expected);
+}
+
+template <class Number>
+std::string number_text(Number value) {
+    std::array<char, 64> digits{};
+    const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    return {digits.data(), result.ptr};
+}
+
+}  // namespace
+
+void parse_setting(std::string_view text, std::string& value) { value = text; }
+
+void parse_setting(std::string_view text, int64_t& value) {
+    if (!read_number(text, value)) refuse(text, "a whole number");
+}
+
+void parse_setting(std::string_view text, uint64_t& value) {
+    if (!read_number(text, value)) refuse(text, "a whole number from 0 on");
+}
+
+void parse_setting(std::string_view text, double& value) {
+    if (!read_number(text, value) || !std::isfinite(value)) refuse(text, "a finite number");
+}
+
+void parse_setting(std::string_view text, bool& value) {
+    const bool yes = text == "true" || text == "on" || text == "yes";
+    if (!yes && text != "false" && text != "off" && text != "no") refuse(text, "one of: true | false | on | off");
+    value = yes;
+}
+
+void parse_setting(std::string_view text, HaloSetting& value) {
+    if (text == "none") {
+        value = {HaloSetting::Kind::pixels, 0};
+    } else if (text == "exact") {
+        value = {HaloSetting::Kind::exact, 0};
+    } else if (text == "auto") {
+        value = {HaloSetting::Kind::automatic, 0};
+    } else {
+        int64_t pixels = 0;
+        if (!read_number(text, pixels) || pixels < 0) refuse(text, "a number of pixels, none, exact or auto");
+        value = {HaloSetting::Kind::pixels, pixels};
+    }
+}
+
+void parse_setting(std::string_view text, CountSetting& value) {
+    if (text == "auto" || text == "all") {
+        value.count = 0;
+        return;
+    }
+    int64_t count = 0;
+    if (!read_number(text, count) || count < 1)
+        refuse(text, "a whole number from 1 on or " + std::string(value.automatic_word));
+    value.count = count;
+}
+
+std::string format_setting(const std::string& value) { return value; }
+std::string format_setting(int64_t value) { return number_text(value); }
+std::string format_setting(uint64_t value) { return number_text(value); }
+std::string format_setting(double value) { return number_text(value); }
+std::string format_setting(bool value) { return value ? "true" : "false"; }
+
+std::string format_setting(const HaloSetting& value) {
+    if (value.kind == HaloSetting::Kind::exact) return "exact";
+    if (value.kind == HaloSetting::Kind::automatic) return "auto";
+    return value.pixels == 0 ? "none" : number_text(value.pixels);
+}
+
+std::string format_setting(const CountSetting& value) {
+    return value.is_automatic() ? std::string(value.automatic_word) : number_text(value.count);
+}
+
+}  // namespace pb

@@ -1,0 +1,146 @@
+#include "patchbench/plan/tile_grid.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace pb {
+
+namespace {
+
+// Bounds that keep all products within int64 and the per-axis tables within memory.
+constexpr int64_t kMaxExtent = int64_t{1} << 30;
+constexpr int64_t kMaxTilesPerAxis = int64_t{1} << 22;
+
+std::string multiples_near(int64_t value, int64_t alignment, int64_t smallest) {
+    const int64_t below = value / alignment * alignment;
+    const int64_t above = below + alignment;
+    if (value < smallest || below < smallest) return "the nearest is " + std::to_string(smallest);
+    return "the nearest are " + std::to_string(below) + " and " + std::to_string(above);
+}
+
+void check_multiple(const char* key, int64_t value, int64_t alignment, int64_t smallest) {
+    const std::string named = std::string(key) + " = " + std::to_string(value) + " px";
+    if (value > kMaxExtent) throw UsageError(named + ": at most " + std::to_string(kMaxExtent));
+    if (value >= smallest && value % alignment == 0) return;
+    const std::string rule = alignment == 1
+                                 ? "must be at least " + std::to_string(smallest)
+                                 : "must be a multiple of " + std::to_string(alignment) + (smallest > 0 ? "" : " or 0");
+    throw UsageError(named + " " + rule + "; " + multiples_near(value, alignment, smallest));
+}
+
+void check_spec(Extent image, const TileSpec& spec) {
+    require(spec.alignment >= 1, "alignment of a tile grid must be at least 1");
+    check_multiple("patch", spec.patch, spec.alignment, spec.alignment);
+    check_multiple("halo", spec.halo, spec.alignment, 0);
+    const int64_t longest = std::max(image.h, image.w);
+    const std::string extent = std::to_string(image.h) + "x" + std::to_string(image.w);
+    if (std::min(image.h, image.w) < 1) throw UsageError("image of " + extent + " px: there is nothing to tile");
+    if (longest > kMaxExtent)
+        throw UsageError("image of " + extent + " px: edges up to " + std::to_string(kMaxExtent) + " px can be tiled");
+    if (ceil_div(longest, spec.patch) > kMaxTilesPerAxis)
+        throw UsageError("patch = " + std::to_string(spec.patch) + " px cuts an edge of " + std::to_string(longest) +
+                         " px into more than " + std::to_string(kMaxTilesPerAxis) + " patches: choose a larger patch");
+}
+
+/// Note [Inward windows]; patches whose windows coincide share one tile.
+std::vector<AxisTile> axis_tiles(int64_t extent, int64_t padded, int64_t window, const TileSpec& spec) {
+    std::vector<AxisTile> tiles;
+    for (int64_t begin = 0; begin < extent; begin += spec.patch) {
+        const int64_t start = std::clamp<int64_t>(begin - spec.halo, 0, padded - window);
+        const int64_t end = std::min(begin + spec.patch, extent);
+        if (!tiles.empty() && tiles.back().start == start) {
+            tiles.back().core.end = end;
+            ++tiles.back().num_patches;
+        } else {
+            tiles.push_back({start, {begin, end}, 1});
+        }
+    }
+    return tiles;
+}
+
+int64_t count(const std::vector<AxisTile>& tiles) { return static_cast<int64_t>(tiles.size()); }
+
+const AxisTile& at(const std::vector<AxisTile>& tiles, int64_t index) { return tiles[static_cast<size_t>(index)]; }
+
+Rect rect_of(Range rows, Range columns) { return {rows.begin, columns.begin, {rows.size(), columns.size()}}; }
+
+}  // namespace
+
+TileGrid::TileGrid(Extent image, const TileSpec& spec) : image_(image), spec_(spec) {
+    check_spec(image, spec);
+    padded_ = {round_up(image.h, spec.alignment), round_up(image.w, spec.alignment)};
+    const int64_t edge = spec.patch + 2 * spec.halo;
+    window_ = {std::min(edge, padded_.h), std::min(edge, padded_.w)};
+    rows_ = axis_tiles(image.h, padded_.h, window_.h, spec);
+    columns_ = axis_tiles(image.w, padded_.w, window_.w, spec);
+}
+
+int64_t TileGrid::num_windows() const { return count(rows_) * count(columns_); }
+
+int64_t TileGrid::num_patches() const { return ceil_div(image_.h, spec_.patch) * ceil_div(image_.w, spec_.patch); }
+
+int64_t TileGrid::num_patches(Range windows) const {
+    const int64_t patches_per_row = ceil_div(image_.w, spec_.patch);
+    // Patches in all windows before `index`: whole tile rows, then a part of one. Cores start at patch borders.
+    const auto before = [&](int64_t index) {
+        if (index == num_windows()) return num_patches();
+        const AxisTile& row = at(rows_, index / count(columns_));
+        const AxisTile& column = at(columns_, index % count(columns_));
+        return row.core.begin / spec_.patch * patches_per_row + row.num_patches * (column.core.begin / spec_.patch);
+    };
+    return windows.size() <= 0 ? 0 : before(windows.end) - before(windows.begin);
+}
+
+Rect TileGrid::window(int64_t index) const {
+    require(index >= 0 && index < num_windows(), "window " + std::to_string(index) + " is not in the grid");
+    return {at(rows_, index / count(columns_)).start, at(columns_, index % count(columns_)).start, window_};
+}
+
+Rect TileGrid::core(int64_t index) const {
+    require(index >= 0 && index < num_windows(), "window " + std::to_string(index) + " is not in the grid");
+    return rect_of(at(rows_, index / count(columns_)).core, at(columns_, index % count(columns_)).core);
+}
+
+Range TileGrid::rows_seen(Range windows) const {
+    if (windows.size() <= 0) return {};
+    const int64_t last_start = window(windows.end - 1).row;
+    return {window(windows.begin).row, std::min(last_start + window_.h, image_.h)};
+}
+
+Range TileGrid::rows_written(Range windows) const {
+    if (windows.size() <= 0) return {};
+    const Rect last = core(windows.end - 1);
+    return {core(windows.begin).row, last.row + last.extent.h};
+}
+
+int64_t TileGrid::processed_pixels() const {
+    int64_t pixels = 0;
+    if (__builtin_mul_overflow(count(rows_) * window_.h, count(columns_) * window_.w, &pixels))
+        throw UsageError("patch = " + std::to_string(spec_.patch) + " px with halo = " + std::to_string(spec_.halo) +
+                         " px makes more pixels than can be counted: choose a larger patch or a smaller halo");
+    return pixels;
+}
+
+double TileGrid::processed_per_useful() const {
+    return static_cast<double>(processed_pixels()) / static_cast<double>(image_.pixels());
+}
+
+std::vector<Rect> covered_rects(const TileGrid& grid, Range windows) {
+    std::vector<Rect> rects;
+    for (int64_t begin = windows.begin, end = begin; begin < windows.end; begin = end) {
+        const Rect first = grid.core(begin);
+        while (end < windows.end && grid.core(end).row == first.row) ++end;
+        const Rect last = grid.core(end - 1);
+        const Rect band = rect_of({first.row, first.row + first.extent.h},  // windows of one tile row
+                                  {first.column, last.column + last.extent.w});
+        if (!rects.empty() && rects.back().column == band.column && rects.back().extent.w == band.extent.w)
+            rects.back().extent.h += band.extent.h;
+        else
+            rects.push_back(band);
+    }
+    return rects;
+}
+
+}  // namespace pb

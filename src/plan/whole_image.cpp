@@ -1,0 +1,78 @@
+#include "patchbench/plan/whole_image.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/shard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace pb {
+
+namespace {
+
+// Constants of DRUNet's own rule: deepinv 0.5.0 `DRUNet.forward`, `test_pad` and `test_onesplit` (from DPIR).
+constexpr int64_t kSmallestDirect = 32;
+constexpr int64_t kSmallestSplit = 64;
+constexpr int64_t kSmallModulo = 16;
+constexpr int64_t kQuadrantModulo = 64;
+
+bool is_aligned(Extent extent, int64_t alignment) { return extent.h % alignment == 0 && extent.w % alignment == 0; }
+
+/// The part of an axis that one half of the quadrants sees and keeps.
+struct Half {
+    Range seen;
+    Range kept;
+};
+
+std::array<Half, 2> halves(int64_t extent) {
+    const int64_t middle = extent / 2;
+    const int64_t edge = (middle / kQuadrantModulo + 1) * kQuadrantModulo;
+    return {{{{0, edge}, {0, middle}}, {{extent - edge, extent}, {middle, extent}}}};
+}
+
+Rect rect_of(Range rows, Range columns) { return {rows.begin, columns.begin, {rows.size(), columns.size()}}; }
+
+std::vector<WholeImageCall> quadrants(Extent extent) {
+    std::vector<WholeImageCall> calls;
+    for (const Half& rows : halves(extent.h))
+        for (const Half& columns : halves(extent.w))
+            calls.push_back({rect_of(rows.seen, columns.seen), rect_of(rows.kept, columns.kept)});
+    return calls;
+}
+
+std::vector<WholeImageCall> one_call(Extent extent, int64_t alignment) {
+    const Extent seen{round_up(extent.h, alignment), round_up(extent.w, alignment)};
+    return {{{0, 0, seen}, {0, 0, extent}}};
+}
+
+std::vector<WholeImageCall> drunet_calls(Extent extent, int64_t alignment) {
+    const int64_t shortest = std::min(extent.h, extent.w);
+    if (is_aligned(extent, alignment) && shortest >= kSmallestDirect) return one_call(extent, alignment);
+    if (shortest < kSmallestSplit) return one_call(extent, kSmallModulo);
+    return quadrants(extent);
+}
+
+std::string text_of(Extent extent) { return std::to_string(extent.h) + "x" + std::to_string(extent.w); }
+
+[[noreturn]] void refuse(Extent extent, const NetworkFacts& facts) {
+    const int64_t a = facts.alignment;
+    const Extent below{std::max(a, extent.h / a * a), std::max(a, extent.w / a * a)};
+    const Extent above{round_up(extent.h, a), round_up(extent.w, a)};
+    throw UsageError("image of " + text_of(extent) + " px: " + std::string(name_of(facts.kind)) +
+                     " needs extents that are multiples of " + std::to_string(a) + "; the nearest are " +
+                     (below == above ? "" : text_of(below) + " and ") + text_of(above) +
+                     "; crop it, or choose odd_shape: pad" + (facts.kind == NetworkKind::drunet ? " or split" : ""));
+}
+
+}  // namespace
+
+std::vector<WholeImageCall> whole_image_calls(NetworkKind kind, Extent extent, OddShape rule) {
+    if (extent.h < 1 || extent.w < 1) throw UsageError("image of " + text_of(extent) + " px: there is nothing to run");
+    const NetworkFacts& facts = network_facts(kind);
+    if (rule == OddShape::error && !is_aligned(extent, facts.alignment)) refuse(extent, facts);
+    if (rule == OddShape::split && kind == NetworkKind::drunet) return drunet_calls(extent, facts.alignment);
+    return one_call(extent, facts.alignment);
+}
+
+}  // namespace pb
