@@ -11,13 +11,16 @@ namespace pb {
 
 /// Reads a study. Top-level keys are the study's settings and the defaults of all points; `groups:` is a list of maps
 /// that override point settings. A list as the value of a point setting is an axis: a group expands to the product of
-/// its axes, the last written key varying fastest. Keys may be nested (`image: {path: ..}`) or dotted (`image.path:
-/// ..`). `overrides` ("key=value", value may be a YAML list) replace the key everywhere, in the groups as well. Throws
-/// UsageError "file:line:column: unknown key 'pathc'; did you mean 'patch'?" and the like for wrong types, values,
-/// duplicate keys, empty axes, YAML syntax errors, a missing or empty file.
+/// its axes, the last written key varying fastest (a group's own keys come after the defaults it leaves in place). Keys
+/// may be nested (`image: {path: ..}`) or dotted (`image.path: ..`). `overrides` ("key=value") replace the key
+/// everywhere, in the groups as well; a value that starts with `[` is a YAML list, any other is taken as it stands; the
+/// last of several for one key holds. Throws UsageError "file:line:column: unknown key 'pathc'; did you mean 'patch'?"
+/// and the like for wrong types, values out of range, duplicate keys, empty lists and values, YAML syntax errors, a
+/// missing or empty file, one above 1 MiB, more than 100000 points; "--set key=value: .." where an override is wrong.
+/// Anchors and aliases work, merge keys (`<<`) are refused.
 [[nodiscard]] Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
-/// One entry of models/<network>.yaml.
+/// One entry of the list `weights:` in models/<network>.yaml. The keys are the members' names; `name` must be there.
 struct ModelWeights {
     std::string name;
     std::string file;    // beside the card; empty when it must be fetched
@@ -27,7 +30,8 @@ struct ModelWeights {
     double sigma_train = -1;  // < 0: any sigma
 };
 
-/// Weights listed in the model card models/<network>.yaml, in its order.
+/// Weights listed in the model card models/<network>.yaml, in its order. Other top-level keys of a card, and `note` in
+/// an entry, are for people. Throws UsageError with file:line:column as above.
 [[nodiscard]] std::vector<ModelWeights> load_model_card(const std::filesystem::path& file);
 
 }  // namespace pb

@@ -15,23 +15,25 @@
 
 namespace pb {
 
-/// What the plan must know of an image before it is opened for pixels. `channels` without alpha.
+/// What the plan must know of an image file before it is opened for pixels: the whole image, before any crop.
+/// `channels` without alpha.
 struct SourceFacts {
     Extent extent;
     int64_t channels = 3;
 };
+/// Called once for each `image.path`, never for synthetic scenes.
 using SourceLookup = std::function<SourceFacts(const ImageSettings&)>;
 
 /// One fully specified measurement.
 struct Point {
     int64_t index = 0;
-    std::string key;  // 16 hex digits over all settings and the image: the same point has the same key
+    std::string key;  // 16 hex digits, see `key_of`: the same measurement has the same key
     PointSettings settings;
     SourceFacts source;  // after the crop
     DeviceKind device = DeviceKind::cpu;
     int num_ranks = 1;
     std::optional<int64_t> halo;     // pixels; empty while `auto` is open
-    std::optional<int64_t> batch;    // effective (no larger than the largest share); empty while `auto` is open
+    std::optional<int64_t> batch;    // effective (no larger than the largest share); empty while it or the halo is open
     double sigma = 0;                // told to the network
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
@@ -44,8 +46,26 @@ struct Plan {
 };
 
 /// Throws UsageError that names the point and the key for every impossible combination (illegal patch or halo with the
-/// nearest legal values, more ranks than were started, fp16 on the CPU, whole workload with odd_shape error, ...).
+/// nearest legal values, more ranks than were started, fp16 on the CPU, whole workload with odd_shape error, ranks that
+/// share a device, ...). Whole-image points have halo 0 and batch 1.
 [[nodiscard]] Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup);
+
+/// Settles what `auto` left open, with the notes that follow from it. The halo comes first: the batch (a fixed one is
+/// settled with the halo) depends on it. Throws UsageError for an illegal value.
+void settle_halo(Point& point, int64_t halo);
+void settle_batch(Point& point, int64_t asked);
+
+/// The part of an image of `whole` extent that is denoised: its centre, as image.crop_height and crop_width say.
+/// Throws UsageError for a crop that is larger than the image.
+[[nodiscard]] Rect crop_of(const ImageSettings& image, Extent whole);
+
+/// Whether a window or image of `seen` has 2^31 or more elements in the network's widest layer, where ATen's 32-bit
+/// indexing ends: such a forward call is reported as status index_limit.
+[[nodiscard]] bool exceeds_index_limit(NetworkKind network, Extent seen);
+
+/// FNV-1a (64 bits), as 16 hex digits, over "key=value\n" of all settings in the order of their table and the extent
+/// and channels of the image; device, ranks and sigma as resolved, so that `ranks: all` of 4 equals `ranks: 4`.
+[[nodiscard]] std::string key_of(const Point& point);
 
 /// The tile grid of a tiles point. Requires that its halo is settled.
 [[nodiscard]] TileGrid tile_grid(const Point& point);
@@ -59,7 +79,8 @@ struct Plan {
 /// Batch that can be run: no larger than the largest share of a rank.
 [[nodiscard]] int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks);
 
-/// Short name of a point for tables and file names, e.g. "dncnn-p256-h20-b4-fp32".
+/// Short name of a point for tables and file names, e.g. "dncnn-p256-h20-b4-fp32" or "drunet-2048x1228-split-bf16".
+/// Points that differ in other settings share it.
 [[nodiscard]] std::string label_of(const Point& point);
 
 }  // namespace pb

@@ -11,12 +11,18 @@ namespace pb {
 
 struct Prediction {
     int64_t pixels_per_forward = 0;  // batch * window pixels, or the largest whole-image call
-    double peak_mib = 0;             // engine allocator: weights + activations + input and output (+ slots)
+    double peak_mib = 0;             // engine allocator of one rank, see `predicted_peak_bytes`
     double flop = 0;                 // of one repetition, all ranks, processed pixels
     double flop_busiest_rank = 0;
 };
 
-/// Requires settled halo and batch; nothing otherwise.
+/// Bytes in the engine's allocator for a forward call of `pixels` (batch times window pixels) with `slots` batches in
+/// flight: weights + activations of the network's widest moment + input and output of each slot. 16-bit types halve all
+/// of them. The one place that holds this formula.
+[[nodiscard]] double predicted_peak_bytes(NetworkKind kind, Precision dtype, int64_t channels, int64_t pixels,
+                                          int64_t slots);
+
+/// Nothing while halo or batch is open. Windows that `last_batch: pad` repeats count as processed.
 [[nodiscard]] std::optional<Prediction> predict(const Point& point);
 
 }  // namespace pb

@@ -1,0 +1,136 @@
+#include "patchbench/config/by_key.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/suggest.hpp"
+#include "patchbench/config/text.hpp"
+
+#include <algorithm>
+#include <concepts>
+
+namespace pb {
+
+namespace {
+
+template <class Number>
+requires std::integral<Number> || std::floating_point<Number>
+void check_limits(const FieldName& field, Number value) {
+    const auto number = static_cast<double>(value);
+    if (number >= field.limits.low && number <= field.limits.high) return;
+    const std::string unit = field.unit[0] == '\0' || field.unit[0] == '[' ? "" : " " + std::string(field.unit);
+    throw UsageError(std::string(field.key) + " = " + format_setting(value) + ": must lie between " +
+                     format_setting(field.limits.low) + " and " + format_setting(field.limits.high) + unit);
+}
+
+void check_limits(const FieldName& field, const CountSetting& value) {
+    if (!value.is_automatic()) check_limits(field, value.count);
+}
+
+void check_limits(const FieldName& field, const HaloSetting& value) {
+    if (value.kind == HaloSetting::Kind::pixels) check_limits(field, value.pixels);
+}
+
+template <class Value>
+requires NamedEnum<Value> || std::same_as<Value, std::string>
+void check_limits(const FieldName& /*field*/, const Value& /*value*/) {}
+
+void check_limits(const FieldName& /*field*/, bool /*value*/) {}
+
+void visit(PointSettings& settings, auto&& visitor) { point_fields(settings, visitor); }
+void visit(const PointSettings& settings, auto&& visitor) { point_fields(settings, visitor); }
+void visit(StudySettings& settings, auto&& visitor) { study_fields(settings, visitor); }
+void visit(const StudySettings& settings, auto&& visitor) { study_fields(settings, visitor); }
+
+template <class Settings>
+std::vector<std::string> keys_of() {
+    std::vector<std::string> keys;
+    const Settings settings;
+    visit(settings, [&](const FieldName& field, const auto&) { keys.emplace_back(field.key); });
+    return keys;
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// What no range can say.
+void check_rest(const PointSettings& settings) {
+    if (settings.image.channels == 2) throw UsageError("image.channels = 2: must be 1 (gray) or 3 (colour)");
+    if (settings.weights.empty()) throw UsageError("weights: must name a file, seed:<n> or default");
+}
+
+void check_rest(const StudySettings& settings) {
+    if (settings.name.empty() || settings.name.find('/') != std::string::npos)
+        throw UsageError("name = '" + settings.name + "': becomes a file name, so it must not be empty or hold '/'");
+}
+
+template <class Settings>
+void set_any(Settings& settings, std::string_view key, std::string_view text) {
+    bool found = false;
+    visit(settings, [&](const FieldName& field, auto& value) {
+        if (field.key != key) return;
+        found = true;
+        try {
+            parse_setting(text, value);
+        } catch (const UsageError& error) {
+            throw UsageError(std::string(key) + ": " + error.what());
+        }
+        check_limits(field, value);
+    });
+    if (!found) throw UsageError(unknown_key(key));
+    check_rest(settings);
+}
+
+template <class Settings>
+void validate_any(const Settings& settings) {
+    visit(settings, [](const FieldName& field, const auto& value) { check_limits(field, value); });
+    check_rest(settings);
+}
+
+std::vector<std::string> all_keys() {
+    std::vector<std::string> keys = point_keys();
+    keys.insert(keys.end(), study_keys().begin(), study_keys().end());
+    return keys;
+}
+
+/// Keys below `group`, joined by ", "; empty when there is no such group.
+std::string members_of(std::string_view group) {
+    const std::string prefix = std::string(group) + ".";
+    std::string members;
+    for (const auto& key : all_keys())
+        if (key.starts_with(prefix)) members += (members.empty() ? "" : ", ") + key;
+    return members;
+}
+
+}  // namespace
+
+const std::vector<std::string>& point_keys() {
+    static const auto keys = keys_of<PointSettings>();
+    return keys;
+}
+
+const std::vector<std::string>& study_keys() {
+    static const auto keys = keys_of<StudySettings>();
+    return keys;
+}
+
+bool is_point_key(std::string_view key) { return contains(point_keys(), key); }
+bool is_study_key(std::string_view key) { return contains(study_keys(), key); }
+
+void set_by_key(PointSettings& settings, std::string_view key, std::string_view text) { set_any(settings, key, text); }
+void set_by_key(StudySettings& settings, std::string_view key, std::string_view text) { set_any(settings, key, text); }
+
+void validate(const PointSettings& settings) { validate_any(settings); }
+void validate(const StudySettings& settings) { validate_any(settings); }
+
+bool is_key_group(std::string_view word) { return !members_of(word).empty(); }
+
+std::string unknown_key(std::string_view key) {
+    const std::string members = members_of(key);
+    if (!members.empty()) return "'" + std::string(key) + "' is a group of settings, not a value: " + members;
+    std::vector<std::string> known = all_keys();
+    known.emplace_back("groups");
+    const std::string nearest = nearest_word(key, known);
+    return "unknown key '" + std::string(key) + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+}
+
+}  // namespace pb

@@ -1,0 +1,153 @@
+#include "patchbench/plan/plan.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/config/by_key.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace pb {
+
+namespace {
+
+/// Source facts of every image, each file looked up once.
+class Sources {
+  public:
+    explicit Sources(const SourceLookup& lookup) : lookup_(lookup) {}
+
+    SourceFacts find(const ImageSettings& image) {
+        if (image.path.empty()) return {{image.height, image.width}, image.channels};
+        const auto known = files_.find(image.path);
+        SourceFacts facts = known != files_.end() ? known->second : files_[image.path] = lookup_(image);
+        if (facts.channels != 1 && facts.channels != 3)
+            throw UsageError("image.path = " + image.path + ": has " + std::to_string(facts.channels) +
+                             " channels without alpha; the networks take 1 or 3");
+        facts.extent = crop_of(image, facts.extent).extent;
+        return facts;
+    }
+
+  private:
+    const SourceLookup& lookup_;
+    std::map<std::string, SourceFacts> files_;
+};
+
+std::string list_ranks(const std::vector<int>& ranks) {
+    std::string text;
+    for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+    return (ranks.size() == 1 ? "rank " : "ranks ") + text;
+}
+
+int resolve_ranks(const CountSetting& asked, const Topology& topology) {
+    if (topology.num_ranks() < 1) throw UsageError("no ranks were started");
+    if (asked.count > topology.num_ranks())
+        throw UsageError("ranks = " + std::to_string(asked.count) + ": only " + std::to_string(topology.num_ranks()) +
+                         " were started; start more with mpirun -n " + std::to_string(asked.count));
+    return asked.is_automatic() ? topology.num_ranks() : static_cast<int>(asked.count);
+}
+
+DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, int num_ranks) {
+    if (settings.device == DeviceChoice::cpu) return DeviceKind::cpu;
+    const bool is_free = settings.device == DeviceChoice::automatic;
+    if (is_free && settings.engine == EngineKind::reference) return DeviceKind::cpu;
+    std::vector<int> without;
+    for (int rank = 0; rank < num_ranks; ++rank)
+        if (!topology.ranks[static_cast<size_t>(rank)].device.is_cuda()) without.push_back(rank);
+    if (without.empty()) return DeviceKind::cuda;
+    if (is_free && static_cast<int>(without.size()) == num_ranks) return DeviceKind::cpu;
+    throw UsageError("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " +
+                     list_ranks(without) + "; choose device: cpu, fewer ranks, or start one rank for each device");
+}
+
+void check_device_choices(const Point& point) {
+    const PointSettings& settings = point.settings;
+    const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
+    const bool is_cpu = point.device == DeviceKind::cpu;
+    if (settings.engine == EngineKind::reference && !is_cpu)
+        throw UsageError("engine = reference: computes on the CPU only; choose device: cpu");
+    if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
+        throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
+    if (is_cpu && (settings.dtype == Precision::tf32 || settings.dtype == Precision::fp16))
+        throw UsageError(dtype + ": needs a CUDA device; on the CPU choose fp32 or bf16");
+}
+
+void check_sharing(Point& point, const Topology& topology, SharingRule rule) {
+    if (point.device != DeviceKind::cuda) return;
+    for (std::vector<int> ranks : shared_devices(topology)) {
+        std::erase_if(ranks, [&](int rank) { return rank >= point.num_ranks; });
+        if (ranks.size() < 2) continue;
+        const RankPlace& place = topology.ranks[static_cast<size_t>(ranks.front())];
+        const std::string sharing = list_ranks(ranks) + " share " + place.device_name + " " +
+                                    (place.device_uuid.empty() ? place.pci_bus_id : place.device_uuid) + " on " +
+                                    place.host;
+        if (rule == SharingRule::error)
+            throw UsageError(
+                "devices.sharing = error: " + sharing +
+                "; start one rank for each device, or set devices.sharing: allow (figures are then INVALID)");
+        point.notes.push_back(sharing + ": not comparable as performance figures");
+    }
+}
+
+void settle_whole(Point& point) {
+    const PointSettings& settings = point.settings;
+    const auto calls = whole_image_calls(settings.network, point.source.extent, settings.odd_shape);
+    point.halo = 0;
+    point.batch = 1;
+    if (settings.odd_shape == OddShape::split && settings.network != NetworkKind::drunet &&
+        calls.front().seen.extent != point.source.extent)
+        point.notes.emplace_back("odd_shape = split is DRUNet's rule: this network pads instead");
+    if (point.num_ranks > 1 && !settings.replicate)
+        point.notes.push_back("one image: only rank 0 of " + std::to_string(point.num_ranks) +
+                              " works; replicate: true gives every rank a copy");
+    if (exceeds_index_limit(settings.network, calls.front().seen.extent))
+        point.notes.emplace_back("the image has 2^31 or more elements in the widest layer: status index_limit");
+}
+
+void settle_tiles(Point& point) {
+    if (point.settings.replicate) throw UsageError("replicate = true: needs workload: whole");
+    const HaloSetting& halo = point.settings.halo;
+    if (halo.kind == HaloSetting::Kind::exact) settle_halo(point, point.facts().exact_halo);
+    if (halo.kind == HaloSetting::Kind::pixels) settle_halo(point, halo.pixels);
+    // The patch must be legal even while the halo is open.
+    if (!point.halo) (void)TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
+}
+
+void resolve(Point& point, const StudySettings& study, const Topology& topology, Sources& sources) {
+    const PointSettings& settings = point.settings;
+    validate(settings);
+    point.source = sources.find(settings.image);
+    point.num_ranks = resolve_ranks(settings.ranks, topology);
+    point.device = resolve_device(settings, topology, point.num_ranks);
+    point.sigma = settings.sigma < 0 ? settings.image.noise_sigma : settings.sigma;
+    check_device_choices(point);
+    check_sharing(point, topology, study.device_sharing);
+    if (settings.cuda_graph && point.device == DeviceKind::cpu)
+        point.notes.emplace_back("cuda_graph has no effect on the CPU");
+    settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
+    point.key = key_of(point);
+}
+
+}  // namespace
+
+Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup) {
+    validate(config.study);
+    Plan plan{config.study, {}};
+    Sources sources(lookup);
+    std::unordered_map<std::string, int64_t> first_with_key;
+    for (const PointSettings& settings : config.points) {
+        Point point;
+        point.index = static_cast<int64_t>(plan.points.size());
+        point.settings = settings;
+        try {
+            resolve(point, config.study, topology, sources);
+        } catch (const UsageError& error) {
+            throw UsageError("point " + std::to_string(point.index) + " (" + label_of(point) + "): " + error.what());
+        }
+        const auto [first, is_new] = first_with_key.emplace(point.key, point.index);
+        if (!is_new) point.notes.push_back("the same measurement as point " + std::to_string(first->second));
+        plan.points.push_back(std::move(point));
+    }
+    return plan;
+}
+
+}  // namespace pb

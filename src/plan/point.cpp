@@ -1,0 +1,128 @@
+// What follows from one point alone.
+#include "patchbench/base/error.hpp"
+#include "patchbench/config/text.hpp"
+#include "patchbench/plan/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+namespace pb {
+
+namespace {
+
+std::string extent_text(Extent extent) { return std::to_string(extent.h) + "x" + std::to_string(extent.w); }
+
+std::string short_number(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.3g", value);
+    return text.data();
+}
+
+// A plan that runs most pixels more than this many times says so.
+constexpr double kNotableOverhead = 4;
+
+void note_grid(Point& point, const TileGrid& grid) {
+    const double overhead = grid.processed_per_useful();
+    if (overhead > kNotableOverhead)
+        point.notes.push_back("processed / useful pixels = " + short_number(overhead) +
+                              ": a larger patch or a smaller halo saves work");
+    if (grid.num_windows() < grid.num_patches())
+        point.notes.push_back("windows that coincide are run once: " + std::to_string(grid.num_windows()) +
+                              " windows for " + std::to_string(grid.num_patches()) + " patches");
+    if (grid.num_windows() < point.num_ranks)
+        point.notes.push_back(std::to_string(point.num_ranks - grid.num_windows()) + " of " +
+                              std::to_string(point.num_ranks) + " ranks have no window");
+    if (exceeds_index_limit(point.settings.network, grid.window()))
+        point.notes.push_back("a window of " + extent_text(grid.window()) +
+                              " px has 2^31 or more elements in the widest layer: status index_limit");
+}
+
+uint64_t fnv1a(const std::string& text) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3;
+    return hash;
+}
+
+}  // namespace
+
+void settle_halo(Point& point, int64_t halo) {
+    require(point.settings.workload == Workload::tiles, "only tiles have a halo");
+    point.halo = halo;
+    note_grid(point, tile_grid(point));
+    if (!point.settings.batch.is_automatic()) settle_batch(point, point.settings.batch.count);
+}
+
+void settle_batch(Point& point, int64_t asked) {
+    if (asked < 1) throw UsageError("batch = " + std::to_string(asked) + ": must be at least 1");
+    point.batch = effective_batch(asked, tile_grid(point).num_windows(), point.num_ranks);
+    if (*point.batch < asked)
+        point.notes.push_back("batch " + std::to_string(*point.batch) + " instead of " + std::to_string(asked) +
+                              ": no rank has more windows");
+}
+
+Rect crop_of(const ImageSettings& image, Extent whole) {
+    const Extent crop{image.crop_height == 0 ? whole.h : image.crop_height,
+                      image.crop_width == 0 ? whole.w : image.crop_width};
+    if (crop.h > whole.h || crop.w > whole.w)
+        throw UsageError("image.crop_height, image.crop_width: " + extent_text(crop) + " px do not fit into " +
+                         image.path + " of " + extent_text(whole) + " px");
+    return {(whole.h - crop.h) / 2, (whole.w - crop.w) / 2, crop};
+}
+
+bool exceeds_index_limit(NetworkKind network, Extent seen) {
+    return seen.pixels() >= (int64_t{1} << 31) / network_facts(network).widest_map;
+}
+
+std::string key_of(const Point& point) {
+    PointSettings resolved = point.settings;
+    resolved.device = point.device == DeviceKind::cuda ? DeviceChoice::cuda : DeviceChoice::cpu;
+    resolved.ranks.count = point.num_ranks;
+    resolved.sigma = point.sigma;
+    std::string text;
+    point_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
+        text += std::string(field.key) + "=" + format_setting(value) + "\n";
+    });
+    text += extent_text(point.source.extent) + "x" + std::to_string(point.source.channels);
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(fnv1a(text)));
+    return digits.data();
+}
+
+TileGrid tile_grid(const Point& point) {
+    require(point.settings.workload == Workload::tiles, "a whole-image point has no tile grid");
+    require(point.halo.has_value(), "the halo of the point is still open");
+    return {point.source.extent, {point.settings.patch, *point.halo, point.facts().alignment}};
+}
+
+Range windows_of_rank(const Point& point, const TileGrid& grid, int rank) {
+    if (rank < 0 || rank >= point.num_ranks) return {};
+    return shard(grid.num_windows(), rank, point.num_ranks);
+}
+
+std::vector<Range> cut_batches(Range windows, int64_t batch) {
+    require(batch >= 1, "a batch holds at least one window");
+    std::vector<Range> batches;
+    for (int64_t begin = windows.begin; begin < windows.end; begin += batch)
+        batches.push_back({begin, std::min(begin + batch, windows.end)});
+    return batches;
+}
+
+int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks) {
+    return std::max<int64_t>(1, std::min(asked, ceil_div(num_windows, num_ranks)));
+}
+
+std::string label_of(const Point& point) {
+    const PointSettings& settings = point.settings;
+    const std::string network(name_of(settings.network));
+    const std::string dtype(name_of(settings.dtype));
+    if (settings.workload == Workload::whole)
+        return network + "-" + extent_text(point.source.extent) + "-" + std::string(name_of(settings.odd_shape)) + "-" +
+               dtype;
+    const std::string halo = point.halo ? std::to_string(*point.halo) : "auto";
+    const std::string batch = point.batch ? std::to_string(*point.batch) : format_setting(settings.batch);
+    return network + "-p" + std::to_string(settings.patch) + "-h" + halo + "-b" + batch + "-" + dtype;
+}
+
+}  // namespace pb
