@@ -71,7 +71,7 @@ install_packages() {
 
 require_disk() { # GB, for what
     local free_gb
-    free_gb=$(df --output=avail -BG "$root" | tail -n 1 | tr -dc 0-9)
+    free_gb=$(df --output=avail -k "$root" | awk 'END { print int($1 / 1000000) }')
     [ "$free_gb" -ge "$1" ] ||
         die "too little disk: $2 needs $1 GB in $root and $free_gb GB are free; free some, or move the folder"
 }

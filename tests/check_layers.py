@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Enforces the layer table of CONTRIBUTING.md on the #include lines, and which file may see which vendor's headers.
+
+usage: tests/check_layers.py [folder of the project]      exit code 1 and a line per violation when there are any
+"""
+
+import pathlib
+import re
+import sys
+
+# Layer -> what it may include besides itself: a whole layer, or one header of it.
+MAY_INCLUDE = {
+    "base": set(),
+    "config": {"base"},
+    "plan": {"base", "config"},
+    "image": {"base"},
+    "device": {"base"},
+    "comm": {"base", "device"},
+    "engine": {"base", "device"},
+    "run": {"base", "config", "plan", "image", "device", "comm", "engine"},
+    "measure": {"base", "config", "plan", "run/trace.hpp"},
+    "report": {"base", "config", "plan", "measure", "run/trace.hpp"},
+}
+MAY_INCLUDE["app"] = set(MAY_INCLUDE) | {"app"}
+# The trace is values: the pure layers after it include it, so it may not bring a service with it.
+TRACE = "run/trace.hpp"
+TRACE_MAY_INCLUDE = {"base", "config", "plan"}
+
+VENDOR = re.compile(r"^(torch|ATen|c10|caffe2|cuda|cub|thrust|nv|nccl|cudnn|mpi\.h|opencv2|yaml-cpp)")
+# No rank, no device, no image: testable in one process.
+PURE = {"base", "config", "plan", "measure", "report"}
+YAML_READER = "src/config/load_yaml.cpp"
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+CONDITIONAL = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else)\b")
+SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".h"}
+FOLDERS = ("include", "src", "tests", "benchmarks")
+
+
+def layer_of(path):
+    """The layer of a file, by its path in the project; None for tests and benchmarks."""
+    parts = pathlib.PurePosixPath(path).parts
+    if parts[0] == "src" and len(parts) > 2:
+        return parts[1]
+    if parts[:2] == ("include", "patchbench") and len(parts) > 3:
+        return parts[2]
+    return None
+
+
+def find_included(root, path, header):
+    """The project's file that `#include "header"` means in `path`, as <layer>/<rest>; None for others' headers."""
+    beside = (root / path).parent / header
+    candidates = [beside, root / "include" / header, root / "src" / header]
+    for candidate in candidates:
+        if candidate.is_file():
+            relative = candidate.resolve().relative_to(root.resolve()).as_posix()
+            return re.sub(r"^(include/patchbench|src)/", "", relative) if layer_of(relative) else None
+    named = re.match(r"(?:patchbench/)?(\w+)/", header)  # a header that is missing still has a layer
+    return header.removeprefix("patchbench/") if named and named[1] in MAY_INCLUDE else None
+
+
+def check_own(path, included):
+    layer, other = layer_of(path), included.split("/")[0]
+    allowed = MAY_INCLUDE[layer]
+    if path.endswith("/" + TRACE):
+        allowed = TRACE_MAY_INCLUDE
+    if other == layer or other in allowed or included in allowed:
+        return None
+    return f"{layer} may not include {included}; it may include {', '.join(sorted(allowed)) or 'the standard library only'}"
+
+
+def check_vendor(path, header):
+    if path.startswith("include/") and VENDOR.match(header):
+        return f"vendor header <{header}> in include/: hide it in src/"
+    if header.startswith("yaml-cpp") and path.startswith("src/") and path != YAML_READER:
+        return f"yaml-cpp belongs into {YAML_READER} only"
+    if layer_of(path) in PURE and path != YAML_READER and VENDOR.match(header):
+        return f"{layer_of(path)} is pure and may not see <{header}>"
+    return None
+
+
+def check_file(root, path):
+    """Yields (line, message) for each violation in one file."""
+    layer = layer_of(path)
+    if layer is not None and layer not in MAY_INCLUDE:
+        yield 1, f"'{layer}' is no layer; there are: {', '.join(MAY_INCLUDE)}"
+        return
+    for number, line in enumerate((root / path).read_text().splitlines(), start=1):
+        if CONDITIONAL.match(line):
+            yield number, "conditional compilation: make it another .cpp that CMake chooses"
+        include = INCLUDE.match(line)
+        if not include:
+            continue
+        included = find_included(root, path, include[2])
+        message = check_own(path, included) if layer and included else check_vendor(path, include[2])
+        if message:
+            yield number, message
+
+
+def check(root):
+    """All violations under `root`, as `file:line: message`."""
+    files = [file.relative_to(root).as_posix() for folder in FOLDERS for file in sorted((root / folder).rglob("*"))
+             if file.suffix in SOURCES]
+    return [f"{path}:{line}: {message}" for path in files for line, message in check_file(root, path)]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    violations = check(root)
+    print("\n".join(violations) if violations else "layers: every include is allowed")
+    sys.exit(1 if violations else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Builds and runs every test that this machine can run: tests/run.sh [--quick]
+# Then the unit and MPI tests again under the address and undefined behaviour sanitizers, which --quick leaves out.
+# Ends with what was skipped and why, and `N passed, N failed, N skipped`.
+set -euo pipefail
+# shellcheck source=launch/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../launch/common.sh"
+
+quick=0
+case ${1:-} in
+    '') ;;
+    --quick) quick=1 ;;
+    *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
+esac
+
+# Runs tests of a build folder and leaves their results in <folder>/<name>.xml. A failure is counted by summarise.py.
+results=()
+run_tests() { # folder, name, options of ctest..
+    local folder=$1 result=$1/$2.xml run="${1##*/} $2"
+    shift 2
+    rm -f "$result"
+    say "tests: $run"
+    ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure --no-tests=error --output-junit "$result" \
+        --test-output-size-passed 1000000 "$@" || true
+    [ -e "$result" ] || die "ctest ran no test in $folder ($run)"
+    results+=("$run=$result")
+}
+
+cd "$root"
+launch/setup.sh
+data/get_photos.sh
+run_tests "$root/build" all
+
+if [ $quick = 0 ]; then
+    launch/setup.sh --preset sanitize
+    export UBSAN_OPTIONS=print_stacktrace=1
+    ASAN_OPTIONS=detect_stack_use_after_return=1 run_tests "$root/build-sanitize" unit -L '^unit$'
+    # Open MPI leaks, and unloads its plugins before the leaks are looked up, so that they cannot be told from ours.
+    ASAN_OPTIONS=detect_stack_use_after_return=1:detect_leaks=0 run_tests "$root/build-sanitize" mpi -L '^mpi$'
+fi
+
+say "results of all runs"
+python3 tests/summarise.py "${results[@]}"
