@@ -3,6 +3,7 @@
 #pragma once
 
 #include "patchbench/base/device_id.hpp"
+#include "patchbench/device/buffer.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -44,30 +45,13 @@ class Event {
     void record(Stream& stream);
     /// Blocks the host until the recorded point is reached; returns at once when nothing was recorded.
     void synchronise() const;
-    /// Seconds from `start` to this event; both recorded and reached.
+    /// Seconds from `start` to this event; throws Error unless both are recorded and reached.
     [[nodiscard]] double seconds_since(const Event& start) const;
     [[nodiscard]] void* native() const;
 
   private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
-};
-
-/// Page-locked host memory for asynchronous copies (cudaHostAlloc); plain 64-byte aligned memory on the CPU.
-class PinnedBuffer {
-  public:
-    PinnedBuffer() = default;
-    PinnedBuffer(DeviceId device, size_t bytes);
-    ~PinnedBuffer();
-    PinnedBuffer(PinnedBuffer&& other) noexcept;
-    PinnedBuffer& operator=(PinnedBuffer&& other) noexcept;
-    [[nodiscard]] std::byte* pointer() const { return pointer_; }
-    [[nodiscard]] size_t bytes() const { return bytes_; }
-
-  private:
-    DeviceId device_;
-    std::byte* pointer_ = nullptr;
-    size_t bytes_ = 0;
 };
 
 /// Asynchronous copies in `stream`'s order; `host` should be pinned. On the CPU a memcpy at the call.

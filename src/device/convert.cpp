@@ -1,0 +1,209 @@
+#include "patchbench/device/convert.hpp"
+
+#include "cuda_backend.hpp"
+#include "half.hpp"
+#include "row_kernels.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace pb {
+namespace {
+
+std::string text(const BatchView& view) {
+    const Shape& s = view.shape;
+    return std::string(name_of(view.dtype)) + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " h" +
+           std::to_string(s.h) + " w" + std::to_string(s.w) + " " + std::string(name_of(view.layout)) + " on " +
+           std::string(name_of(view.device.kind)) + ":" + std::to_string(view.device.index);
+}
+
+/// `extra`: channels that the network's view has beyond the samples'.
+void require_matching(const BatchView& samples, const BatchView& network, int64_t extra, const Stream& stream) {
+    Shape expected = samples.shape;
+    expected.c += extra;
+    const bool sample_type = !is_float(samples.dtype) || samples.dtype == DType::f32;
+    const bool network_type =
+        network.dtype == DType::f32 || network.dtype == DType::bf16 || network.dtype == DType::f16;
+    const bool same_device = samples.device == stream.device() && network.device == stream.device();
+    require(sample_type && network_type && same_device && network.shape == expected &&
+                samples.layout == Layout::channels_last,
+            "conversion between samples " + text(samples) + " and network " + text(network) + " with " +
+                std::to_string(extra) + " extra channel(s): the samples must be u8, u16 or f32 in channels_last, the " +
+                "network f32, bf16 or f16 of the same n, h, w, both on the stream's device");
+}
+
+/// Values of a block that is converted through f32: stays in the first-level cache.
+constexpr int64_t kBlockValues = 2048;
+using Block = std::array<float, kBlockValues>;
+
+void store_value(float value, DType dtype, void* buffer, int64_t index) {
+    switch (dtype) {
+        case DType::f32:
+            static_cast<float*>(buffer)[index] = value;
+            break;
+        case DType::bf16:
+            static_cast<uint16_t*>(buffer)[index] = bf16_bits(value);
+            break;
+        default:
+            static_cast<uint16_t*>(buffer)[index] = f16_bits(value);
+            break;
+    }
+}
+
+float load_value(DType dtype, const void* buffer, int64_t index) {
+    switch (dtype) {
+        case DType::f32:
+            return static_cast<const float*>(buffer)[index];
+        case DType::bf16:
+            return bf16_value(static_cast<const uint16_t*>(buffer)[index]);
+        default:
+            return f16_value(static_cast<const uint16_t*>(buffer)[index]);
+    }
+}
+
+/// Where value `c` of pixel `pixel` of image `n` lies in `view`.
+int64_t index_of(const BatchView& view, int64_t n, int64_t pixel, int64_t c) {
+    const int64_t pixels = view.shape.h * view.shape.w;
+    return view.layout == Layout::channels_last ? (n * pixels + pixel) * view.shape.c + c
+                                                : (n * view.shape.c + c) * pixels + pixel;
+}
+
+std::byte* pixel_address(const BatchView& samples, int64_t n, int64_t pixel) {
+    return static_cast<std::byte*>(samples.pointer) + index_of(samples, n, pixel, 0) * size_of(samples.dtype);
+}
+
+/// Calls `visit(n, first pixel, number of pixels)` for blocks of at most `kBlockValues` values of `network`.
+template <class Visit>
+void for_each_block(const BatchView& network, const Visit& visit) {
+    const int64_t pixels = network.shape.h * network.shape.w;
+    const int64_t block = kBlockValues / network.shape.c;
+    require(block > 0, "conversion of " + text(network) + ": too many channels");
+    for (int64_t n = 0; n < network.shape.n; ++n)
+        for (int64_t first = 0; first < pixels; first += block) visit(n, first, std::min(block, pixels - first));
+}
+
+/// f32 in channels_last: rows follow each other without gaps, so a batch is one long row.
+bool is_one_row(const BatchView& network) {
+    return network.dtype == DType::f32 && network.layout == Layout::channels_last;
+}
+
+void samples_to_network_on_cpu(const BatchView& samples, const BatchView& network, const Conversion& conversion) {
+    const int64_t channels = samples.shape.c;
+    if (is_one_row(network))
+        return convert_row_to_f32(samples.pointer, samples.dtype, samples.shape.pixels(), channels, conversion,
+                                  static_cast<float*>(network.pointer));
+    Block block;
+    for_each_block(network, [&](int64_t n, int64_t first, int64_t count) {
+        convert_row_to_f32(pixel_address(samples, n, first), samples.dtype, count, channels, conversion, block.data());
+        for (int64_t c = 0; c < network.shape.c; ++c)
+            for (int64_t i = 0; i < count; ++i)
+                store_value(block[i * network.shape.c + c], network.dtype, network.pointer,
+                            index_of(network, n, first + i, c));
+    });
+}
+
+void network_to_samples_on_cpu(const BatchView& network, const BatchView& samples, const Conversion& conversion) {
+    const int64_t channels = samples.shape.c;
+    if (is_one_row(network))
+        return convert_row_from_f32(static_cast<const float*>(network.pointer), samples.shape.pixels(), channels,
+                                    conversion, samples.dtype, samples.pointer);
+    Block block;
+    for_each_block(network, [&](int64_t n, int64_t first, int64_t count) {
+        for (int64_t c = 0; c < channels; ++c)
+            for (int64_t i = 0; i < count; ++i)
+                block[i * channels + c] =
+                    load_value(network.dtype, network.pointer, index_of(network, n, first + i, c));
+        convert_row_from_f32(block.data(), count, channels, conversion, samples.dtype,
+                             pixel_address(samples, n, first));
+    });
+}
+
+/// Asks for a row's cache lines ahead of their use: rows of a window lie pages apart, where the processor's own
+/// prefetch starts anew. A third of the speed hangs on it.
+void prefetch(const std::byte* row, int64_t bytes) {
+    constexpr int64_t kLine = 64;
+    constexpr int64_t kMost = 4096;  // a longer row is foreseen by the processor itself
+    for (int64_t offset = 0; offset < std::min(bytes, kMost); offset += kLine) __builtin_prefetch(row + offset);
+}
+
+[[noreturn]] void refuse_type(DType dtype) {
+    throw Error("samples of type " + std::string(name_of(dtype)) + " cannot be converted: only u8, u16 and f32");
+}
+
+}  // namespace
+
+void convert_row_to_f32(const void* samples, DType dtype, int64_t count, int64_t channels, const Conversion& conversion,
+                        float* network) {
+    const RowKernels& rows = row_kernels();
+    const RowScale scale{conversion.gain, conversion.sigma.value_or(0.0F), conversion.sigma.has_value()};
+    switch (dtype) {
+        case DType::u8:
+            return rows.u8_to_f32(static_cast<const uint8_t*>(samples), count, channels, scale, network);
+        case DType::u16:
+            return rows.u16_to_f32(static_cast<const uint16_t*>(samples), count, channels, scale, network);
+        case DType::f32:
+            return rows.f32_to_f32(static_cast<const float*>(samples), count, channels, scale, network);
+        default:
+            refuse_type(dtype);
+    }
+}
+
+void convert_row_from_f32(const float* network, int64_t count, int64_t channels, const Conversion& conversion,
+                          DType dtype, void* samples) {
+    const RowKernels& rows = row_kernels();
+    const float inverse_gain = 1.0F / conversion.gain;
+    const int64_t values = count * channels;
+    switch (dtype) {
+        case DType::u8:
+            return rows.f32_to_u8(network, values, inverse_gain, static_cast<uint8_t*>(samples));
+        case DType::u16:
+            return rows.f32_to_u16(network, values, inverse_gain, static_cast<uint16_t*>(samples));
+        case DType::f32:
+            return rows.f32_from_f32(network, values, inverse_gain, static_cast<float*>(samples));
+        default:
+            refuse_type(dtype);
+    }
+}
+
+void convert_rows_to_f32(const SampleRows& samples, const Conversion& conversion, float* network,
+                         int64_t network_stride) {
+    const auto* row = static_cast<const std::byte*>(samples.first);
+    const int64_t row_bytes = samples.extent.w * samples.channels * static_cast<int64_t>(size_of(samples.dtype));
+    for (int64_t i = 0; i < samples.extent.h; ++i, row += samples.stride_bytes, network += network_stride) {
+        if (i + 1 < samples.extent.h) prefetch(row + samples.stride_bytes, row_bytes);
+        convert_row_to_f32(row, samples.dtype, samples.extent.w, samples.channels, conversion, network);
+    }
+}
+
+void convert_rows_from_f32(const float* network, int64_t network_stride, const Conversion& conversion,
+                           const SampleRows& samples) {
+    auto* row = static_cast<std::byte*>(samples.first);
+    for (int64_t i = 0; i < samples.extent.h; ++i, row += samples.stride_bytes, network += network_stride)
+        convert_row_from_f32(network, samples.extent.w, samples.channels, conversion, samples.dtype, row);
+}
+
+void samples_to_network(const BatchView& samples, const BatchView& network, const Conversion& conversion,
+                        Stream& stream) {
+    require_matching(samples, network, conversion.sigma ? 1 : 0, stream);
+    if (samples.shape.elements() == 0) return;
+    if (stream.device().is_cuda())
+        cuda::samples_to_network(samples, network, conversion, stream.native());
+    else
+        samples_to_network_on_cpu(samples, network, conversion);
+}
+
+void network_to_samples(const BatchView& network, const BatchView& samples, const Conversion& conversion,
+                        Stream& stream) {
+    require_matching(samples, network, 0, stream);
+    if (samples.shape.elements() == 0) return;
+    if (stream.device().is_cuda())
+        cuda::network_to_samples(network, samples, conversion, stream.native());
+    else
+        network_to_samples_on_cpu(network, samples, conversion);
+}
+
+}  // namespace pb

@@ -1,0 +1,28 @@
+#include "cuda_check.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace pb {
+
+void check(cudaError_t status, std::source_location where) {
+    if (status == cudaSuccess) return;
+    (void)cudaGetLastError();
+    const std::string_view path = where.file_name();
+    const std::string message = std::string("CUDA: ") + cudaGetErrorName(status) + ", " + cudaGetErrorString(status) +
+                                ", at " + std::string(path.substr(path.rfind('/') + 1)) + ":" +
+                                std::to_string(where.line()) + " in " + where.function_name();
+    if (status == cudaErrorMemoryAllocation) throw OutOfMemory(message);
+    throw Error(message);
+}
+
+cuda::DeviceScope::DeviceScope(int index) {
+    check(cudaGetDevice(&former_));
+    if (index == former_) return;
+    check(cudaSetDevice(index));
+    changed_ = true;
+}
+
+}  // namespace pb

@@ -1,0 +1,29 @@
+#include "patchbench/device/device.hpp"
+
+#include "cpu_device.hpp"
+#include "cuda_backend.hpp"
+
+#include "patchbench/device/host_memory.hpp"
+
+namespace pb {
+
+std::vector<DeviceInfo> visible_cuda_devices() { return cuda::discover().devices; }
+
+std::string why_no_cuda_device() { return cuda::discover().reason; }
+
+void select_device(DeviceId device) {
+    if (device.is_cuda()) cuda::select(device.index);
+}
+
+void synchronise_device(DeviceId device) {
+    if (device.is_cuda()) cuda::synchronise(device.index);
+}
+
+DeviceMemory device_memory(DeviceId device) {
+    if (device.is_cuda()) return cuda::memory(device.index);
+    return {available_host_memory_bytes(), host_memory_bytes()};
+}
+
+std::vector<LibraryVersion> cuda_versions() { return cuda::versions(); }
+
+}  // namespace pb

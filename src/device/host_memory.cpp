@@ -1,0 +1,77 @@
+#include "patchbench/device/host_memory.hpp"
+
+#include "cgroup.hpp"
+#include "kernel_text.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <malloc.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+
+namespace pb {
+namespace {
+
+double seconds(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+}  // namespace
+
+bool reset_resident_peak() {
+    malloc_trim(0);
+    std::ofstream clear_refs("/proc/self/clear_refs");
+    clear_refs << 5 << std::flush;  // 5: only the peak (proc(5))
+    return clear_refs.good();
+}
+
+int64_t resident_peak_bytes() {
+    const auto peak = find_bytes("/proc/self/status", "VmHWM");
+    require(peak.has_value(), "/proc/self/status has no line VmHWM: is /proc mounted?");
+    return *peak;
+}
+
+int64_t available_host_memory_bytes() {
+    const auto available = find_bytes("/proc/meminfo", "MemAvailable");
+    require(available.has_value(), "/proc/meminfo has no line MemAvailable: is /proc mounted?");
+    return std::min(*available, cgroup_remaining_bytes().value_or(*available));
+}
+
+double process_cpu_seconds() {
+    rusage usage{};
+    require(getrusage(RUSAGE_SELF, &usage) == 0, "getrusage failed");
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::vector<int> affinity() {
+    // The kernel refuses a set smaller than its own: grow until it fits.
+    for (int capacity = CPU_SETSIZE; capacity <= 1 << 20; capacity *= 2) {
+        const size_t bytes = CPU_ALLOC_SIZE(capacity);
+        const auto free_set = [](cpu_set_t* set) { CPU_FREE(set); };
+        const std::unique_ptr<cpu_set_t, decltype(free_set)> set(CPU_ALLOC(capacity), free_set);
+        if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
+        std::vector<int> processors;
+        for (int processor = 0; processor < capacity; ++processor)
+            if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
+        return processors;
+    }
+    throw Error("sched_getaffinity failed: the processors of this process are unknown");
+}
+
+std::string affinity_text(const std::vector<int>& processors) {
+    std::string text;
+    for (size_t begin = 0, end = 0; begin < processors.size(); begin = end) {
+        end = begin + 1;
+        while (end < processors.size() && processors[end] == processors[end - 1] + 1) ++end;
+        if (!text.empty()) text += ',';
+        text += std::to_string(processors[begin]);
+        if (end - begin > 1) text.append("-").append(std::to_string(processors[end - 1]));
+    }
+    return text;
+}
+
+}  // namespace pb

@@ -1,0 +1,5 @@
+#include "row_loops.hpp"
+
+namespace pb {
+const RowKernels kBaselineRows = kLoops;
+}  // namespace pb

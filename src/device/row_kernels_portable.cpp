@@ -1,0 +1,7 @@
+#include "row_kernels.hpp"
+
+namespace pb {
+
+const RowKernels& row_kernels() { return kBaselineRows; }
+
+}  // namespace pb
