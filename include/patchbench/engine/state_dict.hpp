@@ -19,12 +19,25 @@ struct NamedTensor {
 
 using StateDict = std::map<std::string, NamedTensor>;
 
+struct Checkpoint {
+    StateDict tensors;
+    std::map<std::string, std::string> metadata;  ///< safetensors' `__metadata__`; empty for `.pth`
+};
+
 /// Reads safetensors, zip `.pth` (torch >= 1.6) and legacy `.pth` files; the format is told by the first bytes, never
-/// by the name. Nested dicts under `state_dict`, `params`, `params_ema` or `model` are followed; a prefix `module.`
-/// common to all keys is removed. Throws UsageError that names the file, the place (byte offset or key) and the reason.
+/// by the name. Nested dicts under `state_dict`, `params_ema`, `params` or `model` (the first that is there) are
+/// followed; a prefix `module.` common to all keys is removed. Throws UsageError that names the file, the place (byte
+/// offset or key) and the reason. Never allocates more than a small multiple of the file's size.
+[[nodiscard]] Checkpoint load_checkpoint(const std::filesystem::path& file);
+
+/// The tensors of `load_checkpoint`.
 [[nodiscard]] StateDict load_state_dict(const std::filesystem::path& file);
 
 /// Writes float32 safetensors (to a temporary name, then renamed).
-void save_safetensors(const StateDict& tensors, const std::filesystem::path& file);
+void save_safetensors(const StateDict& tensors, const std::filesystem::path& file,
+                      const std::map<std::string, std::string>& metadata = {});
+
+/// Removes `module.` (left by DataParallel, at most twice) from the front of the keys where every key has it.
+[[nodiscard]] StateDict without_module_prefix(StateDict tensors);
 
 }  // namespace pb

@@ -42,16 +42,19 @@ struct Weights {
     bool trained = false;                 ///< false for seeded weights
     std::optional<double> trained_sigma;  ///< in [0,1] units, where a network knows one sigma only and it is known
 
+    /// Values held: batch norm is folded, so a UNet has 6,528 fewer than as it was trained.
     [[nodiscard]] int64_t parameters() const;
     /// Pixels on each side that can change an output pixel (dncnn: its depth; else network_facts).
     [[nodiscard]] int64_t receptive_radius() const;
 };
 
 /// Recognises the network and the key layout from names and shapes and converts. Throws UsageError that lists missing,
-/// surplus and misshapen tensors by name. `source` is used in messages.
+/// surplus and misshapen tensors by name, or says where a value is not finite. `source` is used in messages; `sha256`
+/// is that of the canonical values (`sha256_of_values`).
 [[nodiscard]] Weights recognise_weights(const StateDict& tensors, const std::string& source);
 
-/// As `recognise_weights`, and insists on `expected`.
+/// As `recognise_weights`, and insists on `expected`; `sha256` is that of the file. The training sigma is taken from
+/// safetensors metadata, `sigma_train` or `sigma`, in [0,1] units.
 [[nodiscard]] Weights load_weights(const std::filesystem::path& file, NetworkKind expected);
 
 /// Deterministic weights of sane scale: the same bits on every machine (counter-based Philox, uniform distribution, no
@@ -59,7 +62,12 @@ struct Weights {
 /// randomised batch norm folded in; dncnn as deepinv, depth 20, small residual. `channels` is 1 or 3.
 [[nodiscard]] Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed);
 
-/// The canonical weights as a deepinv state dict (batch norm of UNet as identity), for Python peers.
+/// Digest of the canonical values: of the lines `<key> <sha256 of the little-endian floats>` in the order of the keys,
+/// `<name>.weight` before `<name>.bias`. Hex.
+[[nodiscard]] std::string sha256_of_values(const Weights& weights);
+
+/// The canonical weights as a deepinv state dict for Python peers, loadable with strict=True: batch norm of UNet as
+/// identity; where the network's output is subtracted (KAIR), the last convolution is negated, because deepinv adds.
 [[nodiscard]] StateDict to_state_dict(const Weights& weights);
 
 }  // namespace pb

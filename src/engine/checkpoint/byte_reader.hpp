@@ -1,0 +1,63 @@
+// Bytes of a file with a reading position: every read is checked, every error names the file and the byte offset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace pb {
+
+using Bytes = std::span<const std::byte>;
+
+/// The whole file. Throws UsageError when it cannot be read, or is larger than any checkpoint of these networks.
+[[nodiscard]] std::vector<std::byte> read_file(const std::filesystem::path& file);
+
+/// `text` for a message: in quotes, control characters replaced, shortened. Names in a file are not to be trusted.
+[[nodiscard]] std::string shown(std::string_view text);
+
+/// Little-endian values from memory that stays valid while the reader is used.
+class ByteReader {
+  public:
+    /// `name` is what messages call these bytes, `origin` where they begin in it.
+    ByteReader(Bytes bytes, std::string name, size_t origin = 0)
+        : bytes_(bytes), name_(std::move(name)), origin_(origin) {}
+
+    [[nodiscard]] size_t left() const { return bytes_.size() - position_; }
+    [[nodiscard]] size_t offset() const { return origin_ + position_; }
+    [[nodiscard]] const std::string& name() const { return name_; }
+
+    /// The next `count` bytes; throws UsageError when the file ends before.
+    [[nodiscard]] Bytes take(uint64_t count);
+
+    [[nodiscard]] std::string_view take_text(uint64_t count);
+
+    /// Up to the next newline, which is passed over.
+    [[nodiscard]] std::string_view take_line();
+
+    template <class T>
+    requires std::is_integral_v<T>
+    [[nodiscard]] T take_integer() {
+        const Bytes bytes = take(sizeof(T));
+        std::make_unsigned_t<T> value = 0;
+        for (size_t i = 0; i < sizeof(T); ++i)
+            value |= static_cast<std::make_unsigned_t<T>>(static_cast<std::make_unsigned_t<T>>(bytes[i]) << (8 * i));
+        return static_cast<T>(value);
+    }
+
+    /// Throws UsageError: `<name>, byte <offset>: <reason>`.
+    [[noreturn]] void fail(const std::string& reason) const;
+
+  private:
+    Bytes bytes_;
+    std::string name_;
+    size_t origin_;
+    size_t position_ = 0;
+};
+
+}  // namespace pb

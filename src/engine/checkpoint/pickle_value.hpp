@@ -1,0 +1,65 @@
+// What a pickle of a state dict can hold. Values are small and own nothing: text points into the file, containers and
+// tensors are indices into a `PickleHeap`. So copies through the memo cost nothing, cycles do no harm, and taking down
+// a deeply nested structure needs no recursion.
+#pragma once
+
+#include "engine/checkpoint/element_type.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace pb {
+
+/// The globals that a state dict needs; every other one is refused by name.
+enum class Callable : uint8_t { ordered_dict, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter };
+
+struct StorageType {
+    ElementType type;
+};
+struct TupleRef {
+    size_t index;
+};
+struct ListRef {
+    size_t index;
+};
+struct DictRef {
+    size_t index;
+};
+struct StorageRef {
+    size_t index;
+};
+struct TensorRef {
+    size_t index;
+};
+
+/// monostate: None.
+using PickleValue = std::variant<std::monostate, bool, int64_t, double, std::string_view, Callable, StorageType,
+                                 TupleRef, ListRef, DictRef, StorageRef, TensorRef>;
+
+/// A run of elements in the file, named by its key.
+struct PickledStorage {
+    ElementType type;
+    std::string_view key;
+    int64_t elements;
+};
+
+/// A strided view of a storage. Nothing is checked against the storage's size yet.
+struct PickledTensor {
+    size_t storage;  // index into PickleHeap::storages
+    int64_t offset;  // elements
+    std::vector<int64_t> shape;
+    std::vector<int64_t> stride;
+};
+
+struct PickleHeap {
+    std::vector<std::vector<PickleValue>> tuples;
+    std::vector<std::vector<PickleValue>> lists;
+    std::vector<std::vector<std::pair<PickleValue, PickleValue>>> dicts;
+    std::vector<PickledStorage> storages;
+    std::vector<PickledTensor> tensors;
+};
+
+}  // namespace pb

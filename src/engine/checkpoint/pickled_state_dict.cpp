@@ -1,0 +1,150 @@
+#include "engine/checkpoint/pickled_state_dict.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <array>
+#include <map>
+#include <optional>
+
+namespace pb {
+namespace {
+
+using Dict = std::vector<std::pair<PickleValue, PickleValue>>;
+
+// Where training scripts keep the state dict: PyTorch Lightning and most others; BasicSR (the averaged weights first);
+// many small repositories.
+constexpr std::array<std::string_view, 4> kNestedUnder{"state_dict", "params_ema", "params", "model"};
+
+const Dict* find_nested(const Dict& dict, const PickleHeap& heap) {
+    for (const std::string_view wanted : kNestedUnder)
+        for (const auto& [key, value] : dict) {
+            const auto* name = std::get_if<std::string_view>(&key);
+            const auto* nested = std::get_if<DictRef>(&value);
+            if (name != nullptr && *name == wanted && nested != nullptr) return &heap.dicts[nested->index];
+        }
+    return nullptr;
+}
+
+class TensorReader {
+  public:
+    explicit TensorReader(const PickledFile& file) : file_(file) {}
+
+    NamedTensor read(std::string_view key, const PickledTensor& tensor) {
+        const PickledStorage& storage = file_.heap.storages[tensor.storage];
+        const size_t element_bytes = size_of(storage.type);
+        const int64_t elements = check_view(key, tensor, storage);
+        if (elements == 0) return {tensor.shape, {}};
+        const Bytes bytes = storage_bytes(key, storage);
+        spend(key, tensor_bytes_, static_cast<uint64_t>(elements) * element_bytes);
+        if (is_dense(tensor))
+            return {tensor.shape, to_floats(bytes.subspan(static_cast<size_t>(tensor.offset) * element_bytes,
+                                                          static_cast<size_t>(elements) * element_bytes),
+                                            storage.type)};
+        return {tensor.shape, gather(tensor, bytes, storage.type, elements)};
+    }
+
+    [[noreturn]] void fail(std::string_view key, const std::string& reason) const {
+        throw UsageError(file_.name + ", tensor " + shown(key) + ": " + reason);
+    }
+
+  private:
+    // The number of elements, once all of them are known to lie in the storage.
+    [[nodiscard]] int64_t check_view(std::string_view key, const PickledTensor& tensor,
+                                     const PickledStorage& storage) const {
+        const auto elements = checked_elements(tensor.shape);
+        if (!elements || *elements > storage.elements)
+            fail(key, "has more elements than its storage (" + std::to_string(storage.elements) + ")");
+        if (*elements == 0) return 0;
+        int64_t last = tensor.offset;
+        for (size_t d = 0; d < tensor.shape.size(); ++d) {
+            int64_t reach = 0;
+            if (__builtin_mul_overflow(tensor.shape[d] - 1, tensor.stride[d], &reach) ||
+                __builtin_add_overflow(last, reach, &last))
+                fail(key, "has strides that are beyond any storage");
+        }
+        if (last >= storage.elements)
+            fail(key,
+                 "reaches element " + std::to_string(last) + " of a storage of " + std::to_string(storage.elements));
+        return *elements;
+    }
+
+    // Together, tensors and storages may claim no more than the file holds: views that overlap, or entries of an
+    // archive that share their bytes, would make a small file large in memory.
+    void spend(std::string_view key, uint64_t& spent, uint64_t bytes) const {
+        if (bytes > file_.bytes - spent)
+            fail(key,
+                 "claims " + std::to_string(bytes) + " bytes: together more than the file has; truncated or lying");
+        spent += bytes;
+    }
+
+    Bytes storage_bytes(std::string_view key, const PickledStorage& storage) {
+        uint64_t announced = 0;
+        if (__builtin_mul_overflow(static_cast<uint64_t>(storage.elements), size_of(storage.type), &announced))
+            fail(key, "has a storage beyond any file");
+        auto known = storages_.find(storage.key);
+        if (known == storages_.end()) {
+            spend(key, storage_bytes_, announced);
+            known = storages_.emplace(storage.key, file_.read_storage(storage)).first;
+        }
+        if (known->second.size() != announced)
+            fail(key, "announces a storage of " + std::to_string(announced) + " bytes, the file has " +
+                          std::to_string(known->second.size()));
+        return known->second;
+    }
+
+    static bool is_dense(const PickledTensor& tensor) {
+        int64_t expected = 1;
+        for (size_t d = tensor.shape.size(); d-- > 0; expected *= tensor.shape[d])
+            if (tensor.shape[d] != 1 && tensor.stride[d] != expected) return false;
+        return true;
+    }
+
+    static std::vector<float> gather(const PickledTensor& tensor, Bytes bytes, ElementType type, int64_t elements) {
+        std::vector<float> values(static_cast<size_t>(elements));
+        std::vector<int64_t> index(tensor.shape.size(), 0);
+        std::vector<int64_t> stride = tensor.stride;
+        for (size_t d = 0; d < stride.size(); ++d)
+            if (tensor.shape[d] == 1) stride[d] = 0;  // means nothing, and may be any number
+        int64_t place = tensor.offset;
+        for (float& value : values) {
+            value = element_at(bytes, type, static_cast<size_t>(place));
+            for (size_t d = index.size(); d-- > 0;) {
+                place += stride[d];
+                if (++index[d] < tensor.shape[d]) break;
+                place -= stride[d] * tensor.shape[d];
+                index[d] = 0;
+            }
+        }
+        return values;
+    }
+
+    const PickledFile& file_;
+    std::map<std::string_view, Bytes> storages_;
+    uint64_t tensor_bytes_ = 0;
+    uint64_t storage_bytes_ = 0;
+};
+
+}  // namespace
+
+StateDict to_tensors(const PickledFile& file, const PickleValue& root) {
+    const auto* outermost = std::get_if<DictRef>(&root);
+    if (outermost == nullptr)
+        throw UsageError(file.name + ": holds no dict; save the weights with torch.save(model.state_dict(), file)");
+    const Dict* dict = &file.heap.dicts[outermost->index];
+    constexpr int kDeepest = 4;
+    for (int depth = 0; depth < kDeepest; ++depth)
+        if (const Dict* nested = find_nested(*dict, file.heap)) dict = nested;
+    TensorReader reader(file);
+    StateDict tensors;
+    for (const auto& [key, value] : *dict) {
+        const auto* name = std::get_if<std::string_view>(&key);
+        if (name == nullptr) throw UsageError(file.name + ": the state dict has a key that is no text");
+        const auto* tensor = std::get_if<TensorRef>(&value);
+        if (tensor == nullptr) reader.fail(*name, "is no tensor; save the state dict alone");
+        if (tensors.contains(std::string(*name))) reader.fail(*name, "is there twice");
+        tensors[std::string(*name)] = reader.read(*name, file.heap.tensors[tensor->index]);
+    }
+    return tensors;
+}
+
+}  // namespace pb

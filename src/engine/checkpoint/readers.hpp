@@ -1,0 +1,25 @@
+// The readers of the three file formats. Each gets the whole file in memory and its name for messages.
+#pragma once
+
+#include "engine/checkpoint/byte_reader.hpp"
+
+#include "patchbench/engine/state_dict.hpp"
+
+#include <string>
+
+namespace pb {
+
+/// https://github.com/huggingface/safetensors: 8 bytes length, a JSON header, the tensors without gaps.
+[[nodiscard]] Checkpoint read_safetensors(Bytes file, const std::string& name);
+
+/// torch.save since 1.6: a zip archive of stored records `<root>/data.pkl` and `<root>/data/<key>`.
+[[nodiscard]] Checkpoint read_zip_pth(Bytes file, const std::string& name);
+
+/// torch.save before 1.6: five pickles, then the storages one after the other.
+[[nodiscard]] Checkpoint read_legacy_pth(Bytes file, const std::string& name);
+
+[[nodiscard]] bool is_safetensors(Bytes file);
+[[nodiscard]] bool is_zip(Bytes file);
+[[nodiscard]] bool is_legacy_pth(Bytes file);
+
+}  // namespace pb

@@ -1,0 +1,166 @@
+// Which layout do these tensors have? The one that shares most names with them; then every difference is an error.
+#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/weights/fold.hpp"
+#include "engine/weights/layouts.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/sha256.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+namespace pb {
+namespace {
+
+using Shape64 = std::vector<int64_t>;
+using Expected = std::map<std::string, Shape64>;
+
+// PyTorch's parts of a batch norm; a sixth one, num_batches_tracked, plays no role in inference.
+constexpr std::array<const char*, 4> kNormParts{".weight", ".bias", ".running_mean", ".running_var"};
+constexpr std::string_view kIgnored = ".num_batches_tracked";
+
+Expected expected_tensors(const KeyLayout& layout) {
+    Expected expected;
+    for (const LayerKeys& layer : layout.layers) {
+        expected[layer.convolution + ".weight"] = layer.spec.weight_shape();
+        if (layer.spec.bias) expected[layer.convolution + ".bias"] = {layer.spec.out_channels};
+        if (layer.norm.empty()) continue;
+        for (const char* part : kNormParts) expected[layer.norm + part] = {layer.spec.out_channels};
+    }
+    return expected;
+}
+
+struct Match {
+    KeyLayout layout;
+    Expected expected;
+    size_t names = 0;   // of the layout that the file has
+    double score = -1;  // 2 when all names and shapes agree and nothing else is there
+};
+
+Match compare(KeyLayout layout, const StateDict& tensors) {
+    Match match{.layout = std::move(layout)};
+    match.expected = expected_tensors(match.layout);
+    size_t shapes = 0;
+    for (const auto& [key, shape] : match.expected) {
+        const auto found = tensors.find(key);
+        if (found == tensors.end()) continue;
+        ++match.names;
+        if (found->second.shape == shape) ++shapes;
+    }
+    const size_t together = match.expected.size() + tensors.size() - match.names;
+    match.score = static_cast<double>(match.names + shapes) / static_cast<double>(together);
+    return match;
+}
+
+Match best_match(const StateDict& tensors) {
+    Match best;
+    for (KeyLayout& layout : known_layouts(tensors)) {
+        Match match = compare(std::move(layout), tensors);
+        if (match.score > best.score) best = std::move(match);
+    }
+    return best;
+}
+
+std::string text_of(const Shape64& shape) {
+    std::string text;
+    for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+    return "[" + text + "]";
+}
+
+// `; 3 missing: 'a', 'b', 'c'`, or nothing.
+std::string listed(const std::vector<std::string>& names, const std::string& what) {
+    constexpr size_t kMost = 200;  // more than any of the networks has
+    if (names.empty()) return "";
+    std::string text;
+    for (size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? " " : ", ") + names[i];
+    if (names.size() > kMost) text += " and others";
+    return "; " + std::to_string(names.size()) + " " + what + ":" + text;
+}
+
+std::string differences(const Match& match, const StateDict& tensors) {
+    std::vector<std::string> missing, surplus, misshapen;
+    for (const auto& [key, shape] : match.expected) {
+        const auto found = tensors.find(key);
+        if (found == tensors.end())
+            missing.push_back(shown(key));
+        else if (found->second.shape != shape)
+            misshapen.push_back(shown(key) + " is " + text_of(found->second.shape) + ", not " + text_of(shape));
+    }
+    for (const auto& [key, tensor] : tensors)
+        if (!match.expected.contains(key)) surplus.push_back(shown(key));
+    return listed(missing, "missing") + listed(surplus, "surplus") + listed(misshapen, "of another shape");
+}
+
+std::string first_keys(const StateDict& tensors) {
+    constexpr size_t kFew = 3;
+    std::string text;
+    for (const auto& [key, tensor] : tensors) {
+        if (std::count(text.begin(), text.end(), ',') + 1 == kFew + 1) break;
+        text += (text.empty() ? "" : ", ") + shown(key);
+    }
+    return text;
+}
+
+void check_finite(const StateDict& tensors, const std::string& source) {
+    for (const auto& [key, tensor] : tensors)
+        for (size_t i = 0; i < tensor.values.size(); ++i)
+            if (!std::isfinite(tensor.values[i]))
+                throw UsageError(source + ", tensor " + shown(key) + ", element " + std::to_string(i) +
+                                 ": not a finite number; the training of these weights went wrong, or the file did");
+}
+
+void check_match(const Match& match, const StateDict& tensors, const std::string& source) {
+    if (match.names * 4 < match.expected.size())
+        throw UsageError(source + ": weights of no network that is known here (drunet, unet, dncnn); its tensors are " +
+                         std::to_string(tensors.size()) + ", the first " + first_keys(tensors));
+    const std::string found = differences(match, tensors);
+    if (!found.empty())
+        throw UsageError(source + ": looks like " + match.layout.name + ", but does not fit" + found +
+                         "; check that it is the right file of the right version");
+}
+
+Convolution convert(const LayerKeys& layer, double eps, const StateDict& tensors, const std::string& source) {
+    const ConvolutionSpec& spec = layer.spec;
+    Convolution convolution{spec.out_channels,
+                            spec.in_channels,
+                            spec.kernel,
+                            spec.stride,
+                            spec.transposed,
+                            tensors.at(layer.convolution + ".weight").values,
+                            {}};
+    if (spec.bias) convolution.bias = tensors.at(layer.convolution + ".bias").values;
+    if (layer.norm.empty()) return convolution;
+    const auto part = [&](size_t i) -> std::span<const float> { return tensors.at(layer.norm + kNormParts[i]).values; };
+    for (size_t c = 0; c < part(3).size(); ++c)
+        if (double{part(3)[c]} + eps <= 0)
+            throw UsageError(source + ", tensor " + shown(layer.norm + kNormParts[3]) + ", element " +
+                             std::to_string(c) + ": a negative variance");
+    fold({part(0), part(1), part(2), part(3), eps}, convolution);
+    return convolution;
+}
+
+}  // namespace
+
+Weights recognise_weights(const StateDict& all, const std::string& source) {
+    StateDict tensors = without_module_prefix(all);
+    std::erase_if(tensors, [](const auto& item) { return item.first.ends_with(kIgnored); });
+    const Match match = best_match(tensors);
+    check_match(match, tensors, source);
+    check_finite(tensors, source);
+    const KeyLayout& layout = match.layout;
+    Weights weights{.kind = layout.kind,
+                    .channels = layout.channels,
+                    .residual = layout.residual,
+                    .depth = layout.depth,
+                    .source = source,
+                    .layout = layout.name,
+                    .trained = true};
+    for (const LayerKeys& layer : layout.layers)
+        weights.convolutions[layer.spec.name] = convert(layer, layout.eps, tensors, source);
+    weights.sha256 = sha256_of_values(weights);
+    return weights;
+}
+
+}  // namespace pb

@@ -1,0 +1,92 @@
+// Weights from a seed. A value is a function of (seed, network, tensor, element), so it does not depend on the order;
+// only +, *, / and sqrt are used, which IEEE 754 rounds alike everywhere. Nothing here is trained: for tests and
+// timing.
+#include "engine/weights/architecture.hpp"
+#include "engine/weights/fold.hpp"
+
+#include "patchbench/base/counter_random.hpp"
+#include "patchbench/base/error.hpp"
+#include "patchbench/engine/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+namespace {
+
+// The streams of one convolution; their numbers are part of what a seed means.
+enum class Part : uint32_t { weight, bias, scale, shift, mean, variance };
+
+class SeededValues {
+  public:
+    SeededValues(uint64_t seed, NetworkKind kind, uint32_t layer)
+        : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
+          stream_(static_cast<uint32_t>(kind) << 24 | layer << 8) {}
+
+    /// `count` values, uniform on [centre - spread, centre + spread].
+    [[nodiscard]] std::vector<float> uniform(Part part, int64_t count, double centre, double spread) const {
+        std::vector<float> values(static_cast<size_t>(count));
+        const double unit = spread * 0x1p-31;  // of a signed word
+        for (size_t i = 0; i < values.size(); i += 4) {
+            const auto words =
+                philox({static_cast<uint32_t>(i / 4), stream_ | static_cast<uint32_t>(part), 0, 0}, key_);
+            const size_t end = std::min(values.size() - i, words.size());
+            for (size_t j = 0; j < end; ++j)
+                values[i + j] = static_cast<float>(centre + static_cast<int32_t>(words[j]) * unit);
+        }
+        return values;
+    }
+
+  private:
+    std::array<uint32_t, 2> key_;
+    uint32_t stream_;
+};
+
+// Far from a fresh norm's (1, 0, 0, 1), so that a fold which leaves a part out is noticed.
+void fold_random_norm(const SeededValues& values, Convolution& convolution) {
+    const int64_t count = convolution.out_channels;
+    const auto scale = values.uniform(Part::scale, count, 1.0, 0.3);
+    const auto shift = values.uniform(Part::shift, count, 0.0, 0.2);
+    const auto mean = values.uniform(Part::mean, count, 0.0, 0.2);
+    const auto variance = values.uniform(Part::variance, count, 1.0, 0.5);
+    fold({scale, shift, mean, variance, 1e-5}, convolution);
+}
+
+Convolution make_convolution(const ConvolutionSpec& spec, const SeededValues& values) {
+    constexpr double kBias = 0.05;
+    const int64_t count = spec.out_channels * spec.in_channels * spec.kernel * spec.kernel;
+    // A uniform distribution on [-a, a] has the standard deviation a / sqrt(3).
+    const double spread = std::sqrt(3.0) * spec.gain / std::sqrt(static_cast<double>(spec.fan_in()));
+    Convolution convolution{spec.out_channels,
+                            spec.in_channels,
+                            spec.kernel,
+                            spec.stride,
+                            spec.transposed,
+                            values.uniform(Part::weight, count, 0.0, spread),
+                            {}};
+    if (spec.bias) convolution.bias = values.uniform(Part::bias, spec.out_channels, 0.0, kBias);
+    if (!spec.norm.empty()) fold_random_norm(values, convolution);
+    return convolution;
+}
+
+Residual residual_of(NetworkKind kind) { return kind == NetworkKind::drunet ? Residual::none : Residual::add; }
+
+}  // namespace
+
+Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed) {
+    if (channels != 1 && channels != 3)
+        throw UsageError("seeded weights for " + std::to_string(channels) + " channels: 1 (gray) or 3 (colour)");
+    Weights weights{.kind = kind,
+                    .channels = channels,
+                    .residual = residual_of(kind),
+                    .depth = kind == NetworkKind::dncnn ? kDncnnDepth : 0,
+                    .source = "seed:" + std::to_string(seed),
+                    .layout = std::string(name_of(kind)) + " (seeded)"};
+    uint32_t layer = 0;
+    for (const ConvolutionSpec& spec : architecture(kind, channels, weights.depth))
+        weights.convolutions[spec.name] = make_convolution(spec, SeededValues(seed, kind, layer++));
+    weights.sha256 = sha256_of_values(weights);
+    return weights;
+}
+
+}  // namespace pb

@@ -1,0 +1,66 @@
+#include "patchbench/engine/weights.hpp"
+
+#include "engine/checkpoint/byte_reader.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/sha256.hpp"
+
+#include <charconv>
+#include <span>
+
+namespace pb {
+namespace {
+
+// Both words are in use; files of this project say `sigma`.
+std::optional<double> trained_sigma(const Checkpoint& checkpoint, const std::string& source) {
+    for (const char* word : {"sigma_train", "sigma"}) {
+        const auto found = checkpoint.metadata.find(word);
+        if (found == checkpoint.metadata.end()) continue;
+        const std::string& text = found->second;
+        double sigma = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sigma);
+        if (error != std::errc{} || end != text.data() + text.size() || !(sigma > 0 && sigma <= 1))
+            throw UsageError(source + ", metadata " + shown(word) + ": " + shown(text) +
+                             " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
+        return sigma;
+    }
+    return std::nullopt;
+}
+
+void add_digest(std::string& lines, const std::string& key, const std::vector<float>& values) {
+    if (!values.empty()) lines += key + " " + sha256_of(std::as_bytes(std::span(values))) + "\n";
+}
+
+}  // namespace
+
+int64_t Weights::parameters() const {
+    size_t values = 0;
+    for (const auto& [name, convolution] : convolutions) values += convolution.weight.size() + convolution.bias.size();
+    return static_cast<int64_t>(values);
+}
+
+int64_t Weights::receptive_radius() const {
+    return kind == NetworkKind::dncnn ? depth : network_facts(kind).receptive_radius;
+}
+
+std::string sha256_of_values(const Weights& weights) {
+    std::string lines;
+    for (const auto& [name, convolution] : weights.convolutions) {
+        add_digest(lines, name + ".weight", convolution.weight);
+        add_digest(lines, name + ".bias", convolution.bias);
+    }
+    return sha256_of(std::as_bytes(std::span(lines)));
+}
+
+Weights load_weights(const std::filesystem::path& file, NetworkKind expected) {
+    const Checkpoint checkpoint = load_checkpoint(file);
+    Weights weights = recognise_weights(checkpoint.tensors, file.string());
+    if (weights.kind != expected)
+        throw UsageError(file.string() + ": weights of " + std::string(name_of(weights.kind)) + ", not of " +
+                         std::string(name_of(expected)) + "; choose that network or another file");
+    weights.sha256 = sha256_of_file(file);
+    weights.trained_sigma = trained_sigma(checkpoint, file.string());
+    return weights;
+}
+
+}  // namespace pb
