@@ -28,7 +28,7 @@ void note_grid(Point& point, const TileGrid& grid) {
     if (overhead > kNotableOverhead)
         point.notes.push_back("processed / useful pixels = " + short_number(overhead) +
                               ": a larger patch or a smaller halo saves work");
-    if (grid.num_windows() < grid.num_patches())
+    if (2 * grid.num_windows() <= grid.num_patches())
         point.notes.push_back("windows that coincide are run once: " + std::to_string(grid.num_windows()) +
                               " windows for " + std::to_string(grid.num_patches()) + " patches");
     if (grid.num_windows() < point.num_ranks)

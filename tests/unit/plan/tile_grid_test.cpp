@@ -1,0 +1,195 @@
+#include "patchbench/plan/tile_grid.hpp"
+
+#include "support/messages.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace pb {
+namespace {
+
+using testing::HasSubstr;
+
+struct Case {
+    Extent image;
+    TileSpec spec;
+};
+
+/// Fixed corner cases and random ones: images smaller than, equal to and larger than windows; halos from none to huge.
+std::vector<Case> cases() {
+    std::vector<Case> all{{{1, 1}, {8, 0, 8}},   {{1, 1}, {1, 0, 1}},    {{7, 3}, {8, 16, 8}},
+                          {{7, 3}, {2, 1, 1}},   {{64, 64}, {64, 0, 8}}, {{65, 64}, {64, 8, 8}},
+                          {{9, 200}, {8, 8, 8}}, {{100, 90}, {5, 7, 1}}, {{128, 128}, {32, 192, 8}}};
+    std::mt19937_64 random(1);
+    const auto up_to = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<uint64_t>(most)) + 1; };
+    for (int i = 0; i < 200; ++i) {
+        const int64_t alignment = i % 2 == 0 ? 1 : 8;
+        all.push_back({{up_to(150), up_to(150)}, {alignment * up_to(8), alignment * (up_to(6) - 1), alignment}});
+    }
+    return all;
+}
+
+std::string describe(const Case& c) {
+    return "image " + std::to_string(c.image.h) + "x" + std::to_string(c.image.w) + " patch " +
+           std::to_string(c.spec.patch) + " halo " + std::to_string(c.spec.halo) + " alignment " +
+           std::to_string(c.spec.alignment);
+}
+
+/// Adds 1 to `painted` (row-major, of `image`) for each pixel of `rect`.
+void paint(std::vector<int>& painted, Extent image, const Rect& rect) {
+    for (int64_t row = rect.row; row < rect.row + rect.extent.h; ++row)
+        for (int64_t column = rect.column; column < rect.column + rect.extent.w; ++column)
+            ++painted.at(static_cast<size_t>(row * image.w + column));
+}
+
+std::vector<int> blank(Extent image) { return std::vector<int>(static_cast<size_t>(image.pixels()), 0); }
+
+TEST(TileGrid, EveryPixelIsInExactlyOneCore) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(describe(c));
+        const TileGrid grid(c.image, c.spec);
+        auto painted = blank(c.image);
+        for (int64_t i = 0; i < grid.num_windows(); ++i) paint(painted, c.image, grid.core(i));
+        EXPECT_TRUE(std::all_of(painted.begin(), painted.end(), [](int times) { return times == 1; }));
+    }
+}
+
+/// One axis of a core lies in its window, `halo` away from each window edge that is no border of the padded image.
+void expect_halo_kept(Range window, Range core, int64_t padded, int64_t halo) {
+    EXPECT_GE(core.begin, window.begin);
+    EXPECT_LE(core.end, window.end);
+    EXPECT_TRUE(window.begin == 0 || core.begin - window.begin >= halo);
+    EXPECT_TRUE(window.end == padded || window.end - core.end >= halo);
+}
+
+TEST(TileGrid, WindowsHaveOneShapeAlignedStartsAndKeepTheHalo) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(describe(c));
+        const TileGrid grid(c.image, c.spec);
+        const Extent padded = grid.padded();
+        EXPECT_EQ(padded.h % c.spec.alignment, 0);
+        EXPECT_LT(padded.h - c.image.h, c.spec.alignment);
+        EXPECT_EQ(grid.window().h, std::min(c.spec.patch + 2 * c.spec.halo, padded.h));
+        EXPECT_EQ(grid.window().w, std::min(c.spec.patch + 2 * c.spec.halo, padded.w));
+        for (int64_t i = 0; i < grid.num_windows(); ++i) {
+            const Rect window = grid.window(i);
+            const Rect core = grid.core(i);
+            EXPECT_EQ(window.extent, grid.window());
+            EXPECT_EQ(window.row % c.spec.alignment, 0);
+            EXPECT_EQ(window.column % c.spec.alignment, 0);
+            const Range rows{window.row, window.row + window.extent.h};
+            const Range columns{window.column, window.column + window.extent.w};
+            EXPECT_GE(rows.begin, 0);
+            EXPECT_LE(rows.end, padded.h);
+            EXPECT_GE(columns.begin, 0);
+            EXPECT_LE(columns.end, padded.w);
+            expect_halo_kept(rows, {core.row, core.row + core.extent.h}, padded.h, c.spec.halo);
+            expect_halo_kept(columns, {core.column, core.column + core.extent.w}, padded.w, c.spec.halo);
+        }
+    }
+}
+
+TEST(TileGrid, CoincidingWindowsAreMergedAndPatchesStillCounted) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(describe(c));
+        const TileGrid grid(c.image, c.spec);
+        std::set<std::pair<int64_t, int64_t>> starts;
+        int64_t patches = 0;
+        for (int64_t i = 0; i < grid.num_windows(); ++i) {
+            EXPECT_TRUE(starts.emplace(grid.window(i).row, grid.window(i).column).second);
+            const Extent core = grid.core(i).extent;
+            const int64_t in_window = ceil_div(core.h, c.spec.patch) * ceil_div(core.w, c.spec.patch);
+            EXPECT_EQ(grid.num_patches({i, i + 1}), in_window);
+            patches += in_window;
+        }
+        EXPECT_EQ(patches, grid.num_patches());
+        EXPECT_EQ(patches, ceil_div(c.image.h, c.spec.patch) * ceil_div(c.image.w, c.spec.patch));
+        EXPECT_EQ(grid.num_patches({0, grid.num_windows()}), patches);
+        EXPECT_EQ(grid.num_patches({1, 1}), 0);
+    }
+}
+
+TEST(TileGrid, SharesCoverExactlyTheirCores) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(describe(c));
+        const TileGrid grid(c.image, c.spec);
+        for (int64_t num_ranks : {1, 2, 3, 5}) {
+            int64_t patches = 0;
+            for (int64_t rank = 0; rank < num_ranks; ++rank) {
+                const Range share = shard(grid.num_windows(), rank, num_ranks);
+                patches += grid.num_patches(share);
+                auto by_core = blank(c.image);
+                auto by_rect = blank(c.image);
+                Range seen{c.image.h, 0};
+                Range written{c.image.h, 0};
+                for (int64_t i = share.begin; i < share.end; ++i) {
+                    const Rect window = grid.window(i);
+                    const Rect core = grid.core(i);
+                    paint(by_core, c.image, core);
+                    seen = {std::min(seen.begin, window.row),
+                            std::max(seen.end, std::min(window.row + window.extent.h, c.image.h))};
+                    written = {std::min(written.begin, core.row), std::max(written.end, core.row + core.extent.h)};
+                }
+                const auto rects = covered_rects(grid, share);
+                EXPECT_LE(rects.size(), 3U);
+                for (const Rect& rect : rects) paint(by_rect, c.image, rect);
+                EXPECT_EQ(by_core, by_rect);
+                if (share.size() == 0) seen = written = {};
+                EXPECT_EQ(grid.rows_seen(share), seen);
+                EXPECT_EQ(grid.rows_written(share), written);
+            }
+            EXPECT_EQ(patches, grid.num_patches());
+        }
+    }
+}
+
+TEST(TileGrid, HugeImagesAreArithmetic) {
+    const TileGrid grid({100'000, 70'000}, {256, 192, 8});
+    EXPECT_EQ(grid.num_patches(), 391 * 274);
+    EXPECT_EQ(grid.num_windows(), 390 * 273);  // the last two patches of an axis share a window
+    EXPECT_EQ(grid.processed_pixels(), grid.num_windows() * 640 * 640);
+    EXPECT_EQ(covered_rects(grid, {0, grid.num_windows()}), (std::vector<Rect>{{0, 0, {100'000, 70'000}}}));
+    const TileGrid fine({100'000, 70'000}, {1, 0, 1});
+    EXPECT_EQ(fine.num_windows(), 7'000'000'000);
+    EXPECT_EQ(fine.core(6'999'999'999), (Rect{99'999, 69'999, {1, 1}}));
+}
+
+TEST(TileGrid, OverheadOfDrunetsExactHaloOnSmallPatchesIsKnown) {
+    const TileGrid grid({2048, 2048}, {128, 192, 8});
+    EXPECT_EQ(grid.window(), (Extent{512, 512}));
+    EXPECT_EQ(grid.num_patches(), 256);
+    EXPECT_LT(grid.num_windows(), 256);
+    EXPECT_GT(grid.processed_per_useful(), 8);
+}
+
+TEST(TileGrid, IllegalValuesNameTheNearestLegalOnes) {
+    const Extent image{100, 100};
+    EXPECT_THAT(usage_error([&] {
+                    TileGrid(image, {100, 0, 8});
+                }),
+                HasSubstr("patch = 100 px must be a multiple of 8; the nearest are 96 and 104"));
+    EXPECT_THAT(usage_error([&] { TileGrid(image, {4, 0, 8}); }), HasSubstr("the nearest is 8"));
+    EXPECT_THAT(usage_error([&] { TileGrid(image, {0, 0, 1}); }), HasSubstr("patch = 0 px must be at least 1"));
+    EXPECT_THAT(usage_error([&] {
+                    TileGrid(image, {64, 20, 8});
+                }),
+                HasSubstr("halo = 20 px must be a multiple of 8 or 0; the nearest are 16 and 24"));
+    EXPECT_THAT(usage_error([&] { TileGrid(image, {64, -8, 8}); }), HasSubstr("the nearest is 0"));
+    EXPECT_THAT(usage_error([&] { TileGrid(image, {int64_t{1} << 60, 0, 8}); }), HasSubstr("at most 1073741824"));
+    EXPECT_THAT(usage_error([&] { TileGrid({0, 5}, {64, 0, 8}); }), HasSubstr("nothing to tile"));
+    EXPECT_THAT(usage_error([&] { TileGrid({1 << 29, 1 << 29}, {1, 0, 1}); }), HasSubstr("choose a larger patch"));
+    EXPECT_THAT(usage_error([&] {
+                    (void)TileGrid({1 << 21, 1 << 21}, {1, 1 << 19, 1}).processed_pixels();
+                }),
+                HasSubstr("smaller halo"));
+}
+
+}  // namespace
+}  // namespace pb
