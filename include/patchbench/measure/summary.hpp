@@ -6,11 +6,13 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pb {
 
-/// What a figure may be used for. INVALID: measured, but not comparable. FAILED: wrong or not measured.
+/// What a figure may be used for. INVALID: nothing that could be compared (shared device, not verified, out of memory,
+/// ...). FAILED: wrong, or the point broke.
 enum class Validity : uint8_t { valid, invalid, failed };
 
 template <>
@@ -19,18 +21,34 @@ struct EnumNames<Validity> {
         {{Validity::valid, "VALID"}, {Validity::invalid, "INVALID"}, {Validity::failed, "FAILED"}}};
 };
 
-/// Figures of one point. Times in seconds, memory in MiB; absent where it was not or could not be measured. All rates
-/// are work / (maximum over ranks of the time, per repetition); never a mean or a sum of per-rank rates.
+/// One rank's figures over the repetitions of a point.
+struct RankSummary {
+    int rank = 0;
+    int64_t num_patches = 0;
+    std::optional<double> patches_per_s;  // own patches / own median wall time
+    std::optional<double> wall_s;         // median
+    std::optional<double> allocated_peak_mib, reserved_peak_mib, device_used_mib, host_peak_mib;
+};
+
+/// Figures of one point. Times in seconds, memory in MiB; absent where it was not or could not be measured, never 0.
+/// All rates are work / (maximum over ranks of the time, per repetition); never a mean or a sum of per-rank rates.
+/// Times and rates are there for points with status ok and a verification that did not fail: a wrong run has no speed.
 struct Summary {
+    int64_t index = 0;
     std::string key, label;
     PointStatus status = PointStatus::ok;
+    Verification::Outcome verification = Verification::Outcome::off;
     Validity validity = Validity::valid;
     std::vector<std::string> reasons;  // why not VALID, each with what to do
+    std::vector<std::string> notes;    // worth knowing, no reason against the figures
+    // What was measured, as name and text ("image", "retina.jpg 1411 x 1411 x 3"): the same names for every point.
+    std::vector<std::pair<std::string, std::string>> context;
 
     int64_t repetitions = 0;
     // scope pipeline: host image to host image, exchange to the root included
-    std::optional<double> pipeline_s, pipeline_s_low, pipeline_s_high;  // median and its 95 % interval (none for n < 6)
-    std::optional<double> pipeline_s_mean, pipeline_s_sd, pipeline_s_min;
+    std::optional<double> pipeline_s, pipeline_low_s, pipeline_high_s;  // median and its 95 % interval (none for n < 6)
+    std::optional<double> pipeline_mean_s, pipeline_sd_s, pipeline_min_s;
+    std::optional<double> pipeline_p90_s, pipeline_p95_s, pipeline_p99_s;  // from 10, 20 and 100 repetitions on
     std::optional<double> patches_per_s, images_per_s, useful_mpx_per_s, processed_mpx_per_s, tflops;
     // scope forward: network alone, batch resident
     std::optional<double> forward_s;  // a repetition's forward calls alone, of the slowest rank
@@ -38,8 +56,9 @@ struct Summary {
     std::optional<double> efficiency;  // forward_s / pipeline_s
     // scope job: file to file
     std::optional<double> job_s;
-    std::array<std::optional<double>, kNumStages> stage_s;  // median over repetitions of the maximum over ranks
-    std::optional<double> imbalance;                        // max / mean over ranks of the median wall time
+    // Median over repetitions of the maximum over ranks; read, noise and write happen once. Absent: no such stage.
+    std::array<std::optional<double>, kNumStages> stage_s;
+    std::optional<double> imbalance;  // max / mean over ranks of the median wall time
     std::optional<int> slowest_rank;
     std::optional<double> cpu_percent;  // process CPU time / wall, mean over ranks
     // memory, maximum over ranks
@@ -49,26 +68,14 @@ struct Summary {
     // quality and verification
     std::optional<double> window_error, seam_error, psnr_noisy_db, psnr_denoised_db, ssim_noisy, ssim_denoised;
 
-    struct PerRank {
-        int rank = 0;
-        double patches_per_s = 0;  // own patches / own median wall time
-        double wall_s = 0;
-        double allocated_peak_mib = 0, reserved_peak_mib = 0, device_used_mib = 0, host_peak_mib = 0;
-        int64_t num_patches = 0;
-    };
-    std::vector<PerRank> ranks;
+    std::vector<RankSummary> ranks;
 };
 
+/// Throws Error when the trace of a point with status ok contradicts itself (a rank without a sample for each
+/// repetition).
 [[nodiscard]] Summary summarise(const PointTrace& trace);
 
-/// The whole study: worst of its points, with reasons; and the exit code that goes with it.
-struct Verdict {
-    Validity validity = Validity::valid;
-    std::vector<std::string> reasons;
-    ExitCode exit_code = ExitCode::ok;
-};
-/// `strict`: INVALID ends with ExitCode::not_comparable. Points out of memory, skipped or interrupted:
-/// ExitCode::partial.
-[[nodiscard]] Verdict judge(const std::vector<Summary>& summaries, bool strict);
+/// Median intervals need this many repetitions.
+inline constexpr int64_t kMinRepetitionsForInterval = 6;
 
 }  // namespace pb

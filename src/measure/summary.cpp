@@ -1,0 +1,221 @@
+#include "patchbench/measure/summary.hpp"
+
+#include "measure/validity.hpp"
+
+#include "patchbench/config/text.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace pb {
+
+namespace {
+
+constexpr double kMega = 1e6;
+
+std::optional<double> positive(double value) { return value > 0 ? std::optional(value) : std::nullopt; }
+
+std::optional<double> per_second(double work, const std::optional<double>& seconds) {
+    return seconds && *seconds > 0 ? std::optional(work / *seconds) : std::nullopt;
+}
+
+std::optional<double> median_of(const std::vector<double>& samples) {
+    return samples.empty() ? std::nullopt : std::optional(median(samples));
+}
+
+void check_samples(const PointTrace& trace) {
+    for (const auto& rank : trace.ranks)
+        require(rank.wall_s.size() == trace.wall_s.size() && rank.stage_s.size() == trace.wall_s.size(),
+                "trace of point " + std::to_string(trace.point.index) + ": rank " + std::to_string(rank.rank) +
+                    " does not have one sample for each of " + std::to_string(trace.wall_s.size()) + " repetitions");
+}
+
+/// A percentile that the sample can support: at least one repetition lies beyond it.
+std::optional<double> percentile(const std::vector<double>& samples, int percent) {
+    if (static_cast<int>(samples.size()) * (100 - percent) < 100) return std::nullopt;
+    return quantile(samples, percent / 100.0);
+}
+
+void add_pipeline(const PointTrace& trace, Summary& summary) {
+    const auto& wall_s = trace.wall_s;
+    summary.pipeline_s = median(wall_s);
+    if (const auto interval = median_interval(wall_s)) {
+        summary.pipeline_low_s = interval->low;
+        summary.pipeline_high_s = interval->high;
+    }
+    summary.pipeline_mean_s = mean(wall_s);
+    if (wall_s.size() > 1) summary.pipeline_sd_s = standard_deviation(wall_s);
+    summary.pipeline_min_s = *std::min_element(wall_s.begin(), wall_s.end());
+    summary.pipeline_p90_s = percentile(wall_s, 90);
+    summary.pipeline_p95_s = percentile(wall_s, 95);
+    summary.pipeline_p99_s = percentile(wall_s, 99);
+}
+
+void add_rates(const PointTrace& trace, Summary& summary) {
+    const auto& point = trace.point;
+    const auto& seconds = summary.pipeline_s;
+    summary.patches_per_s = per_second(static_cast<double>(trace.num_patches), seconds);
+    const auto image_pixels = static_cast<double>(point.source.extent.pixels());
+    if (image_pixels > 0) summary.images_per_s = per_second(trace.useful_pixels / image_pixels, seconds);
+    summary.useful_mpx_per_s = per_second(trace.useful_pixels / kMega, seconds);
+    summary.processed_mpx_per_s = per_second(trace.processed_pixels / kMega, seconds);
+    const auto macs = static_cast<double>(mac_per_pixel(point.settings.network, point.source.channels));
+    summary.tflops = per_second(2 * macs * trace.processed_pixels / 1e12, seconds);
+}
+
+/// A repetition's forward calls alone: of each rank its calls at the median time of one; the slowest rank counts.
+std::optional<double> forward_seconds(const PointTrace& trace) {
+    double slowest = 0;
+    for (const auto& rank : trace.ranks) {
+        if (rank.num_batches == 0) continue;
+        if (rank.forward_call_s.empty()) return std::nullopt;
+        slowest = std::max(slowest, static_cast<double>(rank.num_batches) * median(rank.forward_call_s));
+    }
+    return positive(slowest);
+}
+
+void add_forward(const PointTrace& trace, Summary& summary) {
+    summary.forward_s = forward_seconds(trace);
+    if (!summary.forward_s) return;
+    summary.forward_patches_per_s = per_second(static_cast<double>(trace.num_patches), summary.forward_s);
+    summary.efficiency = per_second(*summary.forward_s, summary.pipeline_s);
+}
+
+std::optional<double> stage_seconds(const PointTrace& trace, Stage stage) {
+    std::vector<double> slowest(trace.wall_s.size(), 0.0);
+    for (const auto& rank : trace.ranks)
+        for (size_t i = 0; i < slowest.size(); ++i)
+            slowest[i] = std::max(slowest[i], rank.stage_s[i][static_cast<size_t>(stage)]);
+    const bool took_place = std::any_of(slowest.begin(), slowest.end(), [](double s) { return s > 0; });
+    return took_place ? std::optional(median(slowest)) : std::nullopt;
+}
+
+void add_stages(const PointTrace& trace, Summary& summary) {
+    for (size_t i = 0; i < kNumStages; ++i) summary.stage_s[i] = stage_seconds(trace, static_cast<Stage>(i));
+    summary.stage_s[static_cast<size_t>(Stage::read)] = positive(trace.read_s);
+    summary.stage_s[static_cast<size_t>(Stage::noise)] = positive(trace.noise_s);
+    summary.stage_s[static_cast<size_t>(Stage::write)] = positive(trace.write_s);
+    summary.job_s = trace.read_s + trace.noise_s + *summary.pipeline_s + trace.write_s;
+}
+
+std::optional<double> sum(const std::vector<double>& samples) {
+    if (samples.empty()) return std::nullopt;
+    return mean(samples) * static_cast<double>(samples.size());
+}
+
+void add_cpu_time(const PointTrace& trace, Summary& summary) {
+    std::vector<double> percents;
+    for (const auto& rank : trace.ranks) {
+        const auto cpu_s = sum(rank.cpu_s);
+        const auto percent = cpu_s ? per_second(100 * *cpu_s, sum(rank.wall_s)) : std::nullopt;
+        if (percent) percents.push_back(*percent);
+    }
+    if (!percents.empty()) summary.cpu_percent = mean(percents);
+}
+
+/// Ranks without work count: they are what an uneven split costs.
+void add_balance(Summary& summary) {
+    std::vector<double> walls;
+    for (const auto& rank : summary.ranks) {
+        if (!rank.wall_s) continue;
+        if (walls.empty() || *rank.wall_s > *std::max_element(walls.begin(), walls.end()))
+            summary.slowest_rank = rank.rank;
+        walls.push_back(*rank.wall_s);
+    }
+    if (!walls.empty() && mean(walls) > 0)
+        summary.imbalance = *std::max_element(walls.begin(), walls.end()) / mean(walls);
+}
+
+std::optional<double> mib(int64_t bytes) { return positive(static_cast<double>(bytes) / kMiB); }
+
+std::vector<RankSummary> summarise_ranks(const PointTrace& trace, bool has_speed) {
+    std::vector<RankSummary> ranks;
+    for (const auto& traced : trace.ranks) {
+        RankSummary rank{.rank = traced.rank,
+                         .num_patches = traced.num_patches,
+                         .patches_per_s = std::nullopt,
+                         .wall_s = std::nullopt,
+                         .allocated_peak_mib = mib(traced.memory.allocated_peak),
+                         .reserved_peak_mib = mib(traced.memory.reserved_peak),
+                         .device_used_mib = mib(traced.memory.device_used),
+                         .host_peak_mib = mib(traced.memory.host_peak)};
+        if (has_speed) rank.wall_s = median_of(traced.wall_s);
+        if (rank.num_patches > 0) rank.patches_per_s = per_second(static_cast<double>(rank.num_patches), rank.wall_s);
+        ranks.push_back(rank);
+    }
+    return ranks;
+}
+
+void add_memory(const PointTrace& trace, Summary& summary) {
+    // An absent optional is smaller than any number.
+    for (const auto& rank : summary.ranks) {
+        if (rank.allocated_peak_mib > summary.allocated_peak_mib) summary.allocated_peak_rank = rank.rank;
+        summary.allocated_peak_mib = std::max(summary.allocated_peak_mib, rank.allocated_peak_mib);
+        summary.reserved_peak_mib = std::max(summary.reserved_peak_mib, rank.reserved_peak_mib);
+        summary.device_used_mib = std::max(summary.device_used_mib, rank.device_used_mib);
+        summary.host_peak_mib = std::max(summary.host_peak_mib, rank.host_peak_mib);
+    }
+    if (!trace.prediction) return;
+    summary.predicted_peak_mib = positive(trace.prediction->peak_mib);
+    summary.pixels_per_forward = positive(static_cast<double>(trace.prediction->pixels_per_forward));
+}
+
+void add_quality(const PointTrace& trace, Summary& summary) {
+    summary.window_error = trace.verification.window_error;
+    summary.seam_error = trace.verification.seam_error;
+    if (!trace.quality) return;
+    summary.psnr_noisy_db = trace.quality->psnr_noisy_db;
+    summary.psnr_denoised_db = trace.quality->psnr_denoised_db;
+    summary.ssim_noisy = trace.quality->ssim_noisy;
+    summary.ssim_denoised = trace.quality->ssim_denoised;
+}
+
+std::string image_text(const Point& point) {
+    const auto& image = point.settings.image;
+    const auto& source = point.source;
+    const std::string name = image.path.empty() ? "scene" : std::filesystem::path(image.path).filename().string();
+    return name + " " + std::to_string(source.extent.h) + " x " + std::to_string(source.extent.w) + " x " +
+           std::to_string(source.channels);
+}
+
+std::vector<std::pair<std::string, std::string>> context_of(const PointTrace& trace) {
+    const auto& point = trace.point;
+    const auto& settings = point.settings;
+    const double noise_sigma = settings.image.noise_sigma;
+    return {{"image", image_text(point)},
+            {"noise", noise_sigma > 0 ? "sigma " + format_setting(noise_sigma) : "none added"},
+            {"weights", trace.weights_source.empty() ? settings.weights : trace.weights_source},
+            {"device", std::string(name_of(point.device))},
+            {"ranks", std::to_string(point.num_ranks)}};
+}
+
+}  // namespace
+
+Summary summarise(const PointTrace& trace) {
+    Summary summary;
+    summary.index = trace.point.index;
+    summary.key = trace.point.key;
+    summary.label = label_of(trace.point);
+    summary.context = context_of(trace);
+    summary.status = trace.status;
+    summary.verification = trace.verification.outcome;
+    summary.repetitions = static_cast<int64_t>(trace.wall_s.size());
+    const bool has_speed = trace.status == PointStatus::ok && !trace.wall_s.empty() &&
+                           trace.verification.outcome != Verification::Outcome::failed;
+    summary.ranks = summarise_ranks(trace, has_speed);
+    if (has_speed) {
+        check_samples(trace);
+        add_pipeline(trace, summary);
+        add_rates(trace, summary);
+        add_forward(trace, summary);
+        add_stages(trace, summary);
+        add_cpu_time(trace, summary);
+        add_balance(summary);
+    }
+    add_memory(trace, summary);
+    add_quality(trace, summary);
+    rate_validity(trace, summary);
+    return summary;
+}
+
+}  // namespace pb

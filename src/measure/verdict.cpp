@@ -1,0 +1,98 @@
+#include "patchbench/measure/verdict.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace pb {
+
+namespace {
+
+using Summaries = std::vector<Summary>;
+using Condition = std::function<bool(const Summary&)>;
+
+int64_t count_if(const Summaries& summaries, const Condition& condition) {
+    return std::count_if(summaries.begin(), summaries.end(), condition);
+}
+
+std::string of_points(int64_t count, size_t total) {
+    return std::to_string(count) + " of " + std::to_string(total) + (total == 1 ? " point" : " points");
+}
+
+bool has_status(const Summary& summary, PointStatus status) { return summary.status == status; }
+bool failed_verification(const Summary& summary) { return summary.verification == Verification::Outcome::failed; }
+bool is_measured(const Summary& summary) { return summary.status == PointStatus::ok; }
+bool is_partial(const Summary& summary) {
+    return summary.status != PointStatus::ok && summary.status != PointStatus::failed;
+}
+bool lacks_interval(const Summary& summary) {
+    return is_measured(summary) && summary.repetitions < kMinRepetitionsForInterval;
+}
+
+/// Each reason of the points that `concerned` selects, once, with the number of points it holds for.
+void add_reasons(const Summaries& summaries, const Condition& concerned, std::vector<std::string>& reasons) {
+    std::vector<std::string> seen;
+    for (const auto& summary : summaries) {
+        if (!concerned(summary)) continue;
+        for (const auto& reason : summary.reasons) {
+            if (std::find(seen.begin(), seen.end(), reason) != seen.end()) continue;
+            seen.push_back(reason);
+            const int64_t count = count_if(summaries, [&](const Summary& other) {
+                return concerned(other) && std::count(other.reasons.begin(), other.reasons.end(), reason) > 0;
+            });
+            reasons.push_back(of_points(count, summaries.size()) + ": " + reason);
+        }
+    }
+}
+
+void add_partial(const Summaries& summaries, std::vector<std::string>& reasons) {
+    constexpr std::array<std::pair<PointStatus, const char*>, 4> kWords{{
+        {PointStatus::oom, " out of memory"},
+        {PointStatus::index_limit, " beyond 32-bit indices"},
+        {PointStatus::skipped, " skipped"},
+        {PointStatus::interrupted, " interrupted"},
+    }};
+    for (const auto& [status, words] : kWords) {
+        const int64_t count = count_if(summaries, [&](const Summary& s) { return has_status(s, status); });
+        if (count > 0) reasons.push_back(of_points(count, summaries.size()) + words);
+    }
+}
+
+Validity worst_of(const Summaries& summaries) {
+    auto worst = Validity::valid;
+    for (const auto& summary : summaries)
+        if (!is_partial(summary) || summary.validity == Validity::failed) worst = std::max(worst, summary.validity);
+    return worst;
+}
+
+ExitCode exit_code_of(const Verdict& verdict, const Summaries& summaries, bool strict) {
+    if (count_if(summaries, failed_verification) > 0) return ExitCode::verification;
+    if (verdict.validity == Validity::failed) return ExitCode::failed;
+    if (strict && verdict.validity == Validity::invalid && count_if(summaries, is_measured) > 0)
+        return ExitCode::not_comparable;
+    return summaries.empty() || count_if(summaries, is_partial) > 0 ? ExitCode::partial : ExitCode::ok;
+}
+
+}  // namespace
+
+Verdict judge(const Summaries& summaries, bool strict) {
+    Verdict verdict;
+    verdict.validity = worst_of(summaries);
+    add_reasons(
+        summaries, [](const Summary& s) { return s.validity == Validity::failed; }, verdict.reasons);
+    add_reasons(
+        summaries, [](const Summary& s) { return is_measured(s) && s.validity == Validity::invalid; }, verdict.reasons);
+    if (count_if(summaries, is_measured) == 0) {
+        verdict.validity = std::max(verdict.validity, Validity::invalid);
+        verdict.reasons.emplace_back("no point was measured");
+    }
+    if (const int64_t count = count_if(summaries, lacks_interval); strict && count > 0) {
+        verdict.validity = std::max(verdict.validity, Validity::invalid);
+        verdict.reasons.push_back(of_points(count, summaries.size()) +
+                                  ": too few repetitions for an interval; set stop.min_reps to 6 or more");
+    }
+    add_partial(summaries, verdict.reasons);
+    verdict.exit_code = exit_code_of(verdict, summaries, strict);
+    return verdict;
+}
+
+}  // namespace pb
