@@ -45,7 +45,7 @@ std::vector<Sample> from_f32(const std::vector<float>& network, const Conversion
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 /// Values around every rounding boundary, beyond both ends, and the special ones.
