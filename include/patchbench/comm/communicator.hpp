@@ -19,9 +19,12 @@ class Communicator {
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
 
+    /// All ranks of the job, apart from others' messages (a duplicate of MPI_COMM_WORLD). Collective.
+    [[nodiscard]] static Communicator world();
+
     [[nodiscard]] bool is_null() const;
     [[nodiscard]] int rank() const;
-    [[nodiscard]] int size() const;
+    [[nodiscard]] int size() const;  // 0 when null
     [[nodiscard]] bool is_root() const { return rank() == 0; }
 
     /// Ranks with the same `colour` form a communicator, ordered by `key`; a negative colour gets a null communicator.
@@ -35,34 +38,39 @@ class Communicator {
     void broadcast(std::span<std::byte> bytes, int root = 0) const;
     [[nodiscard]] std::string broadcast(const std::string& text, int root = 0) const;
     [[nodiscard]] double broadcast(double value, int root = 0) const;
-    [[nodiscard]] double max(double value) const;  // on all ranks
+    /// On all ranks alike. A NaN on any rank makes them NaN.
+    [[nodiscard]] double max(double value) const;
     [[nodiscard]] double min(double value) const;
     [[nodiscard]] double sum(double value) const;
     /// Values of all ranks in rank order, on the root; empty elsewhere. Lengths may differ.
     [[nodiscard]] std::vector<std::vector<double>> gather(std::span<const double> values) const;
     [[nodiscard]] std::vector<std::string> gather(const std::string& text) const;
     /// As gather, on all ranks.
+    [[nodiscard]] std::vector<std::vector<double>> all_gather(std::span<const double> values) const;
     [[nodiscard]] std::vector<std::string> all_gather(const std::string& text) const;
 
-    /// Host bytes of any size (cut into messages below 2^31 bytes).
+    /// Host bytes of any size (cut into messages below 2^31 bytes). Not collective; both ends name the same size.
     void send(std::span<const std::byte> bytes, int to, int tag) const;
     void receive(std::span<std::byte> bytes, int from, int tag) const;
 
     /// What every rank has to say about its last step: nothing (all well) or an error text. Returns the same on all
-    /// ranks: nothing, or the texts that came, each prefixed "rank r@host: ", equal texts once with their ranks.
+    /// ranks: nothing, or the texts that came, each prefixed "rank r@host: ", equal texts once with
+    /// their ranks ("ranks 0-3@host, 6@other: "), separated by line ends.
     [[nodiscard]] std::optional<std::string> agree(const std::optional<std::string>& error) const;
 
-    /// The MPI_Comm, for the comm layer's own files.
+    /// Points to the MPI_Comm, for the comm layer's own files. Never null.
     [[nodiscard]] void* native() const;
 
   private:
-    friend class MpiSession;
     struct Impl;
     explicit Communicator(std::unique_ptr<Impl> impl);
+    [[nodiscard]] const Impl& impl() const;
     std::unique_ptr<Impl> impl_;
 };
 
-/// MPI from start to end of the program: initialises on construction, finalises on destruction. One at a time.
+/// MPI from start to end of the program: initialises on construction, finalises on destruction, unless an exception is
+/// on its way out (finalising would wait for the other ranks: main meets the exception and calls abort). One in a
+/// program.
 class MpiSession {
   public:
     MpiSession(int& argc, char**& argv);
@@ -71,14 +79,16 @@ class MpiSession {
     MpiSession& operator=(const MpiSession&) = delete;
 
     [[nodiscard]] const Communicator& world() const { return world_; }
-    /// What started this process, e.g. "mpirun", "srun", "single"; and how many ranks it says there are (from
-    /// OMPI_COMM_WORLD_SIZE, PMI_SIZE, SLURM_NTASKS, ...), when that differs from world().size() the launch is wrong.
+    /// How many ranks the launcher says that it started (from OMPI_COMM_WORLD_SIZE, PMI_SIZE, SLURM_STEP_NUM_TASKS,
+    /// ...); none without a launcher. When it differs from world().size(), these are independent copies: a wrong
+    /// launch.
     [[nodiscard]] static std::optional<int> launcher_size();
 
-    /// Ends the whole job at once with `code` (MPI_Abort). Never returns.
+    /// Ends the whole job at once with `code` (MPI_Abort), this process alone where MPI does not run. Flushes nothing.
     [[noreturn]] static void abort(int code);
 
   private:
+    int exceptions_at_start_;
     Communicator world_;
 };
 

@@ -2,20 +2,28 @@
 // and repetitions. A second SIGINT ends the process at once.
 #pragma once
 
+#include <signal.h>
+
+#include <array>
 #include <string>
 
 namespace pb {
 
-/// Installs the handlers for the lifetime of the object and restores the old ones.
+/// Forgets earlier signals, installs the handlers for the lifetime of the object and restores the old ones. One at a
+/// time.
 class InterruptionGuard {
   public:
     InterruptionGuard();
     ~InterruptionGuard();
     InterruptionGuard(const InterruptionGuard&) = delete;
     InterruptionGuard& operator=(const InterruptionGuard&) = delete;
+
+  private:
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGUSR1};
+    std::array<struct sigaction, kSignals.size()> former_{};
 };
 
-/// Name of the signal that came ("SIGTERM"), empty when none did.
+/// Name of the first signal that came ("SIGTERM"), empty when none did. This rank's own: others may have had none yet.
 [[nodiscard]] std::string interruption();
 
 }  // namespace pb

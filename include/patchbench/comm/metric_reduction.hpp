@@ -18,15 +18,18 @@ class MetricReduction {
     virtual ~MetricReduction() = default;
     /// "NCCL" or "MPI": the report says which.
     [[nodiscard]] virtual std::string_view name() const = 0;
-    /// One row a rank in rank order, on all ranks. `values` has the same length on every rank.
+    /// Collective, as all calls here: an error on one rank is an Error on all. One row a rank in rank order, on all
+    /// ranks. `values` has the same length on every rank.
     [[nodiscard]] virtual std::vector<std::vector<double>> all_gather(std::span<const double> values) = 0;
-    /// Largest value over ranks, element by element, on all ranks.
+    /// Largest value over ranks, element by element, on all ranks. No NaN: backends differ in what becomes of it.
     [[nodiscard]] virtual std::vector<double> max(std::span<const double> values) = 0;
 };
 
 /// Collective. `device` is this rank's; `own_device` says that no other rank shares it. `automatic` takes NCCL when all
-/// ranks have a CUDA device of their own. Throws UsageError (on all ranks) when `nccl` is asked for and cannot be.
-/// Bring-up is bounded by `timeout_s`: after it an Error that says which ranks are missing.
+/// ranks have a CUDA device of their own; should its bring-up then fail, that is an Error, not a change to MPI. Throws
+/// UsageError (on all ranks) when `nccl` is asked for and cannot be. Bring-up and each NCCL call are bounded by
+/// `timeout_s`: after it an Error that says which ranks are missing; it reaches the ranks that still answer, so main
+/// must end the job (MpiSession::abort). The result owns what it needs of `communicator`; destroying it is collective.
 [[nodiscard]] std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator,
                                                                      ReductionKind kind, DeviceId device,
                                                                      bool own_device, double timeout_s);

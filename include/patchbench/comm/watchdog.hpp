@@ -11,10 +11,11 @@ namespace pb {
 
 class Watchdog {
   public:
-    /// Collective over `world`. `timeout_s` <= 0: no watching. Beating is done by the watchdog's own thread: it shows
-    /// that the process runs (not stopped, not dead), not that its work advances.
+    /// Collective over `world`. `timeout_s` <= 0: no watching (for debuggers, which stop ranks). Beating is done by the
+    /// watchdog's own thread: it shows that the process runs (not stopped, not dead), not that its work advances. A job
+    /// that is suspended as a whole and resumed lives on.
     Watchdog(const Communicator& world, double timeout_s);
-    ~Watchdog();
+    ~Watchdog();  // not collective: the others stop watching this rank
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 

@@ -1,0 +1,76 @@
+#include "patchbench/comm/metric_reduction.hpp"
+
+#include "metric_checks.hpp"
+#include "nccl_backend.hpp"
+#include "step.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace pb {
+namespace {
+
+class MpiReduction final : public MetricReduction {
+  public:
+    explicit MpiReduction(const Communicator& communicator)
+        : communicator_(communicator.split(0, communicator.rank())) {}
+
+    [[nodiscard]] std::string_view name() const override { return "MPI"; }
+
+    [[nodiscard]] std::vector<std::vector<double>> all_gather(std::span<const double> values) override {
+        require_equal_lengths(communicator_, values);
+        return communicator_.all_gather(values);
+    }
+
+    [[nodiscard]] std::vector<double> max(std::span<const double> values) override {
+        mpi::step_together(communicator_, [&] { require_no_nan(values); });
+        std::vector<double> largest(values.begin(), values.end());
+        for (const auto& row : all_gather(values))
+            for (size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], row[i]);
+        return largest;
+    }
+
+  private:
+    Communicator communicator_;
+};
+
+/// Why this rank cannot take part in NCCL; nothing when it can.
+std::optional<std::string> find_obstacle(DeviceId device, bool own_device) {
+    if (!nccl_is_built_in()) return "this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON";
+    if (!device.is_cuda()) return "computes on the CPU: NCCL needs a CUDA device on every rank";
+    if (!own_device) return "shares its GPU with another rank: NCCL needs one GPU per rank";
+    return std::nullopt;
+}
+
+}  // namespace
+
+void require_no_nan(std::span<const double> values) {
+    const auto nan = std::find_if(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+    require(nan == values.end(),
+            "figure " + std::to_string(nan - values.begin()) + " to be reduced to its maximum is NaN");
+}
+
+void require_equal_lengths(const Communicator& communicator, std::span<const double> values) {
+    const auto length = static_cast<double>(values.size());
+    const double longest = communicator.max(length);
+    mpi::step_together(communicator, [&] {
+        require(length == longest, std::to_string(values.size()) + " figures where another rank has " +
+                                       std::to_string(static_cast<size_t>(longest)));
+    });
+}
+
+std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator, ReductionKind kind,
+                                                       DeviceId device, bool own_device, double timeout_s) {
+    if (kind != ReductionKind::mpi) {
+        const auto obstacle = communicator.agree(find_obstacle(device, own_device));
+        if (!obstacle) return make_nccl_reduction(communicator, device, timeout_s);
+        if (kind == ReductionKind::nccl) throw UsageError("reduction: nccl is not possible\n" + *obstacle);
+    }
+    return std::make_unique<MpiReduction>(communicator);
+}
+
+}  // namespace pb

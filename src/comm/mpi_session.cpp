@@ -1,0 +1,43 @@
+#include "mpi_check.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <cstdlib>
+#include <exception>
+
+namespace pb {
+
+MpiSession::MpiSession(int& argc, char**& argv) : exceptions_at_start_(std::uncaught_exceptions()) {
+    int initialised = 0;
+    MPI_Initialized(&initialised);
+    require(initialised == 0, "MPI is running already: a program holds one MpiSession, and only once");
+    // The watchdog aborts from its own thread. A lower level than asked for still serves: MPI_Abort was seen to work.
+    int provided = 0;
+    mpi::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+    mpi::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    world_ = Communicator::world();
+}
+
+MpiSession::~MpiSession() {
+    world_ = Communicator();
+    // MPI_Finalize waits for all ranks. On the way out of an error they may be elsewhere: left to abort().
+    if (std::uncaught_exceptions() > exceptions_at_start_) return;
+    MPI_Finalize();
+}
+
+void MpiSession::abort(int code) {
+    if (mpi::is_running()) MPI_Abort(MPI_COMM_WORLD, code);
+    std::_Exit(code);
+}
+
+std::string mpi_header_version() { return std::to_string(MPI_VERSION) + "." + std::to_string(MPI_SUBVERSION); }
+
+std::string mpi_library_version() {
+    std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+    int length = 0;
+    mpi::check(MPI_Get_library_version(text.data(), &length));
+    text.resize(static_cast<size_t>(length));
+    return text.substr(0, text.find_first_of("\n\0", 0, 2));
+}
+
+}  // namespace pb

@@ -1,0 +1,16 @@
+#include "nccl_backend.hpp"
+
+#include "patchbench/base/error.hpp"
+
+namespace pb {
+
+bool nccl_is_built_in() { return false; }
+
+std::unique_ptr<MetricReduction> make_nccl_reduction(const Communicator&, DeviceId, double) {
+    throw UsageError("this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON");
+}
+
+std::string nccl_header_version() { return "absent"; }
+std::string nccl_loaded_version() { return "absent"; }
+
+}  // namespace pb

@@ -1,0 +1,86 @@
+#include "nccl_communicator.hpp"
+
+#include "device/cuda_check.hpp"
+#include "nccl_check.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <chrono>
+#include <exception>
+#include <thread>
+#include <utility>
+
+namespace pb::nccl {
+
+void poll(const std::function<bool()>& done, const std::string& what, double timeout_s) {
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
+    while (!done()) {
+        if (Clock::now() > deadline)
+            throw Error(
+                what + " did not end within " + std::to_string(static_cast<int>(timeout_s)) +
+                " s: a rank is missing, or the network between the nodes is wrong (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)");
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+NcclCommunicator::NcclCommunicator(int num_ranks, int rank, const ncclUniqueId& id, double timeout_s)
+    : timeout_s_(timeout_s) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    NcclCommunicator joining;  // ends what was begun when a check below throws
+    const ncclResult_t begun = ncclCommInitRankConfig(&joining.native_, num_ranks, id, rank, &config);
+    check(begun, joining.native_);
+    poll([&] { return joining.is_idle(); }, "NCCL bring-up", timeout_s);
+    std::swap(native_, joining.native_);
+}
+
+NcclCommunicator::~NcclCommunicator() { close(); }
+
+NcclCommunicator::NcclCommunicator(NcclCommunicator&& other) noexcept
+    : native_(std::exchange(other.native_, nullptr)), timeout_s_(other.timeout_s_) {}
+
+NcclCommunicator& NcclCommunicator::operator=(NcclCommunicator&& other) noexcept {
+    std::swap(native_, other.native_);
+    std::swap(timeout_s_, other.timeout_s_);
+    return *this;
+}
+
+bool NcclCommunicator::is_idle() const {
+    ncclResult_t state = ncclInProgress;
+    check(ncclCommGetAsyncError(native_, &state), native_);
+    check(state, native_);
+    return state == ncclSuccess;
+}
+
+void NcclCommunicator::run(const std::function<ncclResult_t(ncclComm_t)>& submit, cudaStream_t stream,
+                           const std::string& what) {
+    require(native_ != nullptr, what + ": NCCL was ended by an earlier error");
+    check(submit(native_), native_);
+    const auto has_run = [&] {
+        if (!is_idle()) return false;
+        const cudaError_t state = cudaStreamQuery(stream);
+        if (state == cudaErrorNotReady) return false;
+        pb::check(state);
+        return true;
+    };
+    poll(has_run, what, timeout_s_);
+}
+
+void NcclCommunicator::abort() noexcept {
+    if (native_ != nullptr) ncclCommAbort(std::exchange(native_, nullptr));
+}
+
+void NcclCommunicator::close() noexcept {
+    if (native_ == nullptr) return;
+    if (std::uncaught_exceptions() > 0) return abort();
+    try {
+        check(ncclCommFinalize(native_), native_);
+        poll([&] { return is_idle(); }, "NCCL shutdown", timeout_s_);
+        check(ncclCommDestroy(std::exchange(native_, nullptr)));
+    } catch (const std::exception&) {
+        abort();  // a peer is gone: nothing is left to be kept
+    }
+}
+
+}  // namespace pb::nccl

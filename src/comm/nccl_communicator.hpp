@@ -1,0 +1,38 @@
+// An NCCL communicator whose every step ends: calls do not block, their completion is polled up to a time-out.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <functional>
+#include <string>
+
+namespace pb::nccl {
+
+/// Calls `done` about every millisecond until it returns true; throws Error that names `what` after `timeout_s`.
+void poll(const std::function<bool()>& done, const std::string& what, double timeout_s);
+
+class NcclCommunicator {
+  public:
+    NcclCommunicator() = default;
+    /// Joins `num_ranks` ranks that hold the same `id` on the current CUDA device. Blocks until all have joined.
+    NcclCommunicator(int num_ranks, int rank, const ncclUniqueId& id, double timeout_s);
+    /// Ends what was abandoned by an exception by force, everything else in order.
+    ~NcclCommunicator();
+    NcclCommunicator(NcclCommunicator&& other) noexcept;
+    NcclCommunicator& operator=(NcclCommunicator&& other) noexcept;
+
+    /// Submits one collective by `submit(native)` and waits until it has run on `stream`.
+    void run(const std::function<ncclResult_t(ncclComm_t)>& submit, cudaStream_t stream, const std::string& what);
+    /// Ends it by force: its peers may be gone.
+    void abort() noexcept;
+
+  private:
+    [[nodiscard]] bool is_idle() const;
+    void close() noexcept;
+
+    ncclComm_t native_ = nullptr;
+    double timeout_s_ = 0;
+};
+
+}  // namespace pb::nccl

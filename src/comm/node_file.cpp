@@ -1,0 +1,46 @@
+#include "node_file.hpp"
+
+#include "step.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/shard.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+namespace pb {
+namespace {
+
+/// Reserves this rank's share of the pages; the shares cover the file.
+void reserve_share(const SharedFile& file, size_t bytes, const Communicator& node) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const Range pages = shard(static_cast<int64_t>((bytes - 1) / page + 1), node.rank(), node.size());
+    file.reserve(static_cast<size_t>(pages.begin) * page, std::min(static_cast<size_t>(pages.end) * page, bytes));
+}
+
+}  // namespace
+
+SharedFile make_node_file(const Communicator& node, size_t bytes) {
+    SharedFile file;
+    SharedFileAddress address;
+    mpi::step_together(node, [&] {
+        if (!node.is_root()) return;
+        require_host_memory(bytes);
+        file = SharedFile(bytes);
+        address = file.address();
+    });
+    node.broadcast(std::as_writable_bytes(std::span(&address, 1)));
+    mpi::step_together(node, [&] {
+        require(address.bytes == bytes, "shared memory of " + std::to_string(bytes) +
+                                            " bytes was asked for where rank 0 of the node asked for " +
+                                            std::to_string(address.bytes));
+        if (!node.is_root()) file = SharedFile(address);
+    });
+    mpi::step_together(node, [&] { reserve_share(file, bytes, node); });
+    return file;
+}
+
+}  // namespace pb

@@ -1,0 +1,24 @@
+// Who is there? A barrier that ends: a rank that hangs in a driver's call is named instead of waited for.
+#pragma once
+
+#include "patchbench/comm/communicator.hpp"
+
+#include <string>
+#include <vector>
+
+namespace pb::mpi {
+
+class RollCall {
+  public:
+    /// Collective. Has messages of its own, so that an answer which comes too late disturbs nobody.
+    explicit RollCall(const Communicator& communicator);
+    /// Collective: returns on all ranks once all have come. Rank 0 waits `timeout_s` and then throws Error that names
+    /// `what` and the missing ranks with their hosts; those that came stay until the job is ended (MpiSession::abort).
+    void operator()(const std::string& what, double timeout_s) const;
+
+  private:
+    Communicator communicator_;
+    std::vector<std::string> hosts_;
+};
+
+}  // namespace pb::mpi

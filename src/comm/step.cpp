@@ -1,0 +1,33 @@
+#include "step.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <new>
+
+namespace pb::mpi {
+
+StepOutcome try_step(const std::function<void()>& step) {
+    try {
+        step();
+        return {};
+    } catch (const OutOfMemory& error) {
+        return {error.what(), true};
+    } catch (const std::bad_alloc&) {
+        return {"host memory ran out (std::bad_alloc)", true};
+    } catch (const std::exception& error) {
+        return {error.what(), false};
+    }
+}
+
+void agree_on_step(const Communicator& communicator, const StepOutcome& outcome) {
+    const auto agreed = communicator.agree(outcome.error);
+    if (!agreed) return;
+    if (communicator.max(outcome.out_of_memory ? 1 : 0) > 0) throw OutOfMemory(*agreed);
+    throw Error(*agreed);
+}
+
+void step_together(const Communicator& communicator, const std::function<void()>& step) {
+    agree_on_step(communicator, try_step(step));
+}
+
+}  // namespace pb::mpi

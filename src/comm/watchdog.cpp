@@ -1,0 +1,166 @@
+#include "patchbench/comm/watchdog.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/comm/node_memory.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <iostream>
+#include <mutex>
+#include <new>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace pb {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+using Clock = std::chrono::steady_clock;
+
+constexpr Seconds kLongestLookInterval{2.0};
+
+/// One cache line for each rank of the node, in shared memory.
+struct alignas(64) Beat {
+    std::atomic<uint64_t> count{0};
+    std::atomic<bool> left{false};      // its watchdog ended: no longer watched
+    std::atomic<bool> aborting{false};  // in the first line only: somebody is ending the job
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "atomics shared by processes must be lock-free");
+
+/// Signals go to the main thread: a sleep there ends when one comes.
+class SignalsBlocked {
+  public:
+    SignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &former_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  private:
+    sigset_t former_{};
+};
+
+/// Makes the beats of the node in zero-filled memory and waits until all are there.
+NodeMemory make_beats(const Communicator& node) {
+    NodeMemory memory(node, static_cast<size_t>(node.size()) * sizeof(Beat));
+    new (memory.bytes().data() + static_cast<size_t>(node.rank()) * sizeof(Beat)) Beat;
+    node.barrier();
+    return memory;
+}
+
+std::string describe_rank(int rank) {
+    return "rank " + std::to_string(rank) + "@" + host_name() + " (pid " + std::to_string(getpid()) + ")";
+}
+
+}  // namespace
+
+struct Watchdog::Impl {
+    Impl(const Communicator& world, const Communicator& node, Seconds silence_allowed)
+        : timeout(silence_allowed),
+          local_rank(static_cast<size_t>(node.rank())),
+          names(node.all_gather(describe_rank(world.rank()))),
+          memory(make_beats(node)),
+          seen(names.size()) {
+        const SignalsBlocked in_new_thread;
+        thread = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    }
+    ~Impl() {
+        thread.request_stop();
+        thread.join();
+        beat(local_rank).left = true;
+    }
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+
+    /// What was last seen of a rank, and when it was new.
+    struct Sight {
+        uint64_t count = 0;
+        Clock::time_point since;
+    };
+
+    [[nodiscard]] Beat& beat(size_t rank) const { return reinterpret_cast<Beat*>(memory.bytes().data())[rank]; }
+    void watch(const std::stop_token& stop);
+    void look(Clock::time_point now);
+    [[nodiscard]] std::vector<size_t> missing_at(Clock::time_point now) const;
+    void end_job(const std::vector<size_t>& missing);
+    [[noreturn]] void report_and_abort(const std::vector<size_t>& missing) const;
+
+    const Seconds timeout;
+    const size_t local_rank;
+    const std::vector<std::string> names;
+    const NodeMemory memory;
+    std::vector<Sight> seen;
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    std::jthread thread;
+};
+
+/// Beats and looks until the watchdog ends. A look that comes late by a quarter of the time-out means that this process
+/// itself stood still (the job was suspended, or the host overloaded): it knows nothing of the others, so their counts
+/// restart.
+void Watchdog::Impl::watch(const std::stop_token& stop) {
+    const Seconds interval = std::min(kLongestLookInterval, timeout / 4);
+    Clock::time_point last_look = Clock::now();
+    for (Sight& sight : seen) sight.since = last_look;
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, stop, interval, [] { return false; }) && !stop.stop_requested()) {
+        const auto now = Clock::now();
+        beat(local_rank).count.fetch_add(1);
+        if (now - last_look - interval > timeout / 4)
+            for (Sight& sight : seen) sight.since = now;
+        last_look = now;
+        look(now);
+        const auto missing = missing_at(now);
+        if (!missing.empty()) end_job(missing);
+    }
+}
+
+void Watchdog::Impl::look(Clock::time_point now) {
+    for (size_t rank = 0; rank < seen.size(); ++rank) {
+        const uint64_t count = beat(rank).count.load();
+        if (count != seen[rank].count) seen[rank] = {count, now};
+    }
+}
+
+std::vector<size_t> Watchdog::Impl::missing_at(Clock::time_point now) const {
+    std::vector<size_t> missing;
+    for (size_t rank = 0; rank < seen.size(); ++rank)
+        if (rank != local_rank && !beat(rank).left && now - seen[rank].since > timeout) missing.push_back(rank);
+    return missing;
+}
+
+/// The first rank to notice speaks and ends the job; the others leave it to that one, for as long again.
+void Watchdog::Impl::end_job(const std::vector<size_t>& missing) {
+    if (!beat(0).aborting.exchange(true)) report_and_abort(missing);
+    std::this_thread::sleep_for(timeout);
+    report_and_abort(missing);
+}
+
+void Watchdog::Impl::report_and_abort(const std::vector<size_t>& missing) const {
+    std::ostringstream message;
+    message << "patchbench: " << names[local_rank] << ": no sign of life for " << timeout.count() << " s from ";
+    for (size_t i = 0; i < missing.size(); ++i) message << (i == 0 ? "" : ", ") << names[missing[i]];
+    message << ": stopped, or dead; ending the job\n";
+    std::cerr << message.str() << std::flush;
+    MpiSession::abort(static_cast<int>(ExitCode::failed));
+}
+
+Watchdog::Watchdog(const Communicator& world, double timeout_s) {
+    const Communicator node = world.node();
+    if (timeout_s > 0) impl_ = std::make_unique<Impl>(world, node, Seconds(timeout_s));
+}
+
+Watchdog::~Watchdog() = default;
+
+}  // namespace pb

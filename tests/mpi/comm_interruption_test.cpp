@@ -1,0 +1,44 @@
+#include "patchbench/comm/interruption.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <utility>
+
+namespace pb {
+namespace {
+
+TEST(Interruption, EachSignalIsNamedAndTheFirstStays) {
+    for (const auto& [signal, name] : {std::pair{SIGTERM, "SIGTERM"}, {SIGUSR1, "SIGUSR1"}, {SIGINT, "SIGINT"}}) {
+        const InterruptionGuard guard;
+        EXPECT_EQ(interruption(), "");
+        raise(signal);
+        EXPECT_EQ(interruption(), name);
+        raise(signal == SIGTERM ? SIGUSR1 : SIGTERM);
+        EXPECT_EQ(interruption(), name);
+    }
+}
+
+TEST(Interruption, OldHandlersComeBack) {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    struct sigaction former {};
+    ASSERT_EQ(sigaction(SIGUSR1, &ignore, &former), 0);
+    { const InterruptionGuard guard; }
+    struct sigaction now {};
+    ASSERT_EQ(sigaction(SIGUSR1, &former, &now), 0);
+    EXPECT_EQ(now.sa_handler, SIG_IGN);
+}
+
+TEST(InterruptionDeathTest, ASecondSigintEndsTheProcess) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto twice = [] {
+        const InterruptionGuard guard;
+        raise(SIGINT);
+        raise(SIGINT);
+    };
+    EXPECT_EXIT(twice(), testing::KilledBySignal(SIGINT), "");
+}
+
+}  // namespace
+}  // namespace pb
