@@ -13,15 +13,16 @@ case ${1:-} in
     *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
 esac
 
-# Runs tests of a build folder and leaves their results in <folder>/<name>.xml. A failure is counted by summarise.py.
+# Runs tests of a build folder and leaves their results in <folder>/<name>.xml, which summarise.py counts.
 results=()
+ctest_failed=0
 run_tests() { # folder, name, options of ctest..
     local folder=$1 result=$1/$2.xml run="${1##*/} $2"
     shift 2
     rm -f "$result"
     say "tests: $run"
     ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure --no-tests=error --output-junit "$result" \
-        --test-output-size-passed 1000000 "$@" || true
+        --test-output-size-passed 1000000 "$@" || ctest_failed=1
     [ -e "$result" ] || die "ctest ran no test in $folder ($run)"
     results+=("$run=$result")
 }
@@ -41,3 +42,4 @@ fi
 
 say "results of all runs"
 python3 tests/summarise.py "${results[@]}"
+[ $ctest_failed = 0 ] || die "ctest reported a failure that its results do not show"
