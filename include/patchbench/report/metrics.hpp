@@ -2,26 +2,41 @@
 // glossary are loops over this table; a new metric is one row.
 #pragma once
 
+#include "patchbench/base/enum_names.hpp"
 #include "patchbench/measure/summary.hpp"
 
 #include <optional>
 #include <span>
+#include <string>
 
 namespace pb {
 
 enum class Better : uint8_t { higher, lower, neither };
 
+template <>
+struct EnumNames<Better> {
+    static constexpr std::array<std::pair<Better, std::string_view>, 3> names{
+        {{Better::higher, "higher"}, {Better::lower, "lower"}, {Better::neither, "-"}}};
+};
+
 struct Metric {
-    const char* key;  // snake_case with its unit as ending: "pipeline_s"
-    const char* unit;
-    const char* meaning;
+    const char* key;         // snake_case with its unit as ending where it has one: "pipeline_s"
+    const char* unit;        // one word: "s", "patches/s", "ratio"
+    const char* heading;     // of its column in the terminal table; "" when it is not a headline
+    const char* meaning;     // one sentence for the glossary
     const char* over_ranks;  // reduction over ranks: "max per repetition", "max", "-"
     const char* over_reps;   // reduction over repetitions: "median", "-"
     Better better;
-    bool headline;  // shown in the terminal table and as a FOM line
     std::optional<double> (*value)(const Summary&);
+    std::string (*cell)(const Summary&) = nullptr;  // text in the terminal table, where it says more than the value
+
+    /// Shown in the terminal table and as a FOM line.
+    [[nodiscard]] constexpr bool is_headline() const { return heading[0] != '\0'; }
 };
 
 [[nodiscard]] std::span<const Metric> metrics();
+
+/// The metrics as a Markdown table: what docs/reading-results.md holds.
+[[nodiscard]] std::string glossary();
 
 }  // namespace pb

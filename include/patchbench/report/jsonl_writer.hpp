@@ -1,0 +1,39 @@
+// results.jsonl: the truth of a study. A line for the study, one a point, one at the end; docs/results.schema.json is
+// the schema of each line. Absent figures, NaN and infinity are null, never 0.
+#pragma once
+
+#include "patchbench/config/settings.hpp"
+#include "patchbench/measure/summary.hpp"
+#include "patchbench/measure/verdict.hpp"
+#include "patchbench/run/trace.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+inline constexpr const char* kResultsSchemaVersion = "1.0";
+
+/// Each line is written, flushed and synced before the call returns: a killed run keeps its finished points. Methods
+/// throw Error (full disk, ...) naming the file; a line that could not be written whole is taken back.
+class JsonlWriter {
+  public:
+    /// Writes the study's line into a new file, in place of an older one. Throws UsageError when it cannot be created.
+    JsonlWriter(std::filesystem::path file, const StudySettings& study, const Environment& environment);
+    ~JsonlWriter();
+    JsonlWriter(const JsonlWriter&) = delete;
+    JsonlWriter& operator=(const JsonlWriter&) = delete;
+
+    void write_point(const PointTrace& trace, const Summary& summary);
+    void write_end(const Verdict& verdict);
+
+  private:
+    void write_line(std::string line);
+    [[noreturn]] void fail(const char* action) const;
+
+    std::filesystem::path file_;
+    int descriptor_ = -1;
+};
+
+}  // namespace pb

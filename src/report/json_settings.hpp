@@ -1,0 +1,30 @@
+// Settings as JSON values of their own type, nested at the dots of their keys: the echo reads like the YAML file.
+#pragma once
+
+#include "patchbench/config/settings.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace pb {
+
+/// Keeps the order in which keys are added: a line reads from what was run to what came out.
+using Json = nlohmann::ordered_json;
+
+[[nodiscard]] Json setting_value(const std::string& value);
+[[nodiscard]] Json setting_value(int64_t value);
+[[nodiscard]] Json setting_value(uint64_t value);
+[[nodiscard]] Json setting_value(double value);
+[[nodiscard]] Json setting_value(bool value);
+[[nodiscard]] Json setting_value(const HaloSetting& value);   // pixels, "exact" or "auto"
+[[nodiscard]] Json setting_value(const CountSetting& value);  // count, or its word
+template <NamedEnum E>
+[[nodiscard]] Json setting_value(E value) {
+    return name_of(value);
+}
+
+[[nodiscard]] Json settings_json(const PointSettings& settings);
+[[nodiscard]] Json settings_json(const StudySettings& settings);
+
+}  // namespace pb

@@ -1,0 +1,218 @@
+#include "report/json_values.hpp"
+
+#include "patchbench/report/metrics.hpp"
+
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
+
+template <class Integer>
+Json integer(const std::optional<Integer>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
+
+Json numbers(const std::vector<double>& values) {
+    Json all = Json::array();
+    for (const double value : values) all.push_back(number(value));
+    return all;
+}
+
+Json point_json(const Point& point) {
+    Json all = settings_json(point.settings);
+    all["settled"] = {{"device", name_of(point.device)},
+                      {"num_ranks", point.num_ranks},
+                      {"halo_px", integer(point.halo)},
+                      {"batch", integer(point.batch)},
+                      {"sigma", number(point.sigma)},
+                      {"image_height_px", point.source.extent.h},
+                      {"image_width_px", point.source.extent.w},
+                      {"image_channels", point.source.channels}};
+    return all;
+}
+
+/// Samples of the stages that took place on this rank, by name.
+Json stages_json(const RankTrace& rank) {
+    Json all = Json::object();
+    for (size_t stage = 0; stage < kNumStages; ++stage) {
+        std::vector<double> samples;
+        bool took_place = false;
+        for (const auto& repetition : rank.stage_s) {
+            samples.push_back(repetition[stage]);
+            took_place = took_place || repetition[stage] != 0;
+        }
+        if (took_place) all[std::string(name_of(static_cast<Stage>(stage)))] = numbers(samples);
+    }
+    return all;
+}
+
+Json rank_json(const RankTrace& rank) {
+    return {{"rank", rank.rank},
+            {"num_windows", rank.num_windows},
+            {"num_patches", rank.num_patches},
+            {"num_batches", rank.num_batches},
+            {"wall_s", numbers(rank.wall_s)},
+            {"stage_s", stages_json(rank)},
+            {"forward_call_s", numbers(rank.forward_call_s)},
+            {"cpu_s", numbers(rank.cpu_s)},
+            {"allocations", rank.allocations}};
+}
+
+/// A stage that happens once: null when it did not.
+Json once(double seconds) { return seconds != 0 ? number(seconds) : Json(nullptr); }
+
+Json samples_json(const PointTrace& trace) {
+    Json ranks = Json::array();
+    for (const auto& rank : trace.ranks) ranks.push_back(rank_json(rank));
+    return {{"wall_s", numbers(trace.wall_s)},
+            {"read_s", once(trace.read_s)},
+            {"noise_s", once(trace.noise_s)},
+            {"write_s", once(trace.write_s)},
+            {"ranks", ranks}};
+}
+
+Json memory_json(const Summary& summary) {
+    Json ranks = Json::array();
+    for (const auto& rank : summary.ranks)
+        ranks.push_back(Json{{"rank", rank.rank},
+                             {"allocated_peak_mib", number(rank.allocated_peak_mib)},
+                             {"reserved_peak_mib", number(rank.reserved_peak_mib)},
+                             {"device_used_mib", number(rank.device_used_mib)},
+                             {"host_peak_mib", number(rank.host_peak_mib)}});
+    return {{"ranks", ranks}};
+}
+
+Json prediction_json(const std::optional<Prediction>& prediction) {
+    if (!prediction) return nullptr;
+    return {{"pixels_per_forward", prediction->pixels_per_forward},
+            {"peak_mib", number(prediction->peak_mib)},
+            {"flop", number(prediction->flop)},
+            {"flop_busiest_rank", number(prediction->flop_busiest_rank)}};
+}
+
+const char* outcome_name(Verification::Outcome outcome) {
+    if (outcome == Verification::Outcome::passed) return "passed";
+    return outcome == Verification::Outcome::failed ? "failed" : "off";
+}
+
+Json verification_json(const Verification& verification) {
+    Json all{{"outcome", outcome_name(verification.outcome)}, {"reasons", verification.reasons}};
+    const bool ran = verification.outcome != Verification::Outcome::off;
+    const auto if_ran = [&](Json value) { return ran ? value : Json(nullptr); };
+    all["pixels_unwritten"] = if_ran(verification.pixels_unwritten);
+    all["pixels_not_finite"] = if_ran(verification.pixels_not_finite);
+    all["windows_checked"] = if_ran(verification.windows_checked);
+    all["window_error"] = number(verification.window_error);
+    all["window_tolerance"] = if_ran(number(verification.window_tolerance));
+    all["seam_error"] = number(verification.seam_error);
+    all["seam_tolerance"] = if_ran(number(verification.seam_tolerance));
+    all["seam_against_whole_image"] = if_ran(verification.seam_against_whole_image);
+    all["seam_decides"] = if_ran(verification.seam_decides);
+    return all;
+}
+
+Json quality_json(const std::optional<Quality>& quality) {
+    if (!quality) return nullptr;
+    return {{"psnr_noisy_db", number(quality->psnr_noisy_db)},
+            {"psnr_denoised_db", number(quality->psnr_denoised_db)},
+            {"ssim_noisy", number(quality->ssim_noisy)},
+            {"ssim_denoised", number(quality->ssim_denoised)}};
+}
+
+Json summary_json(const Summary& summary) {
+    Json all{{"validity", name_of(summary.validity)},
+             {"reasons", summary.reasons},
+             {"notes", summary.notes},
+             {"slowest_rank", integer(summary.slowest_rank)},
+             {"allocated_peak_rank", integer(summary.allocated_peak_rank)}};
+    for (const auto& metric : metrics()) all[metric.key] = number(metric.value(summary));
+    return all;
+}
+
+Json work_json(const PointTrace& trace) {
+    return {{"num_patches", trace.num_patches},
+            {"useful_pixels", number(trace.useful_pixels)},
+            {"processed_pixels", number(trace.processed_pixels)}};
+}
+
+Json topology_json(const Topology& topology) {
+    Json all = Json::array();
+    for (const auto& place : topology.ranks)
+        all.push_back(
+            Json{{"rank", place.rank},
+                 {"host", place.host},
+                 {"node", place.node},
+                 {"local_rank", place.local_rank},
+                 {"device", name_of(place.device.kind)},
+                 {"device_index", place.device.index},
+                 {"device_name", text(place.device_name)},
+                 {"device_uuid", text(place.device_uuid)},
+                 {"pci_bus_id", text(place.pci_bus_id)},
+                 {"affinity", text(place.affinity)},
+                 {"num_cores", place.num_cores},
+                 {"threads", place.threads},
+                 {"memory_mib",
+                  place.memory_bytes > 0 ? number(static_cast<double>(place.memory_bytes) / kMiB) : Json(nullptr)}});
+    return all;
+}
+
+}  // namespace
+
+Json json_of(const Environment& environment) {
+    Json libraries = Json::array(), variables = Json::object();
+    for (const auto& library : environment.libraries)
+        libraries.push_back(
+            Json{{"name", library.name}, {"header", text(library.header)}, {"loaded", text(library.loaded)}});
+    for (const auto& [name, value] : environment.variables) variables[name] = value;
+    return {{"started_at", environment.started_at},
+            {"command_line", environment.command_line},
+            {"version", environment.version},
+            {"git_sha", environment.git_sha},
+            {"git_dirty", environment.git_dirty},
+            {"compiler", environment.compiler},
+            {"build_type", environment.build_type},
+            {"libraries", libraries},
+            {"variables", variables},
+            {"host_processor", text(environment.host_processor)},
+            {"ranks", topology_json(environment.topology)}};
+}
+
+Json json_of(const PointTrace& trace, const Summary& summary) {
+    return {{"type", "point"},
+            {"key", summary.key},
+            {"index", summary.index},
+            {"label", summary.label},
+            {"point", point_json(trace.point)},
+            {"status", name_of(trace.status)},
+            {"reason", text(trace.reason)},
+            {"work", work_json(trace)},
+            {"prediction", prediction_json(trace.prediction)},
+            {"reduction", text(trace.reduction)},
+            {"shared_device", trace.shared_device},
+            {"weights",
+             {{"source", text(trace.weights_source)},
+              {"layout", text(trace.weights_layout)},
+              {"sha256", text(trace.weights_sha256)}}},
+            {"image_sha256", text(trace.image_sha256)},
+            {"output_file", text(trace.output_file)},
+            {"samples", samples_json(trace)},
+            {"memory", memory_json(summary)},
+            {"verification", verification_json(trace.verification)},
+            {"quality", quality_json(trace.quality)},
+            {"telemetry", nullptr},
+            {"summary", summary_json(summary)}};
+}
+
+Json json_of(const Verdict& verdict) {
+    return {{"verdict", name_of(verdict.validity)},
+            {"reasons", verdict.reasons},
+            {"exit_code", static_cast<int>(verdict.exit_code)}};
+}
+
+}  // namespace pb

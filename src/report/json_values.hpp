@@ -1,0 +1,17 @@
+// Values of the pipeline as JSON: absent, NaN and infinity become null, empty texts that stand for "none" too.
+#pragma once
+
+#include "report/json_settings.hpp"
+
+#include "patchbench/measure/summary.hpp"
+#include "patchbench/measure/verdict.hpp"
+#include "patchbench/run/trace.hpp"
+
+namespace pb {
+
+[[nodiscard]] Json json_of(const Environment& environment);
+/// The line of a point.
+[[nodiscard]] Json json_of(const PointTrace& trace, const Summary& summary);
+[[nodiscard]] Json json_of(const Verdict& verdict);
+
+}  // namespace pb

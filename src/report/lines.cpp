@@ -1,0 +1,58 @@
+#include "patchbench/report/metrics.hpp"
+#include "patchbench/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace pb {
+
+namespace {
+
+/// `text` as one word of a line that scripts split at blanks.
+std::string one_word(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }, '_');
+    return text;
+}
+
+/// `text` on one line.
+std::string one_line(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+    return text;
+}
+
+}  // namespace
+
+std::vector<std::string> unique_labels(const std::vector<Summary>& summaries) {
+    std::vector<std::string> labels;
+    for (const auto& summary : summaries) {
+        const auto same = [&](const Summary& other) { return other.label == summary.label; };
+        const bool collides = std::count_if(summaries.begin(), summaries.end(), same) > 1;
+        labels.push_back(collides ? fmt::format("{}#{}", summary.label, summary.index) : summary.label);
+    }
+    return labels;
+}
+
+std::string fom_lines(const std::vector<Summary>& summaries) {
+    const auto labels = unique_labels(summaries);
+    std::string lines;
+    for (size_t i = 0; i < summaries.size(); ++i) {
+        for (const auto& metric : metrics()) {
+            const auto value = metric.value(summaries[i]);
+            if (!metric.is_headline() || !value) continue;
+            lines += fmt::format("FOM {}.{} {:.6g} {}\n", one_word(labels[i]), metric.key, *value, metric.unit);
+        }
+    }
+    return lines;
+}
+
+std::string verdict_line(const Verdict& verdict) {
+    std::string reasons;
+    for (const auto& reason : verdict.reasons) reasons += (reasons.empty() ? "  " : "; ") + one_line(reason);
+    return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
+}
+
+}  // namespace pb

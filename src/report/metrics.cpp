@@ -1,0 +1,129 @@
+#include "patchbench/report/metrics.hpp"
+
+#include "report/numbers.hpp"
+
+namespace pb {
+
+namespace {
+
+constexpr auto kHigher = Better::higher;
+constexpr auto kLower = Better::lower;
+constexpr auto kNeither = Better::neither;
+
+constexpr const char* kSlowest = "max per repetition";
+
+template <std::optional<double> Summary::*member>
+std::optional<double> of(const Summary& summary) {
+    return summary.*member;
+}
+
+template <Stage stage>
+std::optional<double> stage_of(const Summary& summary) {
+    return summary.stage_s[static_cast<size_t>(stage)];
+}
+
+std::optional<double> repetitions_of(const Summary& summary) { return static_cast<double>(summary.repetitions); }
+
+std::string pipeline_cell(const Summary& s) {
+    if (!s.pipeline_low_s || !s.pipeline_high_s) return readable(s.pipeline_s);
+    return readable(s.pipeline_s) + " [" + readable(s.pipeline_low_s) + ", " + readable(s.pipeline_high_s) + "]";
+}
+
+std::string efficiency_cell(const Summary& s) { return fixed(s.efficiency, 3); }
+
+std::string allocated_cell(const Summary& s) {
+    const std::string rank = s.allocated_peak_rank ? " (" + std::to_string(*s.allocated_peak_rank) + ")" : "";
+    return readable_mib(s.allocated_peak_mib) + rank;
+}
+
+std::string psnr_cell(const Summary& s) { return fixed(s.psnr_noisy_db, 2) + " → " + fixed(s.psnr_denoised_db, 2); }
+
+constexpr Metric kMetrics[] = {
+    {"repetitions", "count", "", "timed passes over the whole image", "-", "-", kNeither, repetitions_of},
+    {"patches_per_s", "patches/s", "patches/s", "patches of the image / pipeline_s", kSlowest, "median", kHigher,
+     of<&Summary::patches_per_s>},
+    {"useful_mpx_per_s", "Mpx/s", "useful\nMpx/s", "pixels of the image / pipeline_s", kSlowest, "median", kHigher,
+     of<&Summary::useful_mpx_per_s>},
+    {"processed_mpx_per_s", "Mpx/s", "", "pixels through the network, halo and repeated windows included / pipeline_s",
+     kSlowest, "median", kHigher, of<&Summary::processed_mpx_per_s>},
+    {"images_per_s", "images/s", "", "whole images / pipeline_s", kSlowest, "median", kHigher,
+     of<&Summary::images_per_s>},
+    {"tflops", "TFLOP/s", "", "2 x multiply-accumulates of the processed pixels / pipeline_s", kSlowest, "median",
+     kHigher, of<&Summary::tflops>},
+    {"pipeline_s", "s", "pipeline s\n[95 %]", "one pass: host image to host image, exchange to the root included",
+     kSlowest, "median", kLower, of<&Summary::pipeline_s>, pipeline_cell},
+    {"pipeline_low_s", "s", "", "lower end of the 95 % interval of pipeline_s (from 6 repetitions on)", kSlowest,
+     "order statistic", kLower, of<&Summary::pipeline_low_s>},
+    {"pipeline_high_s", "s", "", "upper end of the 95 % interval of pipeline_s (from 6 repetitions on)", kSlowest,
+     "order statistic", kLower, of<&Summary::pipeline_high_s>},
+    {"pipeline_mean_s", "s", "", "mean of the passes", kSlowest, "mean", kLower, of<&Summary::pipeline_mean_s>},
+    {"pipeline_sd_s", "s", "", "standard deviation of the passes (n - 1)", kSlowest, "standard deviation", kLower,
+     of<&Summary::pipeline_sd_s>},
+    {"pipeline_min_s", "s", "", "fastest pass", kSlowest, "min", kLower, of<&Summary::pipeline_min_s>},
+    {"pipeline_p90_s", "s", "", "90th percentile of the passes (from 10 repetitions on)", kSlowest, "percentile",
+     kLower, of<&Summary::pipeline_p90_s>},
+    {"pipeline_p95_s", "s", "", "95th percentile of the passes (from 20 repetitions on)", kSlowest, "percentile",
+     kLower, of<&Summary::pipeline_p95_s>},
+    {"pipeline_p99_s", "s", "", "99th percentile of the passes (from 100 repetitions on)", kSlowest, "percentile",
+     kLower, of<&Summary::pipeline_p99_s>},
+    {"forward_s", "s", "", "the forward calls of one pass alone, batch resident: number of batches x time of a call",
+     "max", "median of calls", kLower, of<&Summary::forward_s>},
+    {"forward_patches_per_s", "patches/s", "", "patches of the image / forward_s", "max", "median of calls", kHigher,
+     of<&Summary::forward_patches_per_s>},
+    {"efficiency", "ratio", "forward/\npipeline",
+     "forward_s / pipeline_s: 1 when all time goes into the network, the rest is what the program costs", "max / max",
+     "median / median", kHigher, of<&Summary::efficiency>, efficiency_cell},
+    {"job_s", "s", "", "file to file: read + noise + pipeline_s + write, of those that took place", "max",
+     "median of the pipeline", kLower, of<&Summary::job_s>},
+    {"stage_read_s", "s", "", "reading the image, once before the passes", "max", "-", kLower, stage_of<Stage::read>},
+    {"stage_noise_s", "s", "", "making the noisy image, once before the passes", "max", "-", kLower,
+     stage_of<Stage::noise>},
+    {"stage_gather_s", "s", "", "cutting windows out of the host image", kSlowest, "median", kLower,
+     stage_of<Stage::gather>},
+    {"stage_h2d_s", "s", "", "copies to the device; stages may overlap", kSlowest, "median", kLower,
+     stage_of<Stage::h2d>},
+    {"stage_forward_s", "s", "", "forward calls inside the passes", kSlowest, "median", kLower,
+     stage_of<Stage::forward>},
+    {"stage_d2h_s", "s", "", "copies from the device", kSlowest, "median", kLower, stage_of<Stage::d2h>},
+    {"stage_scatter_s", "s", "", "writing patches into the host image", kSlowest, "median", kLower,
+     stage_of<Stage::scatter>},
+    {"stage_exchange_s", "s", "", "bringing the output of all nodes to the root", kSlowest, "median", kLower,
+     stage_of<Stage::exchange>},
+    {"stage_write_s", "s", "", "writing the output file, once after the passes", "max", "-", kLower,
+     stage_of<Stage::write>},
+    {"imbalance", "ratio", "", "wall time of the slowest rank / mean of all ranks; 1: even", "max / mean", "median",
+     kLower, of<&Summary::imbalance>},
+    {"cpu_percent", "%", "", "process CPU time / wall time; 100: one core busy in each rank", "mean", "sum / sum",
+     kNeither, of<&Summary::cpu_percent>},
+    {"allocated_peak_mib", "MiB", "peak MiB\n(rank)", "peak of what the engine's allocator handed out", "max", "max",
+     kLower, of<&Summary::allocated_peak_mib>, allocated_cell},
+    {"reserved_peak_mib", "MiB", "", "peak of what the engine's allocator held, cached blocks included", "max", "max",
+     kLower, of<&Summary::reserved_peak_mib>},
+    {"device_used_mib", "MiB", "", "in use on the whole device, by everything on it", "max", "max", kLower,
+     of<&Summary::device_used_mib>},
+    {"host_peak_mib", "MiB", "", "peak resident set of the process", "max", "max", kLower, of<&Summary::host_peak_mib>},
+    {"predicted_peak_mib", "MiB", "", "what the plan predicted for allocated_peak_mib", "max", "-", kNeither,
+     of<&Summary::predicted_peak_mib>},
+    {"pixels_per_forward", "px", "", "pixels in one forward call: batch x window", "max", "-", kNeither,
+     of<&Summary::pixels_per_forward>},
+    {"window_error", "[0,1]", "",
+     "largest difference between windows and the same windows run alone in fp32 (batch 1, contiguous)", "max", "-",
+     kLower, of<&Summary::window_error>},
+    {"seam_error", "[0,1]", "seam\nerror",
+     "largest difference to the image run whole, or to probes with full context; decides only when the halo is exact",
+     "max", "-", kLower, of<&Summary::seam_error>},
+    {"psnr_noisy_db", "dB", "", "PSNR of the noisy image against the clean one (clipped to [0,1], peak 1)", "-", "-",
+     kHigher, of<&Summary::psnr_noisy_db>},
+    {"psnr_denoised_db", "dB", "PSNR dB\nbefore → after", "PSNR of the denoised image against the clean one", "-", "-",
+     kHigher, of<&Summary::psnr_denoised_db>, psnr_cell},
+    {"ssim_noisy", "ratio", "", "SSIM of the noisy image against the clean one", "-", "-", kHigher,
+     of<&Summary::ssim_noisy>},
+    {"ssim_denoised", "ratio", "", "SSIM of the denoised image against the clean one", "-", "-", kHigher,
+     of<&Summary::ssim_denoised>},
+};
+
+}  // namespace
+
+std::span<const Metric> metrics() { return kMetrics; }
+
+}  // namespace pb

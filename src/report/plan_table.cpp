@@ -1,0 +1,100 @@
+#include "report/numbers.hpp"
+#include "report/text_table.hpp"
+
+#include "patchbench/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace pb {
+
+namespace {
+
+/// What can be said of a point's windows before it is run; "?" where `auto` is open.
+struct WindowTexts {
+    std::string window = "?", windows = "?", batches = "?", patches = "?", processed = "?";
+};
+
+std::string span_text(const std::set<int64_t>& counts) {
+    return *counts.begin() == *counts.rbegin() ? std::to_string(*counts.begin())
+                                               : fmt::format("{}-{}", *counts.begin(), *counts.rbegin());
+}
+
+WindowTexts describe_tiles(const Point& point) {
+    WindowTexts texts;
+    if (!point.halo) return texts;
+    const TileGrid grid = tile_grid(point);
+    std::set<int64_t> patches, batches;
+    for (int rank = 0; rank < point.num_ranks; ++rank) {
+        const Range windows = windows_of_rank(point, grid, rank);
+        patches.insert(grid.num_patches(windows));
+        if (point.batch) batches.insert(static_cast<int64_t>(cut_batches(windows, *point.batch).size()));
+    }
+    texts.window = fmt::format("{} x {}", grid.window().h, grid.window().w);
+    texts.windows = std::to_string(grid.num_windows());
+    texts.patches = span_text(patches);
+    texts.processed = readable(grid.processed_per_useful());
+    if (point.batch) texts.batches = span_text(batches);
+    return texts;
+}
+
+WindowTexts describe_whole(const Point& point) {
+    const auto calls = whole_image_calls(point.settings.network, point.source.extent, point.settings.odd_shape);
+    const Extent window = calls.front().seen.extent;
+    double processed = 0;
+    for (const auto& call : calls) processed += static_cast<double>(call.seen.extent.pixels());
+    const std::string idle = point.num_ranks > 1 && !point.settings.replicate ? "0-" : "";
+    return {fmt::format("{} x {}", window.h, window.w), std::to_string(calls.size()),
+            idle + std::to_string(calls.size()), idle + "1",
+            readable(processed / static_cast<double>(point.source.extent.pixels()))};
+}
+
+TextTable make_table() {
+    using enum TextTable::Align;
+    TextTable table;
+    table.add_column("#");
+    for (const char* heading : {"point", "image", "device"}) table.add_column(heading, left);
+    for (const char* heading : {"ranks", "window\npx", "windows", "batches\na rank", "patches\na rank",
+                                "processed/\nuseful", "predicted\npeak MiB", "TFLOP"})
+        table.add_column(heading);
+    return table;
+}
+
+std::vector<std::string> row_of(const Point& point) {
+    const auto texts = point.settings.workload == Workload::tiles ? describe_tiles(point) : describe_whole(point);
+    const auto prediction = predict(point);
+    const auto& extent = point.source.extent;
+    return {std::to_string(point.index),
+            label_of(point),
+            fmt::format("{} x {} x {}", extent.h, extent.w, point.source.channels),
+            std::string(name_of(point.device)),
+            std::to_string(point.num_ranks),
+            texts.window,
+            texts.windows,
+            texts.batches,
+            texts.patches,
+            texts.processed,
+            prediction ? readable_mib(prediction->peak_mib) : "?",
+            prediction ? readable(prediction->flop / 1e12) : "?"};
+}
+
+}  // namespace
+
+std::string plan_table(const Plan& plan) {
+    TextTable table = make_table();
+    std::string notes;
+    bool open = false;
+    for (const auto& point : plan.points) {
+        table.add_row(row_of(point));
+        open = open || !point.halo || !point.batch;
+        for (const auto& note : point.notes) notes += fmt::format("  {}: {}\n", point.index, note);
+    }
+    if (open) notes += "  ?: settled by trying out, halo or batch is auto\n";
+    return fmt::format("Plan of {}: {} point{}\n", plan.study.name, plan.points.size(),
+                       plan.points.size() == 1 ? "" : "s") +
+           table.text() + (notes.empty() ? "" : "\n" + notes);
+}
+
+}  // namespace pb

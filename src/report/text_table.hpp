@@ -1,0 +1,31 @@
+// A table of text for the terminal: columns as wide as their widest cell.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+class TextTable {
+  public:
+    enum class Align : uint8_t { left, right };
+
+    /// A column; `\n` in its heading starts a second line.
+    void add_column(std::string heading, Align align = Align::right);
+    /// One cell for each column.
+    void add_row(std::vector<std::string> cells);
+
+    /// Heading, a rule, the rows; every line ends with \n, none with a blank.
+    [[nodiscard]] std::string text() const;
+
+  private:
+    struct Column {
+        std::string heading;
+        Align align;
+    };
+    std::vector<Column> columns_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace pb

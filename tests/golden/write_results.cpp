@@ -1,0 +1,54 @@
+// Writes a results.jsonl with points of every status: what the schema is tested on.
+#include "unit/measure/three_rank_trace.hpp"
+
+#include "patchbench/report/jsonl_writer.hpp"
+
+#include <cstdio>
+
+namespace pb {
+namespace {
+
+Environment environment() {
+    Environment environment;
+    environment.started_at = "2026-01-01T00:00:00Z";
+    environment.command_line = "patchbench run study.yaml";
+    environment.version = "0.1.0";
+    environment.libraries = {{"NCCL", "2.28.9", ""}};
+    environment.variables = {{"OMP_NUM_THREADS", "1"}};
+    environment.topology = make_local_topology(kTraceRanks);
+    return environment;
+}
+
+std::vector<PointTrace> traces() {
+    std::vector<PointTrace> all{three_rank_trace(), three_rank_trace()};
+    all[1].verification = {};
+    all[1].quality.reset();
+    all[1].point.settings.halo = {HaloSetting::Kind::pixels, 20};
+    for (const auto& [status, name] : EnumNames<PointStatus>::names)
+        if (status != PointStatus::ok) all.push_back(unmeasured_trace(status, std::string(name)));
+    all.back().point.halo.reset();
+    all.back().point.batch.reset();
+    return all;
+}
+
+void write(const char* file) {
+    JsonlWriter writer(file, {}, environment());
+    std::vector<Summary> summaries;
+    for (const auto& trace : traces()) {
+        summaries.push_back(summarise(trace));
+        writer.write_point(trace, summaries.back());
+    }
+    writer.write_end(judge(summaries, false));
+}
+
+}  // namespace
+}  // namespace pb
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::fputs("usage: write_results FILE\n", stderr);
+        return 2;
+    }
+    pb::write(argv[1]);
+    return 0;
+}

@@ -1,0 +1,163 @@
+#include "unit/measure/three_rank_trace.hpp"
+
+#include "patchbench/report/jsonl_writer.hpp"
+#include "patchbench/report/metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+namespace pb {
+namespace {
+
+using nlohmann::json;
+
+class Jsonl : public testing::Test {
+  protected:
+    void SetUp() override { std::filesystem::remove(file_); }
+    void TearDown() override { std::filesystem::remove(file_); }
+
+    [[nodiscard]] std::vector<json> lines() const {
+        std::vector<json> all;
+        std::ifstream stream(file_);
+        for (std::string line; std::getline(stream, line);) all.push_back(json::parse(line));
+        return all;
+    }
+
+    /// The line of `trace`, read back.
+    [[nodiscard]] json point_line(const PointTrace& trace) const {
+        JsonlWriter writer(file_, {}, {});
+        writer.write_point(trace, summarise(trace));
+        return lines().at(1);
+    }
+
+    std::filesystem::path file_ =
+        std::filesystem::path(testing::TempDir()) / ("patchbench_jsonl_test_" + std::to_string(::getpid()) + ".jsonl");
+};
+
+TEST_F(Jsonl, ALineIsThereAsSoonAsItIsWritten) {
+    JsonlWriter writer(file_, {}, {});
+    EXPECT_EQ(lines().size(), 1u);
+    writer.write_point(three_rank_trace(), summarise(three_rank_trace()));
+    EXPECT_EQ(lines().size(), 2u);
+    writer.write_end({});
+    ASSERT_EQ(lines().size(), 3u);
+    EXPECT_EQ(lines()[0]["type"], "study");
+    EXPECT_EQ(lines()[0]["schema_version"], "1.0");
+    EXPECT_EQ(lines()[1]["type"], "point");
+    EXPECT_EQ(lines()[2]["type"], "end");
+    EXPECT_EQ(lines()[2]["verdict"], "VALID");
+}
+
+TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {
+    PointTrace trace = three_rank_trace();
+    const json point = point_line(trace)["point"];
+    EXPECT_EQ(point["network"], "dncnn");
+    EXPECT_TRUE(point["patch"].is_number_integer());
+    EXPECT_EQ(point["halo"], "exact");
+    EXPECT_EQ(point["batch"], 4);
+    EXPECT_EQ(point["ranks"], "all");
+    EXPECT_EQ(point["overlap"], true);
+    EXPECT_EQ(point["image"]["noise_sigma"], 0.1);
+    EXPECT_EQ(point["settled"]["halo_px"], 20);
+    trace.point.settings.halo = {HaloSetting::Kind::pixels, 0};
+    trace.point.halo.reset();
+    const json other = point_line(trace)["point"];
+    EXPECT_EQ(other["halo"], 0);
+    EXPECT_TRUE(other["settled"]["halo_px"].is_null());
+    EXPECT_EQ(lines()[0]["config"]["verify"]["mode"], "probes");
+}
+
+TEST_F(Jsonl, SamplesAreThoseOfTheTraceBitForBit) {
+    PointTrace trace = three_rank_trace();
+    trace.ranks[2].wall_s[1] = 1.0 / 3;
+    const json samples = point_line(trace)["samples"];
+    EXPECT_EQ(samples["wall_s"].get<std::vector<double>>(), trace.wall_s);
+    ASSERT_EQ(samples["ranks"].size(), trace.ranks.size());
+    for (size_t r = 0; r < trace.ranks.size(); ++r) {
+        EXPECT_EQ(samples["ranks"][r]["wall_s"].get<std::vector<double>>(), trace.ranks[r].wall_s);
+        EXPECT_EQ(samples["ranks"][r]["forward_call_s"].get<std::vector<double>>(), trace.ranks[r].forward_call_s);
+        EXPECT_EQ(samples["ranks"][r]["stage_s"]["gather"].size(), kTraceRepetitions);
+        EXPECT_FALSE(samples["ranks"][r]["stage_s"].contains("h2d")) << "it did not take place";
+    }
+    EXPECT_TRUE(samples["write_s"].is_null()) << "no file was written";
+}
+
+TEST_F(Jsonl, SummaryHoldsEveryMetric) {
+    const json line = point_line(three_rank_trace());
+    const Summary summary = summarise(three_rank_trace());
+    for (const auto& metric : metrics()) {
+        ASSERT_TRUE(line["summary"].contains(metric.key)) << metric.key;
+        const auto value = metric.value(summary);
+        EXPECT_EQ(line["summary"][metric.key], value ? json(*value) : json(nullptr)) << metric.key;
+    }
+}
+
+TEST_F(Jsonl, AbsentIsNullNeverZero) {
+    const json line = point_line(unmeasured_trace(PointStatus::oom, "no room"));
+    EXPECT_EQ(line["status"], "oom");
+    EXPECT_EQ(line["reason"], "no room");
+    EXPECT_TRUE(line["summary"]["pipeline_s"].is_null());
+    EXPECT_TRUE(line["quality"].is_null());
+    EXPECT_TRUE(line["verification"]["pixels_unwritten"].is_null()) << "nobody looked";
+    EXPECT_TRUE(line["image_sha256"].is_null());
+    const json memory = point_line(three_rank_trace())["memory"]["ranks"][0];
+    EXPECT_TRUE(memory["device_used_mib"].is_null());
+    EXPECT_EQ(memory["host_peak_mib"], 1000);
+}
+
+TEST_F(Jsonl, NotANumberAndInfinityAreNull) {
+    PointTrace trace = three_rank_trace();
+    trace.quality->psnr_denoised_db = std::numeric_limits<double>::infinity();
+    trace.verification.window_error = std::numeric_limits<double>::quiet_NaN();
+    const json line = point_line(trace);
+    EXPECT_TRUE(line["quality"]["psnr_denoised_db"].is_null());
+    EXPECT_TRUE(line["summary"]["psnr_denoised_db"].is_null());
+    EXPECT_TRUE(line["verification"]["window_error"].is_null());
+}
+
+TEST_F(Jsonl, AnyFileNameAndMessageMakesOneValidLine) {
+    const json line = point_line(unmeasured_trace(PointStatus::failed, "two\nlines, \xff\xfe and \"quotes\""));
+    EXPECT_THAT(line["reason"].get<std::string>(), testing::HasSubstr("two\nlines"));
+}
+
+TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
+    try {
+        JsonlWriter(file_ / "no" / "results.jsonl", {}, {});
+        FAIL();
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("no/results.jsonl"));
+    }
+}
+
+// A file-size limit stands for a full disk: write() takes a part of the line, then refuses.
+TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    JsonlWriter writer(file_, {}, {});
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit small = before;
+    small.rlim_cur = std::filesystem::file_size(file_) + 100;
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    std::string message;
+    try {
+        writer.write_point(three_rank_trace(), summarise(three_rank_trace()));
+    } catch (const Error& error) {
+        message = error.what();
+    }
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_THAT(message, testing::HasSubstr(file_.string()));
+    EXPECT_EQ(lines().size(), 1u);
+    writer.write_end({});
+    EXPECT_EQ(lines().size(), 2u);
+}
+
+}  // namespace
+}  // namespace pb

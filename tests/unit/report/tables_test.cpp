@@ -1,0 +1,135 @@
+#include "report/numbers.hpp"
+#include "report/text_table.hpp"
+#include "unit/measure/three_rank_trace.hpp"
+
+#include "patchbench/report/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <sstream>
+
+namespace pb {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+size_t widest_line(const std::string& text) {
+    size_t widest = 0;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) widest = std::max(widest, line.size());
+    return widest;
+}
+
+size_t occurrences(const std::string& text, const std::string& word) {
+    size_t count = 0;
+    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+    return count;
+}
+
+Topology three_hosts() {
+    Topology topology = make_local_topology(3);
+    for (auto& place : topology.ranks) place.host = "node" + std::to_string(place.rank);
+    topology.ranks[1].device = {DeviceKind::cuda, 0};
+    topology.ranks[1].device_name = "Some GPU";
+    return topology;
+}
+
+TEST(Numbers, HaveFourDigits) {
+    EXPECT_EQ(readable(std::nullopt), "-");
+    EXPECT_EQ(readable(0.0), "0");
+    EXPECT_EQ(readable(123456.7), "123457");
+    EXPECT_EQ(readable(12.345678), "12.35");
+    EXPECT_EQ(readable(2.25), "2.250");
+    EXPECT_EQ(readable(0.0012345), "0.001234");
+    EXPECT_EQ(readable(2.5e-7), "2.5e-07");
+    EXPECT_EQ(readable(std::numeric_limits<double>::infinity()), "inf");
+}
+
+TEST(Table, ColumnsAlignInCharactersNotBytes) {
+    TextTable table;
+    table.add_column("a → b", TextTable::Align::left);
+    table.add_column("n");
+    table.add_row({"ää → ö", "1"});
+    table.add_row({"x", "23"});
+    EXPECT_EQ(table.text(), "a → b    n\n------  --\nää → ö   1\nx       23\n");
+    EXPECT_THROW(table.add_row({"one cell"}), Error);
+}
+
+TEST(PointsTable, SaysWhatWasMeasuredInATerminalsWidth) {
+    const std::string text = points_table({summarise(three_rank_trace()), summarise(three_rank_trace())});
+    EXPECT_LE(widest_line(text), 125u) << text;  // bytes: an arrow has three
+    EXPECT_THAT(text, AllOf(HasSubstr("2.250 [2.000, 2.500]"), HasSubstr("300 (1)"), HasSubstr("20.10 → 31.25"),
+                            HasSubstr("2.5e-07"), HasSubstr("0.444"), HasSubstr("8.889")));
+}
+
+TEST(PointsTable, SaysOnceWhatAllPointsShare) {
+    Summary one = summarise(three_rank_trace()), other = one;
+    const std::string shared = points_table({one, other});
+    EXPECT_EQ(occurrences(shared, "left"), 1u) << shared;
+    EXPECT_EQ(shared.find("image: "), 0u);
+    other.context[0].second = "another 10 x 10 x 1";
+    const std::string varying = points_table({one, other});
+    EXPECT_EQ(occurrences(varying, "another 10 x 10 x 1"), 1u) << varying;
+    EXPECT_THAT(varying, Not(HasSubstr("image: ")));
+}
+
+TEST(PointsTable, SharesRemarksAndLeavesEmptyColumnsOut) {
+    PointTrace trace = three_rank_trace();
+    trace.quality.reset();
+    trace.verification.outcome = Verification::Outcome::off;
+    const std::string text = points_table({summarise(trace), summarise(trace)});
+    EXPECT_EQ(occurrences(text, "not verified"), 1u) << text;
+    EXPECT_THAT(text, AllOf(HasSubstr("all points: not verified"), Not(HasSubstr("PSNR")), HasSubstr("INVALID")));
+}
+
+TEST(PointsTable, APointWithoutFiguresIsARowWithItsReason) {
+    const std::string text =
+        points_table({summarise(three_rank_trace()), summarise(unmeasured_trace(PointStatus::oom, "needs 80 GiB"))});
+    EXPECT_THAT(text, AllOf(HasSubstr("oom"), HasSubstr("needs 80 GiB")));
+    EXPECT_EQ(points_table({}), "no points\n");
+}
+
+TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
+    PointTrace trace = three_rank_trace();
+    const std::string text = ranks_table(trace, summarise(trace), three_hosts());
+    EXPECT_THAT(text, AllOf(HasSubstr("gathered by MPI"), HasSubstr("node0"), HasSubstr("cuda:0 Some GPU"),
+                            HasSubstr("node2"), HasSubstr("slowest rank 0@node0, imbalance (max / mean) 1.036")));
+    EXPECT_EQ(occurrences(text, "node"), 4u) << text;
+    EXPECT_THAT(text, HasSubstr("1002")) << "host peak of rank 2, MiB";
+}
+
+TEST(RanksTable, SurvivesARankThatTheTopologyDoesNotKnow) {
+    const PointTrace trace = three_rank_trace();
+    EXPECT_THAT(ranks_table(trace, summarise(trace), make_local_topology(1)), HasSubstr("?"));
+}
+
+TEST(PlanTable, ShowsTheArithmeticOfTheGrid) {
+    Plan plan;
+    plan.points = {traced_point()};
+    plan.points[0].notes = {"a note"};
+    const std::string text = plan_table(plan);
+    // 1000 x 1250 in patches of 256: 4 x 5 = 20 windows of 296; ranks have 6, 7 and 7, so 2 batches of 4 each
+    EXPECT_THAT(text, AllOf(HasSubstr("296 x 296"), HasSubstr(" 20 "), HasSubstr("6-7"), HasSubstr("a note")));
+}
+
+TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
+    Plan plan;
+    plan.points = {traced_point(), traced_point()};
+    plan.points[0].halo.reset();
+    plan.points[1].batch.reset();
+    EXPECT_THAT(plan_table(plan), AllOf(HasSubstr("?"), HasSubstr("settled by trying out")));
+}
+
+TEST(PlanTable, ShowsWholeImages) {
+    Plan plan;
+    plan.points = {traced_point()};
+    plan.points[0].settings.workload = Workload::whole;
+    EXPECT_THAT(plan_table(plan), HasSubstr("1000 x 1250"));
+}
+
+}  // namespace
+}  // namespace pb
