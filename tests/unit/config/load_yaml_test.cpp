@@ -27,6 +27,7 @@ class YamlFile : public testing::Test {
     ~YamlFile() override { std::filesystem::remove_all(folder_); }
 
     std::filesystem::path write(const std::string& text) {
+        std::filesystem::remove(file_);  // truncating a file in place makes some file systems wait for the disk
         std::ofstream(file_, std::ios::binary) << text;
         return file_;
     }
