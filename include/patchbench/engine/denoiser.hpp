@@ -18,20 +18,22 @@ struct EngineOptions {
     DeviceId device;
     Precision precision = Precision::fp32;
     Layout layout = Layout::channels_last;
-    int threads = 1;               ///< CPU: threads inside one forward call
+    int threads = 1;               ///< CPU: threads inside one forward call (set for the calling thread)
     bool cudnn_benchmark = false;  ///< CUDA: time cuDNN's algorithms in prepare()
     bool cuda_graph = false;       ///< CUDA: capture the forward call in prepare() and replay it
 };
 
 /// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call
-/// works) or IndexLimit.
+/// works) or IndexLimit. On the CPU in fp32 a window's output has the same bits whatever its place in the batch, the
+/// size of the batch and the number of threads.
 class Denoiser {
   public:
     virtual ~Denoiser() = default;
 
-    /// Allocates, autotunes and captures what a forward call on this input and output needs; both views stay valid
-    /// until the next prepare() with the same pointers. Several pairs (slots) of the same shape may be prepared one
-    /// after another.
+    /// CUDA: allocates, autotunes and captures what a forward call on this input and output needs, by running it (the
+    /// output is written) and waiting for `stream`; a forward call then allocates nothing. CPU: checks the views. Both
+    /// views stay valid until the next prepare() with the same pointers. Several pairs (slots) of the same shape may be
+    /// prepared one after another, all on the stream that forward() will be given; another shape drops them.
     virtual void prepare(const BatchView& in, const BatchView& out, Stream& stream) = 0;
 
     /// `in`: n windows of channels (+ 1 when the network takes sigma), `out`: n windows of channels; element type
@@ -39,8 +41,8 @@ class Denoiser {
     virtual void forward(const BatchView& in, const BatchView& out, Stream& stream) = 0;
 };
 
-/// Builds the network of `weights`. Throws UsageError where the options do not fit (fp16 on the CPU, tf32 on the CPU,
-/// cuda in a build or on a machine without it).
+/// Builds the network of `weights`. Throws UsageError where the options do not fit (fp16 or tf32 on the CPU, bf16 on a
+/// CPU that lacks it, cuda in a build or on a machine without it), OutOfMemory where the weights do not fit.
 [[nodiscard]] std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options);
 
 /// Header and loaded versions of LibTorch, cuDNN, oneDNN for the environment record.

@@ -16,8 +16,10 @@ struct AllocatorCounters {
     int64_t peak_allocated_bytes = 0;
     int64_t reserved_bytes = 0;  // CPU: equals allocated
     int64_t peak_reserved_bytes = 0;
-    int64_t num_allocations = 0;  // since the process started; equal before and after = nothing was allocated
-    int64_t num_retries = 0;      // CUDA: cudaMalloc that failed first and succeeded after a flush
+    /// Since the process started. CUDA: memory asked of the device (equal before and after: nothing was allocated).
+    /// CPU: every tensor and buffer, activations included.
+    int64_t num_allocations = 0;
+    int64_t num_retries = 0;  // CUDA: cudaMalloc that failed first and succeeded after a flush
 };
 
 [[nodiscard]] AllocatorCounters allocator_counters(DeviceId device);
@@ -26,13 +28,14 @@ struct AllocatorCounters {
 void reset_allocator_peaks(DeviceId device);
 
 /// Cap in bytes on what the allocator may hold; 0 lifts it. Beyond it: OutOfMemory. CPU: exact, counted on the engine's
-/// tensors and buffers. CUDA: the caching allocator's reserved memory.
+/// tensors and buffers (oneDNN's own scratch memory is not seen). CUDA: the caching allocator's reserved memory.
 void set_memory_limit(DeviceId device, int64_t bytes);
 
 /// Returns cached memory to the device (CUDA), so that the next point starts from nothing.
 void empty_allocator_cache(DeviceId device);
 
-/// Memory from the engine's allocator on `device`, 64-byte aligned. Throws OutOfMemory.
+/// Memory from the engine's allocator on `device`, 64-byte aligned. Throws OutOfMemory. CUDA: it may be used on any
+/// stream, so free it only when the work on it is done (synchronise first).
 class EngineBuffer {
   public:
     EngineBuffer();

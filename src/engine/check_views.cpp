@@ -1,0 +1,60 @@
+#include "engine/check_views.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <limits>
+
+namespace pb {
+
+namespace {
+
+std::string text_of(const Shape& s) {
+    return std::to_string(s.n) + " x " + std::to_string(s.c) + " x " + std::to_string(s.h) + " x " +
+           std::to_string(s.w);
+}
+
+void check_view(const ExpectedViews& expected, const BatchView& view, int64_t channels, const std::string& which) {
+    const int64_t alignment = network_facts(expected.kind).alignment;
+    const auto& s = view.shape;
+    const std::string where = "engine: the " + which + " of " + std::string(name_of(expected.kind)) + ", " + text_of(s);
+    require(view.pointer != nullptr, where + ", is nowhere");
+    require(s.n > 0 && s.h > 0 && s.w > 0, where + ", is empty");
+    require(s.c == channels, where + ", should have " + std::to_string(channels) + " channels");
+    require(s.h % alignment == 0 && s.w % alignment == 0,
+            where + ", should have extents that are multiples of " + std::to_string(alignment));
+    require(view.dtype == expected.dtype, where + ", should be " + std::string(name_of(expected.dtype)));
+    require(view.layout == expected.layout, where + ", should be " + std::string(name_of(expected.layout)));
+    require(view.device == expected.device, where + ", is on another device than the network");
+}
+
+void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
+    constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
+    const int64_t widest = network_facts(expected.kind).widest_map;
+    if (shape.h <= kLimit / widest / shape.w) return;
+    throw IndexLimit("engine: a window of " + std::to_string(shape.h) + " x " + std::to_string(shape.w) +
+                     " has 2^31 elements or more in the widest map of " + std::string(name_of(expected.kind)) + " (" +
+                     std::to_string(widest) + " channels): use windows of at most " +
+                     std::to_string(kLimit / widest / 1'000'000) + " Mpixel");
+}
+
+}  // namespace
+
+ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
+    const int64_t sigma_channel = network_facts(weights.kind).takes_sigma ? 1 : 0;
+    return {.kind = weights.kind,
+            .channels_in = weights.channels + sigma_channel,
+            .channels_out = weights.channels,
+            .dtype = storage_of(options.precision),
+            .layout = options.layout,
+            .device = options.device};
+}
+
+void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out) {
+    check_view(expected, in, expected.channels_in, "input");
+    check_view(expected, out, expected.channels_out, "output");
+    require(in.shape.n == out.shape.n && in.shape.h == out.shape.h && in.shape.w == out.shape.w,
+            "engine: the input, " + text_of(in.shape) + ", and the output, " + text_of(out.shape) + ", do not match");
+    check_index_limit(expected, in.shape);
+}
+
+}  // namespace pb

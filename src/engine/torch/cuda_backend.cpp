@@ -1,0 +1,176 @@
+#include "engine/torch/cuda_backend.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <ATen/Context.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace pb::torch_engine {
+
+namespace {
+
+namespace caching = c10::cuda::CUDACachingAllocator;
+
+/// Brings up LibTorch's CUDA state; throws UsageError that says why `index` cannot be used.
+void require_device(int index) {
+    const int count = static_cast<int>(visible_cuda_devices().size());
+    if (index >= 0 && index < count) {
+        at::globalContext().lazyInitDevice(c10::kCUDA);
+        return;
+    }
+    const std::string reason = count == 0 ? why_no_cuda_device() : std::to_string(count) + " are visible";
+    throw UsageError("engine: no CUDA device " + std::to_string(index) + " (" + reason + "); use device cpu");
+}
+
+/// Drawn once per call of run_on: LibTorch keeps these settings for the whole process. The older setters: mixing them
+/// with the newer ones is an error in LibTorch.
+void apply_settings(const EngineOptions& options) {
+    auto& context = at::globalContext();
+    const bool tf32 = options.precision == Precision::tf32;
+    context.setAllowTF32CuDNN(tf32);
+    context.setAllowTF32CuBLAS(tf32);
+    context.setBenchmarkCuDNN(options.cudnn_benchmark);
+    context.setDeterministicCuDNN(true);
+}
+
+/// Capture that ends whatever happens: a stream left in capture would refuse all later work.
+class Capture {
+  public:
+    Capture(at::cuda::CUDAGraph& graph, c10::cuda::MempoolId_t pool) : graph_(graph) {
+        graph_.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+    }
+    ~Capture() {
+        if (ended_) return;
+        try {
+            graph_.capture_end();
+        } catch (const std::exception&) {
+            // The reason is the exception that is on its way already.
+        }
+        (void)cudaGetLastError();
+    }
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    void end() {
+        ended_ = true;
+        graph_.capture_end();
+    }
+
+  private:
+    at::cuda::CUDAGraph& graph_;
+    bool ended_ = false;
+};
+
+class TorchCudaBackend final : public CudaBackend {
+  public:
+    explicit TorchCudaBackend(EngineOptions options) : options_(std::move(options)) {
+        require_device(options_.device.index);
+    }
+
+    void run_on(Stream& stream, const std::function<void()>& work) override {
+        apply_settings(options_);
+        const c10::cuda::CUDAStreamGuard guard(as_torch(stream));  // makes its device current, too
+        work();
+    }
+
+    void capture(const BatchView& in, const BatchView& out, Stream& stream,
+                 const std::function<void()>& work) override {
+        forget_other_shapes(in.shape);
+        graphs_.erase(key_of(in, out));
+        auto graph = std::make_unique<at::cuda::CUDAGraph>();
+        run_on(stream, [&] {
+            Capture capture(*graph, pool());
+            work();
+            capture.end();
+        });
+        graphs_.emplace(key_of(in, out), std::move(graph));
+    }
+
+    bool replay(const BatchView& in, const BatchView& out, Stream& stream) override {
+        const auto found = graphs_.find(key_of(in, out));
+        if (found == graphs_.end() || in.shape != shape_) return false;
+        const c10::cuda::CUDAStreamGuard guard(as_torch(stream));
+        found->second->replay();
+        return true;
+    }
+
+  private:
+    using Key = std::pair<void*, void*>;
+    static Key key_of(const BatchView& in, const BatchView& out) { return {in.pointer, out.pointer}; }
+
+    [[nodiscard]] c10::cuda::CUDAStream as_torch(const Stream& stream) const {
+        return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream.native()),
+                                                static_cast<c10::DeviceIndex>(options_.device.index));
+    }
+
+    void forget_other_shapes(const Shape& shape) {
+        if (shape == shape_) return;
+        graphs_.clear();
+        shape_ = shape;
+    }
+
+    /// That of a graph which is alive: a pool goes with its last graph.
+    [[nodiscard]] c10::cuda::MempoolId_t pool() const {
+        return graphs_.empty() ? at::cuda::graph_pool_handle() : graphs_.begin()->second->pool();
+    }
+
+    EngineOptions options_;
+    Shape shape_;  // of the captured pairs
+    std::map<Key, std::unique_ptr<at::cuda::CUDAGraph>> graphs_;
+};
+
+}  // namespace
+
+std::unique_ptr<CudaBackend> make_cuda_backend(const EngineOptions& options) {
+    return std::make_unique<TorchCudaBackend>(options);
+}
+
+AllocatorCounters cuda_counters(int index) {
+    require_device(index);
+    const auto stats = caching::getDeviceStats(static_cast<c10::DeviceIndex>(index));
+    constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return {.allocated_bytes = stats.allocated_bytes[kAll].current,
+            .peak_allocated_bytes = stats.allocated_bytes[kAll].peak,
+            .reserved_bytes = stats.reserved_bytes[kAll].current,
+            .peak_reserved_bytes = stats.reserved_bytes[kAll].peak,
+            .num_allocations = stats.num_device_alloc,
+            .num_retries = stats.num_alloc_retries};
+}
+
+void reset_cuda_peaks(int index) {
+    require_device(index);
+    caching::resetPeakStats(static_cast<c10::DeviceIndex>(index));
+}
+
+void set_cuda_memory_limit(int index, int64_t bytes) {
+    require_device(index);
+    const auto total = static_cast<double>(device_memory({DeviceKind::cuda, index}).total_bytes);
+    const double fraction = bytes == 0 ? 1.0 : std::min(1.0, static_cast<double>(bytes) / total);
+    caching::setMemoryFraction(fraction, static_cast<c10::DeviceIndex>(index));
+}
+
+void empty_cuda_cache() { caching::emptyCache(); }
+
+c10::DataPtr allocate_cuda(int index, size_t bytes) {
+    require_device(index);
+    const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(index));
+    return caching::get()->allocate(bytes);
+}
+
+std::vector<LibraryVersion> cudnn_versions() {
+    const auto text = [](long v) {
+        return std::to_string(v / 10000) + "." + std::to_string(v / 100 % 100) + "." + std::to_string(v % 100);
+    };
+    return {{"cudnn", text(at::Context::versionCuDNN()), text(at::Context::versionRuntimeCuDNN())}};
+}
+
+}  // namespace pb::torch_engine

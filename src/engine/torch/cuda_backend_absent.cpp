@@ -1,0 +1,24 @@
+// A build without CUDA (PATCHBENCH_CUDA=OFF).
+#include "engine/torch/cuda_backend.hpp"
+
+#include "patchbench/base/error.hpp"
+
+namespace pb::torch_engine {
+
+namespace {
+
+[[noreturn]] void refuse() {
+    throw UsageError("engine: this build has no CUDA: use device cpu, or build with -DPATCHBENCH_CUDA=ON");
+}
+
+}  // namespace
+
+std::unique_ptr<CudaBackend> make_cuda_backend(const EngineOptions&) { refuse(); }
+AllocatorCounters cuda_counters(int) { refuse(); }
+void reset_cuda_peaks(int) { refuse(); }
+void set_cuda_memory_limit(int, int64_t) { refuse(); }
+void empty_cuda_cache() { refuse(); }
+c10::DataPtr allocate_cuda(int, size_t) { refuse(); }
+std::vector<LibraryVersion> cudnn_versions() { return {}; }
+
+}  // namespace pb::torch_engine

@@ -1,0 +1,128 @@
+#include "engine/torch/layer.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
+#include <string_view>
+
+// Note [oneDNN by name]
+// ATen's own choice between convolution implementations depends on batch, size and number of threads, and results then
+// differ in their last bits between rank counts. On the CPU every convolution therefore goes to oneDNN by name, through
+// the operators that PyTorch's compiler uses: they fuse the ReLU, and the in-place sum, into the convolution. Their
+// results were found bit-identical for any batch and any number of threads (tests/unit/engine/torch_engine_test.cpp).
+namespace pb::torch_engine {
+
+namespace {
+
+using Scalars = c10::List<std::optional<at::Scalar>>;
+using OptionalTensor = const std::optional<at::Tensor>&;
+
+using Pointwise = at::Tensor(const at::Tensor&, const at::Tensor&, OptionalTensor, at::IntArrayRef, at::IntArrayRef,
+                             at::IntArrayRef, int64_t, std::string_view, Scalars, std::optional<std::string_view>);
+using PointwiseTransposed = at::Tensor(const at::Tensor&, const at::Tensor&, OptionalTensor, at::IntArrayRef,
+                                       at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, int64_t, std::string_view,
+                                       Scalars, std::optional<std::string_view>);
+using PointwiseSum = at::Tensor&(at::Tensor&, const at::Tensor&, const at::Tensor&, OptionalTensor, at::IntArrayRef,
+                                 at::IntArrayRef, at::IntArrayRef, int64_t, std::string_view, std::optional<at::Scalar>,
+                                 std::optional<std::string_view>, Scalars, std::optional<std::string_view>);
+
+using Pack = at::Tensor(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, int64_t,
+                        at::OptionalIntArrayRef);
+using PackTransposed = at::Tensor(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef,
+                                  int64_t, at::OptionalIntArrayRef);
+
+template <class Signature>
+c10::TypedOperatorHandle<Signature> find_operator(const char* name, const char* overload) {
+    return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).typed<Signature>();
+}
+
+constexpr int64_t kOnes[] = {1, 1};
+constexpr int64_t kZeros[] = {0, 0};
+
+at::Tensor convolve_onednn(const at::Tensor& x, const Layer& layer, std::string_view then) {
+    static const auto direct = find_operator<Pointwise>("mkldnn::_convolution_pointwise", "");
+    static const auto transposed = find_operator<PointwiseTransposed>("mkldnn::_convolution_transpose_pointwise", "");
+    if (layer.transposed)
+        return transposed.call(x, layer.weight, layer.bias, layer.padding, kZeros, layer.stride, kOnes, 1, then,
+                               Scalars(), std::nullopt);
+    return direct.call(x, layer.weight, layer.bias, layer.padding, layer.stride, kOnes, 1, then, Scalars(),
+                       std::nullopt);
+}
+
+void convolve_onto_onednn(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
+    static const auto binary = find_operator<PointwiseSum>("mkldnn::_convolution_pointwise_", "binary");
+    binary.call(sum, x, layer.weight, layer.bias, layer.padding, layer.stride, kOnes, 1, "add", at::Scalar(1.0),
+                std::nullopt, Scalars(), std::nullopt);
+}
+
+/// Weights in oneDNN's own order, which each call would otherwise make again (3-5 % at 512 channels, and a copy of the
+/// weights at the peak). oneDNN then computes in channels_last only.
+at::Tensor pack(const Layer& layer) {
+    static const auto direct = find_operator<Pack>("mkldnn::_reorder_convolution_weight", "");
+    static const auto transposed = find_operator<PackTransposed>("mkldnn::_reorder_convolution_transpose_weight", "");
+    if (layer.transposed)
+        return transposed.call(layer.weight, layer.padding, kZeros, layer.stride, kOnes, 1, std::nullopt);
+    return direct.call(layer.weight, layer.padding, layer.stride, kOnes, 1, std::nullopt);
+}
+
+at::Tensor convolve_cudnn(const at::Tensor& x, const Layer& layer) {
+    return at::convolution(x, layer.weight, layer.bias, layer.stride, layer.padding, kOnes, layer.transposed, kZeros,
+                           1);
+}
+
+/// `values` may be freed after the call.
+at::Tensor place(const std::vector<float>& values, at::IntArrayRef shape, const Placement& placement) {
+    const at::Tensor host =
+        at::from_blob(const_cast<float*>(values.data()), shape, at::TensorOptions().dtype(at::kFloat));
+    const auto format = shape.size() == 4 ? placement.format : at::MemoryFormat::Contiguous;
+    at::Tensor placed = at::empty(shape, placement.options, format);
+    placed.copy_(host);
+    return placed;
+}
+
+}  // namespace
+
+Layer make_layer(const Convolution& convolution, const Placement& placement) {
+    const auto& c = convolution;
+    const int64_t first = c.transposed ? c.in_channels : c.out_channels;
+    const int64_t second = c.transposed ? c.out_channels : c.in_channels;
+    require(static_cast<int64_t>(c.weight.size()) == first * second * c.kernel * c.kernel,
+            "engine: a convolution of " + std::to_string(c.weight.size()) + " weights does not have its shape");
+    const int64_t padding = c.kernel == 3 ? 1 : 0;
+    Layer layer{.weight = place(c.weight, {first, second, c.kernel, c.kernel}, placement),
+                .bias = std::nullopt,
+                .stride = {c.stride, c.stride},
+                .padding = {padding, padding},
+                .transposed = c.transposed};
+    if (!c.bias.empty()) layer.bias = place(c.bias, {c.out_channels}, placement);
+    const bool on_cpu = placement.options.device().is_cpu();
+    if (on_cpu && placement.format == at::MemoryFormat::ChannelsLast) layer.weight = pack(layer);
+    return layer;
+}
+
+Layer make_layer(const Weights& weights, const std::string& name, const Placement& placement) {
+    const auto found = weights.convolutions.find(name);
+    require(found != weights.convolutions.end(), "engine: the weights of " + weights.source + " lack '" + name + "'");
+    return make_layer(found->second, placement);
+}
+
+at::Tensor convolve(const at::Tensor& x, const Layer& layer) {
+    return x.is_cuda() ? convolve_cudnn(x, layer) : convolve_onednn(x, layer, "none");
+}
+
+at::Tensor convolve_relu(const at::Tensor& x, const Layer& layer) {
+    return x.is_cuda() ? convolve_cudnn(x, layer).relu_() : convolve_onednn(x, layer, "relu");
+}
+
+void convolve_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
+    if (x.is_cuda())
+        sum.add_(convolve_cudnn(x, layer));
+    else
+        convolve_onto_onednn(sum, x, layer);
+}
+
+}  // namespace pb::torch_engine

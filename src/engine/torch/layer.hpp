@@ -1,0 +1,43 @@
+// One convolution of a network on LibTorch, and the three ways the networks apply it. The only place that knows how a
+// convolution reaches oneDNN or cuDNN.
+#pragma once
+
+#include "patchbench/base/shape.hpp"
+#include "patchbench/engine/weights.hpp"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/TensorOptions.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb::torch_engine {
+
+struct Layer {
+    at::Tensor weight;
+    std::optional<at::Tensor> bias;
+    std::vector<int64_t> stride;
+    std::vector<int64_t> padding;
+    bool transposed = false;
+};
+
+/// Where weights go: device and element type, and the memory format of weights and activations.
+struct Placement {
+    at::TensorOptions options;
+    at::MemoryFormat format = at::MemoryFormat::ChannelsLast;
+};
+
+/// Copies `convolution` to its place. 3x3 kernels are padded by one pixel of zeros, others not at all.
+[[nodiscard]] Layer make_layer(const Convolution& convolution, const Placement& placement);
+
+/// The layer called `name` of `weights`; throws Error when there is none.
+[[nodiscard]] Layer make_layer(const Weights& weights, const std::string& name, const Placement& placement);
+
+[[nodiscard]] at::Tensor convolve(const at::Tensor& x, const Layer& layer);
+[[nodiscard]] at::Tensor convolve_relu(const at::Tensor& x, const Layer& layer);
+
+/// sum += layer(x), in place: no further map is allocated on the CPU.
+void convolve_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer);
+
+}  // namespace pb::torch_engine

@@ -1,0 +1,150 @@
+#include "engine/torch/torch_denoiser.hpp"
+
+#include "engine/check_views.hpp"
+#include "engine/torch/counting_allocator.hpp"
+#include "engine/torch/cuda_backend.hpp"
+#include "engine/torch/networks.hpp"
+#include "engine/torch/translate_errors.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/InferenceMode.h>
+
+#include <mutex>
+#include <utility>
+
+namespace pb::torch_engine {
+
+namespace {
+
+at::ScalarType scalar_type(DType type) {
+    switch (type) {
+        case DType::f16:
+            return at::kHalf;
+        case DType::bf16:
+            return at::kBFloat16;
+        default:
+            return at::kFloat;
+    }
+}
+
+Placement placement_of(const EngineOptions& options) {
+    const auto device = options.device.is_cuda()
+                            ? c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(options.device.index))
+                            : c10::Device(c10::kCPU);
+    return {.options = at::TensorOptions().dtype(scalar_type(storage_of(options.precision))).device(device),
+            .format = options.layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast
+                                                              : at::MemoryFormat::Contiguous};
+}
+
+/// The view as a tensor that owns nothing.
+at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options) {
+    const auto [n, c, h, w] = view.shape;
+    const std::vector<int64_t> nhwc{h * w * c, 1, w * c, c};
+    const std::vector<int64_t> nchw{c * h * w, h * w, w, 1};
+    return at::from_blob(view.pointer, {n, c, h, w}, view.layout == Layout::channels_last ? nhwc : nchw, options);
+}
+
+bool processor_has_bf16() {
+    using Check = bool();
+    return c10::Dispatcher::singleton()
+        .findSchemaOrThrow("mkldnn::_is_mkldnn_bf16_supported", "")
+        .typed<Check>()
+        .call();
+}
+
+void check_cpu_options(const EngineOptions& options) {
+    if (options.precision == Precision::fp16 || options.precision == Precision::tf32)
+        throw UsageError("engine: " + std::string(name_of(options.precision)) +
+                         " needs a CUDA device; on the CPU use fp32, or bf16 where the processor has it");
+    if (options.precision == Precision::bf16 && !processor_has_bf16())
+        throw UsageError(
+            "engine: bf16 on the CPU needs a processor with AVX-512 (bw, vl, dq) or AVX-NE-CONVERT, and this one (" +
+            cpu_device().capability + ") has neither: use fp32");
+    require(options.threads > 0, "engine: " + std::to_string(options.threads) + " threads");
+}
+
+/// OpenMP keeps the number of threads for each calling thread, so every call makes sure. Changing it empties oneDNN's
+/// cache of compiled kernels: only when it differs.
+void use_threads(int threads) {
+    static std::once_flag once;
+    std::call_once(once, [] { at::set_num_interop_threads(1); });  // nothing here runs operators side by side
+    if (at::get_num_threads() != threads) at::set_num_threads(threads);
+}
+
+class TorchDenoiser final : public Denoiser {
+  public:
+    TorchDenoiser(const Weights& weights, const EngineOptions& options)
+        : expected_(expected_views(weights, options)), options_(options), placement_(placement_of(options)) {
+        counting_allocator();
+        if (options.device.is_cuda())
+            cuda_ = make_cuda_backend(options);
+        else
+            check_cpu_options(options);
+        guarded([&] { network_ = make_network(weights, placement_); });
+    }
+
+    void prepare(const BatchView& in, const BatchView& out, Stream& stream) override {
+        check_views(expected_, in, out);
+        if (cuda_) guarded([&] { prepare_cuda(in, out, stream); });
+    }
+
+    void forward(const BatchView& in, const BatchView& out, Stream& stream) override {
+        check_views(expected_, in, out);
+        guarded([&] {
+            if (!cuda_) {
+                use_threads(options_.threads);
+                run(in, out);
+            } else if (!cuda_->replay(in, out, stream)) {
+                cuda_->run_on(stream, [&] { run(in, out); });
+            }
+        });
+    }
+
+  private:
+    template <class Work>
+    void guarded(Work&& work) {
+        const std::string where =
+            "engine: " + std::string(name_of(expected_.kind)) + " on " + std::string(name_of(options_.device.kind));
+        translated(
+            where, [this] { empty_allocator_cache(options_.device); },
+            [&] {
+                const c10::InferenceMode inference;
+                work();
+            });
+    }
+
+    void run(const BatchView& in, const BatchView& out) const {
+        at::Tensor result = as_tensor(out, placement_.options);
+        network_(as_tensor(in, placement_.options), result);
+    }
+
+    /// The first call tries algorithms and leaves their scratch memory behind; what stays after the second, or after
+    /// the capture, is what a forward call needs.
+    void prepare_cuda(const BatchView& in, const BatchView& out, Stream& stream) {
+        const auto work = [&] { run(in, out); };
+        cuda_->run_on(stream, work);
+        stream.synchronise();
+        empty_cuda_cache();
+        if (options_.cuda_graph)
+            cuda_->capture(in, out, stream, work);
+        else
+            cuda_->run_on(stream, work);
+        stream.synchronise();
+    }
+
+    ExpectedViews expected_;
+    EngineOptions options_;
+    Placement placement_;
+    std::unique_ptr<CudaBackend> cuda_;  // null on the CPU
+    Network network_;
+};
+
+}  // namespace
+
+std::unique_ptr<Denoiser> make_torch_denoiser(const Weights& weights, const EngineOptions& options) {
+    return std::make_unique<TorchDenoiser>(weights, options);
+}
+
+}  // namespace pb::torch_engine

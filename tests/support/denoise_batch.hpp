@@ -1,0 +1,68 @@
+// Windows of known pixels through a Denoiser, for the tests of engines on any device.
+#pragma once
+
+#include "patchbench/engine/denoiser.hpp"
+#include "patchbench/engine/memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace pb::test {
+
+/// Values in [0,1] that are a function of `seed` and the index alone.
+inline std::vector<float> random_values(size_t count, uint64_t seed) {
+    std::vector<float> values(count);
+    uint64_t state = seed * 0x9E3779B97F4A7C15ULL + 1;
+    for (float& value : values) {
+        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+        value = static_cast<float>(state >> 40) / static_cast<float>(1 << 24);
+    }
+    return values;
+}
+
+/// Shape of the network's input for `n` windows of h x w.
+inline Shape input_shape(const Weights& weights, int64_t n, int64_t h, int64_t w) {
+    return {n, weights.channels + (network_facts(weights.kind).takes_sigma ? 1 : 0), h, w};
+}
+
+inline Shape output_shape(const Weights& weights, const Shape& in) { return {in.n, weights.channels, in.h, in.w}; }
+
+inline BatchView view_of(void* pointer, const Shape& shape, const EngineOptions& options) {
+    return {.pointer = pointer,
+            .shape = shape,
+            .dtype = storage_of(options.precision),
+            .layout = options.layout,
+            .device = options.device};
+}
+
+/// The network's output for f32 `values` of `shape`, both in the layout of the options. CPU, fp32.
+inline std::vector<float> denoise(Denoiser& denoiser, const Weights& weights, const EngineOptions& options,
+                                  std::vector<float> values, const Shape& shape) {
+    const Shape out_shape = output_shape(weights, shape);
+    std::vector<float> result(static_cast<size_t>(out_shape.elements()), -1.0F);
+    Stream stream(options.device);
+    denoiser.forward(view_of(values.data(), shape, options), view_of(result.data(), out_shape, options), stream);
+    return result;
+}
+
+inline double max_abs(const std::vector<float>& values) {
+    double largest = 0;
+    for (const float value : values) largest = std::max(largest, std::abs(static_cast<double>(value)));
+    return largest;
+}
+
+/// max |a - b| / max |b|; infinite where a value is not a number.
+inline double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
+    double largest = 0;
+    for (size_t i = 0; i < b.size(); ++i) {
+        const double difference = std::abs(static_cast<double>(a.at(i)) - static_cast<double>(b[i]));
+        if (!(difference < std::numeric_limits<double>::infinity())) return std::numeric_limits<double>::infinity();
+        largest = std::max(largest, difference);
+    }
+    return largest / max_abs(b);
+}
+
+}  // namespace pb::test

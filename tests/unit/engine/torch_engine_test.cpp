@@ -1,0 +1,238 @@
+#include "support/denoise_batch.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <string>
+#include <utility>
+
+namespace pb {
+namespace {
+
+using test::denoise;
+using test::input_shape;
+using test::output_shape;
+using test::random_values;
+using test::relative_difference;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr uint64_t kSeed = 7;
+
+std::string name_of_network(const testing::TestParamInfo<NetworkKind>& info) {
+    return std::string(name_of(info.param));
+}
+
+std::vector<float> windows(const Shape& shape) { return random_values(static_cast<size_t>(shape.elements()), kSeed); }
+
+class TorchEngine : public testing::TestWithParam<NetworkKind> {
+  protected:
+    TorchEngine() : weights_(make_seeded_weights(GetParam(), 3, kSeed)) {}
+    Weights weights_;
+    EngineOptions options_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Networks, TorchEngine,
+                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn), name_of_network);
+
+TEST_P(TorchEngine, EqualsTheReferenceInColourAndGrayAndBothLayouts) {
+    for (const int64_t channels : {1, 3})
+        for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
+            const Weights weights = make_seeded_weights(GetParam(), channels, kSeed);
+            const Shape shape = input_shape(weights, 2, 16, 24);
+            const EngineOptions torch{.layout = layout};
+            const EngineOptions reference{.engine = EngineKind::reference, .layout = layout};
+            const auto ours = denoise(*make_denoiser(weights, torch), weights, torch, windows(shape), shape);
+            const auto exact = denoise(*make_denoiser(weights, reference), weights, reference, windows(shape), shape);
+            EXPECT_LT(relative_difference(ours, exact), 1e-5) << channels << " channels, " << name_of(layout);
+        }
+}
+
+/// Batches of `batch` windows cut from `all`, the last one filled up with window 0.
+std::vector<float> denoise_in_batches(Denoiser& denoiser, const Weights& weights, const EngineOptions& options,
+                                      const std::vector<float>& all, Shape window, int64_t count, int64_t batch) {
+    window.n = 1;
+    const auto in_size = static_cast<size_t>(window.elements());
+    const auto out_size = static_cast<size_t>(output_shape(weights, window).elements());
+    std::vector<float> result;
+    for (int64_t first = 0; first < count; first += batch) {
+        std::vector<float> values;
+        for (int64_t i = first; i < first + batch; ++i) {
+            const auto begin = all.begin() + (i < count ? i : 0) * static_cast<int64_t>(in_size);
+            values.insert(values.end(), begin, begin + static_cast<int64_t>(in_size));
+        }
+        window.n = batch;
+        const auto outputs = denoise(denoiser, weights, options, values, window);
+        result.insert(result.end(), outputs.begin(), outputs.end());
+    }
+    result.resize(static_cast<size_t>(count) * out_size);
+    return result;
+}
+
+TEST_P(TorchEngine, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
+    constexpr int64_t kCount = 16;
+    for (const auto& [h, w] : {std::pair<int64_t, int64_t>{24, 40}, {32, 32}}) {
+        const Shape all = input_shape(weights_, kCount, h, w);
+        const auto values = windows(all);
+        std::vector<float> first;
+        for (const int threads : {1, 2}) {
+            const EngineOptions options{.threads = threads};
+            const auto denoiser = make_denoiser(weights_, options);
+            for (const int64_t batch : {1, 3, 16}) {
+                auto result = denoise_in_batches(*denoiser, weights_, options, values, all, kCount, batch);
+                if (first.empty()) first = result;
+                EXPECT_TRUE(result == first) << h << " x " << w << ", batch " << batch << ", " << threads
+                                             << " threads: " << relative_difference(result, first);
+            }
+        }
+    }
+}
+
+/// Bytes above weights, input and output at the peak of one forward call.
+int64_t activation_peak(const Weights& weights, int64_t edge) {
+    const EngineOptions options;
+    const auto denoiser = make_denoiser(weights, options);
+    const Shape shape = input_shape(weights, 1, edge, edge);
+    const EngineBuffer in(options.device, static_cast<size_t>(shape.elements()) * sizeof(float));
+    const EngineBuffer out(options.device, static_cast<size_t>(shape.elements()) * sizeof(float));
+    Stream stream(options.device);
+    reset_allocator_peaks(options.device);
+    const int64_t before = allocator_counters(options.device).allocated_bytes;
+    denoiser->forward(test::view_of(in.pointer(), shape, options),
+                      test::view_of(out.pointer(), output_shape(weights, shape), options), stream);
+    EXPECT_EQ(allocator_counters(options.device).allocated_bytes, before);
+    return allocator_counters(options.device).peak_allocated_bytes - before;
+}
+
+TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
+    const int64_t allowed =
+        GetParam() == NetworkKind::drunet ? 768 : network_facts(GetParam()).activation_bytes_per_pixel;
+    const double slope = static_cast<double>(activation_peak(weights_, 192) - activation_peak(weights_, 128)) /
+                         static_cast<double>(192 * 192 - 128 * 128);
+    EXPECT_LE(slope, static_cast<double>(allowed));
+    EXPECT_GE(slope, 512.0);  // two maps of 64 channels: less would mean that nothing was counted
+    RecordProperty("bytes_per_pixel", static_cast<int>(slope));
+}
+
+TEST_P(TorchEngine, RunsOutOfMemoryUnderACapAndRecovers) {
+    const Shape shape = input_shape(weights_, 2, 64, 64);
+    const auto denoiser = make_denoiser(weights_, options_);
+    const auto expected = denoise(*denoiser, weights_, options_, windows(shape), shape);
+    const int64_t held = allocator_counters(options_.device).allocated_bytes;
+    for (const int64_t room : {1, 1 << 20, 3 << 20}) {
+        set_memory_limit(options_.device, held + room);
+        try {
+            (void)denoise(*denoiser, weights_, options_, windows(shape), shape);
+            ADD_FAILURE() << "no error with " << room << " bytes to spare";
+        } catch (const OutOfMemory& error) {
+            EXPECT_THAT(error.what(), HasSubstr("under the cap of"));
+            EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+        }
+        EXPECT_EQ(allocator_counters(options_.device).allocated_bytes, held);
+    }
+    set_memory_limit(options_.device, 0);
+    EXPECT_TRUE(denoise(*denoiser, weights_, options_, windows(shape), shape) == expected);
+}
+
+TEST_P(TorchEngine, RefusesSamplesBeyondTheIndexLimit) {
+    const auto denoiser = make_denoiser(weights_, options_);
+    const int64_t widest = network_facts(GetParam()).widest_map;
+    const int64_t edge = round_up((int64_t{1} << 31) / widest / 1024, 8);
+    float nowhere = 0;  // the limit is found before a pixel is touched
+    const Shape shape = input_shape(weights_, 1, 1024, edge);
+    Stream stream(options_.device);
+    const auto in = test::view_of(&nowhere, shape, options_);
+    const auto out = test::view_of(&nowhere, output_shape(weights_, shape), options_);
+    EXPECT_THROW(denoiser->forward(in, out, stream), IndexLimit);
+    EXPECT_THROW(denoiser->prepare(in, out, stream), IndexLimit);
+}
+
+TEST_P(TorchEngine, RefusesViewsThatDoNotFit) {
+    const auto denoiser = make_denoiser(weights_, options_);
+    std::vector<float> values(16 * 16 * 4 * 2);
+    Stream stream(options_.device);
+    const auto good_in = test::view_of(values.data(), input_shape(weights_, 1, 16, 16), options_);
+    const auto good_out = test::view_of(values.data(), output_shape(weights_, good_in.shape), options_);
+    const auto refused = [&](auto change) {
+        BatchView in = good_in, out = good_out;
+        change(in, out);
+        EXPECT_THROW(denoiser->forward(in, out, stream), Error);
+    };
+    refused([](auto& in, auto&) { in.pointer = nullptr; });
+    refused([](auto& in, auto&) { in.shape.c += 1; });
+    refused([](auto&, auto& out) { out.shape.n = 2; });
+    refused([](auto&, auto& out) { out.shape.h = 8; });
+    refused([](auto& in, auto&) { in.dtype = DType::u8; });
+    refused([](auto&, auto& out) { out.layout = Layout::contiguous; });
+    refused([](auto& in, auto&) { in.device = {DeviceKind::cuda, 0}; });
+    if (network_facts(GetParam()).alignment > 1) refused([](auto& in, auto& out) { in.shape.w = out.shape.w = 12; });
+}
+
+TEST(TorchEngineOptions, PrecisionsThatTheCpuLacksAreRefusedWithTheWayOut) {
+    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    for (const Precision precision : {Precision::fp16, Precision::tf32}) try {
+            (void)make_denoiser(weights, {.precision = precision});
+            ADD_FAILURE() << name_of(precision);
+        } catch (const UsageError& error) {
+            EXPECT_THAT(error.what(), HasSubstr("use fp32"));
+        }
+}
+
+/// bf16 bits of a float, rounded to nearest even.
+uint16_t to_bf16(float value) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+float from_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+TEST_P(TorchEngine, Bf16IsNearFp32WhereTheProcessorHasIt) {
+    const EngineOptions bf16{.precision = Precision::bf16};
+    std::unique_ptr<Denoiser> denoiser;
+    try {
+        denoiser = make_denoiser(weights_, bf16);
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("AVX-512"));
+        GTEST_SKIP() << error.what();
+    }
+    const Shape shape = input_shape(weights_, 2, 32, 32);
+    const auto values = windows(shape);
+    std::vector<uint16_t> in(values.size()), out(static_cast<size_t>(output_shape(weights_, shape).elements()));
+    std::transform(values.begin(), values.end(), in.begin(), to_bf16);
+    Stream stream(bf16.device);
+    denoiser->forward(test::view_of(in.data(), shape, bf16),
+                      test::view_of(out.data(), output_shape(weights_, shape), bf16), stream);
+    std::vector<float> ours(out.size());
+    std::transform(out.begin(), out.end(), ours.begin(), from_bf16);
+    const auto exact = denoise(*make_denoiser(weights_, options_), weights_, options_, values, shape);
+    EXPECT_LT(relative_difference(ours, exact), 0.05);  // 8 bits of mantissa through up to 80 layers
+}
+
+TEST(TorchEngineOptions, CudaWithoutADeviceIsAUsageError) {
+    if (!visible_cuda_devices().empty()) GTEST_SKIP() << "this machine has a CUDA device";
+    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    EXPECT_THROW((void)make_denoiser(weights, {.device = {DeviceKind::cuda, 0}}), UsageError);
+}
+
+TEST(TorchEngineOptions, MissingWeightsAreNamed) {
+    Weights weights = make_seeded_weights(NetworkKind::drunet, 1, kSeed);
+    weights.convolutions.erase("m_up2.3.res.2");
+    try {
+        (void)make_denoiser(weights, {});
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("m_up2.3.res.2"));
+    }
+}
+
+TEST(EngineVersions, LoadedLibrariesAreThoseCompiledAgainst) {
+    const auto versions = engine_versions();
+    ASSERT_GE(versions.size(), 2U);
+    for (const auto& version : versions) EXPECT_EQ(version.loaded, version.header) << version.library;
+}
+
+}  // namespace
+}  // namespace pb
