@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Writes the checkpoints that the readers' tests load, with torch itself, into a folder.
+
+usage: make_checkpoints.py FOLDER
+
+The folder is emptied first and stays empty where torch cannot be imported: the tests then skip. Values follow one rule
+that every element type can hold, so that the tests know them: element i of a tensor is (7 i mod 64 - 32) / 4.
+"""
+
+import collections
+import json
+import pathlib
+import shutil
+import struct
+import sys
+import warnings
+
+TYPES = {"f64": ("F64", "float64"), "f32": ("F32", "float32"), "f16": ("F16", "float16"), "bf16": ("BF16", "bfloat16")}
+
+
+def ramp(torch, *shape):
+    count = 1
+    for extent in shape:
+        count *= extent
+    return ((torch.arange(count) * 7 % 64 - 32).to(torch.float32) / 4).reshape(shape)
+
+
+def plain(torch, dtype):
+    weights = collections.OrderedDict()
+    weights["first.weight"] = ramp(torch, 5, 3, 2, 2).to(dtype)
+    weights["first.bias"] = ramp(torch, 5).to(dtype)
+    weights["norm.num_batches_tracked"] = torch.tensor(1234, dtype=torch.int64)
+    return weights
+
+
+def views(torch):
+    """Tensors that share one storage: an offset, a transposition, steps; and a parameter."""
+    base = ramp(torch, 6, 8)
+    return collections.OrderedDict(base=base, row=base[2], transposed=base.t(), steps=base[::2, 1::3],
+                                   channels_last=ramp(torch, 2, 3, 4, 5).to(memory_format=torch.channels_last),
+                                   parameter=torch.nn.Parameter(ramp(torch, 3, 3)), empty=torch.empty(0, 4))
+
+
+class Malicious:
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        import os
+        return os.system, (f"touch {self.marker}",)
+
+
+def save_safetensors(torch, weights, path, bytes_of):
+    header, data = {"__metadata__": {"sigma_train": "0.25"}}, b""
+    for key, tensor in weights.items():
+        raw = bytes_of(tensor)
+        name = {"torch." + torch_name: st for st, torch_name in TYPES.values()}.get(str(tensor.dtype), "I64")
+        header[key] = {"dtype": name, "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def write_all(torch, folder):
+    def save(weights, name):
+        torch.save(weights, folder / f"{name}.zip.pth")
+        torch.save(weights, folder / f"{name}.legacy.pth", _use_new_zipfile_serialization=False)
+
+    for short, (_, name) in TYPES.items():
+        weights = plain(torch, getattr(torch, name))
+        save(weights, short)
+        save_safetensors(torch, weights, folder / f"{short}.safetensors",
+                         lambda tensor: bytes(tensor.contiguous().flatten().view(torch.uint8).tolist()))
+    weights = plain(torch, torch.float32)
+    save(views(torch), "views")
+    save({"state_dict": collections.OrderedDict(("module." + k, v) for k, v in weights.items()), "epoch": 3,
+          "best": 31.5}, "lightning")
+    save({"params": plain(torch, torch.float16), "params_ema": weights}, "basicsr")
+    save(torch.nn.Conv2d(3, 5, 2).state_dict(), "module_state")
+    save({"weight": ramp(torch, 4), "evil": Malicious(folder / "executed")}, "malicious")
+    save({"weight": ramp(torch, 1).expand(1000)}, "expanded")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    warnings.filterwarnings("ignore")  # torch without NumPy warns
+    try:
+        import torch
+    except ImportError as reason:
+        print(f"no checkpoints made: {reason}")
+        return
+    write_all(torch, folder)
+
+
+if __name__ == "__main__":
+    main()

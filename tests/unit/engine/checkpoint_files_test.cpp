@@ -1,0 +1,126 @@
+// The readers on files that torch itself wrote (tests/support/make_checkpoints.py), whole and damaged.
+#include "support/damage.hpp"
+#include "support/messages.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/engine/state_dict.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace pb {
+namespace {
+
+using testing::HasSubstr;
+
+// The rule of make_checkpoints.py.
+float ramp(size_t i) { return (static_cast<float>(i * 7 % 64) - 32) / 4; }
+
+void expect_ramp(const NamedTensor& tensor, const std::vector<int64_t>& shape) {
+    EXPECT_EQ(tensor.shape, shape);
+    for (size_t i = 0; i < tensor.values.size(); ++i) ASSERT_EQ(tensor.values[i], ramp(i)) << "element " << i;
+}
+
+class TorchFiles : public testing::Test {
+  protected:
+    void SetUp() override {
+        const char* folder = std::getenv("PATCHBENCH_CHECKPOINT_FIXTURES");
+        if (folder == nullptr || !std::filesystem::exists(std::filesystem::path(folder) / "f32.zip.pth"))
+            GTEST_SKIP() << "no checkpoints written by torch: run through ctest, with a Python that has torch";
+        folder_ = folder;
+    }
+    std::filesystem::path folder_;
+};
+
+TEST_F(TorchFiles, GiveTheSameTensorsInEveryFormatAndElementType) {
+    for (const char* type : {"f64", "f32", "f16", "bf16"})
+        for (const char* format : {".zip.pth", ".legacy.pth", ".safetensors"}) {
+            SCOPED_TRACE(std::string(type) + format);
+            const StateDict tensors = load_state_dict(folder_ / (std::string(type) + format));
+            ASSERT_EQ(tensors.size(), 3u);
+            expect_ramp(tensors.at("first.weight"), {5, 3, 2, 2});
+            expect_ramp(tensors.at("first.bias"), {5});
+            EXPECT_EQ(tensors.at("norm.num_batches_tracked").values, std::vector<float>{1234});
+            EXPECT_TRUE(tensors.at("norm.num_batches_tracked").shape.empty());
+        }
+}
+
+TEST_F(TorchFiles, HaveMetadataInSafetensorsOnly) {
+    EXPECT_EQ(load_checkpoint(folder_ / "f32.safetensors").metadata.at("sigma_train"), "0.25");
+    EXPECT_TRUE(load_checkpoint(folder_ / "f32.zip.pth").metadata.empty());
+}
+
+TEST_F(TorchFiles, ResolveViewsOfSharedStorages) {
+    for (const char* file : {"views.zip.pth", "views.legacy.pth"}) {
+        SCOPED_TRACE(file);
+        const StateDict tensors = load_state_dict(folder_ / file);
+        expect_ramp(tensors.at("base"), {6, 8});
+        expect_ramp(tensors.at("parameter"), {3, 3});
+        expect_ramp(tensors.at("channels_last"), {2, 3, 4, 5});
+        EXPECT_EQ(tensors.at("empty").shape, (std::vector<int64_t>{0, 4}));
+        EXPECT_EQ(tensors.at("steps").shape, (std::vector<int64_t>{3, 3}));
+        for (size_t i = 0; i < 8; ++i) EXPECT_EQ(tensors.at("row").values[i], ramp(16 + i));
+        for (size_t i = 0; i < 8; ++i)
+            for (size_t j = 0; j < 6; ++j) EXPECT_EQ(tensors.at("transposed").values[i * 6 + j], ramp(j * 8 + i));
+        for (size_t i = 0; i < 3; ++i)
+            for (size_t j = 0; j < 3; ++j) EXPECT_EQ(tensors.at("steps").values[i * 3 + j], ramp(16 * i + 1 + 3 * j));
+    }
+}
+
+TEST_F(TorchFiles, AreUnwrappedFromWhatTrainingScriptsSave) {
+    for (const char* file : {"lightning.zip.pth", "lightning.legacy.pth", "basicsr.zip.pth", "basicsr.legacy.pth"}) {
+        SCOPED_TRACE(file);
+        expect_ramp(load_state_dict(folder_ / file).at("first.weight"), {5, 3, 2, 2});
+    }
+    EXPECT_EQ(load_state_dict(folder_ / "module_state.zip.pth").size(), 2u);
+}
+
+TEST_F(TorchFiles, ThatNameAnotherGlobalAreRefusedAndExecuteNothing) {
+    for (const char* file : {"malicious.zip.pth", "malicious.legacy.pth"})
+        EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / file); }),
+                    testing::AllOf(HasSubstr(file), HasSubstr("'posix.system'"), HasSubstr("byte ")));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
+}
+
+TEST_F(TorchFiles, CannotGrowInMemory) {
+    for (const char* file : {"expanded.zip.pth", "expanded.legacy.pth"})
+        EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / file); }),
+                    testing::AllOf(HasSubstr("'weight'"), HasSubstr("more elements than its storage")));
+}
+
+// Loads, or throws pb::Error; anything else ends the test program.
+void load_damaged(const std::filesystem::path& file, const std::string& bytes) {
+    test::write_bytes(file, bytes);
+    try {
+        (void)load_checkpoint(file);
+    } catch (const Error&) {
+    }
+}
+
+TEST_F(TorchFiles, NeverCrashTheReadersWhenTheyAreCutOrDamaged) {
+    const auto damaged = std::filesystem::path(testing::TempDir()) / "damaged_checkpoint";
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+        if (!entry.is_regular_file()) continue;
+        const std::string whole = test::read_bytes(entry.path());
+        const auto load = [&](const std::string& bytes) { load_damaged(damaged, bytes); };
+        test::for_each_truncation(whole, 150, load);
+        test::for_each_damage(whole, 150, load);
+    }
+    std::filesystem::remove(damaged);
+}
+
+TEST_F(TorchFiles, ThatAreCutAreNeverTakenForWhole) {
+    const auto cut = std::filesystem::path(testing::TempDir()) / "cut_checkpoint";
+    for (const char* file : {"f32.zip.pth", "f32.legacy.pth", "f32.safetensors"})
+        test::for_each_truncation(test::read_bytes(folder_ / file), 100, [&](const std::string& bytes) {
+            test::write_bytes(cut, bytes);
+            EXPECT_THROW((void)load_checkpoint(cut), UsageError) << file << " cut to " << bytes.size();
+        });
+    std::filesystem::remove(cut);
+}
+
+}  // namespace
+}  // namespace pb

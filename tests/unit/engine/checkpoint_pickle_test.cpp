@@ -1,0 +1,152 @@
+// The pickle reader on legacy files written byte by byte here: what torch would never write.
+#include "support/damage.hpp"
+#include "support/messages.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/engine/state_dict.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace pb {
+namespace {
+
+using namespace std::string_literals;
+using testing::HasSubstr;
+
+std::filesystem::path scratch() { return std::filesystem::path(testing::TempDir()) / "checkpoint_test.pth"; }
+
+std::string text(const std::string& word) {
+    return "X"s + static_cast<char>(word.size()) + "\0\0\0"s + word;  // BINUNICODE
+}
+
+std::string number(uint8_t value) { return "K"s + static_cast<char>(value); }
+
+std::string sizes(const std::vector<uint8_t>& values) {
+    std::string tuple = "(";
+    for (const uint8_t value : values) tuple += number(value);
+    return tuple + "t";
+}
+
+struct View {
+    std::vector<uint8_t> shape{2, 3};
+    std::vector<uint8_t> stride{3, 1};
+    uint8_t offset = 0;
+    uint8_t elements = 6;  // of the storage, as the pickle says
+};
+
+std::string storage(const View& view) {
+    return "("s + text("storage") + "ctorch\nFloatStorage\n" + text("1") + text("cpu") + number(view.elements) + "NtQ";
+}
+
+std::string tensor(const View& view) {
+    return "ctorch._utils\n_rebuild_tensor_v2\n("s + storage(view) + number(view.offset) + sizes(view.shape) +
+           sizes(view.stride) + "\x89" + "ccollections\nOrderedDict\n)RtR";
+}
+
+std::string pickled(const std::string& steps) { return "\x80\x02"s + steps + "."; }
+
+const std::string kCount = "\x06\0\0\0\0\0\0\0"s;
+const std::string kValues = std::string(24, '\0');
+
+std::string file_of(const std::string& state_dict, const std::string& storages = kCount + kValues) {
+    return "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19\x2e\x80\x02\x4d\xe9\x03\x2e"s + pickled("}") +
+           pickled(state_dict) + pickled("]"s + text("1") + "a") + storages;
+}
+
+std::string dict_of(const std::string& value) { return "}"s + text("w") + value + "s"; }
+
+std::string message_of(const std::string& bytes) {
+    test::write_bytes(scratch(), bytes);
+    return usage_error([] { (void)load_checkpoint(scratch()); });
+}
+
+std::string message_of_view(const View& view) { return message_of(file_of(dict_of(tensor(view)))); }
+
+TEST(Pickle, OfAStateDictWrittenByHandLoads) {
+    test::write_bytes(scratch(), file_of(dict_of(tensor({}))));
+    EXPECT_EQ(load_state_dict(scratch()).at("w").shape, (std::vector<int64_t>{2, 3}));
+}
+
+TEST(Pickle, NamingAnyOtherGlobalIsRefused) {
+    for (const char* global :
+         {"os\nsystem", "builtins\neval", "__builtin__\neval", "torch\nload", "torch._utils\n_rebuild",
+          "collections\nOrderedDict.x", "torch.storage\n_load_from_bytes", "torch\nTensor"})
+        EXPECT_THAT(message_of(file_of("c"s + global + "\n(tR")), HasSubstr("no state dict needs")) << global;
+}
+
+TEST(Pickle, WithAnyOtherOpcodeIsRefused) {
+    const std::string known = "N\x88\x89JKM\x8aGXU()\x85\x86\x87t]}aesuqrhjcRQb.";
+    for (int opcode = 0; opcode < 256; ++opcode) {
+        if (known.find(static_cast<char>(opcode)) != std::string::npos) continue;
+        EXPECT_THAT(message_of(file_of(std::string(1, static_cast<char>(opcode)))),
+                    HasSubstr("opcode " + std::to_string(opcode)));
+    }
+}
+
+TEST(Pickle, OfViewsOutsideTheirStorageIsRefused) {
+    EXPECT_THAT(message_of_view({.offset = 1}), HasSubstr("reaches element 6 of a storage of 6"));
+    EXPECT_THAT(message_of_view({.stride = {4, 1}}), HasSubstr("reaches element 6"));
+    EXPECT_THAT(message_of_view({.shape = {7}, .stride = {0}}), HasSubstr("more elements than its storage"));
+    EXPECT_THAT(message_of_view({.shape = {2, 3}, .stride = {1}}), HasSubstr("in a way that torch.save does not"));
+    EXPECT_THAT(message_of_view({.elements = 7}), HasSubstr("announced were 7"));
+    EXPECT_THAT(message_of_view({.shape = std::vector<uint8_t>(9, 1), .stride = std::vector<uint8_t>(9, 1)}),
+                HasSubstr("in a way that torch.save does not"));
+}
+
+TEST(Pickle, MayGiveAnExtentOfOneAnyStride) {
+    const std::string huge = "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"s;
+    const std::string view = "ctorch._utils\n_rebuild_tensor\n("s + storage({}) + number(0) + sizes({2, 1, 3}) + "(" +
+                             number(1) + huge + number(2) + "ttR";
+    test::write_bytes(scratch(), file_of(dict_of(view)));
+    EXPECT_EQ(load_state_dict(scratch()).at("w").values.size(), 6u);
+}
+
+TEST(Pickle, OfStoragesThatLieIsRefused) {
+    const std::string good = dict_of(tensor({}));
+    EXPECT_THAT(message_of(file_of(good, "\x07\0\0\0\0\0\0\0"s + kValues)), HasSubstr("has 7 elements"));
+    EXPECT_THAT(message_of(file_of(good, kCount + kValues.substr(1))), HasSubstr("23 are left"));
+    EXPECT_THAT(message_of(file_of(good, kCount + kValues + "x")), HasSubstr("left over"));
+    EXPECT_THAT(message_of(file_of("}")), HasSubstr("belongs to no tensor"));
+}
+
+TEST(Pickle, ThatIsNoStateDictIsRefused) {
+    EXPECT_THAT(message_of(file_of(tensor({}))), HasSubstr("no dict"));
+    EXPECT_THAT(message_of(file_of(dict_of(tensor({})) + text("epoch") + number(3) + "s")), HasSubstr("'epoch'"));
+    EXPECT_THAT(message_of(file_of(dict_of(tensor({})) + text("w") + tensor({}) + "s")), HasSubstr("twice"));
+    EXPECT_THAT(message_of(file_of("}"s + number(1) + tensor({}) + "s")), HasSubstr("no text"));
+}
+
+// Deeper than any stack of the processor would bear, were values taken down by recursion.
+TEST(Pickle, NestedHundredsOfThousandsDeepDoesNoHarm) {
+    EXPECT_THAT(message_of(file_of(")"s + std::string(900'000, '\x85'))), HasSubstr("belongs to no tensor"));
+    EXPECT_THAT(message_of(file_of(")"s + std::string(1'100'000, '\x85'))), HasSubstr("million steps"));
+}
+
+TEST(Pickle, ThatIsItsOwnStateDictEnds) {
+    const std::string own = "}q\0"s + text("state_dict") + "h\0s"s;
+    EXPECT_THAT(message_of(file_of(own, "")), HasSubstr("byte"));
+}
+
+TEST(Pickle, ThatUsesAnEmptyStackIsRefused) {
+    for (const char* steps : {"", "\x85", "t", "a", "e", "s", "u", "R", "Q", "b", "(.", "(R", "N(s", "NN", "h\x01"})
+        EXPECT_THAT(message_of(file_of(steps)), HasSubstr("byte ")) << steps;
+}
+
+TEST(Pickle, NeverCrashesTheReaderWhenDamaged) {
+    const std::string whole = file_of(dict_of(tensor({})));
+    const auto load = [](const std::string& bytes) {
+        test::write_bytes(scratch(), bytes);
+        try {
+            (void)load_checkpoint(scratch());
+        } catch (const Error&) {
+        }
+    };
+    test::for_each_truncation(whole, whole.size(), load);
+    test::for_each_damage(whole, 3000, load);
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,115 @@
+#include "support/damage.hpp"
+#include "support/messages.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/engine/state_dict.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace pb {
+namespace {
+
+using namespace std::string_literals;
+using testing::HasSubstr;
+
+std::filesystem::path scratch() { return std::filesystem::path(testing::TempDir()) / "checkpoint_test.safetensors"; }
+
+std::string with_length(const std::string& header, const std::string& tensors, uint64_t length) {
+    std::string bytes;
+    for (int i = 0; i < 8; ++i) bytes += static_cast<char>(length >> (8 * i));
+    return bytes + header + tensors;
+}
+
+std::string message_of(const std::string& bytes) {
+    test::write_bytes(scratch(), bytes);
+    return usage_error([] { (void)load_checkpoint(scratch()); });
+}
+
+std::string message_of(const std::string& header, const std::string& tensors) {
+    return message_of(with_length(header, tensors, header.size()));
+}
+
+TEST(Safetensors, AreReadBackAsTheyWereWritten) {
+    const StateDict tensors{
+        {"a.weight", {{2, 1, 3}, {1, -2, 3.5f, 4, 1e-40f, -0.0f}}}, {"b", {{}, {7}}}, {"empty", {{0, 3}, {}}}};
+    save_safetensors(tensors, scratch(), {{"sigma_train", "0.1"}});
+    const Checkpoint read = load_checkpoint(scratch());
+    EXPECT_EQ(read.metadata.at("sigma_train"), "0.1");
+    ASSERT_EQ(read.tensors.size(), tensors.size());
+    for (const auto& [key, tensor] : tensors) {
+        EXPECT_EQ(read.tensors.at(key).shape, tensor.shape);
+        EXPECT_EQ(read.tensors.at(key).values, tensor.values);
+    }
+}
+
+TEST(Safetensors, WidenEveryElementType) {
+    const std::string header = R"({"i":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},)"
+                               R"("h":{"dtype":"F16","shape":[4],"data_offsets":[4,12]},)"
+                               R"("b":{"dtype":"BF16","shape":[1],"data_offsets":[12,14]},)"
+                               R"("c":{"dtype":"I8","shape":[1],"data_offsets":[14,15]}})";
+    // -2; 1, the smallest subnormal, -65504, infinity; -1.5; -3
+    const std::string values("\xfe\xff\xff\xff\x00\x3c\x01\x00\xff\xfb\x00\x7c\xc0\xbf\xfd", 15);
+    test::write_bytes(scratch(), with_length(header, values, header.size()));
+    const StateDict tensors = load_state_dict(scratch());
+    EXPECT_EQ(tensors.at("i").values[0], -2.0f);
+    EXPECT_EQ(tensors.at("h").values, (std::vector<float>{1.0f, 0x1p-24f, -65504.0f, INFINITY}));
+    EXPECT_EQ(tensors.at("b").values[0], -1.5f);
+    EXPECT_EQ(tensors.at("c").values[0], -3.0f);
+}
+
+TEST(Safetensors, WithLyingSizesAreErrorsThatNameTheTensor) {
+    const std::string four(4, 'x'), eight(8, 'x');
+    const auto entry = [](const std::string& key, const std::string& shape, const std::string& offsets) {
+        return "\""s + key + R"(":{"dtype":"F32","shape":[)" + shape + R"(],"data_offsets":[)" + offsets + "]}";
+    };
+    const auto names_a = [](const char* reason) { return testing::AllOf(HasSubstr("'a'"), HasSubstr(reason)); };
+    EXPECT_THAT(message_of("{"s + entry("a", "2", "0,4") + "}", four), names_a("shape"));
+    EXPECT_THAT(message_of("{"s + entry("a", "2", "0,8") + "}", four), names_a("ends at byte 8"));
+    EXPECT_THAT(message_of("{"s + entry("a", "1", "4,0") + "}", four), names_a("no range"));
+    EXPECT_THAT(message_of("{"s + entry("a", "4294967296,4294967296", "0,0") + "}", ""), names_a("shape"));
+    EXPECT_THAT(message_of("{"s + entry("a", "-1", "0,4") + "}", four), names_a("no sizes"));
+    EXPECT_THAT(message_of("{"s + entry("a", "1.0", "0,4") + "}", four), names_a("no sizes"));
+    EXPECT_THAT(message_of("{"s + entry("a", "1", "4,8") + "}", eight), names_a("gap"));
+    EXPECT_THAT(message_of("{"s + entry("a", "1", "0,4") + "," + entry("b", "1", "0,4") + "}", four),
+                HasSubstr("over"));
+    EXPECT_THAT(message_of("{"s + entry("a", "1", "0,4") + "," + entry("a", "1", "4,8") + "}", eight),
+                names_a("twice"));
+    EXPECT_THAT(message_of("{"s + entry("a", "1", "0,4") + "}", eight), HasSubstr("belong to no tensor"));
+}
+
+TEST(Safetensors, WithABrokenHeaderAreErrors) {
+    EXPECT_THAT(message_of(with_length("{}", "", 1000)), HasSubstr("1000 bytes are announced"));
+    EXPECT_THAT(message_of(with_length("{}", "", ~uint64_t{0})), HasSubstr("header of"));
+    EXPECT_THAT(message_of("{\"a\":", ""), HasSubstr("no JSON"));
+    EXPECT_THAT(message_of("{\"a\":[[[[[[]]]]]]}", ""), HasSubstr("nested too deeply"));
+    EXPECT_THAT(message_of("{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,1]}}", "x"),
+                HasSubstr("not supported"));
+    EXPECT_THAT(message_of("{}", ""), HasSubstr("no tensors"));
+}
+
+TEST(Checkpoint, OfNoKnownFormatSaysSo) {
+    EXPECT_THAT(message_of(""), HasSubstr("empty"));
+    EXPECT_THAT(message_of("<html>404 Not Found</html>"), HasSubstr("first bytes"));
+    EXPECT_THAT(usage_error([] { (void)load_checkpoint("/no/such/file.pth"); }), HasSubstr("/no/such/file.pth"));
+    EXPECT_THAT(usage_error([] { (void)load_checkpoint(testing::TempDir()); }), HasSubstr("no such file"));
+}
+
+TEST(Safetensors, NeverCrashTheReaderWhenDamaged) {
+    save_safetensors({{"a", {{2, 2}, {1, 2, 3, 4}}}, {"b", {{3}, {5, 6, 7}}}}, scratch(), {{"sigma_train", "0.1"}});
+    const std::string whole = test::read_bytes(scratch());
+    const auto load = [](const std::string& bytes) {
+        test::write_bytes(scratch(), bytes);
+        try {
+            (void)load_checkpoint(scratch());
+        } catch (const Error&) {
+        }
+    };
+    test::for_each_truncation(whole, whole.size(), load);
+    test::for_each_damage(whole, 2000, load);
+}
+
+}  // namespace
+}  // namespace pb
