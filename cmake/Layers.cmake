@@ -3,13 +3,13 @@
 add_library(pb_options INTERFACE)
 target_compile_options(pb_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-missing-field-initializers>
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict> # GCC 12 warns wrongly on literal + std::string (GCC bug 105651)
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PATCHBENCH_WERROR}>>:-Werror>)
 if(PATCHBENCH_SANITIZE)
     target_compile_options(pb_options INTERFACE
         $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PATCHBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined>)
     target_link_options(pb_options INTERFACE -fsanitize=${PATCHBENCH_SANITIZE})
 endif()
-set(PATCHBENCH_CHECKED_HEADERS "" CACHE INTERNAL "")
 
 function(pb_add_layer name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})

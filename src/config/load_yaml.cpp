@@ -161,6 +161,8 @@ ModelWeights YamlText::model_weights(const YAML::Node& entry) {
         {"sha256", [&](const std::string& text) { parse_setting(text, weights.sha256); }},
         {"channels", [&](const std::string& text) { parse_setting(text, weights.channels); }},
         {"sigma_train", [&](const std::string& text) { parse_setting(text, weights.sigma_train); }},
+        {"layout", [](const std::string&) {}},
+        {"trained_on", [](const std::string&) {}},
         {"note", [](const std::string&) {}}};
     Seen seen;
     for (const auto& item : entry) {
@@ -168,7 +170,9 @@ ModelWeights YamlText::model_weights(const YAML::Node& entry) {
         const auto member = members.find(key);
         if (member == members.end())
             fail(item.first.Mark(),
-                 "unknown key '" + key + "'; known are name, file, url, sha256, channels, sigma_train, note");
+                 "unknown key '" + key +
+                     "'; known are name, file, url, sha256, channels, sigma_train, layout, trained_on, note");
+        if (item.second.IsNull()) continue;  // not known, or none
         const PlacedText value = scalar(item.second, key);
         try {
             member->second(value.text);

@@ -81,7 +81,7 @@ std::string key_of(const Point& point) {
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
     std::string text;
-    point_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
+    work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
         text += std::string(field.key) + "=" + format_setting(value) + "\n";
     });
     text += extent_text(point.source.extent) + "x" + std::to_string(point.source.channels);

@@ -30,8 +30,9 @@ struct ModelWeights {
     double sigma_train = -1;  // < 0: any sigma
 };
 
-/// Weights listed in the model card models/<network>.yaml, in its order. Other top-level keys of a card, and `note` in
-/// an entry, are for people. Throws UsageError with file:line:column as above.
+/// Weights listed in the model card models/<network>.yaml, in its order. Other top-level keys of a card, and `layout`,
+/// `trained_on` and `note` in an entry, are for people; null is as if the key were not there. Throws UsageError with
+/// file:line:column as above.
 [[nodiscard]] std::vector<ModelWeights> load_model_card(const std::filesystem::path& file);
 
 }  // namespace pb

@@ -75,6 +75,16 @@ struct ImageSettings {
     uint64_t seed = 7;
 };
 
+/// How a point is measured and checked: changes no pixel and is no part of a point's key.
+struct ProtocolSettings {
+    int64_t warmup_reps = 1;
+    int64_t min_reps = 3;
+    int64_t forward_calls = 3;
+    VerifyMode verify = VerifyMode::probes;
+    int64_t verify_probes = 4;
+    double verify_whole_max_mpx = 0.3;
+};
+
 /// One point, before it is planned: every key may be a list in the YAML file, which makes an axis of the study.
 struct PointSettings {
     NetworkKind network = NetworkKind::dncnn;
@@ -100,17 +110,12 @@ struct PointSettings {
     bool cuda_graph = false;
     int64_t memory_limit_mib = 0;
     ImageSettings image;
+    ProtocolSettings protocol;
 };
 
 /// What holds for the whole study.
 struct StudySettings {
     std::string name = "study";
-    int64_t warmup_reps = 1;
-    int64_t min_reps = 3;
-    int64_t forward_calls = 3;
-    VerifyMode verify = VerifyMode::probes;
-    int64_t verify_probes = 4;
-    double verify_whole_max_mpx = 0.3;
     SharingRule device_sharing = SharingRule::error;
     ReductionKind reduction = ReductionKind::automatic;
     double watchdog_s = 60;
@@ -135,7 +140,7 @@ struct FieldName {
 };
 
 template <class Settings, class Visitor>
-void point_fields(Settings& s, Visitor&& v) {
+void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"network", "", "which network"}, s.network);
     v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
       s.weights);
@@ -182,8 +187,7 @@ void point_fields(Settings& s, Visitor&& v) {
 }
 
 template <class Settings, class Visitor>
-void study_fields(Settings& s, Visitor&& v) {
-    v(FieldName{"name", "", "of the study, in results and file names"}, s.name);
+void protocol_fields(Settings& s, Visitor&& v) {
     v(FieldName{"warmup.reps", "", "repetitions of each point before the timed ones", {0, kMaxCount}}, s.warmup_reps);
     v(FieldName{"stop.min_reps", "", "timed repetitions of each point", {1, kMaxCount}}, s.min_reps);
     v(FieldName{"forward_calls",
@@ -197,6 +201,18 @@ void study_fields(Settings& s, Visitor&& v) {
         FieldName{
             "verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image", {0, kMaxEdge}},
         s.verify_whole_max_mpx);
+}
+
+/// All settings of a point.
+template <class Settings, class Visitor>
+void point_fields(Settings& s, Visitor&& v) {
+    work_fields(s, v);
+    protocol_fields(s.protocol, v);
+}
+
+template <class Settings, class Visitor>
+void study_fields(Settings& s, Visitor&& v) {
+    v(FieldName{"name", "", "of the study, in results and file names"}, s.name);
     v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
       s.device_sharing);
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace pb {
@@ -30,6 +31,10 @@ struct BasicImageView {
     size_t row_bytes = 0;
     [[nodiscard]] Byte* row(int64_t y) const { return pixels + static_cast<size_t>(y) * row_bytes; }
     [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
+    operator BasicImageView<const Byte>() const  // NOLINT: what may be written may be read
+        requires(!std::is_const_v<Byte>) {
+        return {pixels, extent, channels, dtype, row_bytes};
+    }
 };
 using ImageView = BasicImageView<const std::byte>;
 using MutableImageView = BasicImageView<std::byte>;
@@ -72,7 +77,8 @@ class Image {
 /// Copies and converts samples to f32: integers divided by full scale, floats as they are. Extents and channels equal.
 void to_float(const ImageView& from, MutableImageView to);
 
-/// Copies and converts f32 samples to `to.dtype`: integers rounded to nearest and clipped, floats as they are.
+/// Copies and converts f32 samples to `to.dtype`: integers rounded to nearest (ties to even) and clipped,
+/// NaN to 0; floats as they are.
 void from_float(const ImageView& from, MutableImageView to);
 
 }  // namespace pb

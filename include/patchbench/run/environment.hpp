@@ -1,0 +1,17 @@
+// Where, with what and how a study ran.
+#pragma once
+
+#include "patchbench/run/trace.hpp"
+
+namespace pb {
+
+/// Collective in nothing: rank 0's view, with the topology of all.
+[[nodiscard]] Environment describe_environment(const Topology& topology, int argc, const char* const* argv);
+
+/// The libraries alone: what `--version` prints.
+[[nodiscard]] std::vector<Environment::Library> library_versions();
+
+/// "patchbench 0.1.0 (git 0123abcd, modified)".
+[[nodiscard]] std::string version_text();
+
+}  // namespace pb

@@ -1,0 +1,38 @@
+// One rank's pass over its windows: gather, h2d, forward, d2h, scatter. On a CUDA device with two or three slots, three
+// streams and events, so that copies, compute and host work overlap; on the CPU inline. After construction a pass
+// allocates nothing and never synchronises the whole device.
+#pragma once
+
+#include "patchbench/engine/denoiser.hpp"
+#include "patchbench/run/slab.hpp"
+#include "patchbench/run/trace.hpp"
+
+#include <memory>
+
+namespace pb {
+
+struct PipelineOptions {
+    DeviceId device;
+    Precision precision = Precision::fp32;
+    Layout layout = Layout::channels_last;
+    Conversion conversion;
+    int64_t slots = 2;
+    bool overlap = true;
+};
+
+class Pipeline {
+  public:
+    virtual ~Pipeline() = default;
+    /// All windows of the work, from `input` into `output`; returns when the last core is written. Adds to `stages`.
+    /// Throws Interrupted between batches when a signal came.
+    virtual void pass(const Slab& input, const Slab& output, StageSeconds& stages) = 0;
+    /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
+    virtual double forward_call() = 0;
+};
+
+/// Allocates the slots and prepares the denoiser for their shapes. `denoiser` and `work` must outlive it.
+[[nodiscard]] std::unique_ptr<Pipeline> make_pipeline(Denoiser& denoiser, const Work& work,
+                                                      const PipelineOptions& options, int64_t channels,
+                                                      DType sample_type);
+
+}  // namespace pb

@@ -1,0 +1,39 @@
+// The only stage with side effects on ranks and devices: a Plan's points, one after the other, each to a PointTrace.
+#pragma once
+
+#include "patchbench/comm/communicator.hpp"
+#include "patchbench/image/image_file.hpp"
+#include "patchbench/run/trace.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace pb {
+
+/// Where a point's denoised image goes; an empty path: nowhere. Asked on the root only.
+using OutputNames = std::function<std::filesystem::path(const Point&)>;
+
+/// Called after each point on every rank; traces are complete on the root.
+using PointSink = std::function<void(const PointTrace&)>;
+
+class Runner {
+  public:
+    /// `world` and `topology` must outlive it. Collective.
+    Runner(const Communicator& world, const Topology& topology, const StudySettings& study);
+    ~Runner();
+
+    /// One point. Collective over the world: ranks beyond the point's sleep until it ends. A point that fails is data
+    /// (status and reason); AgreedError is thrown for what the user must mend first.
+    [[nodiscard]] PointTrace run(const Point& point, const std::filesystem::path& output);
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// All points in order; stops early when a signal came (the rest is `skipped`).
+void run_plan(const Plan& plan, Runner& runner, const OutputNames& outputs, const PointSink& sink);
+
+}  // namespace pb

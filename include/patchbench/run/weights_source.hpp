@@ -1,0 +1,32 @@
+// From the setting `weights` to weights in memory: a file, `seed:<n>`, or `default`, which is the first entry of the
+// model card models/<network>.yaml whose file lies beside it.
+#pragma once
+
+#include "patchbench/base/network_facts.hpp"
+#include "patchbench/engine/weights.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace pb {
+
+/// The folder `models`: $PATCHBENCH_MODELS, or beside the program's folder. Throws UsageError when there is none.
+[[nodiscard]] std::filesystem::path models_folder();
+
+/// Throws UsageError that says where weights can be had. `channels` is the image's (seeded weights are made for it; a
+/// file must fit it). A file that the model card knows by its sha256 gets the card's sigma_train.
+[[nodiscard]] Weights find_weights(NetworkKind network, const std::string& setting, int64_t channels);
+
+/// Keeps the last weights, so that a study of many points on one network loads them once.
+class WeightsCache {
+  public:
+    [[nodiscard]] std::shared_ptr<const Weights> find(NetworkKind network, const std::string& setting,
+                                                      int64_t channels);
+
+  private:
+    std::string key_;
+    std::shared_ptr<const Weights> weights_;
+};
+
+}  // namespace pb

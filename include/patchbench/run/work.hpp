@@ -1,0 +1,41 @@
+// What a rank has to do in one pass over an image: a run of windows, all of one shape, each with the part that is kept.
+#pragma once
+
+#include "patchbench/plan/plan.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace pb {
+
+struct WindowTask {
+    Rect seen;  // in image coordinates; may reach beyond the image on the right and at the bottom (replicated there)
+    Rect kept;  // in image coordinates
+};
+
+struct Work {
+    std::function<WindowTask(int64_t)> task;  // by window index
+    Extent window;
+    Range windows;    // this rank's
+    Range rows_seen;  // image rows that they need
+    int64_t num_patches = 0;
+    int64_t batch = 1;
+    LastBatch last_batch = LastBatch::pad;
+
+    [[nodiscard]] std::vector<Range> batches() const { return cut_batches(windows, batch); }
+    [[nodiscard]] double kept_pixels() const;
+};
+
+/// The share of `rank`. `whole` points: one forward call each; with `replicate` every rank has all, else rank 0.
+[[nodiscard]] Work make_work(const Point& point, int rank);
+
+/// Rectangles that the shares of ranks [first, last) cover (tiles: at most three).
+[[nodiscard]] std::vector<Rect> rects_of_ranks(const Point& point, int first, int last);
+
+/// Processed pixels of one repetition over all ranks.
+[[nodiscard]] double processed_pixels(const Point& point);
+
+/// Patches of one repetition over all ranks.
+[[nodiscard]] int64_t num_patches(const Point& point);
+
+}  // namespace pb

@@ -1,0 +1,243 @@
+// patchbench denoise IN... OUT: the tool for every day. The same points, plan and pipeline as a study, one pass each.
+#include "app/commands.hpp"
+#include "app/denoise_inputs.hpp"
+#include "app/session.hpp"
+
+#include "patchbench/comm/watchdog.hpp"
+#include "patchbench/config/text.hpp"
+#include "patchbench/image/quality.hpp"
+#include "patchbench/measure/summary.hpp"
+#include "patchbench/measure/verdict.hpp"
+#include "patchbench/report/report.hpp"
+#include "patchbench/run/agreement.hpp"
+#include "patchbench/run/image_source.hpp"
+#include "patchbench/run/launch.hpp"
+#include "patchbench/run/run.hpp"
+#include "patchbench/run/weights_source.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace pb {
+
+namespace {
+
+struct DenoiseArguments {
+    std::vector<std::string> paths;  // IN... OUT
+    std::string network = "dncnn", weights = "default", device = "auto", sigma = "auto", halo = "auto", batch = "auto";
+    std::string dtype = "fp32", threads = "auto";
+    int64_t patch = 256;
+    int64_t memory_limit_mib = 0;
+    int64_t probes = 1;
+    double add_noise = 0;
+    bool allow_untrained = false;
+    bool share_devices = false;
+};
+
+/// "0.1", "25/255" or "auto" (empty).
+std::optional<double> parse_sigma(const std::string& text) {
+    if (text == "auto") return std::nullopt;
+    const size_t slash = text.find('/');
+    double value = 0, divisor = 1;
+    parse_setting(text.substr(0, slash), value);
+    if (slash != std::string::npos) parse_setting(text.substr(slash + 1), divisor);
+    if (!(value / divisor > 0 && value / divisor <= 1))
+        throw UsageError("--sigma " + text + ": a noise level above 0 and up to 1 (or as 25/255, or auto)");
+    return value / divisor;
+}
+
+template <class Value>
+void parse_option(const char* name, const std::string& text, Value& value) {
+    try {
+        parse_setting(text, value);
+    } catch (const UsageError& error) {
+        throw UsageError(std::string(name) + ": " + error.what());
+    }
+}
+
+PointSettings settings_from(const DenoiseArguments& arguments) {
+    PointSettings settings;
+    parse_option("--network", arguments.network, settings.network);
+    parse_option("--device", arguments.device, settings.device);
+    parse_option("--dtype", arguments.dtype, settings.dtype);
+    parse_option("--halo", arguments.halo, settings.halo);
+    parse_option("--batch", arguments.batch, settings.batch);
+    parse_option("--threads", arguments.threads, settings.threads);
+    settings.weights = arguments.weights;
+    settings.patch = arguments.patch;
+    settings.memory_limit_mib = arguments.memory_limit_mib;
+    settings.image.noise_sigma = arguments.add_noise;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 1;
+    settings.protocol.forward_calls = 0;
+    settings.protocol.verify = arguments.probes > 0 ? VerifyMode::probes : VerifyMode::off;
+    settings.protocol.verify_probes = arguments.probes;
+    settings.protocol.verify_whole_max_mpx = 0;
+    if (settings.weights.starts_with("seed:") && !arguments.allow_untrained)
+        throw UsageError(
+            "'" + settings.weights +
+            "' are untrained weights: the result would be no denoised image; name trained ones with --weights, "
+            "or insist with --allow-untrained");
+    return settings;
+}
+
+/// Noise level of a file, from its central part of at most 2048 pixels a side.
+double estimate_sigma(const ImageSettings& image) {
+    constexpr int64_t kEdge = 2048;
+    ImageSource source(image);
+    const Extent part{std::min(kEdge, source.extent().h), std::min(kEdge, source.extent().w)};
+    const Rect centre{(source.extent().h - part.h) / 2, (source.extent().w - part.w) / 2, part};
+    return std::max(1e-4, estimate_noise(source.read_noisy(centre).view()));
+}
+
+/// Ranks that work on one image together: all of them, or each on its own when there are enough images.
+struct Group {
+    Communicator ranks;
+    Topology topology;
+    Range jobs;
+};
+
+Group make_group(const Communicator& world, const Topology& topology, int64_t num_jobs) {
+    const bool apart = world.size() > 1 && num_jobs >= world.size();
+    Group group{world.split(apart ? world.rank() : 0, world.rank()), topology, {0, num_jobs}};
+    if (!apart) return group;
+    group.jobs = shard(num_jobs, world.rank(), world.size());
+    group.topology.ranks = {topology.ranks[static_cast<size_t>(world.rank())]};
+    group.topology.ranks.front().rank = 0;
+    return group;
+}
+
+class Denoise {
+  public:
+    Denoise(const DenoiseArguments& arguments, const Group& group)
+        : settings_(settings_from(arguments)),
+          sigma_(parse_sigma(arguments.sigma)),
+          group_(group),
+          study_(study_settings(arguments)),
+          runner_(group.ranks, group.topology, study_) {}
+
+    /// A line about the file, on the group's root.
+    std::string run(const DenoiseJob& job) {
+        Point point;
+        together(group_.ranks, [&] { point = plan_for(job); });
+        const PointTrace trace = runner_.run(point, job.output);
+        summaries_.push_back(summarise(trace));
+        return line_for(job, trace, summaries_.back());
+    }
+
+    [[nodiscard]] const std::vector<Summary>& summaries() const { return summaries_; }
+
+  private:
+    static StudySettings study_settings(const DenoiseArguments& arguments) {
+        StudySettings study;
+        study.name = "denoise";
+        study.device_sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
+        return study;
+    }
+
+    Point plan_for(const DenoiseJob& job) {
+        PointSettings settings = settings_;
+        settings.image.path = job.input.string();
+        ImageSource source(settings.image);
+        check_can_save(source.file()->info(), job.output);
+        settings.sigma = sigma_                           ? *sigma_
+                         : settings.image.noise_sigma > 0 ? settings.image.noise_sigma
+                                                          : estimate_sigma(settings.image);
+        return make_plan({study_, {settings}, ""}, group_.topology, source_facts).points.front();
+    }
+
+    static std::string line_for(const DenoiseJob& job, const PointTrace& trace, const Summary& summary) {
+        if (trace.status != PointStatus::ok)
+            return fmt::format("{}: {}: {}", job.input.string(), name_of(trace.status), trace.reason);
+        const Point& point = trace.point;
+        std::string line =
+            fmt::format("{} -> {}: {}x{}, {}, sigma {:.4g}, halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
+                        job.input.string(), job.output.string(), point.source.extent.w, point.source.extent.h,
+                        name_of(point.settings.network), point.sigma, *point.halo, *point.batch, point.num_ranks,
+                        summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
+        if (trace.quality)
+            line += fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db,
+                                trace.quality->psnr_denoised_db);
+        return line;
+    }
+
+    PointSettings settings_;
+    std::optional<double> sigma_;
+    const Group& group_;
+    StudySettings study_;
+    Runner runner_;
+    std::vector<Summary> summaries_;
+};
+
+/// The worst of all files over all groups, printed once.
+ExitCode conclude(const Communicator& world, const Group& group, const std::vector<std::string>& lines,
+                  const std::vector<Summary>& summaries) {
+    const Verdict verdict = judge(summaries, false);
+    std::string said;
+    for (const auto& line : lines) said += line + "\n";
+    if (group.ranks.is_root()) said += "\n" + verdict_line(verdict);
+    const auto texts = world.gather(group.ranks.is_root() ? said : "");
+    for (const auto& text : texts)
+        if (!text.empty()) fmt::print("{}\n", text);
+    const double own = group.ranks.is_root() ? static_cast<double>(verdict.exit_code) : 0;
+    return static_cast<ExitCode>(static_cast<int>(world.max(own)));
+}
+
+ExitCode run_denoise(const DenoiseArguments& arguments, const Communicator& world) {
+    std::vector<DenoiseJob> jobs;
+    PointSettings settings;
+    together(world, [&] {
+        if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
+        settings = settings_from(arguments);
+        (void)parse_sigma(arguments.sigma);
+        jobs = list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back());
+    });
+    const Watchdog watchdog(world, StudySettings{}.watchdog_s);
+    const SharingRule sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
+    const Topology topology = gather_topology(world, {settings.device, sharing});
+    const Group group = make_group(world, topology, static_cast<int64_t>(jobs.size()));
+    Denoise denoise(arguments, group);
+    std::vector<std::string> lines;
+    for (int64_t i = group.jobs.begin; i < group.jobs.end; ++i)
+        if (auto line = denoise.run(jobs[static_cast<size_t>(i)]); group.ranks.is_root())
+            lines.push_back(std::move(line));
+    return conclude(world, group, lines, denoise.summaries());
+}
+
+void add_options(CLI::App& command, DenoiseArguments& a) {
+    command.add_option("paths", a.paths, "IN... OUT: files, folders or patterns, then a file or folder")->required();
+    command.add_option("--network", a.network, "drunet | unet | dncnn");
+    command.add_option("--weights", a.weights, "weights file, or default (models/<network>.yaml)");
+    command.add_option("--device", a.device, "auto | cpu | cuda");
+    command.add_option("--sigma", a.sigma,
+                       "noise level in [0,1], as 0.1 or 25/255, or auto (estimated: median absolute deviation of "
+                       "wavelet coefficients)");
+    command.add_option("--patch", a.patch, "patch edge in pixels");
+    command.add_option("--halo", a.halo, "none | pixels | exact | auto (smallest without visible seams, probed)");
+    command.add_option("--batch", a.batch, "windows in one forward call, or auto");
+    command.add_option("--dtype", a.dtype, "fp32 | tf32 | bf16 | fp16");
+    command.add_option("--threads", a.threads, "CPU threads of a rank, or auto");
+    command.add_option("--memory-limit-mib", a.memory_limit_mib, "cap on the network's memory")
+        ->check(CLI::NonNegativeNumber);
+    command.add_option("--add-noise", a.add_noise, "add Gaussian noise of this sigma first, and report PSNR")
+        ->check(CLI::Range(0.0, 1.0));
+    command.add_option("--verify", a.probes, "windows that are run again and compared; 0: none")
+        ->check(CLI::NonNegativeNumber);
+    command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
+    command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
+}
+
+}  // namespace
+
+void add_denoise_command(CLI::App& app, Action& chosen) {
+    auto arguments = std::make_shared<DenoiseArguments>();
+    CLI::App* command = app.add_subcommand("denoise", "denoise images, keeping type, size, alpha and metadata");
+    add_options(*command, *arguments);
+    command->callback([&chosen, arguments] {
+        chosen = [arguments](const Arguments& raw) {
+            return with_ranks(raw, [&](const Communicator& world) { return run_denoise(*arguments, world); });
+        };
+    });
+}
+
+}  // namespace pb

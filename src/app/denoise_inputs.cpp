@@ -1,0 +1,92 @@
+#include "app/denoise_inputs.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/handle.hpp"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace pb {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array kExtensions{".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy"};
+
+bool is_image_name(const fs::path& file) {
+    std::string extension = file.extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+}
+
+std::vector<fs::path> images_in(const fs::path& folder) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.is_regular_file() && is_image_name(entry.path()) &&
+            !entry.path().filename().string().starts_with('.'))
+            files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    if (files.empty()) throw UsageError("no images (.png .jpg .tif .npy) in the folder '" + folder.string() + "'");
+    return files;
+}
+
+std::vector<fs::path> matches_of(const std::string& pattern) {
+    glob_t found{};
+    const int status = ::glob(pattern.c_str(), 0, nullptr, &found);
+    const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, ::globfree);
+    if (status != 0) throw UsageError("'" + pattern + "': no such file, folder or pattern");
+    return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
+}
+
+std::vector<fs::path> expand(const std::vector<std::string>& inputs) {
+    std::vector<fs::path> files;
+    for (const auto& input : inputs) {
+        const auto found = fs::is_directory(input) ? images_in(input)
+                           : fs::exists(input)     ? std::vector<fs::path>{input}
+                                                   : matches_of(input);
+        files.insert(files.end(), found.begin(), found.end());
+    }
+    return files;
+}
+
+fs::path output_for(const fs::path& input, const fs::path& output, bool into_folder) {
+    return into_folder ? output / input.filename() : output;
+}
+
+void check(const DenoiseJob& job, std::set<fs::path>& outputs) {
+    std::error_code ignored;
+    if (fs::equivalent(job.input, job.output, ignored))
+        throw UsageError("'" + job.output.string() +
+                         "' is the input itself; inputs are never modified: name another output");
+    if (!outputs.insert(job.output).second)
+        throw UsageError("two inputs would both be written to '" + job.output.string() + "'");
+}
+
+}  // namespace
+
+std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const fs::path& output) {
+    const auto files = expand(inputs);
+    const bool several = files.size() > 1 || inputs.size() > 1 || fs::is_directory(inputs.front());
+    const bool into_folder = several || fs::is_directory(output);
+    if (several && fs::exists(output) && !fs::is_directory(output))
+        throw UsageError("'" + output.string() + "' is a file, but there are several inputs: name a folder");
+    std::vector<DenoiseJob> jobs;
+    std::set<fs::path> outputs;
+    for (const auto& file : files) {
+        jobs.push_back({file, output_for(file, output, into_folder)});
+        check(jobs.back(), outputs);
+    }
+    if (several) {
+        std::error_code error;
+        fs::create_directories(output, error);
+        if (error) throw UsageError("cannot make the folder '" + output.string() + "': " + error.message());
+    }
+    return jobs;
+}
+
+}  // namespace pb

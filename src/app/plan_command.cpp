@@ -1,0 +1,39 @@
+// patchbench plan STUDY.yaml: what would run, without GPU and mpirun.
+#include "app/commands.hpp"
+
+#include "patchbench/config/load_yaml.hpp"
+#include "patchbench/report/report.hpp"
+#include "patchbench/run/image_source.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace pb {
+
+namespace {
+
+struct PlanArguments {
+    std::string study;
+    std::vector<std::string> overrides;
+    int ranks = 1;
+};
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Action& chosen) {
+    auto arguments = std::make_shared<PlanArguments>();
+    CLI::App* command = app.add_subcommand("plan", "print a study's points, tiles and predicted needs; runs nothing");
+    command->add_option("study", arguments->study, "study file (YAML)")->required();
+    command->add_option("--set", arguments->overrides, "key=value: overrides a setting everywhere")
+        ->allow_extra_args(false);
+    command->add_option("--ranks", arguments->ranks, "ranks to plan for")->check(CLI::PositiveNumber);
+    command->callback([&chosen, arguments] {
+        chosen = [arguments](const Arguments&) {
+            const Config config = load_config(arguments->study, arguments->overrides);
+            fmt::print("{}", plan_table(make_plan(config, make_local_topology(arguments->ranks), source_facts)));
+            return ExitCode::ok;
+        };
+    });
+}
+
+}  // namespace pb

@@ -1,0 +1,55 @@
+#include "app/session.hpp"
+
+#include "patchbench/comm/interruption.hpp"
+#include "patchbench/run/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace pb {
+
+namespace {
+
+/// The error of all ranks: said once, then everybody leaves in the ordinary way.
+ExitCode leave_together(const Communicator& world, const Error& error) {
+    if (world.is_root()) print_error(error.what());
+    world.barrier();
+    return error.code();
+}
+
+}  // namespace
+
+void print_error(const std::string& message) { fmt::print(stderr, "patchbench: {}\n", message); }
+
+bool speaks_before_mpi() {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+        if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+    return true;
+}
+
+ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(const Communicator&)>& body) {
+    int argc = arguments.argc;
+    char** argv = arguments.argv;
+    MpiSession session(argc, argv);
+    const InterruptionGuard guard;
+    const Communicator& world = session.world();
+    int code = static_cast<int>(ExitCode::failed);
+    try {
+        return body(world);
+    } catch (const AgreedError& error) {
+        return leave_together(world, error);
+    } catch (const PointFailed& error) {
+        return leave_together(world, error);
+    } catch (const Error& error) {
+        print_error(fmt::format("rank {}@{}: {}", world.rank(), host_name(), error.what()));
+        code = static_cast<int>(error.code());
+    } catch (const std::exception& error) {
+        print_error(fmt::format("rank {}@{}: {}", world.rank(), host_name(), error.what()));
+    }
+    MpiSession::abort(code);
+}
+
+}  // namespace pb

@@ -1,0 +1,56 @@
+#include "patchbench/run/agreement.hpp"
+
+namespace pb {
+
+namespace {
+
+PointStatus status_of(Attempt::Kind kind) {
+    switch (kind) {
+        case Attempt::Kind::interrupted:
+            return PointStatus::interrupted;
+        case Attempt::Kind::oom:
+            return PointStatus::oom;
+        case Attempt::Kind::index_limit:
+            return PointStatus::index_limit;
+        default:
+            return PointStatus::failed;
+    }
+}
+
+}  // namespace
+
+Attempt attempt(const std::function<void()>& step) {
+    using Kind = Attempt::Kind;
+    try {
+        step();
+        return {};
+    } catch (const UsageError& error) {
+        return {Kind::usage, error.what()};
+    } catch (const OutOfMemory& error) {
+        return {Kind::oom, error.what()};
+    } catch (const IndexLimit& error) {
+        return {Kind::index_limit, error.what()};
+    } catch (const Interrupted& error) {
+        return {Kind::interrupted, error.what()};
+    } catch (const std::bad_alloc&) {
+        return {Kind::oom, "host memory ran out (std::bad_alloc)"};
+    } catch (const std::exception& error) {
+        return {Kind::failed, error.what()};
+    }
+}
+
+void agree_on(const Communicator& communicator, const Attempt& mine) {
+    const auto worst = static_cast<Attempt::Kind>(static_cast<int>(communicator.max(static_cast<double>(mine.kind))));
+    if (worst == Attempt::Kind::ok) return;
+    // Only the ranks that met the worst are heard: the others' lesser troubles would hide the cause.
+    const auto text = mine.kind == worst ? std::optional(mine.reason) : std::nullopt;
+    const std::string reason = communicator.agree(text).value_or("");
+    if (worst == Attempt::Kind::usage) throw AgreedError(reason, ExitCode::usage);
+    throw PointFailed(status_of(worst), reason);
+}
+
+void together(const Communicator& communicator, const std::function<void()>& step) {
+    agree_on(communicator, attempt(step));
+}
+
+}  // namespace pb

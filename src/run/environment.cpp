@@ -1,0 +1,91 @@
+#include "patchbench/run/environment.hpp"
+
+#include "run/build_info.hpp"
+
+#include "patchbench/comm/communicator.hpp"
+#include "patchbench/comm/metric_reduction.hpp"
+#include "patchbench/device/device.hpp"
+#include "patchbench/engine/denoiser.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+
+namespace pb {
+
+namespace {
+
+/// Variables that change what a run measures, and nothing private.
+constexpr const char* kVariables[] = {"CUDA_VISIBLE_DEVICES",
+                                      "OMP_NUM_THREADS",
+                                      "OMP_PROC_BIND",
+                                      "PYTORCH_CUDA_ALLOC_CONF",
+                                      "PYTORCH_ALLOC_CONF",
+                                      "NCCL_DEBUG",
+                                      "NCCL_P2P_DISABLE",
+                                      "NCCL_IB_DISABLE",
+                                      "NCCL_SOCKET_IFNAME",
+                                      "OMPI_COMM_WORLD_SIZE",
+                                      "SLURM_JOB_ID",
+                                      "SLURM_NTASKS",
+                                      "SLURM_JOB_NUM_NODES",
+                                      "SLURM_CPU_BIND",
+                                      "PBS_JOBID",
+                                      "LSB_JOBID",
+                                      "ONEDNN_MAX_CPU_ISA",
+                                      "TORCH_CUDNN_V8_API_DISABLED",
+                                      "NVIDIA_TF32_OVERRIDE",
+                                      "MALLOC_ARENA_MAX"};
+
+std::string utc_now() {
+    const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
+}
+
+std::string joined(int argc, const char* const* argv) {
+    std::string line;
+    for (int i = 0; i < argc; ++i) line += (i == 0 ? "" : " ") + std::string(argv[i]);
+    return line;
+}
+
+}  // namespace
+
+std::vector<Environment::Library> library_versions() {
+    std::vector<Environment::Library> libraries;
+    for (const auto& versions : {engine_versions(), cuda_versions()})
+        for (const auto& [library, header, loaded] : versions) libraries.push_back({library, header, loaded});
+    libraries.push_back({"nccl", nccl_header_version(), nccl_loaded_version()});
+    libraries.push_back({"mpi", mpi_header_version(), mpi_library_version()});
+    return libraries;
+}
+
+Environment describe_environment(const Topology& topology, int argc, const char* const* argv) {
+    const BuildInfo& build = build_info();
+    Environment environment;
+    environment.started_at = utc_now();
+    environment.command_line = joined(argc, argv);
+    environment.version = build.version;
+    environment.git_sha = build.git_sha;
+    environment.git_dirty = build.git_dirty;
+    environment.compiler = build.compiler;
+    environment.build_type = build.build_type;
+    environment.libraries = library_versions();
+    for (const char* name : kVariables)
+        if (const char* value = std::getenv(name)) environment.variables.emplace_back(name, value);
+    const DeviceInfo processor = cpu_device();
+    environment.host_processor = processor.name + " (" + processor.capability + ")";
+    environment.topology = topology;
+    return environment;
+}
+
+std::string version_text() {
+    const BuildInfo& build = build_info();
+    return "patchbench " + build.version + " (git " + build.git_sha + (build.git_dirty ? ", modified" : "") + ", " +
+           build.compiler + ", " + build.build_type + ")";
+}
+
+}  // namespace pb

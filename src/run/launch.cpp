@@ -1,0 +1,151 @@
+#include "patchbench/run/launch.hpp"
+
+#include "patchbench/device/device.hpp"
+#include "patchbench/device/host_memory.hpp"
+#include "patchbench/run/agreement.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+namespace pb {
+
+namespace {
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "not set" : value;
+}
+
+void check_launcher(const Communicator& world) {
+    const auto announced = MpiSession::launcher_size();
+    if (announced && *announced != world.size())
+        throw UsageError(
+            "the launcher started " + std::to_string(*announced) + " ranks but MPI sees " +
+            std::to_string(world.size()) +
+            ": these are independent copies; start patchbench with the mpirun of the Open MPI it was built "
+            "with (or srun --mpi=pmix)");
+}
+
+/// The device of a rank that is to have one.
+DeviceInfo choose_cuda_device(const std::vector<DeviceInfo>& visible, int local_rank, SharingRule sharing) {
+    const int count = static_cast<int>(visible.size());
+    if (count == 1) return visible.front();
+    if (local_rank < count) return visible[static_cast<size_t>(local_rank)];
+    if (sharing == SharingRule::allow) return visible[static_cast<size_t>(local_rank % count)];
+    throw UsageError("local rank " + std::to_string(local_rank) + " has no GPU of its own: " + std::to_string(count) +
+                     " visible (CUDA_VISIBLE_DEVICES " + variable("CUDA_VISIBLE_DEVICES") +
+                     "); start one rank per GPU, or set devices.sharing: allow (figures are then INVALID)");
+}
+
+DeviceInfo choose_device(const LaunchOptions& options, int local_rank) {
+    if (options.device == DeviceChoice::cpu) return cpu_device();
+    const auto visible = visible_cuda_devices();
+    if (!visible.empty()) return choose_cuda_device(visible, local_rank, options.sharing);
+    if (options.device == DeviceChoice::cuda)
+        throw UsageError("device: cuda, but there is no CUDA device here (" + why_no_cuda_device() +
+                         "); use device: auto or cpu");
+    return cpu_device();
+}
+
+/// Threads of a rank when ranks of one node may run on the same cores: its part of the cores they share.
+int fair_threads(const std::string& own_mask, int num_cores, const std::vector<std::string>& masks_on_node) {
+    const auto sharing = std::count(masks_on_node.begin(), masks_on_node.end(), own_mask);
+    return std::max(1, num_cores / static_cast<int>(std::max<std::ptrdiff_t>(1, sharing)));
+}
+
+// A RankPlace travels as text, one field a line, in the order of these two functions.
+std::string pack(const RankPlace& place) {
+    std::ostringstream text;
+    text << place.rank << '\n'
+         << place.host << '\n'
+         << place.local_rank << '\n'
+         << static_cast<int>(place.device.kind) << '\n'
+         << place.device.index << '\n'
+         << place.device_name << '\n'
+         << place.device_uuid << '\n'
+         << place.pci_bus_id << '\n'
+         << place.affinity << '\n'
+         << place.num_cores << '\n'
+         << place.threads << '\n'
+         << place.memory_bytes << '\n';
+    return text.str();
+}
+
+RankPlace unpack(const std::string& packed) {
+    std::istringstream text(packed);
+    const auto line = [&] {
+        std::string value;
+        std::getline(text, value);
+        return value;
+    };
+    RankPlace place;
+    place.rank = std::stoi(line());
+    place.host = line();
+    place.local_rank = std::stoi(line());
+    place.device.kind = static_cast<DeviceKind>(std::stoi(line()));
+    place.device.index = std::stoi(line());
+    place.device_name = line();
+    place.device_uuid = line();
+    place.pci_bus_id = line();
+    place.affinity = line();
+    place.num_cores = std::stoi(line());
+    place.threads = std::stoi(line());
+    place.memory_bytes = std::stoll(line());
+    return place;
+}
+
+RankPlace own_place(const Communicator& world, const Communicator& node, const LaunchOptions& options) {
+    const auto processors = affinity();
+    RankPlace place;
+    place.rank = world.rank();
+    place.host = host_name();
+    place.local_rank = node.rank();
+    place.affinity = affinity_text(processors);
+    place.num_cores = static_cast<int>(processors.size());
+    const auto masks = node.all_gather(place.affinity);
+    place.threads = fair_threads(place.affinity, place.num_cores, masks);
+    together(world, [&] {
+        check_launcher(world);
+        const DeviceInfo device = choose_device(options, place.local_rank);
+        place.device = device.id;
+        place.device_name = device.name;
+        place.device_uuid = device.uuid;
+        place.pci_bus_id = device.pci_bus_id;
+        place.memory_bytes = device.memory_bytes;
+    });
+    return place;
+}
+
+/// Two ranks on one physical GPU: a wrong launch, unless it is allowed.
+void check_sharing(const Topology& topology, SharingRule sharing) {
+    if (sharing == SharingRule::allow) return;
+    const auto groups = shared_devices(topology);
+    if (groups.empty()) return;
+    std::string ranks;
+    for (const int rank : groups.front()) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+    const auto& place = topology.ranks[static_cast<size_t>(groups.front().front())];
+    throw AgreedError("ranks " + ranks + " on " + place.host + " share one GPU (" + place.device_name + ", bus " +
+                          place.pci_bus_id + ", " + place.device_uuid +
+                          "); start one rank per GPU, or set devices.sharing: allow (figures are then INVALID)",
+                      ExitCode::usage);
+}
+
+}  // namespace
+
+Topology gather_topology(const Communicator& world, const LaunchOptions& options) {
+    const Communicator node = world.node();
+    const RankPlace mine = own_place(world, node, options);
+    Topology topology;
+    std::map<std::string, int> nodes;
+    for (const auto& packed : world.all_gather(pack(mine))) {
+        RankPlace place = unpack(packed);
+        place.node = nodes.emplace(place.host, static_cast<int>(nodes.size())).first->second;
+        topology.ranks.push_back(std::move(place));
+    }
+    check_sharing(topology, options.sharing);
+    return topology;
+}
+
+}  // namespace pb

@@ -1,0 +1,65 @@
+#include "run/rank_share.hpp"
+
+#include "run/stopwatch.hpp"
+
+#include "patchbench/run/agreement.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+Range hull(const Range& a, const Range& b) {
+    if (a.size() == 0) return b;
+    if (b.size() == 0) return a;
+    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+Range rows_seen_on_node(const Point& point, const Team& team) {
+    Range rows;
+    for (const int rank : team.ranks_on_node) rows = hull(rows, make_work(point, rank).rows_seen);
+    return rows;
+}
+
+/// The root's node holds the whole output; the others hold the rows that they write.
+Range rows_written_on_node(const Point& point, const Team& team) {
+    if (team.ranks_on_node.front() == 0) return {0, point.source.extent.h};
+    Range rows;
+    for (const int rank : team.ranks_on_node)
+        for (const Rect& rect : rects_of_ranks(point, rank, rank + 1))
+            rows = hull(rows, {rect.row, rect.row + rect.extent.h});
+    return rows;
+}
+
+}  // namespace
+
+RankShare::RankShare(const Point& point, const Team& team, ImageSource& source)
+    : work_(make_work(point, team.ranks.rank())) {
+    const Extent extent = point.source.extent;
+    together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node alike
+        input_ = SharedSlab(team.node, extent, rows_seen_on_node(point, team), source.channels(), source.dtype());
+    });
+    together(team.ranks, [&] {
+        output_ = SharedSlab(team.node, extent, rows_written_on_node(point, team), source.channels(), source.dtype());
+        if (point.settings.replicate && team.ranks.rank() > 0) {
+            own_output_ = Image(extent, source.channels(), source.dtype());
+            own_slab_ = {own_output_.bytes().data(), extent, {0, extent.h}, source.channels(), source.dtype()};
+        }
+    });
+    Stopwatch watch;
+    together(team.ranks, [&] { read_into(input(), source, team.node.rank(), team.node.size()); });
+    read_s = watch.lap();
+    together(team.ranks, [&] { add_noise_into(input(), source, team.node.rank(), team.node.size()); });
+    noise_s = watch.lap();
+}
+
+void RankShare::poison_output(const Team& team) const {
+    if (!own_output_.empty())
+        poison(own_slab_);
+    else if (team.node.rank() == 0)
+        poison(output_.slab());
+    team.ranks.barrier();
+}
+
+}  // namespace pb

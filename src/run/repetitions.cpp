@@ -1,0 +1,146 @@
+#include "run/repetitions.hpp"
+
+#include "run/pipelines.hpp"
+
+#include "patchbench/device/host_memory.hpp"
+#include "patchbench/engine/memory.hpp"
+#include "patchbench/run/agreement.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+class Repetitions {
+  public:
+    Repetitions(Team& team, const Topology& topology, Pipeline& pipeline, const RankShare& share, PointTrace& trace)
+        : protocol_(trace.point.settings.protocol),
+          team_(team),
+          topology_(topology),
+          pipeline_(pipeline),
+          share_(share),
+          trace_(trace) {
+        mine_.rank = team.ranks.rank();
+        mine_.num_windows = share.work().windows.size();
+        mine_.num_patches = share.work().num_patches;
+        mine_.num_batches = static_cast<int64_t>(share.work().batches().size());
+    }
+
+    void run() {
+        for (int64_t repetition = -protocol_.warmup_reps; repetition < protocol_.min_reps; ++repetition) {
+            if (repetition == 0) start_counting();
+            if (repetition == protocol_.min_reps - 1) share_.poison_output(team_);
+            repeat(repetition >= 0);
+        }
+        stop_counting();
+        gather_ranks();
+    }
+
+  private:
+    [[nodiscard]] DeviceId device() const { return team_.place.device; }
+
+    void start_counting() {
+        reset_allocator_peaks(device());
+        (void)reset_resident_peak();
+    }
+
+    void stop_counting() {
+        const auto counters = allocator_counters(device());
+        mine_.memory.allocated_peak = counters.peak_allocated_bytes;
+        mine_.memory.reserved_peak = counters.peak_reserved_bytes;
+        mine_.memory.host_peak = resident_peak_bytes();
+        if (device().is_cuda()) {
+            const auto memory = device_memory(device());
+            mine_.memory.device_used = memory.total_bytes - memory.free_bytes;
+        }
+    }
+
+    void repeat(bool timed) {
+        StageSeconds stages{};
+        const double cpu_before = process_cpu_seconds();
+        const int64_t allocations_before = allocator_counters(device()).num_allocations;
+        team_.ranks.barrier();
+        const Stopwatch watch;
+        const Attempt passed = attempt([&] { pipeline_.pass(share_.input(), share_.output(), stages); });
+        const double own_s = watch.seconds();
+        agree_on(team_.ranks, passed);  // also the barrier before the root may read the node's slab
+        exchange(trace_.point, team_, topology_, share_.output());
+        const double wall_s = watch.seconds();
+        add(stages, Stage::exchange, wall_s - own_s);
+        const double slowest_s = team_.reduction->max(std::array{wall_s}).front();
+        if (timed) {
+            trace_.wall_s.push_back(slowest_s);
+            mine_.wall_s.push_back(own_s);
+            mine_.stage_s.push_back(stages);
+            mine_.cpu_s.push_back(process_cpu_seconds() - cpu_before);
+            if (device().is_cuda())
+                mine_.allocations += allocator_counters(device()).num_allocations - allocations_before;
+        }
+        together(team_.ranks, [&] { call_forward(timed); });
+    }
+
+    void call_forward(bool timed) {
+        for (int64_t call = 0; call < protocol_.forward_calls; ++call) {
+            const double seconds = pipeline_.forward_call();
+            if (timed) mine_.forward_call_s.push_back(seconds);
+        }
+    }
+
+    /// A rank's figures as one row of numbers, in the order in which `unpack` reads them.
+    [[nodiscard]] std::vector<double> pack() const {
+        const auto& memory = mine_.memory;
+        std::vector<double> row;
+        for (const int64_t count : {mine_.num_windows, mine_.num_patches, mine_.num_batches, mine_.allocations,
+                                    memory.allocated_peak, memory.reserved_peak, memory.device_used, memory.host_peak})
+            row.push_back(static_cast<double>(count));
+        row.insert(row.end(), mine_.wall_s.begin(), mine_.wall_s.end());
+        row.insert(row.end(), mine_.cpu_s.begin(), mine_.cpu_s.end());
+        for (const auto& stages : mine_.stage_s) row.insert(row.end(), stages.begin(), stages.end());
+        row.insert(row.end(), mine_.forward_call_s.begin(), mine_.forward_call_s.end());
+        return row;
+    }
+
+    [[nodiscard]] RankTrace unpack(int rank, const std::vector<double>& row) const {
+        RankTrace trace;
+        trace.rank = rank;
+        auto next = row.begin();
+        for (int64_t* count : {&trace.num_windows, &trace.num_patches, &trace.num_batches, &trace.allocations,
+                               &trace.memory.allocated_peak, &trace.memory.reserved_peak, &trace.memory.device_used,
+                               &trace.memory.host_peak})
+            *count = static_cast<int64_t>(*next++);
+        const auto reps = static_cast<ptrdiff_t>(mine_.wall_s.size());
+        trace.wall_s.assign(next, next + reps);
+        trace.cpu_s.assign(next + reps, next + 2 * reps);
+        next += 2 * reps;
+        trace.stage_s.resize(mine_.stage_s.size());
+        for (auto& stages : trace.stage_s)
+            for (double& seconds : stages) seconds = *next++;
+        trace.forward_call_s.assign(next, row.end());
+        return trace;
+    }
+
+    void gather_ranks() {
+        const auto rows = team_.reduction->all_gather(pack());
+        for (size_t rank = 0; rank < rows.size(); ++rank)
+            trace_.ranks.push_back(unpack(static_cast<int>(rank), rows[rank]));
+        trace_.reduction = team_.reduction->name();
+    }
+
+    const ProtocolSettings& protocol_;
+    Team& team_;
+    const Topology& topology_;
+    Pipeline& pipeline_;
+    const RankShare& share_;
+    PointTrace& trace_;
+    RankTrace mine_;
+};
+
+}  // namespace
+
+void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, const RankShare& share,
+                     PointTrace& trace) {
+    Repetitions(team, topology, pipeline, share, trace).run();
+}
+
+}  // namespace pb

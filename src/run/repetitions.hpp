@@ -1,0 +1,17 @@
+// The timed loop of a point.
+#pragma once
+
+#include "run/rank_share.hpp"
+
+#include "patchbench/run/pipeline.hpp"
+#include "patchbench/run/trace.hpp"
+
+namespace pb {
+
+/// Collective over the team. Warm-up repetitions have negative indices. A repetition: barrier, pass, exchange to the
+/// root, clock; then the maximum over ranks. The output is poisoned before the last one, outside the timed region.
+/// Fills `trace.wall_s` and `trace.ranks` (gathered through the team's reduction) on all ranks.
+void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, const RankShare& share,
+                     PointTrace& trace);
+
+}  // namespace pb

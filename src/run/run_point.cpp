@@ -1,0 +1,210 @@
+#include "run/repetitions.hpp"
+#include "run/save_output.hpp"
+#include "run/settle.hpp"
+#include "run/stopwatch.hpp"
+#include "run/verification.hpp"
+
+#include "patchbench/base/sha256.hpp"
+#include "patchbench/engine/memory.hpp"
+#include "patchbench/run/agreement.hpp"
+#include "patchbench/run/run.hpp"
+#include "patchbench/run/weights_source.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace pb {
+
+namespace {
+
+EngineOptions engine_options(const Point& point, const RankPlace& place) {
+    const PointSettings& settings = point.settings;
+    EngineOptions options;
+    options.engine = settings.engine;
+    options.device = place.device;
+    options.precision = settings.dtype;
+    options.layout = settings.layout;
+    options.threads = settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
+    options.cudnn_benchmark = settings.cudnn_benchmark;
+    options.cuda_graph = settings.cuda_graph;
+    return options;
+}
+
+/// A network that takes sigma is told it; one that was trained for a single sigma sees its input scaled to that.
+Conversion conversion_for(const Point& point, const Weights& weights) {
+    Conversion conversion;
+    if (point.facts().takes_sigma)
+        conversion.sigma = static_cast<float>(point.sigma);
+    else if (weights.trained_sigma && point.sigma > 0)
+        conversion.gain = static_cast<float>(*weights.trained_sigma / point.sigma);
+    return conversion;
+}
+
+PipelineOptions pipeline_options(const Point& point, const RankPlace& place, const Conversion& conversion) {
+    const PointSettings& settings = point.settings;
+    return {place.device, settings.dtype, settings.layout, conversion, settings.slots, settings.overlap};
+}
+
+/// The cap holds while a point's own work runs; verification and probes are not part of it.
+class MemoryCap {
+  public:
+    MemoryCap(DeviceId device, int64_t mib) : device_(device) { set_memory_limit(device_, mib * 1024 * 1024); }
+    ~MemoryCap() { set_memory_limit(device_, 0); }
+    MemoryCap(const MemoryCap&) = delete;
+    MemoryCap& operator=(const MemoryCap&) = delete;
+
+  private:
+    DeviceId device_;
+};
+
+}  // namespace
+
+struct Runner::Impl {
+    Impl(const Communicator& world, const Topology& topology, const StudySettings& study_settings)
+        : study(study_settings), teams(world, topology, study) {}
+
+    StudySettings study;
+    Teams teams;
+    WeightsCache weights;
+    ReferenceCache references;
+    std::map<std::string, std::string> image_digests;
+
+    void run(Team& team, const std::filesystem::path& output, PointTrace& trace);
+    void settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network, PointTrace& trace);
+    void measure(Team& team, const RankShare& share, const std::shared_ptr<const Weights>& network, PointTrace& trace);
+    void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
+    void describe(const ImageSource& source, const Weights& network, PointTrace& trace);
+    const std::string& digest_of(const std::string& file);
+};
+
+const std::string& Runner::Impl::digest_of(const std::string& file) {
+    auto& digest = image_digests[file];
+    if (digest.empty()) digest = sha256_of_file(file);
+    return digest;
+}
+
+void Runner::Impl::describe(const ImageSource& source, const Weights& network, PointTrace& trace) {
+    const Point& point = trace.point;
+    trace.weights_source = network.source;
+    trace.weights_layout = network.layout;
+    trace.weights_sha256 = network.sha256;
+    if (!point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
+    const double copies = point.settings.replicate ? point.num_ranks : 1;
+    trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
+}
+
+/// Halo first (the grid depends on it), then batch.
+void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network,
+                          PointTrace& trace) {
+    Point& point = trace.point;
+    const Conversion conversion = conversion_for(point, *network);
+    const EngineOptions options = engine_options(point, team.place);
+    if (!point.halo) {
+        std::unique_ptr<ReferencePath> reference;
+        together(team.ranks, [&] {
+            if (team.is_root())
+                reference =
+                    std::make_unique<ReferencePath>(*network, team.place.device, options.threads, conversion, source);
+        });
+        settle_halo(point, find_halo(point, team, reference.get()));
+    }
+    if (!point.batch) {
+        const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
+        std::unique_ptr<Denoiser> denoiser;
+        together(team.ranks, [&] { denoiser = make_denoiser(*network, options); });
+        settle_batch(point, find_batch(point, team, *denoiser, pipeline_options(point, team.place, conversion),
+                                       source.channels(), source.dtype()));
+    }
+}
+
+void Runner::Impl::measure(Team& team, const RankShare& share, const std::shared_ptr<const Weights>& network,
+                           PointTrace& trace) {
+    const Point& point = trace.point;
+    const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
+    std::unique_ptr<Denoiser> denoiser;
+    std::unique_ptr<Pipeline> pipeline;
+    together(team.ranks, [&] {
+        denoiser = make_denoiser(*network, engine_options(point, team.place));
+        pipeline =
+            make_pipeline(*denoiser, share.work(), pipeline_options(point, team.place, conversion_for(point, *network)),
+                          share.input().channels, share.input().dtype);
+    });
+    run_repetitions(team, teams.topology(), *pipeline, share, trace);
+}
+
+void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source, const Weights& network,
+                         PointTrace& trace) {
+    empty_allocator_cache(team.place.device);
+    if (trace.point.settings.protocol.verify != VerifyMode::off) {
+        std::unique_ptr<ReferencePath> reference;
+        together(team.ranks, [&] {
+            const int threads = engine_options(trace.point, team.place).threads;
+            reference = std::make_unique<ReferencePath>(network, team.place.device, threads,
+                                                        conversion_for(trace.point, network), source);
+        });
+        trace.verification = verify(trace, team, share, *reference, references);
+    }
+    together(team.ranks, [&] {
+        if (team.is_root() && source.clean_is_known()) trace.quality = measure_quality(share.output(), source);
+    });
+}
+
+void Runner::Impl::run(Team& team, const std::filesystem::path& output, PointTrace& trace) {
+    std::shared_ptr<const Weights> network;
+    std::unique_ptr<ImageSource> source;
+    together(team.ranks, [&] {
+        source = std::make_unique<ImageSource>(trace.point.settings.image);
+        network = weights.find(trace.point.settings.network, trace.point.settings.weights, source->channels());
+        describe(*source, *network, trace);
+    });
+    settle(team, *source, network, trace);
+    trace.prediction = predict(trace.point);
+    trace.processed_pixels = processed_pixels(trace.point);
+    trace.num_patches = num_patches(trace.point);
+    trace.shared_device = team.shares_device;
+
+    RankShare share(trace.point, team, *source);
+    trace.read_s = team.reduction->max(std::array{share.read_s}).front();
+    trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
+    measure(team, share, network, trace);
+    check(team, share, *source, *network, trace);
+    together(team.ranks, [&] {
+        if (!team.is_root() || output.empty()) return;
+        const Stopwatch watch;
+        save_output(share.output(), *source, output);
+        trace.write_s = watch.seconds();
+        trace.output_file = output.string();
+    });
+}
+
+Runner::Runner(const Communicator& world, const Topology& topology, const StudySettings& study)
+    : impl_(std::make_unique<Impl>(world, topology, study)) {}
+Runner::~Runner() = default;
+
+PointTrace Runner::run(const Point& point, const std::filesystem::path& output) {
+    PointTrace trace;
+    trace.point = point;
+    Team& team = impl_->teams.of(point.num_ranks, point.device);
+    std::string user_error;
+    if (team.takes_part()) {
+        try {
+            impl_->run(team, output, trace);
+        } catch (const PointFailed& failure) {
+            trace.status = failure.status();
+            trace.reason = failure.what();
+        } catch (const AgreedError& error) {
+            user_error = error.what();
+        }
+        empty_allocator_cache(team.place.device);
+    }
+    // Rank 0 takes part in every point: what it met is what the sleeping ranks must know.
+    const Communicator& world = impl_->teams.world();
+    world.sleeping_barrier();
+    trace.status = static_cast<PointStatus>(static_cast<int>(world.broadcast(static_cast<double>(trace.status))));
+    user_error = world.broadcast(user_error);
+    if (!user_error.empty()) throw AgreedError(user_error, ExitCode::usage);
+    return trace;
+}
+
+}  // namespace pb

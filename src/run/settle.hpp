@@ -1,0 +1,23 @@
+// What a plan leaves open because it must be tried: halo and batch `auto`. The answers go back into the same
+// arithmetic.
+#pragma once
+
+#include "run/reference_path.hpp"
+#include "run/team.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+#include "patchbench/run/work.hpp"
+
+namespace pb {
+
+/// Smallest halo (multiple of the alignment) whose error at seam probes of the actual image is within halo_tolerance,
+/// by bisection between 0 and the exact halo. Collective: probed on the root, told to all. `reference` is used on the
+/// root.
+[[nodiscard]] int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference);
+
+/// Fastest batch that fits: doubles from 1 while the forward rate of the slowest rank grows by more than 3 %, memory
+/// allows, and the largest share has as many windows. Collective.
+[[nodiscard]] int64_t find_batch(const Point& point, const Team& team, Denoiser& denoiser,
+                                 const PipelineOptions& options, int64_t channels, DType sample_type);
+
+}  // namespace pb

@@ -1,0 +1,226 @@
+#include "run/verification.hpp"
+
+#include "run/probes.hpp"
+
+#include "patchbench/image/quality.hpp"
+#include "patchbench/run/agreement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pb {
+
+namespace {
+
+/// `part` of the output as f32.
+Image output_part(const Slab& output, const Rect& part) {
+    Image image(part.extent, output.channels, DType::f32);
+    to_float(output.part(part), image.view());
+    return image;
+}
+
+double largest_magnitude(const Image& image) {
+    double largest = 0;
+    const auto* samples = image.as<float>();
+    const auto count = static_cast<size_t>(image.extent().pixels() * image.channels());
+    for (size_t i = 0; i < count; ++i) largest = std::max(largest, static_cast<double>(std::abs(samples[i])));
+    return largest;
+}
+
+/// What integer samples can hold at best: values clipped to [0,1].
+void clip(Image& image) {
+    auto* samples = image.as<float>();
+    const auto count = static_cast<size_t>(image.extent().pixels() * image.channels());
+    for (size_t i = 0; i < count; ++i) samples[i] = std::clamp(samples[i], 0.0F, 1.0F);
+}
+
+/// Largest difference between the output and `expected` at `part`, relative to the largest expected value (at least 1).
+double relative_error(const Slab& output, const Rect& part, Image expected) {
+    if (!is_float(output.dtype)) clip(expected);
+    return max_abs_difference(output_part(output, part).view(), expected.view()) /
+           std::max(1.0, largest_magnitude(expected));
+}
+
+/// NaN counts as larger than everything.
+double worse(double a, double b) {
+    return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::quiet_NaN() : std::max(a, b);
+}
+
+/// max over ranks that keeps NaN: it travels as infinity.
+double worst_of_ranks(const Communicator& ranks, double error) {
+    return ranks.max(std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+}
+
+/// Rank's windows to rerun: all, or its part of the probes.
+std::vector<int64_t> windows_to_check(const ProtocolSettings& protocol, const Work& work, const Communicator& ranks) {
+    if (protocol.verify == VerifyMode::full) return pick(work.windows, work.windows.size(), 0);
+    const int64_t probes = shard(protocol.verify_probes, ranks.rank(), ranks.size()).size();
+    return pick(work.windows, std::max<int64_t>(probes, ranks.rank() == 0 ? 1 : 0),
+                static_cast<uint64_t>(ranks.rank()));
+}
+
+class Verifier {
+  public:
+    Verifier(const PointTrace& trace, const Team& team, const RankShare& share, ReferencePath& reference,
+             ReferenceCache& cache)
+        : protocol_(trace.point.settings.protocol),
+          trace_(trace),
+          point_(trace.point),
+          team_(team),
+          share_(share),
+          output_(share.output()),
+          reference_(reference),
+          cache_(cache) {
+        const double rounding = is_float(output_.dtype) ? 0 : 0.5 / full_scale(output_.dtype) + 1e-6;
+        result_.window_tolerance = tolerance_of(point_.settings.dtype) + rounding;
+        result_.seam_tolerance = result_.window_tolerance;
+    }
+
+    Verification run() {
+        check_coverage();
+        check_windows();
+        together(team_.ranks, [&] {
+            if (!team_.is_root()) return;
+            scan_output();
+            check_seams();
+        });
+        result_.outcome = result_.reasons.empty() ? Verification::Outcome::passed : Verification::Outcome::failed;
+        return result_;
+    }
+
+  private:
+    void fail(const std::string& reason) { result_.reasons.push_back(reason); }
+
+    [[nodiscard]] bool tiled() const { return point_.settings.workload == Workload::tiles; }
+
+    /// The kept parts of all ranks have as many pixels as the image (with poison: each exactly once).
+    void check_coverage() {
+        const double kept = team_.ranks.sum(share_.work().kept_pixels());
+        if (kept != trace_.useful_pixels)
+            fail("the windows keep " + std::to_string(static_cast<int64_t>(kept)) + " pixels of " +
+                 std::to_string(static_cast<int64_t>(trace_.useful_pixels)) +
+                 ": a fault of the tiling, please report it");
+    }
+
+    void check_windows() {
+        const Work& work = share_.work();
+        const auto indices = windows_to_check(protocol_, work, team_.ranks);
+        double error = 0;
+        together(team_.ranks, [&] {
+            for (const int64_t index : indices) {
+                const WindowTask task = work.task(index);
+                const Image expected = crop(reference_.run(task.seen), task.seen, task.kept);
+                error = worse(error, relative_error(output_, task.kept, expected));
+            }
+        });
+        result_.windows_checked = static_cast<int64_t>(team_.ranks.sum(static_cast<double>(indices.size())));
+        result_.window_error = worst_of_ranks(team_.ranks, error);
+        if (!(*result_.window_error <= result_.window_tolerance))
+            fail("windows differ from the serial fp32 path by " + std::to_string(*result_.window_error) +
+                 " (tolerance " + std::to_string(result_.window_tolerance) + ")");
+    }
+
+    /// Poison, values that are not finite, and outputs that are no outputs: constant, or the input itself.
+    void scan_output() {
+        bool equals_input = true, constant = true, input_constant = true;
+        const Extent extent = output_.image;
+        const float first = output_part(output_, {0, 0, {1, 1}}).as<float>()[0];
+        const float first_input = reference_.source().read_noisy({0, 0, {1, 1}}).as<float>()[0];
+        constexpr int64_t kBand = 256;
+        for (int64_t row = 0; row < extent.h; row += kBand) {
+            const Rect band{row, 0, {std::min(kBand, extent.h - row), extent.w}};
+            const Image out = output_part(output_, band);
+            const Image in = reference_.source().read_noisy(band);
+            const auto* written = out.as<float>();
+            const auto* read = in.as<float>();
+            const auto count = static_cast<size_t>(band.extent.pixels() * output_.channels);
+            for (size_t i = 0; i < count; ++i) {
+                if (std::isnan(written[i])) ++result_.pixels_unwritten;
+                if (!std::isfinite(written[i])) ++result_.pixels_not_finite;
+                equals_input = equals_input && written[i] == read[i];
+                constant = constant && written[i] == first;
+                input_constant = input_constant && read[i] == first_input;
+            }
+        }
+        if (result_.pixels_not_finite > 0)
+            fail(std::to_string(result_.pixels_not_finite) +
+                 " output samples are unwritten or not finite; with fp16 or untrained weights try bf16 or fp32");
+        if (!input_constant && equals_input) fail("the output equals the input");
+        if (!input_constant && constant) fail("the output is constant");
+    }
+
+    void check_seams() {
+        if (!tiled()) return;
+        const TileGrid grid = tile_grid(point_);
+        const double megapixels = static_cast<double>(grid.image().pixels()) / 1e6;
+        result_.seam_against_whole_image = megapixels <= protocol_.verify_whole_max_mpx;
+        const auto probes = result_.seam_against_whole_image ? std::vector<Rect>{{0, 0, grid.image()}}
+                                                             : seam_probes(grid, protocol_.verify_probes);
+        if (probes.empty()) return;
+        double error = 0;
+        for (const Rect& probe : probes)
+            error = worse(error, relative_error(output_, probe, with_context(grid, probe)));
+        result_.seam_error = error;
+        result_.seam_decides = point_.halo.value() >= point_.facts().exact_halo;
+        if (result_.seam_decides && !(error <= result_.seam_tolerance))
+            fail("with an exact halo the tiled output differs from the whole image by " + std::to_string(error) +
+                 " (tolerance " + std::to_string(result_.seam_tolerance) + ")");
+    }
+
+    const Image& with_context(const TileGrid& grid, const Rect& probe) {
+        const auto& image = point_.settings.image;
+        const std::string key = std::string(name_of(point_.settings.network)) + trace_.weights_sha256 + image.path +
+                                ' ' + std::to_string(image.seed) + ' ' + std::to_string(image.noise_sigma) + ' ' +
+                                std::to_string(point_.sigma) + ' ' + std::to_string(grid.image().h) + 'x' +
+                                std::to_string(grid.image().w) + ' ' + std::to_string(probe.row) + ' ' +
+                                std::to_string(probe.column) + ' ' + std::to_string(probe.extent.h) + ' ' +
+                                std::to_string(probe.extent.w);
+        return cache_.find(
+            key, [&] { return reference_.run_with_context(probe, point_.facts().exact_halo, grid.padded()); });
+    }
+
+    const ProtocolSettings& protocol_;
+    const PointTrace& trace_;
+    const Point& point_;
+    const Team& team_;
+    const RankShare& share_;
+    const Slab& output_;
+    ReferencePath& reference_;
+    ReferenceCache& cache_;
+    Verification result_;
+};
+
+}  // namespace
+
+double tolerance_of(Precision precision) {
+    switch (precision) {
+        case Precision::fp32:
+            return 1e-4;
+        case Precision::tf32:
+            return 1e-2;
+        case Precision::fp16:
+            return 2e-2;
+        case Precision::bf16:
+            return 1e-1;
+    }
+    return 0;
+}
+
+Verification verify(const PointTrace& trace, const Team& team, const RankShare& share, ReferencePath& reference,
+                    ReferenceCache& cache) {
+    return Verifier(trace, team, share, reference, cache).run();
+}
+
+Quality measure_quality(const Slab& output, ImageSource& source) {
+    const Rect whole{0, 0, source.extent()};
+    const Image clean = source.read_clean(whole);
+    const Image denoised = output_part(output, whole);
+    const Image noisy = source.read_noisy(whole);
+    const bool has_ssim = std::min(whole.extent.h, whole.extent.w) >= 11;
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    return {psnr(noisy.view(), clean.view()), psnr(denoised.view(), clean.view()),
+            has_ssim ? ssim(noisy.view(), clean.view()) : none, has_ssim ? ssim(denoised.view(), clean.view()) : none};
+}
+
+}  // namespace pb

@@ -1,0 +1,42 @@
+// The output of a point compared with independent computations, outside the timed region.
+#pragma once
+
+#include "run/rank_share.hpp"
+#include "run/reference_path.hpp"
+
+#include "patchbench/run/trace.hpp"
+
+#include <map>
+#include <string>
+
+namespace pb {
+
+/// Reference outputs of whole images and seam probes, kept from point to point: they depend on the network, the
+/// weights, the image and the sigma only. On the root.
+class ReferenceCache {
+  public:
+    /// The image under `key`, or what `make` gives, kept.
+    template <class Make>
+    const Image& find(const std::string& key, Make&& make) {
+        const auto found = images_.find(key);
+        if (found != images_.end()) return found->second;
+        if (images_.size() >= kMostImages) images_.clear();
+        return images_.emplace(key, make()).first->second;
+    }
+
+  private:
+    static constexpr size_t kMostImages = 64;
+    std::map<std::string, Image> images_;
+};
+
+/// Collective over the team; the result is complete on the root. `reference` is every rank's own.
+[[nodiscard]] Verification verify(const PointTrace& trace, const Team& team, const RankShare& share,
+                                  ReferencePath& reference, ReferenceCache& cache);
+
+/// Largest |output - reference| / max(1, largest |reference|) that a precision may show against fp32.
+[[nodiscard]] double tolerance_of(Precision precision);
+
+/// PSNR and SSIM before and after; on the root only.
+[[nodiscard]] Quality measure_quality(const Slab& output, ImageSource& source);
+
+}  // namespace pb

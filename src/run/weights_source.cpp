@@ -1,0 +1,82 @@
+#include "patchbench/run/weights_source.hpp"
+
+#include "patchbench/config/load_yaml.hpp"
+
+#include <charconv>
+#include <cstdlib>
+
+namespace pb {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kSeedPrefix = "seed:";
+
+uint64_t parse_seed(const std::string& setting) {
+    uint64_t seed = 0;
+    const char* begin = setting.data() + kSeedPrefix.size();
+    const char* end = setting.data() + setting.size();
+    const auto [rest, error] = std::from_chars(begin, end, seed);
+    if (error != std::errc{} || rest != end || begin == end)
+        throw UsageError("weights: '" + setting + "': after 'seed:' comes a whole number, as in seed:1");
+    return seed;
+}
+
+std::vector<ModelWeights> read_card(NetworkKind network) {
+    return load_model_card(models_folder() / (std::string(name_of(network)) + ".yaml"));
+}
+
+fs::path default_file(NetworkKind network, int64_t channels) {
+    const fs::path folder = models_folder();
+    for (const auto& entry : read_card(network))
+        if (!entry.file.empty() && entry.channels == channels && fs::exists(folder / entry.file))
+            return folder / entry.file;
+    throw UsageError(
+        "no weights for " + std::string(name_of(network)) + " with " + std::to_string(channels) +
+        " image channel(s) in '" + folder.string() +
+        "': fetch the official ones with models/get_weights.sh, name a file with `weights`, or use seed:<n> "
+        "(untrained, for speed only)");
+}
+
+/// What a checkpoint rarely says of itself: the sigma that a network for one sigma was trained for.
+void add_card_facts(Weights& weights) {
+    if (weights.trained_sigma) return;
+    for (const auto& entry : read_card(weights.kind))
+        if (!entry.sha256.empty() && entry.sha256 == weights.sha256 && entry.sigma_train > 0)
+            weights.trained_sigma = entry.sigma_train;
+}
+
+}  // namespace
+
+fs::path models_folder() {
+    if (const char* named = std::getenv("PATCHBENCH_MODELS")) return named;
+    const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+    for (fs::path folder = program; folder.has_relative_path(); folder = folder.parent_path())
+        if (fs::exists(folder / "models" / "dncnn.yaml")) return folder / "models";
+    throw UsageError("no folder 'models' beside '" + program.string() + "': set PATCHBENCH_MODELS to it");
+}
+
+Weights find_weights(NetworkKind network, const std::string& setting, int64_t channels) {
+    if (setting.starts_with(kSeedPrefix)) return make_seeded_weights(network, channels, parse_seed(setting));
+    const fs::path file = setting == "default" ? default_file(network, channels) : fs::path(setting);
+    Weights weights = load_weights(file, network);
+    if (weights.channels != channels)
+        throw UsageError("weights '" + file.string() + "' are for " + std::to_string(weights.channels) +
+                         " image channel(s), the image has " + std::to_string(channels) +
+                         ": name weights for this kind of image");
+    add_card_facts(weights);
+    return weights;
+}
+
+std::shared_ptr<const Weights> WeightsCache::find(NetworkKind network, const std::string& setting, int64_t channels) {
+    const std::string key = std::string(name_of(network)) + '\n' + setting + '\n' + std::to_string(channels);
+    if (key != key_ || weights_ == nullptr) {
+        weights_.reset();
+        weights_ = std::make_shared<const Weights>(find_weights(network, setting, channels));
+        key_ = key;
+    }
+    return weights_;
+}
+
+}  // namespace pb

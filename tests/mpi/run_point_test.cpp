@@ -1,0 +1,199 @@
+// The whole path of a point on real ranks: the same bytes whatever the rank count, the batch and the threads; per-rank
+// figures complete; failures agreed.
+#include "patchbench/run/agreement.hpp"
+#include "patchbench/run/launch.hpp"
+#include "patchbench/run/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace pb {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes_of(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+StudySettings quiet_study() {
+    StudySettings study;
+    study.reduction = ReductionKind::mpi;
+    return study;
+}
+
+PointSettings small_point(NetworkKind network) {
+    PointSettings settings;
+    settings.network = network;
+    settings.weights = "seed:1";
+    settings.device = DeviceChoice::cpu;
+    settings.patch = 24;
+    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.threads.count = 1;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 2;
+    settings.protocol.forward_calls = 1;
+    settings.protocol.verify_probes = 2;
+    settings.protocol.verify_whole_max_mpx = 0;
+    settings.image.height = 88;
+    settings.image.width = 70;  // not a multiple of 8: the padded border is part of the test
+    settings.image.noise_sigma = 0.1;
+    return settings;
+}
+
+SourceFacts facts_of(const ImageSettings& image) { return {{image.height, image.width}, image.channels}; }
+
+class RunPoint : public testing::Test {
+  protected:
+    RunPoint() : world_(Communicator::world()), self_(world_.split(world_.rank(), 0)) {
+        folder_ =
+            world_.broadcast((fs::temp_directory_path() / ("patchbench-run-" + std::to_string(getpid()))).string());
+        fs::create_directories(folder_);
+        world_.barrier();
+    }
+    ~RunPoint() override {
+        world_.barrier();
+        if (world_.is_root()) fs::remove_all(folder_);
+    }
+
+    PointTrace run(const Communicator& ranks, const PointSettings& settings, const std::string& file) {
+        const Topology topology = gather_topology(ranks, {DeviceChoice::cpu, SharingRule::error});
+        const Point point = make_plan({study_, {settings}, ""}, topology, facts_of).points.front();
+        Runner runner(ranks, topology, study_);
+        return runner.run(point, file.empty() ? fs::path{} : folder_ / file);
+    }
+
+    /// Output of `settings` on all ranks and, on rank 0, on one rank alone.
+    void expect_equal_bytes(const PointSettings& settings, const PointSettings& alone) {
+        const PointTrace trace = run(world_, settings, "all.png");
+        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        if (world_.is_root()) {
+            EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed)
+                << (trace.verification.reasons.empty() ? "" : trace.verification.reasons.front());
+            ASSERT_EQ(run(self_, alone, "one.png").status, PointStatus::ok);
+            EXPECT_EQ(bytes_of(folder_ / "all.png"), bytes_of(folder_ / "one.png"));
+        }
+        world_.barrier();
+    }
+
+    Communicator world_, self_;
+    StudySettings study_ = quiet_study();
+    fs::path folder_;
+};
+
+TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
+    for (const auto network : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn}) {
+        PointSettings alone = small_point(network);
+        alone.batch.count = 1;
+        for (const int64_t batch : {1, 3, 16})
+            for (const int64_t threads : {1, 2}) {
+                SCOPED_TRACE(std::string(name_of(network)) + " batch " + std::to_string(batch) + " threads " +
+                             std::to_string(threads));
+                PointSettings settings = alone;
+                settings.batch.count = batch;
+                settings.threads.count = threads;
+                settings.last_batch = batch == 3 ? LastBatch::ragged : LastBatch::pad;
+                expect_equal_bytes(settings, alone);
+            }
+    }
+}
+
+TEST_F(RunPoint, GathersFiguresOfEveryRank) {
+    const PointTrace trace = run(world_, small_point(NetworkKind::dncnn), "");
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    ASSERT_EQ(trace.ranks.size(), static_cast<size_t>(world_.size()));
+    EXPECT_EQ(trace.wall_s.size(), 2U);
+    int64_t patches = 0;
+    for (const RankTrace& rank : trace.ranks) {
+        patches += rank.num_patches;
+        EXPECT_EQ(rank.wall_s.size(), 2U);
+        EXPECT_GT(rank.memory.host_peak, 0);
+        if (rank.num_windows > 0) {
+            EXPECT_GT(rank.memory.allocated_peak, 0);
+        }
+    }
+    EXPECT_EQ(patches, trace.num_patches);
+    EXPECT_EQ(patches, 4 * 3);
+    for (const double wall : trace.wall_s)
+        for (const RankTrace& rank : trace.ranks)
+            EXPECT_GE(wall, *std::min_element(rank.wall_s.begin(), rank.wall_s.end()));
+}
+
+TEST_F(RunPoint, FewerRanksThanStartedGiveTheSameBytes) {
+    PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.ranks.count = 1;
+    expect_equal_bytes(settings, small_point(NetworkKind::dncnn));
+}
+
+TEST_F(RunPoint, OutOfMemoryIsAStatusOnAllRanksAndTheNextPointRuns) {
+    PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.memory_limit_mib = 3;  // the weights alone take 2.6
+    const PointTrace failed = run(world_, settings, "");
+    EXPECT_EQ(failed.status, PointStatus::oom) << failed.reason;
+    const PointTrace next = run(world_, small_point(NetworkKind::dncnn), "");
+    EXPECT_EQ(next.status, PointStatus::ok) << next.reason;
+}
+
+TEST_F(RunPoint, MissingWeightsAreTheUsersErrorOnAllRanks) {
+    PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.weights = "no/such/file.pth";
+    EXPECT_THROW((void)run(world_, settings, ""), AgreedError);
+    EXPECT_EQ(run(world_, small_point(NetworkKind::dncnn), "").status, PointStatus::ok);
+}
+
+TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
+    PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.halo.kind = HaloSetting::Kind::exact;
+    settings.protocol.verify_whole_max_mpx = 1;
+    const PointTrace trace = run(world_, settings, "");
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    if (world_.is_root()) {
+        EXPECT_TRUE(trace.verification.seam_against_whole_image);
+        EXPECT_TRUE(trace.verification.seam_decides);
+        EXPECT_LT(trace.verification.seam_error.value(), 1e-5);
+    }
+}
+
+TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
+    PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.halo.kind = HaloSetting::Kind::automatic;
+    settings.batch.count = 0;
+    const PointTrace trace = run(world_, settings, "");
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    EXPECT_LE(trace.point.halo.value(), 20);
+    EXPECT_GE(trace.point.batch.value(), 1);
+    if (world_.is_root()) {
+        EXPECT_LE(trace.verification.seam_error.value(), 2 * settings.halo_tolerance);
+    }
+}
+
+TEST_F(RunPoint, WholeWorkloadSplitsOddShapes) {
+    PointSettings settings = small_point(NetworkKind::drunet);
+    settings.workload = Workload::whole;
+    settings.odd_shape = OddShape::split;
+    settings.image.height = 72;
+    settings.image.width = 68;
+    const PointTrace trace = run(world_, settings, "");
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    if (world_.is_root()) {
+        EXPECT_EQ(trace.ranks.front().num_windows, 4);
+        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+    }
+}
+
+TEST_F(RunPoint, ReplicateGivesEveryRankItsOwnCopy) {
+    PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.workload = Workload::whole;
+    settings.replicate = true;
+    const PointTrace trace = run(world_, settings, "");
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    EXPECT_EQ(trace.num_patches, world_.size());
+    for (const RankTrace& rank : trace.ranks) EXPECT_EQ(rank.num_windows, 1);
+}
+
+}  // namespace
+}  // namespace pb
