@@ -1,5 +1,12 @@
 // Image files: PNG, JPEG, TIFF (strips, tiles, BigTIFF) and .npy. The format is told by the first bytes. TIFF and .npy
 // are read by rectangles: a rank that needs a part reads that part.
+//
+// PNG: 8 and 16 bits, interlaced too; palettes become RGB and a transparent colour becomes alpha. JPEG: 8 bits, gray,
+// YCbCr or RGB. TIFF: 8, 16 bits and 32-bit float; strips or tiles, interleaved or in planes, any compression of
+// libtiff; palettes become RGB, white-is-zero is inverted; thumbnails and pyramid levels are passed over. .npy: u1, u2
+// or f4 of either byte order, (H,W) or (H,W,C): C 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha. Written: JPEG at
+// quality 95 without subsampling, TIFF uncompressed in strips (BigTIFF when it must be), .npy version 1
+// ((H,W) for one channel). Gamma and colour tags other than the ICC profile are not kept.
 #pragma once
 
 #include "patchbench/image/image.hpp"
@@ -11,12 +18,15 @@
 
 namespace pb {
 
-/// What a file says beside its pixels, kept from input to output where both formats can hold it.
+/// What a file says beside its pixels, kept from input to output where both formats can hold it. Pixels are never
+/// rotated: the orientation stays a tag. TIFF holds the orientation of the EXIF block, not its other entries, and gives
+/// a block of that one entry when it is not upright. JPEG holds EXIF of up to 65527 bytes.
 struct ImageMetadata {
     std::vector<std::byte> icc_profile;
     std::vector<std::byte> exif;  // the TIFF-structured block, without "Exif\0\0"
     std::optional<double> x_resolution_per_m;
     std::optional<double> y_resolution_per_m;
+    bool premultiplied_alpha = false;  // colours multiplied by alpha (TIFF); PNG refuses to hold them
 };
 
 /// An image file open for reading. Not thread-safe: each rank opens its own.
@@ -25,7 +35,8 @@ class ImageFile {
     virtual ~ImageFile() = default;
     [[nodiscard]] virtual const ImageInfo& info() const = 0;
     [[nodiscard]] virtual const ImageMetadata& metadata() const = 0;
-    /// True when reading a rectangle costs about the rectangle (TIFF, .npy), false when it decodes the whole file.
+    /// True when reading a rectangle costs about the rectangle (.npy; TIFF but for compressed blocks beyond 128 MiB),
+    /// false when it decodes the whole file.
     [[nodiscard]] virtual bool windowed() const = 0;
     /// Colour channels of `part` into `to` (extent of `part`, channels and dtype of info()). Throws Error with the
     /// place when the file is damaged or truncated, or when a float sample is NaN (names row, column, channel).
@@ -34,8 +45,9 @@ class ImageFile {
     [[nodiscard]] virtual Image read_alpha() = 0;
 };
 
-/// Opens by content. Throws UsageError: no such file, unreadable, zero-sized, unsupported (palette is expanded; CMYK,
-/// more than one page, 1/2/4-bit samples are named), lying header, or too large to be true for the file's length.
+/// Opens by content. Throws UsageError: no such file, unreadable, zero-sized, unsupported (CMYK, more than one page or
+/// frame, 1/2/4-bit gray, more than one extra channel are named), lying header, or too large to be true for the file's
+/// length.
 [[nodiscard]] std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file);
 
 /// The whole image.

@@ -1,0 +1,49 @@
+// A file that appears under its name only when it is complete: written under a temporary name in the same folder,
+// flushed to the disk, renamed. Whatever goes wrong before `commit`, nothing is left behind and an older file of that
+// name stays as it was.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace pb {
+
+class AtomicFile {
+  public:
+    /// Creates `.<name>.<pid>.<n>.part` beside `file`. Throws UsageError when the folder is missing or cannot be
+    /// written, or when `file` is a folder or a device.
+    explicit AtomicFile(std::filesystem::path file);
+    ~AtomicFile();
+    AtomicFile(const AtomicFile&) = delete;
+    AtomicFile& operator=(const AtomicFile&) = delete;
+
+    /// The temporary file, for writers that open it by name themselves; they must have closed it before `commit`.
+    [[nodiscard]] const std::filesystem::path& path() const { return part_; }
+
+    /// Writes all of `bytes` at `offset`. Throws Error with the reason (disk full, quota, file-size limit).
+    void write_at(uint64_t offset, std::span<const std::byte> bytes);
+
+    /// write_at() after what append() wrote so far.
+    void append(std::span<const std::byte> bytes);
+
+    /// Reads up to bytes.size() bytes back; fewer at the end of the file. Throws Error.
+    [[nodiscard]] size_t read_at(uint64_t offset, std::span<std::byte> bytes) const;
+
+    /// fsync, close, rename, fsync of the folder. Throws Error; then nothing appears under the final name.
+    void commit();
+
+  private:
+    [[noreturn]] void fail(const char* action) const;
+
+    std::filesystem::path final_;
+    std::filesystem::path part_;
+    int descriptor_ = -1;
+    uint64_t appended_ = 0;
+};
+
+/// Throws UsageError when AtomicFile could not create `file` now. Leaves nothing behind.
+void check_can_create(const std::filesystem::path& file);
+
+}  // namespace pb

@@ -1,0 +1,116 @@
+#include "patchbench/base/atomic_file.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace pb {
+namespace {
+
+std::string reason_of(int code) { return std::generic_category().message(code); }
+
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+    return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
+void check_target(const std::filesystem::path& file) {
+    if (!file.has_filename()) throw UsageError("'" + file.string() + "' is not a file name: name the file to write");
+    std::error_code ignored;
+    const auto status = std::filesystem::status(file, ignored);
+    if (std::filesystem::is_directory(status))
+        throw UsageError("cannot write " + file.string() + ": it is a folder; name a file in it");
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        throw UsageError("cannot write " + file.string() + ": it is not a regular file; choose another name");
+    if (!std::filesystem::is_directory(folder_of(file), ignored))
+        throw UsageError("cannot write " + file.string() + ": no folder " + folder_of(file).string() +
+                         "; create it first");
+}
+
+std::filesystem::path part_name(const std::filesystem::path& file, int attempt) {
+    constexpr size_t kLongestStem = 200;  // 255 bytes is what file systems take
+    const std::string stem = file.filename().string().substr(0, kLongestStem);
+    return folder_of(file) / ("." + stem + "." + std::to_string(::getpid()) + "." + std::to_string(attempt) + ".part");
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
+    check_target(final_);
+    constexpr int kAttempts = 1000;  // names may be taken: by this process, or by one of this number that was killed
+    for (int attempt = 0; attempt < kAttempts && descriptor_ < 0; ++attempt) {
+        part_ = part_name(final_, attempt);
+        descriptor_ = ::open(part_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+        if (descriptor_ < 0 && errno != EEXIST) break;
+    }
+    if (descriptor_ < 0)
+        throw UsageError("cannot write " + final_.string() + ": " + reason_of(errno) +
+                         "; choose a folder that can be written, or make room");
+}
+
+AtomicFile::~AtomicFile() {
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    ::unlink(part_.c_str());
+}
+
+void AtomicFile::fail(const char* action) const {
+    const int code = errno;
+    throw Error(std::string("cannot ") + action + " " + final_.string() + ": " + reason_of(code) +
+                "; nothing was written under this name. Make room, or choose another folder");
+}
+
+void AtomicFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) fail("write");
+        bytes = bytes.subspan(static_cast<size_t>(written));
+        offset += static_cast<uint64_t>(written);
+    }
+}
+
+void AtomicFile::append(std::span<const std::byte> bytes) {
+    write_at(appended_, bytes);
+    appended_ += bytes.size();
+}
+
+size_t AtomicFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
+    size_t total = 0;
+    while (total < bytes.size()) {
+        const ssize_t got =
+            ::pread(descriptor_, bytes.data() + total, bytes.size() - total, static_cast<off_t>(offset + total));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) fail("read back");
+        if (got == 0) break;
+        total += static_cast<size_t>(got);
+    }
+    return total;
+}
+
+void AtomicFile::commit() {
+    if (::fsync(descriptor_) != 0) fail("write");
+    const int descriptor = std::exchange(descriptor_, -1);
+    // On network file systems the last error of a write may come only here.
+    if (::close(descriptor) != 0 || ::rename(part_.c_str(), final_.c_str()) != 0) {
+        const int code = errno;
+        ::unlink(part_.c_str());
+        errno = code;
+        fail("write");
+    }
+    const int folder = ::open(folder_of(final_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    // The file is complete; some file systems cannot flush folders, which is no reason to call it failed.
+    (void)::fsync(folder);
+    ::close(folder);
+}
+
+void check_can_create(const std::filesystem::path& file) { const AtomicFile probe(file); }
+
+}  // namespace pb

@@ -1,0 +1,59 @@
+// An image file whose format must be decoded as a whole (PNG, JPEG): decoded at the first reading, parts are copied.
+#pragma once
+
+#include "formats.hpp"
+#include "interleaved.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace pb {
+
+class DecodedFile final : public ImageFile {
+  public:
+    /// Decodes all of the file; called once at most.
+    using Decode = std::function<void(const RandomAccessFile&, InterleavedImage&)>;
+
+    DecodedFile(OpenedFile file, const ImageInfo& info, ImageMetadata metadata, Decode decode)
+        : file_(std::move(file)), metadata_(std::move(metadata)), decode_(std::move(decode)) {
+        image_.info = info;
+    }
+
+    [[nodiscard]] const ImageInfo& info() const override { return image_.info; }
+    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
+    [[nodiscard]] bool windowed() const override { return false; }
+
+    void read(const Rect& part, MutableImageView to) override {
+        check_read(info(), part, to);
+        decode();
+        for (int64_t y = 0; y < part.extent.h; ++y)
+            copy_channels(image_.row_part(part.row + y, part.column, part.extent.w), size_of(info().dtype), 0,
+                          info().channels, to.row(y));
+    }
+
+    [[nodiscard]] Image read_alpha() override {
+        if (!info().has_alpha) return {};
+        decode();
+        Image alpha(info().extent, 1, info().dtype);
+        for (int64_t y = 0; y < info().extent.h; ++y)
+            copy_channels(image_.row_part(y, 0, info().extent.w), size_of(info().dtype), info().channels, 1,
+                          alpha.view().row(y));
+        return alpha;
+    }
+
+  private:
+    void decode() {
+        if (!image_.samples.empty()) return;
+        InterleavedImage decoded{info(), {}};
+        decoded.samples.resize(decoded.row_bytes() * static_cast<size_t>(info().extent.h));
+        decode_(*file_, decoded);
+        image_ = std::move(decoded);
+    }
+
+    OpenedFile file_;
+    ImageMetadata metadata_;
+    Decode decode_;
+    InterleavedImage image_;
+};
+
+}  // namespace pb

@@ -1,0 +1,26 @@
+// What each file format offers to image_file.cpp (reading) and save_image.cpp (writing).
+#pragma once
+
+#include "random_access.hpp"
+
+#include "patchbench/base/atomic_file.hpp"
+#include "patchbench/image/image_file.hpp"
+
+#include <memory>
+
+namespace pb {
+
+using OpenedFile = std::unique_ptr<RandomAccessFile>;
+
+[[nodiscard]] std::unique_ptr<ImageFile> open_png(OpenedFile file);
+[[nodiscard]] std::unique_ptr<ImageFile> open_jpeg(OpenedFile file);
+[[nodiscard]] std::unique_ptr<ImageFile> open_tiff(OpenedFile file);
+[[nodiscard]] std::unique_ptr<ImageFile> open_npy(OpenedFile file);
+
+/// Write everything to `file` and leave the commit to the caller. The format can hold the image (save_image checks).
+void write_png(const ImageToSave& image, AtomicFile& file);
+void write_jpeg(const ImageToSave& image, AtomicFile& file);
+void write_tiff(const ImageToSave& image, AtomicFile& file);
+void write_npy(const ImageToSave& image, AtomicFile& file);
+
+}  // namespace pb

@@ -1,0 +1,45 @@
+#include "patchbench/image/image_file.hpp"
+
+#include "formats.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace pb {
+namespace {
+
+struct Magic {
+    std::string_view bytes;
+    std::unique_ptr<ImageFile> (*open)(OpenedFile);
+};
+
+constexpr std::array<Magic, 7> kMagics{{{"\x89PNG\r\n\x1a\n", open_png},
+                                        {"\xff\xd8\xff", open_jpeg},
+                                        {{"II*\0", 4}, open_tiff},
+                                        {{"MM\0*", 4}, open_tiff},
+                                        {{"II+\0", 4}, open_tiff},  // BigTIFF
+                                        {{"MM\0+", 4}, open_tiff},
+                                        {"\x93NUMPY", open_npy}}};
+
+}  // namespace
+
+std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file) {
+    auto opened = std::make_unique<RandomAccessFile>(file);
+    std::array<std::byte, 8> head{};
+    (void)opened->try_read_at(0, head);
+    const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());
+    for (const Magic& magic : kMagics)
+        if (start.starts_with(magic.bytes)) return magic.open(std::move(opened));
+    opened->refuse("it is none of PNG, JPEG, TIFF and .npy", "convert it to one of them");
+}
+
+Image load_image(const std::filesystem::path& file) {
+    const std::unique_ptr<ImageFile> opened = open_image(file);
+    const ImageInfo& info = opened->info();
+    Image image(info.extent, info.channels, info.dtype);
+    opened->read({0, 0, info.extent}, image.view());
+    return image;
+}
+
+}  // namespace pb

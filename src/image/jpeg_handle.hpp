@@ -1,0 +1,49 @@
+// libjpeg reports errors through a callback that must not return: ours jumps back. As with libpng, code that may jump
+// keeps no object with a destructor on its own stack.
+#pragma once
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include <csetjmp>
+#include <cstdio>  // jpeglib.h needs FILE
+
+namespace pb {
+
+struct JpegError {
+    jpeg_error_mgr manager{};  // first: libjpeg hands out its address
+    std::jmp_buf place{};
+    char text[JMSG_LENGTH_MAX] = "";
+};
+
+[[noreturn]] inline void keep_jpeg_error(j_common_ptr codec) {
+    auto* error = reinterpret_cast<JpegError*>(codec->err);
+    codec->err->format_message(codec, error->text);
+    std::longjmp(error->place, 1);  // NOLINT(cert-err52-cpp): libjpeg's interface
+}
+
+/// libjpeg calls lost pixel data a warning and fills in gray. Here it is an error; harmless oddities pass.
+inline void judge_jpeg_warning(j_common_ptr codec, int level) {
+    if (level >= 0) return;
+    const int code = codec->err->msg_code;
+    const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR;
+    if (!harmless) keep_jpeg_error(codec);
+}
+
+[[nodiscard]] inline jpeg_error_mgr* start_jpeg_errors(JpegError& error) {
+    jpeg_error_mgr* manager = jpeg_std_error(&error.manager);
+    manager->error_exit = keep_jpeg_error;
+    manager->emit_message = judge_jpeg_warning;
+    manager->output_message = [](j_common_ptr) {};
+    return manager;
+}
+
+/// False when libjpeg met an error.
+template <class Code>
+[[nodiscard]] bool guarded(JpegError& error, const Code& code) {
+    if (setjmp(error.place) != 0) return false;  // NOLINT(cert-err52-cpp)
+    code();
+    return true;
+}
+
+}  // namespace pb

@@ -1,0 +1,112 @@
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/statistics.hpp"
+#include "patchbench/image/quality.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace pb {
+namespace {
+
+/// Regions of this edge are taken or left as a whole: leaving out single clipped samples would cut the tails of the
+/// noise, and single equal ones its middle.
+constexpr int64_t kRegion = 16;
+constexpr double kClippedShare = 0.05;
+
+struct Region {
+    std::vector<float> details;  // |diagonal Haar coefficients|, orthonormal
+    int64_t samples = 0;
+    int64_t clipped = 0;
+    bool flat = true;
+};
+
+/// A sample of the image; integers in [0,1].
+float value_at(const ImageView& image, int64_t y, int64_t x, int64_t channel) {
+    const int64_t i = x * image.channels + channel;
+    switch (image.dtype) {
+        case DType::u8:
+            return static_cast<float>(reinterpret_cast<const uint8_t*>(image.row(y))[i]) / 255.0F;
+        case DType::u16:
+            return static_cast<float>(reinterpret_cast<const uint16_t*>(image.row(y))[i]) / 65535.0F;
+        default:
+            return reinterpret_cast<const float*>(image.row(y))[i];
+    }
+}
+
+void add_block(const ImageView& image, int64_t y, int64_t x, int64_t channel, Region& region) {
+    const float a = value_at(image, y, x, channel);
+    const float b = value_at(image, y, x + 1, channel);
+    const float c = value_at(image, y + 1, x, channel);
+    const float d = value_at(image, y + 1, x + 1, channel);
+    for (const float v : {a, b, c, d}) region.clipped += v == 0.0F || v == 1.0F;
+    region.samples += 4;
+    region.flat &= a == b && b == c && c == d;
+    region.details.push_back(std::abs((a - b) - (c - d)) / 2);
+}
+
+Region read_region(const ImageView& image, int64_t row, int64_t column, int64_t channel) {
+    Region region;
+    const int64_t last_row = std::min(row + kRegion, image.extent.h) - 1;
+    const int64_t last_column = std::min(column + kRegion, image.extent.w) - 1;
+    for (int64_t y = row; y < last_row; y += 2)
+        for (int64_t x = column; x < last_column; x += 2) add_block(image, y, x, channel, region);
+    return region;
+}
+
+/// Median of the details. Those of 8-bit images are multiples of 1/510, and many are equal: there it is the median of
+/// grouped values, each spread evenly over its half step to both sides.
+double middle_of(std::vector<float>& details, bool eight_bits) {
+    const auto half = static_cast<std::ptrdiff_t>(details.size() / 2);
+    std::nth_element(details.begin(), details.begin() + half, details.end());
+    const double middle = details[static_cast<size_t>(half)];
+    if (!eight_bits) return middle;
+    constexpr double kStep = 1.0 / 510;
+    const double low = std::max(0.0, middle - kStep / 2);
+    const double high = middle + kStep / 2;
+    const auto below = std::count_if(details.begin(), details.end(), [low](float v) { return v < low; });
+    const auto inside =
+        std::count_if(details.begin(), details.end(), [low, high](float v) { return v >= low && v < high; });
+    return low + (high - low) * (static_cast<double>(details.size()) / 2 - static_cast<double>(below)) /
+                     static_cast<double>(inside);
+}
+
+/// True when every sample is a multiple of 1/255, whatever type holds it.
+bool has_eight_bits(const ImageView& image) {
+    if (image.dtype == DType::u8) return true;
+    if (image.dtype == DType::u16) return false;
+    constexpr float kTolerance = 1e-3F;
+    for (int64_t y = 0; y < image.extent.h; ++y) {
+        const auto* row = reinterpret_cast<const float*>(image.row(y));
+        for (int64_t i = 0; i < image.extent.w * image.channels; ++i)
+            if (!(std::abs(row[i] * 255.0F - std::round(row[i] * 255.0F)) < kTolerance)) return false;
+    }
+    return true;
+}
+
+double channel_noise(const ImageView& image, int64_t channel, bool eight_bits) {
+    constexpr double kMadToSigma = 0.6745;  // the third quartile of the standard normal distribution
+    std::vector<float> details;
+    for (int64_t y = 0; y < image.extent.h; y += kRegion)
+        for (int64_t x = 0; x < image.extent.w; x += kRegion) {
+            const Region region = read_region(image, y, x, channel);
+            const bool clipped =
+                static_cast<double>(region.clipped) > kClippedShare * static_cast<double>(region.samples);
+            if (!region.flat && !clipped) details.insert(details.end(), region.details.begin(), region.details.end());
+        }
+    return details.empty() ? 0.0 : middle_of(details, eight_bits) / kMadToSigma;
+}
+
+}  // namespace
+
+double estimate_noise(const ImageView& image) {
+    require(image.extent.h >= 2 && image.extent.w >= 2, "the noise of an image of less than 2 x 2 pixels is unknown");
+    const bool eight_bits = has_eight_bits(image);
+    std::vector<double> levels;
+    for (int64_t channel = 0; channel < image.channels; ++channel)
+        levels.push_back(channel_noise(image, channel, eight_bits));
+    return median(levels);
+}
+
+}  // namespace pb

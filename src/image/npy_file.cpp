@@ -1,0 +1,55 @@
+#include "byte_order.hpp"
+#include "formats.hpp"
+#include "interleaved.hpp"
+#include "npy_header.hpp"
+
+#include <utility>
+
+namespace pb {
+namespace {
+
+class NpyFile final : public ImageFile {
+  public:
+    explicit NpyFile(OpenedFile file) : file_(std::move(file)), header_(read_npy_header(*file_)) {}
+    [[nodiscard]] const ImageInfo& info() const override { return header_.info; }
+    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
+    [[nodiscard]] bool windowed() const override { return true; }
+
+    void read(const Rect& part, MutableImageView to) override {
+        check_read(info(), part, to);
+        read_channels(part, 0, to);
+        if (info().dtype == DType::f32) refuse_nan(*file_, part, to);
+    }
+
+    [[nodiscard]] Image read_alpha() override {
+        if (!info().has_alpha) return {};
+        Image alpha(info().extent, 1, info().dtype);
+        read_channels({0, 0, info().extent}, info().channels, alpha.view());
+        return alpha;
+    }
+
+  private:
+    void read_channels(const Rect& part, int64_t first, MutableImageView to) {
+        const int64_t channels = info().channels + (info().has_alpha ? 1 : 0);
+        const size_t sample_bytes = size_of(info().dtype);
+        const size_t pixel_bytes = static_cast<size_t>(channels) * sample_bytes;
+        row_.resize(static_cast<size_t>(part.extent.w) * pixel_bytes);
+        for (int64_t y = 0; y < part.extent.h; ++y) {
+            const auto pixel = static_cast<uint64_t>((part.row + y) * info().extent.w + part.column);
+            file_->read_at(header_.samples_begin + pixel * pixel_bytes, row_);
+            if (header_.big_endian) swap_sample_bytes(row_, sample_bytes);
+            copy_channels({row_.data(), channels, part.extent.w}, sample_bytes, first, to.channels, to.row(y));
+        }
+    }
+
+    OpenedFile file_;
+    NpyHeader header_;
+    ImageMetadata metadata_;  // the format holds none
+    std::vector<std::byte> row_;
+};
+
+}  // namespace
+
+std::unique_ptr<ImageFile> open_npy(OpenedFile file) { return std::make_unique<NpyFile>(std::move(file)); }
+
+}  // namespace pb

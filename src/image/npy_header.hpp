@@ -1,0 +1,21 @@
+// The header of NumPy's .npy format, versions 1 to 3 (numpy/lib/format.py): a Python dictionary in text.
+#pragma once
+
+#include "random_access.hpp"
+
+#include "patchbench/image/image.hpp"
+
+#include <cstdint>
+
+namespace pb {
+
+struct NpyHeader {
+    ImageInfo info;  // (H,W) and (H,W,1) gray, (H,W,2) gray and alpha, (H,W,3) RGB, (H,W,4) RGB and alpha
+    bool big_endian = false;
+    uint64_t samples_begin = 0;  // byte offset of the first sample
+};
+
+/// Throws UsageError for types, shapes and orders that are no image, and unless the file's length fits the header.
+[[nodiscard]] NpyHeader read_npy_header(const RandomAccessFile& file);
+
+}  // namespace pb

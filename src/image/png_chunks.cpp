@@ -1,0 +1,38 @@
+#include "png_chunks.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace pb {
+namespace {
+
+uint32_t big_endian(const std::byte* b) {
+    return std::to_integer<uint32_t>(b[0]) << 24U | std::to_integer<uint32_t>(b[1]) << 16U |
+           std::to_integer<uint32_t>(b[2]) << 8U | std::to_integer<uint32_t>(b[3]);
+}
+
+}  // namespace
+
+PngChunks walk_png_chunks(const RandomAccessFile& file) {
+    constexpr uint64_t kSignatureBytes = 8;
+    constexpr uint64_t kFramingBytes = 12;  // length, type, CRC
+    PngChunks chunks;
+    for (uint64_t offset = kSignatureBytes;;) {
+        std::array<std::byte, 8> head{};
+        file.read_at(offset, head);
+        const uint64_t length = big_endian(head.data());
+        if (length + kFramingBytes > file.size() - offset)
+            file.refuse_damaged("a chunk at byte " + std::to_string(offset) + " reaches past the end");
+        const std::string_view type(reinterpret_cast<const char*>(head.data()) + 4, 4);
+        if (type == "IEND") return chunks;
+        if (type == "IDAT") chunks.pixel_data_bytes += length;
+        if (type == "acTL") chunks.is_animated = true;
+        if (type == "eXIf") {
+            chunks.exif.resize(length);
+            file.read_at(offset + head.size(), chunks.exif);
+        }
+        offset += length + kFramingBytes;
+    }
+}
+
+}  // namespace pb

@@ -1,0 +1,36 @@
+// libpng reports errors by longjmp. `guarded` runs a piece of code that may do so; the code must keep no object with a
+// destructor on its own stack (what it uses lives outside and is captured by reference). The reason is kept in
+// `PngError`.
+#pragma once
+
+#include <png.h>
+
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+
+namespace pb {
+
+struct PngError {
+    char text[200] = "";
+    std::exception_ptr cause;  // set when one of our own callbacks failed
+};
+
+inline void keep_png_error(png_structp png, png_const_charp text) {
+    auto* error = static_cast<PngError*>(png_get_error_ptr(png));
+    std::snprintf(error->text, sizeof error->text, "%s", text);
+    png_longjmp(png, 1);
+}
+
+inline void ignore_png_warning(png_structp /*png*/, png_const_charp /*text*/) {}
+
+/// False when libpng met an error.
+template <class Code>
+[[nodiscard]] bool guarded(png_structp png, const Code& code) {
+    if (setjmp(png_jmpbuf(png)) != 0) return false;  // NOLINT(cert-err52-cpp): libpng's interface
+    code();
+    return true;
+}
+
+}  // namespace pb

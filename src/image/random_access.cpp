@@ -1,0 +1,73 @@
+#include "random_access.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace pb {
+namespace {
+
+std::string reason_of(int code) { return std::generic_category().message(code); }
+
+}  // namespace
+
+RandomAccessFile::RandomAccessFile(const std::filesystem::path& file) : path_(file) {
+    // O_NONBLOCK: a pipe of that name must not hang the program; for regular files it changes nothing.
+    descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor_ < 0) refuse(reason_of(errno), "check the name and the permissions");
+    struct stat status {};
+    const bool known = ::fstat(descriptor_, &status) == 0;
+    const bool regular = known && S_ISREG(status.st_mode);
+    if (regular && status.st_size > 0) {
+        size_ = static_cast<uint64_t>(status.st_size);
+        return;
+    }
+    ::close(descriptor_);
+    if (regular) refuse("the file is empty", "write or copy it again");
+    if (known && S_ISDIR(status.st_mode)) refuse("it is a folder", "name an image file in it");
+    refuse("it is not a regular file", "name an image file");
+}
+
+RandomAccessFile::~RandomAccessFile() { ::close(descriptor_); }
+
+int64_t RandomAccessFile::try_read_at(uint64_t offset, std::span<std::byte> bytes) const noexcept {
+    size_t total = 0;
+    while (total < bytes.size()) {
+        const ssize_t got =
+            ::pread(descriptor_, bytes.data() + total, bytes.size() - total, static_cast<off_t>(offset + total));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        total += static_cast<size_t>(got);
+    }
+    return static_cast<int64_t>(total);
+}
+
+void RandomAccessFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
+    const int64_t got = try_read_at(offset, bytes);
+    if (got < 0) refuse("reading failed at byte " + std::to_string(offset) + ": " + reason_of(errno), "check the disk");
+    if (static_cast<size_t>(got) < bytes.size())
+        refuse_damaged("it ends at byte " + std::to_string(size_) + " but " + std::to_string(bytes.size()) +
+                       " bytes are expected at " + std::to_string(offset));
+}
+
+std::vector<std::byte> RandomAccessFile::read_all() const {
+    std::vector<std::byte> bytes(size_);
+    read_at(0, bytes);
+    return bytes;
+}
+
+void RandomAccessFile::refuse(const std::string& what, const std::string& remedy) const {
+    throw UsageError("cannot read image " + path_.string() + ": " + what + "; " + remedy);
+}
+
+void RandomAccessFile::refuse_damaged(const std::string& what) const {
+    refuse("the file is damaged or truncated (" + what + ")", "copy or export it again");
+}
+
+}  // namespace pb

@@ -1,0 +1,44 @@
+// A file open for reading at any offset. Thread-compatible; every error names the file.
+#pragma once
+
+#include "patchbench/base/handle.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+class RandomAccessFile {
+  public:
+    /// Throws UsageError: missing, a folder, not a regular file, unreadable, empty.
+    explicit RandomAccessFile(const std::filesystem::path& file);
+    ~RandomAccessFile();
+    RandomAccessFile(const RandomAccessFile&) = delete;
+    RandomAccessFile& operator=(const RandomAccessFile&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] uint64_t size() const { return size_; }
+
+    /// Bytes read at `offset`: fewer than asked for at the end of the file; -1 with errno on an I/O error.
+    [[nodiscard]] int64_t try_read_at(uint64_t offset, std::span<std::byte> bytes) const noexcept;
+
+    /// All of `bytes`, or UsageError (the file is shorter than it says, or cannot be read).
+    void read_at(uint64_t offset, std::span<std::byte> bytes) const;
+
+    [[nodiscard]] std::vector<std::byte> read_all() const;
+
+    /// Throws UsageError "<file>: <what>; <do>".
+    [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
+    [[noreturn]] void refuse_damaged(const std::string& what) const;
+
+  private:
+    std::filesystem::path path_;
+    int descriptor_ = -1;
+    uint64_t size_ = 0;
+};
+
+}  // namespace pb

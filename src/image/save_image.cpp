@@ -1,0 +1,90 @@
+#include "formats.hpp"
+#include "interleaved.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <string_view>
+
+namespace pb {
+namespace {
+
+/// What a format can hold, and who writes it.
+struct Format {
+    std::string_view extension;
+    std::string_view name;
+    bool holds_u16;
+    bool holds_f32;
+    bool holds_alpha;
+    int64_t longest_side;
+    void (*write)(const ImageToSave&, AtomicFile&);
+};
+
+constexpr int64_t kLongest31 = (int64_t{1} << 31U) - 1;
+constexpr int64_t kLongestJpeg = 65500;  // libjpeg's own limit
+constexpr std::array<Format, 6> kFormats{{{".png", "PNG", true, false, true, kLongest31, write_png},
+                                          {".jpg", "JPEG", false, false, false, kLongestJpeg, write_jpeg},
+                                          {".jpeg", "JPEG", false, false, false, kLongestJpeg, write_jpeg},
+                                          {".tif", "TIFF", true, true, true, kLongest31, write_tiff},
+                                          {".tiff", "TIFF", true, true, true, kLongest31, write_tiff},
+                                          {".npy", ".npy", true, true, true, kLongest31, write_npy}}};
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what, const std::string& remedy) {
+    throw UsageError("cannot write " + file.string() + ": " + what + "; " + remedy);
+}
+
+const Format& format_of(const std::filesystem::path& file) {
+    std::string extension = file.extension().string();
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto format =
+        std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& f) { return f.extension == extension; });
+    if (format == kFormats.end())
+        refuse(file, "no image format has the extension '" + extension + "'", "use .png, .jpg, .tif or .npy");
+    return *format;
+}
+
+void check_format(const ImageInfo& info, const Format& format, const std::filesystem::path& file) {
+    const std::string name(format.name);
+    if (info.extent.h < 1 || info.extent.w < 1) refuse(file, "the image has no pixels", "check what it was made from");
+    if (info.channels != 1 && info.channels != 3)
+        refuse(file, std::to_string(info.channels) + " colour channels", "images have 1 or 3");
+    const bool holds = info.dtype == DType::u8 || (info.dtype == DType::u16 && format.holds_u16) ||
+                       (info.dtype == DType::f32 && format.holds_f32);
+    if (!holds)
+        refuse(file, name + " cannot hold " + std::string(name_of(info.dtype)) + " samples", "use .tif or .npy");
+    if (info.has_alpha && !format.holds_alpha) refuse(file, name + " cannot hold alpha", "use .png or .tif");
+    if (std::max(info.extent.h, info.extent.w) > format.longest_side)
+        refuse(file, name + " cannot hold more than " + std::to_string(format.longest_side) + " pixels a side",
+               "use .png or .tif");
+}
+
+void check_alpha(const ImageToSave& image, const Format& format, const std::filesystem::path& file) {
+    if (!has_alpha(image)) return;
+    require(image.alpha.extent == image.pixels.extent && image.alpha.channels == 1 &&
+                image.alpha.dtype == image.pixels.dtype,
+            "alpha does not have the extent and type of the pixels");
+    if (image.metadata != nullptr && image.metadata->premultiplied_alpha && format.write == write_png)
+        refuse(file, "PNG cannot hold colours multiplied by alpha", "use .tif");
+}
+
+}  // namespace
+
+void save_image(const ImageToSave& image, const std::filesystem::path& file) {
+    const Format& format = format_of(file);
+    check_format({image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)}, format, file);
+    check_alpha(image, format, file);
+    AtomicFile target(file);
+    format.write(image, target);
+    target.commit();
+}
+
+void check_can_save(const ImageInfo& info, const std::filesystem::path& file) {
+    check_format(info, format_of(file), file);
+    check_can_create(file);
+}
+
+}  // namespace pb

@@ -1,0 +1,209 @@
+#include "block_cache.hpp"
+#include "byte_order.hpp"
+#include "formats.hpp"
+#include "interleaved.hpp"
+#include "tiff_layout.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace pb {
+namespace {
+
+/// Decoded blocks that are kept: a band of windows across a wide image comes back to the same blocks.
+constexpr size_t kCacheBytes = size_t{128} << 20U;
+
+/// Channels [first, first + count) of a pixel.
+struct Channels {
+    int64_t first = 0;
+    int64_t count = 0;
+};
+
+/// Part of one block: where it lies in the image, and its samples in the file's interleaving.
+struct BlockPart {
+    Rect place;
+    int64_t plane = 0;
+    const std::byte* samples = nullptr;
+    size_t row_bytes = 0;
+};
+
+template <class Sample>
+void invert_row(std::byte* row, int64_t count, Sample white) {
+    auto* samples = reinterpret_cast<Sample*>(row);
+    for (int64_t i = 0; i < count; ++i) samples[i] = static_cast<Sample>(white - samples[i]);
+}
+
+template <class Sample>
+void spread_row(const std::byte* from, int64_t count, std::byte* to, int64_t stride) {
+    const auto* samples = reinterpret_cast<const Sample*>(from);
+    auto* out = reinterpret_cast<Sample*>(to);
+    for (int64_t i = 0; i < count; ++i) out[i * stride] = samples[i];
+}
+
+class TiffFile final : public ImageFile {
+  public:
+    explicit TiffFile(OpenedFile file);
+    [[nodiscard]] const ImageInfo& info() const override { return layout_.info; }
+    [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
+    [[nodiscard]] bool windowed() const override { return layout_.raw || bytes_of_block(0) <= kCacheBytes; }
+    void read(const Rect& part, MutableImageView to) override;
+    [[nodiscard]] Image read_alpha() override;
+
+  private:
+    void check_single_page();
+    [[nodiscard]] size_t bytes_of_block(int64_t block_row) const;
+    void read_channels(const Rect& part, Channels channels, MutableImageView to);
+    [[nodiscard]] BlockPart fetch(const Rect& place, int64_t plane);
+    [[nodiscard]] const std::byte* fetch_raw(const Rect& within, uint32_t block, size_t block_bytes);
+    [[nodiscard]] const std::byte* decode(uint32_t block, int64_t block_row);
+    void copy_part(const BlockPart& from, const Rect& part, Channels channels, MutableImageView to) const;
+    void copy_row(const BlockPart& from, const std::byte* samples, Channels channels, std::byte* to) const;
+    void invert(MutableImageView to) const;
+
+    OpenedFile file_;
+    TiffHandle tiff_;
+    TiffLayout layout_;
+    ImageMetadata metadata_;
+    std::vector<std::byte> scratch_;
+    BlockCache cache_{kCacheBytes};
+};
+
+TiffFile::TiffFile(OpenedFile file) : file_(std::move(file)), tiff_(*file_) {
+    if (tiff_.get() == nullptr) file_->refuse_damaged(tiff_.error());
+    check_single_page();
+    layout_ = read_tiff_layout(tiff_.get(), *file_);
+    metadata_ = read_tiff_metadata(tiff_.get());
+}
+
+/// Thumbnails and pyramid levels (reduced images) are no pages.
+void TiffFile::check_single_page() {
+    TIFF* tiff = tiff_.get();
+    while (TIFFLastDirectory(tiff) == 0) {
+        if (TIFFReadDirectory(tiff) == 0) file_->refuse_damaged(tiff_.error());
+        uint32_t kind = 0;
+        TIFFGetField(tiff, TIFFTAG_SUBFILETYPE, &kind);
+        if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0)
+            file_->refuse("it has more than one page", "split it into files of one page each");
+    }
+    if (TIFFCurrentDirectory(tiff) != 0 && TIFFSetDirectory(tiff, 0) == 0) file_->refuse_damaged(tiff_.error());
+}
+
+size_t TiffFile::bytes_of_block(int64_t block_row) const {
+    return static_cast<size_t>(layout_.rows_of_block(block_row) * layout_.block.w) * layout_.pixel_bytes();
+}
+
+void TiffFile::read(const Rect& part, MutableImageView to) {
+    check_read(info(), part, to);
+    read_channels(part, {0, info().channels}, to);
+    if (layout_.white_is_zero) invert(to);
+    if (info().dtype == DType::f32) refuse_nan(*file_, part, to);
+}
+
+Image TiffFile::read_alpha() {
+    if (!info().has_alpha) return {};
+    Image alpha(info().extent, 1, info().dtype);
+    read_channels({0, 0, info().extent}, {info().channels, 1}, alpha.view());
+    return alpha;
+}
+
+void TiffFile::read_channels(const Rect& part, Channels channels, MutableImageView to) {
+    if (part.extent.pixels() == 0) return;
+    const Extent block = layout_.block;
+    const int64_t last_row = part.row + part.extent.h;
+    const int64_t last_column = part.column + part.extent.w;
+    const Channels planes = layout_.planar ? channels : Channels{0, 1};
+    for (int64_t y = part.row / block.h * block.h; y < last_row; y += block.h)
+        for (int64_t x = part.column / block.w * block.w; x < last_column; x += block.w)
+            for (int64_t plane = planes.first; plane < planes.first + planes.count; ++plane) {
+                const int64_t row = std::max(y, part.row);
+                const int64_t column = std::max(x, part.column);
+                const Extent extent{std::min(y + block.h, last_row) - row, std::min(x + block.w, last_column) - column};
+                copy_part(fetch({row, column, extent}, plane), part, channels, to);
+            }
+}
+
+BlockPart TiffFile::fetch(const Rect& place, int64_t plane) {
+    const Extent block = layout_.block;
+    const int64_t block_row = place.row / block.h;
+    const uint32_t index = layout_.block_index(plane, block_row, place.column / block.w);
+    const Rect within{place.row % block.h, place.column % block.w, place.extent};
+    const size_t pixel_bytes = layout_.pixel_bytes();
+    if (layout_.raw)
+        return {place, plane, fetch_raw(within, index, bytes_of_block(block_row)),
+                static_cast<size_t>(place.extent.w) * pixel_bytes};
+    const auto first = static_cast<size_t>(within.row * block.w + within.column) * pixel_bytes;
+    return {place, plane, decode(index, block_row) + first, static_cast<size_t>(block.w) * pixel_bytes};
+}
+
+const std::byte* TiffFile::fetch_raw(const Rect& within, uint32_t block, size_t block_bytes) {
+    const size_t pixel_bytes = layout_.pixel_bytes();
+    const size_t row_bytes = static_cast<size_t>(within.extent.w) * pixel_bytes;
+    const auto rows = static_cast<size_t>(within.extent.h);
+    scratch_.resize(row_bytes * rows);
+    const bool whole_rows = within.extent.w == layout_.block.w;
+    const size_t pieces = whole_rows ? 1 : rows;
+    const uint64_t begin = TIFFGetStrileOffset(tiff_.get(), block);
+    if (begin == 0 || TIFFGetStrileByteCount(tiff_.get(), block) < block_bytes)
+        file_->refuse_damaged("strip or tile " + std::to_string(block) + " is missing or too short");
+    for (size_t i = 0; i < pieces; ++i) {
+        const auto pixel =
+            static_cast<uint64_t>((within.row + static_cast<int64_t>(i)) * layout_.block.w + within.column);
+        file_->read_at(begin + pixel * pixel_bytes, {scratch_.data() + i * row_bytes, scratch_.size() / pieces});
+    }
+    if (layout_.byte_swapped) swap_sample_bytes(scratch_, layout_.sample_bytes());
+    return scratch_.data();
+}
+
+const std::byte* TiffFile::decode(uint32_t block, int64_t block_row) {
+    if (const std::byte* kept = cache_.find(block)) return kept;
+    std::vector<std::byte> decoded(bytes_of_block(block_row));
+    const auto expected = static_cast<tmsize_t>(decoded.size());
+    TIFF* tiff = tiff_.get();
+    tiff_.clear_error();
+    const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(tiff, block, decoded.data(), expected)
+                                       : TIFFReadEncodedStrip(tiff, block, decoded.data(), expected);
+    if (got != expected || tiff_.has_error())
+        file_->refuse_damaged(std::string(layout_.tiled ? "tile " : "strip ") + std::to_string(block) + ", from row " +
+                              std::to_string(block_row * layout_.block.h) + ": " + tiff_.error());
+    return cache_.keep(block, std::move(decoded));
+}
+
+void TiffFile::copy_part(const BlockPart& from, const Rect& part, Channels channels, MutableImageView to) const {
+    for (int64_t y = 0; y < from.place.extent.h; ++y) {
+        std::byte* row = to.row(from.place.row - part.row + y) +
+                         static_cast<size_t>(from.place.column - part.column) * to.pixel_bytes();
+        copy_row(from, from.samples + static_cast<size_t>(y) * from.row_bytes, channels, row);
+    }
+}
+
+void TiffFile::copy_row(const BlockPart& from, const std::byte* samples, Channels channels, std::byte* to) const {
+    const int64_t count = from.place.extent.w;
+    const size_t bytes = layout_.sample_bytes();
+    if (!layout_.palette.empty()) {
+        for (int64_t i = 0; i < count; ++i)
+            std::memcpy(to + 3 * i, &layout_.palette[3 * std::to_integer<size_t>(samples[i])], 3);
+    } else if (!layout_.planar) {
+        copy_channels({samples, layout_.samples, count}, bytes, channels.first, channels.count, to);
+    } else {
+        std::byte* first = to + static_cast<size_t>(from.plane - channels.first) * bytes;
+        if (bytes == 1) spread_row<uint8_t>(samples, count, first, channels.count);
+        if (bytes == 2) spread_row<uint16_t>(samples, count, first, channels.count);
+        if (bytes == 4) spread_row<uint32_t>(samples, count, first, channels.count);
+    }
+}
+
+void TiffFile::invert(MutableImageView to) const {
+    for (int64_t y = 0; y < to.extent.h; ++y) {
+        if (to.dtype == DType::u8) invert_row<uint8_t>(to.row(y), to.extent.w, 255);
+        if (to.dtype == DType::u16) invert_row<uint16_t>(to.row(y), to.extent.w, 65535);
+        if (to.dtype == DType::f32) invert_row<float>(to.row(y), to.extent.w, 1.0F);
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<ImageFile> open_tiff(OpenedFile file) { return std::make_unique<TiffFile>(std::move(file)); }
+
+}  // namespace pb

@@ -1,0 +1,174 @@
+#include "tiff_layout.hpp"
+
+#include "exif.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace pb {
+namespace {
+
+uint16_t short_tag(TIFF* tiff, uint32_t tag, uint16_t otherwise) {
+    uint16_t value = otherwise;
+    return TIFFGetFieldDefaulted(tiff, tag, &value) == 1 ? value : otherwise;
+}
+
+DType sample_type(TIFF* tiff, const RandomAccessFile& file) {
+    const uint16_t bits = short_tag(tiff, TIFFTAG_BITSPERSAMPLE, 1);
+    const uint16_t format = short_tag(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
+    const bool is_unsigned = format == SAMPLEFORMAT_UINT || format == SAMPLEFORMAT_VOID;
+    if (is_unsigned && bits == 8) return DType::u8;
+    if (is_unsigned && bits == 16) return DType::u16;
+    if (format == SAMPLEFORMAT_IEEEFP && bits == 32) return DType::f32;
+    const char* kind = format == SAMPLEFORMAT_IEEEFP ? "float" : is_unsigned ? "unsigned" : "signed or complex";
+    file.refuse(std::to_string(bits) + "-bit " + kind + " samples are not supported",
+                "convert it to 8 or 16 bits unsigned, or 32 bits float in [0,1]");
+}
+
+/// Colour channels that the photometric interpretation makes of the samples.
+int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
+    const uint16_t compression = short_tag(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    const uint16_t photometric = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF);
+    switch (photometric) {
+        case PHOTOMETRIC_MINISWHITE:
+        case PHOTOMETRIC_MINISBLACK:
+            return 1;
+        case PHOTOMETRIC_RGB:
+        case PHOTOMETRIC_PALETTE:
+            return 3;
+        case PHOTOMETRIC_YCBCR:
+            if (compression == COMPRESSION_JPEG) return 3;
+            file.refuse("YCbCr samples are supported in JPEG compression only", "convert it to RGB");
+        case PHOTOMETRIC_SEPARATED:
+            file.refuse("it is a CMYK image", "convert it to RGB, with the printer's profile, first");
+        default:
+            file.refuse("its photometric interpretation (" + std::to_string(photometric) + ") is not supported",
+                        "convert it to gray or RGB");
+    }
+}
+
+void read_channels(TIFF* tiff, const RandomAccessFile& file, TiffLayout& layout) {
+    const bool palette = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF) == PHOTOMETRIC_PALETTE;
+    layout.info.dtype = sample_type(tiff, file);
+    layout.info.channels = colour_channels(tiff, file);
+    layout.samples = short_tag(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    const int64_t colour_samples = palette ? 1 : layout.info.channels;
+    const int64_t extra = layout.samples - colour_samples;
+    if (extra < 0 || extra > 1 || (palette && extra != 0))
+        file.refuse("it has " + std::to_string(layout.samples) + " samples a pixel",
+                    "keep gray or RGB, and one alpha channel at most");
+    layout.info.has_alpha = extra == 1;
+    if (palette && layout.info.dtype != DType::u8) file.refuse("its palette is not of 8 bits", "convert it to RGB");
+    if (palette) layout.palette = read_tiff_palette(tiff, file);
+}
+
+void read_blocks(TIFF* tiff, TiffLayout& layout) {
+    uint32_t h = 0;
+    uint32_t w = 0;
+    layout.tiled = TIFFIsTiled(tiff) != 0;
+    if (layout.tiled) {
+        TIFFGetField(tiff, TIFFTAG_TILELENGTH, &h);
+        TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &w);
+    } else {
+        TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &h);
+        h = static_cast<uint32_t>(std::min<int64_t>(h, layout.info.extent.h));
+        w = static_cast<uint32_t>(layout.info.extent.w);
+    }
+    layout.block = {h, w};
+    layout.planar =
+        short_tag(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) == PLANARCONFIG_SEPARATE && layout.samples > 1;
+    if (h > 0 && w > 0) layout.blocks = {ceil_div(layout.info.extent.h, h), ceil_div(layout.info.extent.w, w)};
+}
+
+/// The most bytes that one byte of the file can stand for.
+uint64_t largest_ratio(uint16_t compression) {
+    switch (compression) {
+        case COMPRESSION_NONE:
+            return 1;
+        case COMPRESSION_PACKBITS:
+            return 64;
+        case COMPRESSION_LZW:
+        case COMPRESSION_ADOBE_DEFLATE:
+        case COMPRESSION_DEFLATE:
+        case COMPRESSION_JPEG:
+            return 2048;
+        default:
+            return uint64_t{1} << 20U;
+    }
+}
+
+void check_size(const RandomAccessFile& file, const TiffLayout& layout, uint16_t compression) {
+    const Extent extent = layout.info.extent;
+    const uint64_t ratio = largest_ratio(compression);
+    const auto row_bytes =
+        static_cast<uint64_t>(extent.w) * static_cast<uint64_t>(layout.samples) * layout.sample_bytes();
+    if (row_bytes > ratio * file.size() || row_bytes * static_cast<uint64_t>(extent.h) > ratio * file.size())
+        file.refuse_damaged("its header says " + std::to_string(extent.w) + " x " + std::to_string(extent.h) +
+                            " pixels, which " + std::to_string(file.size()) + " bytes cannot hold");
+    constexpr int64_t kLargestTile = 65536;
+    const uint64_t block_bytes = static_cast<uint64_t>(layout.block.pixels()) * layout.pixel_bytes();
+    if (layout.tiled && (std::max(layout.block.h, layout.block.w) > kLargestTile ||
+                         (block_bytes > (uint64_t{1} << 28U) && block_bytes / 4 > layout.info.bytes())))
+        file.refuse_damaged("its header says tiles of " + std::to_string(layout.block.w) + " x " +
+                            std::to_string(layout.block.h) + " pixels");
+}
+
+}  // namespace
+
+int64_t TiffLayout::rows_of_block(int64_t block_row) const {
+    return tiled ? block.h : std::min(block.h, info.extent.h - block_row * block.h);
+}
+
+TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file) {
+    TiffLayout layout;
+    uint32_t h = 0;
+    uint32_t w = 0;
+    TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &h);
+    TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &w);
+    layout.info.extent = {h, w};
+    if (h == 0 || w == 0) file.refuse_damaged("its header says that it has no pixels");
+    const uint16_t compression = short_tag(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    if (TIFFIsCODECConfigured(compression) == 0)
+        file.refuse("its compression (" + std::to_string(compression) + ") is not known to this libtiff",
+                    "save it with LZW or Deflate compression");
+    read_channels(tiff, file, layout);
+    read_blocks(tiff, layout);
+    if (layout.blocks.pixels() == 0) file.refuse_damaged("its header says that blocks have no pixels");
+    check_size(file, layout, compression);
+    layout.raw =
+        compression == COMPRESSION_NONE && short_tag(tiff, TIFFTAG_FILLORDER, FILLORDER_MSB2LSB) == FILLORDER_MSB2LSB;
+    layout.byte_swapped = TIFFIsByteSwapped(tiff) != 0;
+    layout.white_is_zero = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF) == PHOTOMETRIC_MINISWHITE;
+    // Decoded strips and tiles are RGB then, whatever the subsampling.
+    if (compression == COMPRESSION_JPEG) TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    return layout;
+}
+
+ImageMetadata read_tiff_metadata(TIFF* tiff) {
+    ImageMetadata metadata;
+    uint32_t length = 0;
+    const std::byte* profile = nullptr;
+    if (TIFFGetField(tiff, TIFFTAG_ICCPROFILE, &length, &profile) == 1)
+        metadata.icc_profile.assign(profile, profile + length);
+    const uint16_t unit = short_tag(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
+    const double per_metre = unit == RESUNIT_INCH ? 100 / 2.54 : 100;
+    float x = 0;
+    float y = 0;
+    const bool given =
+        TIFFGetField(tiff, TIFFTAG_XRESOLUTION, &x) == 1 && TIFFGetField(tiff, TIFFTAG_YRESOLUTION, &y) == 1;
+    if (given && unit != RESUNIT_NONE && x > 0 && y > 0) {
+        metadata.x_resolution_per_m = x * per_metre;
+        metadata.y_resolution_per_m = y * per_metre;
+    }
+    const uint16_t orientation = short_tag(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
+    if (orientation > 1 && orientation <= 8) metadata.exif = make_orientation_exif(orientation);
+    const uint16_t* kinds = nullptr;
+    uint16_t num_extra = 0;
+    if (TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &num_extra, &kinds) == 1 && num_extra > 0)
+        metadata.premultiplied_alpha = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+    return metadata;
+}
+
+}  // namespace pb

@@ -1,0 +1,75 @@
+#include "tiff_write.hpp"
+
+#include "exif.hpp"
+#include "formats.hpp"
+#include "interleaved.hpp"
+#include "tiff_handle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace pb {
+namespace {
+
+/// Short strips cost seeks, long ones memory in other readers.
+int64_t rows_per_strip(size_t row_bytes, int64_t rows) {
+    constexpr size_t kStripBytes = size_t{1} << 20U;
+    return std::clamp<int64_t>(static_cast<int64_t>(kStripBytes / row_bytes), 1, rows);
+}
+
+void set_layout(TIFF* tiff, const ImageToSave& image, int64_t channels, int64_t strip_rows) {
+    const DType dtype = image.pixels.dtype;
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(image.pixels.extent.w));
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(image.pixels.extent.h));
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(dtype)));
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, is_float(dtype) ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<int>(channels));
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, image.pixels.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, static_cast<uint32_t>(strip_rows));
+    if (!has_alpha(image)) return;
+    const bool premultiplied = image.metadata != nullptr && image.metadata->premultiplied_alpha;
+    const uint16_t kind = premultiplied ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
+    TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind);
+}
+
+void set_metadata(TIFF* tiff, const ImageMetadata& metadata) {
+    if (!metadata.icc_profile.empty())
+        TIFFSetField(tiff, TIFFTAG_ICCPROFILE, static_cast<uint32_t>(metadata.icc_profile.size()),
+                     metadata.icc_profile.data());
+    if (metadata.x_resolution_per_m && metadata.y_resolution_per_m) {
+        constexpr double kInch = 0.0254;
+        TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
+        TIFFSetField(tiff, TIFFTAG_XRESOLUTION, *metadata.x_resolution_per_m * kInch);
+        TIFFSetField(tiff, TIFFTAG_YRESOLUTION, *metadata.y_resolution_per_m * kInch);
+    }
+    const uint16_t orientation = exif_orientation(metadata.exif);
+    if (orientation != 1) TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
+}
+
+}  // namespace
+
+void write_tiff(const ImageToSave& image, AtomicFile& file) {
+    InterleavingRows rows(image);
+    const int64_t height = image.pixels.extent.h;
+    const size_t row_bytes = rows.row_bytes();
+    const int64_t strip_rows = rows_per_strip(row_bytes, height);
+    const uint64_t metadata_bytes = image.metadata == nullptr ? 0 : image.metadata->icc_profile.size();
+    TiffHandle tiff(file, needs_big_tiff(row_bytes * static_cast<uint64_t>(height), metadata_bytes));
+    set_layout(tiff.get(), image, rows.channels(), strip_rows);
+    if (image.metadata != nullptr) set_metadata(tiff.get(), *image.metadata);
+    std::vector<std::byte> strip(row_bytes * static_cast<size_t>(strip_rows));
+    for (int64_t begin = 0; begin < height; begin += strip_rows) {
+        const int64_t count = std::min(strip_rows, height - begin);
+        for (int64_t y = 0; y < count; ++y)
+            std::memcpy(strip.data() + static_cast<size_t>(y) * row_bytes, rows.row(begin + y), row_bytes);
+        const auto bytes = static_cast<tmsize_t>(row_bytes * static_cast<size_t>(count));
+        const auto index = static_cast<uint32_t>(begin / strip_rows);
+        if (TIFFWriteEncodedStrip(tiff.get(), index, strip.data(), bytes) != bytes) tiff.fail_writing();
+    }
+    if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
+}
+
+}  // namespace pb

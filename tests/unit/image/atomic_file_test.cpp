@@ -1,0 +1,99 @@
+#include "patchbench/base/atomic_file.hpp"
+
+#include "image_support.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+namespace pb {
+namespace {
+
+using test::bytes_of;
+using test::read_bytes;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+/// Files of this process cannot grow beyond `bytes`, as on a full disk.
+class FileSizeLimit {
+  public:
+    explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &old_);
+        const rlimit limit{bytes, old_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileSizeLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &old_);
+        (void)std::signal(SIGXFSZ, old_handler_);
+    }
+    FileSizeLimit(const FileSizeLimit&) = delete;
+    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+  private:
+    rlimit old_{};
+    void (*old_handler_)(int);
+};
+
+TEST(AtomicFile, AppearsAtCommitAndNotBefore) {
+    const TemporaryFolder folder;
+    {
+        AtomicFile file(folder / "a.txt");
+        file.append(bytes_of("hello "));
+        file.append(bytes_of("world"));
+        EXPECT_FALSE(std::filesystem::exists(folder / "a.txt"));
+        file.commit();
+    }
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a.txt"});
+    EXPECT_EQ(std::string(read_bytes(folder / "a.txt").data(), 11), "hello world");
+}
+
+TEST(AtomicFile, WithoutCommitNothingIsLeftAndTheOldFileStays) {
+    const TemporaryFolder folder;
+    test::write_bytes(folder / "a.txt", {'o', 'l', 'd'});
+    {
+        AtomicFile file(folder / "a.txt");
+        AtomicFile second(folder / "a.txt");
+        file.append(bytes_of("new"));
+        EXPECT_NE(file.path(), second.path());
+    }
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a.txt"});
+    EXPECT_EQ(read_bytes(folder / "a.txt"), (std::vector<char>{'o', 'l', 'd'}));
+}
+
+TEST(AtomicFile, RefusesWhatCannotBeWritten) {
+    const TemporaryFolder folder;
+    EXPECT_THROW(AtomicFile(folder / "missing/a.txt"), UsageError);
+    EXPECT_THROW(AtomicFile(folder.path()), UsageError);
+    EXPECT_THROW(AtomicFile("/dev/null"), UsageError);
+    EXPECT_THROW(check_can_create("/proc/a.txt"), UsageError);
+    check_can_create(folder / "a.txt");
+    EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(AtomicFile, WritersThatOpenItByNameAreCommittedToo) {
+    const TemporaryFolder folder;
+    AtomicFile file(folder / "a.txt");
+    test::write_bytes(file.path(), {'x', 'y'});
+    file.commit();
+    EXPECT_EQ(read_bytes(folder / "a.txt"), (std::vector<char>{'x', 'y'}));
+}
+
+TEST(AtomicFile, FullDiskIsAnErrorAndLeavesNothing) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({200, 200}, 3, DType::u8);
+    for (const std::string name : {"a.png", "a.jpg", "a.tif", "a.npy"}) {
+        const FileSizeLimit limit(1000);
+        try {
+            save_image({image.view(), {}, nullptr}, folder / name);
+            ADD_FAILURE() << name;
+        } catch (const Error& error) {
+            EXPECT_THAT(error.what(), HasSubstr(name));
+            EXPECT_THAT(error.what(), HasSubstr("File too large"));
+        }
+    }
+    EXPECT_TRUE(folder.names().empty());
+}
+
+}  // namespace
+}  // namespace pb

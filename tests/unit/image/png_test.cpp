@@ -1,0 +1,100 @@
+#include "png_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb {
+namespace {
+
+using test::PngKind;
+using test::TemporaryFolder;
+using test::write_png_fixture;
+using testing::HasSubstr;
+
+TEST(Png, PalettesAreExpanded) {
+    const TemporaryFolder folder;
+    for (const int bits : {1, 2, 4, 8}) {
+        PngKind kind{bits, PNG_COLOR_TYPE_PALETTE};
+        kind.palette = {{10, 20, 30}, {40, 50, 60}};
+        // Two pixels, indices 1 and 0.
+        const auto first = static_cast<png_byte>(1U << (8U - static_cast<unsigned>(bits)));
+        write_png_fixture(folder / "palette.png", kind, {{first, 0}}, 2);
+        const auto file = open_image(folder / "palette.png");
+        EXPECT_EQ(file->info().channels, 3);
+        EXPECT_FALSE(file->info().has_alpha);
+        const Image image = load_image(folder / "palette.png");
+        EXPECT_THAT(std::vector<int>(image.as<uint8_t>(), image.as<uint8_t>() + 6),
+                    testing::ElementsAre(40, 50, 60, 10, 20, 30));
+    }
+}
+
+TEST(Png, PalettesWithTransparencyHaveAlpha) {
+    const TemporaryFolder folder;
+    PngKind kind{8, PNG_COLOR_TYPE_PALETTE};
+    kind.palette = {{10, 20, 30}, {40, 50, 60}};
+    kind.palette_alpha = {77};
+    write_png_fixture(folder / "palette.png", kind, {{1, 0}}, 2);
+    const auto file = open_image(folder / "palette.png");
+    ASSERT_TRUE(file->info().has_alpha);
+    const Image alpha = file->read_alpha();
+    EXPECT_EQ(alpha.as<uint8_t>()[0], 255);
+    EXPECT_EQ(alpha.as<uint8_t>()[1], 77);
+    EXPECT_EQ(load_image(folder / "palette.png").as<uint8_t>()[3], 10);
+}
+
+TEST(Png, ATransparentColourBecomesAlpha) {
+    const TemporaryFolder folder;
+    PngKind kind{8, PNG_COLOR_TYPE_GRAY};
+    png_color_16 transparent{};
+    transparent.gray = 9;
+    kind.transparent = &transparent;
+    write_png_fixture(folder / "gray.png", kind, {{9, 10}}, 2);
+    const auto file = open_image(folder / "gray.png");
+    EXPECT_EQ(file->info().channels, 1);
+    const Image alpha = file->read_alpha();
+    EXPECT_EQ(alpha.as<uint8_t>()[0], 0);
+    EXPECT_EQ(alpha.as<uint8_t>()[1], 255);
+}
+
+TEST(Png, InterlacedFilesReadAsOthers) {
+    const TemporaryFolder folder;
+    std::vector<std::vector<png_byte>> rows;
+    for (png_byte y = 0; y < 19; ++y) {
+        rows.emplace_back();
+        for (png_byte x = 0; x < 23 * 2; ++x) rows.back().push_back(static_cast<png_byte>(y * 7 + x * 5));
+    }
+    write_png_fixture(folder / "a.png", {16, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_ADAM7}, rows, 23);
+    const Image image = load_image(folder / "a.png");
+    ASSERT_EQ(image.dtype(), DType::u16);
+    for (size_t y = 0; y < 19; ++y)
+        for (size_t x = 0; x < 23; ++x)
+            ASSERT_EQ(image.as<uint16_t>()[y * 23 + x], rows[y][2 * x] * 256 + rows[y][2 * x + 1]);
+}
+
+TEST(Png, FewBitsOfGrayAreRefusedByName) {
+    const TemporaryFolder folder;
+    for (const int bits : {1, 2, 4}) {
+        write_png_fixture(folder / "few.png", {bits, PNG_COLOR_TYPE_GRAY}, {{0x12}}, 2);
+        EXPECT_THAT(test::refusal_of(folder / "few.png"), HasSubstr(std::to_string(bits) + "-bit gray"));
+    }
+}
+
+TEST(Png, AHeaderThatTheFileCannotFillIsRefusedBeforeAllocating) {
+    const TemporaryFolder folder;
+    write_png_fixture(folder / "a.png", {}, {{1, 2, 3, 4, 5, 6}}, 2);
+    auto bytes = test::read_bytes(folder / "a.png");
+    bytes[16] = 0x7F;  // width and height near 2^31, and the checksum that goes with it
+    bytes[20] = 0x7F;
+    const auto* chunk = reinterpret_cast<const unsigned char*>(bytes.data()) + 12;
+    uint32_t crc = 0xFFFFFFFFU;
+    for (int i = 0; i < 17; ++i) {
+        crc ^= chunk[i];
+        for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? 0xEDB88320U : 0U);
+    }
+    crc = ~crc;
+    for (size_t i = 0; i < 4; ++i) bytes[29 + i] = static_cast<char>(crc >> (24 - 8 * i));
+    test::write_bytes(folder / "a.png", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.png"), HasSubstr("cannot hold"));
+}
+
+}  // namespace
+}  // namespace pb

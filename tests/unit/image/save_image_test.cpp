@@ -1,0 +1,209 @@
+#include "image_support.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <limits>
+
+namespace pb {
+namespace {
+
+using test::make_pattern;
+using test::same_bytes;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+/// The smallest profile that libpng accepts: a header and no tags.
+std::vector<std::byte> make_profile(bool colour, size_t bytes) {
+    std::vector<std::byte> profile(bytes);
+    const auto put = [&](size_t offset, const std::string& text) {
+        std::ranges::copy(test::bytes_of(text), profile.begin() + static_cast<std::ptrdiff_t>(offset));
+    };
+    for (size_t i = 0; i < 4; ++i) profile[i] = static_cast<std::byte>(bytes >> (24 - 8 * i));
+    profile[8] = std::byte{2};
+    put(12, colour ? "mntrRGB XYZ " : "mntrGRAYXYZ ");
+    put(36, "acsp");
+    const unsigned char d50[] = {0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D};
+    for (size_t i = 0; i < sizeof d50; ++i) profile[68 + i] = static_cast<std::byte>(d50[i]);
+    for (size_t i = 132; i < bytes; ++i) profile[i] = static_cast<std::byte>(i * 31 >> 3U);
+    return profile;
+}
+
+/// A block whose only entry is the orientation.
+std::vector<std::byte> make_exif(char orientation) {
+    std::string block = "MM";
+    block += {0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0, 0, 0, 0, 0};
+    return test::bytes_of(block);
+}
+
+ImageMetadata make_metadata(int64_t channels, size_t profile_bytes) {
+    ImageMetadata metadata;
+    metadata.icc_profile = make_profile(channels == 3, profile_bytes);
+    metadata.exif = make_exif(6);
+    metadata.x_resolution_per_m = 300 / 0.0254;
+    metadata.y_resolution_per_m = 200 / 0.0254;
+    return metadata;
+}
+
+struct Kind {
+    std::string name;
+    std::vector<DType> dtypes;
+    bool alpha;
+};
+
+TEST(SaveImage, PixelsAndAlphaSurviveInEveryFormatAndType) {
+    const TemporaryFolder folder;
+    const std::vector<DType> all{DType::u8, DType::u16, DType::f32};
+    for (const Kind& kind :
+         {Kind{"a.png", {DType::u8, DType::u16}, true}, Kind{"a.TIFF", all, true}, Kind{"a.npy", all, true}})
+        for (const DType dtype : kind.dtypes)
+            for (const int64_t channels : {1, 3})
+                for (const Extent extent : {Extent{1, 1}, Extent{1, 300}, Extent{130, 1}, Extent{77, 53}}) {
+                    const Image image = make_pattern(extent, channels, dtype);
+                    const Image alpha = make_pattern(extent, 1, dtype, 999);
+                    save_image({image.view(), {}, nullptr}, folder / kind.name);
+                    EXPECT_TRUE(same_bytes(load_image(folder / kind.name), image)) << kind.name;
+                    EXPECT_TRUE(open_image(folder / kind.name)->read_alpha().empty());
+                    save_image({image.view(), alpha.view(), nullptr}, folder / kind.name);
+                    EXPECT_TRUE(same_bytes(load_image(folder / kind.name), image)) << kind.name << " with alpha";
+                    EXPECT_TRUE(same_bytes(open_image(folder / kind.name)->read_alpha(), alpha)) << kind.name;
+                }
+    EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.TIFF", "a.npy", "a.png"}));
+}
+
+TEST(SaveImage, PartsOfWiderImagesAreSavedAsTheyLook) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({40, 50}, 3, DType::u8);
+    const Rect part{7, 9, {21, 33}};
+    ImageView view = image.view();
+    view.pixels = view.row(part.row) + static_cast<size_t>(part.column) * view.pixel_bytes();
+    view.extent = part.extent;
+    for (const char* name : {"a.png", "a.tif", "a.npy"}) {
+        save_image({view, {}, nullptr}, folder / name);
+        EXPECT_TRUE(same_bytes(load_image(folder / name), test::crop(image, part))) << name;
+    }
+}
+
+TEST(SaveImage, MetadataSurvives) {
+    const TemporaryFolder folder;
+    for (const int64_t channels : {1, 3})
+        for (const size_t profile_bytes : {size_t{1000}, size_t{150000}}) {  // more than one JPEG marker holds
+            const ImageMetadata metadata = make_metadata(channels, profile_bytes);
+            const Image image = make_pattern({16, 16}, channels, DType::u8);
+            for (const std::string name : {"a.png", "a.jpg", "a.tif"}) {
+                save_image({image.view(), {}, &metadata}, folder / name);
+                const auto file = open_image(folder / name);
+                EXPECT_EQ(file->metadata().icc_profile, metadata.icc_profile) << name;
+                ASSERT_TRUE(file->metadata().x_resolution_per_m.has_value()) << name;
+                EXPECT_NEAR(*file->metadata().x_resolution_per_m, 300 / 0.0254, 0.5) << name;
+                EXPECT_NEAR(*file->metadata().y_resolution_per_m, 200 / 0.0254, 0.5) << name;
+                EXPECT_TRUE(name == "a.tif" || file->metadata().exif == metadata.exif) << name;
+            }
+        }
+}
+
+TEST(SaveImage, OrientationGoesThroughEveryFormat) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({16, 16}, 3, DType::u8);
+    ImageMetadata metadata;
+    metadata.exif = make_exif(8);
+    save_image({image.view(), {}, &metadata}, folder / "a.tif");
+    const ImageMetadata from_tiff = open_image(folder / "a.tif")->metadata();
+    EXPECT_FALSE(from_tiff.exif.empty());
+    save_image({image.view(), {}, &from_tiff}, folder / "b.jpg");
+    const ImageMetadata from_jpeg = open_image(folder / "b.jpg")->metadata();
+    save_image({image.view(), {}, &from_jpeg}, folder / "c.tif");
+    EXPECT_EQ(open_image(folder / "c.tif")->metadata().exif, from_tiff.exif);
+}
+
+TEST(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({16, 16}, 3, DType::u8);
+    for (const std::string name : {"a.png", "a.jpg", "a.tif", "a.npy"}) {
+        save_image({image.view(), {}, nullptr}, folder / name);
+        const auto file = open_image(folder / name);
+        EXPECT_TRUE(file->metadata().icc_profile.empty()) << name;
+        EXPECT_TRUE(file->metadata().exif.empty()) << name;
+        EXPECT_FALSE(file->metadata().x_resolution_per_m.has_value()) << name;
+    }
+}
+
+TEST(SaveImage, FloatsAreNotClipped) {
+    const TemporaryFolder folder;
+    Image image({1, 4}, 1, DType::f32);
+    const float values[] = {-3.5F, 1.0F, 1e20F, std::numeric_limits<float>::infinity()};
+    std::ranges::copy(values, image.as<float>());
+    for (const char* name : {"a.tif", "a.npy"}) {
+        save_image({image.view(), {}, nullptr}, folder / name);
+        EXPECT_TRUE(same_bytes(load_image(folder / name), image));
+    }
+}
+
+std::string refusal(const ImageInfo& info, const std::filesystem::path& path) {
+    try {
+        check_can_save(info, path);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "(no UsageError)";
+}
+
+TEST(CheckCanSave, SaysEarlyWhatSavingWouldSay) {
+    const TemporaryFolder folder;
+    const ImageInfo rgb{{10, 10}, 3, DType::u8, false};
+    const ImageInfo rgba{{10, 10}, 3, DType::u8, true};
+    const ImageInfo deep{{10, 10}, 3, DType::u16, false};
+    const ImageInfo floats{{10, 10}, 1, DType::f32, false};
+    EXPECT_THAT(refusal(rgb, folder / "a.bmp"), HasSubstr(".bmp"));
+    EXPECT_THAT(refusal(rgb, folder / "a"), HasSubstr("extension"));
+    EXPECT_THAT(refusal(rgba, folder / "a.jpg"), HasSubstr("alpha"));
+    EXPECT_THAT(refusal(deep, folder / "a.jpg"), HasSubstr("u16"));
+    EXPECT_THAT(refusal(floats, folder / "a.png"), HasSubstr("f32"));
+    EXPECT_THAT(refusal({{10, 65501}, 3, DType::u8, false}, folder / "a.jpg"), HasSubstr("65500"));
+    EXPECT_THAT(refusal({{0, 10}, 3, DType::u8, false}, folder / "a.png"), HasSubstr("no pixels"));
+    EXPECT_THAT(refusal(rgb, folder / "missing/a.png"), HasSubstr("no folder"));
+    EXPECT_THAT(refusal(rgb, "/proc/a.png"), HasSubstr("/proc/a.png"));
+    for (const char* name : {"a.png", "a.jpg", "a.jpeg", "a.tif", "a.tiff", "a.npy", "a.PNG"})
+        EXPECT_NO_THROW(check_can_save(rgb, folder / name));
+    EXPECT_TRUE(folder.names().empty());
+    EXPECT_THROW(save_image({make_pattern({4, 4}, 3, DType::f32).view(), {}, nullptr}, folder / "a.png"), UsageError);
+    EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(OpenImage, RefusesWhatIsNoImageFile) {
+    const TemporaryFolder folder;
+    EXPECT_THAT(test::refusal_of(folder / "missing.png"), HasSubstr("No such file"));
+    EXPECT_THAT(test::refusal_of(folder.path()), HasSubstr("folder"));
+    EXPECT_THAT(test::refusal_of("/dev/zero"), HasSubstr("regular"));
+    ASSERT_EQ(::mkfifo((folder / "pipe.png").c_str(), 0600), 0);
+    EXPECT_THAT(test::refusal_of(folder / "pipe.png"), HasSubstr("regular"));
+    test::write_bytes(folder / "empty.png", {});
+    EXPECT_THAT(test::refusal_of(folder / "empty.png"), HasSubstr("empty"));
+    test::write_bytes(folder / "text.png", {'h', 'e', 'l', 'l', 'o'});
+    EXPECT_THAT(test::refusal_of(folder / "text.png"), HasSubstr("none of PNG"));
+}
+
+TEST(OpenImage, TellsTheFormatByItsContent) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({5, 6}, 3, DType::u8);
+    save_image({image.view(), {}, nullptr}, folder / "a.png");
+    std::filesystem::rename(folder / "a.png", folder / "a.tif");
+    EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image));
+}
+
+TEST(OpenImage, PartsOutsideTheImageAreRefused) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({5, 6}, 3, DType::u8);
+    for (const char* name : {"a.png", "a.tif", "a.npy"}) {
+        save_image({image.view(), {}, nullptr}, folder / name);
+        const auto file = open_image(folder / name);
+        EXPECT_THROW((void)test::read_part(*file, {0, 0, {6, 6}}), Error);
+        EXPECT_THROW((void)test::read_part(*file, {-1, 0, {2, 2}}), Error);
+        EXPECT_THROW((void)test::read_part(*file, {0, 5, {1, 2}}), Error);
+        Image wrong({5, 6}, 3, DType::u16);
+        EXPECT_THROW(file->read({0, 0, {5, 6}}, wrong.view()), Error);
+    }
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,226 @@
+#include "image/tiff_write.hpp"
+#include "tiff_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb {
+namespace {
+
+using test::make_pattern;
+using test::same_bytes;
+using test::take_channels;
+using test::TemporaryFolder;
+using test::TiffKind;
+using test::write_tiff_fixture;
+using testing::HasSubstr;
+
+std::vector<TiffKind> all_layouts() {
+    std::vector<TiffKind> kinds;
+    for (const char* mode : {"wl", "wb", "w8"})
+        for (const int compression :
+             {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_PACKBITS})
+            for (const bool planar : {false, true})
+                for (const uint32_t tile : {0U, 32U}) kinds.push_back({mode, compression, 0, planar, tile});
+    return kinds;
+}
+
+TEST(Tiff, EveryLayoutReadsBack) {
+    const TemporaryFolder folder;
+    for (const DType dtype : {DType::u8, DType::u16, DType::f32})
+        for (const int64_t channels : {1, 2, 3, 4})
+            for (const TiffKind& kind : all_layouts()) {
+                const bool alpha = channels % 2 == 0;
+                const int64_t colour = alpha ? channels - 1 : channels;
+                const Image image = make_pattern({45, 71}, channels, dtype);
+                write_tiff_fixture(folder / "a.tif", image, alpha, kind);
+                const auto file = open_image(folder / "a.tif");
+                ASSERT_EQ(file->info().has_alpha, alpha);
+                ASSERT_TRUE(file->windowed());
+                const Image loaded = test::read_part(*file, {0, 0, {45, 71}});
+                ASSERT_TRUE(same_bytes(loaded, take_channels(image, 0, colour)))
+                    << kind.mode << " " << kind.compression << " planar " << kind.planar << " tile " << kind.tile;
+                const Image kept = file->read_alpha();
+                ASSERT_TRUE(alpha ? same_bytes(kept, take_channels(image, colour, 1)) : kept.empty());
+            }
+}
+
+TEST(Tiff, PartsEqualTheWhole) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({45, 71}, 3, DType::u16);
+    for (const TiffKind& kind : all_layouts()) {
+        write_tiff_fixture(folder / "a.tif", image, false, kind);
+        test::expect_parts_equal_whole(folder / "a.tif", image);
+    }
+}
+
+TEST(Tiff, PredictorsAreUndone) {
+    const TemporaryFolder folder;
+    for (const DType dtype : {DType::u8, DType::u16, DType::f32}) {
+        const Image image = make_pattern({45, 71}, 3, dtype);
+        // libtiff 4.5 writes big-endian files with the float predictor wrongly.
+        const TiffKind kind{is_float(dtype) ? "wl" : "wb", COMPRESSION_LZW,
+                            is_float(dtype) ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL};
+        write_tiff_fixture(folder / "a.tif", image, false, kind);
+        EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image));
+    }
+}
+
+TEST(Tiff, JpegInTiffIsReadAsRgb) {
+    const TemporaryFolder folder;
+    Image scene({48, 64}, 3, DType::f32);
+    std::fill_n(scene.as<float>(), 48 * 64 * 3, 0.4F);
+    Image image(scene.extent(), 3, DType::u8);
+    from_float(scene.view(), image.view());
+    for (const uint32_t tile : {0U, 32U}) {
+        TiffKind kind{"w", COMPRESSION_JPEG, 0, false, tile};
+        kind.photometric = PHOTOMETRIC_YCBCR;
+        write_tiff_fixture(folder / "a.tif", image, false, kind);
+        const Image loaded = load_image(folder / "a.tif");
+        for (int64_t i = 0; i < 48 * 64 * 3; ++i) ASSERT_NEAR(loaded.as<uint8_t>()[i], image.as<uint8_t>()[i], 2);
+    }
+}
+
+TEST(Tiff, WhiteIsZeroIsInvertedAndAlphaIsNot) {
+    const TemporaryFolder folder;
+    Image image({1, 1}, 2, DType::u8);
+    image.as<uint8_t>()[0] = 10;
+    image.as<uint8_t>()[1] = 77;
+    TiffKind kind;
+    kind.photometric = PHOTOMETRIC_MINISWHITE;
+    write_tiff_fixture(folder / "a.tif", image, true, kind);
+    const auto file = open_image(folder / "a.tif");
+    EXPECT_EQ(test::read_part(*file, {0, 0, {1, 1}}).as<uint8_t>()[0], 245);
+    EXPECT_EQ(file->read_alpha().as<uint8_t>()[0], 77);
+}
+
+TEST(Tiff, PalettesAreExpanded) {
+    const TemporaryFolder folder;
+    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+    Image image({1, 2}, 1, DType::u8);
+    image.as<uint8_t>()[0] = 3;
+    TiffKind kind;
+    kind.photometric = PHOTOMETRIC_PALETTE;
+    test::set_tiff_tags(tiff, image, false, kind);
+    std::vector<uint16_t> red(256);
+    std::vector<uint16_t> green(256);
+    std::vector<uint16_t> blue(256);
+    red[3] = 0x1100;
+    green[3] = 0x2200;
+    blue[0] = 0x3300;
+    TIFFSetField(tiff, TIFFTAG_COLORMAP, red.data(), green.data(), blue.data());
+    test::write_tiff_pixels(tiff, image, kind);
+    TIFFClose(tiff);
+    const Image loaded = load_image(folder / "a.tif");
+    EXPECT_THAT(std::vector<int>(loaded.as<uint8_t>(), loaded.as<uint8_t>() + 6),
+                testing::ElementsAre(0x11, 0x22, 0, 0, 0, 0x33));
+}
+
+TEST(Tiff, PremultipliedAlphaStaysSo) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({5, 5}, 4, DType::u8);
+    TiffKind kind;
+    kind.extra_sample = EXTRASAMPLE_ASSOCALPHA;
+    write_tiff_fixture(folder / "a.tif", image, true, kind);
+    const auto file = open_image(folder / "a.tif");
+    EXPECT_TRUE(file->metadata().premultiplied_alpha);
+    const Image colour = test::read_part(*file, {0, 0, {5, 5}});
+    const Image alpha = file->read_alpha();
+    save_image({colour.view(), alpha.view(), &file->metadata()}, folder / "b.tif");
+    EXPECT_TRUE(open_image(folder / "b.tif")->metadata().premultiplied_alpha);
+    EXPECT_THROW(save_image({colour.view(), alpha.view(), &file->metadata()}, folder / "b.png"), UsageError);
+}
+
+/// Two pages; the second one's NewSubfileType.
+void write_two_pages(const std::filesystem::path& path, uint32_t second_kind) {
+    TIFF* tiff = TIFFOpen(path.c_str(), "w");
+    for (const uint32_t kind : {0U, second_kind}) {
+        const Image image = make_pattern({20, kind == 0 ? 30 : 10}, 3, DType::u8);
+        test::set_tiff_tags(tiff, image, false, {});
+        TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, kind);
+        test::write_tiff_pixels(tiff, image, {});
+        TIFFWriteDirectory(tiff);
+    }
+    TIFFClose(tiff);
+}
+
+TEST(Tiff, MorePagesAreRefusedThumbnailsAreNot) {
+    const TemporaryFolder folder;
+    write_two_pages(folder / "pages.tif", 0);
+    EXPECT_THAT(test::refusal_of(folder / "pages.tif"), HasSubstr("more than one page"));
+    write_two_pages(folder / "thumbnail.tif", FILETYPE_REDUCEDIMAGE);
+    EXPECT_TRUE(same_bytes(load_image(folder / "thumbnail.tif"), make_pattern({20, 30}, 3, DType::u8)));
+}
+
+TEST(Tiff, UnsupportedKindsAreNamed) {
+    const TemporaryFolder folder;
+    const auto refusal = [&](int tag, int value) {
+        TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+        const Image image = make_pattern({8, 8}, 4, DType::u8);
+        test::set_tiff_tags(tiff, image, true, {});
+        TIFFSetField(tiff, static_cast<uint32_t>(tag), value);
+        std::vector<std::byte> strip(4096);
+        TIFFWriteRawStrip(tiff, 0, strip.data(), static_cast<tmsize_t>(strip.size()));
+        TIFFClose(tiff);
+        return test::refusal_of(folder / "a.tif");
+    };
+    EXPECT_THAT(refusal(TIFFTAG_BITSPERSAMPLE, 4), HasSubstr("4-bit"));
+    EXPECT_THAT(refusal(TIFFTAG_BITSPERSAMPLE, 64), HasSubstr("64-bit"));
+    EXPECT_THAT(refusal(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT), HasSubstr("signed"));
+    EXPECT_THAT(refusal(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_SEPARATED), HasSubstr("CMYK"));
+    EXPECT_THAT(refusal(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_CIELAB), HasSubstr("photometric"));
+    EXPECT_THAT(refusal(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK), HasSubstr("4 samples"));
+    EXPECT_THAT(refusal(TIFFTAG_IMAGEWIDTH, 2000000000), HasSubstr("cannot hold"));
+}
+
+TEST(Tiff, LargeFilesBecomeBigTiff) {
+    EXPECT_FALSE(needs_big_tiff(uint64_t{4000} << 20U, 0));
+    EXPECT_TRUE(needs_big_tiff(uint64_t{4096} << 20U, 0));
+    EXPECT_TRUE(needs_big_tiff(uint64_t{4000} << 20U, uint64_t{100} << 20U));
+}
+
+/// The directory of an uncompressed gray u8 BigTIFF of one strip, which begins at byte `strip`.
+std::vector<char> make_big_tiff_header(uint64_t rows, uint64_t columns, uint64_t strip) {
+    std::vector<char> bytes{'I', 'I', 43, 0, 8, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0};
+    const auto put = [&](uint64_t value, int count) {
+        for (int i = 0; i < count; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
+    };
+    const std::vector<std::pair<int, uint64_t>> tags{{TIFFTAG_IMAGEWIDTH, columns},
+                                                     {TIFFTAG_IMAGELENGTH, rows},
+                                                     {TIFFTAG_BITSPERSAMPLE, 8},
+                                                     {TIFFTAG_COMPRESSION, COMPRESSION_NONE},
+                                                     {TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK},
+                                                     {TIFFTAG_STRIPOFFSETS, strip},
+                                                     {TIFFTAG_SAMPLESPERPIXEL, 1},
+                                                     {TIFFTAG_ROWSPERSTRIP, rows},
+                                                     {TIFFTAG_STRIPBYTECOUNTS, rows * columns}};
+    put(tags.size(), 8);
+    for (const auto& [tag, value] : tags) {
+        put(static_cast<uint64_t>(tag), 2);
+        put(TIFF_LONG8, 2);
+        put(1, 8);
+        put(value, 8);
+    }
+    put(0, 8);
+    return bytes;
+}
+
+TEST(Tiff, PartsOfAFileBeyondFourGigabytesAreRead) {
+    const TemporaryFolder folder;
+    constexpr uint64_t kRows = 70000;
+    constexpr uint64_t kColumns = 65536;
+    constexpr uint64_t kStrip = 4096;
+    test::write_bytes(folder / "a.tif", make_big_tiff_header(kRows, kColumns, kStrip));
+    std::error_code failure;
+    std::filesystem::resize_file(folder / "a.tif", kStrip + kRows * kColumns, failure);  // sparse: takes no room
+    if (failure) GTEST_SKIP() << "no sparse files here: " << failure.message();
+    std::fstream(folder / "a.tif", std::ios::in | std::ios::out | std::ios::binary)
+        .seekp(static_cast<std::streamoff>(kStrip + 69990 * kColumns + 1234))
+        .write("abc", 3);
+    const auto file = open_image(folder / "a.tif");
+    EXPECT_TRUE(file->windowed());
+    const Image part = test::read_part(*file, {69989, 1233, {3, 5}});
+    EXPECT_EQ(std::string(part.as<char>(), 15), std::string("\0\0\0\0\0\0abc\0\0\0\0\0\0", 15));
+}
+
+}  // namespace
+}  // namespace pb
