@@ -1,0 +1,132 @@
+// Runs one network over images of a .npy file (N, H, W, C), for comparison with Python: whole images through
+// whole_image_calls, exactly as `workload: whole` does. With --on-request it runs one forward call for each line on
+// stdin and answers with its seconds, so that a script can time it in turns with something else.
+#include "peer/npy.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+#include "patchbench/plan/whole_image.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+namespace pb::peer {
+namespace {
+
+struct Options {
+    std::string network = "drunet", weights, in, out, odd = "split", engine = "torch";
+    float sigma = 0.1F;
+    int threads = 1;
+    bool on_request = false;
+};
+
+/// Calls `visit(image, row, column)` for every pixel of `rect` in every image.
+template <class Visit>
+void for_each_pixel(int64_t images, const Rect& rect, Visit visit) {
+    for (int64_t n = 0; n < images; ++n)
+        for (int64_t y = rect.row; y < rect.row + rect.extent.h; ++y)
+            for (int64_t x = rect.column; x < rect.column + rect.extent.w; ++x) visit(n, y, x);
+}
+
+class Runner {
+  public:
+    Runner(const Options& options, const Array& images)
+        : options_(options),
+          images_(images),
+          weights_(load(options)),
+          engine_{.engine = parse_enum<EngineKind>(options.engine), .threads = options.threads},
+          denoiser_(make_denoiser(weights_, engine_)),
+          stream_(engine_.device) {
+        require(images.shape.size() == 4 && images.shape[3] == weights_.channels,
+                "the images should be (N, H, W, " + std::to_string(weights_.channels) + ")");
+        out_ = images;
+    }
+
+    /// All calls; returns the seconds inside forward().
+    double run() {
+        double seconds = 0;
+        const Extent extent{images_.shape[1], images_.shape[2]};
+        for (const auto& call : whole_image_calls(weights_.kind, extent, parse_enum<OddShape>(options_.odd)))
+            seconds += run(call);
+        return seconds;
+    }
+
+    [[nodiscard]] const Array& out() const { return out_; }
+
+  private:
+    static Weights load(const Options& options) {
+        const auto kind = parse_enum<NetworkKind>(options.network);
+        return load_weights(options.weights, kind);
+    }
+
+    [[nodiscard]] int64_t pixel(int64_t n, int64_t y, int64_t x) const {
+        y = std::clamp<int64_t>(y, 0, images_.shape[1] - 1);
+        x = std::clamp<int64_t>(x, 0, images_.shape[2] - 1);
+        return (n * images_.shape[1] + y) * images_.shape[2] + x;
+    }
+
+    double run(const WholeImageCall& call) {
+        const int64_t channels = weights_.channels;
+        const bool sigma = network_facts(weights_.kind).takes_sigma;
+        const Shape shape{images_.shape[0], channels + (sigma ? 1 : 0), call.seen.extent.h, call.seen.extent.w};
+        std::vector<float> in;
+        for_each_pixel(shape.n, call.seen, [&](int64_t n, int64_t y, int64_t x) {
+            const auto begin = images_.values.begin() + pixel(n, y, x) * channels;
+            in.insert(in.end(), begin, begin + channels);
+            if (sigma) in.push_back(options_.sigma);
+        });
+        std::vector<float> out(static_cast<size_t>(shape.pixels() * channels));
+        const auto start = std::chrono::steady_clock::now();
+        denoiser_->forward({.pointer = in.data(), .shape = shape},
+                           {.pointer = out.data(), .shape = {shape.n, channels, shape.h, shape.w}}, stream_);
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+        for_each_pixel(shape.n, call.kept, [&](int64_t n, int64_t y, int64_t x) {
+            const int64_t from = ((n * shape.h + y - call.seen.row) * shape.w + x - call.seen.column) * channels;
+            std::copy_n(out.begin() + from, channels, out_.values.begin() + pixel(n, y, x) * channels);
+        });
+        return elapsed.count();
+    }
+
+    Options options_;
+    Array images_, out_;
+    Weights weights_;
+    EngineOptions engine_;
+    std::unique_ptr<Denoiser> denoiser_;
+    Stream stream_;
+};
+
+void run(const Options& options) {
+    Runner runner(options, read_npy(options.in));
+    if (options.on_request)
+        for (std::string line; std::getline(std::cin, line);) std::cout << runner.run() << std::endl;
+    else
+        (void)runner.run();
+    if (!options.out.empty()) write_npy(options.out, runner.out());
+}
+
+}  // namespace
+}  // namespace pb::peer
+
+int main(int argc, char** argv) {
+    CLI::App app("One network over images of a .npy file (N, H, W, C)");
+    pb::peer::Options options;
+    app.add_option("--network", options.network);
+    app.add_option("--weights", options.weights)->required();
+    app.add_option("--in", options.in)->required();
+    app.add_option("--out", options.out);
+    app.add_option("--sigma", options.sigma);
+    app.add_option("--odd", options.odd);
+    app.add_option("--engine", options.engine);
+    app.add_option("--threads", options.threads);
+    app.add_flag("--on-request", options.on_request);
+    CLI11_PARSE(app, argc, argv);
+    try {
+        pb::peer::run(options);
+    } catch (const std::exception& error) {
+        std::cerr << "run_network: " << error.what() << std::endl;
+        return 1;
+    }
+    return 0;
+}
