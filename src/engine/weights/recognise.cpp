@@ -1,5 +1,5 @@
 // Which layout do these tensors have? The one that shares most names with them; then every difference is an error.
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/element_type.hpp"
 #include "engine/weights/fold.hpp"
 #include "engine/weights/layouts.hpp"
 
@@ -103,12 +103,15 @@ std::string first_keys(const StateDict& tensors) {
     return text;
 }
 
-void check_finite(const StateDict& tensors, const std::string& source) {
-    for (const auto& [key, tensor] : tensors)
+void check_values(const StateDict& tensors, const std::string& source) {
+    for (const auto& [key, tensor] : tensors) {
+        require(checked_elements(tensor.shape) == static_cast<int64_t>(tensor.values.size()),
+                source + ", tensor " + shown(key) + ": its shape is not that of its values");
         for (size_t i = 0; i < tensor.values.size(); ++i)
             if (!std::isfinite(tensor.values[i]))
                 throw UsageError(source + ", tensor " + shown(key) + ", element " + std::to_string(i) +
                                  ": not a finite number; the training of these weights went wrong, or the file did");
+    }
 }
 
 void check_match(const Match& match, const StateDict& tensors, const std::string& source) {
@@ -148,7 +151,7 @@ Weights recognise_weights(const StateDict& all, const std::string& source) {
     std::erase_if(tensors, [](const auto& item) { return item.first.ends_with(kIgnored); });
     const Match match = best_match(tensors);
     check_match(match, tensors, source);
-    check_finite(tensors, source);
+    check_values(tensors, source);
     const KeyLayout& layout = match.layout;
     Weights weights{.kind = layout.kind,
                     .channels = layout.channels,

@@ -112,6 +112,18 @@ TEST_F(TorchFiles, NeverCrashTheReadersWhenTheyAreCutOrDamaged) {
     std::filesystem::remove(damaged);
 }
 
+TEST_F(TorchFiles, WithOneOtherByteInATensorFailTheChecksumOfTheArchive) {
+    const float values[] = {ramp(0), ramp(1), ramp(2)};
+    std::string bytes = test::read_bytes(folder_ / "f32.zip.pth");
+    const size_t place = bytes.find(std::string_view(reinterpret_cast<const char*>(values), sizeof(values)));
+    ASSERT_NE(place, std::string::npos);
+    bytes[place] ^= 1;
+    const auto damaged = std::filesystem::path(testing::TempDir()) / "checksum_checkpoint";
+    test::write_bytes(damaged, bytes);
+    EXPECT_THAT(usage_error([&] { (void)load_checkpoint(damaged); }), HasSubstr("damaged"));
+    std::filesystem::remove(damaged);
+}
+
 TEST_F(TorchFiles, ThatAreCutAreNeverTakenForWhole) {
     const auto cut = std::filesystem::path(testing::TempDir()) / "cut_checkpoint";
     for (const char* file : {"f32.zip.pth", "f32.legacy.pth", "f32.safetensors"})

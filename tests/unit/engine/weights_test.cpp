@@ -35,7 +35,7 @@ float value_at(size_t tensor, size_t i) { return 0.01f * static_cast<float>((ten
 void add_norm(StateDict& tensors, const std::string& key, size_t tensor, int64_t channels) {
     for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"}) {
         NamedTensor& values = tensors[key + part];
-        values.shape = {channels};
+        values = {.shape = {channels}, .values = {}};
         for (size_t c = 0; c < static_cast<size_t>(channels); ++c)
             values.values.push_back(value_at(++tensor, c) + (part == std::string(".running_var") ? 1.5f : 0.0f));
     }
