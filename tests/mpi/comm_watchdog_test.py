@@ -23,8 +23,10 @@ class Job:
 
     def __init__(self, mode, timeout_s, num_ranks=NUM_RANKS):
         command = [*MPIRUN, "-n", str(num_ranks), PROGRAM, mode, str(timeout_s)]
-        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+        # A pipe of our own: communicate() would close Popen's, and rank 0 take that for a line.
+        stdin, self.stdin = os.pipe()
+        self.process = subprocess.Popen(command, text=True, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.close(stdin)
         self.pids = {}
         while len(self.pids) < num_ranks:
             line = self.process.stdout.readline()
@@ -37,12 +39,14 @@ class Job:
         for rank in ranks or self.pids:
             os.kill(self.pids[rank], number)
 
-    def end(self, line=None):
+    def end(self, line=""):
         """Lets rank 0 read a line, when one is given, and waits: exit code and stderr."""
         try:
-            _, errors = self.process.communicate(line, timeout=END_S)
+            os.write(self.stdin, line.encode())
+            _, errors = self.process.communicate(timeout=END_S)
         finally:
             self.process.kill()
+            os.close(self.stdin)
         return self.process.returncode, errors
 
 
@@ -63,6 +67,14 @@ class WatchdogTest(unittest.TestCase):
         code, errors = job.end()
         self.assertNotEqual(code, 0)
         self.assertRegex(errors, r"rank 1@\S+ .*no sign of life .* from rank 0@\S+ .*, rank 2@")
+
+    def test_a_rank_that_stops_while_the_others_finalise_is_named(self):
+        job = Job("finalise", TIMEOUT_S)
+        time.sleep(TIMEOUT_S / 2)  # the others are in MPI_Finalize by then
+        job.signal(signal.SIGSTOP, NUM_RANKS - 1)
+        code, errors = job.end()
+        self.assertNotEqual(code, 0)
+        self.assertRegex(errors, rf"no sign of life .* from rank {NUM_RANKS - 1}@")
 
     def test_a_killed_rank_ends_the_job(self):
         job = Job("wait", TIMEOUT_S)

@@ -15,7 +15,9 @@ class Watchdog {
     /// watchdog's own thread: it shows that the process runs (not stopped, not dead), not that its work advances. A job
     /// that is suspended as a whole and resumed lives on.
     Watchdog(const Communicator& world, double timeout_s);
-    ~Watchdog();  // not collective: the others stop watching this rank
+    /// Not collective: the others stop watching this rank. Uses no MPI: let it outlive the MpiSession (an optional that
+    /// is declared before it), so that a rank which stops while all finalise is seen, too.
+    ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
