@@ -68,7 +68,9 @@ double tiny_error(DeviceId device) {
     return max_abs_difference(run_tiny(EngineKind::torch, device, scene, weights).view(), expected.view());
 }
 
-ExitCode run_check(const CheckArguments& arguments, const Communicator& world) {
+ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
+    const Communicator& world = session.world();
+    session.watch(StudySettings{}.watchdog_s);
     const Topology topology = gather_topology(world, {parse_enum<DeviceChoice>(arguments.device), SharingRule::error});
     if (world.is_root()) {
         fmt::print("{}\n", version_text());
@@ -103,7 +105,7 @@ void add_check_command(CLI::App& app, Action& chosen) {
     command->add_option("--device", arguments->device, "auto | cpu | cuda");
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
-            return with_ranks(raw, [&](const Communicator& world) { return run_check(*arguments, world); });
+            return with_ranks(raw, [&](RankSession& session) { return run_check(*arguments, session); });
         };
     });
 }

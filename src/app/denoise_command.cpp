@@ -3,7 +3,6 @@
 #include "app/denoise_inputs.hpp"
 #include "app/session.hpp"
 
-#include "patchbench/comm/watchdog.hpp"
 #include "patchbench/config/text.hpp"
 #include "patchbench/image/quality.hpp"
 #include "patchbench/measure/summary.hpp"
@@ -183,7 +182,8 @@ ExitCode conclude(const Communicator& world, const Group& group, const std::vect
     return static_cast<ExitCode>(static_cast<int>(world.max(own)));
 }
 
-ExitCode run_denoise(const DenoiseArguments& arguments, const Communicator& world) {
+ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
+    const Communicator& world = session.world();
     std::vector<DenoiseJob> jobs;
     PointSettings settings;
     together(world, [&] {
@@ -192,7 +192,7 @@ ExitCode run_denoise(const DenoiseArguments& arguments, const Communicator& worl
         (void)parse_sigma(arguments.sigma);
         jobs = list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back());
     });
-    const Watchdog watchdog(world, StudySettings{}.watchdog_s);
+    session.watch(StudySettings{}.watchdog_s);
     const SharingRule sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
     const Topology topology = gather_topology(world, {settings.device, sharing});
     const Group group = make_group(world, topology, static_cast<int64_t>(jobs.size()));
@@ -235,7 +235,7 @@ void add_denoise_command(CLI::App& app, Action& chosen) {
     add_options(*command, *arguments);
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
-            return with_ranks(raw, [&](const Communicator& world) { return run_denoise(*arguments, world); });
+            return with_ranks(raw, [&](RankSession& session) { return run_denoise(*arguments, session); });
         };
     });
 }

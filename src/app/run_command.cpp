@@ -2,7 +2,6 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 
-#include "patchbench/comm/watchdog.hpp"
 #include "patchbench/config/load_yaml.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
@@ -113,10 +112,11 @@ OutputNames image_names(const fs::path& folder, bool save) {
     };
 }
 
-ExitCode run_study(const RunArguments& arguments, const Arguments& raw, const Communicator& world) {
+ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSession& session) {
+    const Communicator& world = session.world();
     Config config;
     together(world, [&] { config = load_config(arguments.study, arguments.overrides); });
-    const Watchdog watchdog(world, config.study.watchdog_s);
+    session.watch(config.study.watchdog_s);
     const Topology topology = gather_topology(world, {common_device(config), config.study.device_sharing});
     const fs::path folder = output_folder(arguments, config);
     Plan plan;
@@ -167,7 +167,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
             if (arguments->dry_run) return dry_run(*arguments);
             spdlog::set_default_logger(spdlog::stderr_logger_st("patchbench"));
             spdlog::set_pattern("%H:%M:%S %v");
-            return with_ranks(raw, [&](const Communicator& world) { return run_study(*arguments, raw, world); });
+            return with_ranks(raw, [&](RankSession& session) { return run_study(*arguments, raw, session); });
         };
     });
 }

@@ -30,15 +30,17 @@ bool speaks_before_mpi() {
     return true;
 }
 
-ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(const Communicator&)>& body) {
+ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body) {
     int argc = arguments.argc;
     char** argv = arguments.argv;
+    std::optional<Watchdog> watchdog;
     MpiSession session(argc, argv);
     const InterruptionGuard guard;
     const Communicator& world = session.world();
     int code = static_cast<int>(ExitCode::failed);
     try {
-        return body(world);
+        RankSession ranks(world, watchdog);
+        return body(ranks);
     } catch (const AgreedError& error) {
         return leave_together(world, error);
     } catch (const PointFailed& error) {

@@ -93,7 +93,7 @@ PlacedText YamlText::scalar(const YAML::Node& node, const std::string& key) {
 }
 
 std::string YamlText::key_of(const YAML::Node& node, const std::string& prefix, Seen& seen) {
-    const std::string key = prefix + scalar(node, "a key").text;
+    std::string key = prefix + scalar(node, "a key").text;
     if (key == prefix + "<<") fail(node.Mark(), "merge keys (<<) are not supported: write the settings out");
     const auto [first, is_new] = seen.emplace(key, node.Mark().line + 1);
     if (!is_new)

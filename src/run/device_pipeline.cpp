@@ -48,10 +48,12 @@ class DevicePipeline final : public Pipeline {
           batches_(work.batches()) {
         if (batches_.empty()) return;
         const int64_t first = run_size(batches_.front(), work_);
+        // A ragged last batch is another shape and has a slot of its own. It is prepared first: a denoiser keeps
+        // captured graphs for the shape that was prepared last, and the many full batches are worth one more than the
+        // tail.
+        if (const int64_t last = run_size(batches_.back(), work_); last != first) add_slot(tail_, last);
         const auto num_slots = std::min<size_t>(static_cast<size_t>(options.slots), batches_.size());
         for (size_t i = 0; i < num_slots; ++i) add_slot(slots_, first);
-        // A ragged last batch is another shape: it has a slot, and a captured graph, of its own.
-        if (const int64_t last = run_size(batches_.back(), work_); last != first) add_slot(tail_, last);
         compute_.synchronise();
     }
     ~DevicePipeline() override { finish(); }

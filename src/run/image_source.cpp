@@ -87,8 +87,8 @@ Image ImageSource::read_noisy(const Rect& part) {
 }
 
 SourceFacts source_facts(const ImageSettings& settings) {
-    const ImageSource source(settings);
-    return {source.extent(), source.channels()};
+    const auto file = open_image(settings.path);
+    return {file->info().extent, file->info().channels};
 }
 
 }  // namespace pb

@@ -47,7 +47,7 @@ class ImageSource {
     DType dtype_ = DType::f32;
 };
 
-/// What a plan must know of an image.
+/// What a plan must know of an image file: all of it, before any crop.
 [[nodiscard]] SourceFacts source_facts(const ImageSettings& settings);
 
 }  // namespace pb

@@ -83,7 +83,7 @@ TEST_F(YamlFile, NestedAndDottedKeysAreTheSame) {
     EXPECT_EQ(config.points[1].image.height, 64);
     EXPECT_EQ(config.points[1].image.width, 32);
     EXPECT_DOUBLE_EQ(config.points[1].image.noise_sigma, 0.2);
-    EXPECT_EQ(config.study.verify, VerifyMode::full);
+    EXPECT_EQ(config.points.front().protocol.verify, VerifyMode::full);
 }
 
 TEST_F(YamlFile, AliasesWorkAndMergeKeysAreRefused) {

@@ -94,7 +94,7 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     EXPECT_EQ(refusal("zzzzzzzz", "8"), "unknown key 'zzzzzzzz'");
     StudySettings study;
     EXPECT_THAT(usage_error([&] { set_by_key(study, "name", "../up"); }), HasSubstr("file name"));
-    EXPECT_THAT(usage_error([&] { set_by_key(study, "stop.min_reps", "0"); }), HasSubstr("stop.min_reps = 0"));
+    EXPECT_THAT(usage_error([&] { set_by_key(study, "watchdog_s", "-1"); }), HasSubstr("watchdog_s = -1"));
 }
 
 }  // namespace

@@ -1,0 +1,95 @@
+"""patchbench denoise: bytes, types, folders, refusals."""
+import program
+from program import png, run
+
+FAST = ('--halo', '8', '--patch', '32', '--batch', '2', '--sigma', '0.1', '--device', 'cpu', '--verify', '1')
+
+
+def noise(x, y, c):
+    """Something rough, the same on every machine."""
+    return (x * 7 + y * 13 + (x * y * 31 + c * 57) % 97) % 256
+
+
+class Denoise(program.ProgramTest):
+    def test_same_bytes_for_any_rank_count(self):
+        photo = self.write('photo.png', png(90, 71, value=noise))
+        before = photo.read_bytes()
+        outputs = []
+        for ranks in (1, 2, 3):
+            out = self.folder / f'out{ranks}.png'
+            result = run('denoise', photo, out, '--network', 'dncnn', '--halo', 'exact', '--patch', '32', '--sigma', '0.1',
+                         '--device', 'cpu', ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertIn('RESULT: VALID', result.stdout)
+            outputs.append(out.read_bytes())
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertEqual(outputs[0], outputs[2])
+        self.assertEqual(photo.read_bytes(), before, 'inputs are never modified')
+        self.assertEqual(outputs[0][16:26], before[16:26], 'width, height, depth and colour type')
+
+    def test_alpha_is_kept(self):
+        photo = self.write('rgba.png', png(40, 33, channels=4))
+        result = run('denoise', photo, self.folder / 'out.png', *FAST)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual((self.folder / 'out.png').read_bytes()[25], 6)
+
+    def test_folder_is_shared_out_over_ranks(self):
+        images = self.folder / 'in'
+        images.mkdir()
+        for i in range(5):
+            (images / f'{i}.png').write_bytes(png(40 + i, 36, value=noise))
+        result = run('denoise', images, self.folder / 'out', *FAST, ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual(sorted(file.name for file in (self.folder / 'out').iterdir()), [f'{i}.png' for i in range(5)])
+        alone = run('denoise', images / '3.png', self.folder / 'three.png', *FAST)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertEqual((self.folder / 'three.png').read_bytes(), (self.folder / 'out/3.png').read_bytes())
+
+    def test_sigma_and_halo_auto(self):
+        photo = self.write('photo.png', png(96, 96, value=noise))
+        result = run('denoise', photo, self.folder / 'out.png', '--patch', '48', '--device', 'cpu')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertRegex(result.stdout, r'sigma 0\.\d+, halo \d+')
+
+
+class Refusals(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.photo = self.write('photo.png', png(40, 40))
+
+    def refused(self, *arguments, words, code=2, ranks=0):
+        self.assert_refused(run('denoise', *arguments, ranks=ranks), code, *words)
+        self.assertFalse((self.folder / 'out.png').exists())
+
+    def test_inputs(self):
+        out = self.folder / 'out.png'
+        self.refused(self.folder / 'none.png', out, words=['none.png'])
+        self.refused(self.write('empty.png', b''), out, words=['empty.png'])
+        self.refused(self.write('text.png', b'hello, world'), out, words=['text.png'])
+        self.refused(self.write('cut.png', self.photo.read_bytes()[:300]), out, words=['cut.png'], code=1)
+
+    def test_outputs(self):
+        self.refused(self.photo, self.photo, words=['input'])
+        self.refused(self.photo, self.folder / 'no/such/out.png', words=['no/such'])
+        self.refused(self.photo, self.folder / 'out.xyz', words=['.xyz'])
+        self.refused(self.photo, '/dev/full', words=['/dev/full'])
+
+    def test_options(self):
+        out = self.folder / 'out.png'
+        self.refused(self.photo, out, '--weights', 'seed:1', words=['untrained'])
+        self.refused(self.photo, out, '--network', 'drunet', '--weights', program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors',
+                     words=['dncnn'], ranks=2)
+        self.refused(self.photo, out, '--sigma', '7', words=['--sigma'])
+        self.refused(self.photo, out, '--dtype', 'fp16', '--device', 'cpu', '--sigma', '0.1', words=['fp16'])
+        self.refused(self.photo, out, '--halo', 'wide', words=['--halo'])
+
+    def test_weights(self):
+        out = self.folder / 'out.png'
+        good = (program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors').read_bytes()
+        self.refused(self.photo, out, '--weights', self.write('cut.safetensors', good[:100000]), words=['cut.safetensors'])
+        hostile = b'\x80\x02cos\nsystem\nX\x04\x00\x00\x00true\x85R.'
+        self.refused(self.photo, out, '--weights', self.write('hostile.pth', hostile), words=['hostile.pth'])
+
+
+if __name__ == '__main__':
+    program.main()

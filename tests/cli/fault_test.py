@@ -1,0 +1,84 @@
+"""Faults while a study runs: signals, killed ranks, a folder that cannot be written."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import program
+
+LONG = """
+name: long
+weights: seed:1
+device: cpu
+patch: 64
+halo: 8
+warmup.reps: 0
+stop.min_reps: 2
+groups:
+  - {image: {height: 64, width: 64}}
+  - {image: {height: 128, width: 128}, stop.min_reps: 100000}
+  - {image: {height: 64, width: 64}}
+"""
+
+
+class Faults(program.ProgramTest):
+    def start(self, ranks, out):
+        study = self.write('long.yaml', LONG)
+        command = [*program.MPIRUN, '-n', str(ranks), program.PROGRAM, 'run', str(study), '--out', str(out)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:  # the first point is finished, the second runs for ever
+            results = out / 'results.jsonl'
+            if results.exists() and results.read_text().count('"type":"point"') >= 1:
+                time.sleep(1)
+                return process
+            time.sleep(0.1)
+        self.fail('the first point never ended')
+
+    def children(self, process):
+        listing = subprocess.run(['pgrep', '-P', str(process.pid)], capture_output=True, text=True).stdout.split()
+        return [int(pid) for pid in listing]
+
+    def lines(self, out):
+        return [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
+
+    def test_sigterm_keeps_what_is_finished_and_exits_with_5(self):
+        for number in (signal.SIGTERM, signal.SIGUSR1):
+            out = self.folder / f'out{number}'
+            process = self.start(2, out)
+            for rank in self.children(process):  # as a batch system does: every process of the job
+                os.kill(rank, number)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 5)
+            self.assertEqual([line.get('status') for line in self.lines(out)[1:-1]], ['ok', 'interrupted', 'skipped'])
+
+    def test_a_killed_rank_ends_the_job_and_keeps_what_is_finished(self):
+        out = self.folder / 'out'
+        process = self.start(2, out)
+        started = time.monotonic()
+        os.kill(self.children(process)[-1], signal.SIGKILL)
+        process.communicate(timeout=60)
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual([line.get('status') for line in self.lines(out)[1:]], ['ok'])
+
+    def test_ctrl_c_ends_cleanly(self):
+        out = self.folder / 'out'
+        process = self.start(2, out)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual(self.lines(out)[1]['status'], 'ok')
+
+    def test_an_output_folder_that_cannot_be_made(self):
+        blocker = self.write('blocker', 'a file')
+        study = self.write('long.yaml', LONG)
+        result = program.run('run', study, '--out', blocker / 'out', ranks=2)
+        self.assert_refused(result, 1, 'blocker')
+
+
+if __name__ == '__main__':
+    program.main()

@@ -1,0 +1,60 @@
+"""Runs patchbench for the tests: `python3 some_test.py <patchbench> <mpirun and its options>`."""
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+from pathlib import Path
+
+PROGRAM = sys.argv[1]
+MPIRUN = sys.argv[2:]
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments, ranks=0, cwd=None, env=None, timeout=200):
+    """CompletedProcess of the program, alone (ranks=0) or under mpirun."""
+    launcher = [*MPIRUN, '-n', str(ranks)] if ranks else []
+    return subprocess.run([*launcher, PROGRAM, *map(str, arguments)], cwd=cwd, env=env, capture_output=True, text=True,
+                          timeout=timeout)
+
+
+def png(width, height, channels=3, value=lambda x, y, c: (x * 3 + y * 5 + c * 40) % 256):
+    """Bytes of an 8-bit PNG: gray, RGB or RGBA."""
+    colour = {1: 0, 3: 2, 4: 6}[channels]
+    rows = b''.join(b'\0' + bytes(value(x, y, c) for x in range(width) for c in range(channels)) for y in range(height))
+
+    def chunk(kind, content):
+        return struct.pack('>I', len(content)) + kind + content + struct.pack('>I', zlib.crc32(kind + content))
+
+    header = struct.pack('>IIBBBBB', width, height, 8, colour, 0, 0, 0)
+    return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) + chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b'')
+
+
+class ProgramTest(unittest.TestCase):
+    """Each test has an empty folder of its own."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory(prefix='patchbench-cli-')
+        self.folder = Path(self._folder.name)
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def write(self, name, content):
+        file = self.folder / name
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return file
+
+    def assert_refused(self, result, code, *words):
+        """Exit code, every word in stderr, no stack trace, and no half-written file."""
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        for noise in ('terminate called', 'Exception raised from', 'Segmentation'):
+            self.assertNotIn(noise, result.stderr)
+        self.assertEqual([file for file in self.folder.rglob('*') if file.name.endswith('.part')], [])
+
+
+def main():
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,130 @@
+"""patchbench run, plan, check, networks, --version: what they print, leave behind, and exit with."""
+import csv
+import json
+import re
+
+import program
+from program import run
+
+STUDY = """
+name: tiny
+weights: seed:1
+device: cpu
+patch: 32
+halo: 8
+batch: [1, 2]
+stop.min_reps: 2
+image: {height: 64, width: 48}
+"""
+
+
+class Study(program.ProgramTest):
+    def test_runs_on_one_and_three_ranks_and_leaves_its_results(self):
+        study = self.write('tiny.yaml', STUDY)
+        for ranks in (0, 3):
+            out = self.folder / f'out{ranks}'
+            result = run('run', study, '--out', out, ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertRegex(result.stdout.strip().splitlines()[-1], r'^RESULT: VALID')
+            foms = [line for line in result.stdout.splitlines() if line.startswith('FOM ')]
+            self.assertTrue(foms)
+            for line in foms:
+                self.assertRegex(line, r'^FOM \S+ \S+ \S+$')
+            lines = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
+            self.assertEqual([line['type'] for line in lines], ['study', 'point', 'point', 'end'])
+            for line in lines[1:3]:
+                self.assertEqual(line['status'], 'ok')
+                self.assertEqual(line['verification']['outcome'], 'passed')
+            with open(out / 'results.csv', newline='') as file:
+                self.assertEqual(len(list(csv.DictReader(file))), 2)
+            self.assertEqual(len(list(out.glob('*.png'))), 2)
+
+    def test_images_do_not_depend_on_the_ranks(self):
+        study = self.write('tiny.yaml', STUDY)
+        images = []
+        for ranks in (1, 2):
+            out = self.folder / f'out{ranks}'
+            self.assertEqual(run('run', study, '--out', out, ranks=ranks).returncode, 0)
+            images.append([file.read_bytes() for file in sorted(out.glob('*.png'))])
+        self.assertEqual(images[0], images[1])
+        self.assertEqual(images[0][0], images[0][1], 'nor on the batch')
+
+    def test_plan_and_dry_run_need_no_launch(self):
+        study = self.write('tiny.yaml', STUDY)
+        for arguments in (('plan', study, '--ranks', 3), ('run', study, '--dry-run', '--out', self.folder / 'none')):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn('dncnn', result.stdout)
+        self.assertFalse((self.folder / 'none').exists())
+
+    def test_out_of_memory_is_a_status_and_the_next_point_runs(self):
+        study = self.write('tiny.yaml', STUDY + 'groups: [{memory_limit_mib: 3}, {memory_limit_mib: 0}]\n')
+        result = run('run', study, '--out', self.folder / 'out', ranks=2)
+        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        lines = [json.loads(line) for line in (self.folder / 'out/results.jsonl').read_text().splitlines()]
+        self.assertEqual([line.get('status') for line in lines[1:-1]], ['oom', 'oom', 'ok', 'ok'])
+        self.assertIn('out of memory', result.stdout)
+
+    def test_set_overrides(self):
+        study = self.write('tiny.yaml', STUDY)
+        result = run('plan', study, '--set', 'batch=4', '--set', 'network=unet')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('unet', result.stdout)
+        self.assertNotIn('dncnn', result.stdout)
+
+    def test_the_quickstart_can_be_planned(self):
+        result = run('plan', 'configs/quickstart.yaml', '--set', 'image.path=', cwd=program.REPOSITORY)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class Refusals(program.ProgramTest):
+    def test_unknown_key_names_its_place_and_a_suggestion(self):
+        study = self.write('bad.yaml', 'patch: 64\npathc: 32\n')
+        for ranks in (0, 2):
+            result = run('run', study, ranks=ranks)
+            self.assert_refused(result, 2, 'bad.yaml:2:1', "unknown key 'pathc'", "did you mean 'patch'?")
+            self.assertEqual(result.stderr.count('unknown key'), 1, 'said once')
+
+    def test_illegal_patch_and_halo_name_the_nearest_legal_ones(self):
+        study = self.write('bad.yaml', 'network: drunet\nweights: seed:1\nhalo: 8\npatch: 250\nimage: {height: 64, width: 64}\n')
+        self.assert_refused(run('plan', study), 2, '250', '248', '256')
+
+    def test_missing_things_are_named(self):
+        self.assert_refused(run('run', self.folder / 'none.yaml'), 2, 'none.yaml')
+        study = self.write('a.yaml', 'image.path: none.png\n')
+        self.assert_refused(run('run', study, cwd=self.folder), 2, 'none.png')
+        study = self.write('b.yaml', 'weights: none.pth\nimage: {height: 64, width: 64}\n')
+        self.assert_refused(run('run', study, cwd=self.folder, ranks=2), 2, 'none.pth')
+
+    def test_cuda_without_a_gpu_says_why(self):
+        if 'cuda:0' in run('check').stdout:
+            self.skipTest('there is a GPU here')
+        study = self.write('a.yaml', 'device: cuda\nweights: seed:1\nimage: {height: 64, width: 64}\n')
+        self.assert_refused(run('run', study, cwd=self.folder), 2, 'CUDA')
+
+    def test_command_line(self):
+        self.assertEqual(run('--help').returncode, 0)
+        self.assertEqual(run('run').returncode, 2)
+        self.assertEqual(run('denoisse').returncode, 2)
+        self.assertEqual(run().returncode, 2)
+
+
+class Information(program.ProgramTest):
+    def test_version_networks_check(self):
+        result = run('--version')
+        self.assertEqual(result.returncode, 0)
+        for library in ('libtorch', 'nccl', 'mpi', 'onednn'):
+            self.assertIn(library, result.stdout)
+        result = run('networks')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for fact in ('32640960', '2117568', '8564163', '668227'):
+            self.assertIn(fact, result.stdout)
+        for ranks in (0, 2):
+            result = run('check', '--device', 'cpu', ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn('CHECK: ok', result.stdout)
+            self.assertEqual(len(re.findall(r'^rank \d+: tiny network', result.stdout, re.M)), max(1, ranks))
+
+
+if __name__ == '__main__':
+    program.main()
