@@ -1,0 +1,69 @@
+// nlm <photo> [edge]: PSNR of OpenCV's fastNlMeansDenoisingColored at its best strength on the photograph (or its centre of
+// edge x edge pixels) with the noise that `patchbench denoise --add-noise 0.1` adds, clipped to 8 bits as it needs.
+#include "patchbench/image/image_file.hpp"
+#include "patchbench/image/quality.hpp"
+#include "patchbench/image/synthetic.hpp"
+
+#include <opencv2/photo.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+namespace pb {
+namespace {
+
+constexpr double kSigma = 0.1;
+constexpr uint64_t kSeed = 7;  // the default of image.seed
+
+Image load_centre(const char* file, int64_t edge) {
+    const auto photo = open_image(file);
+    const Extent whole = photo->info().extent;
+    const Extent part{edge > 0 ? std::min(edge, whole.h) : whole.h, edge > 0 ? std::min(edge, whole.w) : whole.w};
+    Image image(part, 3, DType::u8);
+    photo->read({(whole.h - part.h) / 2, (whole.w - part.w) / 2, part}, image.view());
+    return image;
+}
+
+Image as_float(const Image& image) {
+    Image converted(image.extent(), image.channels(), DType::f32);
+    to_float(image.view(), converted.view());
+    return converted;
+}
+
+double nlm_psnr(Image noisy, const Image& clean, float strength) {
+    const cv::Mat pixels(static_cast<int>(noisy.extent().h), static_cast<int>(noisy.extent().w), CV_8UC3,
+                         noisy.bytes().data());
+    cv::Mat denoised;
+    cv::fastNlMeansDenoisingColored(pixels, denoised, strength, strength, 7, 21);
+    std::memcpy(noisy.bytes().data(), denoised.data, noisy.bytes().size());
+    return psnr(as_float(noisy).view(), clean.view());
+}
+
+int report(const char* file, int64_t edge) {
+    const Image clean = as_float(load_centre(file, edge));
+    Image noisy = clean;
+    add_noise(kSigma, kSeed, 0, 0, noisy.view());
+    Image clipped(clean.extent(), 3, DType::u8);
+    from_float(noisy.view(), clipped.view());
+    double best = 0;
+    for (const float strength : {5.F, 8.F, 11.F, 14.F, 18.F, 22.F, 28.F})
+        best = std::max(best, nlm_psnr(clipped, clean, strength));
+    std::printf("noisy %.3f nlm %.3f\n", psnr(noisy.view(), clean.view()), best);
+    return 0;
+}
+
+}  // namespace
+}  // namespace pb
+
+int main(int argc, char** argv) {
+    if (argc < 2) return 2;
+    try {
+        return pb::report(argv[1], argc > 2 ? std::atoll(argv[2]) : 0);
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << "\n";
+        return 1;
+    }
+}
