@@ -8,6 +8,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <c10/util/Exception.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ void require_device(int index) {
     throw UsageError("engine: no CUDA device " + std::to_string(index) + " (" + reason + "); use device cpu");
 }
 
-/// Drawn once per call of run_on: LibTorch keeps these settings for the whole process. The older setters: mixing them
+/// At every call of run_on: LibTorch keeps these settings for the whole process. The older setters: mixing them
 /// with the newer ones is an error in LibTorch.
 void apply_settings(const EngineOptions& options) {
     auto& context = at::globalContext();
@@ -79,7 +80,16 @@ class TorchCudaBackend final : public CudaBackend {
     void run_on(Stream& stream, const std::function<void()>& work) override {
         apply_settings(options_);
         const c10::cuda::CUDAStreamGuard guard(as_torch(stream));  // makes its device current, too
-        work();
+        const int64_t ooms_before = num_ooms();
+        try {
+            work();
+        } catch (const c10::OutOfMemoryError&) {
+            throw;
+        } catch (const c10::Error& error) {
+            // Where cuDNN's scratch memory did not fit, LibTorch says that no algorithm could be found.
+            TORCH_CHECK_WITH(OutOfMemoryError, num_ooms() == ooms_before, error.what_without_backtrace());
+            throw;
+        }
     }
 
     void capture(const BatchView& in, const BatchView& out, Stream& stream,
@@ -110,6 +120,10 @@ class TorchCudaBackend final : public CudaBackend {
     [[nodiscard]] c10::cuda::CUDAStream as_torch(const Stream& stream) const {
         return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream.native()),
                                                 static_cast<c10::DeviceIndex>(options_.device.index));
+    }
+
+    [[nodiscard]] int64_t num_ooms() const {
+        return caching::getDeviceStats(static_cast<c10::DeviceIndex>(options_.device.index)).num_ooms;
     }
 
     void forget_other_shapes(const Shape& shape) {

@@ -82,7 +82,11 @@ class TorchDenoiser final : public Denoiser {
             cuda_ = make_cuda_backend(options);
         else
             check_cpu_options(options);
-        guarded([&] { network_ = make_network(weights, placement_); });
+        guarded([&] {
+            if (!cuda_) use_threads(options_.threads);  // oneDNN packs weights for a number of threads
+            network_ = make_network(weights, placement_);
+            synchronise_device(options_.device);  // weights were placed on the default stream
+        });
     }
 
     void prepare(const BatchView& in, const BatchView& out, Stream& stream) override {

@@ -9,6 +9,11 @@
 #include <thread>
 #include <vector>
 
+/// The address sanitizer ends the program at an allocation that cannot be; here it is asked for.
+extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+    return "allocator_may_return_null=1";
+}
+
 namespace pb {
 namespace {
 

@@ -7,7 +7,6 @@
 
 #include <bit>
 #include <string>
-#include <utility>
 
 namespace pb {
 namespace {
@@ -74,19 +73,17 @@ std::vector<float> denoise_in_batches(Denoiser& denoiser, const Weights& weights
 
 TEST_P(TorchEngine, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
     constexpr int64_t kCount = 16;
-    for (const auto& [h, w] : {std::pair<int64_t, int64_t>{24, 40}, {32, 32}}) {
-        const Shape all = input_shape(weights_, kCount, h, w);
-        const auto values = windows(all);
-        std::vector<float> first;
-        for (const int threads : {1, 2}) {
-            const EngineOptions options{.threads = threads};
-            const auto denoiser = make_denoiser(weights_, options);
-            for (const int64_t batch : {1, 3, 16}) {
-                auto result = denoise_in_batches(*denoiser, weights_, options, values, all, kCount, batch);
-                if (first.empty()) first = result;
-                EXPECT_TRUE(result == first) << h << " x " << w << ", batch " << batch << ", " << threads
-                                             << " threads: " << relative_difference(result, first);
-            }
+    const Shape all = input_shape(weights_, kCount, 24, 40);
+    const auto values = windows(all);
+    std::vector<float> first;
+    for (const int threads : {1, 2}) {
+        const EngineOptions options{.threads = threads};
+        const auto denoiser = make_denoiser(weights_, options);
+        for (const int64_t batch : {1, 3, 16}) {
+            auto result = denoise_in_batches(*denoiser, weights_, options, values, all, kCount, batch);
+            if (first.empty()) first = result;
+            EXPECT_TRUE(result == first) << "batch " << batch << ", " << threads
+                                         << " threads: " << relative_difference(result, first);
         }
     }
 }
