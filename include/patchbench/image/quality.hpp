@@ -18,9 +18,9 @@ namespace pb {
 
 /// Standard deviation of additive Gaussian noise in [0,1] units: median absolute value of the finest diagonal Haar
 /// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels. Regions of 16 x 16 pixels that are
-/// flat, or of which more than 5 % are clipped (0 or 1), are left out; 0 when none remains. Any dtype of images;
-/// values that all are multiples of 1/255 are taken as grouped. Fine texture counts as noise: on scenes and photographs
-/// it finds a few thousandths where there is none.
+/// flat, or of which more than 5 % are clipped (0 or 1; up to 20 % where all are), are left out: 0 when all is flat,
+/// UsageError when all is clipped. Images of any dtype; values that all are multiples of 1/255 are taken as grouped.
+/// Fine texture counts as noise: on photographs it finds up to 0.01 where there is none.
 [[nodiscard]] double estimate_noise(const ImageView& image);
 
 }  // namespace pb

@@ -36,8 +36,8 @@ TEST(FloatSamples, FloatsAreNeitherClippedNorRounded) {
 
 TEST(FloatSamples, IntegersAreRoundedToEvenAndClipped) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const std::vector<std::pair<float, int>> cases{{0.5F, 128},  // 127.5
-                                                   {0.1F, 26},   // 25.5
+    const std::vector<std::pair<float, int>> cases{{0.5F, 128},                     // 127.5
+                                                   {0.3F, 76},         {0.1F, 26},  // 25.5
                                                    {0.3F / 255.0F, 0}, {0.7F / 255.0F, 1}, {-3.0F, 0},
                                                    {-1e-9F, 0},        {1.0001F, 255},     {7e30F, 255},
                                                    {kInfinity, 255},   {-kInfinity, 0},    {std::nanf(""), 0}};

@@ -107,6 +107,14 @@ TEST(NoiseLevel, BlackBordersAndSaturatedAreasAreLeftOut) {
     EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01);
 }
 
+TEST(NoiseLevel, CannotBeFoundWhereAllIsClipped) {
+    Image image({64, 64}, 1, DType::f32);
+    add_noise(0.1, 1, 0, 0, image.view());  // of black: half of the samples are below zero
+    Image integers({64, 64}, 1, DType::u8);
+    from_float(image.view(), integers.view());
+    EXPECT_THROW((void)estimate_noise(integers.view()), UsageError);
+}
+
 TEST(NoiseLevel, OfAConstantImageIsZero) {
     Image image({64, 64}, 1, DType::f32);
     std::fill_n(image.as<float>(), 64 * 64, 0.5F);

@@ -80,6 +80,18 @@ TEST(Tiff, JpegInTiffIsReadAsRgb) {
     }
 }
 
+TEST(Tiff, LostPixelsOfJpegInTiffAreAnErrorNotGray) {
+    const TemporaryFolder folder;
+    TiffKind kind{"w", COMPRESSION_JPEG, 0, false, 0, 48};
+    kind.photometric = PHOTOMETRIC_YCBCR;
+    write_tiff_fixture(folder / "a.tif", make_pattern({48, 64}, 3, DType::u8), false, kind);
+    auto bytes = test::read_bytes(folder / "a.tif");
+    bytes[bytes.size() / 2] = '\xFF';  // an end-of-image marker amid the only strip
+    bytes[bytes.size() / 2 + 1] = '\xD9';
+    test::write_bytes(folder / "a.tif", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.tif"), HasSubstr("damaged"));
+}
+
 TEST(Tiff, WhiteIsZeroIsInvertedAndAlphaIsNot) {
     const TemporaryFolder folder;
     Image image({1, 1}, 2, DType::u8);
