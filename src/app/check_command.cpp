@@ -36,6 +36,7 @@ void print_topology(const Topology& topology) {
 }
 
 Image run_tiny(EngineKind engine, DeviceId device, const Image& scene, const Weights& weights) {
+    select_device(device);
     EngineOptions options;
     options.engine = engine;
     options.device = device;

@@ -4,8 +4,10 @@
 #include "app/commands.hpp"
 
 #include "patchbench/comm/communicator.hpp"
+#include "patchbench/comm/watchdog.hpp"
 
 #include <functional>
+#include <optional>
 
 namespace pb {
 

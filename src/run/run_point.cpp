@@ -154,6 +154,7 @@ void Runner::Impl::run(Team& team, const std::filesystem::path& output, PointTra
     std::shared_ptr<const Weights> network;
     std::unique_ptr<ImageSource> source;
     together(team.ranks, [&] {
+        select_device(team.place.device);
         source = std::make_unique<ImageSource>(trace.point.settings.image);
         network = weights.find(trace.point.settings.network, trace.point.settings.weights, source->channels());
         describe(*source, *network, trace);
