@@ -14,6 +14,9 @@
 // differ in their last bits between rank counts. On the CPU every convolution therefore goes to oneDNN by name, through
 // the operators that PyTorch's compiler uses: they fuse the ReLU, and the in-place sum, into the convolution. Their
 // results were found bit-identical for any batch and any number of threads (tests/unit/engine/torch_engine_test.cpp).
+// Weights are not packed beforehand: oneDNN's order depends on the shape of the batch, and from one such order to
+// another it has slow generic code only; packing at each call costs 3-5 % at 512 channels, and the wrong order a factor
+// of four.
 namespace pb::torch_engine {
 
 namespace {
@@ -29,11 +32,6 @@ using PointwiseTransposed = at::Tensor(const at::Tensor&, const at::Tensor&, Opt
 using PointwiseSum = at::Tensor&(at::Tensor&, const at::Tensor&, const at::Tensor&, OptionalTensor, at::IntArrayRef,
                                  at::IntArrayRef, at::IntArrayRef, int64_t, std::string_view, std::optional<at::Scalar>,
                                  std::optional<std::string_view>, Scalars, std::optional<std::string_view>);
-
-using Pack = at::Tensor(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, int64_t,
-                        at::OptionalIntArrayRef);
-using PackTransposed = at::Tensor(const at::Tensor&, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef,
-                                  int64_t, at::OptionalIntArrayRef);
 
 template <class Signature>
 c10::TypedOperatorHandle<Signature> find_operator(const char* name, const char* overload) {
@@ -57,16 +55,6 @@ void convolve_onto_onednn(at::Tensor& sum, const at::Tensor& x, const Layer& lay
     static const auto binary = find_operator<PointwiseSum>("mkldnn::_convolution_pointwise_", "binary");
     binary.call(sum, x, layer.weight, layer.bias, layer.padding, layer.stride, kOnes, 1, "add", at::Scalar(1.0),
                 std::nullopt, Scalars(), std::nullopt);
-}
-
-/// Weights in oneDNN's own order, which each call would otherwise make again (3-5 % at 512 channels, and a copy of the
-/// weights at the peak). oneDNN then computes in channels_last only.
-at::Tensor pack(const Layer& layer) {
-    static const auto direct = find_operator<Pack>("mkldnn::_reorder_convolution_weight", "");
-    static const auto transposed = find_operator<PackTransposed>("mkldnn::_reorder_convolution_transpose_weight", "");
-    if (layer.transposed)
-        return transposed.call(layer.weight, layer.padding, kZeros, layer.stride, kOnes, 1, std::nullopt);
-    return direct.call(layer.weight, layer.padding, layer.stride, kOnes, 1, std::nullopt);
 }
 
 at::Tensor convolve_cudnn(const at::Tensor& x, const Layer& layer) {
@@ -99,8 +87,6 @@ Layer make_layer(const Convolution& convolution, const Placement& placement) {
                 .padding = {padding, padding},
                 .transposed = c.transposed};
     if (!c.bias.empty()) layer.bias = place(c.bias, {c.out_channels}, placement);
-    const bool on_cpu = placement.options.device().is_cpu();
-    if (on_cpu && placement.format == at::MemoryFormat::ChannelsLast) layer.weight = pack(layer);
     return layer;
 }
 

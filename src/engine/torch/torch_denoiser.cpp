@@ -83,7 +83,6 @@ class TorchDenoiser final : public Denoiser {
         else
             check_cpu_options(options);
         guarded([&] {
-            if (!cuda_) use_threads(options_.threads);  // oneDNN packs weights for a number of threads
             network_ = make_network(weights, placement_);
             synchronise_device(options_.device);  // weights were placed on the default stream
         });

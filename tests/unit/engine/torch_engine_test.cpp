@@ -73,7 +73,7 @@ std::vector<float> denoise_in_batches(Denoiser& denoiser, const Weights& weights
 
 TEST_P(TorchEngine, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
     constexpr int64_t kCount = 16;
-    const Shape all = input_shape(weights_, kCount, 24, 40);
+    const Shape all = input_shape(weights_, kCount, 16, 64);
     const auto values = windows(all);
     std::vector<float> first;
     for (const int threads : {1, 2}) {
@@ -89,10 +89,10 @@ TEST_P(TorchEngine, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
 }
 
 /// Bytes above weights, input and output at the peak of one forward call.
-int64_t activation_peak(const Weights& weights, int64_t edge) {
+int64_t activation_peak(const Weights& weights, int64_t h, int64_t w) {
     const EngineOptions options;
     const auto denoiser = make_denoiser(weights, options);
-    const Shape shape = input_shape(weights, 1, edge, edge);
+    const Shape shape = input_shape(weights, 1, h, w);
     const EngineBuffer in(options.device, static_cast<size_t>(shape.elements()) * sizeof(float));
     const EngineBuffer out(options.device, static_cast<size_t>(shape.elements()) * sizeof(float));
     Stream stream(options.device);
@@ -107,8 +107,10 @@ int64_t activation_peak(const Weights& weights, int64_t edge) {
 TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
     const int64_t allowed =
         GetParam() == NetworkKind::drunet ? 768 : network_facts(GetParam()).activation_bytes_per_pixel;
-    const double slope = static_cast<double>(activation_peak(weights_, 192) - activation_peak(weights_, 128)) /
-                         static_cast<double>(192 * 192 - 128 * 128);
+    // Large enough that the peak lies where the maps are largest, not where oneDNN orders the weights of 512 channels.
+    const double slope =
+        static_cast<double>(activation_peak(weights_, 224, 232) - activation_peak(weights_, 224, 200)) /
+        static_cast<double>(224 * 32);
     EXPECT_LE(slope, static_cast<double>(allowed));
     EXPECT_GE(slope, 512.0);  // two maps of 64 channels: less would mean that nothing was counted
     RecordProperty("bytes_per_pixel", static_cast<int>(slope));
