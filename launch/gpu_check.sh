@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The one command for a machine with a GPU, from a bundle or a checkout: in at most 8 minutes it checks the program, runs
+# the GPU tests, a short study and a comparison with plain PyTorch, and leaves gpu_check_summary.md in the folder --out
+# (default: results/gpu_check).
+#   launch/gpu_check.sh [--out DIR] [--device cuda|cpu] [--budget SECONDS]
+# A checkout uses its own build where that runs here, else the newest bundle in dist/. LibTorch is found through
+# PATCHBENCH_TORCH or python3. --device cpu runs every step in a tiny size: it tests this script. Exit code 1 when
+# anything failed.
+set -euo pipefail
+# shellcheck source=launch/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+python=python3
+case ${1:-} in
+    -h | --help) sed -n '2,8s/^# //p' "$0"; exit ;;
+esac
+
+unpack_newest_bundle() {
+    local archive
+    archive=$(find "$root/dist" -maxdepth 1 -name 'patchbench-*.tar.xz' -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -1 | cut -d ' ' -f 2-)
+    [ -n "$archive" ] || die "no build that runs here and no bundle in dist/: run launch/setup.sh, or copy a bundle (launch/bundle.sh) into dist/"
+    unpacked=$(mktemp -d -t patchbench.XXXXXX)
+    trap 'rm -rf "$unpacked"' EXIT
+    say "unpacking $archive"
+    "$python" -m tarfile -e "$archive" "$unpacked" # xz need not be installed
+    kit=$(echo "$unpacked"/patchbench-*)
+}
+
+build_runs() { "$root/build/patchbench" --version >/dev/null 2>&1 && [ -x "$root/build/benchmarks/forward_server" ]; }
+
+command -v "$python" >/dev/null || die "python3 is missing"
+if [ -e "$root/bin/env.sh" ]; then
+    kit=$root # this is a bundle: common.sh has set the environment
+elif build_runs; then
+    kit=$root
+    if [ -x "$root/.venv/bin/python" ] && [ -z "${PATCHBENCH_TORCH:-}" ]; then python=$root/.venv/bin/python; fi
+else
+    unpack_newest_bundle
+    # shellcheck source=launch/bundle_env.sh
+    . "$kit/bin/env.sh"
+fi
+"$python" "$root/launch/gpu_check.py" --kit "$kit" "$@"
