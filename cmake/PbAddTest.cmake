@@ -34,5 +34,5 @@ endfunction()
 # Label, processors, time-out and the skip code of one ctest entry (reads ARG_* of the caller).
 macro(pb_describe_test test processors)
     set_tests_properties(${test} PROPERTIES LABELS ${ARG_LABEL} PROCESSORS ${processors} TIMEOUT ${ARG_TIMEOUT}
-        SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_btl_vader_single_copy_mechanism=none;${ARG_ENVIRONMENT}")
+        SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1;OMP_WAIT_POLICY=passive;OMPI_MCA_btl_vader_single_copy_mechanism=none;${ARG_ENVIRONMENT}")
 endmacro()

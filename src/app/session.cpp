@@ -2,6 +2,7 @@
 
 #include "patchbench/comm/interruption.hpp"
 #include "patchbench/run/agreement.hpp"
+#include "patchbench/run/launch.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 /// The error of all ranks: said once, then everybody leaves in the ordinary way.
 ExitCode leave_together(const Communicator& world, const Error& error) {
-    if (world.is_root()) print_error(error.what());
+    if (world.is_root() && speaks_before_mpi()) print_error(error.what());  // of independent copies the first speaks
     world.barrier();
     return error.code();
 }
@@ -39,6 +40,7 @@ ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(Ran
     const Communicator& world = session.world();
     int code = static_cast<int>(ExitCode::failed);
     try {
+        together(world, [&] { check_launcher(world); });
         RankSession ranks(world, watchdog);
         return body(ranks);
     } catch (const AgreedError& error) {

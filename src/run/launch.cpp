@@ -18,16 +18,6 @@ std::string variable(const char* name) {
     return value == nullptr ? "not set" : value;
 }
 
-void check_launcher(const Communicator& world) {
-    const auto announced = MpiSession::launcher_size();
-    if (announced && *announced != world.size())
-        throw UsageError(
-            "the launcher started " + std::to_string(*announced) + " ranks but MPI sees " +
-            std::to_string(world.size()) +
-            ": these are independent copies; start patchbench with the mpirun of the Open MPI it was built "
-            "with (or srun --mpi=pmix)");
-}
-
 /// The device of a rank that is to have one.
 DeviceInfo choose_cuda_device(const std::vector<DeviceInfo>& visible, int local_rank, SharingRule sharing) {
     const int count = static_cast<int>(visible.size());
@@ -107,7 +97,6 @@ RankPlace own_place(const Communicator& world, const Communicator& node, const L
     const auto masks = node.all_gather(place.affinity);
     place.threads = fair_threads(place.affinity, place.num_cores, masks);
     together(world, [&] {
-        check_launcher(world);
         const DeviceInfo device = choose_device(options, place.local_rank);
         place.device = device.id;
         place.device_name = device.name;
@@ -133,6 +122,16 @@ void check_sharing(const Topology& topology, SharingRule sharing) {
 }
 
 }  // namespace
+
+void check_launcher(const Communicator& world) {
+    const auto announced = MpiSession::launcher_size();
+    if (announced && *announced != world.size())
+        throw UsageError(
+            "the launcher started " + std::to_string(*announced) + " ranks but MPI sees " +
+            std::to_string(world.size()) +
+            ": these are independent copies; start patchbench with the mpirun of the Open MPI it was built "
+            "with (or srun --mpi=pmix)");
+}
 
 Topology gather_topology(const Communicator& world, const LaunchOptions& options) {
     const Communicator node = world.node();

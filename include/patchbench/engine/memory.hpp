@@ -14,7 +14,7 @@ namespace pb {
 struct AllocatorCounters {
     int64_t allocated_bytes = 0;
     int64_t peak_allocated_bytes = 0;
-    int64_t reserved_bytes = 0;  // CPU: equals allocated
+    int64_t reserved_bytes = 0;  // with freed memory kept for reuse; CPU: never above the peak of allocated
     int64_t peak_reserved_bytes = 0;
     /// Since the process started. CUDA: memory asked of the device (equal before and after: nothing was allocated).
     /// CPU: every tensor and buffer, activations included.
@@ -24,14 +24,14 @@ struct AllocatorCounters {
 
 [[nodiscard]] AllocatorCounters allocator_counters(DeviceId device);
 
-/// Peaks start again from what is allocated now.
+/// Peaks start again from what is allocated now. CPU: empties the cache, too.
 void reset_allocator_peaks(DeviceId device);
 
 /// Cap in bytes on what the allocator may hold; 0 lifts it. Beyond it: OutOfMemory. CPU: exact, counted on the engine's
 /// tensors and buffers (oneDNN's own scratch memory is not seen). CUDA: the caching allocator's reserved memory.
 void set_memory_limit(DeviceId device, int64_t bytes);
 
-/// Returns cached memory to the device (CUDA), so that the next point starts from nothing.
+/// Returns freed memory that was kept for reuse, so that the next point starts from nothing.
 void empty_allocator_cache(DeviceId device);
 
 /// Memory from the engine's allocator on `device`, 64-byte aligned. Throws OutOfMemory. CUDA: it may be used on any

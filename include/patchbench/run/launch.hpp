@@ -14,9 +14,12 @@ struct LaunchOptions {
     SharingRule sharing = SharingRule::error;
 };
 
+/// Throws UsageError when the launcher started more ranks than MPI sees: independent copies.
+void check_launcher(const Communicator& world);
+
 /// Collective. Gives every rank a device: the only visible one, or the one of its local rank; with too few an
 /// AgreedError that shows CUDA_VISIBLE_DEVICES and the fix, unless sharing is allowed. AgreedError (exit code 2) also
-/// when MPI's size and the launcher's differ (independent copies), or cuda is asked for where there is none.
+/// when cuda is asked for where there is none.
 [[nodiscard]] Topology gather_topology(const Communicator& world, const LaunchOptions& options);
 
 }  // namespace pb

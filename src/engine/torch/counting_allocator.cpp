@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;  // x86-64
 
+constexpr int64_t kCachedFrom = int64_t{1} << 20;  // smaller blocks malloc reuses well enough
+
 /// Stands before each block, in an alignment unit of its own: a deleter is told the pointer only.
 struct Header {
     int64_t bytes;
@@ -25,21 +27,19 @@ static_assert(sizeof(Header) <= kAlignment);
 void* block_of(void* pointer) { return static_cast<std::byte*>(pointer) - kAlignment; }
 
 void free_counted(void* pointer) {
-    if (pointer == nullptr) return;
-    void* block = block_of(pointer);
-    counting_allocator().release(static_cast<Header*>(block)->bytes);
-    std::free(block);
+    if (pointer != nullptr) counting_allocator().release(block_of(pointer));
 }
 
-/// Null when the host has no more. Maps of activations live for one layer: with 4 KiB pages the kernel's page faults
-/// cost a tenth of a convolution.
-void* make_block(size_t bytes) {
+int64_t bytes_of(const void* block) { return static_cast<const Header*>(block)->bytes; }
+
+/// Null when the host has no more.
+void* make_block(int64_t bytes) {
     void* block = nullptr;
-    const size_t size = bytes + kAlignment;
+    const size_t size = static_cast<size_t>(bytes) + kAlignment;
     const bool large = size >= 2 * kHugePage;
     if (posix_memalign(&block, large ? kHugePage : kAlignment, size) != 0) return nullptr;
     if (large) (void)madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // advice: may be refused
-    static_cast<Header*>(block)->bytes = static_cast<int64_t>(bytes);
+    static_cast<Header*>(block)->bytes = bytes;
     return block;
 }
 
@@ -49,13 +49,15 @@ std::string mib(int64_t bytes) {
 
 }  // namespace
 
-c10::DataPtr CountingAllocator::allocate(size_t bytes) {
-    if (bytes == 0) return {nullptr, nullptr, &free_counted, c10::Device(c10::kCPU)};
-    reserve(static_cast<int64_t>(bytes));
-    void* block = make_block(bytes);
+c10::DataPtr CountingAllocator::allocate(size_t size) {
+    if (size == 0) return {nullptr, nullptr, &free_counted, c10::Device(c10::kCPU)};
+    const auto bytes = static_cast<int64_t>(size);
+    void* block = reserve(bytes);
+    if (block == nullptr) block = make_block(bytes);
     if (block == nullptr) {
-        release(static_cast<int64_t>(bytes));
-        TORCH_CHECK_WITH(OutOfMemoryError, false, "the host has no ", mib(static_cast<int64_t>(bytes)), " more");
+        const std::lock_guard lock(mutex_);
+        counters_.allocated_bytes -= bytes;
+        TORCH_CHECK_WITH(OutOfMemoryError, false, "the host has no ", mib(bytes), " more");
     }
     void* pointer = static_cast<std::byte*>(block) + kAlignment;
     return {pointer, pointer, &free_counted, c10::Device(c10::kCPU)};
@@ -67,7 +69,8 @@ void CountingAllocator::copy_data(void* destination, const void* source, std::si
     default_copy_data(destination, source, bytes);
 }
 
-void CountingAllocator::reserve(int64_t bytes) {
+/// Counts `bytes`, and returns a kept block of that size or null.
+void* CountingAllocator::reserve(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     auto& c = counters_;
     const bool fits = limit_bytes_ == 0 || c.allocated_bytes + bytes <= limit_bytes_;
@@ -76,24 +79,40 @@ void CountingAllocator::reserve(int64_t bytes) {
     c.allocated_bytes += bytes;
     c.peak_allocated_bytes = std::max(c.peak_allocated_bytes, c.allocated_bytes);
     ++c.num_allocations;
+    void* block = cache_.take(bytes);
+    cache_.shrink_to(c.peak_allocated_bytes - c.allocated_bytes);
+    return block;
 }
 
-void CountingAllocator::release(int64_t bytes) {
+void CountingAllocator::release(void* block) {
     const std::lock_guard lock(mutex_);
+    const int64_t bytes = bytes_of(block);
     counters_.allocated_bytes -= bytes;
+    if (bytes < kCachedFrom) {
+        std::free(block);
+        return;
+    }
+    cache_.put(block, bytes);
+    cache_.shrink_to(counters_.peak_allocated_bytes - counters_.allocated_bytes);
 }
 
 AllocatorCounters CountingAllocator::counters() const {
     const std::lock_guard lock(mutex_);
     AllocatorCounters counters = counters_;
-    counters.reserved_bytes = counters.allocated_bytes;
-    counters.peak_reserved_bytes = counters.peak_allocated_bytes;
+    counters.reserved_bytes = counters.allocated_bytes + cache_.held_bytes();
+    counters.peak_reserved_bytes = counters.peak_allocated_bytes;  // kept blocks never exceed it
     return counters;
 }
 
 void CountingAllocator::reset_peaks() {
     const std::lock_guard lock(mutex_);
+    cache_.shrink_to(0);
     counters_.peak_allocated_bytes = counters_.allocated_bytes;
+}
+
+void CountingAllocator::empty_cache() {
+    const std::lock_guard lock(mutex_);
+    cache_.shrink_to(0);
 }
 
 void CountingAllocator::set_limit(int64_t bytes) {

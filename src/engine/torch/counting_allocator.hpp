@@ -1,6 +1,8 @@
 // LibTorch's CPU allocator with a counter and a cap: peaks and out-of-memory become as real on a CPU as on a GPU.
 #pragma once
 
+#include "engine/torch/block_cache.hpp"
+
 #include "patchbench/engine/memory.hpp"
 
 #include <c10/core/Allocator.h>
@@ -9,7 +11,9 @@
 
 namespace pb::torch_engine {
 
-/// 64-byte aligned memory from posix_memalign; large blocks are offered to transparent huge pages. Thread-safe.
+/// 64-byte aligned memory from posix_memalign; large blocks are offered to transparent huge pages. Large freed blocks
+/// are kept for reuse as long as all that is held stays below the peak of what was allocated: the process never grows
+/// for them. Thread-safe.
 class CountingAllocator final : public c10::Allocator {
   public:
     /// Throws c10::OutOfMemoryError beyond the cap or when the host has no more.
@@ -18,15 +22,18 @@ class CountingAllocator final : public c10::Allocator {
     void copy_data(void* destination, const void* source, std::size_t bytes) const override;
 
     [[nodiscard]] AllocatorCounters counters() const;
+    /// Frees what is kept for reuse, too: it was below the old peak, not below the new one.
     void reset_peaks();
     void set_limit(int64_t bytes);
-    void release(int64_t bytes);
+    void empty_cache();
+    void release(void* block);
 
   private:
-    void reserve(int64_t bytes);
+    void* reserve(int64_t bytes);
 
     mutable std::mutex mutex_;
     AllocatorCounters counters_;
+    BlockCache cache_;
     int64_t limit_bytes_ = 0;  // 0: none
 };
 

@@ -30,7 +30,10 @@ void set_memory_limit(DeviceId device, int64_t bytes) {
 }
 
 void empty_allocator_cache(DeviceId device) {
-    if (device.is_cuda()) torch_engine::empty_cuda_cache();
+    if (device.is_cuda())
+        torch_engine::empty_cuda_cache();
+    else
+        counting_allocator().empty_cache();
 }
 
 struct EngineBuffer::Impl {

@@ -56,6 +56,24 @@ TEST(Memory, PeakStartsAgainFromWhatIsAllocated) {
     EXPECT_EQ(peak(), held);
 }
 
+TEST(Memory, FreedBlocksServeAgainButNeverBeyondThePeak) {
+    reset_allocator_peaks(kCpu);
+    const int64_t before = allocated();
+    const auto reserved = [before] { return allocator_counters(kCpu).reserved_bytes - before; };
+    const auto large = static_cast<int64_t>(4 * kMebibyte);
+    { const EngineBuffer buffer(kCpu, 4 * kMebibyte); }
+    EXPECT_EQ(reserved(), large);
+    { const EngineBuffer same(kCpu, 4 * kMebibyte); }
+    EXPECT_EQ(reserved(), large);
+    {
+        const EngineBuffer other(kCpu, 3 * kMebibyte);  // the kept 4 MiB beside it would exceed the peak
+        EXPECT_EQ(reserved(), 3 * static_cast<int64_t>(kMebibyte));
+    }
+    EXPECT_EQ(peak(), before + large);
+    empty_allocator_cache(kCpu);
+    EXPECT_EQ(reserved(), 0);
+}
+
 TEST(Memory, EveryAllocationCounts) {
     const int64_t before = allocator_counters(kCpu).num_allocations;
     for (int i = 0; i < 5; ++i) const EngineBuffer buffer(kCpu, 100);

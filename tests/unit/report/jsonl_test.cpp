@@ -67,12 +67,13 @@ TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {
     EXPECT_EQ(point["overlap"], true);
     EXPECT_EQ(point["image"]["noise_sigma"], 0.1);
     EXPECT_EQ(point["settled"]["halo_px"], 20);
+    EXPECT_EQ(point["verify"]["mode"], "probes");
+    EXPECT_TRUE(lines()[0]["config"]["metrics"]["reduction"].is_string());
     trace.point.settings.halo = {HaloSetting::Kind::pixels, 0};
     trace.point.halo.reset();
     const json other = point_line(trace)["point"];
     EXPECT_EQ(other["halo"], 0);
     EXPECT_TRUE(other["settled"]["halo_px"].is_null());
-    EXPECT_EQ(lines()[0]["config"]["verify"]["mode"], "probes");
 }
 
 TEST_F(Jsonl, SamplesAreThoseOfTheTraceBitForBit) {
