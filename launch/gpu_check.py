@@ -6,6 +6,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import signal
 import statistics
 import subprocess
@@ -135,8 +136,8 @@ def run_all(steps, arguments, gpus):
     if cpu:
         steps.run("machine", ["nproc"], 30)
     else:
-        fields = "name,driver_version,memory.total,memory.used,clocks.max.sm,power.limit,ecc.mode.current,mig.mode.current"
-        steps.run("machine", ["nvidia-smi", f"--query-gpu={fields}", "--format=csv"], 30)
+        fields = "name,driver_version,memory.total,memory.used,clocks.max.sm,power.limit,ecc.mode.current"
+        steps.run("machine", ["nvidia-smi", f"--query-gpu={fields},mig.mode.current", "--format=csv"], 30)
     steps.run("version", [kit.program, "--version"], 90)
     kit.has_mpirun = steps.run("mpirun", [*kit.ranks(ranks), "true"], 60).verdict == "ok"
     steps.run("check", [*kit.ranks(ranks), kit.program, "check", "--device", arguments.device], 90)
@@ -171,7 +172,8 @@ def allocations(point):
 
 def judge_points(steps, points):
     """What must hold of every point beyond the program's own verdict."""
-    bad = [f"{point['label']}: {point['status']} {point['reason'] or ''}" for point in points if point["status"] != "ok"]
+    others = [point for point in points if point["status"] != "ok"]
+    bad = [f"{point['label']}: {point['status']} {point['reason'] or ''}" for point in others]
     steps.note("points_ok", "FAILED" if bad or not points else "ok", 0, "; ".join(bad) or f"{len(points)} points", "")
     noisy = [
         f"{point['label']}: {allocations(point)}"
@@ -252,6 +254,13 @@ def beside_text(folder):
     )
 
 
+def failed_tests(output, most=20):
+    """What GoogleTest printed of each test that failed, the first `most` of them."""
+    case = r"^\[ RUN      \] (?:(?!^\[ RUN|^\[       OK).)*?^\[  FAILED  \][^\n]*\n"
+    found = re.findall(case, output, re.MULTILINE | re.DOTALL)
+    return "".join(case if len(case) < 2500 else case[:2400] + " ...\n" for case in found[:most])
+
+
 def block(text, most):
     """The end of an output: that is where the reason stands."""
     return "```\n" + text.strip()[-most:].replace("```", "'''") + "\n```\n\n"
@@ -269,10 +278,11 @@ def summary_text(steps, arguments, points, seconds):
     text += study_text(points) + beside_text(steps.folder)
     for each in steps.outcomes:
         if each.verdict == "FAILED" and each.output:
-            text += f"## Output of {each.name}, which failed\n\n" + block(each.output, 8000)
+            text += f"## Output of {each.name}, which failed\n\n"
+            text += block(failed_tests(each.output), 30_000) + block(each.output, 8000)
     content = text.encode()
     if len(content) > MAX_BYTES:
-        text = content[: MAX_BYTES - 100].decode(errors="ignore") + "\n\nCut here; the logs beside this file hold all.\n"
+        text = content[: MAX_BYTES - 100].decode(errors="ignore") + "\n\nCut here; the logs hold all.\n"
     return text
 
 

@@ -16,9 +16,12 @@ case ${1:-} in
 esac
 
 unpack_newest_bundle() {
-    local archive
-    archive=$(find "$root/dist" -maxdepth 1 -name 'patchbench-*.tar.xz' -printf '%T@ %p\n' 2>/dev/null | sort -n | tail -1 | cut -d ' ' -f 2-)
-    [ -n "$archive" ] || die "no build that runs here and no bundle in dist/: run launch/setup.sh, or copy a bundle (launch/bundle.sh) into dist/"
+    local archive='' file
+    for file in "$root"/dist/patchbench-*.tar.xz; do
+        if [ -e "$file" ] && [ "$file" -nt "$archive" ]; then archive=$file; fi # newer than a file that is not there
+    done
+    [ -n "$archive" ] ||
+        die "no build that runs here and no bundle in dist/: run launch/setup.sh, or copy a bundle (launch/bundle.sh) there"
     unpacked=$(mktemp -d -t patchbench.XXXXXX)
     trap 'rm -rf "$unpacked"' EXIT
     say "unpacking $archive"
