@@ -55,6 +55,10 @@ c10::DataPtr CountingAllocator::allocate(size_t size) {
     void* block = reserve(bytes);
     if (block == nullptr) block = make_block(bytes);
     if (block == nullptr) {
+        empty_cache();
+        block = make_block(bytes);
+    }
+    if (block == nullptr) {
         const std::lock_guard lock(mutex_);
         counters_.allocated_bytes -= bytes;
         TORCH_CHECK_WITH(OutOfMemoryError, false, "the host has no ", mib(bytes), " more");

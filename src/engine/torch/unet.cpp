@@ -17,16 +17,16 @@ namespace pb::torch_engine {
 
 namespace {
 
-constexpr int kScales = 4;
+constexpr int kLevels = 4;
 
 struct Block {
     Layer first, second;
 };
 
 struct Unet {
-    std::array<Block, kScales> encoder;
-    std::array<Block, kScales - 1> decoder;  // index 0: full extent
-    std::array<Layer, kScales - 1> grow;
+    std::array<Block, kLevels> encoder;
+    std::array<Block, kLevels - 1> decoder;  // index 0: full extent
+    std::array<Layer, kLevels - 1> grow;
     Layer last;
 };
 
@@ -65,13 +65,13 @@ at::Tensor double_nearest(const at::Tensor& x) {
 at::Tensor join(at::Tensor skip, at::Tensor x) { return at::cat({std::move(skip), std::move(x)}, 1); }
 
 void run(const Unet& net, const at::Tensor& in, at::Tensor& out) {
-    std::array<at::Tensor, kScales - 1> skips;
+    std::array<at::Tensor, kLevels - 1> skips;
     at::Tensor x = apply(net.encoder[0], in);
-    for (int k = 1; k < kScales; ++k) {
+    for (int k = 1; k < kLevels; ++k) {
         skips[k - 1] = std::move(x);
         x = apply(net.encoder[k], max_pool_2x2(skips[k - 1]));
     }
-    for (int k = kScales - 2; k >= 0; --k) {
+    for (int k = kLevels - 2; k >= 0; --k) {
         x = double_nearest(std::exchange(x, {}));
         x = convolve_relu(x, net.grow[k]);
         x = join(std::exchange(skips[k], {}), std::exchange(x, {}));
@@ -88,8 +88,8 @@ Block make_block(const Weights& weights, const std::string& prefix, const Placem
 
 Network make_unet(const Weights& weights, const Placement& placement) {
     Unet net;
-    for (int k = 0; k < kScales; ++k) net.encoder[k] = make_block(weights, "Conv" + std::to_string(k + 1), placement);
-    for (int k = 0; k < kScales - 1; ++k) {
+    for (int k = 0; k < kLevels; ++k) net.encoder[k] = make_block(weights, "Conv" + std::to_string(k + 1), placement);
+    for (int k = 0; k < kLevels - 1; ++k) {
         net.grow[k] = make_layer(weights, "Up" + std::to_string(k + 2) + ".1", placement);
         net.decoder[k] = make_block(weights, "Up_conv" + std::to_string(k + 2), placement);
     }
