@@ -162,6 +162,7 @@ build() { # preset, targets..
     folder=$(build_folder "$preset")
     local configure=(--preset "$preset" -DPATCHBENCH_TORCH="$torch")
     if command -v ccache >/dev/null; then
+        export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 # so that another clone of the same sources finds the same objects
         configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
     fi
     if [ ! -e "$folder/build.ninja" ] || [ "$(cat "$folder/.configured" 2>/dev/null)" != "${configure[*]}" ]; then

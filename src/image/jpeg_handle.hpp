@@ -7,8 +7,12 @@
 
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE
+#include <string_view>
 
 namespace pb {
+
+/// What the APP1 marker of an EXIF block begins with.
+inline constexpr std::string_view kExifMark{"Exif\0\0", 6};
 
 struct JpegError {
     jpeg_error_mgr manager{};  // first: libjpeg hands out its address

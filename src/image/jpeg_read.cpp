@@ -10,8 +10,6 @@
 namespace pb {
 namespace {
 
-constexpr std::string_view kExifMark{"Exif\0\0", 6};
-
 /// One pass of libjpeg over a file's bytes.
 class JpegReader {
   public:

@@ -11,7 +11,6 @@
 namespace pb {
 namespace {
 
-constexpr std::string_view kExifMark{"Exif\0\0", 6};
 constexpr size_t kMarkerBytes = 65533;  // what a JPEG marker can hold
 
 class JpegWriter {

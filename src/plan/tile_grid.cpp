@@ -64,8 +64,6 @@ int64_t count(const std::vector<AxisTile>& tiles) { return static_cast<int64_t>(
 
 const AxisTile& at(const std::vector<AxisTile>& tiles, int64_t index) { return tiles[static_cast<size_t>(index)]; }
 
-Rect rect_of(Range rows, Range columns) { return {rows.begin, columns.begin, {rows.size(), columns.size()}}; }
-
 }  // namespace
 
 TileGrid::TileGrid(Extent image, const TileSpec& spec) : image_(image), spec_(spec) {

@@ -31,8 +31,6 @@ std::array<Half, 2> halves(int64_t extent) {
     return {{{{0, edge}, {0, middle}}, {{extent - edge, extent}, {middle, extent}}}};
 }
 
-Rect rect_of(Range rows, Range columns) { return {rows.begin, columns.begin, {rows.size(), columns.size()}}; }
-
 std::vector<WholeImageCall> quadrants(Extent extent) {
     std::vector<WholeImageCall> calls;
     for (const Half& rows : halves(extent.h))

@@ -20,12 +20,12 @@ namespace {
 /// One row as (column, value): the header is the columns of an empty row, so the two cannot disagree.
 using Row = std::vector<std::pair<std::string, std::string>>;
 
-std::string number(const std::optional<double>& value) {
+std::string number_cell(const std::optional<double>& value) {
     return value && std::isfinite(*value) ? format_setting(*value) : "";
 }
 
 template <class Integer>
-std::string integer(const std::optional<Integer>& value) {
+std::string integer_cell(const std::optional<Integer>& value) {
     return value ? std::to_string(*value) : "";
 }
 
@@ -61,9 +61,9 @@ void add_identity(const PointTrace& trace, const Summary& summary, const std::st
 void add_settled(const Point& point, Row& row) {
     row.insert(row.end(), {{"settled.device", std::string(name_of(point.device))},
                            {"settled.num_ranks", std::to_string(point.num_ranks)},
-                           {"settled.halo_px", integer(point.halo)},
-                           {"settled.batch", integer(point.batch)},
-                           {"settled.sigma", number(point.sigma)},
+                           {"settled.halo_px", integer_cell(point.halo)},
+                           {"settled.batch", integer_cell(point.batch)},
+                           {"settled.sigma", number_cell(point.sigma)},
                            {"settled.image_height_px", std::to_string(point.source.extent.h)},
                            {"settled.image_width_px", std::to_string(point.source.extent.w)},
                            {"settled.image_channels", std::to_string(point.source.channels)}});
@@ -76,9 +76,9 @@ Row row_of(const PointTrace& trace, const Summary& summary, const std::string& l
         row.emplace_back(column_of(field), format_setting(value));
     });
     add_settled(trace.point, row);
-    row.emplace_back("slowest_rank", integer(summary.slowest_rank));
-    row.emplace_back("allocated_peak_rank", integer(summary.allocated_peak_rank));
-    for (const auto& metric : metrics()) row.emplace_back(metric.key, number(metric.value(summary)));
+    row.emplace_back("slowest_rank", integer_cell(summary.slowest_rank));
+    row.emplace_back("allocated_peak_rank", integer_cell(summary.allocated_peak_rank));
+    for (const auto& metric : metrics()) row.emplace_back(metric.key, number_cell(metric.value(summary)));
     return row;
 }
 

@@ -51,7 +51,7 @@ WindowTexts describe_whole(const Point& point) {
             readable(processed / static_cast<double>(point.source.extent.pixels()))};
 }
 
-TextTable make_table() {
+TextTable make_plan_table() {
     using enum TextTable::Align;
     TextTable table;
     table.add_column("#");
@@ -83,7 +83,7 @@ std::vector<std::string> row_of(const Point& point) {
 }  // namespace
 
 std::string plan_table(const Plan& plan) {
-    TextTable table = make_table();
+    TextTable table = make_plan_table();
     std::string notes;
     bool open = false;
     for (const auto& point : plan.points) {

@@ -22,7 +22,7 @@ std::string device_text(const RankPlace& place) {
     return place.device_name.empty() ? "cpu" : place.device_name;
 }
 
-TextTable make_table() {
+TextTable make_ranks_table() {
     using enum TextTable::Align;
     TextTable table;
     table.add_column("rank");
@@ -57,7 +57,7 @@ std::string balance_text(const Summary& summary, const Topology& topology) {
 }  // namespace
 
 std::string ranks_table(const PointTrace& trace, const Summary& summary, const Topology& topology) {
-    TextTable table = make_table();
+    TextTable table = make_ranks_table();
     for (const auto& rank : summary.ranks) table.add_row(row_of(rank, find_place(topology, rank.rank)));
     const std::string gathered = trace.reduction.empty() ? "not gathered" : "gathered by " + trace.reduction;
     return fmt::format("Ranks of {}\n{}{}{}\n", summary.label, table.text(), balance_text(summary, topology), gathered);
