@@ -1,5 +1,5 @@
-// nlm <photo> [edge]: PSNR of OpenCV's fastNlMeansDenoisingColored at its best strength on the photograph (or its centre of
-// edge x edge pixels) with the noise that `patchbench denoise --add-noise 0.1` adds, clipped to 8 bits as it needs.
+// nlm <photo>: PSNR of OpenCV's fastNlMeansDenoisingColored at its best strength on the photograph with the noise that
+// `patchbench denoise --add-noise 0.1` adds, clipped to 8 bits as it needs.
 #include "patchbench/image/image_file.hpp"
 #include "patchbench/image/quality.hpp"
 #include "patchbench/image/synthetic.hpp"
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
 
@@ -17,15 +16,6 @@ namespace {
 
 constexpr double kSigma = 0.1;
 constexpr uint64_t kSeed = 7;  // the default of image.seed
-
-Image load_centre(const char* file, int64_t edge) {
-    const auto photo = open_image(file);
-    const Extent whole = photo->info().extent;
-    const Extent part{edge > 0 ? std::min(edge, whole.h) : whole.h, edge > 0 ? std::min(edge, whole.w) : whole.w};
-    Image image(part, 3, DType::u8);
-    photo->read({(whole.h - part.h) / 2, (whole.w - part.w) / 2, part}, image.view());
-    return image;
-}
 
 Image as_float(const Image& image) {
     Image converted(image.extent(), image.channels(), DType::f32);
@@ -42,8 +32,8 @@ double nlm_psnr(Image noisy, const Image& clean, float strength) {
     return psnr(as_float(noisy).view(), clean.view());
 }
 
-int report(const char* file, int64_t edge) {
-    const Image clean = as_float(load_centre(file, edge));
+int report(const char* file) {
+    const Image clean = as_float(load_image(file));
     Image noisy = clean;
     add_noise(kSigma, kSeed, 0, 0, noisy.view());
     Image clipped(clean.extent(), 3, DType::u8);
@@ -59,9 +49,9 @@ int report(const char* file, int64_t edge) {
 }  // namespace pb
 
 int main(int argc, char** argv) {
-    if (argc < 2) return 2;
+    if (argc != 2) return 2;
     try {
-        return pb::report(argv[1], argc > 2 ? std::atoll(argv[2]) : 0);
+        return pb::report(argv[1]);
     } catch (const std::exception& error) {
         std::cerr << error.what() << "\n";
         return 1;
