@@ -115,11 +115,18 @@ class Denoise {
           study_(study_settings(arguments)),
           runner_(group.ranks, group.topology, study_) {}
 
-    /// A line about the file, on the group's root.
-    std::string run(const DenoiseJob& job) {
-        Point point;
-        together(group_.ranks, [&] { point = plan_for(job); });
-        const PointTrace trace = runner_.run(point, job.output);
+    /// A line about the file, on the group's root. Of several files one that cannot be read or written is a line, too;
+    /// of a single one it is the user's error.
+    std::string run(const DenoiseJob& job, bool single) {
+        PointTrace trace;
+        try {
+            together(group_.ranks, [&] { trace.point = plan_for(job); });
+            trace = runner_.run(trace.point, job.output);
+        } catch (const AgreedError& error) {
+            if (single) throw;
+            trace.status = PointStatus::failed;
+            trace.reason = error.what();
+        }
         summaries_.push_back(summarise(trace));
         return line_for(job, trace, summaries_.back());
     }
@@ -199,7 +206,7 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     Denoise denoise(arguments, group);
     std::vector<std::string> lines;
     for (int64_t i = group.jobs.begin; i < group.jobs.end; ++i)
-        if (auto line = denoise.run(jobs[static_cast<size_t>(i)]); group.ranks.is_root())
+        if (auto line = denoise.run(jobs[static_cast<size_t>(i)], jobs.size() == 1); group.ranks.is_root())
             lines.push_back(std::move(line));
     return conclude(world, group, lines, denoise.summaries());
 }

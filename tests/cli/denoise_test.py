@@ -45,6 +45,19 @@ class Denoise(program.ProgramTest):
         self.assertEqual(alone.returncode, 0, alone.stderr)
         self.assertEqual((self.folder / 'three.png').read_bytes(), (self.folder / 'out/3.png').read_bytes())
 
+    def test_a_bad_file_among_many_is_named_and_the_others_are_done(self):
+        images = self.folder / 'in'
+        images.mkdir()
+        for i in range(4):
+            (images / f'{i}.png').write_bytes(png(40, 36, value=noise) if i != 1 else b'no image')
+        for ranks in (1, 2):
+            out = self.folder / f'out{ranks}'
+            result = run('denoise', images, out, *FAST, ranks=ranks)
+            self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+            self.assertIn('1.png: failed', result.stdout)
+            self.assertIn('RESULT: FAILED', result.stdout)
+            self.assertEqual(sorted(file.name for file in out.iterdir()), ['0.png', '2.png', '3.png'])
+
     def test_sigma_and_halo_auto(self):
         photo = self.write('photo.png', png(96, 96, value=noise))
         result = run('denoise', photo, self.folder / 'out.png', '--patch', '48', '--device', 'cpu')
