@@ -55,6 +55,7 @@ void call(Roll& roll, const std::string& what, double timeout_s, const std::vect
         if (missing.empty()) return;
         if (std::chrono::steady_clock::now() > deadline) {
             std::vector<RankText> absent;
+            absent.reserve(missing.size());
             for (const int rank : missing) absent.push_back({rank, hosts[static_cast<size_t>(rank)], ""});
             throw Error(what + ": no answer within " + std::to_string(static_cast<int>(timeout_s)) + " s from " +
                         (absent.size() > 1 ? "ranks " : "rank ") + rank_list(absent));
