@@ -44,7 +44,9 @@ struct Round {
             offset += counts.back();
         }
     }
-    [[nodiscard]] size_t bytes() const { return static_cast<size_t>(offsets.back()) + static_cast<size_t>(counts.back()); }
+    [[nodiscard]] size_t bytes() const {
+        return static_cast<size_t>(offsets.back()) + static_cast<size_t>(counts.back());
+    }
 };
 
 void exchange(std::span<const std::byte> part, std::optional<int> root, MPI_Comm communicator, Round& round) {

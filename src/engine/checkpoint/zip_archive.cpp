@@ -38,7 +38,7 @@ struct ZipArchive::Impl {
     }
 };
 
-ZipArchive::ZipArchive(Bytes file, std::string name)
+ZipArchive::ZipArchive(Bytes file, const std::string& name)
     : impl_(std::make_unique<Impl>(Impl{open_archive(file, name), name, file.size(), {}})) {
     const zip_int64_t count = zip_get_num_entries(impl_->archive.get(), 0);
     for (zip_int64_t i = 0; i < count; ++i) {

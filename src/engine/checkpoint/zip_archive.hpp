@@ -16,7 +16,7 @@ class ZipArchive {
   public:
     /// `file` must outlive the archive; `name` is used in messages. Throws UsageError when it is no zip
     /// archive, or holds a name twice.
-    ZipArchive(Bytes file, std::string name);
+    ZipArchive(Bytes file, const std::string& name);
     ~ZipArchive();
     ZipArchive(const ZipArchive&) = delete;
     ZipArchive& operator=(const ZipArchive&) = delete;
