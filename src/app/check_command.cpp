@@ -10,7 +10,6 @@
 #include "patchbench/image/quality.hpp"
 #include "patchbench/image/synthetic.hpp"
 #include "patchbench/run/agreement.hpp"
-#include "patchbench/run/environment.hpp"
 #include "patchbench/run/launch.hpp"
 
 #include <CLI/CLI.hpp>
@@ -74,10 +73,7 @@ ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     session.watch(StudySettings{}.watchdog_s);
     const Topology topology = gather_topology(world, {parse_enum<DeviceChoice>(arguments.device), SharingRule::error});
     if (world.is_root()) {
-        fmt::print("{}\n", version_text());
-        for (const auto& [name, header, loaded] : library_versions())
-            fmt::print("  {:<16} header {:<24} loaded {}\n", name, header.empty() ? "-" : header,
-                       loaded.empty() ? "-" : loaded);
+        print_version();
         fmt::print("\n");
         print_topology(topology);
     }

@@ -2,20 +2,11 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 
-#include "patchbench/run/environment.hpp"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace pb {
 namespace {
-
-void print_version() {
-    fmt::print("{}\n", version_text());
-    for (const auto& [name, header, loaded] : library_versions())
-        fmt::print("  {:<16} header {:<24} loaded {}\n", name, header.empty() ? "-" : header,
-                   loaded.empty() ? "-" : loaded);
-}
 
 /// CLI11's own exit codes become the program's: 0 for --help, 2 for what it does not understand.
 int explain(const CLI::App& app, const CLI::ParseError& error) {

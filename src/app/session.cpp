@@ -2,6 +2,7 @@
 
 #include "patchbench/comm/interruption.hpp"
 #include "patchbench/run/agreement.hpp"
+#include "patchbench/run/environment.hpp"
 #include "patchbench/run/launch.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,13 @@ ExitCode leave_together(const Communicator& world, const Error& error) {
 }  // namespace
 
 void print_error(const std::string& message) { fmt::print(stderr, "patchbench: {}\n", message); }
+
+void print_version() {
+    fmt::print("{}\n", version_text());
+    for (const auto& [name, header, loaded] : library_versions())
+        fmt::print("  {:<16} header {:<24} loaded {}\n", name, header.empty() ? "-" : header,
+                   loaded.empty() ? "-" : loaded);
+}
 
 bool speaks_before_mpi() {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})

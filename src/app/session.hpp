@@ -29,6 +29,9 @@ class RankSession {
 /// error of one rank alone is printed with its rank and host and ends the whole job (MPI_Abort).
 [[nodiscard]] ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body);
 
+/// Prints the versions of patchbench and of every library, header and loaded.
+void print_version();
+
 /// Prints an error of the program to stderr, prefixed "patchbench: ".
 void print_error(const std::string& message);
 
