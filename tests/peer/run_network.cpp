@@ -1,6 +1,5 @@
 // Runs one network over images of a .npy file (N, H, W, C), for comparison with Python: whole images through
-// whole_image_calls, exactly as `workload: whole` does. With --on-request it runs one forward call for each line on
-// stdin and answers with its seconds, so that a script can time it in turns with something else.
+// whole_image_calls, exactly as `workload: whole` does.
 #include "peer/npy.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
@@ -9,7 +8,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 
 namespace pb::peer {
@@ -19,7 +17,6 @@ struct Options {
     std::string network = "drunet", weights, in, out, odd = "split", engine = "torch";
     float sigma = 0.1F;
     int threads = 1;
-    bool on_request = false;
 };
 
 /// Calls `visit(image, row, column)` for every pixel of `rect` in every image.
@@ -44,13 +41,10 @@ class Runner {
         out_ = images;
     }
 
-    /// All calls; returns the seconds inside forward().
-    double run() {
-        double seconds = 0;
+    /// All calls.
+    void run() {
         const Extent extent{images_.shape[1], images_.shape[2]};
-        for (const auto& call : whole_image_calls(weights_.kind, extent, parse_enum<OddShape>(options_.odd)))
-            seconds += run(call);
-        return seconds;
+        for (const auto& call : whole_image_calls(weights_.kind, extent, parse_enum<OddShape>(options_.odd))) run(call);
     }
 
     [[nodiscard]] const Array& out() const { return out_; }
@@ -67,7 +61,7 @@ class Runner {
         return (n * images_.shape[1] + y) * images_.shape[2] + x;
     }
 
-    double run(const WholeImageCall& call) {
+    void run(const WholeImageCall& call) {
         const int64_t channels = weights_.channels;
         const bool sigma = network_facts(weights_.kind).takes_sigma;
         const Shape shape{images_.shape[0], channels + (sigma ? 1 : 0), call.seen.extent.h, call.seen.extent.w};
@@ -78,15 +72,12 @@ class Runner {
             if (sigma) in.push_back(options_.sigma);
         });
         std::vector<float> out(static_cast<size_t>(shape.pixels() * channels));
-        const auto start = std::chrono::steady_clock::now();
         denoiser_->forward({.pointer = in.data(), .shape = shape},
                            {.pointer = out.data(), .shape = {shape.n, channels, shape.h, shape.w}}, stream_);
-        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
         for_each_pixel(shape.n, call.kept, [&](int64_t n, int64_t y, int64_t x) {
             const int64_t from = ((n * shape.h + y - call.seen.row) * shape.w + x - call.seen.column) * channels;
             std::copy_n(out.begin() + from, channels, out_.values.begin() + pixel(n, y, x) * channels);
         });
-        return elapsed.count();
     }
 
     Options options_;
@@ -99,10 +90,7 @@ class Runner {
 
 void run(const Options& options) {
     Runner runner(options, read_npy(options.in));
-    if (options.on_request)
-        for (std::string line; std::getline(std::cin, line);) std::cout << runner.run() << std::endl;
-    else
-        (void)runner.run();
+    runner.run();
     if (!options.out.empty()) write_npy(options.out, runner.out());
 }
 
@@ -120,7 +108,6 @@ int main(int argc, char** argv) {
     app.add_option("--odd", options.odd);
     app.add_option("--engine", options.engine);
     app.add_option("--threads", options.threads);
-    app.add_flag("--on-request", options.on_request);
     CLI11_PARSE(app, argc, argv);
     try {
         pb::peer::run(options);
