@@ -40,7 +40,7 @@ std::string column_of(const FieldName& field) {
     std::string unit;
     for (const char c : std::string_view(field.unit))
         unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const std::string key = field.key;
+    std::string key = field.key;
     if (unit.empty() || unit[0] == '[' || key.ends_with("_" + unit)) return key;
     return key + "_" + unit;
 }

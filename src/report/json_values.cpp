@@ -3,6 +3,7 @@
 #include "patchbench/report/metrics.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace pb {
 
@@ -104,7 +105,7 @@ const char* outcome_name(Verification::Outcome outcome) {
 Json verification_json(const Verification& verification) {
     Json all{{"outcome", outcome_name(verification.outcome)}, {"reasons", verification.reasons}};
     const bool ran = verification.outcome != Verification::Outcome::off;
-    const auto if_ran = [&](Json value) { return ran ? value : Json(nullptr); };
+    const auto if_ran = [&](Json value) { return ran ? std::move(value) : Json(nullptr); };
     all["pixels_unwritten"] = if_ran(verification.pixels_unwritten);
     all["pixels_not_finite"] = if_ran(verification.pixels_not_finite);
     all["windows_checked"] = if_ran(verification.windows_checked);

@@ -36,12 +36,12 @@ bool is_shared(const Summaries& summaries, size_t i) {
 }
 
 std::string shared_context(const Summaries& summaries) {
-    std::string line;
+    std::vector<std::string> entries;
     for (size_t i = 0; i < summaries.front().context.size(); ++i) {
         const auto& [name, text] = summaries.front().context[i];
-        if (is_shared(summaries, i)) line += (line.empty() ? "" : " | ") + name + ": " + text;
+        if (is_shared(summaries, i)) entries.push_back(fmt::format("{}: {}", name, text));
     }
-    return line.empty() ? "" : line + "\n\n";
+    return entries.empty() ? "" : fmt::format("{}\n\n", fmt::join(entries, " | "));
 }
 
 /// Remarks of the points below the table: equal ones once, with the labels of the points they hold for.
