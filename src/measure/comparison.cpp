@@ -1,0 +1,148 @@
+#include "patchbench/measure/comparison.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/rank_tests.hpp"
+#include "patchbench/base/student_t.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+using Launches = std::vector<Launch>;
+
+constexpr double kConfidence = 0.95;
+
+Launches distinct(const Launches& launches) {
+    require(!launches.empty(), "comparison with no launch on one side");
+    Launches kept;
+    for (const auto& launch : launches) {
+        require(!launch.empty() && *std::min_element(launch.begin(), launch.end()) > 0,
+                "comparison of a launch without samples or with a time that is not positive");
+        if (std::find(kept.begin(), kept.end(), launch) == kept.end()) kept.push_back(launch);
+    }
+    return kept;
+}
+
+/// Interval of ln(new median / old median) from an interval of each median.
+std::optional<Interval> log_ratio_interval(const Launch& old_times, const Launch& new_times) {
+    const auto old_interval = median_interval(old_times);
+    const auto new_interval = median_interval(new_times);
+    if (!old_interval || !new_interval) return std::nullopt;
+    const double old_log = std::log(median(old_times));
+    const double new_log = std::log(median(new_times));
+    const double down = std::hypot(new_log - std::log(new_interval->low), std::log(old_interval->high) - old_log);
+    const double up = std::hypot(std::log(new_interval->high) - new_log, old_log - std::log(old_interval->low));
+    return Interval{new_log - old_log - down, new_log - old_log + up};
+}
+
+Interval exponential(const Interval& logs) { return {std::exp(logs.low), std::exp(logs.high)}; }
+
+Comparison compare_repetitions(const Launch& old_times, const Launch& new_times) {
+    Comparison comparison;
+    comparison.ratio = median(new_times) / median(old_times);
+    comparison.p_value = rank_sum_p_value(old_times, new_times);
+    if (const auto logs = log_ratio_interval(old_times, new_times)) comparison.ratio_interval = exponential(*logs);
+    return comparison;
+}
+
+std::vector<double> log_medians(const Launches& launches) {
+    std::vector<double> logs;
+    for (const auto& launch : launches) logs.push_back(std::log(median(launch)));
+    return logs;
+}
+
+/// Standard deviation of the launches of both sides about their own means.
+double pooled_deviation(const std::vector<double>& a, const std::vector<double>& b, int degrees) {
+    const double squares = std::pow(standard_deviation(a), 2) * static_cast<double>(a.size() - 1) +
+                           std::pow(standard_deviation(b), 2) * static_cast<double>(b.size() - 1);
+    return std::sqrt(squares / degrees);
+}
+
+double launch_p_value(const std::vector<double>& old_logs, const std::vector<double>& new_logs, double t, int degrees) {
+    const auto smallest =
+        smallest_rank_sum_p_value(static_cast<int64_t>(old_logs.size()), static_cast<int64_t>(new_logs.size()));
+    if (smallest <= kSignificance) return rank_sum_p_value(old_logs, new_logs);
+    return 1 - student_t_within(t, degrees);
+}
+
+Comparison compare_by_launch(const Launches& old_launches, const Launches& new_launches) {
+    const auto old_logs = log_medians(old_launches);
+    const auto new_logs = log_medians(new_launches);
+    const auto num_old = static_cast<double>(old_logs.size());
+    const auto num_new = static_cast<double>(new_logs.size());
+    const int degrees = static_cast<int>(old_logs.size() + new_logs.size()) - 2;
+    const double difference = mean(new_logs) - mean(old_logs);
+    const double error = pooled_deviation(old_logs, new_logs, degrees) * std::sqrt(1 / num_old + 1 / num_new);
+    const double half_width = student_t_quantile(kConfidence, degrees) * error;
+
+    Comparison comparison;
+    comparison.launches_are_units = true;
+    comparison.these_launches_only = false;
+    comparison.ratio = std::exp(difference);
+    comparison.ratio_interval = exponential({difference - half_width, difference + half_width});
+    const double t = difference == 0 ? 0 : std::abs(difference) / error;
+    comparison.p_value = launch_p_value(old_logs, new_logs, t, degrees);
+    return comparison;
+}
+
+bool lies_within_margin(const Interval& interval) {
+    return interval.low >= 1 - kSameWithin && interval.high <= 1 + kSameWithin;
+}
+
+void decide(Comparison& comparison) {
+    const auto& interval = comparison.ratio_interval;
+    const bool is_significant = comparison.p_value <= kSignificance;
+    if (!interval) {
+        comparison.reason = "too few repetitions for an interval; measure at least 6 on both sides";
+    } else if (lies_within_margin(*interval)) {
+        comparison.change = Change::same;
+        comparison.reason = "the interval of the ratio lies within 1 %";
+    } else if (interval->low > 1 && is_significant) {
+        comparison.change = Change::slower;
+        comparison.reason = "interval and test agree";
+    } else if (interval->high < 1 && is_significant) {
+        comparison.change = Change::faster;
+        comparison.reason = "interval and test agree";
+    } else if (is_significant || interval->low > 1 || interval->high < 1) {
+        comparison.reason = "interval and test disagree; measure more";
+    } else {
+        comparison.reason = "no difference shown, and the interval is wider than 1 %; measure more";
+    }
+}
+
+/// A launch that drifts by as much as it differs could have been cut off where it equals the other one.
+void doubt_drift(const Launch& old_times, const Launch& new_times, Comparison& comparison) {
+    if (comparison.change != Change::faster && comparison.change != Change::slower) return;
+    for (const Launch* launch : {&old_times, &new_times}) {
+        const Trend trend = find_trend(*launch);
+        if (!drifts(trend) || std::abs(trend.drift) < std::abs(comparison.ratio - 1)) continue;
+        comparison.change = Change::unsure;
+        comparison.reason = launch == &old_times ? "the old" : "the new";
+        comparison.reason += " launch drifts by as much as the two differ; warm up longer and measure again";
+        return;
+    }
+}
+
+}  // namespace
+
+Comparison compare_times(const std::vector<Launch>& old_launches, const std::vector<Launch>& new_launches) {
+    const Launches olds = distinct(old_launches);
+    const Launches news = distinct(new_launches);
+    if (olds == news) {
+        Comparison itself;
+        itself.change = Change::same;
+        itself.ratio_interval = Interval{1, 1};
+        itself.reason = "the same samples on both sides";
+        return itself;
+    }
+    const bool single = olds.size() == 1 && news.size() == 1;
+    Comparison comparison = single ? compare_repetitions(olds.front(), news.front()) : compare_by_launch(olds, news);
+    decide(comparison);
+    if (single) doubt_drift(olds.front(), news.front(), comparison);
+    return comparison;
+}
+
+}  // namespace pb
