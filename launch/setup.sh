@@ -34,6 +34,8 @@ nvcc_requirements=(
     nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85
     nvidia-cuda-runtime==13.0.96
 )
+# plotly.min.js, which report.html carries. PATCHBENCH_PLOTLY=<plotly.min.js> uses another copy.
+plotly_requirements=(plotly==6.3.0)
 venv=$root/.venv
 
 as_root() {
@@ -160,7 +162,7 @@ build() { # preset, targets..
     local preset=$1 folder
     shift
     folder=$(build_folder "$preset")
-    local configure=(--preset "$preset" -DPATCHBENCH_TORCH="$torch")
+    local configure=(--preset "$preset" -DPATCHBENCH_TORCH="$torch" ${PATCHBENCH_PLOTLY:+"-DPATCHBENCH_PLOTLY=$PATCHBENCH_PLOTLY"})
     if command -v ccache >/dev/null; then
         export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 # so that another clone of the same sources finds the same objects
         configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
@@ -192,6 +194,7 @@ main() {
     [ $install = 0 ] || install_packages "${packages[@]}"
     find_torch
     find_nvcc
+    [ -n "${PATCHBENCH_PLOTLY:-}" ] || pip_install plotly 1 "${plotly_requirements[@]}"
     build "$preset" "${targets[@]}"
 }
 

@@ -23,6 +23,7 @@ using Action = std::function<ExitCode(const Arguments&)>;
 void add_run_command(CLI::App& app, Action& chosen);
 void add_denoise_command(CLI::App& app, Action& chosen);
 void add_plan_command(CLI::App& app, Action& chosen);
+void add_report_command(CLI::App& app, Action& chosen);
 void add_check_command(CLI::App& app, Action& chosen);
 void add_networks_command(CLI::App& app, Action& chosen);
 

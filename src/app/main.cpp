@@ -22,6 +22,7 @@ int run_program(const Arguments& arguments) {
     add_run_command(app, chosen);
     add_denoise_command(app, chosen);
     add_plan_command(app, chosen);
+    add_report_command(app, chosen);
     add_check_command(app, chosen);
     add_networks_command(app, chosen);
     try {

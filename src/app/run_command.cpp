@@ -6,6 +6,7 @@
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/report/csv.hpp"
+#include "patchbench/report/html.hpp"
 #include "patchbench/report/jsonl_writer.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -78,11 +79,13 @@ class StudyRecord {
         const Verdict verdict = judge(summaries_, strict);
         results_.write_end(verdict);
         write_csv(traces_, summaries_, folder_ / "results.csv");
+        write_html({folder_ / "results.jsonl"}, folder_ / "report.html");
         fmt::print("{}\n", points_table(summaries_));
         for (size_t i = 0; i < traces_.size(); ++i)
             if (traces_[i].status == PointStatus::ok)
                 fmt::print("{}\n", ranks_table(traces_[i], summaries_[i], environment_.topology));
-        fmt::print("results: {}\n", (folder_ / "results.jsonl").string());
+        fmt::print("results: {}\nreport:  {}\n", (folder_ / "results.jsonl").string(),
+                   (folder_ / "report.html").string());
         for (const auto& trace : traces_)
             if (!trace.output_file.empty()) fmt::print("image:   {}\n", trace.output_file);
         fmt::print("\n{}{}\n", fom_lines(summaries_), verdict_line(verdict));

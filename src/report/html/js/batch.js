@@ -1,0 +1,224 @@
+// Throughput and memory against batch, a panel for each choice of everything but patch, halo and batch.
+'use strict';
+
+pb.batchOf = point => point.settings.batch;
+pb.panelFree = ['patch', 'halo_px', 'batch', 'file', 'last_batch'];
+
+/// Panels of series over at least two batches; each point measured or out of memory.
+pb.batchPanels = points => {
+  const usable = points.filter(
+      point => point.settings.workload === 'tiles' && pb.isNumber(pb.batchOf(point)) &&
+          (point.isMeasured || point.isOutOfMemory));
+  return pb.groupsBut(usable, pb.panelFree)
+      .map(panel => {
+        const series =
+            pb.groupsBut(panel.points, ['batch']).filter(one => pb.distinct(one.points.map(pb.batchOf)).length > 1);
+        for (const one of series) one.points.sort((a, b) => pb.batchOf(a) - pb.batchOf(b));
+        return {...panel, series, points: series.flatMap(one => one.points)};
+      })
+      .filter(panel => panel.points.some(point => point.isMeasured));
+};
+
+/// Asymmetric error bars of a rate: none where there is no interval.
+pb.rateBars = (points, key) => {
+  const intervals = points.map(point => point.rateInterval(key));
+  return {
+    type: 'data',
+    symmetric: false,
+    thickness: 1.2,
+    width: 3,
+    visible: intervals.some(Boolean),
+    array: points.map((point, i) => intervals[i] ? intervals[i][1] - point.value(key) : 0),
+    arrayminus: points.map((point, i) => intervals[i] ? point.value(key) - intervals[i][0] : 0)
+  };
+};
+
+pb.lineTrace = (one, key, model, extra = {}) => {
+  const points = one.points.filter(point => point.isMeasured && point.value(key) !== null);
+  return {
+    x: points.map(pb.batchOf),
+    y: points.map(point => point.value(key)),
+    name: pb.plain(one.name || 'measured'),
+    mode: 'lines+markers',
+    line: {color: one.colour, width: 2, dash: one.dash},
+    marker: {color: one.colour, size: 7, symbol: one.symbol},
+    text: points.map(
+        point => pb.hover(point, ['patches_per_s', 'useful_mpx_per_s', 'allocated_peak_mib', 'seam_error'], model)),
+    hovertemplate: '%{text}<extra></extra>',
+    ...extra
+  };
+};
+
+pb.outOfMemoryTrace = (series, y) => {
+  const points = series.flatMap(one => one.points).filter(point => point.isOutOfMemory);
+  if (points.length === 0) return [];
+  return [{
+    x: points.map(pb.batchOf),
+    y: points.map(() => y),
+    name: 'out of memory',
+    mode: 'markers',
+    marker: {symbol: 'x', size: 10, color: pb.colour('bad')},
+    text: points.map(
+        point => `<b>${pb.plain(point.label)}</b><br>${pb.plain(point.raw.reason ?? 'out of memory')}`.slice(0, 400)),
+    hovertemplate: '%{text}<extra></extra>'
+  }];
+};
+
+pb.starTrace = (panel, key) => {
+  const best = pb.recommended(panel.points);
+  if (!best || best.value(key) === null) return [];
+  return [{
+    x: [pb.batchOf(best)],
+    y: [best.value(key)],
+    name: 'recommended',
+    mode: 'markers',
+    hoverinfo: 'skip',
+    marker: {symbol: 'star', size: 17, color: pb.colour('star'), line: {width: 1.2, color: pb.colour('text')}}
+  }];
+};
+
+pb.section({
+  id: 'throughput',
+  title: 'Throughput against batch',
+  absent: 'throughput against batch (needs points that differ in batch)',
+  find: model => {
+    const panels = pb.batchPanels(model.points);
+    return panels.length > 0 ? panels : null;
+  },
+  draw: (panels, body, model) => {
+    body.append(pb.el(
+        'p', {},
+        'Pixels of the image per second of the slowest rank, from image in memory to image in memory. Bars are 95 % intervals of the ',
+        'median; without a bar there were fewer than 6 repetitions. The star is explained above.'));
+    const grid = body.appendChild(pb.el('div', {class: 'grid'}));
+    for (const panel of panels)
+      pb.chart(grid, panel.name || null, () => {
+        const series = pb.styled(panel.series);
+        return {
+          traces: [
+            ...series.map(one => pb.lineTrace(one, 'useful_mpx_per_s', model, {
+              error_y: pb.rateBars(one.points.filter(point => point.isMeasured), 'useful_mpx_per_s')
+            })),
+            ...pb.outOfMemoryTrace(series, 0), ...pb.starTrace(panel, 'useful_mpx_per_s')
+          ],
+          layout: {
+            xaxis: pb.axis('batch (windows in a forward call)', pb.powersAxis(panel.points.map(pb.batchOf))),
+            yaxis: pb.axis('Mpx/s', {rangemode: 'tozero'})
+          },
+        };
+      });
+  },
+});
+
+/// Least squares through (batch, MiB): {base, slope}, or null with fewer than three batches.
+pb.affineFit = (xs, ys) => {
+  if (pb.distinct(xs).length < 3) return null;
+  const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const mx = mean(xs), my = mean(ys);
+  const slope =
+      xs.reduce((sum, x, i) => sum + (x - mx) * (ys[i] - my), 0) / xs.reduce((sum, x) => sum + (x - mx) ** 2, 0);
+  return {base: my - slope * mx, slope};
+};
+
+pb.memoryFitOf = one => {
+  const points = one.points.filter(point => point.value('allocated_peak_mib') !== null);
+  const fit = pb.affineFit(points.map(pb.batchOf), points.map(point => point.value('allocated_peak_mib')));
+  return fit && {...fit, one, batches: points.map(pb.batchOf)};
+};
+
+/// The memory that ends it: the point's own cap, or the device's memory.
+pb.memoryLimitOf = point => {
+  const cap = point.settings.memory_limit_mib;
+  if (cap > 0) return {mib: cap, name: 'memory limit of the point'};
+  const sizes = (point.file.study?.environment?.ranks ?? [])
+                    .filter(rank => rank.device === point.settings.device)
+                    .map(rank => rank.memory_mib)
+                    .filter(pb.isNumber);
+  return sizes.length > 0 ? {mib: Math.min(...sizes), name: 'memory of the device'} : null;
+};
+
+pb.limitTraces = (limit, batches, highest) => {
+  if (!limit || limit.mib > 4 * highest) return [];
+  return [{
+    x: [Math.min(...batches), Math.max(...batches)],
+    y: [limit.mib, limit.mib],
+    name: limit.name,
+    mode: 'lines',
+    line: {color: pb.colour('bad'), width: 1.5, dash: 'dot'},
+    hovertemplate: `${limit.name}: ${pb.number(limit.mib)} MiB<extra></extra>`
+  }];
+};
+
+/// What the straight line through the peaks says of the largest batch.
+pb.memoryWords = (fit, limit) => {
+  const line =
+      `${fit.one.name || 'peak'}: ${pb.number(fit.base)} MiB + ${pb.number(fit.slope)} MiB a window of the batch`;
+  if (!limit || fit.slope <= 0) return `${line}.`;
+  const largest = Math.floor((limit.mib - fit.base) / fit.slope);
+  return `${line}; the line reaches the ${limit.name} (${pb.number(limit.mib)} MiB) at batch ${
+      pb.number(largest)}, which is extrapolated.`;
+};
+
+pb.section({
+  id: 'memory',
+  title: 'Memory against batch',
+  absent: 'memory against batch (needs points that differ in batch)',
+  find: model => {
+    const panels = pb.batchPanels(model.points)
+                       .filter(panel => panel.points.some(point => point.value('allocated_peak_mib') !== null));
+    return panels.length > 0 ? panels : null;
+  },
+  draw: (panels, body, model) => {
+    body.append(pb.el(
+        'p', {},
+        'Peak of the engine’s allocator on the rank that needs most. Dashed: straight line through the measured peaks (from three batches on); crosses: predicted before the run.'));
+    const fits = panels.flatMap(
+        panel => panel.series.map(pb.memoryFitOf)
+                     .filter(Boolean)
+                     .map(
+                         fit => `${panel.name ? `${panel.name}, ` : ''}${
+                             pb.memoryWords(fit, pb.memoryLimitOf(panel.points[0]))}`));
+    const grid = body.appendChild(pb.el('div', {class: 'grid'}));
+    for (const panel of panels) pb.chart(grid, panel.name || null, () => pb.memoryChart(panel, model));
+    if (fits.length > 0)
+      body.append(pb.el(
+          'details', {}, pb.el('summary', {}, 'The lines in figures'),
+          pb.el('ul', {}, fits.map(fit => pb.el('li', {}, fit)))));
+  },
+});
+
+pb.memoryChart = (panel, model) => {
+  const series = pb.styled(panel.series);
+  const fits = series.map(pb.memoryFitOf).filter(Boolean);
+  const peaks = panel.points.map(point => point.value('allocated_peak_mib') ?? 0);
+  const batches = panel.points.map(pb.batchOf);
+  const limit = pb.memoryLimitOf(panel.points[0]);
+  const predicted = series.flatMap(one => one.points).filter(point => point.value('predicted_peak_mib') !== null);
+  return {
+    traces: [
+      ...series.map(one => pb.lineTrace(one, 'allocated_peak_mib', model, {mode: 'markers'})),
+      ...fits.map(fit => ({
+                    x: fit.batches,
+                    y: fit.batches.map(batch => fit.base + fit.slope * batch),
+                    mode: 'lines',
+                    showlegend: false,
+                    line: {color: fit.one.colour, width: 1.5, dash: 'dash'},
+                    hoverinfo: 'skip'
+                  })),
+      {
+        x: predicted.map(pb.batchOf),
+        y: predicted.map(point => point.value('predicted_peak_mib')),
+        name: 'predicted',
+        mode: 'markers',
+        marker: {symbol: 'cross-thin', size: 11, line: {width: 1.4, color: pb.colour('quiet')}},
+        hovertemplate: 'predicted %{y:.0f} MiB<extra></extra>'
+      },
+      ...pb.limitTraces(limit, batches, Math.max(...peaks)),
+      ...pb.outOfMemoryTrace(series, limit && limit.mib <= 4 * Math.max(...peaks) ? limit.mib : 0)
+    ],
+    layout: {
+      xaxis: pb.axis('batch (windows in a forward call)', {rangemode: 'tozero'}),
+      yaxis: pb.axis('peak, MiB', {rangemode: 'tozero'})
+    },
+  };
+};

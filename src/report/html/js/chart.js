@@ -1,0 +1,137 @@
+// Colours of the page and charts in them. Every chart is drawn by pb.chart, which draws it again when the colours
+// change.
+'use strict';
+
+pb.palette = ['#3b76c4', '#d9792b', '#3d9970', '#b3508b', '#8673d1', '#9a8f2c', '#3aa0b5', '#c4554a'];
+pb.dashes = ['solid', 'dash', 'dot', 'dashdot', 'longdash'];
+pb.symbols = ['circle', 'square', 'diamond', 'triangle-up', 'pentagon', 'hexagon'];
+
+pb.theme = {
+  modes: ['auto', 'light', 'dark'],
+  names: {auto: '◐ auto', light: '☀ light', dark: '☾ dark'},
+  remembered() {
+    try {
+      return localStorage.getItem('patchbench-theme') ?? 'auto';
+    } catch {
+      return 'auto';
+    }
+  },
+  set(mode) {
+    const chosen = this.modes.includes(mode) ? mode : 'auto';
+    document.documentElement.dataset.theme = chosen;
+    document.getElementById('theme').textContent = this.names[chosen];
+    try {
+      localStorage.setItem('patchbench-theme', chosen);
+    } catch { /* a file opened from disk may not remember */
+    }
+    pb.redrawAll();
+  },
+  start() {
+    document.getElementById('theme').addEventListener('click', () => {
+      const now = this.modes.indexOf(document.documentElement.dataset.theme);
+      this.set(this.modes[(now + 1) % this.modes.length]);
+    });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => pb.redrawAll());
+    this.set(this.remembered());
+  },
+};
+
+/// A colour of the style sheet as it is now.
+pb.colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+pb.axis = (title, extra = {}) => ({
+  title: {text: pb.plain(title), standoff: 8},
+  automargin: true,
+  gridcolor: pb.colour('grid'),
+  zerolinecolor: pb.colour('grid'),
+  linecolor: pb.colour('grid'),
+  ...extra,
+});
+
+/// A logarithmic axis with a tick at each of the values (batches, ranks): they are few.
+pb.powersAxis = values => {
+  const ticks = pb.distinct(values).sort((a, b) => a - b);
+  return {
+    type: 'log',
+    tickvals: ticks,
+    ticktext: ticks.map(String),
+    minor: {showgrid: false},
+    range: [Math.log10(ticks[0]) - 0.08, Math.log10(ticks.at(-1)) + 0.08]
+  };
+};
+
+pb.layout = (extra = {}) => ({
+  paper_bgcolor: 'rgba(0,0,0,0)',
+  plot_bgcolor: 'rgba(0,0,0,0)',
+  height: 330,
+  margin: {l: 12, r: 12, t: 12, b: 12},
+  hovermode: 'closest',
+  showlegend: true,
+  font: {family: 'system-ui, sans-serif', size: 12.5, color: pb.colour('text')},
+  hoverlabel:
+      {bgcolor: pb.colour('card'), bordercolor: pb.colour('line'), font: {color: pb.colour('text')}, align: 'left'},
+  legend: {orientation: 'h', y: -0.22, yanchor: 'top', x: 0, font: {size: 12}},
+  ...extra,
+});
+
+pb.charts = [];
+
+/// Adds a chart with a heading to `parent`. `build()` gives {traces, layout} in the colours of the moment.
+pb.chart = (parent, heading, build) => {
+  const plot = pb.el('div', {class: 'plot'});
+  parent.append(pb.el('figure', {}, heading ? pb.el('figcaption', {}, heading) : null, plot));
+  const draw = () => {
+    const {traces, layout} = build();
+    Plotly.react(
+        plot, traces, pb.layout(layout),
+        {responsive: true, displaylogo: false, displayModeBar: false, plotlyServerURL: ''});
+  };
+  pb.charts.push({plot, draw});
+  return plot;
+};
+
+pb.redraw = plot => pb.charts.find(chart => chart.plot === plot).draw();
+
+pb.redrawAll = () => {
+  for (const chart of pb.charts) chart.draw();
+};
+
+/// Colour by the first setting in which the series differ, dash and symbol by the second.
+pb.styled = series => {
+  const keys = series.length > 0 ? series[0].keys : [];
+  const values = key => pb.distinct(series.map(one => JSON.stringify(one.points[0].settings[key] ?? null)));
+  const index = (one, key) =>
+      key === undefined ? 0 : values(key).indexOf(JSON.stringify(one.points[0].settings[key] ?? null));
+  const [first, second] =
+      ['patch', 'halo_px', 'file', ...keys].filter((key, i, all) => keys.includes(key) && all.indexOf(key) === i);
+  return series.map(one => ({
+                      ...one,
+                      colour: pb.palette[index(one, first) % pb.palette.length],
+                      dash: pb.dashes[index(one, second) % pb.dashes.length],
+                      symbol: pb.symbols[index(one, second) % pb.symbols.length]
+                    }));
+};
+
+/// What appears beside the pointer: the point, then the figures that the chart is about.
+pb.hover = (point, keys, model) => {
+  const lines = keys.map(key => {
+    const metric = model.metrics.get(key);
+    const interval =
+        ['patches_per_s', 'useful_mpx_per_s', 'images_per_s'].includes(key) ? point.rateInterval(key) : null;
+    const range = interval ? ` [${interval.map(end => pb.number(end)).join(', ')}]` : '';
+    return point.value(key) === null ?
+        null :
+        `${key.replaceAll('_', ' ')}: ${pb.withUnit(point.value(key), metric?.unit ?? '')}${range}`;
+  });
+  const name = point.file.isOnly ? point.label : `${point.file.name}: ${point.label}`;
+  return [`<b>${pb.plain(name)}</b>`, ...lines.filter(line => line !== null).map(pb.plain)].join('<br>');
+};
+
+/// A choice among points, by label.
+pb.chooser = (title, points, chosen, onChoice) => {
+  const names = points.map(point => point.file.isOnly ? point.label : `${point.file.name}: ${point.label}`);
+  const select = pb.el(
+      'select', {on: {change: event => onChoice(points[Number(event.target.value)])}},
+      points.map((point, i) => pb.el('option', {value: i, selected: point === chosen}, names[i])));
+  return pb.el('label', {class: 'chooser'}, title, ' ', select);
+};

@@ -1,0 +1,32 @@
+// The order of the page. A section whose data are absent is left out and named in one line at the end.
+'use strict';
+
+pb.order = [
+  'shape', 'throughput', 'memory', 'fit', 'precision', 'devices', 'scaling', 'roofline', 'timeline', 'stages', 'seams',
+  'images', 'telemetry', 'environment', 'glossary', 'points'
+];
+
+pb.drawSection = (section, model, parent, nav) => {
+  const found = section.find(model);
+  if (!found) return section.absent;
+  const body = pb.el('div');
+  parent.append(pb.el('section', {id: section.id}, pb.el('h2', {}, section.title), body));
+  nav.append(pb.el('a', {href: `#${section.id}`}, section.title));
+  section.draw(found, body, model);
+  return null;
+};
+
+pb.drawPage = () => {
+  const model = pb.loadModel();
+  const main = document.getElementById('main');
+  const nav = document.getElementById('nav');
+  pb.drawSummary(model, main);
+  const sections = [...pb.sections.values()].sort((a, b) => pb.order.indexOf(a.id) - pb.order.indexOf(b.id));
+  const absent = sections.map(section => pb.drawSection(section, model, main, nav)).filter(Boolean);
+  if (absent.length > 0)
+    main.append(
+        pb.el('p', {class: 'quiet absent'}, `Not shown, because this study has no data for it: ${absent.join('; ')}.`));
+  pb.theme.start();
+};
+
+pb.drawPage();

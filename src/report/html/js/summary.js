@@ -1,0 +1,132 @@
+// The first thing that is read: the verdict of each file, then in words what was measured and what came out.
+'use strict';
+
+pb.verdictOf = file => {
+  if (!file.end)
+    return {word: 'UNFINISHED', kind: 'none', reasons: ['the run was cut short: the file has no end line']};
+  const kinds = {VALID: 'good', INVALID: 'fair', FAILED: 'bad'};
+  return {word: file.end.verdict, kind: kinds[file.end.verdict] ?? 'none', reasons: file.end.reasons ?? []};
+};
+
+pb.verdictMeaning = {
+  VALID: 'Every figure was measured by the protocol and its pixels were verified.',
+  INVALID: 'The figures were measured, but are not fit for comparison.',
+  FAILED: 'A point broke, or its pixels were wrong: a wrong run has no speed.',
+  UNFINISHED: 'The points that were finished are shown.',
+};
+
+pb.placeOf = file => {
+  const environment = file.study?.environment;
+  if (!environment) return '';
+  const devices = [...pb.groupBy(environment.ranks, rank => rank.device_name ?? rank.device)].map(
+      ([name, ranks]) => `${pb.count(ranks.length, 'rank')} on ${name}`);
+  const hosts = pb.distinct(environment.ranks.map(rank => rank.host));
+  return `${pb.list(devices)}, ${hosts.length === 1 ? `host ${hosts[0]}` : pb.count(hosts.length, 'host')}`;
+};
+
+pb.countsOf = points => {
+  const words = {
+    ok: 'measured',
+    oom: 'out of memory',
+    index_limit: 'too large for 32-bit indices',
+    failed: 'failed',
+    skipped: 'skipped',
+    interrupted: 'interrupted'
+  };
+  const counts = [...pb.groupBy(points, point => point.status)].map(
+      ([status, members]) => `${members.length.toLocaleString('en-US')} ${words[status] ?? status}`);
+  return `${pb.count(points.length, 'point')}: ${pb.list(counts)}`;
+};
+
+pb.verdictCard = file => {
+  const verdict = pb.verdictOf(file);
+  const started = (file.study?.environment?.started_at ?? '').replace('T', ' ').replace('Z', ' UTC');
+  return pb.el(
+      'div', {class: `verdict ${verdict.kind}`},
+      pb.el('p', {}, pb.el('strong', {class: 'word'}, verdict.word), ' ', pb.verdictMeaning[verdict.word] ?? ''),
+      verdict.reasons.length > 0 ? pb.el('ul', {}, verdict.reasons.map(reason => pb.el('li', {}, reason))) : null,
+      pb.el(
+          'p', {class: 'quiet'},
+          [file.isOnly ? null : file.name, pb.placeOf(file), started].filter(Boolean).join(' · ')));
+};
+
+/// A figure of a card: the number large, its unit and what it is small.
+pb.figureOf = (number, unit, name) => pb.el(
+    'div', {class: 'figure'}, pb.el('b', {}, number), pb.el('span', {class: 'unit'}, ` ${unit}`),
+    pb.el('span', {class: 'name'}, name));
+
+pb.rangeWords = interval => interval ? `95 %: ${interval.map(end => pb.number(end)).join(' to ')}` : '';
+
+pb.seamWords = point => {
+  const error = point.value('seam_error');
+  if (error === null) return null;
+  const name = pb.isSeamless(point) ? 'seams: none visible' : 'seams show: take a halo';
+  return pb.figureOf(error === 0 ? '0' : pb.number(error * 255, 2), 'of 255', name);
+};
+
+/// The point to take, for each network (and whatever else the points cannot be chosen among).
+pb.recommendation = group => {
+  const best = pb.recommended(group.points);
+  if (!best) return null;
+  const [before, after] = [best.value('psnr_noisy_db'), best.value('psnr_denoised_db')];
+  const isTrained = !(best.settings.weights ?? '').startsWith('seed:');
+  const speed = pb.rangeWords(best.rateInterval('useful_mpx_per_s'));
+  return pb.el(
+      'div', {class: 'pick'}, pb.el('h3', {}, group.name || 'All points'),
+      pb.el('p', {class: 'quiet'}, `★ ${best.label}`),
+      pb.el(
+          'div', {class: 'figures'}, pb.figureOf(pb.number(best.value('useful_mpx_per_s')), 'Mpx/s', speed || 'speed'),
+          pb.figureOf(pb.number(best.value('patches_per_s')), 'patches/s', 'speed'),
+          best.value('allocated_peak_mib') === null ?
+              null :
+              pb.figureOf(pb.number(best.value('allocated_peak_mib')), 'MiB', 'peak memory of a rank'),
+          isTrained && after !== null ?
+              pb.figureOf(`${before.toFixed(1)} → ${after.toFixed(1)}`, 'dB', 'PSNR before and after') :
+              null,
+          pb.seamWords(best)));
+};
+
+pb.picks = model =>
+    pb.groupsBut(
+          model.points.filter(point => point.isMeasured),
+          ['patch', 'halo_px', 'batch', 'image_width_px', 'image_height_px', 'last_batch', 'overlap', 'odd_shape'])
+        .map(pb.recommendation)
+        .filter(Boolean);
+
+/// Reasons and notes, equal ones once, with the points they hold for.
+pb.remarks = points => {
+  const remarks = pb.groupBy(
+      points.flatMap(point => {
+        const summary = point.raw.summary ?? {};
+        const texts =
+            [point.status === 'ok' ? null : point.raw.reason, ...summary.reasons ?? [], ...summary.notes ?? []];
+        return pb.distinct(texts.filter(Boolean)).map(text => ({text, point}));
+      }),
+      remark => remark.text);
+  return [...remarks].map(([text, hits]) => {
+    const all = hits.length === points.length && points.length > 1;
+    const names = hits.map(hit => hit.point.label);
+    const where = all    ? 'all points' :
+        names.length > 4 ? `${pb.count(names.length, 'point')}, e.g. ${names[0]}` :
+                           names.join(', ');
+    return pb.el('li', {}, pb.el('b', {}, where), ': ', text);
+  });
+};
+
+pb.drawSummary = (model, parent) => {
+  const names = model.files.map(file => file.study?.config?.name ?? file.name);
+  document.title = `patchbench: ${pb.distinct(names).join(', ')}`;
+  const picks = pb.picks(model);
+  const remarks = pb.remarks(model.points);
+  parent.append(pb.el(
+      'section', {id: 'summary'}, pb.el('h1', {}, pb.distinct(names).join(' · ')), model.files.map(pb.verdictCard),
+      pb.el(
+          'p', {class: 'lead'}, `${pb.countsOf(model.points)}.`,
+          picks.length > 0 ?
+              ' The star is for the fastest verified point without visible seams; where intervals overlap, for the one that needs least memory.' :
+              ''),
+      pb.el('div', {class: 'picks'}, picks),
+      remarks.length > 0 ?
+          pb.el('details', {}, pb.el('summary', {}, pb.count(remarks.length, 'remark')), pb.el('ul', {}, remarks)) :
+          null));
+};
