@@ -4,13 +4,11 @@
 #include "app/session.hpp"
 
 #include "patchbench/comm/metric_reduction.hpp"
-#include "patchbench/device/convert.hpp"
-#include "patchbench/engine/denoiser.hpp"
-#include "patchbench/engine/memory.hpp"
 #include "patchbench/image/quality.hpp"
 #include "patchbench/image/synthetic.hpp"
 #include "patchbench/run/agreement.hpp"
 #include "patchbench/run/launch.hpp"
+#include "patchbench/run/run_window.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -40,23 +38,8 @@ Image run_tiny(EngineKind engine, DeviceId device, const Image& scene, const Wei
     options.engine = engine;
     options.device = device;
     options.layout = Layout::contiguous;
-    const auto denoiser = make_denoiser(weights, options);
     Stream stream(device);
-    Image result = scene;
-    const Shape shape{1, scene.channels(), scene.extent().h, scene.extent().w};
-    const size_t bytes = scene.bytes().size();
-    const EngineBuffer samples(device, bytes), in(device, bytes), out(device, bytes);
-    const BatchView samples_view{samples.pointer(), shape, DType::f32, Layout::channels_last, device};
-    const BatchView in_view{in.pointer(), shape, DType::f32, Layout::contiguous, device};
-    const BatchView out_view{out.pointer(), shape, DType::f32, Layout::contiguous, device};
-    copy_to_device(samples.pointer(), scene.bytes().data(), bytes, stream);
-    samples_to_network(samples_view, in_view, {}, stream);
-    denoiser->prepare(in_view, out_view, stream);
-    denoiser->forward(in_view, out_view, stream);
-    network_to_samples(out_view, samples_view, {}, stream);
-    copy_to_host(result.bytes().data(), samples.pointer(), bytes, stream);
-    stream.synchronise();
-    return result;
+    return run_window(*make_denoiser(weights, options), scene, {}, device, stream);
 }
 
 /// Largest difference between this rank's device and the naive double-precision reference.
@@ -71,7 +54,9 @@ double tiny_error(DeviceId device) {
 ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     const Communicator& world = session.world();
     session.watch(StudySettings{}.watchdog_s);
-    const Topology topology = gather_topology(world, {parse_enum<DeviceChoice>(arguments.device), SharingRule::error});
+    DeviceChoice device = DeviceChoice::automatic;
+    together(world, [&] { device = parse_enum<DeviceChoice>(arguments.device); });
+    const Topology topology = gather_topology(world, {device, SharingRule::error});
     if (world.is_root()) {
         print_version();
         fmt::print("\n");

@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace pb {
 
 namespace {
@@ -16,6 +18,7 @@ struct PlanArguments {
     std::string study;
     std::vector<std::string> overrides;
     int ranks = 1;
+    std::optional<double> rank_tflops;
 };
 
 }  // namespace
@@ -27,10 +30,17 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     command->add_option("--set", arguments->overrides, "key=value: overrides a setting everywhere")
         ->allow_extra_args(false);
     command->add_option("--ranks", arguments->ranks, "ranks to plan for")->check(CLI::PositiveNumber);
+    command->add_option("--tflops", arguments->rank_tflops, "TFLOP/s that one rank reaches: predicts times with it")
+        ->check(CLI::PositiveNumber);
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {
             const Config config = load_config(arguments->study, arguments->overrides);
-            fmt::print("{}", plan_table(make_plan(config, make_local_topology(arguments->ranks), source_facts)));
+            const Plan plan = make_plan(config, make_local_topology(arguments->ranks), source_facts);
+            fmt::print("{}", plan_table(plan, arguments->rank_tflops));
+            if (!arguments->rank_tflops)
+                fmt::print(
+                    "\nFor times add --tflops: what one rank reaches, the figure `tflops` of an earlier result / its "
+                    "ranks.\n");
             return ExitCode::ok;
         };
     });

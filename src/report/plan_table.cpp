@@ -51,7 +51,7 @@ WindowTexts describe_whole(const Point& point) {
             readable(processed / static_cast<double>(point.source.extent.pixels()))};
 }
 
-TextTable make_plan_table() {
+TextTable make_plan_table(bool with_time) {
     using enum TextTable::Align;
     TextTable table;
     table.add_column("#");
@@ -59,35 +59,38 @@ TextTable make_plan_table() {
     for (const char* heading : {"ranks", "window\npx", "windows", "batches\na rank", "patches\na rank",
                                 "processed/\nuseful", "predicted\npeak MiB", "TFLOP"})
         table.add_column(heading);
+    if (with_time) table.add_column("predicted\ns");
     return table;
 }
 
-std::vector<std::string> row_of(const Point& point) {
+std::vector<std::string> row_of(const Point& point, std::optional<double> rank_tflops) {
     const auto texts = point.settings.workload == Workload::tiles ? describe_tiles(point) : describe_whole(point);
     const auto prediction = predict(point);
     const auto& extent = point.source.extent;
-    return {std::to_string(point.index),
-            label_of(point),
-            fmt::format("{} x {} x {}", extent.h, extent.w, point.source.channels),
-            std::string(name_of(point.device)),
-            std::to_string(point.num_ranks),
-            texts.window,
-            texts.windows,
-            texts.batches,
-            texts.patches,
-            texts.processed,
-            prediction ? readable_mib(prediction->peak_mib) : "?",
-            prediction ? readable(prediction->flop / 1e12) : "?"};
+    std::vector<std::string> row{std::to_string(point.index),
+                                 label_of(point),
+                                 fmt::format("{} x {} x {}", extent.h, extent.w, point.source.channels),
+                                 std::string(name_of(point.device)),
+                                 std::to_string(point.num_ranks),
+                                 texts.window,
+                                 texts.windows,
+                                 texts.batches,
+                                 texts.patches,
+                                 texts.processed,
+                                 prediction ? readable_mib(prediction->peak_mib) : "?",
+                                 prediction ? readable(prediction->flop / 1e12) : "?"};
+    if (rank_tflops) row.push_back(prediction ? readable(prediction->flop_busiest_rank / 1e12 / *rank_tflops) : "?");
+    return row;
 }
 
 }  // namespace
 
-std::string plan_table(const Plan& plan) {
-    TextTable table = make_plan_table();
+std::string plan_table(const Plan& plan, std::optional<double> rank_tflops) {
+    TextTable table = make_plan_table(rank_tflops.has_value());
     std::string notes;
     bool open = false;
     for (const auto& point : plan.points) {
-        table.add_row(row_of(point));
+        table.add_row(row_of(point, rank_tflops));
         open = open || !point.halo || !point.batch;
         for (const auto& note : point.notes) notes += fmt::format("  {}: {}\n", point.index, note);
     }

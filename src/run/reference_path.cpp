@@ -1,6 +1,6 @@
 #include "run/reference_path.hpp"
 
-#include "patchbench/engine/memory.hpp"
+#include "patchbench/run/run_window.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -41,25 +41,7 @@ Image ReferencePath::read_padded(const Rect& seen) {
 }
 
 Image ReferencePath::run(const Rect& seen) {
-    Image window = read_padded(seen);
-    const int64_t channels = window.channels();
-    const Shape shape{1, channels, seen.extent.h, seen.extent.w};
-    const Shape in_shape{1, channels + (conversion_.sigma ? 1 : 0), seen.extent.h, seen.extent.w};
-    const EngineBuffer samples(device_, window.bytes().size());
-    const EngineBuffer in(device_, static_cast<size_t>(in_shape.elements()) * sizeof(float));
-    const EngineBuffer out(device_, static_cast<size_t>(shape.elements()) * sizeof(float));
-    const BatchView samples_view{samples.pointer(), shape, DType::f32, Layout::channels_last, device_};
-    const BatchView in_view{in.pointer(), in_shape, DType::f32, Layout::contiguous, device_};
-    const BatchView out_view{out.pointer(), shape, DType::f32, Layout::contiguous, device_};
-
-    copy_to_device(samples.pointer(), window.bytes().data(), window.bytes().size(), stream_);
-    samples_to_network(samples_view, in_view, conversion_, stream_);
-    denoiser_->prepare(in_view, out_view, stream_);
-    denoiser_->forward(in_view, out_view, stream_);
-    network_to_samples(out_view, samples_view, conversion_, stream_);
-    copy_to_host(window.bytes().data(), samples.pointer(), window.bytes().size(), stream_);
-    stream_.synchronise();
-    return window;
+    return run_window(*denoiser_, read_padded(seen), conversion_, device_, stream_);
 }
 
 Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Extent padded) {

@@ -130,6 +130,7 @@ void Runner::Impl::measure(Team& team, const RankShare& share, const std::shared
             make_pipeline(*denoiser, share.work(), pipeline_options(point, team.place, conversion_for(point, *network)),
                           share.input().channels, share.input().dtype);
     });
+    if (const std::string remark = denoiser->remark(); !remark.empty()) trace.point.notes.push_back(remark);
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
 }
 

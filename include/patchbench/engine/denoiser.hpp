@@ -39,10 +39,13 @@ class Denoiser {
     /// `in`: n windows of channels (+ 1 when the network takes sigma), `out`: n windows of channels; element type
     /// storage_of(precision), layout of the options, extents multiples of the alignment. Enqueued on `stream`.
     virtual void forward(const BatchView& in, const BatchView& out, Stream& stream) = 0;
+
+    /// What a reader of its figures must know ("this processor has no bf16 arithmetic: ..."); empty for nothing.
+    [[nodiscard]] virtual std::string remark() const { return {}; }
 };
 
-/// Builds the network of `weights`. Throws UsageError where the options do not fit (fp16 or tf32 on the CPU, bf16 on a
-/// CPU that lacks it, cuda in a build or on a machine without it), OutOfMemory where the weights do not fit.
+/// Builds the network of `weights`. Throws UsageError where the options do not fit (fp16 or tf32 on the CPU, cuda in a
+/// build or on a machine without it), OutOfMemory where the weights do not fit.
 [[nodiscard]] std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options);
 
 /// Header and loaded versions of LibTorch, cuDNN, oneDNN for the environment record.

@@ -6,6 +6,7 @@
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/run/trace.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ namespace pb {
 /// gathered it.
 [[nodiscard]] std::string ranks_table(const PointTrace& trace, const Summary& summary, const Topology& topology);
 
-/// The points of a plan: label, windows, batches, patches per rank, processed/useful, predicted memory and work.
-[[nodiscard]] std::string plan_table(const Plan& plan);
+/// The points of a plan: label, windows, batches, patches per rank, processed/useful, predicted memory and work; with
+/// `rank_tflops`, the TFLOP/s that one rank reaches, also the time of a repetition (that of the busiest rank).
+[[nodiscard]] std::string plan_table(const Plan& plan, std::optional<double> rank_tflops = std::nullopt);
 
 /// Lines "FOM <label>.<metric> <value> <unit>" of the headline metrics of every point; none for what was not measured.
 [[nodiscard]] std::string fom_lines(const std::vector<Summary>& summaries);

@@ -41,7 +41,22 @@ c10::TypedOperatorHandle<Signature> find_operator(const char* name, const char* 
 constexpr int64_t kOnes[] = {1, 1};
 constexpr int64_t kZeros[] = {0, 0};
 
+// Note [bf16 without bf16 arithmetic]
+// Where oneDNN has no bf16 convolution for the processor, ATen's own takes ten times as long as fp32. A layer is then
+// computed in fp32 on the bf16 operands and its result rounded to bf16: what bf16 units that accumulate in fp32 give,
+// but for the order of summation. Maps between layers are bf16. The denoiser says so (Denoiser::remark).
+bool lacks_bf16(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 && !processor_has_bf16(); }
+
+at::Tensor widened(const at::Tensor& x) { return x.to(at::kFloat); }
+
+Layer widened(Layer layer) {
+    layer.weight = widened(layer.weight);
+    if (layer.bias) layer.bias = widened(*layer.bias);
+    return layer;
+}
+
 at::Tensor convolve_onednn(const at::Tensor& x, const Layer& layer, std::string_view then) {
+    if (lacks_bf16(x)) return convolve_onednn(widened(x), widened(layer), then).to(at::kBFloat16);
     static const auto direct = find_operator<Pointwise>("mkldnn::_convolution_pointwise", "");
     static const auto transposed = find_operator<PointwiseTransposed>("mkldnn::_convolution_transpose_pointwise", "");
     if (layer.transposed)
@@ -52,6 +67,12 @@ at::Tensor convolve_onednn(const at::Tensor& x, const Layer& layer, std::string_
 }
 
 void convolve_onto_onednn(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
+    if (lacks_bf16(x)) {
+        at::Tensor wide_sum = widened(sum);
+        convolve_onto_onednn(wide_sum, widened(x), widened(layer));
+        sum.copy_(wide_sum);
+        return;
+    }
     static const auto binary = find_operator<PointwiseSum>("mkldnn::_convolution_pointwise_", "binary");
     binary.call(sum, x, layer.weight, layer.bias, layer.padding, layer.stride, kOnes, 1, "add", at::Scalar(1.0),
                 std::nullopt, Scalars(), std::nullopt);
@@ -73,6 +94,11 @@ at::Tensor place(const std::vector<float>& values, at::IntArrayRef shape, const 
 }
 
 }  // namespace
+
+bool processor_has_bf16() {
+    static const bool has = find_operator<bool()>("mkldnn::_is_mkldnn_bf16_supported", "").call();
+    return has;
+}
 
 Layer make_layer(const Convolution& convolution, const Placement& placement) {
     const auto& c = convolution;

@@ -28,6 +28,9 @@ struct Placement {
     at::MemoryFormat format = at::MemoryFormat::ChannelsLast;
 };
 
+/// Whether oneDNN convolves bf16 on this processor by itself; see Note [bf16 without bf16 arithmetic].
+[[nodiscard]] bool processor_has_bf16();
+
 /// Copies `convolution` to its place. 3x3 kernels are padded by one pixel of zeros, others not at all.
 [[nodiscard]] Layer make_layer(const Convolution& convolution, const Placement& placement);
 

@@ -46,22 +46,10 @@ at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options) {
     return at::from_blob(view.pointer, {n, c, h, w}, view.layout == Layout::channels_last ? nhwc : nchw, options);
 }
 
-bool processor_has_bf16() {
-    using Check = bool();
-    return c10::Dispatcher::singleton()
-        .findSchemaOrThrow("mkldnn::_is_mkldnn_bf16_supported", "")
-        .typed<Check>()
-        .call();
-}
-
 void check_cpu_options(const EngineOptions& options) {
     if (options.precision == Precision::fp16 || options.precision == Precision::tf32)
         throw UsageError("engine: " + std::string(name_of(options.precision)) +
-                         " needs a CUDA device; on the CPU use fp32, or bf16 where the processor has it");
-    if (options.precision == Precision::bf16 && !processor_has_bf16())
-        throw UsageError(
-            "engine: bf16 on the CPU needs a processor with AVX-512 (bw, vl, dq) or AVX-NE-CONVERT, and this one (" +
-            cpu_device().capability + ") has neither: use fp32");
+                         " needs a CUDA device; on the CPU use fp32 or bf16");
     require(options.threads > 0, "engine: " + std::to_string(options.threads) + " threads");
 }
 
@@ -103,6 +91,13 @@ class TorchDenoiser final : public Denoiser {
                 cuda_->run_on(stream, [&] { run(in, out); });
             }
         });
+    }
+
+    [[nodiscard]] std::string remark() const override {
+        if (cuda_ || options_.precision != Precision::bf16 || processor_has_bf16()) return {};
+        return "this processor (" + cpu_device().capability +
+               ") has no bf16 arithmetic: layers were computed in fp32 and rounded to bf16, so the pixels are those of "
+               "bf16, the speed is not";
     }
 
   private:
