@@ -6,6 +6,9 @@ namespace pb {
 
 namespace {
 
+constexpr int64_t kKernel64 = 64 * 64 * 9 * 4;     // bytes of a 3x3 convolution of 64 channels
+constexpr int64_t kKernel512 = 512 * 512 * 9 * 4;  // and of 512
+
 constexpr std::array<NetworkFacts, 3> kFacts{{
     {.kind = NetworkKind::drunet,
      .alignment = 8,
@@ -16,7 +19,8 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .parameters_gray = 32'638'656,
      .mac_per_pixel_colour = 2'117'568,
      .mac_per_pixel_gray = 2'115'264,
-     .activation_bytes_per_pixel = 1024,
+     .widest = {768, kKernel64},
+     .deepest = {544, kKernel512},
      .widest_map = 64},
     {.kind = NetworkKind::unet,
      .alignment = 8,
@@ -27,7 +31,8 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .parameters_gray = 8'562'881,
      .mac_per_pixel_colour = 757'632,
      .mac_per_pixel_gray = 756'352,
-     .activation_bytes_per_pixel = 1024,
+     .widest = {1024, kKernel64},
+     .deepest = {512, kKernel512},
      .widest_map = 128},
     {.kind = NetworkKind::dncnn,
      .alignment = 1,
@@ -38,7 +43,8 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .parameters_gray = 665'921,
      .mac_per_pixel_colour = 667'008,
      .mac_per_pixel_gray = 664'704,
-     .activation_bytes_per_pixel = 512,
+     .widest = {512, kKernel64},
+     .deepest = {512, kKernel64},
      .widest_map = 64},
 }};
 

@@ -46,10 +46,14 @@ double predicted_peak_bytes(NetworkKind kind, Precision dtype, int64_t channels,
     const NetworkFacts& facts = network_facts(kind);
     const auto sample_bytes = static_cast<double>(size_of(storage_of(dtype)));
     const auto parameters = static_cast<double>(channels == 1 ? facts.parameters_gray : facts.parameters_colour);
-    const double activations_per_pixel = static_cast<double>(facts.activation_bytes_per_pixel) / 4;  // values, not fp32
     const double values_in_out = static_cast<double>(2 * channels + (facts.takes_sigma ? 1 : 0));
-    const double per_pixel = activations_per_pixel + static_cast<double>(slots) * values_in_out;
-    return sample_bytes * (parameters + static_cast<double>(pixels) * per_pixel);
+    const auto all_pixels = static_cast<double>(pixels);
+    const auto values_at = [&](const MemoryMoment& moment) {
+        return (static_cast<double>(moment.bytes_per_pixel) * all_pixels + static_cast<double>(moment.kernel_bytes)) /
+               4;
+    };
+    return sample_bytes * (parameters + static_cast<double>(slots) * all_pixels * values_in_out +
+                           std::max(values_at(facts.widest), values_at(facts.deepest)));
 }
 
 std::optional<Prediction> predict(const Point& point) {

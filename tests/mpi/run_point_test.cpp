@@ -125,6 +125,9 @@ TEST_F(RunPoint, EveryNetworkIsVerified) {
             EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
             EXPECT_GT(trace.verification.windows_checked, 0);
             EXPECT_TRUE(trace.verification.seam_error.has_value());
+            const double predicted = trace.prediction.value().peak_mib;
+            EXPECT_NEAR(static_cast<double>(trace.ranks.front().memory.allocated_peak) / kMiB, predicted,
+                        0.1 * predicted);
         }
     }
 }

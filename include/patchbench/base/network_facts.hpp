@@ -18,6 +18,12 @@ struct EnumNames<NetworkKind> {
         {{NetworkKind::drunet, "drunet"}, {NetworkKind::unet, "unet"}, {NetworkKind::dncnn, "dncnn"}}};
 };
 
+/// What a forward call holds at one of its moments, fp32, besides weights, input and output.
+struct MemoryMoment {
+    int64_t bytes_per_pixel;  // activations, per pixel of the window
+    int64_t kernel_bytes;     // the layer's kernel once more, in the order that the convolution wants
+};
+
 struct NetworkFacts {
     NetworkKind kind;
     int64_t alignment;         // extents must be multiples of this
@@ -28,8 +34,9 @@ struct NetworkFacts {
     int64_t parameters_gray;
     int64_t mac_per_pixel_colour;
     int64_t mac_per_pixel_gray;
-    int64_t activation_bytes_per_pixel;  // fp32 peak of activations, without input and output
-    int64_t widest_map;                  // channels of the widest full-resolution tensor (32-bit index limit)
+    MemoryMoment widest;   // the peak of large windows: full-resolution maps
+    MemoryMoment deepest;  // the peak of small ones: the largest kernels, with the maps that wait for the way up
+    int64_t widest_map;    // channels of the widest full-resolution tensor (32-bit index limit)
 };
 
 /// Facts of `kind` (dncnn: depth 20). Valid for the lifetime of the program.

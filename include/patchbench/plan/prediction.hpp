@@ -17,8 +17,9 @@ struct Prediction {
 };
 
 /// Bytes in the engine's allocator for a forward call of `pixels` (batch times window pixels) with `slots` batches in
-/// flight: weights + activations of the network's widest moment + input and output of each slot. 16-bit types halve all
-/// of them. The one place that holds this formula.
+/// flight: weights + input and output of each slot + the larger of the network's two memory moments
+/// (network_facts.hpp). 16-bit types halve all of them. Within 5 % of what the counting allocator measures on the CPU.
+/// The one place that holds this formula.
 [[nodiscard]] double predicted_peak_bytes(NetworkKind kind, Precision dtype, int64_t channels, int64_t pixels,
                                           int64_t slots);
 

@@ -26,9 +26,6 @@ using OptionalTensor = const std::optional<at::Tensor>&;
 
 using Pointwise = at::Tensor(const at::Tensor&, const at::Tensor&, OptionalTensor, at::IntArrayRef, at::IntArrayRef,
                              at::IntArrayRef, int64_t, std::string_view, Scalars, std::optional<std::string_view>);
-using PointwiseTransposed = at::Tensor(const at::Tensor&, const at::Tensor&, OptionalTensor, at::IntArrayRef,
-                                       at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, int64_t, std::string_view,
-                                       Scalars, std::optional<std::string_view>);
 using PointwiseSum = at::Tensor&(at::Tensor&, const at::Tensor&, const at::Tensor&, OptionalTensor, at::IntArrayRef,
                                  at::IntArrayRef, at::IntArrayRef, int64_t, std::string_view, std::optional<at::Scalar>,
                                  std::optional<std::string_view>, Scalars, std::optional<std::string_view>);
@@ -50,20 +47,36 @@ bool lacks_bf16(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 &
 at::Tensor widened(const at::Tensor& x) { return x.to(at::kFloat); }
 
 Layer widened(Layer layer) {
-    layer.weight = widened(layer.weight);
+    if (layer.weight.defined()) layer.weight = widened(layer.weight);
+    for (at::Tensor& tap : layer.taps) tap = widened(tap);
     if (layer.bias) layer.bias = widened(*layer.bias);
     return layer;
 }
 
+at::Tensor call_onednn(const at::Tensor& x, const at::Tensor& weight, const Layer& layer, at::IntArrayRef stride,
+                       std::string_view then) {
+    static const auto direct = find_operator<Pointwise>("mkldnn::_convolution_pointwise", "");
+    return direct.call(x, weight, layer.bias, layer.padding, stride, kOnes, 1, then, Scalars(), std::nullopt);
+}
+
+// Note [Transposed by taps]
+// oneDNN's transposed convolution takes a scratch map for each thread: with 16 threads DRUNet's peak was three times
+// that of one thread. A 2x2 kernel with stride 2 writes each output pixel once, so it is four 1x1 convolutions, one for
+// each place in the 2x2 block; only a quarter of the output is held twice, whatever the number of threads.
+at::Tensor convolve_taps(const at::Tensor& x, const Layer& layer) {
+    const auto [h, w] = std::pair(x.size(2), x.size(3));
+    const at::Tensor out =
+        at::empty({x.size(0), layer.taps.front().size(0), 2 * h, 2 * w}, x.options(), x.suggest_memory_format());
+    for (int64_t i = 0; i < 4; ++i)
+        out.slice(2, i / 2, 2 * h, 2)
+            .slice(3, i % 2, 2 * w, 2)
+            .copy_(call_onednn(x, layer.taps[static_cast<size_t>(i)], layer, kOnes, "none"));
+    return out;
+}
+
 at::Tensor convolve_onednn(const at::Tensor& x, const Layer& layer, std::string_view then) {
     if (lacks_bf16(x)) return convolve_onednn(widened(x), widened(layer), then).to(at::kBFloat16);
-    static const auto direct = find_operator<Pointwise>("mkldnn::_convolution_pointwise", "");
-    static const auto transposed = find_operator<PointwiseTransposed>("mkldnn::_convolution_transpose_pointwise", "");
-    if (layer.transposed)
-        return transposed.call(x, layer.weight, layer.bias, layer.padding, kZeros, layer.stride, kOnes, 1, then,
-                               Scalars(), std::nullopt);
-    return direct.call(x, layer.weight, layer.bias, layer.padding, layer.stride, kOnes, 1, then, Scalars(),
-                       std::nullopt);
+    return layer.transposed ? convolve_taps(x, layer) : call_onednn(x, layer.weight, layer, layer.stride, then);
 }
 
 void convolve_onto_onednn(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
@@ -93,6 +106,15 @@ at::Tensor place(const std::vector<float>& values, at::IntArrayRef shape, const 
     return placed;
 }
 
+/// The kernel's four pixels, each as the weight of a 1x1 convolution: (in, out, 2, 2) to four of (out, in, 1, 1).
+std::vector<at::Tensor> taps_of(const at::Tensor& weight, const Placement& placement) {
+    std::vector<at::Tensor> taps;
+    for (int64_t i = 0; i < 4; ++i)
+        taps.push_back(
+            weight.slice(2, i / 2, i / 2 + 1).slice(3, i % 2, i % 2 + 1).transpose(0, 1).contiguous(placement.format));
+    return taps;
+}
+
 }  // namespace
 
 bool processor_has_bf16() {
@@ -108,11 +130,17 @@ Layer make_layer(const Convolution& convolution, const Placement& placement) {
             "engine: a convolution of " + std::to_string(c.weight.size()) + " weights does not have its shape");
     const int64_t padding = c.kernel == 3 ? 1 : 0;
     Layer layer{.weight = place(c.weight, {first, second, c.kernel, c.kernel}, placement),
+                .taps = {},
                 .bias = std::nullopt,
                 .stride = {c.stride, c.stride},
                 .padding = {padding, padding},
                 .transposed = c.transposed};
     if (!c.bias.empty()) layer.bias = place(c.bias, {c.out_channels}, placement);
+    if (c.transposed && placement.options.device().is_cpu()) {
+        require(c.kernel == 2 && c.stride == 2, "engine: a transposed convolution that is not 2x2 with stride 2");
+        layer.taps = taps_of(layer.weight, placement);
+        layer.weight = at::Tensor();
+    }
     return layer;
 }
 

@@ -15,7 +15,8 @@
 namespace pb::torch_engine {
 
 struct Layer {
-    at::Tensor weight;
+    at::Tensor weight;             // undefined where there are taps
+    std::vector<at::Tensor> taps;  // of a transposed convolution on the CPU, see Note [Transposed by taps]
     std::optional<at::Tensor> bias;
     std::vector<int64_t> stride;
     std::vector<int64_t> padding;

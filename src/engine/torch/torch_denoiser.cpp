@@ -97,7 +97,7 @@ class TorchDenoiser final : public Denoiser {
         if (cuda_ || options_.precision != Precision::bf16 || processor_has_bf16()) return {};
         return "this processor (" + cpu_device().capability +
                ") has no bf16 arithmetic: layers were computed in fp32 and rounded to bf16, so the pixels are those of "
-               "bf16, the speed is not";
+               "bf16, speed and memory are not";
     }
 
   private:

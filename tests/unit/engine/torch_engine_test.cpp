@@ -89,8 +89,8 @@ TEST_P(TorchEngine, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
 }
 
 /// Bytes above weights, input and output at the peak of one forward call.
-int64_t activation_peak(const Weights& weights, int64_t h, int64_t w) {
-    const EngineOptions options;
+int64_t activation_peak(const Weights& weights, int64_t h, int64_t w, int threads = 1) {
+    const EngineOptions options{.threads = threads};
     const auto denoiser = make_denoiser(weights, options);
     const Shape shape = input_shape(weights, 1, h, w);
     const EngineBuffer in(options.device, static_cast<size_t>(shape.elements()) * sizeof(float));
@@ -105,8 +105,7 @@ int64_t activation_peak(const Weights& weights, int64_t h, int64_t w) {
 }
 
 TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
-    const int64_t allowed =
-        GetParam() == NetworkKind::drunet ? 768 : network_facts(GetParam()).activation_bytes_per_pixel;
+    const int64_t allowed = network_facts(GetParam()).widest.bytes_per_pixel;
     // Large enough that the peak lies where the maps are largest, not where oneDNN orders the weights of 512 channels.
     const double slope =
         static_cast<double>(activation_peak(weights_, 224, 232) - activation_peak(weights_, 224, 200)) /
@@ -114,6 +113,11 @@ TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
     EXPECT_LE(slope, static_cast<double>(allowed));
     EXPECT_GE(slope, 512.0);  // two maps of 64 channels: less would mean that nothing was counted
     RecordProperty("bytes_per_pixel", static_cast<int>(slope));
+}
+
+TEST_P(TorchEngine, PeakOfActivationsDoesNotGrowWithThreads) {
+    const auto one = static_cast<double>(activation_peak(weights_, 128, 128));
+    EXPECT_NEAR(static_cast<double>(activation_peak(weights_, 128, 128, 4)), one, 0.01 * one);
 }
 
 TEST_P(TorchEngine, RunsOutOfMemoryUnderACapAndRecovers) {

@@ -265,7 +265,7 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
     settings.last_batch = LastBatch::ragged;
     EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(3)))->flop,
                      2.0 * 667'008 * static_cast<double>(grid.processed_pixels()));
-    EXPECT_DOUBLE_EQ(predict(padded)->peak_mib * kMiB, 668'227 * 4 + 4 * window * (512 + 4 * 6));
+    EXPECT_DOUBLE_EQ(predict(padded)->peak_mib * kMiB, 668'227 * 4 + 64 * 64 * 9 * 4 + 4 * window * (512 + 4 * 6));
 }
 
 TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
