@@ -1,0 +1,86 @@
+"""Several hosts on one machine: network namespaces joined by a bridge, each with a host name of its own.
+
+`run_isolated()` starts the calling script again in mount, process and network namespaces of its own, as root, so that
+whatever it makes vanishes with it, however it ends. `Hosts` then makes the hosts; `mpirun` goes from one to the others.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SKIPPED = 77
+ISOLATED = 'PATCHBENCH_TEST_ISOLATED'
+UNSHARE = ['unshare', '--mount', '--pid', '--fork', '--mount-proc', '--net', '--kill-child']
+
+
+def skip(reason):
+    print(f'skipped: {reason}')
+    sys.exit(SKIPPED)
+
+
+def run_isolated():
+    """Returns in the namespaces only; outside it ends with the exit code of the script inside."""
+    if os.environ.get(ISOLATED):
+        return
+    if os.geteuid() != 0:
+        skip('network namespaces need root')
+    for program in ('unshare', 'ip'):
+        if not shutil.which(program):
+            skip(f'{program} is missing (apt packages util-linux, iproute2)')
+    probe = subprocess.run([*UNSHARE, 'true'], capture_output=True, text=True)
+    if probe.returncode != 0:
+        skip(f'this machine gives no namespaces: {probe.stderr.strip()}')
+    inside = subprocess.run([*UNSHARE, sys.executable, *sys.argv], env={**os.environ, ISOLATED: '1'})
+    sys.exit(inside.returncode)
+
+
+def command(*words):
+    subprocess.run(words, check=True)
+
+
+class Hosts:
+    """`names`, joined by a bridge; only inside run_isolated()."""
+
+    def __init__(self, names):
+        self.names = names
+        self.folder = Path(tempfile.mkdtemp(prefix='patchbench-hosts-'))
+        Path('/run/netns').mkdir(exist_ok=True)
+        command('mount', '-t', 'tmpfs', 'tmpfs', '/run/netns')
+        command('ip', 'link', 'set', 'lo', 'up')
+        command('ip', 'link', 'add', 'bridge0', 'type', 'bridge')
+        command('ip', 'link', 'set', 'bridge0', 'up')
+        for number, name in enumerate(names, start=1):
+            self._add(name, number)
+        self._name_addresses()
+        self.agent = self.folder / 'agent.sh'
+        self.agent.write_text('#!/bin/sh\nhost=$1\nshift\n'
+                              'exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"\n')
+        self.agent.chmod(0o755)
+
+    def _add(self, name, number):
+        command('ip', 'netns', 'add', name)
+        command('ip', 'link', 'add', f'port{number}', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
+        command('ip', 'link', 'set', f'port{number}', 'master', 'bridge0', 'up')
+        command('ip', '-n', name, 'addr', 'add', f'10.77.0.{number}/24', 'dev', 'eth0')
+        for device in ('lo', 'eth0'):
+            command('ip', '-n', name, 'link', 'set', device, 'up')
+
+    def _name_addresses(self):
+        table = self.folder / 'hosts'
+        lines = [f'10.77.0.{number} {name}\n' for number, name in enumerate(self.names, start=1)]
+        table.write_text('127.0.0.1 localhost\n' + ''.join(lines))
+        command('mount', '--bind', str(table), '/etc/hosts')
+
+    def mpirun(self, ranks_a_host, mpirun, *words, timeout=120):
+        """CompletedProcess of `words` on `ranks_a_host` ranks of every host, started from the first."""
+        slots = ','.join(f'{name}:{ranks_a_host}' for name in self.names)
+        settings = {'plm_rsh_agent': self.agent, 'oob_tcp_if_include': 'eth0', 'btl_tcp_if_include': 'eth0'}
+        options = [word for key, value in settings.items() for word in ('--mca', key, str(value))]
+        count = ['-n', str(ranks_a_host * len(self.names))]
+        start = [self.agent, self.names[0], 'exec', *mpirun, *options, '--host', slots, *count, *map(str, words)]
+        return subprocess.run(start, capture_output=True, text=True, timeout=timeout)
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)

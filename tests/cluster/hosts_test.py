@@ -1,0 +1,74 @@
+"""patchbench over three hosts: `python3 hosts_test.py <patchbench> <mpirun and its options>`.
+
+Output slabs really travel between nodes; the bytes must be those of one rank on one host.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import hosts
+
+PROGRAM = sys.argv[1]
+MPIRUN = sys.argv[2:]
+STUDY = """
+name: three_hosts
+image: {height: 150, width: 130, noise_sigma: 0.1}
+network: dncnn
+weights: seed:1
+batch: 2
+patch: [24, 40]
+halo: 8
+threads: 1
+forward_calls: 0
+warmup.reps: 0
+stop.min_reps: 2
+"""
+
+
+class ThreeHostsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.hosts = hosts.Hosts(['pb-node1', 'pb-node2', 'pb-node3'])
+        cls.folder = Path(tempfile.mkdtemp(prefix='patchbench-cluster-'))
+        (cls.folder / 'study.yaml').write_text(STUDY)
+
+    @classmethod
+    def tearDownClass(cls):
+        hosts.shutil.rmtree(cls.folder, ignore_errors=True)
+        cls.hosts.close()
+
+    def run_everywhere(self, *words):
+        result = self.hosts.mpirun(2, MPIRUN, PROGRAM, *words)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        return result
+
+    def test_the_exchange_gives_the_bytes_of_one_rank(self):
+        study = self.folder / 'study.yaml'
+        one = subprocess.run([PROGRAM, 'run', study, '--out', self.folder / 'one'], capture_output=True, text=True)
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.run_everywhere('run', study, '--out', self.folder / 'six')
+        images = sorted(file.name for file in (self.folder / 'one').glob('*.png'))
+        self.assertEqual(len(images), 2)
+        for name in images:
+            self.assertEqual((self.folder / 'six' / name).read_bytes(), (self.folder / 'one' / name).read_bytes(), name)
+        lines = [json.loads(line) for line in (self.folder / 'six' / 'results.jsonl').read_text().splitlines()]
+        self.assertEqual({rank['host'] for rank in lines[0]['environment']['ranks']}, set(self.hosts.names))
+        for point in lines[1:-1]:
+            self.assertEqual(point['verification']['outcome'], 'passed')
+            self.assertGreater(point['summary']['stage_exchange_s'], 0)
+
+    def test_check_sees_three_hosts(self):
+        result = self.run_everywhere('check', '--device', 'cpu')
+        for name in self.hosts.names:
+            self.assertIn(name, result.stdout)
+        self.assertIn('CHECK: ok', result.stdout)
+
+
+if __name__ == '__main__':
+    hosts.run_isolated()
+    os.environ.update(OMP_NUM_THREADS='1', OMP_WAIT_POLICY='passive')
+    unittest.main(argv=sys.argv[:1], verbosity=2)
