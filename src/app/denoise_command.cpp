@@ -68,6 +68,7 @@ PointSettings settings_from(const DenoiseArguments& arguments) {
     settings.image.noise_sigma = arguments.add_noise;
     settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 1;
+    settings.protocol.max_reps = 1;
     settings.protocol.forward_calls = 0;
     settings.protocol.verify = arguments.probes > 0 ? VerifyMode::probes : VerifyMode::off;
     settings.protocol.verify_probes = arguments.probes;

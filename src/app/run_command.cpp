@@ -8,6 +8,7 @@
 #include "patchbench/report/csv.hpp"
 #include "patchbench/report/html.hpp"
 #include "patchbench/report/jsonl_writer.hpp"
+#include "patchbench/report/metrics.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/agreement.hpp"
 #include "patchbench/run/environment.hpp"
@@ -165,6 +166,9 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command->add_option("--out", arguments->out, "folder for results and images (default: results/<name>)");
     command->add_flag("--dry-run", arguments->dry_run, "print the points and stop");
     command->add_flag("--strict", arguments->strict, "exit with 4 when a figure is INVALID");
+    command->add_flag_callback(
+        "--explain", [] { throw CLI::CallForVersion(glossary(), 0); },  // how CLI11 prints a text and ends
+        "print what each figure means, and stop");
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
             if (arguments->dry_run) return dry_run(*arguments);

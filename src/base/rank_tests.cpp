@@ -153,6 +153,6 @@ Trend find_trend(std::span<const double> series) {
     return trend;
 }
 
-bool drifts(const Trend& trend) { return trend.is_significant() && std::abs(trend.drift) > kDriftThatMatters; }
+bool drifts(const Trend& trend, double limit) { return trend.is_significant() && std::abs(trend.drift) > limit; }
 
 }  // namespace pb

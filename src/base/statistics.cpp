@@ -17,12 +17,11 @@ std::vector<double> sorted(std::span<const double> samples) {
     return ordered;
 }
 
-/// Probability of at most k heads in n fair tosses.
-double fair_binomial_cdf(int64_t k, int64_t n) {
-    double total = 0;
-    for (int64_t i = 0; i <= k; ++i)
-        total += std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) - n * std::log(2.0));
-    return total;
+/// Probability of k heads in n fair tosses.
+double fair_binomial(int64_t heads, int64_t tosses) {
+    const auto k = static_cast<double>(heads);
+    const auto n = static_cast<double>(tosses);
+    return std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::log(2.0));
 }
 
 }  // namespace
@@ -54,10 +53,22 @@ std::optional<Interval> median_interval(std::span<const double> samples) {
     const auto n = static_cast<int64_t>(samples.size());
     // The interval [x(k), x(n+1-k)] covers the median with probability 1 - 2 P(B <= k-1), B ~ Binomial(n, 1/2).
     int64_t k = 0;
-    while (k + 1 <= n / 2 && 1 - 2 * fair_binomial_cdf(k, n) >= 0.95) ++k;
+    for (double tail = fair_binomial(0, n); k < n / 2 && 1 - 2 * tail >= 0.95; tail += fair_binomial(k, n)) ++k;
     if (k == 0) return std::nullopt;
     const auto ordered = sorted(samples);
     return Interval{ordered[static_cast<size_t>(k - 1)], ordered[static_cast<size_t>(n - k)]};
+}
+
+std::vector<size_t> outliers(std::span<const double> samples) {
+    constexpr size_t kFewest = 6;
+    std::vector<size_t> outside;
+    if (samples.size() < kFewest) return outside;
+    const double first = quantile(samples, 0.25);
+    const double third = quantile(samples, 0.75);
+    const double reach = 1.5 * (third - first);
+    for (size_t i = 0; i < samples.size(); ++i)
+        if (samples[i] < first - reach || samples[i] > third + reach) outside.push_back(i);
+    return outside;
 }
 
 }  // namespace pb

@@ -2,6 +2,7 @@
 
 #include "measure/validity.hpp"
 
+#include "patchbench/base/rank_tests.hpp"
 #include "patchbench/config/text.hpp"
 
 #include <algorithm>
@@ -49,6 +50,15 @@ void add_pipeline(const PointTrace& trace, Summary& summary) {
     summary.pipeline_p90_s = percentile(wall_s, 90);
     summary.pipeline_p95_s = percentile(wall_s, 95);
     summary.pipeline_p99_s = percentile(wall_s, 99);
+}
+
+/// What the order and the spread of the repetitions say about them.
+void add_flags(const PointTrace& trace, Summary& summary) {
+    summary.stop_reason = trace.stop_reason;
+    if (summary.repetitions < kMinRepetitionsForInterval) return;
+    summary.outlier_reps = outliers(trace.wall_s);
+    summary.outliers = static_cast<double>(summary.outlier_reps.size());
+    summary.drift = find_trend(trace.wall_s).drift;
 }
 
 void add_rates(const PointTrace& trace, Summary& summary) {
@@ -206,6 +216,7 @@ Summary summarise(const PointTrace& trace) {
     if (has_speed) {
         check_samples(trace);
         add_pipeline(trace, summary);
+        add_flags(trace, summary);
         add_rates(trace, summary);
         add_forward(trace, summary);
         add_stages(trace, summary);

@@ -1,6 +1,10 @@
 #include "measure/validity.hpp"
 
+#include "patchbench/base/rank_tests.hpp"
+
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace pb {
 
@@ -10,6 +14,12 @@ std::string joined(const std::vector<std::string>& parts) {
     std::string all;
     for (const auto& part : parts) all += (all.empty() ? "" : "; ") + part;
     return all;
+}
+
+std::string two_digits(double value) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.begin(), text.end(), value, std::chars_format::fixed, 2).ptr;
+    return {text.data(), end};
 }
 
 std::string advice(PointStatus status) {
@@ -49,18 +59,77 @@ void rate_verification(const PointTrace& trace, Summary& summary) {
         worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full");
 }
 
+/// A drift within the width that was asked for leaves the figure as good as it was meant to be.
+double drift_limit(const PointTrace& trace) {
+    return std::max(kDriftThatMatters, trace.point.settings.protocol.rel_width);
+}
+
+/// Reasons are the same text for all points that have them, so that the verdict can count them.
+void rate_trend(const PointTrace& trace, Summary& summary) {
+    if (!summary.pipeline_s || !drifts(find_trend(trace.wall_s), drift_limit(trace))) return;
+    worsen(summary, Validity::invalid,
+           "the repetitions get slower or faster with time (see drift); raise warmup.time_s, and keep other work off "
+           "the machine");
+}
+
 void rate_measurement(const PointTrace& trace, Summary& summary) {
     if (trace.status != PointStatus::ok) return;
     if (trace.wall_s.empty()) worsen(summary, Validity::invalid, "no repetition was timed; set stop.min_reps");
     if (trace.shared_device) worsen(summary, Validity::invalid, "ranks share a device; start one rank for each GPU");
 }
 
+void note_stop(Summary& summary) {
+    switch (summary.stop_reason) {
+        case StopReason::interval:
+            summary.notes.emplace_back("repeated until the interval was narrower than stop.rel_width");
+            return;
+        case StopReason::max_reps:
+            summary.notes.emplace_back("repeated until stop.max_reps");
+            return;
+        case StopReason::max_time:
+            summary.notes.emplace_back("repeated until stop.max_time_s");
+            return;
+        case StopReason::none:
+            return;
+    }
+}
+
+/// How much slower than the mean the busiest rank must be, by its number of batches.
+double imbalance_of_split(const PointTrace& trace) {
+    double most = 0, all = 0;
+    for (const auto& rank : trace.ranks) {
+        most = std::max(most, static_cast<double>(rank.num_batches));
+        all += static_cast<double>(rank.num_batches);
+    }
+    return all > 0 ? most * static_cast<double>(trace.ranks.size()) / all : 1;
+}
+
+void note_imbalance(const PointTrace& trace, Summary& summary) {
+    constexpr double kWorthNoting = 1.1;  // beyond what the split explains
+    if (!summary.imbalance || !summary.slowest_rank) return;
+    const double expected = imbalance_of_split(trace);
+    if (*summary.imbalance < kWorthNoting * expected) return;
+    const auto& slowest = trace.ranks.at(static_cast<size_t>(*summary.slowest_rank));
+    summary.notes.push_back("rank " + std::to_string(slowest.rank) + "@" + slowest.host +
+                            " is the slowest: " + two_digits(*summary.imbalance) +
+                            " x the mean of the ranks, of which the split explains " + two_digits(expected));
+}
+
+void note_outliers(Summary& summary) {
+    if (summary.outlier_reps.empty()) return;
+    summary.notes.push_back(std::to_string(summary.outlier_reps.size()) + " of " + std::to_string(summary.repetitions) +
+                            " repetitions are outliers (kept; outlier_reps in results.jsonl)");
+}
+
 void take_notes(const PointTrace& trace, Summary& summary) {
     summary.notes = trace.point.notes;
     if (!summary.pipeline_s) return;
+    note_stop(summary);
     if (summary.repetitions < kMinRepetitionsForInterval)
         summary.notes.push_back("n = " + std::to_string(summary.repetitions) +
-                                " < 6 repetitions: no interval; raise stop.min_reps for one");
+                                " < 6 repetitions: no interval; raise stop.min_reps or stop.max_time_s for one");
+    note_outliers(summary);
+    note_imbalance(trace, summary);
     int64_t allocations = 0;
     for (const auto& rank : trace.ranks) allocations += rank.allocations;
     if (allocations > 0)
@@ -74,6 +143,7 @@ void rate_validity(const PointTrace& trace, Summary& summary) {
     rate_status(trace, summary);
     rate_verification(trace, summary);
     rate_measurement(trace, summary);
+    rate_trend(trace, summary);
     take_notes(trace, summary);
 }
 

@@ -126,10 +126,17 @@ Json quality_json(const std::optional<Quality>& quality) {
             {"ssim_denoised", number(quality->ssim_denoised)}};
 }
 
+/// Null where nothing was repeated.
+Json stop_reason(const Summary& summary) {
+    return summary.stop_reason == StopReason::none ? Json(nullptr) : Json(name_of(summary.stop_reason));
+}
+
 Json summary_json(const Summary& summary) {
     Json all{{"validity", name_of(summary.validity)},
              {"reasons", summary.reasons},
              {"notes", summary.notes},
+             {"stop_reason", stop_reason(summary)},
+             {"outlier_reps", summary.outlier_reps},
              {"slowest_rank", integer(summary.slowest_rank)},
              {"allocated_peak_rank", integer(summary.allocated_peak_rank)}};
     for (const auto& metric : metrics()) all[metric.key] = number(metric.value(summary));

@@ -40,6 +40,10 @@ std::string psnr_cell(const Summary& s) { return fixed(s.psnr_noisy_db, 2) + " â
 
 constexpr Metric kMetrics[] = {
     {"repetitions", "count", "", "timed passes over the whole image", "-", "-", kNeither, repetitions_of},
+    {"outliers", "count", "", "passes beyond Tukey's fences: marked, never dropped (from 6 repetitions on)", "-", "-",
+     kNeither, of<&Summary::outliers>},
+    {"drift", "ratio", "", "last third of the passes / first third - 1, medians (from 6 repetitions on)", kSlowest,
+     "median / median - 1", kNeither, of<&Summary::drift>},
     {"patches_per_s", "patches/s", "patches/s", "patches of the image / pipeline_s", kSlowest, "median", kHigher,
      of<&Summary::patches_per_s>},
     {"useful_mpx_per_s", "Mpx/s", "useful\nMpx/s", "pixels of the image / pipeline_s", kSlowest, "median", kHigher,

@@ -55,10 +55,8 @@ RankShare::RankShare(const Point& point, const Team& team, ImageSource& source)
 }
 
 void RankShare::poison_output(const Team& team) const {
-    if (!own_output_.empty())
-        poison(own_slab_);
-    else if (team.node.rank() == 0)
-        poison(output_.slab());
+    if (!own_output_.empty()) poison(own_slab_, 0, 1);
+    poison(output_.slab(), team.node.rank(), team.node.size());
     team.ranks.barrier();
 }
 

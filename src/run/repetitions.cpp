@@ -28,17 +28,44 @@ class Repetitions {
     }
 
     void run() {
-        for (int64_t repetition = -protocol_.warmup_reps; repetition < protocol_.min_reps; ++repetition) {
-            if (repetition == 0) start_counting();
-            if (repetition == protocol_.min_reps - 1) share_.poison_output(team_);
-            repeat(repetition >= 0);
-        }
+        warm_up();
+        start_counting();
+        time_until_done();
         stop_counting();
         gather_ranks();
     }
 
   private:
     [[nodiscard]] DeviceId device() const { return team_.place.device; }
+
+    /// The root's answer, on all ranks: their clocks differ.
+    [[nodiscard]] double decided_by_root(double answer) const { return team_.ranks.broadcast(answer); }
+
+    void warm_up() {
+        const Stopwatch watch;
+        for (int64_t done = 0;; ++done) {
+            const bool enough = done >= protocol_.warmup_reps && watch.seconds() >= protocol_.warmup_time_s;
+            if (decided_by_root(enough ? 1 : 0) != 0) return;
+            repeat(false);
+        }
+    }
+
+    /// Any repetition may turn out to be the last, whose output is verified: the output is poisoned before each of
+    /// them, and all start alike.
+    void time_until_done() {
+        StoppingRule rule({.min_reps = protocol_.min_reps,
+                           .max_reps = protocol_.max_reps,
+                           .rel_width = protocol_.rel_width,
+                           .max_time_s = protocol_.max_time_s});
+        const Stopwatch watch;
+        while (trace_.stop_reason == StopReason::none) {
+            share_.poison_output(team_);
+            repeat(true);
+            if (team_.is_root()) rule.add(trace_.wall_s.back(), watch.seconds());
+            const double reason = decided_by_root(static_cast<double>(rule.reason()));
+            trace_.stop_reason = static_cast<StopReason>(static_cast<int>(reason));
+        }
+    }
 
     void start_counting() {
         reset_allocator_peaks(device());
@@ -104,6 +131,7 @@ class Repetitions {
     [[nodiscard]] RankTrace unpack(int rank, const std::vector<double>& row) const {
         RankTrace trace;
         trace.rank = rank;
+        trace.host = topology_.ranks[static_cast<size_t>(rank)].host;
         auto next = row.begin();
         for (int64_t* count : {&trace.num_windows, &trace.num_patches, &trace.num_batches, &trace.allocations,
                                &trace.memory.allocated_peak, &trace.memory.reserved_peak, &trace.memory.device_used,

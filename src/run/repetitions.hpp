@@ -8,9 +8,10 @@
 
 namespace pb {
 
-/// Collective over the team. Warm-up repetitions have negative indices. A repetition: barrier, pass, exchange to the
-/// root, clock; then the maximum over ranks. The output is poisoned before the last one, outside the timed region.
-/// Fills `trace.wall_s` and `trace.ranks` (gathered through the team's reduction) on all ranks.
+/// Collective over the team. A repetition: barrier, pass, exchange to the root, clock; then the maximum over ranks. The
+/// root decides after each whether it was the last, and all ranks stop on the same one. The output is poisoned before
+/// every timed repetition, outside the timed region. Fills `trace.wall_s`, `trace.stop_reason` and `trace.ranks`
+/// (gathered through the team's reduction) on all ranks.
 void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, const RankShare& share,
                      PointTrace& trace);
 

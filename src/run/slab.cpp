@@ -94,13 +94,15 @@ void write_core_from_f32(const float* window, const WindowTask& task, const Conv
                           sample_rows(slab, kept));
 }
 
-void poison(const Slab& slab) {
-    if (slab.dtype == DType::f32) {
-        auto* samples = reinterpret_cast<float*>(slab.pixels);
-        std::fill_n(samples, slab.bytes() / sizeof(float), std::numeric_limits<float>::quiet_NaN());
-    } else {
-        std::memset(slab.pixels, 0xA5, slab.bytes());
-    }
+void poison(const Slab& slab, int local_rank, int local_size) {
+    const Rect rows = share_of_rows(slab, local_rank, local_size);
+    const size_t bytes = static_cast<size_t>(rows.extent.h) * slab.row_bytes();
+    if (bytes == 0) return;
+    std::byte* begin = slab.at(rows.row, 0);
+    if (slab.dtype == DType::f32)
+        std::fill_n(reinterpret_cast<float*>(begin), bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+    else
+        std::memset(begin, 0xA5, bytes);
 }
 
 }  // namespace pb

@@ -15,6 +15,7 @@ patch: 64
 halo: 8
 warmup.reps: 0
 stop.min_reps: 2
+stop.max_time_s: 0
 groups:
   - {image: {height: 64, width: 64}}
   - {image: {height: 128, width: 128}, stop.min_reps: 100000}

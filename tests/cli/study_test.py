@@ -14,6 +14,7 @@ patch: 32
 halo: 8
 batch: [1, 2]
 stop.min_reps: 2
+stop.max_time_s: 0
 image: {height: 64, width: 48}
 """
 
@@ -48,6 +49,20 @@ class Study(program.ProgramTest):
             images.append([file.read_bytes() for file in sorted(out.glob('*.png'))])
         self.assertEqual(images[0], images[1])
         self.assertEqual(images[0][0], images[0][1], 'nor on the batch')
+
+    def test_all_ranks_stop_on_the_repetition_that_the_root_chooses(self):
+        study = self.write('tiny.yaml', STUDY)
+        wide = ('stop.rel_width=10', 'stop.max_time_s=3600')  # any interval will do: the first look decides
+        for settings, expected in ((wide, (20, 'interval')), ((*wide, 'stop.max_reps=7'), (7, 'max_reps')),
+                                   (('stop.max_time_s=0',), (2, 'max_time'))):
+            overrides = [word for setting in (*settings, 'batch=1') for word in ('--set', setting)]
+            result = run('run', study, '--out', self.folder / 'out', *overrides, ranks=2)
+            self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
+            point = json.loads((self.folder / 'out/results.jsonl').read_text().splitlines()[1])
+            self.assertEqual((len(point['samples']['wall_s']), point['summary']['stop_reason']), expected)
+            self.assertEqual([len(rank['wall_s']) for rank in point['samples']['ranks']], [expected[0]] * 2)
+            self.assertEqual(point['verification']['outcome'], 'passed')
+            self.assertIn('repeated until', result.stdout)
 
     def test_plan_and_dry_run_need_no_launch(self):
         study = self.write('tiny.yaml', STUDY)
@@ -115,6 +130,10 @@ class Information(program.ProgramTest):
         self.assertEqual(result.returncode, 0)
         for library in ('libtorch', 'nccl', 'mpi', 'onednn'):
             self.assertIn(library, result.stdout)
+        for ranks in (0, 2):
+            result = run('run', '--explain', ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stdout.count('| `pipeline_s` | s |'), 1, 'said once')
         result = run('networks')
         self.assertEqual(result.returncode, 0, result.stderr)
         for fact in ('32640960', '2117568', '8564163', '668227'):

@@ -3,9 +3,11 @@
 #include "patchbench/run/agreement.hpp"
 #include "patchbench/run/launch.hpp"
 #include "patchbench/run/run.hpp"
+#include "patchbench/run/slab.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -36,6 +38,7 @@ PointSettings small_point(NetworkKind network) {
     settings.threads.count = 1;
     settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 2;
+    settings.protocol.max_time_s = 0;
     settings.protocol.forward_calls = 1;
     settings.protocol.verify_probes = 2;
     settings.protocol.verify_whole_max_mpx = 0;
@@ -137,6 +140,7 @@ TEST_F(RunPoint, GathersFiguresOfEveryRank) {
     ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
     ASSERT_EQ(trace.ranks.size(), static_cast<size_t>(world_.size()));
     EXPECT_EQ(trace.wall_s.size(), 2U);
+    EXPECT_EQ(trace.stop_reason, StopReason::max_time);
     int64_t patches = 0;
     for (const RankTrace& rank : trace.ranks) {
         patches += rank.num_patches;
@@ -151,6 +155,16 @@ TEST_F(RunPoint, GathersFiguresOfEveryRank) {
     for (const double wall : trace.wall_s)
         for (const RankTrace& rank : trace.ranks)
             EXPECT_GE(wall, *std::min_element(rank.wall_s.begin(), rank.wall_s.end()));
+}
+
+TEST_F(RunPoint, TheOutputIsPoisonedByAllRanksOfANode) {
+    std::vector<uint8_t> samples(7 * 5 * 3, 0);
+    const Slab slab{reinterpret_cast<std::byte*>(samples.data()), {9, 5}, {2, 9}, 3, DType::u8};
+    for (int local_rank = 0; local_rank < 3; ++local_rank) {
+        EXPECT_EQ(std::count(samples.begin(), samples.end(), 0) > 0, true) << "one rank's share is not all";
+        poison(slab, local_rank, 3);
+    }
+    EXPECT_EQ(std::count(samples.begin(), samples.end(), 0xA5), static_cast<ptrdiff_t>(samples.size()));
 }
 
 TEST_F(RunPoint, FewerRanksThanStartedGiveTheSameBytes) {

@@ -31,7 +31,7 @@ inline constexpr double kDriftThatMatters = 0.02;
 /// Fewer than six samples show no trend that could be told from chance: p_value is 1 for them.
 [[nodiscard]] Trend find_trend(std::span<const double> series);
 
-/// Significant, and larger than `kDriftThatMatters`.
-[[nodiscard]] bool drifts(const Trend& trend);
+/// Significant, and larger than `limit`.
+[[nodiscard]] bool drifts(const Trend& trend, double limit = kDriftThatMatters);
 
 }  // namespace pb

@@ -1,7 +1,9 @@
 // Order statistics of repeated measurements. Sources: Hoefler & Belli, "Scientific benchmarking of parallel computing
-// systems" (SC15), rules 5-8; Hahn & Meeker, "Statistical Intervals" (distribution-free intervals for a quantile).
+// systems" (SC15), rules 5-8; Hahn & Meeker, "Statistical Intervals" (distribution-free intervals for a quantile);
+// Tukey, "Exploratory Data Analysis" (fences).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,5 +30,9 @@ struct Interval {
 /// Distribution-free 95 % confidence interval of the median from order statistics. Empty for n < 6, where even the
 /// extremes cover less than 95 %.
 [[nodiscard]] std::optional<Interval> median_interval(std::span<const double> samples);
+
+/// Positions of the samples beyond Tukey's fences, 1.5 interquartile ranges outside the quartiles. They are marked and
+/// counted, never dropped. None for fewer than six samples, whose quartiles say little.
+[[nodiscard]] std::vector<size_t> outliers(std::span<const double> samples);
 
 }  // namespace pb

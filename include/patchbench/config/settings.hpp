@@ -78,7 +78,11 @@ struct ImageSettings {
 /// How a point is measured and checked: changes no pixel and is no part of a point's key.
 struct ProtocolSettings {
     int64_t warmup_reps = 1;
+    double warmup_time_s = 0;
     int64_t min_reps = 3;
+    int64_t max_reps = 0;
+    double rel_width = 0.05;
+    double max_time_s = 10;
     int64_t forward_calls = 3;
     VerifyMode verify = VerifyMode::probes;
     int64_t verify_probes = 4;
@@ -130,6 +134,7 @@ struct Limits {
 
 inline constexpr double kMaxEdge = 1 << 30;  // px: keeps all products of extents within int64
 inline constexpr double kMaxCount = 1 << 20;
+inline constexpr double kMaxSeconds = 86400;
 
 /// How a setting is spoken of: dotted key in YAML, unit ("" for none), one sentence, and the range of a number.
 struct FieldName {
@@ -188,8 +193,22 @@ void work_fields(Settings& s, Visitor&& v) {
 
 template <class Settings, class Visitor>
 void protocol_fields(Settings& s, Visitor&& v) {
-    v(FieldName{"warmup.reps", "", "repetitions of each point before the timed ones", {0, kMaxCount}}, s.warmup_reps);
-    v(FieldName{"stop.min_reps", "", "timed repetitions of each point", {1, kMaxCount}}, s.min_reps);
+    v(FieldName{"warmup.reps", "", "repetitions of each point before the timed ones, at least", {0, kMaxCount}},
+      s.warmup_reps);
+    v(FieldName{"warmup.time_s", "s", "and at least for this long", {0, kMaxSeconds}}, s.warmup_time_s);
+    v(FieldName{"stop.min_reps", "", "timed repetitions of each point, at least", {1, kMaxCount}}, s.min_reps);
+    v(FieldName{"stop.max_reps", "", "and at most, which wins over stop.min_reps; 0: as time allows", {0, kMaxCount}},
+      s.max_reps);
+    v(FieldName{"stop.rel_width",
+                "",
+                "from 20 repetitions on, stop when the median's 95 % interval is narrower than this share of it",
+                {0, 10}},
+      s.rel_width);
+    v(FieldName{"stop.max_time_s",
+                "s",
+                "begin no repetition later than this after the first, stop.min_reps apart; 0: stop.min_reps exactly",
+                {0, kMaxSeconds}},
+      s.max_time_s);
     v(FieldName{"forward_calls",
                 "",
                 "resident forward calls after each repetition, for the scope `forward`",
@@ -216,7 +235,7 @@ void study_fields(Settings& s, Visitor&& v) {
     v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
       s.device_sharing);
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
-    v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, 86400}},
+    v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, kMaxSeconds}},
       s.watchdog_s);
     v(FieldName{"save_images", "", "write the denoised image of each point into the study's folder"}, s.save_images);
 }

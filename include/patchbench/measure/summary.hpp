@@ -45,6 +45,10 @@ struct Summary {
     std::vector<std::pair<std::string, std::string>> context;
 
     int64_t repetitions = 0;
+    StopReason stop_reason = StopReason::none;  // what ended them
+    std::vector<size_t> outlier_reps;           // which of them lie beyond Tukey's fences: marked, not dropped
+    std::optional<double> outliers;             // how many; none for n < 6
+    std::optional<double> drift;                // last third / first third - 1; none for n < 6
     // scope pipeline: host image to host image, exchange to the root included
     std::optional<double> pipeline_s, pipeline_low_s, pipeline_high_s;  // median and its 95 % interval (none for n < 6)
     std::optional<double> pipeline_mean_s, pipeline_sd_s, pipeline_min_s;

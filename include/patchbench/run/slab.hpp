@@ -60,7 +60,7 @@ void write_core(const std::byte* window, const WindowTask& task, const Slab& sla
 /// As `write_core` from f32 NHWC windows, converted on the way.
 void write_core_from_f32(const float* window, const WindowTask& task, const Conversion& conversion, const Slab& slab);
 
-/// Marks every sample of the slab's rows as unwritten: NaN for f32, 0xA5 bytes for integers.
-void poison(const Slab& slab);
+/// Marks every sample of this rank's share of the slab's rows as unwritten: NaN for f32, 0xA5 bytes for integers.
+void poison(const Slab& slab, int local_rank, int local_size);
 
 }  // namespace pb

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/stopping.hpp"
 #include "patchbench/config/settings.hpp"
 #include "patchbench/plan/plan.hpp"
 #include "patchbench/plan/prediction.hpp"
@@ -59,6 +60,7 @@ struct RankMemory {
 /// One rank's share of a point. Vectors have one entry a timed repetition.
 struct RankTrace {
     int rank = 0;
+    std::string host;
     int64_t num_windows = 0;
     int64_t num_patches = 0;
     int64_t num_batches = 0;
@@ -98,11 +100,12 @@ struct PointTrace {
     Point point;
     std::optional<Prediction> prediction;
     PointStatus status = PointStatus::ok;
-    std::string reason;          // of any status but ok
-    std::string reduction;       // "NCCL" | "MPI": what gathered the per-rank figures
-    bool shared_device = false;  // two ranks on one GPU
-    std::vector<double> wall_s;  // per repetition: maximum over ranks, exchange to the root included
-    double read_s = 0;           // once, before the repetitions: maximum over ranks
+    std::string reason;                         // of any status but ok
+    std::string reduction;                      // "NCCL" | "MPI": what gathered the per-rank figures
+    bool shared_device = false;                 // two ranks on one GPU
+    std::vector<double> wall_s;                 // per repetition: maximum over ranks, exchange to the root included
+    StopReason stop_reason = StopReason::none;  // what ended the repetitions
+    double read_s = 0;                          // once, before the repetitions: maximum over ranks
     double noise_s = 0;
     double write_s = 0;  // once, after them: the output file (0 when none was written)
     std::vector<RankTrace> ranks;

@@ -30,7 +30,7 @@ std::vector<std::optional<double>> speeds(const Summary& s) {
 TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
     const PointTrace trace = three_rank_trace();
     const Summary summary = summarise(trace);
-    // maxima 2.0 2.1 2.2 2.3 2.4 2.5; medians of the ranks: 1.45, 1.4, 1.35, all far below
+    // maxima 2.3 2.1 2.2 2.0 2.4 2.5; medians of the ranks: 1.45, 1.4, 1.35, all far below
     const double pipeline_s = 2.25;
     EXPECT_DOUBLE_EQ(summary.pipeline_s.value(), pipeline_s);
     EXPECT_DOUBLE_EQ(summary.patches_per_s.value(), 20 / pipeline_s);
@@ -188,6 +188,62 @@ TEST(Summary, AllocationsInsideRepetitionsAreNoted) {
     EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("allocated memory"))));
     trace.ranks[2].allocations = 7;
     EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("allocated memory 7 times")));
+}
+
+/// As many repetitions as there are times, the same on all ranks.
+PointTrace trace_of(const std::vector<double>& wall_s) {
+    PointTrace trace = three_rank_trace();
+    trace.wall_s = wall_s;
+    for (auto& rank : trace.ranks) {
+        rank.wall_s = wall_s;
+        rank.stage_s.assign(wall_s.size(), StageSeconds{});
+    }
+    return trace;
+}
+
+TEST(Summary, ADriftIsNoFigureAndSaysWhatToDo) {
+    const std::vector<double> rising{1.0, 1.02, 1.04, 1.06, 1.08, 1.10, 1.12, 1.14, 1.16};
+    const Summary drifting = summarise(trace_of(rising));
+    EXPECT_EQ(drifting.validity, Validity::invalid);
+    EXPECT_THAT(drifting.reasons, Contains(HasSubstr("raise warmup.time_s")));
+    EXPECT_NEAR(drifting.drift.value(), 1.14 / 1.02 - 1, 1e-12);
+    EXPECT_TRUE(drifting.pipeline_s) << "measured all the same";
+    PointTrace shallow = trace_of(rising);  // just as steady a rise, a quarter as steep
+    for (double& time : shallow.wall_s) time = 1 + (time - 1) / 4;
+    EXPECT_EQ(summarise(shallow).validity, Validity::valid) << "within stop.rel_width";
+    shallow.point.settings.protocol.rel_width = 0.01;
+    EXPECT_EQ(summarise(shallow).validity, Validity::invalid);
+    EXPECT_EQ(summarise(trace_of({1.0, 1.1, 1.2, 1.3, 1.4})).validity, Validity::valid) << "too few to tell";
+}
+
+TEST(Summary, OutliersAreCountedMarkedAndKept) {
+    const Summary summary = summarise(trace_of({1.0, 1.01, 5.0, 0.99, 1.0, 1.02, 0.98}));
+    EXPECT_DOUBLE_EQ(summary.outliers.value(), 1);
+    EXPECT_THAT(summary.outlier_reps, testing::ElementsAre(2U));
+    EXPECT_THAT(summary.notes, Contains(HasSubstr("1 of 7 repetitions are outliers")));
+    EXPECT_GT(summary.pipeline_mean_s.value(), 1.5) << "kept";
+    EXPECT_FALSE(summarise(trace_of({1.0, 9.0, 1.0})).outliers);
+}
+
+TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {
+    PointTrace trace = three_rank_trace();
+    EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("slowest"))));
+    trace.ranks[2].wall_s.assign(kTraceRepetitions, 3.0);
+    EXPECT_THAT(summarise(trace).notes, Contains("rank 2@node1 is the slowest: 1.54 x the mean of the ranks, of which "
+                                                 "the split explains 1.20"));
+    trace.ranks[2].num_batches = 4;  // now it has twice the mean
+    EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("slowest"))));
+}
+
+TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
+    PointTrace trace = three_rank_trace();
+    for (const auto& [reason, name] : EnumNames<StopReason>::names) {
+        if (reason == StopReason::none) continue;
+        trace.stop_reason = reason;
+        const Summary summary = summarise(trace);
+        EXPECT_EQ(summary.stop_reason, reason);
+        EXPECT_THAT(summary.notes, Contains(HasSubstr("repeated until"))) << name;
+    }
 }
 
 }  // namespace
