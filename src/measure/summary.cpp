@@ -1,5 +1,6 @@
 #include "patchbench/measure/summary.hpp"
 
+#include "measure/telemetry_figures.hpp"
 #include "measure/validity.hpp"
 
 #include "patchbench/base/rank_tests.hpp"
@@ -221,6 +222,7 @@ Summary summarise(const PointTrace& trace) {
         add_forward(trace, summary);
         add_stages(trace, summary);
         add_cpu_time(trace, summary);
+        add_telemetry(trace, summary);
         add_balance(summary);
     }
     add_memory(trace, summary);

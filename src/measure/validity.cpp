@@ -1,6 +1,7 @@
 #include "measure/validity.hpp"
 
 #include "patchbench/base/rank_tests.hpp"
+#include "measure/telemetry_figures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -76,6 +77,7 @@ void rate_measurement(const PointTrace& trace, Summary& summary) {
     if (trace.status != PointStatus::ok) return;
     if (trace.wall_s.empty()) worsen(summary, Validity::invalid, "no repetition was timed; set stop.min_reps");
     if (trace.shared_device) worsen(summary, Validity::invalid, "ranks share a device; start one rank for each GPU");
+    if (const auto reason = throttling_of(trace)) worsen(summary, Validity::invalid, *reason);
 }
 
 void note_stop(Summary& summary) {
@@ -125,6 +127,7 @@ void take_notes(const PointTrace& trace, Summary& summary) {
     summary.notes = trace.point.notes;
     if (!summary.pipeline_s) return;
     note_stop(summary);
+    for (auto& note : telemetry_notes(trace)) summary.notes.push_back(std::move(note));
     if (summary.repetitions < kMinRepetitionsForInterval)
         summary.notes.push_back("n = " + std::to_string(summary.repetitions) +
                                 " < 6 repetitions: no interval; raise stop.min_reps or stop.max_time_s for one");

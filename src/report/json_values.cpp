@@ -1,5 +1,7 @@
 #include "report/json_values.hpp"
 
+#include "report/telemetry_json.hpp"
+
 #include "patchbench/report/metrics.hpp"
 
 #include <cmath>
@@ -213,7 +215,7 @@ Json json_of(const PointTrace& trace, const Summary& summary) {
             {"memory", memory_json(summary)},
             {"verification", verification_json(trace.verification)},
             {"quality", quality_json(trace.quality)},
-            {"telemetry", nullptr},
+            {"telemetry", telemetry_json(trace)},
             {"summary", summary_json(summary)}};
 }
 

@@ -1,5 +1,6 @@
 #include "run/repetitions.hpp"
 
+#include "run/gather_telemetry.hpp"
 #include "run/pipelines.hpp"
 
 #include "patchbench/device/host_memory.hpp"
@@ -7,6 +8,7 @@
 #include "patchbench/run/agreement.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace pb {
 
@@ -70,9 +72,11 @@ class Repetitions {
     void start_counting() {
         reset_allocator_peaks(device());
         (void)reset_resident_peak();
+        telemetry_.emplace(*team_.telemetry);
     }
 
     void stop_counting() {
+        mine_.telemetry = telemetry_->finish();
         const auto counters = allocator_counters(device());
         mine_.memory.allocated_peak = counters.peak_allocated_bytes;
         mine_.memory.reserved_peak = counters.peak_reserved_bytes;
@@ -85,6 +89,7 @@ class Repetitions {
 
     void repeat(bool timed) {
         StageSeconds stages{};
+        if (telemetry_) telemetry_->pass_begins();
         const double cpu_before = process_cpu_seconds();
         const int64_t allocations_before = allocator_counters(device()).num_allocations;
         team_.ranks.barrier();
@@ -104,6 +109,7 @@ class Repetitions {
             if (device().is_cuda())
                 mine_.allocations += allocator_counters(device()).num_allocations - allocations_before;
         }
+        if (telemetry_) telemetry_->pass_ends();
         together(team_.ranks, [&] { call_forward(timed); });
     }
 
@@ -152,6 +158,7 @@ class Repetitions {
         const auto rows = team_.reduction->all_gather(pack());
         for (size_t rank = 0; rank < rows.size(); ++rank)
             trace_.ranks.push_back(unpack(static_cast<int>(rank), rows[rank]));
+        gather_telemetry(*team_.reduction, mine_.telemetry, trace_.ranks);
         trace_.reduction = team_.reduction->name();
     }
 
@@ -162,6 +169,7 @@ class Repetitions {
     const RankShare& share_;
     PointTrace& trace_;
     RankTrace mine_;
+    std::optional<TelemetryWindow> telemetry_;  // open during the timed repetitions
 };
 
 }  // namespace

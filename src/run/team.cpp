@@ -16,6 +16,17 @@ bool shares(const Topology& topology, int rank, int num_ranks) {
     return false;
 }
 
+std::unique_ptr<Telemetry> open_telemetry(const Team& team) {
+    TelemetryOptions options = usual_telemetry_options();
+    if (team.place.device.is_cuda()) {
+        options.device_uuid = team.place.device_uuid;
+        options.pci_bus_id = team.place.pci_bus_id;
+    }
+    options.shares_device = team.shares_device;
+    options.first_on_node = team.node.is_root();
+    return std::make_unique<Telemetry>(options);
+}
+
 Team make_team(const Communicator& world, const Topology& topology, const StudySettings& study, int num_ranks,
                DeviceKind device) {
     Team team;
@@ -30,6 +41,7 @@ Team make_team(const Communicator& world, const Topology& topology, const StudyS
     const bool shared = device == DeviceKind::cuda && shares(topology, world.rank(), num_ranks);
     team.shares_device = team.ranks.max(shared ? 1 : 0) > 0;
     team.reduction = make_metric_reduction(team.ranks, study.reduction, team.place.device, !shared, kBringUpTimeoutS);
+    team.telemetry = open_telemetry(team);
     return team;
 }
 

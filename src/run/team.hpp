@@ -4,6 +4,7 @@
 #include "patchbench/comm/communicator.hpp"
 #include "patchbench/comm/metric_reduction.hpp"
 #include "patchbench/config/settings.hpp"
+#include "patchbench/device/telemetry.hpp"
 #include "patchbench/plan/topology.hpp"
 
 #include <map>
@@ -17,6 +18,7 @@ struct Team {
     Communicator node;               // those of them that share this host's memory
     std::vector<int> ranks_on_node;  // by number in `ranks`
     std::unique_ptr<MetricReduction> reduction;
+    std::unique_ptr<Telemetry> telemetry;
     bool shares_device = false;  // two of them use one GPU
     RankPlace place;             // this rank's
     std::string name;            // "rank 1@node7"

@@ -1,4 +1,5 @@
 // Writes a results.jsonl with points of every status: what the schema is tested on.
+#include "unit/measure/telemetry_trace.hpp"
 #include "unit/measure/three_rank_trace.hpp"
 
 #include "patchbench/report/jsonl_writer.hpp"
@@ -20,7 +21,7 @@ Environment environment() {
 }
 
 std::vector<PointTrace> traces() {
-    std::vector<PointTrace> all{three_rank_trace(), three_rank_trace()};
+    std::vector<PointTrace> all{three_rank_trace(), three_rank_trace(), watched_trace()};
     all[1].verification = {};
     all[1].quality.reset();
     all[1].point.settings.halo = {HaloSetting::Kind::pixels, 20};

@@ -65,6 +65,9 @@ struct Summary {
     std::optional<double> imbalance;  // max / mean over ranks of the median wall time
     std::optional<int> slowest_rank;
     std::optional<double> cpu_percent;  // process CPU time / wall, mean over ranks
+    // telemetry: energy of a pass on all devices and on all hosts' processors; slowest clock, hottest device
+    std::optional<double> energy_j, energy_j_per_mpx, cpu_energy_j, cpu_energy_j_per_mpx;
+    std::optional<double> sm_clock_mhz, gpu_utilisation_percent, gpu_temperature_c, throttled_s, power_cap_s;
     // memory, maximum over ranks
     std::optional<double> allocated_peak_mib, reserved_peak_mib, device_used_mib, host_peak_mib, predicted_peak_mib;
     std::optional<int> allocated_peak_rank;

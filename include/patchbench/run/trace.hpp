@@ -3,6 +3,7 @@
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/stopping.hpp"
+#include "patchbench/base/telemetry_record.hpp"
 #include "patchbench/config/settings.hpp"
 #include "patchbench/plan/plan.hpp"
 #include "patchbench/plan/prediction.hpp"
@@ -70,6 +71,7 @@ struct RankTrace {
     std::vector<double> cpu_s;           // process CPU time
     int64_t allocations = 0;             // engine allocations inside the timed repetitions of a CUDA rank (0 is right)
     RankMemory memory;
+    TelemetryRecord telemetry;
 };
 
 /// The output compared with independent computations, outside the timed region.

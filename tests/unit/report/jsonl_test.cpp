@@ -1,3 +1,4 @@
+#include "unit/measure/telemetry_trace.hpp"
 #include "unit/measure/three_rank_trace.hpp"
 
 #include "patchbench/report/jsonl_writer.hpp"
@@ -112,6 +113,18 @@ TEST_F(Jsonl, AbsentIsNullNeverZero) {
     const json memory = point_line(three_rank_trace())["memory"]["ranks"][0];
     EXPECT_TRUE(memory["device_used_mib"].is_null());
     EXPECT_EQ(memory["host_peak_mib"], 1000);
+}
+
+TEST_F(Jsonl, TelemetryIsThatOfEachRankAndNullWithoutAny) {
+    EXPECT_TRUE(point_line(three_rank_trace())["telemetry"].is_null());
+    const json ranks = point_line(watched_trace())["telemetry"]["ranks"];
+    ASSERT_EQ(ranks.size(), 3U);
+    EXPECT_EQ(ranks[1]["rank"], 1);
+    EXPECT_EQ(ranks[1]["energy_j"], 1200);
+    EXPECT_TRUE(ranks[1]["cpu_energy_j"].is_null()) << "the first rank of its node answers";
+    EXPECT_EQ(ranks[1]["samples"]["at_s"], json({0, 0.1, 0.2}));
+    EXPECT_EQ(ranks[1]["samples"]["sm_clock_mhz"], json({1800, 1850, 1900}));
+    EXPECT_EQ(ranks[1]["samples"]["power_w"], json({nullptr, nullptr, nullptr}));
 }
 
 TEST_F(Jsonl, NotANumberAndInfinityAreNull) {

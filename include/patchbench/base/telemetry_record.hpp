@@ -1,0 +1,70 @@
+// What the counters of a rank's device and host said while a point was timed. Values only, each absent (never 0) where
+// it was not or could not be read. Names, units and order stand once, in the tables below.
+#pragma once
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace pb {
+
+/// Read again and again while the repetitions run.
+enum class Gauge : uint8_t { sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, utilisation_percent };
+inline constexpr size_t kNumGauges = 5;
+
+template <>
+struct EnumNames<Gauge> {
+    static constexpr std::array<std::pair<Gauge, std::string_view>, kNumGauges> names{
+        {{Gauge::sm_clock_mhz, "sm_clock_mhz"},
+         {Gauge::memory_clock_mhz, "memory_clock_mhz"},
+         {Gauge::temperature_c, "temperature_c"},
+         {Gauge::power_w, "power_w"},
+         {Gauge::utilisation_percent, "utilisation_percent"}}};
+};
+
+/// One figure for the whole of a point.
+enum class Meter : uint8_t {
+    observed_s,           // first timed repetition to the last, what lies between them included
+    energy_j,             // of this rank's device, over the timed passes alone
+    cpu_energy_j,         // of the host's processors, over the timed passes alone; first rank of a node only
+    thermal_s,            // held down by temperature: the driver's counter, else samples that said so
+    power_cap_s,          // held down by the power limit: likewise
+    hardware_slowdown_s,  // hardware slowdown or power brake: samples that said so
+    other_processes       // most that were seen on the device beside this one
+};
+inline constexpr size_t kNumMeters = 7;
+
+template <>
+struct EnumNames<Meter> {
+    static constexpr std::array<std::pair<Meter, std::string_view>, kNumMeters> names{
+        {{Meter::observed_s, "observed_s"},
+         {Meter::energy_j, "energy_j"},
+         {Meter::cpu_energy_j, "cpu_energy_j"},
+         {Meter::thermal_s, "thermal_s"},
+         {Meter::power_cap_s, "power_cap_s"},
+         {Meter::hardware_slowdown_s, "hardware_slowdown_s"},
+         {Meter::other_processes, "other_processes"}}};
+};
+
+struct TelemetrySample {
+    double at_s = 0;  // since the first timed repetition began
+    std::array<std::optional<double>, kNumGauges> gauges;
+    [[nodiscard]] const std::optional<double>& operator[](Gauge gauge) const {
+        return gauges[static_cast<size_t>(gauge)];
+    }
+    [[nodiscard]] std::optional<double>& operator[](Gauge gauge) { return gauges[static_cast<size_t>(gauge)]; }
+};
+
+struct TelemetryRecord {
+    bool first_on_node = false;  // this rank answers for its host's processors
+    std::array<std::optional<double>, kNumMeters> meters;
+    std::vector<TelemetrySample> samples;  // about ten a second, fewer in long points; none on the CPU
+    [[nodiscard]] const std::optional<double>& operator[](Meter meter) const {
+        return meters[static_cast<size_t>(meter)];
+    }
+    [[nodiscard]] std::optional<double>& operator[](Meter meter) { return meters[static_cast<size_t>(meter)]; }
+};
+
+}  // namespace pb

@@ -1,0 +1,46 @@
+#include "gauge_sampler.hpp"
+
+namespace pb {
+
+GaugeSampler::GaugeSampler(const nvml::Device& device, std::chrono::milliseconds period)
+    : device_(device), period_(period) {
+    samples_.reserve(kCapacity);
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void GaugeSampler::stop() {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+}
+
+void GaugeSampler::run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    do {
+        sample();
+        wake_.wait_for(lock, stop, period_, [] { return false; });
+    } while (!stop.stop_requested());
+    sample();  // a point shorter than the period has two
+}
+
+void GaugeSampler::sample() {
+    if (samples_.size() == kCapacity) thin_out();
+    TelemetrySample& sample = samples_.emplace_back();
+    sample.at_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    for (const auto& [gauge, name] : EnumNames<Gauge>::names) sample[gauge] = device_.read(gauge);
+    const double elapsed_s = sample.at_s - last_s_;
+    last_s_ = sample.at_s;
+    const auto reasons = device_.slow_reasons();
+    if (!reasons) return;
+    answered_ = true;
+    if (reasons->thermal) thermal_s_ += elapsed_s;
+    if (reasons->power_cap) power_cap_s_ += elapsed_s;
+    if (reasons->hardware) hardware_s_ += elapsed_s;
+}
+
+void GaugeSampler::thin_out() {
+    for (size_t i = 0; 2 * i < samples_.size(); ++i) samples_[i] = samples_[2 * i];
+    samples_.resize((samples_.size() + 1) / 2);
+    period_ *= 2;
+}
+
+}  // namespace pb

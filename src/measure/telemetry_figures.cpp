@@ -1,0 +1,100 @@
+#include "measure/telemetry_figures.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+constexpr double kMega = 1e6;
+constexpr double kNegligibleShare = 0.01;
+
+std::vector<double> values_of(const TelemetryRecord& record, Gauge gauge) {
+    std::vector<double> values;
+    for (const auto& sample : record.samples)
+        if (sample[gauge]) values.push_back(*sample[gauge]);
+    return values;
+}
+
+/// Sum over the ranks for which `counts` holds; none unless each of them has the figure.
+template <class Condition>
+std::optional<double> sum_of(const PointTrace& trace, Meter meter, const Condition& counts) {
+    std::optional<double> sum;
+    for (const auto& rank : trace.ranks) {
+        if (!counts(rank)) continue;
+        if (!rank.telemetry[meter]) return std::nullopt;
+        sum = sum.value_or(0) + *rank.telemetry[meter];
+    }
+    return sum;
+}
+
+std::optional<double> largest(const PointTrace& trace, Meter meter) {
+    std::optional<double> all;  // an absent optional is smaller than any number
+    for (const auto& rank : trace.ranks) all = std::max(all, rank.telemetry[meter]);
+    return all;
+}
+
+/// Whether on some rank `meter` is more than a negligible share of the time it was watched for.
+bool is_noticeable(const PointTrace& trace, Meter meter) {
+    return std::any_of(trace.ranks.begin(), trace.ranks.end(), [&](const RankTrace& rank) {
+        const auto& seconds = rank.telemetry[meter];
+        return seconds && *seconds > kNegligibleShare * rank.telemetry[Meter::observed_s].value_or(0);
+    });
+}
+
+std::optional<double> per(const std::optional<double>& value, double divisor) {
+    return value && divisor > 0 ? std::optional(*value / divisor) : std::nullopt;
+}
+
+void add_energy(const PointTrace& trace, Summary& summary) {
+    const auto passes = static_cast<double>(trace.wall_s.size());
+    const double mpx = trace.useful_pixels / kMega;
+    summary.energy_j = per(sum_of(trace, Meter::energy_j, [](const RankTrace&) { return true; }), passes);
+    summary.energy_j_per_mpx = per(summary.energy_j, mpx);
+    const auto answers = [](const RankTrace& rank) { return rank.telemetry.first_on_node; };
+    summary.cpu_energy_j = per(sum_of(trace, Meter::cpu_energy_j, answers), passes);
+    summary.cpu_energy_j_per_mpx = per(summary.cpu_energy_j, mpx);
+}
+
+void add_gauges(const PointTrace& trace, Summary& summary) {
+    std::vector<double> clocks, utilisations, temperatures;
+    for (const auto& rank : trace.ranks) {
+        if (const auto values = values_of(rank.telemetry, Gauge::sm_clock_mhz); !values.empty())
+            clocks.push_back(median(values));
+        if (const auto values = values_of(rank.telemetry, Gauge::utilisation_percent); !values.empty())
+            utilisations.push_back(mean(values));
+        if (const auto values = values_of(rank.telemetry, Gauge::temperature_c); !values.empty())
+            temperatures.push_back(*std::max_element(values.begin(), values.end()));
+    }
+    if (!clocks.empty()) summary.sm_clock_mhz = *std::min_element(clocks.begin(), clocks.end());
+    if (!utilisations.empty()) summary.gpu_utilisation_percent = mean(utilisations);
+    if (!temperatures.empty()) summary.gpu_temperature_c = *std::max_element(temperatures.begin(), temperatures.end());
+}
+
+}  // namespace
+
+void add_telemetry(const PointTrace& trace, Summary& summary) {
+    add_energy(trace, summary);
+    add_gauges(trace, summary);
+    summary.throttled_s = std::max(largest(trace, Meter::thermal_s), largest(trace, Meter::hardware_slowdown_s));
+    summary.power_cap_s = largest(trace, Meter::power_cap_s);
+}
+
+std::optional<std::string> throttling_of(const PointTrace& trace) {
+    if (!is_noticeable(trace, Meter::thermal_s) && !is_noticeable(trace, Meter::hardware_slowdown_s))
+        return std::nullopt;
+    return "a GPU slowed itself down (temperature, power supply; throttled_s says for how long); let it cool, check "
+           "fans, air flow and power, run again";
+}
+
+std::vector<std::string> telemetry_notes(const PointTrace& trace) {
+    std::vector<std::string> notes;
+    if (largest(trace, Meter::other_processes).value_or(0) > 0)
+        notes.emplace_back("other processes were on a GPU: they may have slowed it down; see nvidia-smi, run alone");
+    if (is_noticeable(trace, Meter::power_cap_s))
+        notes.emplace_back(
+            "a GPU ran at its power limit (power_cap_s): compare only with devices that have the same limit");
+    return notes;
+}
+
+}  // namespace pb

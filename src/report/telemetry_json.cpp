@@ -1,0 +1,43 @@
+#include "report/telemetry_json.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+/// One array a gauge, null where it was not read; all as long as `at_s`.
+Json samples_json(const TelemetryRecord& record) {
+    Json all{{"at_s", Json::array()}};
+    for (const auto& sample : record.samples) all["at_s"].push_back(sample.at_s);
+    for (const auto& [gauge, name] : EnumNames<Gauge>::names) {
+        Json& values = all[std::string(name)] = Json::array();
+        for (const auto& sample : record.samples) values.push_back(number(sample[gauge]));
+    }
+    return all;
+}
+
+bool says_nothing(const RankTrace& rank) {
+    const auto& meters = rank.telemetry.meters;
+    return rank.telemetry.samples.empty() &&
+           std::none_of(meters.begin(), meters.end(), [](const auto& meter) { return meter.has_value(); });
+}
+
+}  // namespace
+
+Json telemetry_json(const PointTrace& trace) {
+    if (std::all_of(trace.ranks.begin(), trace.ranks.end(), says_nothing)) return nullptr;
+    Json ranks = Json::array();
+    for (const auto& rank : trace.ranks) {
+        Json line{{"rank", rank.rank}};
+        for (const auto& [meter, name] : EnumNames<Meter>::names)
+            line[std::string(name)] = number(rank.telemetry[meter]);
+        line["samples"] = samples_json(rank.telemetry);
+        ranks.push_back(line);
+    }
+    return {{"ranks", ranks}};
+}
+
+}  // namespace pb
