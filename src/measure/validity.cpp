@@ -1,7 +1,8 @@
 #include "measure/validity.hpp"
 
-#include "patchbench/base/rank_tests.hpp"
 #include "measure/telemetry_figures.hpp"
+
+#include "patchbench/base/rank_tests.hpp"
 
 #include <algorithm>
 #include <array>
