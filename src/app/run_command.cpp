@@ -3,6 +3,7 @@
 #include "app/session.hpp"
 
 #include "patchbench/config/load_yaml.hpp"
+#include "patchbench/measure/study_summary.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/report/csv.hpp"
@@ -78,10 +79,13 @@ class StudyRecord {
 
     ExitCode finish(bool strict) {
         const Verdict verdict = judge(summaries_, strict);
+        const StudySummary study = summarise_study(traces_, summaries_, environment_.topology);
+        results_.write_study_summary(study);
         results_.write_end(verdict);
         write_csv(traces_, summaries_, folder_ / "results.csv");
         write_html({folder_ / "results.jsonl"}, folder_ / "report.html");
         fmt::print("{}\n", points_table(summaries_));
+        if (!study.empty()) fmt::print("{}\n", study_text(study));
         for (size_t i = 0; i < traces_.size(); ++i)
             if (traces_[i].status == PointStatus::ok)
                 fmt::print("{}\n", ranks_table(traces_[i], summaries_[i], environment_.topology));

@@ -3,6 +3,7 @@
 
 #include "report/json_settings.hpp"
 
+#include "patchbench/measure/study_summary.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/run/trace.hpp"
@@ -12,6 +13,8 @@ namespace pb {
 [[nodiscard]] Json json_of(const Environment& environment);
 /// The line of a point.
 [[nodiscard]] Json json_of(const PointTrace& trace, const Summary& summary);
+/// The line of what several points say together.
+[[nodiscard]] Json json_of(const StudySummary& study);
 [[nodiscard]] Json json_of(const Verdict& verdict);
 
 }  // namespace pb

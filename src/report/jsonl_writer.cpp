@@ -76,6 +76,10 @@ void JsonlWriter::write_point(const PointTrace& trace, const Summary& summary) {
     write_line(line_of(json_of(trace, summary)));
 }
 
+void JsonlWriter::write_study_summary(const StudySummary& study) {
+    if (!study.empty()) write_line(line_of(json_of(study)));
+}
+
 void JsonlWriter::write_end(const Verdict& verdict) {
     Json line{{"type", "end"}};
     line.update(json_of(verdict));

@@ -38,6 +38,8 @@ def order_errors(types):
         yield "the first line must be the study"
     if "study" in types[1:]:
         yield "only the first line may be a study"
+    if "study_summary" in types and "point" in types[types.index("study_summary"):]:
+        yield "no point may follow what the points say together"
     if "end" in types[:-1]:
         yield "nothing may follow the end"
 

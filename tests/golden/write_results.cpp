@@ -1,4 +1,5 @@
 // Writes a results.jsonl with points of every status: what the schema is tested on.
+#include "unit/measure/sweep_traces.hpp"
 #include "unit/measure/telemetry_trace.hpp"
 #include "unit/measure/three_rank_trace.hpp"
 
@@ -32,6 +33,18 @@ std::vector<PointTrace> traces() {
     return all;
 }
 
+/// Every kind of group: eight batches, a search, two precisions.
+StudySummary study() {
+    std::vector<PointTrace> all{searched_point()};
+    for (const int64_t batch : {1, 2, 3, 4, 5, 6, 7, 8}) all.push_back(sample_point(batch, 8, 3, 100 + 30 * batch));
+    all.push_back(sample_point(8, 4, 1, 170));
+    all.back().point.settings.dtype = Precision::bf16;
+    std::vector<Summary> summaries;
+    summaries.reserve(all.size());
+    for (const auto& trace : all) summaries.push_back(summarise(trace));
+    return summarise_study(all, summaries, make_local_topology(1));
+}
+
 void write(const char* file) {
     JsonlWriter writer(file, {}, environment());
     std::vector<Summary> summaries;
@@ -39,6 +52,7 @@ void write(const char* file) {
         summaries.push_back(summarise(trace));
         writer.write_point(trace, summaries.back());
     }
+    writer.write_study_summary(study());
     writer.write_end(judge(summaries, false));
 }
 

@@ -1,8 +1,10 @@
-// results.jsonl: the truth of a study. A line for the study, one a point, one at the end; docs/results.schema.json is
+// results.jsonl: the truth of a study. A line for the study, one a point, one for what points say
+// together where they do, one at the end; docs/results.schema.json is
 // the schema of each line. Absent figures, NaN and infinity are null, never 0.
 #pragma once
 
 #include "patchbench/config/settings.hpp"
+#include "patchbench/measure/study_summary.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/run/trace.hpp"
@@ -26,6 +28,7 @@ class JsonlWriter {
     JsonlWriter& operator=(const JsonlWriter&) = delete;
 
     void write_point(const PointTrace& trace, const Summary& summary);
+    void write_study_summary(const StudySummary& study);  // nothing for an empty one
     void write_end(const Verdict& verdict);
 
   private:

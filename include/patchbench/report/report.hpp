@@ -2,6 +2,7 @@
 // Files are in jsonl_writer.hpp and csv.hpp.
 #pragma once
 
+#include "patchbench/measure/study_summary.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/run/trace.hpp"
@@ -15,6 +16,9 @@ namespace pb {
 /// What all points share said once, then one row a point with the headline metrics as columns (those that no point has
 /// are left out), then reasons and notes.
 [[nodiscard]] std::string points_table(const std::vector<Summary>& summaries);
+
+/// What several points say together: times, memory and largest batches, precisions, devices. Empty for nothing.
+[[nodiscard]] std::string study_text(const StudySummary& study);
 
 /// One row a rank of one point: host, device, patches, patches/s, wall time, memory four ways; says whether NCCL or MPI
 /// gathered it.

@@ -90,6 +90,28 @@ struct Verification {
     double seam_tolerance = 0;
 };
 
+/// What kept a search for the largest batch from going on.
+enum class BatchLimit : uint8_t { memory, windows, index };
+
+template <>
+struct EnumNames<BatchLimit> {
+    static constexpr std::array<std::pair<BatchLimit, std::string_view>, 3> names{
+        {{BatchLimit::memory, "memory"}, {BatchLimit::windows, "windows"}, {BatchLimit::index, "index"}}};
+};
+
+/// How `batch: largest` was found. Tries in order: doublings until one does not fit, then bisection, then the answer
+/// once more.
+struct BatchSearch {
+    struct Try {
+        int64_t batch = 1;
+        bool fits = false;
+        int64_t peak_bytes = 0;  // engine allocator, maximum over ranks; 0 where it did not fit
+    };
+    std::vector<Try> tries;
+    int64_t found = 0;  // 0: not even one window fits
+    BatchLimit limited_by = BatchLimit::memory;
+};
+
 /// Quality against the clean image, where it is known.
 struct Quality {
     double psnr_noisy_db = 0;
@@ -113,6 +135,7 @@ struct PointTrace {
     std::vector<RankTrace> ranks;
     Verification verification;
     std::optional<Quality> quality;
+    std::optional<BatchSearch> batch_search;  // of points with batch: largest
     std::string weights_source, weights_layout, weights_sha256;
     std::string image_sha256;  // of the file; empty for a scene
     std::string output_file;   // empty: none

@@ -1,3 +1,4 @@
+#include "unit/measure/sweep_traces.hpp"
 #include "unit/measure/telemetry_trace.hpp"
 #include "unit/measure/three_rank_trace.hpp"
 
@@ -55,6 +56,30 @@ TEST_F(Jsonl, ALineIsThereAsSoonAsItIsWritten) {
     EXPECT_EQ(lines()[1]["type"], "point");
     EXPECT_EQ(lines()[2]["type"], "end");
     EXPECT_EQ(lines()[2]["verdict"], "VALID");
+}
+
+TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
+    std::vector<PointTrace> traces = batch_sweep();
+    traces.push_back(searched_point());
+    std::vector<Summary> summaries;
+    summaries.reserve(traces.size());
+    for (const auto& trace : traces) summaries.push_back(summarise(trace));
+    JsonlWriter writer(file_, {}, {});
+    writer.write_study_summary({});
+    EXPECT_EQ(lines().size(), 1U) << "nothing to say, no line";
+    writer.write_study_summary(summarise_study(traces, summaries, make_local_topology(1)));
+    const json line = lines().at(1);
+    EXPECT_EQ(line["type"], "study_summary");
+    const json& times = line["batch_times"][1];
+    EXPECT_EQ(times["scope"], "pipeline");
+    EXPECT_EQ(times["samples"][2]["batch"], 4);
+    EXPECT_EQ(times["samples"][2]["window_s"], 1.0);
+    EXPECT_EQ(times["fastest_batch"], 4);
+    EXPECT_TRUE(times["left_arm"].is_null()) << "three batches fix no curve of three parameters";
+    EXPECT_NEAR(line["batch_memory"][0]["fit"]["base_mib"].get<double>(), 100, 1e-9);
+    EXPECT_EQ(line["largest_batches"][0]["largest_batch"], 4);
+    EXPECT_EQ(line["largest_batches"][0]["predicted_batch"], 20);
+    EXPECT_TRUE(line["largest_batches"][0]["tries"][3]["peak_mib"].is_null());
 }
 
 TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {

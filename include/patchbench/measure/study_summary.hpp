@@ -1,0 +1,78 @@
+// What follows from several points of a study together: how time and memory go with the batch, the largest batch, and
+// what a precision or a device gains and costs. Pure; written to results.jsonl as the line "study_summary".
+#pragma once
+
+#include "patchbench/measure/batch_fit.hpp"
+#include "patchbench/measure/variants.hpp"
+#include "patchbench/measure/memory_fit.hpp"
+#include "patchbench/measure/summary.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// forward: one forward call / its windows, slowest rank. pipeline: pipeline_s / windows of the busiest rank.
+enum class TimeScope : uint8_t { forward, pipeline };
+
+template <>
+struct EnumNames<TimeScope> {
+    static constexpr std::array<std::pair<TimeScope, std::string_view>, 2> names{
+        {{TimeScope::forward, "forward"}, {TimeScope::pipeline, "pipeline"}}};
+};
+
+/// Points that differ only in batch: seconds a window, and what is fitted to them.
+struct BatchTimes {
+    struct Sample {
+        int64_t point = 0;  // index
+        int64_t batch = 1;  // as settled
+        double window_s = 0;
+        std::optional<Interval> interval;
+    };
+    std::string label;
+    TimeScope scope = TimeScope::pipeline;
+    std::vector<Sample> samples;  // by batch
+    BatchFit fit;
+};
+
+/// The same points: peak of the engine's allocator, maximum over ranks.
+struct BatchMemory {
+    struct Sample {
+        int64_t point = 0;
+        BatchPeak peak;
+    };
+    std::string label;
+    std::vector<Sample> samples;
+    MemoryFit fit;
+    std::optional<double> limit_mib;         // memory_limit_mib, or the smallest device's memory; none on a free CPU
+    std::optional<int64_t> predicted_batch;  // largest that the fit allows under it
+};
+
+/// A point with `batch: largest`, and how well the doublings of its search foretold the answer.
+struct LargestBatch {
+    int64_t point = 0;
+    std::string label;
+    BatchSearch search;
+    std::optional<double> limit_mib;
+    std::optional<MemoryFit> fit;  // of the doublings that fitted
+    std::optional<int64_t> predicted_batch;
+    std::optional<double> prediction_error;  // predicted / found - 1, where memory was the limit
+};
+
+struct StudySummary {
+    std::vector<BatchTimes> batch_times;
+    std::vector<BatchMemory> batch_memory;
+    std::vector<LargestBatch> largest_batches;
+    std::vector<VariantGroup> variants;
+
+    [[nodiscard]] bool empty() const {
+        return batch_times.empty() && batch_memory.empty() && largest_batches.empty() && variants.empty();
+    }
+};
+
+/// `summaries` belong to `traces`, in order. `topology` says how much memory a device has.
+[[nodiscard]] StudySummary summarise_study(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
+                                           const Topology& topology);
+
+}  // namespace pb

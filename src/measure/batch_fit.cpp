@@ -1,0 +1,88 @@
+#include "patchbench/measure/batch_fit.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace pb {
+
+namespace {
+
+// As `batch: auto`: a gain below this is not worth the memory of a larger batch.
+constexpr double kWorthwhile = 1.03;
+// A difference of Akaike's criterion at which one form is ten times as likely as the other: 2 ln 10.
+constexpr double kTellingDifference = 4.6;
+// Below, the correction for small samples outweighs any data.
+constexpr size_t kTellingPoints = 8;
+
+std::string text_of(const char* format, double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string percent(double ratio) { return text_of("%.1f", 100 * ratio) + " %"; }
+
+void compare_forms(BatchFit& fit) {
+    if (!fit.falling || !fit.rising || !fit.falling->aicc || !fit.rising->aicc) {
+        fit.comparison = "too few batches to compare the two forms: 8 or more can";
+        return;
+    }
+    const double gain = *fit.falling->aicc - *fit.rising->aicc;
+    const bool enough = fit.rising->fitted.size() >= kTellingPoints;
+    const char* better = gain > 0 ? "with" : "without";
+    fit.comparison = std::string("AICc is smaller by ") + text_of("%.1f", std::abs(gain)) + " " + better +
+                     " the term d b; root mean square residual " + percent(fit.rising->rms_residual) + " with it, " +
+                     percent(fit.falling->rms_residual) + " without: ";
+    if (!enough) {
+        fit.comparison += std::to_string(fit.rising->fitted.size()) + " batches cannot tell, 8 or more can";
+    } else if (std::abs(gain) < kTellingDifference) {
+        fit.comparison += "the data cannot tell (below " + text_of("%.1f", kTellingDifference) + ")";
+    } else {
+        fit.better = gain > 0 ? BetterForm::rising : BetterForm::falling;
+        fit.comparison += gain > 0 ? "the time rises again, and the data can tell" : "no rise that the data can tell";
+    }
+}
+
+void recommend(const std::vector<BatchTime>& times, BatchFit& fit) {
+    const auto faster = [](const BatchTime& a, const BatchTime& b) { return a.window_s < b.window_s; };
+    const BatchTime fastest = *std::min_element(times.begin(), times.end(), faster);
+    BatchTime taken = fastest;
+    int64_t largest = fastest.batch;
+    for (const auto& time : times) {
+        if (time.batch < taken.batch && time.window_s <= fastest.window_s * kWorthwhile) taken = time;
+        largest = std::max(largest, time.batch);
+    }
+    fit.fastest_batch = fastest.batch;
+    fit.recommended_batch = taken.batch;
+    const bool is_smallest =
+        std::none_of(times.begin(), times.end(), [&](const auto& t) { return t.batch < taken.batch; });
+    const std::string smaller = is_smallest ? "no smaller one was measured" : "every smaller one loses more than 3 %";
+    fit.recommendation = taken.batch == fastest.batch
+                             ? "the fastest; " + smaller
+                             : percent(taken.window_s / fastest.window_s - 1) + " slower than the fastest (" +
+                                   std::to_string(fastest.batch) + ") with less memory; " + smaller;
+    if (fastest.batch == largest && times.size() > 1)
+        fit.recommendation += "; the fastest is the largest batch measured, so a larger one may be faster";
+}
+
+}  // namespace
+
+BatchFit fit_batches(const std::vector<BatchTime>& times) {
+    require(!times.empty(), "no batch was measured");
+    BatchFit fit;
+    recommend(times, fit);
+    std::vector<BatchTime> left;
+    for (const auto& time : times)
+        if (time.batch <= fit.fastest_batch) left.push_back(time);
+    fit.left_arm = fit_batch_curve(CurveForm::falling, std::move(left));
+    fit.falling = fit_batch_curve(CurveForm::falling, times);
+    fit.rising = fit_batch_curve(CurveForm::rising, times);
+    compare_forms(fit);
+    return fit;
+}
+
+}  // namespace pb

@@ -1,0 +1,40 @@
+#include "patchbench/measure/memory_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+
+std::optional<int64_t> MemoryFit::largest_batch(double limit_mib) const {
+    if (per_window_mib <= 0) return std::nullopt;
+    return std::max<int64_t>(0, static_cast<int64_t>(std::floor((limit_mib - base_mib) / per_window_mib)));
+}
+
+std::optional<MemoryFit> fit_memory(const std::vector<BatchPeak>& peaks) {
+    const auto n = static_cast<double>(peaks.size());
+    double mean_batch = 0, mean_peak = 0;
+    for (const auto& [batch, peak_mib] : peaks) {
+        mean_batch += static_cast<double>(batch) / n;
+        mean_peak += peak_mib / n;
+    }
+    double spread = 0, together = 0;
+    for (const auto& [batch, peak_mib] : peaks) {
+        const double offset = static_cast<double>(batch) - mean_batch;
+        spread += offset * offset;
+        together += offset * (peak_mib - mean_peak);
+    }
+    if (spread <= 0) return std::nullopt;
+    MemoryFit fit;
+    fit.per_window_mib = together / spread;
+    fit.base_mib = mean_peak - fit.per_window_mib * mean_batch;
+    for (const auto& [batch, peak_mib] : peaks) {
+        const double deviation =
+            std::abs(peak_mib - fit.base_mib - fit.per_window_mib * static_cast<double>(batch)) / peak_mib;
+        if (deviation < fit.largest_deviation) continue;
+        fit.largest_deviation = deviation;
+        fit.largest_deviation_batch = batch;
+    }
+    return fit;
+}
+
+}  // namespace pb

@@ -1,0 +1,152 @@
+#include "patchbench/measure/study_summary.hpp"
+
+#include "measure/point_groups.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+/// The engine's memory a rank of the point may have.
+std::optional<double> limit_of(const Point& point, const Topology& topology) {
+    const int64_t cap_mib = point.settings.memory_limit_mib;
+    if (cap_mib > 0) return static_cast<double>(cap_mib);
+    if (point.device != DeviceKind::cuda) return std::nullopt;
+    std::optional<double> smallest;
+    for (const auto& place : topology.ranks) {
+        if (place.rank >= point.num_ranks || place.memory_bytes <= 0) continue;
+        const double mib = static_cast<double>(place.memory_bytes) / kMiB;
+        smallest = smallest ? std::min(*smallest, mib) : mib;
+    }
+    return smallest;
+}
+
+const RankTrace* busiest_rank(const PointTrace& trace) {
+    const auto busiest = std::max_element(trace.ranks.begin(), trace.ranks.end(),
+                                          [](const auto& a, const auto& b) { return a.num_windows < b.num_windows; });
+    return busiest == trace.ranks.end() || busiest->num_windows == 0 ? nullptr : &*busiest;
+}
+
+std::optional<Interval> scaled(const std::optional<Interval>& interval, double factor) {
+    return interval ? std::optional(Interval{interval->low * factor, interval->high * factor}) : std::nullopt;
+}
+
+/// Calls of the rank whose median call is the slowest.
+const std::vector<double>* slowest_calls(const PointTrace& trace) {
+    const std::vector<double>* slowest = nullptr;
+    for (const auto& rank : trace.ranks)
+        if (!rank.forward_call_s.empty() && rank.num_batches > 0 &&
+            (slowest == nullptr || median(rank.forward_call_s) > median(*slowest)))
+            slowest = &rank.forward_call_s;
+    return slowest;
+}
+
+std::optional<BatchTimes::Sample> time_sample(TimeScope scope, const PointTrace& trace, const Summary& summary) {
+    const RankTrace* busiest = busiest_rank(trace);
+    if (!summary.pipeline_s || !trace.point.batch || busiest == nullptr) return std::nullopt;
+    BatchTimes::Sample sample{summary.index, *trace.point.batch, 0, std::nullopt};
+    if (scope == TimeScope::forward) {
+        const auto* calls = slowest_calls(trace);
+        if (calls == nullptr) return std::nullopt;
+        const double windows = 1.0 / static_cast<double>(sample.batch);
+        sample.window_s = median(*calls) * windows;
+        sample.interval = scaled(median_interval(*calls), windows);
+    } else {
+        const double windows = 1.0 / static_cast<double>(busiest->num_windows);
+        sample.window_s = *summary.pipeline_s * windows;
+        if (summary.pipeline_low_s && summary.pipeline_high_s)
+            sample.interval = scaled(Interval{*summary.pipeline_low_s, *summary.pipeline_high_s}, windows);
+    }
+    return sample.window_s > 0 ? std::optional(sample) : std::nullopt;
+}
+
+template <class Samples, class Batch>
+bool has_two_batches(Samples& samples, Batch batch) {
+    std::stable_sort(samples.begin(), samples.end(), [&](const auto& a, const auto& b) { return batch(a) < batch(b); });
+    return !samples.empty() && batch(samples.front()) != batch(samples.back());
+}
+
+class Summariser {
+  public:
+    Summariser(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries, const Topology& topology)
+        : traces_(traces), summaries_(summaries), topology_(topology) {}
+
+    StudySummary run() {
+        for (const auto& group : group_points(traces_, "batch")) {
+            add_times(TimeScope::forward, group);
+            add_times(TimeScope::pipeline, group);
+            add_memory(group);
+            for (const size_t member : group.members) add_search(group, member);
+        }
+        for (const auto by : {VariedBy::dtype, VariedBy::device})
+            for (auto& group : compare_variants(by, traces_, summaries_)) study_.variants.push_back(std::move(group));
+        return std::move(study_);
+    }
+
+  private:
+    void add_times(TimeScope scope, const PointGroup& group) {
+        BatchTimes times{group.label, scope, {}, {}};
+        for (const size_t member : group.members)
+            if (const auto sample = time_sample(scope, traces_[member], summaries_[member]))
+                times.samples.push_back(*sample);
+        if (!has_two_batches(times.samples, [](const auto& sample) { return sample.batch; })) return;
+        std::vector<BatchTime> pairs;
+        pairs.reserve(times.samples.size());
+        for (const auto& sample : times.samples) pairs.push_back({sample.batch, sample.window_s});
+        times.fit = fit_batches(pairs);
+        study_.batch_times.push_back(std::move(times));
+    }
+
+    void add_memory(const PointGroup& group) {
+        BatchMemory memory{group.label, {}, {}, limit_of(traces_[group.members.front()].point, topology_), {}};
+        std::vector<BatchPeak> peaks;
+        for (const size_t member : group.members) {
+            const auto& peak = summaries_[member].allocated_peak_mib;
+            const auto& batch = traces_[member].point.batch;
+            if (summaries_[member].status == PointStatus::ok && peak && batch)
+                memory.samples.push_back({summaries_[member].index, {*batch, *peak}});
+        }
+        if (!has_two_batches(memory.samples, [](const auto& sample) { return sample.peak.batch; })) return;
+        peaks.reserve(memory.samples.size());
+        for (const auto& sample : memory.samples) peaks.push_back(sample.peak);
+        memory.fit = fit_memory(peaks).value();
+        if (memory.limit_mib) memory.predicted_batch = memory.fit.largest_batch(*memory.limit_mib);
+        study_.batch_memory.push_back(std::move(memory));
+    }
+
+    void add_search(const PointGroup& group, size_t member) {
+        const PointTrace& trace = traces_[member];
+        if (!trace.batch_search) return;
+        LargestBatch largest{
+            summaries_[member].index, group.label, *trace.batch_search, limit_of(trace.point, topology_), {}, {}, {}};
+        std::vector<BatchPeak> doublings;
+        for (const auto& tried : largest.search.tries) {
+            if (!tried.fits) break;
+            doublings.push_back({tried.batch, static_cast<double>(tried.peak_bytes) / kMiB});
+        }
+        largest.fit = fit_memory(doublings);
+        if (largest.fit && largest.limit_mib) largest.predicted_batch = largest.fit->largest_batch(*largest.limit_mib);
+        if (largest.predicted_batch && largest.search.found > 0 && largest.search.limited_by == BatchLimit::memory)
+            largest.prediction_error =
+                static_cast<double>(*largest.predicted_batch) / static_cast<double>(largest.search.found) - 1;
+        study_.largest_batches.push_back(std::move(largest));
+    }
+
+    const std::vector<PointTrace>& traces_;
+    const std::vector<Summary>& summaries_;
+    const Topology& topology_;
+    StudySummary study_;
+};
+
+}  // namespace
+
+StudySummary summarise_study(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
+                             const Topology& topology) {
+    require(traces.size() == summaries.size(), "summarise_study: every trace needs its summary");
+    return Summariser(traces, summaries, topology).run();
+}
+
+}  // namespace pb

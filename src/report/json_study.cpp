@@ -1,0 +1,149 @@
+// A StudySummary as JSON.
+#include "report/json_values.hpp"
+
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+template <class Value>
+Json optional(const std::optional<Value>& value) {
+    if constexpr (std::is_integral_v<Value>)
+        return value ? Json(*value) : Json(nullptr);
+    else
+        return value ? number(*value) : Json(nullptr);
+}
+
+Json low(const std::optional<Interval>& interval) { return interval ? number(interval->low) : Json(nullptr); }
+Json high(const std::optional<Interval>& interval) { return interval ? number(interval->high) : Json(nullptr); }
+
+template <class Values, class ToJson>
+Json list(const Values& values, ToJson to_json) {
+    Json all = Json::array();
+    for (const auto& value : values) all.push_back(to_json(value));
+    return all;
+}
+
+Json curve_json(const std::optional<BatchCurve>& curve) {
+    if (!curve) return nullptr;
+    Json parameters = Json::object();
+    for (const auto& parameter : curve->parameters)
+        parameters[parameter.name] = {
+            {"value", number(parameter.value)}, {"low", low(parameter.interval)}, {"high", high(parameter.interval)}};
+    return {{"formula", name_of(curve->form)},
+            {"parameters", parameters},
+            {"batches", list(curve->fitted, [](const auto& time) { return Json(time.batch); })},
+            {"residuals", list(curve->residuals, [](double residual) { return number(residual); })},
+            {"rms_residual", number(curve->rms_residual)},
+            {"aicc", optional(curve->aicc)},
+            {"line", list(curve->line,
+                          [](const CurvePoint& point) {
+                              return Json{{"batch", number(point.batch)},
+                                          {"window_s", number(point.window_s)},
+                                          {"low_s", low(point.band)},
+                                          {"high_s", high(point.band)}};
+                          })},
+            {"notes", curve->notes}};
+}
+
+Json times_json(const BatchTimes& times) {
+    return {{"label", times.label},
+            {"scope", name_of(times.scope)},
+            {"samples", list(times.samples,
+                             [](const BatchTimes::Sample& sample) {
+                                 return Json{{"point", sample.point},
+                                             {"batch", sample.batch},
+                                             {"window_s", number(sample.window_s)},
+                                             {"low_s", low(sample.interval)},
+                                             {"high_s", high(sample.interval)}};
+                             })},
+            {"fastest_batch", times.fit.fastest_batch},
+            {"recommended_batch", times.fit.recommended_batch},
+            {"recommendation", times.fit.recommendation},
+            {"better_form", name_of(times.fit.better)},
+            {"comparison", times.fit.comparison},
+            {"left_arm", curve_json(times.fit.left_arm)},
+            {"falling", curve_json(times.fit.falling)},
+            {"rising", curve_json(times.fit.rising)}};
+}
+
+Json fit_json(const std::optional<MemoryFit>& fit) {
+    if (!fit) return nullptr;
+    return {{"base_mib", number(fit->base_mib)},
+            {"per_window_mib", number(fit->per_window_mib)},
+            {"largest_deviation", number(fit->largest_deviation)},
+            {"largest_deviation_batch", fit->largest_deviation_batch}};
+}
+
+Json memory_json(const BatchMemory& memory) {
+    return {{"label", memory.label},
+            {"samples", list(memory.samples,
+                             [](const BatchMemory::Sample& sample) {
+                                 return Json{{"point", sample.point},
+                                             {"batch", sample.peak.batch},
+                                             {"peak_mib", number(sample.peak.peak_mib)}};
+                             })},
+            {"fit", fit_json(memory.fit)},
+            {"limit_mib", optional(memory.limit_mib)},
+            {"predicted_batch", optional(memory.predicted_batch)}};
+}
+
+Json largest_json(const LargestBatch& largest) {
+    return {{"point", largest.point},
+            {"label", largest.label},
+            {"largest_batch", largest.search.found},
+            {"limited_by", name_of(largest.search.limited_by)},
+            {"limit_mib", optional(largest.limit_mib)},
+            {"tries", list(largest.search.tries,
+                           [](const BatchSearch::Try& tried) {
+                               const auto peak = static_cast<double>(tried.peak_bytes) / kMiB;
+                               return Json{{"batch", tried.batch},
+                                           {"fits", tried.fits},
+                                           {"peak_mib", tried.fits ? number(peak) : Json(nullptr)}};
+                           })},
+            {"fit", fit_json(largest.fit)},
+            {"predicted_batch", optional(largest.predicted_batch)},
+            {"prediction_error", optional(largest.prediction_error)}};
+}
+
+Json variant_json(const Variant& point) {
+    return {{"point", point.point},
+            {"variant", point.variant},
+            {"speedup", optional(point.speedup)},
+            {"speedup_low", low(point.range)},
+            {"speedup_high", high(point.range)},
+            {"forward_speedup", optional(point.forward_speedup)},
+            {"memory_ratio", optional(point.memory_ratio)},
+            {"max_difference", optional(point.max_difference)},
+            {"every_window", point.every_window},
+            {"psnr_loss_db", optional(point.psnr_loss_db)}};
+}
+
+Json group_json(const VariantGroup& group) {
+    return {{"by", name_of(group.by)},
+            {"label", group.label},
+            {"base",
+             {{"point", group.base},
+              {"variant", group.base_variant},
+              {"pipeline_s", optional(group.base_pipeline_s)},
+              {"low_s", low(group.base_interval)},
+              {"high_s", high(group.base_interval)},
+              {"patches_per_s", optional(group.base_patches_per_s)},
+              {"peak_mib", optional(group.base_peak_mib)}}},
+            {"points", list(group.points, variant_json)}};
+}
+
+}  // namespace
+
+Json json_of(const StudySummary& study) {
+    return {{"type", "study_summary"},
+            {"batch_times", list(study.batch_times, times_json)},
+            {"batch_memory", list(study.batch_memory, memory_json)},
+            {"largest_batches", list(study.largest_batches, largest_json)},
+            {"variants", list(study.variants, group_json)}};
+}
+
+}  // namespace pb

@@ -1,0 +1,102 @@
+// What points of a study say together, as tables below the table of points.
+#include "report/numbers.hpp"
+#include "report/text_table.hpp"
+
+#include "patchbench/report/report.hpp"
+
+#include <fmt/format.h>
+
+namespace pb {
+
+namespace {
+
+using enum TextTable::Align;
+
+std::string with_interval(std::optional<double> value, const std::optional<Interval>& interval) {
+    if (!interval) return readable(value);
+    return readable(value) + " [" + readable(interval->low) + ", " + readable(interval->high) + "]";
+}
+
+std::string percent(std::optional<double> ratio) { return ratio ? fmt::format("{:+.1f} %", 100 * *ratio) : "-"; }
+
+std::string count(std::optional<int64_t> value) { return value ? std::to_string(*value) : "-"; }
+
+std::string curve_text(const char* name, const std::optional<BatchCurve>& curve) {
+    if (!curve) return "";
+    std::string text = fmt::format("    {} T(b) = {}, b = {}..{}:", name, name_of(curve->form),
+                                   curve->line.front().batch, curve->line.back().batch);
+    for (const auto& parameter : curve->parameters)
+        text += fmt::format(" {} = {};", parameter.name, with_interval(parameter.value, parameter.interval));
+    text += fmt::format(" residuals {:.1f} %\n", 100 * curve->rms_residual);
+    for (const auto& note : curve->notes) text += "      " + note + "\n";
+    return text;
+}
+
+std::string times_text(const BatchTimes& times) {
+    const auto& fit = times.fit;
+    return fmt::format("  {}, {}: recommended batch {} ({}); fastest {}\n", times.label, name_of(times.scope),
+                       fit.recommended_batch, fit.recommendation, fit.fastest_batch) +
+           curve_text("left arm:", fit.left_arm) + curve_text("all:", fit.rising) + "    " + fit.comparison + "\n";
+}
+
+std::string memory_text(const std::vector<BatchMemory>& groups) {
+    TextTable table;
+    table.add_column("memory over batch", left);
+    for (const char* heading :
+         {"base\nMiB", "a window\nMiB", "largest\ndeviation", "at\nbatch", "limit\nMiB", "largest batch\nby the fit"})
+        table.add_column(heading);
+    for (const auto& group : groups)
+        table.add_row({group.label, readable(group.fit.base_mib), readable(group.fit.per_window_mib),
+                       fmt::format("{:.1f} %", 100 * group.fit.largest_deviation),
+                       std::to_string(group.fit.largest_deviation_batch), readable_mib(group.limit_mib),
+                       count(group.predicted_batch)});
+    return table.text();
+}
+
+std::string largest_text(const std::vector<LargestBatch>& searches) {
+    TextTable table;
+    table.add_column("largest batch", left);
+    for (const char* heading : {"found", "limited\nby", "limit\nMiB", "tries", "foretold by\nthe doublings", "off by"})
+        table.add_column(heading);
+    for (const auto& each : searches)
+        table.add_row({each.label, each.search.found > 0 ? std::to_string(each.search.found) : "nothing fits",
+                       std::string(name_of(each.search.limited_by)), readable_mib(each.limit_mib),
+                       std::to_string(each.search.tries.size()), count(each.predicted_batch),
+                       percent(each.prediction_error)});
+    return table.text();
+}
+
+std::string variants_text(const std::vector<VariantGroup>& variants) {
+    TextTable table;
+    table.add_column("against", left);
+    table.add_column("point", left);
+    for (const char* heading : {"base s\n[95 %]", "speed-up\n[95 %]", "forward\nspeed-up", "memory\nratio",
+                                "largest difference\nto fp32", "PSNR loss\ndB"})
+        table.add_column(heading);
+    for (const auto& group : variants)
+        for (const auto& point : group.points)
+            table.add_row({group.base_variant, group.label + ": " + point.variant,
+                           with_interval(group.base_pipeline_s, group.base_interval),
+                           with_interval(point.speedup, point.range), readable(point.forward_speedup),
+                           readable(point.memory_ratio),
+                           readable(point.max_difference) + (point.every_window ? "" : " (probes)"),
+                           fixed(point.psnr_loss_db, 3)});
+    return table.text();
+}
+
+}  // namespace
+
+std::string study_text(const StudySummary& study) {
+    std::string text;
+    if (!study.batch_times.empty()) text += "Time a window over the batch\n";
+    for (const auto& times : study.batch_times) text += times_text(times);
+    const auto add = [&](const auto& rows, const auto& to_text) {
+        if (!rows.empty()) text += (text.empty() ? "" : "\n") + to_text(rows);
+    };
+    add(study.batch_memory, memory_text);
+    add(study.largest_batches, largest_text);
+    add(study.variants, variants_text);
+    return text;
+}
+
+}  // namespace pb
