@@ -16,7 +16,7 @@ CLEAN = {
     "include/patchbench/measure/summary.hpp": '#include "patchbench/run/trace.hpp"\n',
     "src/engine/torch_denoiser.cpp": '#include <torch/torch.h>\n#include "engine/blocks.hpp"\n',
     "src/engine/blocks.hpp": "",
-    "src/config/load_yaml.cpp": "#include <yaml-cpp/yaml.h>\n",
+    "src/config/yaml/yaml_text.cpp": "#include <yaml-cpp/yaml.h>\n",
     "src/app/main.cpp": '#include "patchbench/run/pipeline.hpp"\n',
     "tests/unit/run_test.cpp": '#include "patchbench/run/pipeline.hpp"\n#include <torch/torch.h>\n',
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <optional>
 
 namespace pb {
 
@@ -119,6 +120,15 @@ bool is_study_key(std::string_view key) { return contains(study_keys(), key); }
 void set_by_key(PointSettings& settings, std::string_view key, std::string_view text) { set_any(settings, key, text); }
 void set_by_key(StudySettings& settings, std::string_view key, std::string_view text) { set_any(settings, key, text); }
 
+std::string text_by_key(const PointSettings& settings, std::string_view key) {
+    std::optional<std::string> text;
+    visit(settings, [&](const FieldName& field, const auto& value) {
+        if (field.key == key) text = format_setting(value);
+    });
+    if (!text) throw UsageError(unknown_key(key));
+    return *text;
+}
+
 void validate(const PointSettings& settings) { validate_any(settings); }
 void validate(const StudySettings& settings) { validate_any(settings); }
 
@@ -128,7 +138,7 @@ std::string unknown_key(std::string_view key) {
     const std::string members = members_of(key);
     if (!members.empty()) return "'" + std::string(key) + "' is a group of settings, not a value: " + members;
     std::vector<std::string> known = all_keys();
-    known.emplace_back("groups");
+    for (const char* word : {"groups", "zip", "exclude", "presets"}) known.emplace_back(word);
     const std::string nearest = nearest_word(key, known);
     return "unknown key '" + std::string(key) + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
 }

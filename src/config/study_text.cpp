@@ -1,39 +1,61 @@
+// The study that is meant: preset and overrides put in place, every key and value checked.
 #include "config/study_text.hpp"
 
+#include "config/expansion.hpp"
+
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/suggest.hpp"
 #include "patchbench/config/by_key.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 namespace pb {
 
 namespace {
 
-constexpr double kMaxPoints = 100'000;
-
 [[noreturn]] void fail(const Place& place, const std::string& message) {
     throw UsageError(place.text() + ": " + message);
 }
 
-template <class Settings>
-void set_at(Settings& settings, const std::string& key, const PlacedText& value) {
-    try {
-        set_by_key(settings, key, value.text);
-    } catch (const UsageError& error) {
-        fail(value.place, error.what());
-    }
-}
-
-Assignment* find_key(Assignments& assignments, const std::string& key) {
-    const auto found = std::find_if(assignments.begin(), assignments.end(),
+const Assignment* find_key(const Assignments& assignments, const std::string& key) {
+    const auto found = std::find_if(assignments.rbegin(), assignments.rend(),
                                     [&](const Assignment& assignment) { return assignment.key == key; });
-    return found == assignments.end() ? nullptr : &*found;
+    return found == assignments.rend() ? nullptr : &*found;
 }
 
-bool has_key(const Assignments& assignments, const std::string& key) {
-    return std::any_of(assignments.begin(), assignments.end(), [&](const auto& each) { return each.key == key; });
+void put(const Assignment& replacement, StudyText& study) {
+    const auto is_same = [&](const Assignment& assignment) { return assignment.key == replacement.key; };
+    for (GroupText& group : study.groups) std::erase_if(group.settings, is_same);
+    auto& top = study.top.settings;
+    const auto written = std::find_if(top.begin(), top.end(), is_same);
+    if (written == top.end())
+        top.push_back(replacement);
+    else
+        *written = replacement;
+}
+
+void apply_preset(const StudyText& preset, StudyText& study) {
+    for (const Assignment& replacement : preset.top.settings) put(replacement, study);
+    if (preset.top.exclusions) study.top.exclusions = preset.top.exclusions;
+    if (!preset.groups.empty()) study.groups = preset.groups;
+}
+
+const PresetText* choose_preset(const StudyFile& file, const Assignments& overrides) {
+    const Assignment* chosen = find_key(overrides, "preset");
+    if (chosen == nullptr) chosen = find_key(file.study.top.settings, "preset");
+    if (chosen == nullptr || chosen->values.size() != 1 || chosen->values.front().text.empty()) return nullptr;
+    const auto& [name, place] = chosen->values.front();
+    std::vector<std::string> names;
+    for (const PresetText& preset : file.presets) {
+        if (preset.name == name) return &preset;
+        names.push_back(preset.name);
+    }
+    if (names.empty()) fail(place, "preset: this study has no `presets`");
+    const std::string nearest = nearest_word(name, names);
+    std::string all;
+    for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
+    fail(place, "preset: there is no '" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
+                    " This study has " + all);
 }
 
 /// Every value is legal by itself, also where a group overrides it, so that the expansion meets no error.
@@ -55,54 +77,38 @@ StudySettings read_study_settings(const Assignments& top) {
     return settings;
 }
 
-/// The point settings of a group: defaults that it leaves in place, then its own.
-Assignments merged(const Assignments& top, const Assignments& group) {
-    Assignments all;
-    for (const Assignment& assignment : top)
-        if (is_point_key(assignment.key) && !has_key(group, assignment.key)) all.push_back(assignment);
-    all.insert(all.end(), group.begin(), group.end());
-    return all;
-}
-
-void check_size(const Assignments& assignments, size_t num_points) {
-    double product = 1;
-    std::string factors;
+void check_points_only(const Assignments& assignments, const char* where) {
     for (const Assignment& assignment : assignments) {
-        if (assignment.values.size() == 1) continue;
-        product *= static_cast<double>(assignment.values.size());
-        factors +=
-            (factors.empty() ? "" : " x ") + assignment.key + " (" + std::to_string(assignment.values.size()) + ")";
-    }
-    if (static_cast<double>(num_points) + product <= kMaxPoints) return;
-    std::array<char, 32> total{};
-    std::snprintf(total.data(), total.size(), "%.6g", static_cast<double>(num_points) + product);
-    fail(assignments.empty() ? Place{} : assignments.back().place,
-         "the study expands to at least " + std::string(total.data()) + " points, 100000 are allowed" +
-             (factors.empty() ? "" : "; this group: " + factors));
-}
-
-/// Appends the product of the axes, the last one varying fastest.
-void expand_group(const Assignments& assignments, std::vector<PointSettings>& points) {
-    check_size(assignments, points.size());
-    std::vector<size_t> chosen(assignments.size(), 0);
-    for (bool more = true; more;) {
-        PointSettings& point = points.emplace_back();
-        for (size_t i = 0; i < assignments.size(); ++i)
-            set_at(point, assignments[i].key, assignments[i].values[chosen[i]]);
-        more = false;
-        for (size_t axis = assignments.size(); axis-- > 0 && !more;) {
-            more = ++chosen[axis] < assignments[axis].values.size();
-            if (!more) chosen[axis] = 0;
-        }
-    }
-}
-
-void check_group(const Assignments& group) {
-    for (const Assignment& assignment : group) {
         if (is_study_key(assignment.key))
-            fail(assignment.place, assignment.key + ": holds for the whole study; write it outside of `groups`");
+            fail(assignment.place, assignment.key + ": holds for the whole study; write it outside of `" + where + "`");
         check_point_values(assignment);
     }
+}
+
+void check_exclusions(const GroupText& group) {
+    if (!group.exclusions) return;
+    for (const Exclusion& exclusion : *group.exclusions) check_points_only(exclusion.keys, "exclude");
+}
+
+void check(const StudyText& study) {
+    for (const Assignment& assignment : study.top.settings) {
+        if (!is_study_key(assignment.key))
+            check_point_values(assignment);
+        else if (assignment.zip != 0)
+            fail(assignment.place, assignment.key + ": holds for the whole study; write it outside of `zip`");
+    }
+    (void)read_study_settings(study.top.settings);
+    check_exclusions(study.top);
+    for (const GroupText& group : study.groups) {
+        check_points_only(group.settings, "groups");
+        check_exclusions(group);
+    }
+}
+
+void check_preset(const PresetText& preset) {
+    if (const Assignment* chosen = find_key(preset.study.top.settings, "preset"))
+        fail(chosen->place, "preset: a preset cannot choose another one");
+    check(preset.study);
 }
 
 }  // namespace
@@ -112,25 +118,16 @@ std::string Place::text() const {
     return line == 0 ? name : name + ":" + std::to_string(line) + ":" + std::to_string(column);
 }
 
-void apply_overrides(StudyText& study, const Assignments& overrides) {
-    for (const Assignment& replacement : overrides) {
-        for (Assignments& group : study.groups)
-            std::erase_if(group, [&](const Assignment& assignment) { return assignment.key == replacement.key; });
-        if (Assignment* written = find_key(study.top, replacement.key))
-            *written = replacement;
-        else
-            study.top.push_back(replacement);
-    }
-}
-
-Config expand_study(const StudyText& study) {
+Config expand_study(const StudyFile& file, const Assignments& overrides) {
+    check(file.study);
+    for (const PresetText& preset : file.presets) check_preset(preset);
+    StudyText study = file.study;
+    if (const PresetText* preset = choose_preset(file, overrides)) apply_preset(preset->study, study);
+    for (const Assignment& replacement : overrides) put(replacement, study);
+    check(study);  // the overrides, too
     Config config;
-    for (const Assignment& assignment : study.top)
-        if (!is_study_key(assignment.key)) check_point_values(assignment);
-    config.study = read_study_settings(study.top);
-    for (const Assignments& group : study.groups) check_group(group);
-    if (study.groups.empty()) expand_group(merged(study.top, {}), config.points);
-    for (const Assignments& group : study.groups) expand_group(merged(study.top, group), config.points);
+    config.study = read_study_settings(study.top.settings);
+    config.points = expand_points(study);
     return config;
 }
 

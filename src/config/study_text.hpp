@@ -4,6 +4,7 @@
 #include "patchbench/config/settings.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,24 +23,49 @@ struct PlacedText {
     Place place;
 };
 
-/// One dotted key and what was written for it: one value, or an axis.
+/// One dotted key and what was written for it: one value, or an axis. Assignments with the same `zip` (not 0) advance
+/// together and have as many values.
 struct Assignment {
     std::string key;
     Place place;
     bool is_list = false;
     std::vector<PlacedText> values;
+    int zip = 0;
 };
 using Assignments = std::vector<Assignment>;
 
-struct StudyText {
-    Assignments top;  // settings of the study and defaults of the points
-    std::vector<Assignments> groups;
+/// Points that have, for every key, one of its values are left out.
+struct Exclusion {
+    Place place;
+    Assignments keys;
 };
 
-/// Puts `overrides` in place of what is written for their keys, in the groups as well.
-void apply_overrides(StudyText& study, const Assignments& overrides);
+/// A map of settings with the exclusions written beside them; none: not written.
+struct GroupText {
+    Assignments settings;
+    std::optional<std::vector<Exclusion>> exclusions;
+};
 
-/// Checks every key and value and expands the axes. Throws UsageError with the place.
-[[nodiscard]] Config expand_study(const StudyText& study);
+struct StudyText {
+    GroupText top;  // settings of the study and defaults of the points
+    std::vector<GroupText> groups;
+};
+
+struct PresetText {
+    std::string name;
+    Place place;
+    StudyText study;
+};
+
+struct StudyFile {
+    StudyText study;
+    std::vector<PresetText> presets;
+};
+
+/// The study that the file and `overrides` mean: the chosen preset's settings in place of those that are written for
+/// their keys (in the groups as well), its groups and exclusions instead of the study's where it has any, and then the
+/// overrides in the same way. Checks every key and value, those of other presets too, and expands the axes. Throws
+/// UsageError with the place.
+[[nodiscard]] Config expand_study(const StudyFile& file, const Assignments& overrides);
 
 }  // namespace pb

@@ -22,6 +22,9 @@ namespace pb {
 void set_by_key(PointSettings& settings, std::string_view key, std::string_view text);
 void set_by_key(StudySettings& settings, std::string_view key, std::string_view text);
 
+/// The setting called `key` as `parse_setting` reads it: equal settings have equal texts. Throws UsageError as above.
+[[nodiscard]] std::string text_by_key(const PointSettings& settings, std::string_view key);
+
 /// Range checks of every setting, for settings that were not made by `set_by_key`. Throws UsageError as above.
 void validate(const PointSettings& settings);
 void validate(const StudySettings& settings);

@@ -120,6 +120,7 @@ struct PointSettings {
 /// What holds for the whole study.
 struct StudySettings {
     std::string name = "study";
+    std::string preset;
     SharingRule device_sharing = SharingRule::error;
     ReductionKind reduction = ReductionKind::automatic;
     double watchdog_s = 60;
@@ -232,6 +233,7 @@ void point_fields(Settings& s, Visitor&& v) {
 template <class Settings, class Visitor>
 void study_fields(Settings& s, Visitor&& v) {
     v(FieldName{"name", "", "of the study, in results and file names"}, s.name);
+    v(FieldName{"preset", "", "which of the study's `presets` holds; empty: none"}, s.preset);
     v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
       s.device_sharing);
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);

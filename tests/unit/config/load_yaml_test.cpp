@@ -1,14 +1,11 @@
 #include "patchbench/config/load_yaml.hpp"
 
-#include "support/messages.hpp"
+#include "unit/config/yaml_file.hpp"
 
 #include "patchbench/config/text.hpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <random>
 
 namespace pb {
@@ -19,31 +16,6 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-/// A YAML file that is gone at the end of the test.
-class YamlFile : public testing::Test {
-  protected:
-    YamlFile() { std::filesystem::create_directories(folder_); }
-    ~YamlFile() override { std::filesystem::remove_all(folder_); }
-
-    std::filesystem::path write(const std::string& text) {
-        std::filesystem::remove(file_);  // truncating a file in place makes some file systems wait for the disk
-        std::ofstream(file_, std::ios::binary) << text;
-        return file_;
-    }
-    Config load(const std::string& text, const std::vector<std::string>& overrides = {}) {
-        return load_config(write(text), overrides);
-    }
-    /// The error without the file's name: ":2:5: unknown key ...".
-    std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {
-        const std::string message = usage_error([&] { (void)load(text, overrides); });
-        return message.starts_with(file_.string()) ? message.substr(file_.string().size()) : message;
-    }
-
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("patchbench-yaml-" + std::to_string(getpid()));
-    std::filesystem::path file_ = folder_ / "study.yaml";
-};
 
 std::vector<std::string> summary(const Config& config) {
     std::vector<std::string> all;
@@ -135,7 +107,8 @@ TEST_F(YamlFile, WrongShapesAreRefused) {
     EXPECT_THAT(refusal("patch: []\n"), HasSubstr(":1:1: patch: the list is empty"));
     EXPECT_THAT(refusal("patch:\nbatch: 1\n"), AllOf(StartsWith(":"), HasSubstr("patch: has no value")));
     EXPECT_THAT(refusal("patch: ~\n"), StartsWith(":1:8: patch: has no value"));
-    EXPECT_THAT(refusal("patch: {a: 1}\n"), StartsWith(":1:8: patch: must be a single value here, not a map"));
+    EXPECT_THAT(refusal("patch: {a: 1}\n"),
+                StartsWith(":1:9: patch: a range has from, to and step or factor, not 'a'"));
     EXPECT_THAT(refusal("patch: [[8]]\n"), StartsWith(":1:9: patch: must be a single value here, not a list"));
     EXPECT_THAT(refusal("image: a.png\n"), StartsWith(":1:1: 'image' is a group of settings"));
     EXPECT_THAT(refusal("- patch: 8\n"), HasSubstr("a study must be a map"));
@@ -179,14 +152,18 @@ TEST_F(YamlFile, DeepAndCyclicNestingIsRefused) {
     for (int i = 0; i < 20'000; ++i) dashes += "- ";
     EXPECT_THAT(refusal(dashes + "8\n"), HasSubstr("nested too deeply"));
     EXPECT_THAT(refusal("patch: &p [*p]\n"), HasSubstr("not a list"));
-    EXPECT_THAT(refusal("image: &i {path: *i}\n"), HasSubstr("not a map"));
+    EXPECT_THAT(refusal("image: &i {path: *i}\n"), HasSubstr("a range has from"));
+    EXPECT_THAT(refusal("patch: &i {from: *i, to: 8, step: 1}\n"), HasSubstr("not a map"));
+    EXPECT_THAT(refusal("exclude: &e [{patch: 8}, *e]\n"), HasSubstr("each entry must be a map"));
+    EXPECT_THAT(refusal("presets: &p {quick: {groups: [*p]}}\n"), HasSubstr("unknown key 'quick'"));
 }
 
 // Mutations of a good study either load or are refused with a UsageError; nothing else leaves the reader.
 TEST_F(YamlFile, MutatedStudiesLoadOrAreRefused) {
     const std::string study =
-        "name: s\nimage: {path: &a x.png, seed: 3}\nbatch: [1, 2]\ngroups:\n- {patch: 64, image.path: *a}\n- halo: "
-        "\"8\"\n";
+        "name: s\nimage: {path: &a x.png, seed: 3}\nbatch: [1, 2]\nexclude: [{patch: 8}]\ngroups:\n- {patch: 64, "
+        "image.path: *a}\n- halo: \"8\"\n  zip: {patch: [32, 64], slots: [2, 3]}\npreset: q\npresets: {q: {threads: "
+        "{from: 1, to: 3, step: 1}}}\n";
     const std::string alphabet = "[]{}:,-&*?|>!%@'\"#\n \t\\~<a0.\xff";
     std::mt19937 random(5);
     int refused = 0;

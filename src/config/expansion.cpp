@@ -1,0 +1,148 @@
+#include "config/expansion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <set>
+
+namespace pb {
+
+namespace {
+
+constexpr double kMaxPoints = 100'000;
+constexpr size_t kMaxExclusions = 100;  // each is held against every point
+
+/// Settings that advance together: one, or the members of a zip.
+using Axis = std::vector<const Assignment*>;
+
+size_t size_of(const Axis& axis) { return axis.front()->values.size(); }
+
+bool has_key(const Assignments& assignments, const std::string& key) {
+    return std::any_of(assignments.begin(), assignments.end(), [&](const auto& each) { return each.key == key; });
+}
+
+/// The point settings of a group: defaults that it leaves in place, then its own.
+Assignments merged(const Assignments& top, const Assignments& group) {
+    Assignments all;
+    for (const Assignment& assignment : top)
+        if (is_point_key(assignment.key) && !has_key(group, assignment.key)) all.push_back(assignment);
+    all.insert(all.end(), group.begin(), group.end());
+    return all;
+}
+
+/// In the order of their first members.
+std::vector<Axis> axes_of(const Assignments& assignments) {
+    std::vector<Axis> axes;
+    for (const Assignment& assignment : assignments) {
+        const auto partner = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) {
+            return assignment.zip != 0 && axis.front()->zip == assignment.zip;
+        });
+        if (partner == axes.end())
+            axes.push_back({&assignment});
+        else
+            partner->push_back(&assignment);
+    }
+    return axes;
+}
+
+void check_size(const std::vector<Axis>& axes, size_t num_points) {
+    double product = 1;
+    std::string factors;
+    for (const Axis& axis : axes) {
+        if (size_of(axis) == 1) continue;
+        product *= static_cast<double>(size_of(axis));
+        factors += (factors.empty() ? "" : " x ") + axis.front()->key + " (" + std::to_string(size_of(axis)) + ")";
+    }
+    if (static_cast<double>(num_points) + product <= kMaxPoints) return;
+    std::array<char, 32> total{};
+    std::snprintf(total.data(), total.size(), "%.6g", static_cast<double>(num_points) + product);
+    const Place place = axes.empty() ? Place{} : axes.back().back()->place;
+    throw UsageError(place.text() + ": the study expands to at least " + total.data() + " points, 100000 are allowed" +
+                     (factors.empty() ? "" : "; this group: " + factors));
+}
+
+/// An exclusion whose values are written as settings write themselves: `0` and `none` are one halo.
+class Rule {
+  public:
+    explicit Rule(const Exclusion& exclusion) {
+        for (const Assignment& assignment : exclusion.keys) {
+            auto& texts = keys_.emplace_back(assignment.key, std::set<std::string>{}).second;
+            PointSettings scratch;
+            for (const PlacedText& value : assignment.values) {
+                set_at(scratch, assignment.key, value);
+                texts.insert(text_by_key(scratch, assignment.key));
+            }
+        }
+    }
+
+    [[nodiscard]] bool matches(const PointSettings& point) const {
+        return std::all_of(keys_.begin(), keys_.end(),
+                           [&](const auto& key) { return key.second.contains(text_by_key(point, key.first)); });
+    }
+
+  private:
+    std::vector<std::pair<std::string, std::set<std::string>>> keys_;
+};
+
+void add_rules(const GroupText& group, std::vector<Rule>& rules) {
+    if (!group.exclusions) return;
+    for (const Exclusion& exclusion : *group.exclusions) {
+        if (rules.size() == kMaxExclusions)
+            throw UsageError(exclusion.place.text() + ": exclude: at most 100 for one group");
+        rules.emplace_back(exclusion);
+    }
+}
+
+class Expansion {
+  public:
+    explicit Expansion(const StudyText& study) : study_(study) {}
+
+    std::vector<PointSettings> run() {
+        if (study_.groups.empty()) add_group({});
+        for (const GroupText& group : study_.groups) add_group(group);
+        if (points_.empty()) throw UsageError(exclusion_place_.text() + ": exclude: leaves no point of the study");
+        return std::move(points_);
+    }
+
+  private:
+    void add_group(const GroupText& group) {
+        std::vector<Rule> rules;
+        add_rules(study_.top, rules);
+        add_rules(group, rules);
+        for (const GroupText* text : {&study_.top, &group})
+            if (text->exclusions && !text->exclusions->empty()) exclusion_place_ = text->exclusions->front().place;
+        const Assignments assignments = merged(study_.top.settings, group.settings);
+        const std::vector<Axis> axes = axes_of(assignments);
+        check_size(axes, num_expanded_);
+        add_product(axes, rules);
+    }
+
+    void add_product(const std::vector<Axis>& axes, const std::vector<Rule>& rules) {
+        std::vector<size_t> chosen(axes.size(), 0);
+        for (bool more = true; more;) {
+            ++num_expanded_;
+            PointSettings point;
+            for (size_t i = 0; i < axes.size(); ++i)
+                for (const Assignment* assignment : axes[i])
+                    set_at(point, assignment->key, assignment->values[chosen[i]]);
+            if (std::none_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.matches(point); }))
+                points_.push_back(std::move(point));
+            more = false;
+            for (size_t axis = axes.size(); axis-- > 0 && !more;) {
+                more = ++chosen[axis] < size_of(axes[axis]);
+                if (!more) chosen[axis] = 0;
+            }
+        }
+    }
+
+    const StudyText& study_;
+    std::vector<PointSettings> points_;
+    size_t num_expanded_ = 0;  // before exclusions: bounds the work, too
+    Place exclusion_place_;
+};
+
+}  // namespace
+
+std::vector<PointSettings> expand_points(const StudyText& study) { return Expansion(study).run(); }
+
+}  // namespace pb

@@ -1,0 +1,135 @@
+#include "config/yaml/yaml_text.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/suggest.hpp"
+#include "patchbench/config/text.hpp"
+
+#include <yaml-cpp/depthguard.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace pb {
+
+namespace {
+
+constexpr size_t kMaxFileBytes = 1 << 20;
+constexpr size_t kMaxTextBytes = 4096;
+constexpr int64_t kMaxRangeEnd = int64_t{1} << 53;
+const std::vector<std::string> kRangeKeys{"from", "to", "step", "factor"};
+
+bool is_printable(const std::string& text) {
+    return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+}  // namespace
+
+std::string read_yaml_file(const std::filesystem::path& file) {
+    const auto refuse = [&](const std::string& why) { throw UsageError(file.string() + ": " + why); };
+    std::error_code error;
+    const auto status = std::filesystem::status(file, error);
+    if (!std::filesystem::exists(status)) refuse("there is no such file");
+    if (std::filesystem::is_directory(status)) refuse("is a folder, not a YAML file");
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) refuse("cannot be read: " + std::string(std::strerror(errno)));
+    std::string text(kMaxFileBytes + 1, '\0');
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<size_t>(stream.gcount()));
+    if (text.size() > kMaxFileBytes) refuse("larger than 1 MiB: not a study");
+    if (text.empty()) refuse("the file is empty");
+    return text;
+}
+
+void YamlText::fail(const YAML::Mark& mark, const std::string& message) const {
+    throw UsageError(place(mark).text() + ": " + message);
+}
+
+YAML::Node YamlText::parse(const std::string& text) const {
+    std::vector<YAML::Node> documents;
+    try {
+        documents = YAML::LoadAll(text);
+    } catch (const YAML::DeepRecursion& error) {
+        fail(error.mark, "nested too deeply");
+    } catch (const YAML::Exception& error) {
+        fail(error.mark, "not valid YAML: " + error.msg);
+    }
+    if (documents.empty() || documents.front().IsNull()) throw UsageError(*origin_ + ": the file is empty");
+    if (documents.size() > 1) fail(documents[1].Mark(), "a second document (---): one study a file");
+    return documents.front();
+}
+
+void YamlText::count_values(int64_t values) {
+    values_left_ -= values;
+    if (values_left_ < 0) throw UsageError(*origin_ + ": more than 200000 values");
+}
+
+PlacedText YamlText::scalar(const YAML::Node& node, const std::string& key) {
+    count_values(1);
+    if (node.IsNull()) fail(node.Mark(), key + ": has no value");
+    if (!node.IsScalar())
+        fail(node.Mark(), key + ": must be a single value here, not a " + (node.IsMap() ? "map" : "list"));
+    if (node.Scalar().size() > kMaxTextBytes) fail(node.Mark(), key + ": the value is longer than 4096 bytes");
+    if (!is_printable(node.Scalar())) fail(node.Mark(), key + ": the value holds control characters");
+    return {node.Scalar(), place(node.Mark())};
+}
+
+std::string YamlText::key_of(const YAML::Node& node, const std::string& prefix, Seen& seen) {
+    std::string key = prefix + scalar(node, "a key").text;
+    if (key == prefix + "<<") fail(node.Mark(), "merge keys (<<) are not supported: write the settings out");
+    const auto [first, is_new] = seen.emplace(key, node.Mark().line + 1);
+    if (!is_new)
+        fail(node.Mark(), "duplicate key '" + key + "': first written on line " + std::to_string(first->second));
+    return key;
+}
+
+void YamlText::add_range(const std::string& key, const YAML::Node& range, std::vector<PlacedText>& values) {
+    Seen seen;
+    std::map<std::string, int64_t> numbers;
+    for (const auto& entry : range) {
+        const std::string word = key_of(entry.first, "", seen);
+        if (std::find(kRangeKeys.begin(), kRangeKeys.end(), word) == kRangeKeys.end()) {
+            const std::string nearest = nearest_word(word, kRangeKeys);
+            fail(entry.first.Mark(), key + ": a range has from, to and step or factor, not '" + word + "'" +
+                                         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+        }
+        const PlacedText text = scalar(entry.second, key + "." + word);
+        try {
+            parse_setting(text.text, numbers[word]);
+        } catch (const UsageError& error) {
+            fail(entry.second.Mark(), key + ", " + word + ": " + error.what());
+        }
+    }
+    const auto refuse = [&](const std::string& why) { fail(range.Mark(), key + ": " + why); };
+    if (numbers.size() != 3 || !numbers.contains("from") || !numbers.contains("to"))
+        refuse("a range is {from: 64, to: 512, step: 64} or {from: 1, to: 16, factor: 2}");
+    const int64_t from = numbers["from"], to = numbers["to"];
+    const bool is_sum = numbers.contains("step");
+    if (from < (is_sum ? 0 : 1) || to < from || to > kMaxRangeEnd)
+        refuse("a range goes up, from " + std::string(is_sum ? "0" : "1") + " or more");
+    if (is_sum ? numbers["step"] < 1 : numbers["factor"] < 2) refuse("step must be at least 1, factor at least 2");
+    for (int64_t value = from; value <= to;) {
+        count_values(1);
+        values.push_back({std::to_string(value), place(range.Mark())});
+        if (!is_sum && value > to / numbers["factor"]) break;
+        value = is_sum ? value + std::min(numbers["step"], kMaxRangeEnd) : value * numbers["factor"];
+    }
+}
+
+Assignment YamlText::assignment(const std::string& key, const YAML::Node& key_node, const YAML::Node& value) {
+    Assignment read{key, place(key_node.Mark()), !value.IsScalar() && !value.IsNull(), {}};
+    const auto add = [&](const YAML::Node& item) {
+        if (item.IsMap())
+            add_range(key, item, read.values);
+        else
+            read.values.push_back(scalar(item, key));
+    };
+    if (value.IsSequence())
+        for (const YAML::Node& item : value) add(item);
+    else
+        add(value);
+    return read;
+}
+
+}  // namespace pb

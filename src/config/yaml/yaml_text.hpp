@@ -1,0 +1,49 @@
+// YAML as plain text with places: everything a file may hold is a value here or an error with file:line:column. Bounds
+// against hostile files are kept here, for aliases can make a small file stand for a huge one.
+#pragma once
+
+#include "config/study_text.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace pb {
+
+/// The file as text. Throws UsageError that names it: missing, a folder, empty, larger than 1 MiB.
+[[nodiscard]] std::string read_yaml_file(const std::filesystem::path& file);
+
+/// Walks the nodes of one document, knowing its name.
+class YamlText {
+  public:
+    using Seen = std::map<std::string, int>;  // key to the line it was written on
+
+    explicit YamlText(std::string name) : origin_(std::make_shared<const std::string>(std::move(name))) {}
+
+    /// The only document of `text`; throws UsageError for syntax errors, no document and more than one.
+    [[nodiscard]] YAML::Node parse(const std::string& text) const;
+
+    /// Text and place of a scalar; throws for null, a list, a map, control characters and more than 4096 bytes.
+    [[nodiscard]] PlacedText scalar(const YAML::Node& node, const std::string& key);
+    /// `prefix` + the key; throws when it was seen before, and for merge keys.
+    [[nodiscard]] std::string key_of(const YAML::Node& node, const std::string& prefix, Seen& seen);
+    /// What is written for a setting: a value, a list, a range, or a list with ranges in it.
+    [[nodiscard]] Assignment assignment(const std::string& key, const YAML::Node& key_node, const YAML::Node& value);
+
+    [[nodiscard]] Place place(const YAML::Mark& mark) const {
+        return mark.is_null() ? Place{origin_, 0, 0} : Place{origin_, mark.line + 1, mark.column + 1};
+    }
+    [[noreturn]] void fail(const YAML::Mark& mark, const std::string& message) const;
+
+  private:
+    void count_values(int64_t values);
+    void add_range(const std::string& key, const YAML::Node& range, std::vector<PlacedText>& values);
+
+    std::shared_ptr<const std::string> origin_;
+    int64_t values_left_ = 200'000;
+};
+
+}  // namespace pb
