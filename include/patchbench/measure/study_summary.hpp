@@ -3,9 +3,9 @@
 #pragma once
 
 #include "patchbench/measure/batch_fit.hpp"
-#include "patchbench/measure/variants.hpp"
 #include "patchbench/measure/memory_fit.hpp"
 #include "patchbench/measure/summary.hpp"
+#include "patchbench/measure/variants.hpp"
 
 #include <optional>
 #include <string>
