@@ -26,6 +26,7 @@ threads: 1
 forward_calls: 0
 warmup.reps: 0
 stop.min_reps: 2
+stop.max_time_s: 0
 """
 
 
