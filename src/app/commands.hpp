@@ -25,6 +25,7 @@ void add_denoise_command(CLI::App& app, Action& chosen);
 void add_plan_command(CLI::App& app, Action& chosen);
 void add_report_command(CLI::App& app, Action& chosen);
 void add_check_command(CLI::App& app, Action& chosen);
+void add_compare_command(CLI::App& app, Action& chosen);
 void add_networks_command(CLI::App& app, Action& chosen);
 
 }  // namespace pb

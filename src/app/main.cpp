@@ -24,6 +24,7 @@ int run_program(const Arguments& arguments) {
     add_plan_command(app, chosen);
     add_report_command(app, chosen);
     add_check_command(app, chosen);
+    add_compare_command(app, chosen);
     add_networks_command(app, chosen);
     try {
         app.parse(arguments.argc, arguments.argv);

@@ -1,14 +1,10 @@
 // patchbench run STUDY.yaml: Config -> Plan -> Trace -> Summary -> report.
 #include "app/commands.hpp"
 #include "app/session.hpp"
+#include "app/study_record.hpp"
 
+#include "patchbench/comm/interruption.hpp"
 #include "patchbench/config/load_yaml.hpp"
-#include "patchbench/measure/study_summary.hpp"
-#include "patchbench/measure/summary.hpp"
-#include "patchbench/measure/verdict.hpp"
-#include "patchbench/report/csv.hpp"
-#include "patchbench/report/html.hpp"
-#include "patchbench/report/jsonl_writer.hpp"
 #include "patchbench/report/metrics.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -38,6 +34,9 @@ struct RunArguments {
     std::string out;
     bool dry_run = false;
     bool strict = false;
+    bool resume = false;
+    bool force = false;
+    double max_time_s = 0;  // 0: none
 };
 
 /// The wish that all points share; points that differ leave the choice to the machine.
@@ -60,52 +59,6 @@ void check_weights(const Plan& plan) {
     }
 }
 
-/// Collects what a study leaves behind, point by point. Lives on the root only.
-class StudyRecord {
-  public:
-    StudyRecord(const fs::path& folder, const Plan& plan, const Environment& environment)
-        : folder_(folder),
-          environment_(environment),
-          num_points_(plan.points.size()),
-          results_(folder / "results.jsonl", plan.study, environment) {}
-
-    void add(const PointTrace& trace) {
-        summaries_.push_back(summarise(trace));
-        results_.write_point(trace, summaries_.back());
-        traces_.push_back(trace);
-        spdlog::info("[{}/{}] {}: {}{}", traces_.size(), num_points_, label_of(trace.point), name_of(trace.status),
-                     trace.reason.empty() ? "" : ", " + trace.reason);
-    }
-
-    ExitCode finish(bool strict) {
-        const Verdict verdict = judge(summaries_, strict);
-        const StudySummary study = summarise_study(traces_, summaries_, environment_.topology);
-        results_.write_study_summary(study);
-        results_.write_end(verdict);
-        write_csv(traces_, summaries_, folder_ / "results.csv");
-        write_html({folder_ / "results.jsonl"}, folder_ / "report.html");
-        fmt::print("{}\n", points_table(summaries_));
-        if (!study.empty()) fmt::print("{}\n", study_text(study));
-        for (size_t i = 0; i < traces_.size(); ++i)
-            if (traces_[i].status == PointStatus::ok)
-                fmt::print("{}\n", ranks_table(traces_[i], summaries_[i], environment_.topology));
-        fmt::print("results: {}\nreport:  {}\n", (folder_ / "results.jsonl").string(),
-                   (folder_ / "report.html").string());
-        for (const auto& trace : traces_)
-            if (!trace.output_file.empty()) fmt::print("image:   {}\n", trace.output_file);
-        fmt::print("\n{}{}\n", fom_lines(summaries_), verdict_line(verdict));
-        return verdict.exit_code;
-    }
-
-  private:
-    fs::path folder_;
-    const Environment& environment_;
-    size_t num_points_;
-    JsonlWriter results_;
-    std::vector<PointTrace> traces_;
-    std::vector<Summary> summaries_;
-};
-
 fs::path output_folder(const RunArguments& arguments, const Config& config) {
     return arguments.out.empty() ? fs::path("results") / config.study.name : fs::path(arguments.out);
 }
@@ -122,24 +75,25 @@ OutputNames image_names(const fs::path& folder, bool save) {
 
 ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSession& session) {
     const Communicator& world = session.world();
+    if (arguments.max_time_s > 0) interrupt_after(arguments.max_time_s);
     Config config;
     together(world, [&] { config = load_config(arguments.study, arguments.overrides); });
     session.watch(config.study.watchdog_s);
     const Topology topology = gather_topology(world, {common_device(config), config.study.device_sharing});
     const fs::path folder = output_folder(arguments, config);
     Plan plan;
-    Environment environment;
     std::unique_ptr<StudyRecord> record;
     together(world, [&] {
         plan = make_plan(config, topology, source_facts);
         if (!world.is_root()) return;
         check_weights(plan);
-        fs::create_directories(folder);
-        environment = describe_environment(topology, raw.argc, raw.argv);
-        record = std::make_unique<StudyRecord>(folder, plan, environment);
+        record =
+            std::make_unique<StudyRecord>(RecordOptions{folder, arguments.resume, arguments.force, arguments.strict},
+                                          plan, describe_environment(topology, raw.argc, raw.argv));
         fmt::print("{}\n", plan_table(plan));
         std::fflush(stdout);
     });
+    plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
     Runner runner(world, topology, config.study);
     ExitCode code = ExitCode::ok;
     run_plan(plan, runner, image_names(folder, config.study.save_images), [&](const PointTrace& trace) {
@@ -148,7 +102,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
         });
     });
     together(world, [&] {
-        if (record) code = record->finish(arguments.strict);
+        if (record) code = record->finish();
     });
     return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
 }
@@ -173,6 +127,14 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command->add_flag_callback(
         "--explain", [] { throw CLI::CallForVersion(glossary(), 0); },  // how CLI11 prints a text and ends
         "print what each figure means, and stop");
+    command->add_flag("--resume", arguments->resume,
+                      "go on with the results in the folder: what is finished there is not measured again");
+    command->add_flag("--force", arguments->force, "with --resume: although the environment or the study changed")
+        ->needs("--resume");
+    command
+        ->add_option("--max-time", arguments->max_time_s,
+                     "seconds after which no point is started and the current one is dropped; exit code 5")
+        ->check(CLI::PositiveNumber);
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
             if (arguments->dry_run) return dry_run(*arguments);

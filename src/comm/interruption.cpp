@@ -2,8 +2,12 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <sys/time.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 namespace pb {
@@ -34,7 +38,19 @@ InterruptionGuard::InterruptionGuard() {
 }
 
 InterruptionGuard::~InterruptionGuard() {
+    const itimerval never{};
+    setitimer(ITIMER_REAL, &never, nullptr);
     for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &former_[i], nullptr);
+}
+
+void interrupt_after(double seconds) {
+    constexpr double kLongest = 1e9;  // s: thirty years, and no overflow
+    const double whole = std::floor(std::min(seconds, kLongest));
+    itimerval timer{};
+    timer.it_value.tv_sec = static_cast<time_t>(whole);
+    timer.it_value.tv_usec = static_cast<suseconds_t>(std::min(1e6 * (seconds - whole), 999999.0));
+    if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0) timer.it_value.tv_usec = 1;  // 0 would mean never
+    require(setitimer(ITIMER_REAL, &timer, nullptr) == 0, std::string("no timer: ") + std::strerror(errno));
 }
 
 std::string interruption() {
@@ -45,6 +61,8 @@ std::string interruption() {
             return "SIGINT";
         case SIGTERM:
             return "SIGTERM";
+        case SIGALRM:
+            return "the end of --max-time";
         default:
             return "SIGUSR1";
     }

@@ -209,6 +209,7 @@ Summary summarise(const PointTrace& trace) {
     summary.label = label_of(trace.point);
     summary.context = context_of(trace);
     summary.status = trace.status;
+    summary.reduction = trace.reduction;
     summary.verification = trace.verification.outcome;
     summary.repetitions = static_cast<int64_t>(trace.wall_s.size());
     const bool has_speed = trace.status == PointStatus::ok && !trace.wall_s.empty() &&

@@ -133,6 +133,22 @@ Json stop_reason(const Summary& summary) {
     return summary.stop_reason == StopReason::none ? Json(nullptr) : Json(name_of(summary.stop_reason));
 }
 
+Json context_json(const Summary& summary) {
+    Json all = Json::object();
+    for (const auto& [name, value] : summary.context) all[name] = value;
+    return all;
+}
+
+Json rank_rates_json(const Summary& summary) {
+    Json all = Json::array();
+    for (const auto& rank : summary.ranks)
+        all.push_back(Json{{"rank", rank.rank},
+                           {"num_patches", rank.num_patches},
+                           {"patches_per_s", number(rank.patches_per_s)},
+                           {"wall_s", number(rank.wall_s)}});
+    return all;
+}
+
 Json summary_json(const Summary& summary) {
     Json all{{"validity", name_of(summary.validity)},
              {"reasons", summary.reasons},
@@ -140,7 +156,9 @@ Json summary_json(const Summary& summary) {
              {"stop_reason", stop_reason(summary)},
              {"outlier_reps", summary.outlier_reps},
              {"slowest_rank", integer(summary.slowest_rank)},
-             {"allocated_peak_rank", integer(summary.allocated_peak_rank)}};
+             {"allocated_peak_rank", integer(summary.allocated_peak_rank)},
+             {"context", context_json(summary)},
+             {"ranks", rank_rates_json(summary)}};
     for (const auto& metric : metrics()) all[metric.key] = number(metric.value(summary));
     return all;
 }

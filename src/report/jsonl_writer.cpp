@@ -2,13 +2,19 @@
 
 #include "report/json_values.hpp"
 
+#include "patchbench/base/atomic_file.hpp"
 #include "patchbench/base/error.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <ctime>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -31,14 +37,40 @@ bool write_all(int descriptor, std::string_view text) {
     return true;
 }
 
+/// Time of the last change in UTC: 20260102T030405Z.
+std::string stamp_of(const std::filesystem::path& file) {
+    struct stat facts {};
+    if (::stat(file.c_str(), &facts) != 0) return "older";
+    std::tm utc{};
+    ::gmtime_r(&facts.st_mtime, &utc);
+    std::array<char, 32> text{};
+    return {text.data(), std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc)};
+}
+
 }  // namespace
+
+std::filesystem::path move_aside(const std::filesystem::path& file) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(file, ignored) || std::filesystem::file_size(file, ignored) == 0) return {};
+    const std::string stem = file.stem().string() + "-" + stamp_of(file);
+    std::filesystem::path aside = file.parent_path() / (stem + file.extension().string());
+    for (int i = 2; std::filesystem::exists(aside); ++i)
+        aside = file.parent_path() / (stem + "-" + std::to_string(i) + file.extension().string());
+    std::error_code failure;
+    std::filesystem::rename(file, aside, failure);
+    if (failure)
+        throw Error("cannot keep the earlier " + file.string() + " as " + aside.string() + ": " + failure.message() +
+                    "; choose another folder with --out");
+    return aside;
+}
+
+std::string resume_line(const Environment& environment) {
+    return line_of(Json{{"type", "resume"}, {"environment", json_of(environment)}});
+}
 
 JsonlWriter::JsonlWriter(std::filesystem::path file, const StudySettings& study, const Environment& environment)
     : file_(std::move(file)) {
-    descriptor_ = ::open(file_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
-    if (descriptor_ < 0)
-        throw UsageError("cannot write " + file_.string() + ": " + std::generic_category().message(errno) +
-                         "; choose a folder that can be written with --out");
+    open(O_CREAT | O_TRUNC);
     try {
         write_line(line_of(Json{{"type", "study"},
                                 {"schema_version", kResultsSchemaVersion},
@@ -48,6 +80,22 @@ JsonlWriter::JsonlWriter(std::filesystem::path file, const StudySettings& study,
         ::close(descriptor_);
         throw;
     }
+}
+
+JsonlWriter::JsonlWriter(std::filesystem::path file, const std::vector<std::string>& lines) : file_(std::move(file)) {
+    AtomicFile whole(file_);
+    std::string text;
+    for (const auto& line : lines) text += line + "\n";
+    whole.append(std::as_bytes(std::span(text)));
+    whole.commit();
+    open(0);
+}
+
+void JsonlWriter::open(int flags) {
+    descriptor_ = ::open(file_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor_ < 0)
+        throw UsageError("cannot write " + file_.string() + ": " + std::generic_category().message(errno) +
+                         "; choose a folder that can be written with --out");
 }
 
 JsonlWriter::~JsonlWriter() { ::close(descriptor_); }

@@ -12,17 +12,22 @@ constexpr auto kNeither = Better::neither;
 
 constexpr const char* kSlowest = "max per repetition";
 
+// NOLINTBEGIN(readability-identifier-naming): these read as words in the rows below.
 template <std::optional<double> Summary::*member>
-std::optional<double> of(const Summary& summary) {
-    return summary.*member;
-}
+constexpr MetricAccess of{[](const Summary& summary) { return summary.*member; },
+                          [](Summary& summary, std::optional<double> value) { summary.*member = value; }};
 
 template <Stage stage>
-std::optional<double> stage_of(const Summary& summary) {
-    return summary.stage_s[static_cast<size_t>(stage)];
-}
+constexpr MetricAccess stage_of{
+    [](const Summary& summary) { return summary.stage_s[static_cast<size_t>(stage)]; },
+    [](Summary& summary, std::optional<double> value) { summary.stage_s[static_cast<size_t>(stage)] = value; }};
 
-std::optional<double> repetitions_of(const Summary& summary) { return static_cast<double>(summary.repetitions); }
+constexpr MetricAccess repetitions_of{
+    [](const Summary& summary) { return std::optional(static_cast<double>(summary.repetitions)); },
+    [](Summary& summary, std::optional<double> value) {
+        summary.repetitions = static_cast<int64_t>(value.value_or(0));
+    }};
+// NOLINTEND(readability-identifier-naming)
 
 std::string pipeline_cell(const Summary& s) {
     if (!s.pipeline_low_s || !s.pipeline_high_s) return readable(s.pipeline_s);

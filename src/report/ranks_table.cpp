@@ -56,10 +56,10 @@ std::string balance_text(const Summary& summary, const Topology& topology) {
 
 }  // namespace
 
-std::string ranks_table(const PointTrace& trace, const Summary& summary, const Topology& topology) {
+std::string ranks_table(const Summary& summary, const Topology& topology) {
     TextTable table = make_ranks_table();
     for (const auto& rank : summary.ranks) table.add_row(row_of(rank, find_place(topology, rank.rank)));
-    const std::string gathered = trace.reduction.empty() ? "not gathered" : "gathered by " + trace.reduction;
+    const std::string gathered = summary.reduction.empty() ? "not gathered" : "gathered by " + summary.reduction;
     return fmt::format("Ranks of {}\n{}{}{}\n", summary.label, table.text(), balance_text(summary, topology), gathered);
 }
 

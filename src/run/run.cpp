@@ -1,22 +1,24 @@
 #include "patchbench/run/run.hpp"
 
-#include "patchbench/comm/interruption.hpp"
-
 namespace pb {
 
+namespace {
+
+PointTrace skipped(const Point& point, const std::string& why) {
+    PointTrace trace;
+    trace.point = point;
+    trace.status = PointStatus::skipped;
+    trace.reason = "the run was interrupted before this point (" + why + ")";
+    return trace;
+}
+
+}  // namespace
+
 void run_plan(const Plan& plan, Runner& runner, const OutputNames& outputs, const PointSink& sink) {
-    bool interrupted = false;
+    std::optional<std::string> interrupted;
     for (const Point& point : plan.points) {
-        PointTrace trace;
-        if (interrupted) {
-            trace.point = point;
-            trace.status = PointStatus::skipped;
-            trace.reason = "the run was interrupted before this point";
-        } else {
-            trace = runner.run(point, outputs(point));
-            interrupted = trace.status == PointStatus::interrupted;
-        }
-        sink(trace);
+        if (!interrupted) interrupted = runner.find_interruption();
+        sink(interrupted ? skipped(point, *interrupted) : runner.run(point, outputs(point)));
     }
 }
 

@@ -5,6 +5,7 @@
 #include "run/verification.hpp"
 
 #include "patchbench/base/sha256.hpp"
+#include "patchbench/comm/interruption.hpp"
 #include "patchbench/engine/memory.hpp"
 #include "patchbench/run/agreement.hpp"
 #include "patchbench/run/run.hpp"
@@ -183,6 +184,11 @@ void Runner::Impl::run(Team& team, const std::filesystem::path& output, PointTra
 Runner::Runner(const Communicator& world, const Topology& topology, const StudySettings& study)
     : impl_(std::make_unique<Impl>(world, topology, study)) {}
 Runner::~Runner() = default;
+
+std::optional<std::string> Runner::find_interruption() const {
+    const std::string mine = interruption();
+    return impl_->teams.world().agree(mine.empty() ? std::nullopt : std::optional(mine + " came"));
+}
 
 PointTrace Runner::run(const Point& point, const std::filesystem::path& output) {
     PointTrace trace;

@@ -4,6 +4,7 @@
 #include "unit/measure/three_rank_trace.hpp"
 
 #include "patchbench/report/jsonl_writer.hpp"
+#include "patchbench/report/results_file.hpp"
 
 #include <cstdio>
 
@@ -45,13 +46,21 @@ StudySummary study() {
     return summarise_study(all, summaries, make_local_topology(1));
 }
 
+/// As a run that was interrupted after its last point, and resumed.
 void write(const char* file) {
-    JsonlWriter writer(file, {}, environment());
     std::vector<Summary> summaries;
-    for (const auto& trace : traces()) {
-        summaries.push_back(summarise(trace));
-        writer.write_point(trace, summaries.back());
+    {
+        JsonlWriter writer(file, {}, environment());
+        for (const auto& trace : traces()) {
+            summaries.push_back(summarise(trace));
+            writer.write_point(trace, summaries.back());
+        }
     }
+    const ResultsFile former = load_results(file);
+    std::vector<std::string> lines{former.sessions.front().json};
+    for (const auto& point : former.points) lines.push_back(point.json);
+    lines.push_back(resume_line(environment()));
+    JsonlWriter writer(file, lines);
     writer.write_study_summary(study());
     writer.write_end(judge(summaries, false));
 }

@@ -1,6 +1,7 @@
 #include "patchbench/comm/interruption.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <utility>
@@ -17,6 +18,20 @@ TEST(Interruption, EachSignalIsNamedAndTheFirstStays) {
         raise(signal == SIGTERM ? SIGUSR1 : SIGTERM);
         EXPECT_EQ(interruption(), name);
     }
+}
+
+TEST(Interruption, TheTimeIsUp) {
+    {
+        const InterruptionGuard guard;
+        interrupt_after(0.01);
+        while (interruption().empty()) pause();
+        EXPECT_EQ(interruption(), "the end of --max-time");
+    }
+    const InterruptionGuard guard;
+    interrupt_after(1e-9);
+    while (interruption().empty()) {
+    }
+    EXPECT_EQ(interruption(), "the end of --max-time");
 }
 
 TEST(Interruption, OldHandlersComeBack) {

@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGUSR1 as a wish to end soon: the handler only sets a flag, the run looks at it between batches
-// and repetitions. A second SIGINT ends the process at once.
+// SIGINT, SIGTERM, SIGUSR1 and the end of --max-time (SIGALRM) as a wish to end soon: the handler only sets a flag, the
+// run looks at it between batches and repetitions. A second SIGINT ends the process at once.
 #pragma once
 
 #include <signal.h>
@@ -19,11 +19,14 @@ class InterruptionGuard {
     InterruptionGuard& operator=(const InterruptionGuard&) = delete;
 
   private:
-    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGUSR1};
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGUSR1, SIGALRM};
     std::array<struct sigaction, kSignals.size()> former_{};
 };
 
-/// Name of the first signal that came ("SIGTERM"), empty when none did. This rank's own: others may have had none yet.
+/// From now on in `seconds` (> 0) the wish comes by itself, unless the guard ends before.
+void interrupt_after(double seconds);
+
+/// What came first ("SIGTERM", "the end of --max-time"), empty when none did. This rank's own: others may have had none yet.
 [[nodiscard]] std::string interruption();
 
 }  // namespace pb

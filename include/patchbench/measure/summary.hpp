@@ -76,6 +76,7 @@ struct Summary {
     std::optional<double> window_error, seam_error, psnr_noisy_db, psnr_denoised_db, ssim_noisy, ssim_denoised;
 
     std::vector<RankSummary> ranks;
+    std::string reduction;  // "NCCL" | "MPI": what gathered them; empty: not gathered
 };
 
 /// Throws Error when the trace of a point with status ok contradicts itself (a rank without a sample for each

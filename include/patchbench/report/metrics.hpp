@@ -19,6 +19,13 @@ struct EnumNames<Better> {
         {{Better::higher, "higher"}, {Better::lower, "lower"}, {Better::neither, "-"}}};
 };
 
+/// Where a Summary keeps a figure: read for reports, written when results are read back.
+struct MetricAccess {
+    std::optional<double> (*get)(const Summary&);
+    void (*set)(Summary&, std::optional<double>);
+    std::optional<double> operator()(const Summary& summary) const { return get(summary); }
+};
+
 struct Metric {
     const char* key;         // snake_case with its unit as ending where it has one: "pipeline_s"
     const char* unit;        // one word: "s", "patches/s", "ratio"
@@ -27,7 +34,7 @@ struct Metric {
     const char* over_ranks;  // reduction over ranks: "max per repetition", "max", "-"
     const char* over_reps;   // reduction over repetitions: "median", "-"
     Better better;
-    std::optional<double> (*value)(const Summary&);
+    MetricAccess value;
     std::string (*cell)(const Summary&) = nullptr;  // text in the terminal table, where it says more than the value
 
     /// Shown in the terminal table and as a FOM line.

@@ -5,7 +5,8 @@
 #include "patchbench/measure/study_summary.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
-#include "patchbench/run/trace.hpp"
+#include "patchbench/plan/plan.hpp"
+#include "patchbench/plan/topology.hpp"
 
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ namespace pb {
 
 /// One row a rank of one point: host, device, patches, patches/s, wall time, memory four ways; says whether NCCL or MPI
 /// gathered it.
-[[nodiscard]] std::string ranks_table(const PointTrace& trace, const Summary& summary, const Topology& topology);
+[[nodiscard]] std::string ranks_table(const Summary& summary, const Topology& topology);
 
 /// The points of a plan: label, windows, batches, patches per rank, processed/useful, predicted memory and work; with
 /// `rank_tflops`, the TFLOP/s that one rank reaches, also the time of a repetition (that of the busiest rank).

@@ -28,12 +28,15 @@ class Runner {
     /// (status and reason); AgreedError is thrown for what the user must mend first.
     [[nodiscard]] PointTrace run(const Point& point, const std::filesystem::path& output);
 
+    /// What asked the run to end, on any rank ("rank 0@host: SIGTERM came"). The same on all ranks: collective.
+    [[nodiscard]] std::optional<std::string> find_interruption() const;
+
   private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
 
-/// All points in order; stops early when a signal came (the rest is `skipped`).
+/// All points in order; stops early when a signal came or --max-time is over (the rest is `skipped`).
 void run_plan(const Plan& plan, Runner& runner, const OutputNames& outputs, const PointSink& sink);
 
 }  // namespace pb

@@ -95,7 +95,7 @@ TEST(PointsTable, APointWithoutFiguresIsARowWithItsReason) {
 
 TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
     PointTrace trace = three_rank_trace();
-    const std::string text = ranks_table(trace, summarise(trace), three_hosts());
+    const std::string text = ranks_table(summarise(trace), three_hosts());
     EXPECT_THAT(text, AllOf(HasSubstr("gathered by MPI"), HasSubstr("node0"), HasSubstr("cuda:0 Some GPU"),
                             HasSubstr("node2"), HasSubstr("slowest rank 0@node0, imbalance (max / mean) 1.036")));
     EXPECT_EQ(occurrences(text, "node"), 4u) << text;
@@ -104,7 +104,7 @@ TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
 
 TEST(RanksTable, SurvivesARankThatTheTopologyDoesNotKnow) {
     const PointTrace trace = three_rank_trace();
-    EXPECT_THAT(ranks_table(trace, summarise(trace), make_local_topology(1)), HasSubstr("?"));
+    EXPECT_THAT(ranks_table(summarise(trace), make_local_topology(1)), HasSubstr("?"));
 }
 
 TEST(PlanTable, ShowsTheArithmeticOfTheGrid) {

@@ -1,0 +1,97 @@
+// patchbench compare OLD NEW: which points became faster or slower, from results files alone. No MPI, no device.
+#include "app/commands.hpp"
+
+#include "patchbench/base/atomic_file.hpp"
+#include "patchbench/config/text.hpp"
+#include "patchbench/report/results_comparison.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace pb {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CompareArguments {
+    std::vector<std::string> files, old_files, new_files;
+    std::string fail_on;
+    std::string markdown;
+};
+
+/// A study's folder stands for the results in it.
+std::vector<ResultsFile> load_all(const std::vector<std::string>& names) {
+    std::vector<ResultsFile> files;
+    files.reserve(names.size());
+    for (const fs::path name : names)
+        files.push_back(load_results(fs::is_directory(name) ? name / "results.jsonl" : name));
+    return files;
+}
+
+/// OLD NEW [NEW2 ..], or --old and --new: never both.
+void sort_files(CompareArguments& arguments) {
+    const bool named = !arguments.old_files.empty() || !arguments.new_files.empty();
+    if (named && (!arguments.files.empty() || arguments.old_files.empty() || arguments.new_files.empty()))
+        throw UsageError("name the files as OLD NEW [NEW2 ..], or as --old A.. --new B..");
+    if (named) return;
+    if (arguments.files.size() < 2)
+        throw UsageError(
+            "compare needs two files: patchbench compare OLD NEW; several launches of a version: "
+            "--old A.. --new B..");
+    arguments.old_files = {arguments.files.front()};
+    arguments.new_files.assign(arguments.files.begin() + 1, arguments.files.end());
+}
+
+/// "slower=3%" as 0.03.
+double parse_fail_on(const std::string& text) {
+    constexpr std::string_view kPrefix = "slower=";
+    const bool fits = text.starts_with(kPrefix) && text.ends_with('%');
+    double percent = -1;
+    try {
+        if (fits) parse_setting(text.substr(kPrefix.size(), text.size() - kPrefix.size() - 1), percent);
+    } catch (const UsageError&) {
+        percent = -1;
+    }
+    if (!(percent >= 0 && percent < 1e6))
+        throw UsageError("--fail-on " + text + ": write it as slower=3% (any number of percent)");
+    return percent / 100;
+}
+
+void write_text(const fs::path& file, const std::string& text) {
+    AtomicFile out(file);
+    out.append(std::as_bytes(std::span(text)));
+    out.commit();
+}
+
+ExitCode compare(CompareArguments arguments) {
+    sort_files(arguments);
+    const double slower = arguments.fail_on.empty() ? 0 : parse_fail_on(arguments.fail_on);
+    const auto comparison = compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
+    if (!arguments.markdown.empty()) write_text(arguments.markdown, comparison_markdown(comparison));
+    fmt::print("{}", comparison_table(comparison));
+    if (arguments.fail_on.empty()) return ExitCode::ok;
+    const auto failures = regressions(comparison, slower);
+    for (const auto& failure : failures) fmt::print("FAILED --fail-on {}: {}\n", arguments.fail_on, failure);
+    return failures.empty() ? ExitCode::ok : ExitCode::not_comparable;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Action& chosen) {
+    auto arguments = std::make_shared<CompareArguments>();
+    CLI::App* command = app.add_subcommand("compare", "compare results: which points became faster or slower");
+    command->add_option("files", arguments->files,
+                        "OLD NEW [NEW2 ..]: results.jsonl files or their folders; all after the first are launches of "
+                        "the new version");
+    command->add_option("--old", arguments->old_files, "launches of the old version");
+    command->add_option("--new", arguments->new_files, "launches of the new version");
+    command->add_option("--fail-on", arguments->fail_on,
+                        "slower=3%: exit with 4 when a point is SLOWER by that much, or has no figures any more");
+    command->add_option("--markdown", arguments->markdown, "write the table as Markdown into this file as well");
+    command->callback([&chosen, arguments] { chosen = [arguments](const Arguments&) { return compare(*arguments); }; });
+}
+
+}  // namespace pb

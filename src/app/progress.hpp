@@ -1,0 +1,40 @@
+// How far a study is, on stderr: a line a point, with the time elapsed and about how much is left; on a terminal a bar
+// below them.
+#pragma once
+
+#include "patchbench/report/time_left.hpp"
+#include "patchbench/run/trace.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+class Progress {
+  public:
+    /// `rest` of `num_points` are still to be measured.
+    Progress(size_t num_points, const std::vector<Point>& rest);
+    ~Progress();  // takes the bar away
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    void finish(const PointTrace& trace);
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    [[nodiscard]] std::string times() const;
+    void draw_bar() const;
+    void clear_bar() const;
+
+    size_t num_points_;
+    size_t finished_;
+    TimeLeft left_;
+    bool on_terminal_;
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point point_start_ = start_;
+};
+
+}  // namespace pb

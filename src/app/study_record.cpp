@@ -1,0 +1,170 @@
+#include "app/study_record.hpp"
+
+#include "report/line_reader.hpp"
+
+#include "patchbench/base/sha256.hpp"
+#include "patchbench/measure/study_summary.hpp"
+#include "patchbench/measure/summary.hpp"
+#include "patchbench/report/csv.hpp"
+#include "patchbench/report/environment_differences.hpp"
+#include "patchbench/report/html.hpp"
+#include "patchbench/report/report.hpp"
+#include "patchbench/report/resume.hpp"
+#include "patchbench/run/weights_source.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace pb {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A file that was not there, is empty, or holds a part of its first line only: nothing was measured yet.
+std::optional<ResultsFile> load_former(const fs::path& file) {
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) return std::nullopt;
+    const auto first = LineReader(file).next();
+    return first && first->ended ? std::optional(load_results(file)) : std::nullopt;
+}
+
+/// Images and weights of finished points whose contents are other ones now.
+std::vector<std::string> changed_inputs(const std::vector<RecordedPoint>& kept) {
+    std::map<std::string, std::string> images, weights, changes;
+    for (const auto& recorded : kept) {
+        const PointTrace& trace = recorded.trace;
+        const auto& settings = trace.point.settings;
+        const std::string& path = settings.image.path;
+        if (!path.empty() && !trace.image_sha256.empty()) {
+            auto& digest = images[path];
+            if (digest.empty()) digest = sha256_of_file(path);
+            if (digest != trace.image_sha256) changes[path] = "the contents of " + path + " are other ones";
+        }
+        if (trace.weights_sha256.empty()) continue;
+        auto& digest =
+            weights[fmt::format("{} {} {}", name_of(settings.network), settings.weights, trace.point.source.channels)];
+        if (digest.empty())
+            digest = find_weights(settings.network, settings.weights, trace.point.source.channels).sha256;
+        if (digest != trace.weights_sha256)
+            changes[settings.weights] = fmt::format("the weights '{}' are other ones", settings.weights);
+    }
+    std::vector<std::string> all;
+    all.reserve(changes.size());
+    for (const auto& change : changes) all.push_back(change.second);
+    return all;
+}
+
+void check_changes(const std::vector<std::string>& changes, const fs::path& file, bool force) {
+    if (changes.empty()) return;
+    const std::string list = fmt::format("{}", fmt::join(changes, "\n  "));
+    if (!force)
+        throw UsageError(fmt::format(
+            "cannot resume {}: changed since it was written:\n  {}\nMeasure anew in another folder (--out), or go on "
+            "with --force: points before and after then do not compare",
+            file.string(), list));
+    spdlog::warn("resumed with --force although changed since:\n  {}", list);
+}
+
+const Topology& topology_of(const ResultsFile& results, const RecordedPoint& point) {
+    return results.sessions[static_cast<size_t>(point.session)].environment.topology;
+}
+
+/// Points of sessions that differ are one study in name only.
+void rate_sessions(const ResultsFile& results, bool strict, Verdict& verdict) {
+    for (size_t i = 1; i < results.sessions.size(); ++i) {
+        const auto changes = decisive_differences(results.environment(), results.sessions[i].environment);
+        if (changes.empty()) continue;
+        verdict.validity = std::max(verdict.validity, Validity::invalid);
+        verdict.reasons.push_back("measured in different environments (" + changes.front().text() +
+                                  (changes.size() > 1 ? ", ..." : "") + "); run the study again in one");
+        if (strict && verdict.exit_code == ExitCode::ok) verdict.exit_code = ExitCode::not_comparable;
+        return;
+    }
+}
+
+}  // namespace
+
+Plan rest_of(const Plan& plan, const std::string& to_do) {
+    Plan rest{plan.study, {}};
+    for (size_t i = 0; i < plan.points.size(); ++i)
+        if (to_do.at(i) == '1') rest.points.push_back(plan.points[i]);
+    return rest;
+}
+
+StudyRecord::StudyRecord(RecordOptions options, const Plan& plan, const Environment& environment)
+    : options_(std::move(options)), file_(options_.folder / "results.jsonl") {
+    fs::create_directories(options_.folder);
+    lock_.emplace(options_.folder);
+    const auto former = options_.resume ? load_former(file_) : std::nullopt;
+    if (former)
+        go_on(*former, plan, environment);
+    else
+        start_anew(plan, environment);
+    progress_.emplace(plan.points.size(), rest_of(plan, to_do_).points);
+}
+
+void StudyRecord::start_anew(const Plan& plan, const Environment& environment) {
+    if (const fs::path aside = move_aside(file_); !aside.empty())
+        spdlog::info("earlier results are kept as {}", aside.string());
+    to_do_.assign(plan.points.size(), '1');
+    results_.emplace(file_, plan.study, environment);
+}
+
+void StudyRecord::go_on(const ResultsFile& former, const Plan& plan, const Environment& environment) {
+    for (const auto& remark : former.remarks()) spdlog::info("{}", remark);
+    std::vector<std::string> changes;
+    for (const auto& difference : decisive_differences(former.sessions.back().environment, environment))
+        changes.push_back(difference.text());
+    check_changes(changes, file_, options_.force);
+    Resumption resumption = make_resumption(former, plan);
+    changes = changed_inputs(resumption.kept);
+    changes.insert(changes.end(), resumption.changes.begin(), resumption.changes.end());
+    check_changes(changes, file_, options_.force);
+    for (const bool finished : resumption.finished) to_do_ += finished ? '0' : '1';
+    spdlog::info("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size());
+    resumption.lines.push_back(resume_line(environment));
+    results_.emplace(file_, resumption.lines);
+}
+
+void StudyRecord::add(const PointTrace& trace) {
+    results_->write_point(trace, summarise(trace));
+    progress_->finish(trace);
+}
+
+ExitCode StudyRecord::finish() {
+    progress_.reset();
+    ResultsFile results = load_results(file_);
+    std::stable_sort(results.points.begin(), results.points.end(),
+                     [](const auto& a, const auto& b) { return a.summary.index < b.summary.index; });
+    std::vector<PointTrace> traces;
+    std::vector<Summary> summaries;
+    for (const auto& point : results.points) {
+        traces.push_back(point.trace);
+        summaries.push_back(point.summary);
+    }
+    Verdict verdict = judge(summaries, options_.strict);
+    rate_sessions(results, options_.strict, verdict);
+    const StudySummary study = summarise_study(traces, summaries, results.environment().topology);
+    results_->write_study_summary(study);
+    results_->write_end(verdict);
+    write_csv(traces, summaries, options_.folder / "results.csv");
+    const fs::path report = options_.folder / "report.html";
+    write_html({file_}, report);
+    fmt::print("{}\n", points_table(summaries));
+    if (!study.empty()) fmt::print("{}\n", study_text(study));
+    for (const auto& point : results.points)
+        if (point.summary.status == PointStatus::ok)
+            fmt::print("{}\n", ranks_table(point.summary, topology_of(results, point)));
+    fmt::print("results: {}\nreport:  {}\n", file_.string(), report.string());
+    for (const auto& trace : traces)
+        if (!trace.output_file.empty()) fmt::print("image:   {}\n", trace.output_file);
+    fmt::print("\n{}{}\n", fom_lines(summaries), verdict_line(verdict));
+    return verdict.exit_code;
+}
+
+}  // namespace pb

@@ -1,0 +1,117 @@
+// A comparison as text, for the terminal and as Markdown.
+#include "report/numbers.hpp"
+#include "report/text_table.hpp"
+
+#include "patchbench/report/results_comparison.hpp"
+
+#include <fmt/format.h>
+
+namespace pb {
+
+namespace {
+
+constexpr const char* kHeadings[] = {"point", "old s", "new s", "change of time [95 %]", "outcome"};
+using Cells = std::array<std::string, std::size(kHeadings)>;
+
+std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
+
+Cells cells_of(const PointComparison& point) {
+    Cells cells{point.label, readable(point.old_s), readable(point.new_s), "-", point.missing};
+    if (!point.comparison) return cells;
+    const Comparison& comparison = *point.comparison;
+    cells[3] = percent(comparison.ratio);
+    if (comparison.ratio_interval)
+        cells[3] +=
+            fmt::format(" [{}, {}]", percent(comparison.ratio_interval->low), percent(comparison.ratio_interval->high));
+    cells[4] = name_of(comparison.change);
+    return cells;
+}
+
+/// "3 points: 2 SAME, 1 SLOWER": one line for people and scripts.
+std::string count_line(const ResultsComparison& comparison) {
+    std::vector<std::string> parts;
+    int64_t compared = 0;
+    for (const auto& [change, name] : EnumNames<Change>::names) {
+        const int64_t count = comparison.count(change);
+        compared += count;
+        if (count > 0) parts.push_back(fmt::format("{} {}", count, name));
+    }
+    const int64_t others = std::ssize(comparison.points) - compared;
+    if (others > 0) parts.push_back(fmt::format("{} not compared", others));
+    return fmt::format("COMPARED: {} points: {}", comparison.points.size(),
+                       parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", ")));
+}
+
+/// Why each point's outcome is what it is, equal reasons once; then what is to be known of points and files.
+std::vector<std::string> remark_lines(const ResultsComparison& comparison) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> remarks;
+    const auto add = [&](const std::string& text, const std::string& label) {
+        for (auto& remark : remarks)
+            if (remark.first == text) return remark.second.push_back(label);
+        remarks.push_back({text, {label}});
+    };
+    for (const auto& point : comparison.points) {
+        if (point.comparison && !point.comparison->reason.empty()) add(point.comparison->reason, point.label);
+        for (const auto& remark : point.remarks) add(remark, point.label);
+    }
+    std::vector<std::string> lines;
+    for (const auto& [text, labels] : remarks) {
+        const bool of_all = labels.size() > 1 && labels.size() == comparison.points.size();
+        lines.push_back(
+            fmt::format("{}: {}", of_all ? "all points" : fmt::format("{}", fmt::join(labels, ", ")), text));
+    }
+    lines.insert(lines.end(), comparison.remarks.begin(), comparison.remarks.end());
+    return lines;
+}
+
+std::string launches_line(const ResultsComparison& comparison) {
+    const auto launches = [](size_t count) { return fmt::format("{} launch{}", count, count == 1 ? "" : "es"); };
+    const bool several = comparison.num_old > 1 || comparison.num_new > 1;
+    return fmt::format("OLD: {}, NEW: {}.{}", launches(comparison.num_old), launches(comparison.num_new),
+                       several ? ""
+                               : " What is said holds for these launches; measure several of each version to learn how "
+                                 "launches differ.");
+}
+
+std::string section(const std::string& title, const std::vector<std::string>& lines, const char* bullet) {
+    if (lines.empty()) return "";
+    std::string text = "\n" + title + "\n";
+    for (const auto& line : lines) text += bullet + line + "\n";
+    return text;
+}
+
+constexpr const char* kEnvironmentTitle = "Warning: the environments differ:";
+
+std::string escaped(std::string cell) {
+    for (size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
+    return cell;
+}
+
+}  // namespace
+
+std::string comparison_table(const ResultsComparison& comparison) {
+    using enum TextTable::Align;
+    TextTable table;
+    for (size_t i = 0; i < std::size(kHeadings); ++i) table.add_column(kHeadings[i], i == 0 || i == 4 ? left : right);
+    for (const auto& point : comparison.points) {
+        const Cells cells = cells_of(point);
+        table.add_row({cells.begin(), cells.end()});
+    }
+    return launches_line(comparison) + "\n\n" + table.text() + section("Remarks:", remark_lines(comparison), "  ") +
+           section(kEnvironmentTitle, comparison.environment_changes, "  ") + "\n" + count_line(comparison) + "\n";
+}
+
+std::string comparison_markdown(const ResultsComparison& comparison) {
+    std::string text =
+        fmt::format("{}\n\n| {} |\n|---|--:|--:|--:|---|\n", launches_line(comparison), fmt::join(kHeadings, " | "));
+    for (const auto& point : comparison.points) {
+        Cells cells = cells_of(point);
+        for (auto& cell : cells) cell = escaped(cell);
+        text += fmt::format("| {} |\n", fmt::join(cells, " | "));
+    }
+    return text + section("Remarks:\n", remark_lines(comparison), "- ") +
+           section(std::string(kEnvironmentTitle) + "\n", comparison.environment_changes, "- ") + "\n" +
+           count_line(comparison) + "\n";
+}
+
+}  // namespace pb

@@ -1,0 +1,48 @@
+#include "report/line_reader.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+namespace pb {
+
+LineReader::LineReader(const std::filesystem::path& file) : file_(file) {
+    std::error_code ignored;
+    const bool is_folder = std::filesystem::is_directory(file, ignored);
+    errno = 0;
+    if (!is_folder) stream_.open(file, std::ios::binary);
+    if (is_folder || !stream_)
+        throw UsageError("cannot read " + file.string() + ": " +
+                         (is_folder ? "it is a folder; name the results.jsonl in it"
+                                    : std::generic_category().message(errno != 0 ? errno : EIO)));
+}
+
+bool LineReader::fill() {
+    constexpr size_t kChunk = size_t{1} << 16;
+    chunk_.resize(kChunk);
+    stream_.read(chunk_.data(), kChunk);
+    chunk_.resize(static_cast<size_t>(stream_.gcount()));
+    position_ = 0;
+    if (stream_.bad())
+        throw UsageError("cannot read " + file_.string() + ": " + std::generic_category().message(errno));
+    return !chunk_.empty();
+}
+
+std::optional<LineReader::Line> LineReader::next() {
+    Line line;
+    line.number = ++number_;
+    while (position_ < chunk_.size() || fill()) {
+        const size_t end = chunk_.find('\n', position_);
+        line.text.append(chunk_, position_, end == std::string::npos ? end : end - position_);
+        if (line.text.size() > kMaxLineBytes)
+            throw UsageError(file_.string() + ":" + std::to_string(number_) +
+                             ": a line above 256 MiB; this is no results.jsonl of patchbench");
+        position_ = end == std::string::npos ? chunk_.size() : end + 1;
+        if (end != std::string::npos) return line;
+    }
+    line.ended = false;
+    return line.text.empty() ? std::nullopt : std::optional(line);
+}
+
+}  // namespace pb

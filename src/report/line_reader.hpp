@@ -1,0 +1,37 @@
+// Lines of a text file, one after the other, none longer than can be held.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace pb {
+
+class LineReader {
+  public:
+    static constexpr size_t kMaxLineBytes = size_t{256} << 20;
+
+    struct Line {
+        std::string text;  // without its end
+        int64_t number = 0;
+        bool ended = true;  // false: the file ends before the line does
+    };
+
+    /// Throws UsageError that names the file and why it cannot be read.
+    explicit LineReader(const std::filesystem::path& file);
+    /// Nothing at the end of the file. Throws UsageError "file:line: ..." for a line above kMaxLineBytes.
+    [[nodiscard]] std::optional<Line> next();
+
+  private:
+    [[nodiscard]] bool fill();
+
+    std::filesystem::path file_;
+    std::ifstream stream_;
+    std::string chunk_;
+    size_t position_ = 0;
+    int64_t number_ = 0;
+};
+
+}  // namespace pb

@@ -1,0 +1,173 @@
+#include "patchbench/report/results_comparison.hpp"
+
+#include "patchbench/config/text.hpp"
+#include "patchbench/report/environment_differences.hpp"
+#include "patchbench/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace pb {
+
+namespace {
+
+/// The n-th of a file's points that measure the same thing.
+using Identity = std::pair<std::string, int>;
+
+struct Side {
+    const char* name;                            // "OLD"
+    std::vector<const RecordedPoint*> launches;  // one a file that holds the point
+};
+
+struct Match {
+    std::string label;
+    Side before{"OLD", {}}, after{"NEW", {}};
+};
+
+bool has_figures(const RecordedPoint& point) {
+    const auto& wall_s = point.trace.wall_s;
+    return point.summary.status == PointStatus::ok && point.summary.verification != Verification::Outcome::failed &&
+           !wall_s.empty() &&
+           std::all_of(wall_s.begin(), wall_s.end(), [](double s) { return std::isfinite(s) && s > 0; });
+}
+
+std::string state_of(const RecordedPoint& point) {
+    if (point.summary.status != PointStatus::ok) return std::string(name_of(point.summary.status));
+    if (point.summary.verification == Verification::Outcome::failed) return "the output is wrong";
+    return "no times";
+}
+
+class Matches {
+  public:
+    void add(const ResultsFile& file, Side Match::*side) {
+        std::vector<Summary> summaries;
+        summaries.reserve(file.points.size());
+        for (const auto& point : file.points) summaries.push_back(point.summary);
+        const auto labels = unique_labels(summaries);
+        std::map<std::string, int> seen;
+        for (size_t i = 0; i < file.points.size(); ++i) {
+            const std::string key = key_of(file.points[i].trace.point);
+            const Identity identity{key, seen[key]++};
+            const auto [place, is_new] = places_.try_emplace(identity, all_.size());
+            if (is_new) all_.push_back({labels[i]});
+            (all_[place->second].*side).launches.push_back(&file.points[i]);
+        }
+    }
+
+    [[nodiscard]] const std::vector<Match>& all() const { return all_; }
+
+  private:
+    std::map<Identity, size_t> places_;
+    std::vector<Match> all_;
+};
+
+std::vector<Launch> times_of(const Side& side) {
+    std::vector<Launch> launches;
+    for (const auto* point : side.launches)
+        if (has_figures(*point)) launches.push_back(point->trace.wall_s);
+    return launches;
+}
+
+std::optional<double> median_of(const std::vector<Launch>& launches) {
+    Launch all;
+    for (const auto& launch : launches) all.insert(all.end(), launch.begin(), launch.end());
+    return all.empty() ? std::nullopt : std::optional(median(all));
+}
+
+std::string why_missing(const Side& side) {
+    if (side.launches.empty()) return fmt::format("not in {}", side.name);
+    return fmt::format("{}: {}", side.name, state_of(*side.launches.front()));
+}
+
+/// Launches without figures beside others that have some, and figures that are not to be compared.
+void add_side_remarks(const Side& side, std::vector<std::string>& remarks) {
+    for (const auto* point : side.launches) {
+        std::string remark;
+        if (!has_figures(*point) && !times_of(side).empty())
+            remark = fmt::format("a launch of {} is left out: {}", side.name, state_of(*point));
+        if (has_figures(*point) && point->summary.validity == Validity::invalid)
+            remark = fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; "));
+        if (!remark.empty() && std::count(remarks.begin(), remarks.end(), remark) == 0) remarks.push_back(remark);
+    }
+}
+
+std::vector<std::pair<std::string, std::string>> protocol_of(const RecordedPoint& point) {
+    std::vector<std::pair<std::string, std::string>> all;
+    protocol_fields(point.trace.point.settings.protocol, [&](const FieldName& field, const auto& value) {
+        all.emplace_back(field.key, format_setting(value));
+    });
+    all.emplace_back("weights", point.trace.weights_sha256);
+    all.emplace_back("image", point.trace.image_sha256);
+    return all;
+}
+
+void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {
+    const auto was = protocol_of(before), is = protocol_of(after);
+    for (size_t i = 0; i < was.size(); ++i)
+        if (was[i].second != is[i].second)
+            remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", was[i].first, was[i].second, is[i].second));
+}
+
+PointComparison compare_point(const Match& match) {
+    PointComparison point;
+    point.label = match.label;
+    const auto before = times_of(match.before), after = times_of(match.after);
+    point.old_s = median_of(before);
+    point.new_s = median_of(after);
+    if (before.empty()) point.missing = why_missing(match.before);
+    if (after.empty()) point.missing += (point.missing.empty() ? "" : ", ") + why_missing(match.after);
+    point.lost = after.empty() && !before.empty();
+    if (point.missing.empty()) point.comparison = compare_times(before, after);
+    add_side_remarks(match.before, point.remarks);
+    add_side_remarks(match.after, point.remarks);
+    if (!match.before.launches.empty() && !match.after.launches.empty())
+        add_protocol_remarks(*match.before.launches.front(), *match.after.launches.front(), point.remarks);
+    return point;
+}
+
+void add_environment(const Environment& reference, const ResultsFile& file, std::vector<std::string>& changes) {
+    for (const auto& session : file.sessions)
+        for (const auto& difference : environment_differences(reference, session.environment)) {
+            std::string text = difference.text() + (difference.decisive ? "" : " (may not matter)");
+            if (std::count(changes.begin(), changes.end(), text) == 0) changes.push_back(std::move(text));
+        }
+}
+
+}  // namespace
+
+int64_t ResultsComparison::count(Change change) const {
+    return std::count_if(points.begin(), points.end(),
+                         [&](const auto& point) { return point.comparison && point.comparison->change == change; });
+}
+
+ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
+                                  const std::vector<ResultsFile>& new_files) {
+    if (old_files.empty() || new_files.empty()) throw UsageError("compare needs a file of OLD and one of NEW");
+    ResultsComparison comparison;
+    comparison.num_old = old_files.size();
+    comparison.num_new = new_files.size();
+    Matches matches;
+    for (const auto* files : {&old_files, &new_files})
+        for (const auto& file : *files) {
+            matches.add(file, files == &old_files ? &Match::before : &Match::after);
+            add_environment(old_files.front().environment(), file, comparison.environment_changes);
+            for (const auto& remark : file.remarks()) comparison.remarks.push_back(remark);
+        }
+    for (const auto& match : matches.all()) comparison.points.push_back(compare_point(match));
+    return comparison;
+}
+
+std::vector<std::string> regressions(const ResultsComparison& comparison, double slower) {
+    std::vector<std::string> all;
+    for (const auto& point : comparison.points) {
+        if (point.lost) all.push_back(fmt::format("{}: {}", point.label, point.missing));
+        if (point.comparison && point.comparison->change == Change::slower && point.comparison->ratio >= 1 + slower)
+            all.push_back(fmt::format("{}: SLOWER by {:.1f} %", point.label, 100 * (point.comparison->ratio - 1)));
+    }
+    return all;
+}
+
+}  // namespace pb

@@ -1,0 +1,128 @@
+#include "patchbench/report/results_file.hpp"
+
+#include "report/line_reader.hpp"
+#include "report/recorded_values.hpp"
+
+#include "patchbench/report/jsonl_writer.hpp"
+
+#include <string_view>
+
+namespace pb {
+
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+/// Deep nesting is refused before a parser or a destructor meets it.
+bool nests_too_deep(std::string_view text) {
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string) {
+            if (c == '\\') ++i;
+            if (c == '"') in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > kMaxDepth) return true;
+        } else if (c == ']' || c == '}') {
+            --depth;
+        }
+    }
+    return false;
+}
+
+class Reader {
+  public:
+    explicit Reader(const std::filesystem::path& file) { results_.file = file; }
+
+    ResultsFile read() {
+        LineReader lines(results_.file);
+        while (const auto line = lines.next()) {
+            place_ = results_.file.string() + ":" + std::to_string(line->number);
+            if (line->text.find_first_not_of(" \t\r") != std::string::npos) take(*line);
+        }
+        if (results_.sessions.empty())
+            throw UsageError(results_.file.string() +
+                             ": holds no complete line; it was made by a run that was stopped at once, or is no "
+                             "results.jsonl of patchbench");
+        return std::move(results_);
+    }
+
+  private:
+    void take(const LineReader::Line& line) {
+        const Json json =
+            nests_too_deep(line.text) ? Json(Json::value_t::discarded) : Json::parse(line.text, nullptr, false);
+        if (json.is_discarded() && !line.ended) {
+            results_.torn = line.text;
+            return;
+        }
+        if (json.is_discarded())
+            throw UsageError(place_ +
+                             ": not JSON, or nested too deep; the file was damaged after it was written: take the "
+                             "line out, or measure again");
+        add(JsonField(json, place_), line);
+    }
+
+    void add(const JsonField& field, const LineReader::Line& line) {
+        const std::string type = field["type"].text();
+        if (results_.end) field.fail("nothing may follow the end of a study");
+        if (results_.sessions.empty() != (type == "study"))
+            field.fail(results_.sessions.empty() ? "the first line must be the study" : "only one line may be a study");
+        if (type == "study")
+            add_study(field, line.text);
+        else if (type == "resume")
+            results_.sessions.push_back({environment_from(field["environment"]), line.text});
+        else if (type == "point")
+            add_point(field, line);
+        else if (type == "study_summary")
+            results_.study_summary = line.text;
+        else if (type == "end")
+            results_.end = RecordedEnd{verdict_from(field), line.text};
+        else
+            field["type"].fail("study, resume, point, study_summary or end is expected here");
+    }
+
+    void add_study(const JsonField& field, const std::string& text) {
+        const std::string version = field["schema_version"].text();
+        const std::string known = kResultsSchemaVersion;
+        if (version.substr(0, version.find('.')) != known.substr(0, known.find('.')))
+            field.fail("schema " + version.substr(0, 20) + "; this patchbench reads " + known +
+                       ": read it with the patchbench that wrote it");
+        if (const auto name = field["config"].find("name")) results_.name = name->text();
+        results_.sessions.push_back({environment_from(field["environment"]), text});
+    }
+
+    void add_point(const JsonField& field, const LineReader::Line& line) {
+        RecordedPoint point = point_from(field);
+        point.session = static_cast<int64_t>(results_.sessions.size()) - 1;
+        point.line = line.number;
+        point.json = line.text;
+        const auto& places = results_.sessions.back().environment.topology.ranks;
+        for (auto& rank : point.trace.ranks)
+            if (static_cast<size_t>(rank.rank) < places.size()) rank.host = places[static_cast<size_t>(rank.rank)].host;
+        results_.points.push_back(std::move(point));
+    }
+
+    ResultsFile results_;
+    std::string place_;
+};
+
+}  // namespace
+
+ResultsFile load_results(const std::filesystem::path& file) { return Reader(file).read(); }
+
+std::vector<std::string> ResultsFile::remarks() const {
+    std::vector<std::string> all;
+    const std::string path = file.string();
+    if (!torn.empty())
+        all.push_back(path + ": the last line was cut short (the run was killed while it wrote); it is left out");
+    if (!end)
+        all.push_back(name +
+                      ": has no end line: the run was cut short or still goes on; `patchbench run --resume` "
+                      "measures the rest");
+    return all;
+}
+
+}  // namespace pb

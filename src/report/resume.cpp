@@ -1,0 +1,98 @@
+#include "patchbench/report/resume.hpp"
+
+#include "report/json_settings.hpp"
+
+#include "patchbench/config/text.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+class Matching {
+  public:
+    Matching(const ResultsFile& former, const Plan& plan) : former_(former), plan_(plan) {
+        resumption_.finished.assign(plan.points.size(), false);
+        for (const auto& point : plan.points) keys_.push_back(key_of(point));
+    }
+
+    Resumption run() {
+        resumption_.lines.push_back(former_.sessions.front().json);
+        for (const auto& point : former_.points)
+            if (is_finished(point.summary.status)) keep(point);
+        if (unknown_ > 0)
+            throw UsageError(former_.file.string() + " holds " + std::to_string(unknown_) +
+                             " finished points that this study does not have (" + first_unknown_ +
+                             ", ...); --resume goes on with the same study: choose another folder with --out");
+        return std::move(resumption_);
+    }
+
+  private:
+    /// The plan's point for a recorded one: that of the same index, else the first of this key that is free.
+    [[nodiscard]] std::optional<size_t> find(const RecordedPoint& recorded) const {
+        const std::string key = key_of(recorded.trace.point);
+        const auto is_free = [&](size_t i) { return keys_[i] == key && !resumption_.finished[i]; };
+        const auto same = static_cast<size_t>(recorded.summary.index);
+        if (same < keys_.size() && is_free(same)) return same;
+        for (size_t i = 0; i < keys_.size(); ++i)
+            if (is_free(i)) return i;
+        return std::nullopt;
+    }
+
+    void keep(const RecordedPoint& recorded) {
+        const auto index = find(recorded);
+        if (!index) {
+            if (unknown_++ == 0) first_unknown_ = recorded.summary.label;
+            return;
+        }
+        resumption_.finished[*index] = true;
+        if (recorded.session != session_) {
+            session_ = recorded.session;
+            resumption_.lines.push_back(former_.sessions[static_cast<size_t>(session_)].json);
+        }
+        const Point& planned = plan_.points[*index];
+        resumption_.lines.push_back(line_at(recorded, planned.index));
+        resumption_.kept.push_back(recorded);
+        note_protocol(recorded, planned);
+    }
+
+    /// The recorded line; in a study that has grown since, with the index that the point has now.
+    static std::string line_at(const RecordedPoint& recorded, int64_t index) {
+        if (recorded.summary.index == index) return recorded.json;
+        Json line = Json::parse(recorded.json);
+        line["index"] = index;
+        return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
+
+    void note_protocol(const RecordedPoint& recorded, const Point& planned) {
+        std::vector<std::string> before;
+        protocol_fields(recorded.trace.point.settings.protocol,
+                        [&](const FieldName&, const auto& value) { before.push_back(format_setting(value)); });
+        size_t next = 0;
+        protocol_fields(planned.settings.protocol, [&](const FieldName& field, const auto& value) {
+            const std::string& old = before[next++];
+            if (old != format_setting(value))
+                resumption_.changes.push_back(std::string(field.key) + " of " + recorded.summary.label + ": " + old +
+                                              " -> " + format_setting(value));
+        });
+    }
+
+    const ResultsFile& former_;
+    const Plan& plan_;
+    std::vector<std::string> keys_;
+    Resumption resumption_;
+    int64_t session_ = 0;
+    int64_t unknown_ = 0;
+    std::string first_unknown_;
+};
+
+}  // namespace
+
+bool is_finished(PointStatus status) {
+    return status == PointStatus::ok || status == PointStatus::oom || status == PointStatus::index_limit;
+}
+
+Resumption make_resumption(const ResultsFile& former, const Plan& plan) { return Matching(former, plan).run(); }
+
+}  // namespace pb

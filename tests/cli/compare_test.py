@@ -1,0 +1,151 @@
+"""patchbench compare: what it says of a run and itself, of a slower one, of launches, of files that do not fit."""
+import json
+import random
+
+import program
+from program import run
+
+STUDY = """
+name: pair
+weights: seed:1
+device: cpu
+patch: 32
+halo: 8
+batch: [1, 2, 4]
+stop.min_reps: 2
+save_images: false
+image: {height: 64, width: 64}
+"""
+REPETITIONS = 30
+
+
+class Compare(program.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        holder = cls('runTest')
+        holder.setUp()
+        cls.addClassCleanup(holder.tearDown)
+        result = run('run', holder.write('pair.yaml', STUDY), '--out', holder.folder / 'real')
+        assert result.returncode == 0, result.stderr + result.stdout
+        cls.real = (holder.folder / 'real/results.jsonl').read_text()
+
+    def runTest(self):
+        pass
+
+    def launch(self, name, seed, factor=1.0, change=lambda line: None):
+        """The real file with samples of 1 % noise about 0.1 s times `factor`, put in by hand."""
+        noise = random.Random(seed)
+        lines = [json.loads(line) for line in self.real.splitlines()]
+        for line in lines:
+            if line['type'] == 'point':
+                line['samples']['wall_s'] = [0.1 * factor * noise.gauss(1, 0.01) for _ in range(REPETITIONS)]
+            change(line)
+        return self.write(name, ''.join(json.dumps(line) + '\n' for line in lines if line))
+
+    def compared(self, *arguments, code=0):
+        result = run('compare', *arguments)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return result.stdout
+
+    def outcomes(self, text):
+        return [line.split()[-1] for line in text.splitlines() if line.startswith('dncnn') and line.split()[-1].isupper()]
+
+    def test_a_run_and_itself_are_the_same(self):
+        file = self.write('real.jsonl', self.real)
+        text = self.compared(file, file)
+        self.assertEqual(self.outcomes(text), ['SAME'] * 3)
+        self.assertIn('the same samples on both sides', text)
+        self.assertIn('COMPARED: 3 points: 3 SAME', text)
+        self.assertIn('holds for these launches', text)
+        self.assertNotIn('environments differ', text)
+
+    def test_ten_percent_are_slower_and_faster_the_other_way_round(self):
+        old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1)
+        text = self.compared(old, new)
+        self.assertEqual(self.outcomes(text), ['SLOWER'] * 3)
+        self.assertRegex(text, r'\+(9|10|11)\.\d %')
+        self.assertEqual(self.outcomes(self.compared(new, old)), ['FASTER'] * 3)
+
+    def test_equal_speed_is_never_called_different(self):
+        outcomes = self.outcomes(self.compared(self.launch('old.jsonl', 3), self.launch('new.jsonl', 4)))
+        self.assertEqual(len(outcomes), 3)
+        self.assertLessEqual(set(outcomes), {'SAME', 'UNSURE'})
+
+    def test_two_repetitions_are_too_few_to_say(self):
+        def shorten(line):
+            if line['type'] == 'point':
+                line['samples']['wall_s'] = line['samples']['wall_s'][:2]
+        text = self.compared(self.launch('old.jsonl', 5, 1, shorten), self.launch('new.jsonl', 6, 2, shorten))
+        self.assertEqual(self.outcomes(text), ['UNSURE'] * 3)
+
+    def test_fail_on(self):
+        old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1)
+        self.compared(old, new, '--fail-on', 'slower=3%', code=4)
+        self.compared(old, new, '--fail-on', 'slower=50%')
+        self.compared(new, old, '--fail-on', 'slower=3%')
+        for wrong in ('slower', 'slower=3', 'slower=x%', 'slower=-1%', 'faster=3%'):
+            self.assert_refused(run('compare', old, new, '--fail-on', wrong), 2, 'slower=3%')
+
+    def test_a_point_that_failed_or_is_gone_is_said_and_fails_the_gate(self):
+        def break_some(line):
+            if line['type'] == 'point' and line['index'] == 0:
+                line['status'] = 'failed'
+            if line['type'] == 'point' and line['index'] == 1:
+                line.clear()
+        old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 1, 1, break_some)
+        text = self.compared(old, new, '--fail-on', 'slower=3%', code=4)
+        self.assertIn('NEW: failed', text)
+        self.assertIn('not in NEW', text)
+        self.assertIn('1 SAME, 2 not compared', text)
+        self.assertIn('not in OLD', self.compared(new, old, '--fail-on', 'slower=3%'))
+
+    def test_several_launches(self):
+        old = [self.launch(f'old{i}.jsonl', i, 1 + 0.002 * i) for i in range(4)]
+        new = [self.launch(f'new{i}.jsonl', 10 + i, 1.1 + 0.002 * i) for i in range(4)]
+        text = self.compared('--old', *old, '--new', *new)
+        self.assertEqual(self.outcomes(text), ['SLOWER'] * 3)
+        self.assertIn('OLD: 4 launches, NEW: 4 launches', text)
+        self.assertNotIn('holds for these launches', text)
+        self.assertIn('OLD: 1 launch, NEW: 4 launches', self.compared(old[0], *new))
+        for wrong in ((old[0],), ('--old', old[0]), (old[0], '--new', new[0])):
+            self.assert_refused(run('compare', *wrong), 2, 'OLD NEW')
+
+    def test_environment_differences_are_a_warning(self):
+        def other_build(line):
+            if line['type'] == 'study':
+                line['environment']['git_sha'] = 'feedbeef'
+                line['environment']['variables']['OMP_NUM_THREADS'] = '77'
+        text = self.compared(self.launch('old.jsonl', 1), self.launch('new.jsonl', 1, 1, other_build))
+        self.assertIn('Warning: the environments differ', text)
+        self.assertIn('feedbeef', text)
+        self.assertIn('OMP_NUM_THREADS', text)
+
+    def test_an_older_file_without_a_newer_setting_still_fits(self):
+        def older(line):
+            if line['type'] == 'point':
+                line['key'] = 'f' * 16
+                del line['point']['overlap']
+        text = self.compared(self.launch('old.jsonl', 1, 1, older), self.launch('new.jsonl', 1))
+        self.assertEqual(self.outcomes(text), ['SAME'] * 3)
+
+    def test_markdown(self):
+        report = self.folder / 'report.md'
+        self.compared(self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1), '--markdown', report)
+        rows = [line for line in report.read_text().splitlines() if line.startswith('|')]
+        self.assertEqual(len(rows), 5)
+        self.assertEqual({row.count('|') for row in rows}, {6})
+        self.assertEqual(sum('SLOWER' in row for row in rows), 3)
+
+    def test_folders_and_wrong_files(self):
+        folder = self.folder / 'study'
+        folder.mkdir()
+        (folder / 'results.jsonl').write_text(self.real)
+        self.assertIn('3 SAME', self.compared(folder, folder))
+        self.assert_refused(run('compare', folder, self.folder / 'none.jsonl'), 2, 'none.jsonl')
+        self.assert_refused(run('compare', folder, self.write('text.jsonl', 'hello\nworld\n')), 2, 'text.jsonl:1')
+        self.assert_refused(run('compare', folder, self.write('deep.jsonl', '[' * 10**6 + '\n')), 2, 'deep.jsonl:1')
+
+
+if __name__ == '__main__':
+    program.main()

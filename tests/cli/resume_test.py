@@ -1,0 +1,235 @@
+"""patchbench run --resume and --max-time: killed at any moment, nothing is lost and nothing is done twice."""
+import json
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import program
+from program import run
+
+# Equal points (groups 1 and 2), one that cannot fit, and enough of them that a kill meets every stage.
+STUDY = """
+name: night
+weights: seed:1
+device: cpu
+patch: 32
+halo: 8
+warmup.reps: 0
+stop.min_reps: 2
+save_images: false
+image: {height: 64, width: 64}
+groups:
+  - {batch: [1, 2]}
+  - {batch: [1, 2]}
+  - {memory_limit_mib: 3}
+  - {patch: [16, 64]}
+"""
+ENDLESS = STUDY + '  - {patch: 24, stop.min_reps: 100000}\n  - {patch: 40}\n'
+
+
+class ResumeTest(program.ProgramTest):
+    reference = None  # folder of one undisturbed run of STUDY, and how long it took
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / 'out'
+        self.file = self.out / 'results.jsonl'
+        self.study = self.write('night.yaml', STUDY)
+
+    def go(self, *options, study=None, ranks=0):
+        return run('run', study or self.study, '--out', self.out, *options, ranks=ranks)
+
+    def lines(self, file=None):
+        return [json.loads(line) for line in (file or self.file).read_text().splitlines()]
+
+    def points(self):
+        return [line for line in self.lines() if line['type'] == 'point']
+
+    def what_was_measured(self):
+        """What does not change from run to run, of each point; each once."""
+        return sorted((line['index'], line['key'], line['label'], line['status'], line['verification']['outcome'])
+                      for line in self.points())
+
+    def undisturbed(self):
+        """As if STUDY had been run into `out`: it is run once, the others get copies."""
+        if ResumeTest.reference is None:
+            ResumeTest.reference = Path(tempfile.mkdtemp(prefix='patchbench-cli-'))
+            unittest.addModuleCleanup(shutil.rmtree, ResumeTest.reference)
+            started = time.monotonic()
+            result = run('run', self.study, '--out', ResumeTest.reference)
+            self.assertEqual(result.returncode, 5, 'one point is out of memory')
+            ResumeTest.duration_s = time.monotonic() - started
+        shutil.copytree(ResumeTest.reference, self.out)
+        expected = self.what_was_measured()
+        self.assertEqual([line[0] for line in expected], list(range(7)))
+        return expected
+
+    def damage(self, old, new):
+        text = self.file.read_text()
+        self.assertIn(old, text)
+        self.file.write_text(text.replace(old, new, 1))
+
+
+class Killed(ResumeTest):
+    def test_sigkill_at_random_moments_loses_and_repeats_nothing(self):
+        expected = self.undisturbed()
+        self.file.unlink()
+        seed = random.randrange(10**6)
+        moments = random.Random(seed)
+        finished = {}
+        for _ in range(5):
+            process = subprocess.Popen([program.PROGRAM, 'run', str(self.study), '--out', str(self.out), '--resume'],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(moments.uniform(0, self.duration_s * 0.8))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            if not self.file.exists():
+                continue
+            whole = [line for line in self.file.read_text().split('\n')[:-1] if '"type":"point"' in line]
+            now = {json.loads(line)['index']: line for line in whole}
+            self.assertEqual(len(now), len(whole), f'a point is there twice (seed {seed})')
+            for index, line in finished.items():
+                self.assertEqual(now.get(index), line, f'a finished point was lost or measured again (seed {seed})')
+            finished = now
+        result = self.go('--resume')
+        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        self.assertEqual(self.what_was_measured(), expected, f'seed {seed}')
+        self.assertEqual(self.lines()[-1]['type'], 'end')
+        for index, line in finished.items():
+            self.assertIn(line + '\n', self.file.read_text(), f'point {index} (seed {seed})')
+
+    def test_tables_cover_old_and_new_points_in_the_order_of_the_plan(self):
+        self.undisturbed()
+        text = self.file.read_text().splitlines(keepends=True)
+        for lost in (5, 2):  # a later and an earlier point: what is left is no head of the plan
+            del text[lost]
+        self.file.write_text(''.join(text))
+        result = self.go('--resume', ranks=0)
+        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        self.assertIn('resumed: 5 of 7 points are finished', result.stderr)
+        foms = [line.split()[1] for line in result.stdout.splitlines()
+                if line.startswith('FOM') and '.patches_per_s' in line]
+        self.assertEqual(len(foms), 6)
+        rows = (self.out / 'results.csv').read_text().splitlines()[1:]
+        self.assertEqual([int(row.split(',')[1]) for row in rows], list(range(7)))
+        self.assertEqual([line['type'] for line in self.lines()].count('resume'), 1)
+        self.assertIn('1 of 7 points out of memory', result.stdout)
+
+    def test_a_torn_last_line_is_cut_off(self):
+        expected = self.undisturbed()
+        text = self.file.read_text()
+        last_point = text.rindex('{"type":"point"')
+        self.file.write_text(text[:last_point + 1000])
+        result = self.go('--resume')
+        self.assertIn('was cut short', result.stderr)
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertEqual(self.what_was_measured(), expected)
+        self.file.write_text(text[:50])  # killed in the first line: nothing was measured
+        self.assertEqual(self.go('--resume').returncode, 5)
+        self.assertEqual(self.what_was_measured(), expected)
+
+    def test_a_damaged_line_in_the_middle_is_refused_with_its_place(self):
+        self.undisturbed()
+        self.damage('"label":', '"label"')
+        before = self.file.read_text()
+        self.assert_refused(self.go('--resume'), 2, 'results.jsonl:2: ', 'take the line out')
+        self.assertEqual(self.file.read_text(), before)
+
+    def test_failed_points_run_again(self):
+        expected = self.undisturbed()
+        self.damage('"status":"ok"', '"status":"failed"')
+        result = self.go('--resume')
+        self.assertIn('resumed: 6 of 7', result.stderr)
+        self.assertEqual(self.what_was_measured(), expected)
+
+
+class Changed(ResumeTest):
+    def test_a_changed_environment_is_refused_and_named_unless_forced(self):
+        self.undisturbed()
+        self.damage('"git_sha":"', '"git_sha":"0ld')
+        self.damage('"index":6', '"index":6,"status":"failed"')
+        self.damage('"status":"ok"', '"status":"failed"')
+        before = self.file.read_text()
+        self.assert_refused(self.go('--resume'), 2, 'git_sha: 0ld', '--force', '--out')
+        self.assertEqual(self.file.read_text(), before)
+        result = self.go('--resume', '--force')
+        self.assertIn('git_sha: 0ld', result.stderr)
+        self.assertIn('RESULT: INVALID', result.stdout)
+        self.assertIn('different environments (git_sha', result.stdout)
+        self.assertEqual(len(self.points()), 7)
+
+    def test_other_ranks_and_another_protocol_are_changes(self):
+        self.undisturbed()
+        self.assert_refused(self.go('--resume', ranks=2), 2, 'ranks: 1 -> 2')
+        self.assert_refused(self.go('--resume', '--set', 'stop.min_reps=9'), 2, 'stop.min_reps of', '2 -> 9')
+
+    def test_an_image_of_other_contents_is_a_change(self):
+        image = self.write('a.png', program.png(48, 40))
+        study = self.write('image.yaml', STUDY.replace('image: {height: 64, width: 64}', f'image: {{path: {image}}}')
+                           .replace('- {batch: [1, 2]}', '- {batch: 1}'))
+        self.assertEqual(self.go(study=study).returncode, 5)
+        image.write_bytes(program.png(48, 40, value=lambda x, y, c: (x + y) % 256))
+        self.assert_refused(self.go('--resume', study=study), 2, str(image))
+
+    def test_a_study_may_grow_but_not_shrink(self):
+        expected = self.undisturbed()
+        smaller = self.write('smaller.yaml', STUDY.replace('[16, 64]', '[16]'))
+        self.assert_refused(self.go('--resume', study=smaller), 2, 'does not have', '--out')
+        larger = self.write('larger.yaml', STUDY.replace('- {batch: [1, 2]}', '- {batch: [4, 1, 2]}', 1))
+        result = self.go('--resume', study=larger)
+        self.assertIn('resumed: 7 of 8', result.stderr)
+        self.assertEqual(sorted(line['index'] for line in self.points()), list(range(8)))
+        self.assertEqual(len({line['key'] for line in self.points()}), len({line[1] for line in expected}) + 1)
+
+    def test_without_resume_an_older_file_is_kept(self):
+        self.undisturbed()
+        before = self.file.read_text()
+        result = self.go()
+        kept = list(self.out.glob('results-*.jsonl'))
+        self.assertEqual([file.read_text() for file in kept], [before])
+        self.assertIn(kept[0].name, result.stderr)
+        self.assertEqual(len(self.points()), 7)
+
+
+class Walltime(ResumeTest):
+    def setUp(self):
+        super().setUp()
+        self.endless = self.write('endless.yaml', ENDLESS)
+
+    def test_max_time_ends_with_5_and_resume_goes_on(self):
+        for ranks in (0, 2):
+            self.out = self.folder / f'out{ranks}'
+            self.file = self.out / 'results.jsonl'
+            started = time.monotonic()
+            result = self.go('--max-time', 6, study=self.endless, ranks=ranks)
+            self.assertLess(time.monotonic() - started, 100)
+            self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+            states = {line['index']: line['status'] for line in self.points()}
+            self.assertEqual(len(states), 9)
+            self.assertIn('--max-time', next(line['reason'] for line in self.points()
+                                             if line['status'] in ('interrupted', 'skipped')))
+            self.assertEqual(states[8], 'skipped')
+        result = self.go('--resume', '--set', 'stop.min_reps=2', study=self.endless, ranks=2)
+        self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
+        self.assertEqual([line['status'] for line in sorted(self.points(), key=lambda line: line['index'])],
+                         ['ok'] * 4 + ['oom'] + ['ok'] * 4)
+
+    def test_two_runs_do_not_write_into_one_folder(self):
+        process = subprocess.Popen([program.PROGRAM, 'run', str(self.endless), '--out', str(self.out)],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(lambda: (process.kill(), process.wait()))
+        deadline = time.monotonic() + 60
+        while not self.file.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        for options in ((), ('--resume',)):
+            self.assert_refused(self.go(*options, study=self.endless), 2, 'another run is writing')
+        self.assertEqual(list(self.out.glob('results-*.jsonl')), [])
+
+
+if __name__ == '__main__':
+    program.main()
