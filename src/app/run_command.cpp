@@ -51,6 +51,7 @@ DeviceChoice common_device(const Config& config) {
 void check_weights(const Plan& plan) {
     std::set<std::string> seen;
     for (const Point& point : plan.points) {
+        if (!point.refusal.empty()) continue;
         const auto& settings = point.settings;
         const std::string key =
             std::string(name_of(settings.network)) + settings.weights + std::to_string(point.source.channels);

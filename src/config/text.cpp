@@ -75,6 +75,16 @@ void parse_setting(std::string_view text, CountSetting& value) {
     value.count = count;
 }
 
+void parse_setting(std::string_view text, BatchSetting& value) {
+    if (text == "auto" || text == "largest") {
+        value = {0, text == "largest"};
+        return;
+    }
+    int64_t count = 0;
+    if (!read_number(text, count) || count < 1) refuse(text, "a whole number from 1 on, auto or largest");
+    value = {count, false};
+}
+
 std::string format_setting(const std::string& value) { return value; }
 std::string format_setting(int64_t value) { return number_text(value); }
 std::string format_setting(uint64_t value) { return number_text(value); }
@@ -85,6 +95,11 @@ std::string format_setting(const HaloSetting& value) {
     if (value.kind == HaloSetting::Kind::exact) return "exact";
     if (value.kind == HaloSetting::Kind::automatic) return "auto";
     return value.pixels == 0 ? "none" : number_text(value.pixels);
+}
+
+std::string format_setting(const BatchSetting& value) {
+    if (value.is_open()) return value.largest ? "largest" : "auto";
+    return number_text(value.count);
 }
 
 std::string format_setting(const CountSetting& value) {

@@ -34,6 +34,8 @@ std::string advice(PointStatus status) {
             return "skipped; run again with --resume";
         case PointStatus::interrupted:
             return "interrupted; run again with --resume";
+        case PointStatus::refused:
+            return "refused";
         default:
             return "failed; see the reason and the messages on stderr";
     }

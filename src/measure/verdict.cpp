@@ -21,8 +21,10 @@ std::string of_points(int64_t count, size_t total) {
 bool has_status(const Summary& summary, PointStatus status) { return summary.status == status; }
 bool failed_verification(const Summary& summary) { return summary.verification == Verification::Outcome::failed; }
 bool is_measured(const Summary& summary) { return summary.status == PointStatus::ok; }
+bool is_broken(const Summary& summary) { return summary.status == PointStatus::failed; }
+/// What more time or memory would have measured. A refused point is an answer.
 bool is_partial(const Summary& summary) {
-    return summary.status != PointStatus::ok && summary.status != PointStatus::failed;
+    return !is_measured(summary) && !is_broken(summary) && !has_status(summary, PointStatus::refused);
 }
 bool lacks_interval(const Summary& summary) {
     return is_measured(summary) && summary.repetitions < kMinRepetitionsForInterval;
@@ -45,11 +47,12 @@ void add_reasons(const Summaries& summaries, const Condition& concerned, std::ve
 }
 
 void add_partial(const Summaries& summaries, std::vector<std::string>& reasons) {
-    constexpr std::array<std::pair<PointStatus, const char*>, 4> kWords{{
+    constexpr std::array<std::pair<PointStatus, const char*>, 5> kWords{{
         {PointStatus::oom, " out of memory"},
         {PointStatus::index_limit, " beyond 32-bit indices"},
         {PointStatus::skipped, " skipped"},
         {PointStatus::interrupted, " interrupted"},
+        {PointStatus::refused, " refused (not possible here, or not allowed)"},
     }};
     for (const auto& [status, words] : kWords) {
         const int64_t count = count_if(summaries, [&](const Summary& s) { return has_status(s, status); });
@@ -60,7 +63,7 @@ void add_partial(const Summaries& summaries, std::vector<std::string>& reasons) 
 Validity worst_of(const Summaries& summaries) {
     auto worst = Validity::valid;
     for (const auto& summary : summaries)
-        if (!is_partial(summary) || summary.validity == Validity::failed) worst = std::max(worst, summary.validity);
+        if (is_measured(summary) || summary.validity == Validity::failed) worst = std::max(worst, summary.validity);
     return worst;
 }
 

@@ -38,12 +38,11 @@ std::string list_ranks(const std::vector<int>& ranks) {
     return (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
-int resolve_ranks(const CountSetting& asked, const Topology& topology) {
+void check_ranks(const Point& point, const Topology& topology) {
     if (topology.num_ranks() < 1) throw UsageError("no ranks were started");
-    if (asked.count > topology.num_ranks())
-        throw UsageError("ranks = " + std::to_string(asked.count) + ": only " + std::to_string(topology.num_ranks()) +
-                         " were started; start more with mpirun -n " + std::to_string(asked.count));
-    return asked.is_automatic() ? topology.num_ranks() : static_cast<int>(asked.count);
+    if (point.num_ranks > topology.num_ranks())
+        throw Refused("ranks = " + std::to_string(point.num_ranks) + ": only " + std::to_string(topology.num_ranks()) +
+                      " were started; start more with mpirun -n " + std::to_string(point.num_ranks));
 }
 
 DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, int num_ranks) {
@@ -55,8 +54,8 @@ DeviceKind resolve_device(const PointSettings& settings, const Topology& topolog
         if (!topology.ranks[static_cast<size_t>(rank)].device.is_cuda()) without.push_back(rank);
     if (without.empty()) return DeviceKind::cuda;
     if (is_free && static_cast<int>(without.size()) == num_ranks) return DeviceKind::cpu;
-    throw UsageError("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " +
-                     list_ranks(without) + "; choose device: cpu, fewer ranks, or start one rank for each device");
+    throw Refused("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " + list_ranks(without) +
+                  "; choose device: cpu, fewer ranks, or start one rank for each device");
 }
 
 void check_device_choices(const Point& point) {
@@ -68,7 +67,7 @@ void check_device_choices(const Point& point) {
     if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
         throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
     if (is_cpu && (settings.dtype == Precision::tf32 || settings.dtype == Precision::fp16))
-        throw UsageError(dtype + ": needs a CUDA device; on the CPU choose fp32 or bf16");
+        throw Refused(dtype + ": needs a CUDA device; on the CPU choose fp32 or bf16");
 }
 
 void check_sharing(Point& point, const Topology& topology, SharingRule rule) {
@@ -90,9 +89,9 @@ void check_sharing(Point& point, const Topology& topology, SharingRule rule) {
 
 void settle_whole(Point& point) {
     const PointSettings& settings = point.settings;
-    const auto calls = whole_image_calls(settings.network, point.source.extent, settings.odd_shape);
     point.halo = 0;
     point.batch = 1;
+    const auto calls = whole_image_calls(settings.network, point.source.extent, settings.odd_shape);
     if (settings.odd_shape == OddShape::split && settings.network != NetworkKind::drunet &&
         calls.front().seen.extent != point.source.extent)
         point.notes.emplace_back("odd_shape = split is DRUNet's rule: this network pads instead");
@@ -112,19 +111,51 @@ void settle_tiles(Point& point) {
     if (!point.halo) (void)TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
 }
 
-void resolve(Point& point, const StudySettings& study, const Topology& topology, Sources& sources) {
+/// What holds for the point wherever it runs. Throws Refused for a shape that odd_shape does not allow.
+void resolve(Point& point, const Topology& topology, Sources& sources) {
     const PointSettings& settings = point.settings;
     validate(settings);
     point.source = sources.find(settings.image);
-    point.num_ranks = resolve_ranks(settings.ranks, topology);
-    point.device = resolve_device(settings, topology, point.num_ranks);
+    point.num_ranks = settings.ranks.is_automatic() ? topology.num_ranks() : static_cast<int>(settings.ranks.count);
+    point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
     point.sigma = settings.sigma < 0 ? settings.image.noise_sigma : settings.sigma;
+    settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
+}
+
+/// Whether it can run here. Throws Refused where it cannot.
+void place(Point& point, const StudySettings& study, const Topology& topology) {
+    check_ranks(point, topology);
+    point.device = resolve_device(point.settings, topology, point.num_ranks);
     check_device_choices(point);
     check_sharing(point, topology, study.device_sharing);
-    if (settings.cuda_graph && point.device == DeviceKind::cpu)
+    if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");
-    settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
+}
+
+Point make_point(const PointSettings& settings, int64_t index, const StudySettings& study, const Topology& topology,
+                 Sources& sources) {
+    Point point;
+    point.index = index;
+    point.settings = settings;
+    try {
+        resolve(point, topology, sources);
+        place(point, study, topology);
+    } catch (const Refused& refusal) {
+        point.refusal = refusal.what();
+    } catch (const UsageError& error) {
+        throw UsageError("point " + std::to_string(index) + " (" + label_of(point) + "): " + error.what());
+    }
     point.key = key_of(point);
+    return point;
+}
+
+/// A study of which nothing can run is a mistake.
+void check_refusals(const Plan& plan) {
+    const auto is_refused = [](const Point& point) { return !point.refusal.empty(); };
+    if (plan.points.empty() || !std::all_of(plan.points.begin(), plan.points.end(), is_refused)) return;
+    const Point& first = plan.points.front();
+    throw UsageError("point " + std::to_string(first.index) + " (" + label_of(first) + "): " + first.refusal +
+                     (plan.points.size() > 1 ? " (no point of the study can run here)" : ""));
 }
 
 }  // namespace
@@ -135,18 +166,12 @@ Plan make_plan(const Config& config, const Topology& topology, const SourceLooku
     Sources sources(lookup);
     std::unordered_map<std::string, int64_t> first_with_key;
     for (const PointSettings& settings : config.points) {
-        Point point;
-        point.index = static_cast<int64_t>(plan.points.size());
-        point.settings = settings;
-        try {
-            resolve(point, config.study, topology, sources);
-        } catch (const UsageError& error) {
-            throw UsageError("point " + std::to_string(point.index) + " (" + label_of(point) + "): " + error.what());
-        }
+        Point point = make_point(settings, static_cast<int64_t>(plan.points.size()), config.study, topology, sources);
         const auto [first, is_new] = first_with_key.emplace(point.key, point.index);
         if (!is_new) point.notes.push_back("the same measurement as point " + std::to_string(first->second));
         plan.points.push_back(std::move(point));
     }
+    check_refusals(plan);
     return plan;
 }
 

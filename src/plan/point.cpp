@@ -51,7 +51,7 @@ void settle_halo(Point& point, int64_t halo) {
     require(point.settings.workload == Workload::tiles, "only tiles have a halo");
     point.halo = halo;
     note_grid(point, tile_grid(point));
-    if (!point.settings.batch.is_automatic()) settle_batch(point, point.settings.batch.count);
+    if (!point.settings.batch.is_open()) settle_batch(point, point.settings.batch.count);
 }
 
 void settle_batch(Point& point, int64_t asked) {

@@ -57,7 +57,7 @@ double predicted_peak_bytes(NetworkKind kind, Precision dtype, int64_t channels,
 }
 
 std::optional<Prediction> predict(const Point& point) {
-    if (!point.halo || !point.batch) return std::nullopt;
+    if (!point.refusal.empty() || !point.halo || !point.batch) return std::nullopt;
     const PointSettings& settings = point.settings;
     const bool is_whole = settings.workload == Workload::whole;
     const Work work = is_whole ? whole_work(point) : tiles_work(point);

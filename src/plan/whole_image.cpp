@@ -57,10 +57,10 @@ std::string text_of(Extent extent) { return std::to_string(extent.h) + "x" + std
     const int64_t a = facts.alignment;
     const Extent below{std::max(a, extent.h / a * a), std::max(a, extent.w / a * a)};
     const Extent above{round_up(extent.h, a), round_up(extent.w, a)};
-    throw UsageError("image of " + text_of(extent) + " px: " + std::string(name_of(facts.kind)) +
-                     " needs extents that are multiples of " + std::to_string(a) + "; the nearest are " +
-                     (below == above ? "" : text_of(below) + " and ") + text_of(above) +
-                     "; crop it, or choose odd_shape: pad" + (facts.kind == NetworkKind::drunet ? " or split" : ""));
+    throw Refused("image of " + text_of(extent) + " px: " + std::string(name_of(facts.kind)) +
+                  " needs extents that are multiples of " + std::to_string(a) + "; the nearest are " +
+                  (below == above ? "" : text_of(below) + " and ") + text_of(above) +
+                  "; crop it, or choose odd_shape: pad" + (facts.kind == NetworkKind::drunet ? " or split" : ""));
 }
 
 }  // namespace

@@ -34,6 +34,11 @@ Json setting_value(const CountSetting& value) {
     return format_setting(value);
 }
 
+Json setting_value(const BatchSetting& value) {
+    if (!value.is_open()) return value.count;
+    return format_setting(value);
+}
+
 Json settings_json(const PointSettings& settings) {
     Json all;
     point_fields(settings,

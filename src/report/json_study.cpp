@@ -94,16 +94,8 @@ Json memory_json(const BatchMemory& memory) {
 Json largest_json(const LargestBatch& largest) {
     return {{"point", largest.point},
             {"label", largest.label},
-            {"largest_batch", largest.search.found},
-            {"limited_by", name_of(largest.search.limited_by)},
+            {"search", json_of(largest.search)},
             {"limit_mib", optional(largest.limit_mib)},
-            {"tries", list(largest.search.tries,
-                           [](const BatchSearch::Try& tried) {
-                               const auto peak = static_cast<double>(tried.peak_bytes) / kMiB;
-                               return Json{{"batch", tried.batch},
-                                           {"fits", tried.fits},
-                                           {"peak_mib", tried.fits ? number(peak) : Json(nullptr)}};
-                           })},
             {"fit", fit_json(largest.fit)},
             {"predicted_batch", optional(largest.predicted_batch)},
             {"prediction_error", optional(largest.prediction_error)}};
@@ -136,7 +128,18 @@ Json group_json(const VariantGroup& group) {
             {"points", list(group.points, variant_json)}};
 }
 
+Json try_json(const BatchSearch::Try& tried) {
+    const auto peak = static_cast<double>(tried.peak_bytes) / kMiB;
+    return {{"batch", tried.batch}, {"fits", tried.fits}, {"peak_mib", tried.fits ? number(peak) : Json(nullptr)}};
+}
+
 }  // namespace
+
+Json json_of(const BatchSearch& search) {
+    return {{"largest_batch", search.found},
+            {"limited_by", name_of(search.limited_by)},
+            {"tries", list(search.tries, try_json)}};
+}
 
 Json json_of(const StudySummary& study) {
     return {{"type", "study_summary"},

@@ -233,6 +233,7 @@ Json json_of(const PointTrace& trace, const Summary& summary) {
             {"memory", memory_json(summary)},
             {"verification", verification_json(trace.verification)},
             {"quality", quality_json(trace.quality)},
+            {"batch_search", trace.batch_search ? json_of(*trace.batch_search) : Json(nullptr)},
             {"telemetry", telemetry_json(trace)},
             {"summary", summary_json(summary)}};
 }

@@ -13,6 +13,7 @@ namespace pb {
 [[nodiscard]] Json json_of(const Environment& environment);
 /// The line of a point.
 [[nodiscard]] Json json_of(const PointTrace& trace, const Summary& summary);
+[[nodiscard]] Json json_of(const BatchSearch& search);
 /// The line of what several points say together.
 [[nodiscard]] Json json_of(const StudySummary& study);
 [[nodiscard]] Json json_of(const Verdict& verdict);

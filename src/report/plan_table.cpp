@@ -40,6 +40,8 @@ WindowTexts describe_tiles(const Point& point) {
     return texts;
 }
 
+WindowTexts describe_refused() { return {"-", "-", "-", "-", "-"}; }
+
 WindowTexts describe_whole(const Point& point) {
     const auto calls = whole_image_calls(point.settings.network, point.source.extent, point.settings.odd_shape);
     const Extent window = calls.front().seen.extent;
@@ -64,8 +66,12 @@ TextTable make_plan_table(bool with_time) {
 }
 
 std::vector<std::string> row_of(const Point& point, std::optional<double> rank_tflops) {
-    const auto texts = point.settings.workload == Workload::tiles ? describe_tiles(point) : describe_whole(point);
+    const bool refused = !point.refusal.empty();
+    const auto texts = refused                                      ? describe_refused()
+                       : point.settings.workload == Workload::tiles ? describe_tiles(point)
+                                                                    : describe_whole(point);
     const auto prediction = predict(point);
+    const std::string open = refused ? "-" : "?";
     const auto& extent = point.source.extent;
     std::vector<std::string> row{std::to_string(point.index),
                                  label_of(point),
@@ -77,9 +83,9 @@ std::vector<std::string> row_of(const Point& point, std::optional<double> rank_t
                                  texts.batches,
                                  texts.patches,
                                  texts.processed,
-                                 prediction ? readable_mib(prediction->peak_mib) : "?",
-                                 prediction ? readable(prediction->flop / 1e12) : "?"};
-    if (rank_tflops) row.push_back(prediction ? readable(prediction->flop_busiest_rank / 1e12 / *rank_tflops) : "?");
+                                 prediction ? readable_mib(prediction->peak_mib) : open,
+                                 prediction ? readable(prediction->flop / 1e12) : open};
+    if (rank_tflops) row.push_back(prediction ? readable(prediction->flop_busiest_rank / 1e12 / *rank_tflops) : open);
     return row;
 }
 
@@ -91,7 +97,8 @@ std::string plan_table(const Plan& plan, std::optional<double> rank_tflops) {
     bool open = false;
     for (const auto& point : plan.points) {
         table.add_row(row_of(point, rank_tflops));
-        open = open || !point.halo || !point.batch;
+        open = open || (point.refusal.empty() && (!point.halo || !point.batch));
+        if (!point.refusal.empty()) notes += fmt::format("  {}: refused: {}\n", point.index, point.refusal);
         for (const auto& note : point.notes) notes += fmt::format("  {}: {}\n", point.index, note);
     }
     if (open) notes += "  ?: settled by trying out, halo or batch is auto\n";

@@ -1,3 +1,4 @@
+#include "run/largest_batch.hpp"
 #include "run/repetitions.hpp"
 #include "run/save_output.hpp"
 #include "run/settle.hpp"
@@ -59,6 +60,21 @@ class MemoryCap {
     DeviceId device_;
 };
 
+/// The largest batch, with how it was found in the trace.
+int64_t search_largest(const TrialBench& bench, PointTrace& trace) {
+    trace.batch_search = find_largest_batch(bench);
+    const auto& [tries, found, limited_by] = *trace.batch_search;
+    const Extent window = tile_grid(bench.point).window();
+    if (found == 0)
+        throw PointFailed(limited_by == BatchLimit::index ? PointStatus::index_limit : PointStatus::oom,
+                          "nothing fits: not even one window of " + std::to_string(window.h) + " x " +
+                              std::to_string(window.w) + " px");
+    if (limited_by == BatchLimit::windows)
+        trace.point.notes.push_back("memory is not what limits the batch: all " + std::to_string(found) +
+                                    " windows of a rank fit into one; a larger image would tell");
+    return found;
+}
+
 }  // namespace
 
 struct Runner::Impl {
@@ -114,8 +130,9 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
         const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
         std::unique_ptr<Denoiser> denoiser;
         together(team.ranks, [&] { denoiser = make_denoiser(*network, options); });
-        settle_batch(point, find_batch(point, team, *denoiser, pipeline_options(point, team.place, conversion),
-                                       source.channels(), source.dtype()));
+        const TrialBench bench{
+            point, team, *denoiser, pipeline_options(point, team.place, conversion), source.channels(), source.dtype()};
+        settle_batch(point, point.settings.batch.largest ? search_largest(bench, trace) : find_batch(bench));
     }
 }
 

@@ -2,7 +2,6 @@
 
 #include "run/probes.hpp"
 
-#include "patchbench/engine/memory.hpp"
 #include "patchbench/image/quality.hpp"
 #include "patchbench/run/agreement.hpp"
 
@@ -60,27 +59,6 @@ class HaloSearch {
     std::vector<Image> exact_;
 };
 
-/// Processed pixels per second of the slowest rank with `batch`; nothing when it does not fit.
-std::optional<double> rate_with(Point point, int64_t batch, const Team& team, Denoiser& denoiser,
-                                const PipelineOptions& options, int64_t channels, DType sample_type) {
-    point.batch = batch;
-    const Work work = make_work(point, team.ranks.rank());
-    double seconds = 0;
-    const Attempt tried = attempt([&] {
-        const auto pipeline = make_pipeline(denoiser, work, options, channels, sample_type);
-        if (options.device.is_cuda()) (void)pipeline->forward_call();  // the CPU needs no warm-up worth its price
-        seconds = pipeline->forward_call();
-    });
-    const bool too_large = tried.kind == Attempt::Kind::oom || tried.kind == Attempt::Kind::index_limit;
-    agree_on(team.ranks, too_large ? Attempt{} : tried);
-    if (team.ranks.max(too_large ? 1 : 0) > 0) {
-        if (batch == 1) agree_on(team.ranks, tried);  // not even one window fits: that is the point's end
-        empty_allocator_cache(options.device);
-        return std::nullopt;
-    }
-    return static_cast<double>(batch * work.window.pixels()) / std::max(1e-9, team.ranks.max(seconds));
-}
-
 }  // namespace
 
 int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference) {
@@ -91,18 +69,18 @@ int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference
     return static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo)));
 }
 
-int64_t find_batch(const Point& point, const Team& team, Denoiser& denoiser, const PipelineOptions& options,
-                   int64_t channels, DType sample_type) {
+int64_t find_batch(const TrialBench& bench) {
     int64_t best = 1;
     double best_rate = 0;
+    const int64_t most = most_windows(bench.point);
     for (int64_t batch = 1;; batch *= 2) {
-        const int64_t effective = effective_batch(batch, tile_grid(point).num_windows(), point.num_ranks);
-        const auto rate = rate_with(point, effective, team, denoiser, options, channels, sample_type);
-        if (!rate) return best;
-        const bool worthwhile = *rate > best_rate * kWorthwhileGain;
-        if (worthwhile) best = effective;
-        best_rate = std::max(best_rate, *rate);
-        if (!worthwhile || effective < batch) return best;
+        const BatchTrial trial = try_batch(bench, std::min(batch, most));
+        if (!trial.fits && batch == 1) throw PointFailed(trial.status, trial.reason);  // that is the point's end
+        if (!trial.fits) return best;
+        const bool worthwhile = trial.pixels_per_s > best_rate * kWorthwhileGain;
+        if (worthwhile) best = std::min(batch, most);
+        best_rate = std::max(best_rate, trial.pixels_per_s);
+        if (!worthwhile || batch > most) return best;
     }
 }
 

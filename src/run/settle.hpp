@@ -2,11 +2,8 @@
 // arithmetic.
 #pragma once
 
+#include "run/batch_trial.hpp"
 #include "run/reference_path.hpp"
-#include "run/team.hpp"
-
-#include "patchbench/engine/denoiser.hpp"
-#include "patchbench/run/work.hpp"
 
 namespace pb {
 
@@ -16,8 +13,7 @@ namespace pb {
 [[nodiscard]] int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference);
 
 /// Fastest batch that fits: doubles from 1 while the forward rate of the slowest rank grows by more than 3 %, memory
-/// allows, and the largest share has as many windows. Collective.
-[[nodiscard]] int64_t find_batch(const Point& point, const Team& team, Denoiser& denoiser,
-                                 const PipelineOptions& options, int64_t channels, DType sample_type);
+/// allows, and the largest share has as many windows. Collective; throws PointFailed where not even one window fits.
+[[nodiscard]] int64_t find_batch(const TrialBench& bench);
 
 }  // namespace pb

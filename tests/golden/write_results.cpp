@@ -26,6 +26,7 @@ std::vector<PointTrace> traces() {
     std::vector<PointTrace> all{three_rank_trace(), three_rank_trace(), watched_trace()};
     all[1].verification = {};
     all[1].quality.reset();
+    all[1].batch_search = searched_point().batch_search;
     all[1].point.settings.halo = {HaloSetting::Kind::pixels, 20};
     for (const auto& [status, name] : EnumNames<PointStatus>::names)
         if (status != PointStatus::ok) all.push_back(unmeasured_trace(status, std::string(name)));

@@ -215,6 +215,54 @@ TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
     }
 }
 
+/// dncnn on windows of 40 x 40: 0.4 MB of activations each, 12 windows in all.
+PointSettings searched_point(int64_t limit_mib) {
+    PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.batch = {0, true};
+    settings.memory_limit_mib = limit_mib;
+    settings.protocol.min_reps = 1;
+    return settings;
+}
+
+TEST_F(RunPoint, TheLargestBatchIsFoundUnderACapAndTheNextDoesNotFit) {
+    PointSettings settings = searched_point(5);  // the weights take 2.6
+    const PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const BatchSearch& search = trace.batch_search.value();
+    EXPECT_EQ(search.found, trace.point.batch);
+    EXPECT_LT(search.found, 12);
+    ASSERT_EQ(search.tries.back().batch, search.found) << "the answer is run again";
+    for (const auto& tried : search.tries) {
+        EXPECT_EQ(tried.fits, tried.batch <= search.found);
+        EXPECT_EQ(tried.peak_bytes > 0, tried.fits);
+        EXPECT_LE(tried.peak_bytes, 5 << 20);
+    }
+    if (search.limited_by == BatchLimit::windows) {
+        EXPECT_GT(world_.size(), 1) << "on one rank the cap comes first";
+        return;
+    }
+    settings.batch = {search.found + 1, false};
+    EXPECT_EQ(run(settings).status, PointStatus::oom) << "one more than the largest";
+}
+
+TEST_F(RunPoint, WithoutACapTheWindowsAreTheLimit) {
+    const PointTrace trace = run(searched_point(0));
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    EXPECT_EQ(trace.batch_search->limited_by, BatchLimit::windows);
+    EXPECT_EQ(trace.batch_search->found, (12 + world_.size() - 1) / world_.size());
+}
+
+TEST_F(RunPoint, NothingFitsIsSaidSo) {
+    const PointTrace trace = run(searched_point(3));
+    EXPECT_EQ(trace.status, PointStatus::oom);
+    EXPECT_EQ(trace.batch_search->found, 0);
+    if (world_.is_root()) {
+        EXPECT_NE(trace.reason.find("nothing fits: not even one window of 40 x 40 px"), std::string::npos)
+            << trace.reason;
+    }
+    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, PointStatus::ok);
+}
+
 TEST_F(RunPoint, WholeWorkloadSplitsOddShapes) {
     PointSettings settings = small_point(NetworkKind::drunet);
     settings.workload = Workload::whole;

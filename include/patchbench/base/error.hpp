@@ -33,6 +33,13 @@ class UsageError : public Error {
     explicit UsageError(const std::string& message) : Error(message, ExitCode::usage) {}
 };
 
+/// What was asked for is well said but cannot be here: no such device, too few ranks, a shape that `odd_shape: error`
+/// refuses. A study goes on without that point (status `refused`); where nothing else was asked it is a UsageError.
+class Refused : public UsageError {
+  public:
+    using UsageError::UsageError;
+};
+
 /// Memory of the device (or under a cap) ran out. A point's status becomes `oom`; the next point runs.
 class OutOfMemory : public Error {
   public:

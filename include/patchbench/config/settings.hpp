@@ -23,12 +23,20 @@ struct HaloSetting {
     friend bool operator==(const HaloSetting&, const HaloSetting&) = default;
 };
 
-/// A count that may be left to the program: `<n> | auto` (batch, threads) or `<n> | all` (ranks).
+/// A count that may be left to the program: `<n> | auto` (threads) or `<n> | all` (ranks).
 struct CountSetting {
     int64_t count = 0;                         // 0: auto, all
     std::string_view automatic_word = "auto";  // how 0 is written; a literal
     [[nodiscard]] bool is_automatic() const { return count == 0; }
     friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
+};
+
+/// `batch: <n> | auto | largest`.
+struct BatchSetting {
+    int64_t count = 4;     // 0: found by trying
+    bool largest = false;  // then: the largest that fits, else the fastest
+    [[nodiscard]] bool is_open() const { return count == 0; }
+    friend bool operator==(const BatchSetting&, const BatchSetting&) = default;
 };
 
 enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
@@ -102,7 +110,7 @@ struct PointSettings {
     int64_t patch = 256;
     HaloSetting halo;
     double halo_tolerance = 0.5 / 255;
-    CountSetting batch{4};
+    BatchSetting batch;
     LastBatch last_batch = LastBatch::pad;
     Workload workload = Workload::tiles;
     bool replicate = false;
@@ -167,7 +175,11 @@ void work_fields(Settings& s, Visitor&& v) {
                 {0, kMaxEdge}},
       s.halo);
     v(FieldName{"halo_tolerance", "[0,1]", "largest seam error that halo auto accepts", {0, 1}}, s.halo_tolerance);
-    v(FieldName{"batch", "", "windows in one forward call; auto: the fastest that fits", {1, kMaxCount}}, s.batch);
+    v(FieldName{"batch",
+                "",
+                "windows in one forward call; auto: the fastest that fits; largest: the largest that fits",
+                {1, kMaxCount}},
+      s.batch);
     v(FieldName{"last_batch", "", "pad repeats a window and drops its output; ragged runs a smaller batch"},
       s.last_batch);
     v(FieldName{"workload", "", "tiles, or whole images with one forward call each"}, s.workload);

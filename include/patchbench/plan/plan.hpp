@@ -34,6 +34,7 @@ struct Point {
     int num_ranks = 1;
     std::optional<int64_t> halo;     // pixels; empty while `auto` is open
     std::optional<int64_t> batch;    // effective (no larger than the largest share); empty while it or the halo is open
+    std::string refusal;             // why it cannot be run here; empty: it can. Recorded as `refused`, never run
     double sigma = 0;                // told to the network
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
@@ -46,8 +47,9 @@ struct Plan {
 };
 
 /// Throws UsageError that names the point and the key for every impossible combination (illegal patch or halo with the
-/// nearest legal values, more ranks than were started, fp16 on the CPU, whole workload with odd_shape error, ranks that
-/// share a device, ...). Whole-image points have halo 0 and batch 1.
+/// nearest legal values, ranks that share a device, ...). What this launch or image cannot have (more ranks than were
+/// started, a device that is not there, fp16 on the CPU, an odd shape with odd_shape error) makes the point refused; it
+/// is thrown when it holds for every point. Whole-image points have halo 0 and batch 1.
 [[nodiscard]] Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup);
 
 /// Settles what `auto` left open, with the notes that follow from it. The halo comes first: the batch (a fixed one is

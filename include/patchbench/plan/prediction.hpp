@@ -23,7 +23,8 @@ struct Prediction {
 [[nodiscard]] double predicted_peak_bytes(NetworkKind kind, Precision dtype, int64_t channels, int64_t pixels,
                                           int64_t slots);
 
-/// Nothing while halo or batch is open. Windows that `last_batch: pad` repeats count as processed.
+/// Nothing while halo or batch is open, and for refused points. Windows that `last_batch: pad` repeats count as
+/// processed.
 [[nodiscard]] std::optional<Prediction> predict(const Point& point);
 
 }  // namespace pb

@@ -19,8 +19,8 @@ struct WholeImageCall {
 /// The calls, in order, that cover an image of `extent` exactly once. Aligned extents give one call; only a padded call
 /// (always alone, anchored at 0,0) sees beyond the image. OddShape::split is DRUNet's own rule as in deepinv 0.5.0: it
 /// also pads aligned images with an edge below 32 px to a multiple of 16; other networks pad. Throws UsageError for an
-/// empty image and for OddShape::error on extents that are not multiples of the alignment (names the nearest legal
-/// extents).
+/// empty image and Refused for OddShape::error on extents that are not multiples of the alignment (names the nearest
+/// legal extents).
 [[nodiscard]] std::vector<WholeImageCall> whole_image_calls(NetworkKind kind, Extent extent, OddShape rule);
 
 }  // namespace pb

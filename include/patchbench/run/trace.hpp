@@ -37,17 +37,18 @@ struct EnumNames<Stage> {
                                                                                        {Stage::write, "write"}}};
 };
 
-enum class PointStatus : uint8_t { ok, oom, index_limit, failed, skipped, interrupted };
+enum class PointStatus : uint8_t { ok, oom, index_limit, failed, skipped, interrupted, refused };
 
 template <>
 struct EnumNames<PointStatus> {
-    static constexpr std::array<std::pair<PointStatus, std::string_view>, 6> names{
+    static constexpr std::array<std::pair<PointStatus, std::string_view>, 7> names{
         {{PointStatus::ok, "ok"},
          {PointStatus::oom, "oom"},
          {PointStatus::index_limit, "index_limit"},
          {PointStatus::failed, "failed"},
          {PointStatus::skipped, "skipped"},
-         {PointStatus::interrupted, "interrupted"}}};
+         {PointStatus::interrupted, "interrupted"},
+         {PointStatus::refused, "refused"}}};
 };
 
 /// Memory of one rank over the timed repetitions of a point, in bytes.

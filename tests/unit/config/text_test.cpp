@@ -56,6 +56,10 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_EQ(parsed<CountSetting>("16").count, 16);
     EXPECT_TRUE(parsed<CountSetting>("all").is_automatic());
     EXPECT_THAT(refused<CountSetting>("0"), HasSubstr("from 1 on or auto"));
+    for (const char* text : {"7", "auto", "largest"}) EXPECT_EQ(format_setting(parsed<BatchSetting>(text)), text);
+    EXPECT_TRUE(parsed<BatchSetting>("largest").is_open());
+    EXPECT_THAT(refused<BatchSetting>("all"), HasSubstr("from 1 on, auto or largest"));
+    EXPECT_THAT(refused<CountSetting>("largest"), HasSubstr("from 1 on or auto"));
     EXPECT_EQ(format_setting(PointSettings{}.ranks), "all");
     EXPECT_EQ(format_setting(PointSettings{}.threads), "auto");
 }

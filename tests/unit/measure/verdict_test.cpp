@@ -52,6 +52,14 @@ TEST(Verdict, OutOfMemoryLeavesTheOthersValid) {
     EXPECT_EQ(verdict.exit_code, ExitCode::partial);
 }
 
+TEST(Verdict, ARefusedPointIsAnAnswer) {
+    const Verdict verdict = judge({good(), unmeasured(PointStatus::refused)}, false);
+    EXPECT_EQ(verdict.validity, Validity::valid);
+    EXPECT_THAT(verdict.reasons, ElementsAre(HasSubstr("1 of 2 points refused")));
+    EXPECT_EQ(verdict.exit_code, ExitCode::ok);
+    EXPECT_EQ(judge({unmeasured(PointStatus::refused)}, false).validity, Validity::invalid) << "nothing was measured";
+}
+
 TEST(Verdict, EveryWayNotToBeMeasuredIsPartial) {
     for (const auto status :
          {PointStatus::oom, PointStatus::index_limit, PointStatus::skipped, PointStatus::interrupted}) {

@@ -231,6 +231,46 @@ TEST(Plan, KeysTellMeasurementsApartAndRecogniseEqualOnes) {
     EXPECT_NE(point_of(small_point()).key, plan.points[0].key);  // another number of ranks
 }
 
+TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
+    std::vector<PointSettings> asked(5, small_point());
+    asked[1].ranks.count = 3;
+    asked[2].device = DeviceChoice::cuda;
+    asked[3].dtype = Precision::fp16;
+    asked[4].network = NetworkKind::drunet;
+    asked[4].workload = Workload::whole;
+    asked[4].image.width = 201;
+    asked[4].odd_shape = OddShape::error;
+    const Plan plan = plan_of(asked, make_local_topology(2));
+    EXPECT_THAT(plan.points[0].refusal, IsEmpty());
+    EXPECT_THAT(plan.points[1].refusal, HasSubstr("mpirun -n 3"));
+    EXPECT_THAT(plan.points[2].refusal, HasSubstr("no CUDA device"));
+    EXPECT_THAT(plan.points[3].refusal, HasSubstr("fp16"));
+    EXPECT_THAT(plan.points[4].refusal, HasSubstr("multiples of 8"));
+    std::set<std::string> keys;
+    for (const Point& point : plan.points) {
+        keys.insert(point.key);
+        EXPECT_TRUE(point.batch.has_value()) << "what it would have been";
+        EXPECT_EQ(predict(point).has_value(), point.refusal.empty());
+    }
+    EXPECT_EQ(keys.size(), 5U) << "a refused point is another measurement than one that runs";
+    asked.erase(asked.begin());
+    EXPECT_THAT(usage_error([&] { (void)plan_of(asked, make_local_topology(2)); }),
+                AllOf(HasSubstr("point 0"), HasSubstr("no point of the study can run here")));
+    asked[0].patch = 0;
+    EXPECT_THAT(usage_error([&] { (void)plan_of(asked, make_local_topology(2)); }), HasSubstr("patch = 0"))
+        << "a wrong value is a mistake, not a refusal";
+}
+
+TEST(Plan, LargestLeavesTheBatchOpen) {
+    PointSettings settings = small_point();
+    settings.batch = {0, true};
+    Point point = point_of(settings);
+    EXPECT_FALSE(point.batch.has_value());
+    EXPECT_EQ(label_of(point), "dncnn-p64-h20-blargest-fp32");
+    settings.batch.largest = false;
+    EXPECT_NE(point_of(settings).key, point.key);
+}
+
 TEST(Plan, WholeImagesAreOneBatchEach) {
     PointSettings settings;
     settings.network = NetworkKind::drunet;

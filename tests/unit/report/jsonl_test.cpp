@@ -77,9 +77,9 @@ TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
     EXPECT_EQ(times["fastest_batch"], 4);
     EXPECT_TRUE(times["left_arm"].is_null()) << "three batches fix no curve of three parameters";
     EXPECT_NEAR(line["batch_memory"][0]["fit"]["base_mib"].get<double>(), 100, 1e-9);
-    EXPECT_EQ(line["largest_batches"][0]["largest_batch"], 4);
+    EXPECT_EQ(line["largest_batches"][0]["search"]["largest_batch"], 4);
     EXPECT_EQ(line["largest_batches"][0]["predicted_batch"], 20);
-    EXPECT_TRUE(line["largest_batches"][0]["tries"][3]["peak_mib"].is_null());
+    EXPECT_TRUE(line["largest_batches"][0]["search"]["tries"][3]["peak_mib"].is_null());
 }
 
 TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {

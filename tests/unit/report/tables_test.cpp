@@ -124,6 +124,17 @@ TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
     EXPECT_THAT(plan_table(plan), AllOf(HasSubstr("?"), HasSubstr("settled by trying out")));
 }
 
+TEST(PlanTable, SaysWhyAPointIsRefused) {
+    Plan plan;
+    plan.points = {traced_point()};
+    plan.points[0].settings.network = NetworkKind::drunet;  // 1250 px are no multiple of 8
+    plan.points[0].settings.workload = Workload::whole;
+    plan.points[0].settings.odd_shape = OddShape::error;
+    plan.points[0].refusal = "odd";
+    plan.points[0].batch.reset();
+    EXPECT_THAT(plan_table(plan), AllOf(HasSubstr("4: refused: odd"), Not(HasSubstr("?"))));
+}
+
 TEST(PlanTable, ShowsWholeImages) {
     Plan plan;
     plan.points = {traced_point()};

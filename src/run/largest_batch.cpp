@@ -1,0 +1,64 @@
+#include "run/largest_batch.hpp"
+
+#include "patchbench/engine/memory.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+class Search {
+  public:
+    explicit Search(const TrialBench& bench) : bench_(bench), most_(most_windows(bench.point)) {}
+
+    BatchSearch run() {
+        double_up();
+        while (beyond_ - fits_ > 1) {
+            const int64_t middle = fits_ + (beyond_ - fits_) / 2;
+            (tried(middle) ? fits_ : beyond_) = middle;
+        }
+        while (fits_ > 0 && !tried(fits_)) beyond_ = fits_--;
+        if (beyond_ > most_) search_.limited_by = BatchLimit::windows;
+        search_.found = fits_;
+        return std::move(search_);
+    }
+
+  private:
+    void double_up() {
+        for (int64_t batch = 1; fits_ < most_; batch = std::min(batch * 2, most_)) {
+            if (!tried(batch)) {
+                beyond_ = batch;
+                return;
+            }
+            fits_ = batch;
+        }
+        beyond_ = most_ + 1;
+    }
+
+    /// From an empty cache, so that a try is what a point with this batch would be.
+    bool tried(int64_t batch) {
+        const DeviceId device = bench_.options.device;
+        empty_allocator_cache(device);
+        reset_allocator_peaks(device);
+        const BatchTrial trial = try_batch(bench_, batch);
+        const auto own_peak = static_cast<double>(allocator_counters(device).peak_allocated_bytes);
+        const auto peak = static_cast<int64_t>(bench_.team.ranks.max(own_peak));
+        search_.tries.push_back({batch, trial.fits, trial.fits ? peak : 0});
+        if (!trial.fits)
+            search_.limited_by = trial.status == PointStatus::index_limit ? BatchLimit::index : BatchLimit::memory;
+        return trial.fits;
+    }
+
+    const TrialBench& bench_;
+    int64_t most_;
+    int64_t fits_ = 0;    // fitted
+    int64_t beyond_ = 0;  // did not, or more than there are windows
+    BatchSearch search_;
+};
+
+}  // namespace
+
+BatchSearch find_largest_batch(const TrialBench& bench) { return Search(bench).run(); }
+
+}  // namespace pb
