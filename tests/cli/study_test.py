@@ -92,6 +92,69 @@ class Study(program.ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
 
 
+class Configs(program.ProgramTest):
+    STUDIES = ('shape_sweep', 'batch_sweep', 'batch_fit', 'max_batch', 'precision', 'device_compare')
+
+    def smoke(self, name, *arguments, ranks=0):
+        """The lines of results.jsonl of a study's smoke preset, after it ended VALID."""
+        out = self.folder / name
+        result = run('run', f'configs/{name}.yaml', '--set', 'preset=smoke', '--set', 'threads=1', '--out', out,
+                     *arguments, ranks=ranks, cwd=program.REPOSITORY)
+        self.assertRegex(result.stdout.strip().splitlines()[-1], r'^RESULT: VALID', result.stderr + result.stdout)
+        return result, [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
+
+    def test_every_preset_can_be_planned(self):
+        for name in self.STUDIES:
+            for preset in ('smoke', 'quick', 'paper'):
+                result = run('plan', f'configs/{name}.yaml', '--set', f'preset={preset}', cwd=program.REPOSITORY)
+                self.assertEqual(result.returncode, 0, f'{name} {preset}: {result.stderr}')
+
+    def test_odd_shapes_are_refused_and_the_study_goes_on(self):
+        result, lines = self.smoke('shape_sweep', '--set', 'device=cpu')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        points = [line for line in lines if line['type'] == 'point']
+        self.assertEqual({line['status'] for line in points}, {'ok', 'refused'})
+        for line in points:
+            if line['status'] == 'refused':
+                self.assertRegex(line['reason'], 'multiples of 8|mpirun -n 2')
+        peaks = {(line['point']['image']['width'], line['point']['odd_shape']): line['summary']['pixels_per_forward']
+                 for line in points if line['point']['network'] == 'drunet' and line['status'] == 'ok'}
+        self.assertGreater(peaks[136, 'split'], peaks[132, 'split'], 'quadrants of the odd width are smaller')
+
+    def test_two_ranks_run_the_tiles(self):
+        _, lines = self.smoke('shape_sweep', '--set', 'device=cpu', '--set', 'network=dncnn', ranks=2)
+        tiles = [line for line in lines if line.get('point', {}).get('workload') == 'tiles']
+        self.assertEqual([(line['status'], line['point']['settled']['num_ranks']) for line in tiles], [('ok', 2)])
+
+    def test_the_largest_batch_is_found_and_nothing_fits_is_said(self):
+        result, lines = self.smoke('max_batch', '--set', 'device=cpu')
+        self.assertEqual(result.returncode, 5, 'a point on which nothing fits is out of memory')
+        self.assertIn('nothing fits', result.stdout)
+        searches = {line['point']['patch']: line['batch_search'] for line in lines if line.get('batch_search')}
+        self.assertEqual(searches[128]['largest_batch'], 0)
+        self.assertEqual(searches[16]['limited_by'], 'windows')
+        self.assertEqual(searches[32]['limited_by'], 'memory')
+        largest = {each['label']: each for each in lines[-2]['largest_batches']}
+        self.assertEqual(len(largest), 3)
+        for line in lines:
+            if line.get('batch_search') and line['status'] == 'ok':
+                self.assertEqual(line['point']['settled']['batch'], line['batch_search']['largest_batch'])
+
+    def test_points_say_together_what_they_are_for(self):
+        _, lines = self.smoke('batch_fit', '--set', 'device=cpu')
+        times = lines[-2]['batch_times']
+        self.assertEqual([each['scope'] for each in times], ['forward', 'pipeline'])
+        self.assertEqual([sample['batch'] for sample in times[1]['samples']], [1, 2, 4, 8, 16, 32, 64])
+        self.assertEqual(times[1]['falling']['batches'], [1, 2, 4, 8, 16, 32, 64])
+        result, lines = self.smoke('precision', '--set', 'device=cpu')
+        self.assertEqual(result.returncode, 0)
+        variants = lines[-2]['variants']
+        self.assertEqual([(group['by'], group['base']['variant']) for group in variants], [('dtype', 'fp32')])
+        self.assertEqual([point['variant'] for point in variants[0]['points']], ['bf16'])
+        self.assertTrue(variants[0]['points'][0]['every_window'])
+        self.assertGreater(variants[0]['points'][0]['max_difference'], 1e-5, 'bf16 is not fp32')
+
+
 class Refusals(program.ProgramTest):
     def test_unknown_key_names_its_place_and_a_suggestion(self):
         study = self.write('bad.yaml', 'patch: 64\npathc: 32\n')
