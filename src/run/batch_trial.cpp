@@ -1,6 +1,7 @@
 #include "run/batch_trial.hpp"
 
-#include "patchbench/comm/interruption.hpp"
+#include "run/pipelines.hpp"
+
 #include "patchbench/engine/memory.hpp"
 #include "patchbench/run/agreement.hpp"
 

@@ -26,7 +26,8 @@ class InterruptionGuard {
 /// From now on in `seconds` (> 0) the wish comes by itself, unless the guard ends before.
 void interrupt_after(double seconds);
 
-/// What came first ("SIGTERM", "the end of --max-time"), empty when none did. This rank's own: others may have had none yet.
+/// What came first ("SIGTERM", "the end of --max-time"), empty when none did. This rank's own: others may have had none
+/// yet.
 [[nodiscard]] std::string interruption();
 
 }  // namespace pb
