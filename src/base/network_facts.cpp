@@ -6,8 +6,8 @@ namespace pb {
 
 namespace {
 
-constexpr int64_t kKernel64 = 64 * 64 * 9 * 4;     // bytes of a 3x3 convolution of 64 channels
-constexpr int64_t kKernel512 = 512 * 512 * 9 * 4;  // and of 512
+constexpr int64_t kKernel64 = int64_t{64} * 64 * 9 * 4;     // bytes of a 3x3 convolution of 64 channels
+constexpr int64_t kKernel512 = int64_t{512} * 512 * 9 * 4;  // and of 512
 
 constexpr std::array<NetworkFacts, 3> kFacts{{
     {.kind = NetworkKind::drunet,

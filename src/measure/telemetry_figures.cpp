@@ -6,7 +6,7 @@ namespace pb {
 
 namespace {
 
-constexpr double kMega = 1e6;
+constexpr double kPixelsPerMpx = 1e6;
 constexpr double kNegligibleShare = 0.01;
 
 std::vector<double> values_of(const TelemetryRecord& record, Gauge gauge) {
@@ -48,7 +48,7 @@ std::optional<double> per(const std::optional<double>& value, double divisor) {
 
 void add_energy(const PointTrace& trace, Summary& summary) {
     const auto passes = static_cast<double>(trace.wall_s.size());
-    const double mpx = trace.useful_pixels / kMega;
+    const double mpx = trace.useful_pixels / kPixelsPerMpx;
     summary.energy_j = per(sum_of(trace, Meter::energy_j, [](const RankTrace&) { return true; }), passes);
     summary.energy_j_per_mpx = per(summary.energy_j, mpx);
     const auto answers = [](const RankTrace& rank) { return rank.telemetry.first_on_node; };

@@ -13,6 +13,7 @@ patch: 32
 halo: 8
 batch: [1, 2, 4]
 stop.min_reps: 2
+stop.max_time_s: 2
 save_images: false
 image: {height: 64, width: 64}
 """

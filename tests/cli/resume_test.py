@@ -20,7 +20,7 @@ device: cpu
 patch: 32
 halo: 8
 warmup.reps: 0
-stop.min_reps: 2
+stop: {min_reps: 2, max_time_s: 0}
 save_images: false
 image: {height: 64, width: 64}
 groups:

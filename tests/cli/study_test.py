@@ -32,7 +32,7 @@ class Study(program.ProgramTest):
             for line in foms:
                 self.assertRegex(line, r'^FOM \S+ \S+ \S+$')
             lines = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
-            self.assertEqual([line['type'] for line in lines], ['study', 'point', 'point', 'end'])
+            self.assertEqual([line['type'] for line in lines], ['study', 'point', 'point', 'study_summary', 'end'])
             for line in lines[1:3]:
                 self.assertEqual(line['status'], 'ok')
                 self.assertEqual(line['verification']['outcome'], 'passed')
@@ -122,7 +122,7 @@ class Configs(program.ProgramTest):
         self.assertGreater(peaks[136, 'split'], peaks[132, 'split'], 'quadrants of the odd width are smaller')
 
     def test_two_ranks_run_the_tiles(self):
-        _, lines = self.smoke('shape_sweep', '--set', 'device=cpu', '--set', 'network=dncnn', ranks=2)
+        _, lines = self.smoke('shape_sweep', '--set', 'device=cpu', '--set', 'network=drunet', ranks=2)
         tiles = [line for line in lines if line.get('point', {}).get('workload') == 'tiles']
         self.assertEqual([(line['status'], line['point']['settled']['num_ranks']) for line in tiles], [('ok', 2)])
 

@@ -25,8 +25,7 @@ halo: 8
 threads: 1
 forward_calls: 0
 warmup.reps: 0
-stop.min_reps: 2
-stop.max_time_s: 0
+stop: {min_reps: 2, max_time_s: 0}
 """
 
 

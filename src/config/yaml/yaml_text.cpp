@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
+#include <string_view>
 
 namespace pb {
 
@@ -19,6 +21,13 @@ constexpr size_t kMaxFileBytes = 1 << 20;
 constexpr size_t kMaxTextBytes = 4096;
 constexpr int64_t kMaxRangeEnd = int64_t{1} << 53;
 const std::vector<std::string> kRangeKeys{"from", "to", "step", "factor"};
+
+/// The parts one after the other.
+std::string joined(std::initializer_list<std::string_view> parts) {
+    std::string all;
+    for (const std::string_view part : parts) all += part;
+    return all;
+}
 
 bool is_printable(const std::string& text) {
     return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
@@ -91,14 +100,15 @@ void YamlText::add_range(const std::string& key, const YAML::Node& range, std::v
         const std::string word = key_of(entry.first, "", seen);
         if (std::find(kRangeKeys.begin(), kRangeKeys.end(), word) == kRangeKeys.end()) {
             const std::string nearest = nearest_word(word, kRangeKeys);
-            fail(entry.first.Mark(), key + ": a range has from, to and step or factor, not '" + word + "'" +
-                                         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+            fail(entry.first.Mark(),
+                 joined({key, ": a range has from, to and step or factor, not '", word,
+                         nearest.empty() ? "'" : "'; did you mean '", nearest, nearest.empty() ? "" : "'?"}));
         }
-        const PlacedText text = scalar(entry.second, key + "." + word);
+        const PlacedText text = scalar(entry.second, joined({key, ".", word}));
         try {
             parse_setting(text.text, numbers[word]);
         } catch (const UsageError& error) {
-            fail(entry.second.Mark(), key + ", " + word + ": " + error.what());
+            fail(entry.second.Mark(), joined({key, ", ", word, ": ", error.what()}));
         }
     }
     const auto refuse = [&](const std::string& why) { fail(range.Mark(), key + ": " + why); };
