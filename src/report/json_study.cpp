@@ -1,13 +1,10 @@
 // A StudySummary as JSON.
+#include "report/json_number.hpp"
 #include "report/json_values.hpp"
-
-#include <cmath>
 
 namespace pb {
 
 namespace {
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 template <class Value>
 Json optional(const std::optional<Value>& value) {

@@ -1,18 +1,15 @@
 #include "report/json_values.hpp"
 
+#include "report/json_number.hpp"
 #include "report/telemetry_json.hpp"
 
 #include "patchbench/report/metrics.hpp"
 
-#include <cmath>
 #include <utility>
 
 namespace pb {
 
 namespace {
-
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
 
 template <class Integer>
 Json integer(const std::optional<Integer>& value) {

@@ -1,12 +1,12 @@
 #include "report/telemetry_json.hpp"
 
+#include "report/json_number.hpp"
+
 #include <algorithm>
 
 namespace pb {
 
 namespace {
-
-Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 /// One array a gauge, null where it was not read; all as long as `at_s`.
 Json samples_json(const TelemetryRecord& record) {
