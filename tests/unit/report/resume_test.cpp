@@ -100,7 +100,7 @@ TEST(Resumption, AnotherProtocolIsNamed) {
     EXPECT_TRUE(resumption.finished[0]) << "it changes no pixel and is no part of the key";
 }
 
-Environment environment() {
+Environment earlier_environment() {
     Environment environment;
     environment.git_sha = "0123abcd";
     environment.libraries = {{"torch", "2.9", "2.9"}};
@@ -110,40 +110,42 @@ Environment environment() {
 }
 
 TEST(EnvironmentDifferences, NothingChanged) {
-    Environment later = environment();
+    Environment later = earlier_environment();
     later.started_at = "later";
     later.command_line = "patchbench run --resume";
-    EXPECT_TRUE(environment_differences(environment(), later).empty());
+    EXPECT_TRUE(environment_differences(earlier_environment(), later).empty());
 }
 
 TEST(EnvironmentDifferences, WhatChangesFiguresIsDecisive) {
-    Environment later = environment();
+    Environment later = earlier_environment();
     later.git_sha = "feedbeef";
     later.libraries[0].loaded = "2.10";
     later.variables[1].second = "8";
     for (auto& place : later.topology.ranks) place.device_name = "Other";
     std::vector<std::string> texts;
-    for (const auto& difference : decisive_differences(environment(), later)) texts.push_back(difference.text());
+    for (const auto& difference : decisive_differences(earlier_environment(), later))
+        texts.push_back(difference.text());
     EXPECT_THAT(texts, ElementsAre("git_sha: 0123abcd -> feedbeef", "library (loaded) torch: 2.9 -> 2.10",
                                    "variable OMP_NUM_THREADS: 4 -> 8", HasSubstr("device_name of rank 0 and 2 more")));
-    later = environment();
+    later = earlier_environment();
     later.topology = make_local_topology(4);
     later.variables.pop_back();
     texts.clear();
-    for (const auto& difference : decisive_differences(environment(), later)) texts.push_back(difference.text());
+    for (const auto& difference : decisive_differences(earlier_environment(), later))
+        texts.push_back(difference.text());
     EXPECT_THAT(texts, ElementsAre("variable OMP_NUM_THREADS: 4 -> none", "ranks: 3 -> 4"));
 }
 
 TEST(EnvironmentDifferences, AnotherNodeOfTheSameKindIsNotDecisive) {
-    Environment later = environment();
+    Environment later = earlier_environment();
     later.variables[0].second = "18";
     for (auto& place : later.topology.ranks) {
         place.host = "node2";
         place.affinity = "4-7";
         place.device_uuid = "GPU-2";
     }
-    EXPECT_TRUE(decisive_differences(environment(), later).empty());
-    EXPECT_EQ(environment_differences(environment(), later).size(), 4u);
+    EXPECT_TRUE(decisive_differences(earlier_environment(), later).empty());
+    EXPECT_EQ(environment_differences(earlier_environment(), later).size(), 4u);
 }
 
 TEST(TimeLeft, FollowsTheWorkOfThePoints) {
