@@ -32,7 +32,8 @@ class Study(program.ProgramTest):
             for line in foms:
                 self.assertRegex(line, r'^FOM \S+ \S+ \S+$')
             lines = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()]
-            self.assertEqual([line['type'] for line in lines], ['study', 'point', 'point', 'study_summary', 'end'])
+            types = [line['type'] for line in lines if line['type'] != 'study_summary']  # said where there is something to say
+            self.assertEqual(types, ['study', 'point', 'point', 'end'])
             for line in lines[1:3]:
                 self.assertEqual(line['status'], 'ok')
                 self.assertEqual(line['verification']['outcome'], 'passed')

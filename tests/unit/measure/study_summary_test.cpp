@@ -38,7 +38,7 @@ TEST(StudySummary, MemoryGrowsWithTheBatchUnderALimit) {
     auto traces = batch_sweep();
     EXPECT_FALSE(summarise_all(traces).batch_memory.at(0).predicted_batch) << "nobody said how much there is";
     for (auto& trace : traces) trace.point.settings.memory_limit_mib = 405;
-    const auto& memory = summarise_all(traces).batch_memory.at(0);
+    const auto memory = summarise_all(traces).batch_memory.at(0);
     EXPECT_NEAR(memory.fit.base_mib, 100, 1e-9);
     EXPECT_NEAR(memory.fit.per_window_mib, 30, 1e-9);
     EXPECT_EQ(memory.predicted_batch, 10);
@@ -89,7 +89,7 @@ TEST(StudySummary, PointsWithoutFiguresAreLeftOut) {
 
 TEST(StudySummary, TheSearchForetellsItsAnswer) {
     PointTrace trace = searched_point();
-    const auto& largest = summarise_all({trace}).largest_batches.at(0);
+    const auto largest = summarise_all({trace}).largest_batches.at(0);
     EXPECT_NEAR(largest.fit->per_window_mib, 30, 1e-9) << "of the doublings only";
     EXPECT_EQ(largest.predicted_batch, 20);
     EXPECT_DOUBLE_EQ(largest.prediction_error.value(), 4);
