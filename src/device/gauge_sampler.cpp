@@ -2,8 +2,7 @@
 
 namespace pb {
 
-GaugeSampler::GaugeSampler(const nvml::Device& device, std::chrono::milliseconds period)
-    : device_(device), period_(period) {
+GaugeSampler::GaugeSampler(GaugeSource& source, std::chrono::milliseconds period) : source_(source), period_(period) {
     samples_.reserve(kCapacity);
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -26,10 +25,10 @@ void GaugeSampler::sample() {
     if (samples_.size() == kCapacity) thin_out();
     TelemetrySample& sample = samples_.emplace_back();
     sample.at_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    for (const auto& [gauge, name] : EnumNames<Gauge>::names) sample[gauge] = device_.read(gauge);
+    for (const auto& [gauge, name] : EnumNames<Gauge>::names) sample[gauge] = source_.read(gauge);
     const double elapsed_s = sample.at_s - last_s_;
     last_s_ = sample.at_s;
-    const auto reasons = device_.slow_reasons();
+    const auto reasons = source_.slow_reasons();
     if (!reasons) return;
     answered_ = true;
     if (reasons->thermal) thermal_s_ += elapsed_s;

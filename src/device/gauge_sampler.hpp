@@ -1,7 +1,7 @@
-// The thread that samples a device's gauges while a point is timed.
+// The thread that samples a rank's gauges while a point is timed.
 #pragma once
 
-#include "nvml.hpp"
+#include "gauge_source.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -18,8 +18,8 @@ class GaugeSampler {
     static constexpr std::chrono::milliseconds kPeriod{100};
     static constexpr size_t kCapacity = 256;
 
-    /// `device` must outlive it.
-    explicit GaugeSampler(const nvml::Device& device, std::chrono::milliseconds period = kPeriod);
+    /// `source` must outlive it, and nobody else may read its gauges meanwhile.
+    explicit GaugeSampler(GaugeSource& source, std::chrono::milliseconds period = kPeriod);
     void stop();
 
     // After stop():
@@ -39,7 +39,7 @@ class GaugeSampler {
     void sample();
     void thin_out();
 
-    const nvml::Device& device_;
+    GaugeSource& source_;
     std::chrono::milliseconds period_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     std::vector<TelemetrySample> samples_;

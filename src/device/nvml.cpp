@@ -118,7 +118,7 @@ std::optional<double> Device::energy_j() const {
     return scaled(ask<unsigned long long>(call_.energy_mj, device_), 1e-3);
 }
 
-std::optional<double> Device::read(Gauge gauge) const {
+std::optional<double> Device::read(Gauge gauge) {
     switch (gauge) {
         case Gauge::sm_clock_mhz:
             return scaled(ask<unsigned>(call_.clock_mhz, board_, kClockSm), 1);
@@ -135,7 +135,7 @@ std::optional<double> Device::read(Gauge gauge) const {
     return utilisation ? std::optional<double>(utilisation->gpu) : std::nullopt;
 }
 
-std::optional<SlowReasons> Device::slow_reasons() const {
+std::optional<SlowReasons> Device::slow_reasons() {
     const auto bits = ask<unsigned long long>(call_.slow_reasons, board_);
     if (!bits) return std::nullopt;
     return SlowReasons{.power_cap = (*bits & kSoftwarePowerCap) != 0,

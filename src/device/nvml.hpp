@@ -2,8 +2,9 @@
 // some of its functions. Every question may go unanswered.
 #pragma once
 
+#include "gauge_source.hpp"
+
 #include "patchbench/base/handle.hpp"
-#include "patchbench/base/telemetry_record.hpp"
 
 #include <dlfcn.h>
 
@@ -56,27 +57,20 @@ struct Functions {
     Result (*processes)(DeviceHandle, unsigned*, Process*) = nullptr;
 };
 
-/// Why the clocks are lower than they could be, now.
-struct SlowReasons {
-    bool power_cap = false;
-    bool thermal = false;
-    bool hardware = false;  // hardware slowdown (temperature, power) or external power brake
-};
-
 /// Methods may be called by several threads at a time, as NVML's own.
-class Device {
+class Device final : public GaugeSource {
   public:
     /// By uuid, else by bus id. Null, and `why` in words, when the library or the device is not there.
     [[nodiscard]] static std::unique_ptr<Device> find(const std::string& library, const std::string& uuid,
                                                       const std::string& pci_bus_id, std::string& why);
-    ~Device();
+    ~Device() override;
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
     /// Since the driver was loaded. Of a slice (MIG) none: the counter is the whole device's.
     [[nodiscard]] std::optional<double> energy_j() const;
-    [[nodiscard]] std::optional<double> read(Gauge gauge) const;
-    [[nodiscard]] std::optional<SlowReasons> slow_reasons() const;
+    [[nodiscard]] std::optional<double> read(Gauge gauge) override;
+    [[nodiscard]] std::optional<SlowReasons> slow_reasons() override;
     /// Cumulative time by a policy counter (kField...).
     [[nodiscard]] std::optional<double> policy_s(unsigned field) const;
     /// Compute processes beside this one. None when the driver's list does not even show this one's context (it is

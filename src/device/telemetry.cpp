@@ -72,6 +72,7 @@ const std::string& Telemetry::why_no_device() const { return impl_->why_no_devic
 
 struct TelemetryWindow::Impl {
     explicit Impl(Telemetry::Impl& opened) : sources(opened) {
+        if (sources.options.device_uuid.empty()) sampler.emplace(process.emplace(sources.options.num_cores));
         if (sources.device == nullptr) return;
         thermal_before = sources.device->policy_s(nvml::kFieldThermalPolicy);
         power_before = sources.device->policy_s(nvml::kFieldPowerPolicy);
@@ -87,11 +88,8 @@ struct TelemetryWindow::Impl {
     }
 
     void describe_device(TelemetryRecord& record) {
-        sampler->stop();
         const auto thermal_after = sources.device->policy_s(nvml::kFieldThermalPolicy);
         const auto power_after = sources.device->policy_s(nvml::kFieldPowerPolicy);
-        record.samples = sampler->samples();
-        record[Meter::observed_s] = sampler->observed_s();
         record[Meter::thermal_s] = difference(thermal_after, thermal_before);
         if (!record[Meter::thermal_s]) record[Meter::thermal_s] = sampler->thermal_s();
         record[Meter::power_cap_s] = difference(power_after, power_before);
@@ -109,7 +107,8 @@ struct TelemetryWindow::Impl {
     Growth device_growth, processor_growth;
     Clock::time_point pass_start;
     double passes_s = 0;
-    std::optional<GaugeSampler> sampler;
+    std::optional<ProcessGauges> process;  // of a CPU rank
+    std::optional<GaugeSampler> sampler;   // last: it reads the others
 };
 
 TelemetryWindow::TelemetryWindow(Telemetry& telemetry) : impl_(std::make_unique<Impl>(*telemetry.impl_)) {}
@@ -131,7 +130,11 @@ TelemetryRecord TelemetryWindow::finish() {
     TelemetryRecord record;
     record.first_on_node = impl_->sources.options.first_on_node;
     record[Meter::cpu_energy_j] = impl_->processor_growth.total();
-    if (impl_->sampler) impl_->describe_device(record);
+    if (!impl_->sampler) return record;
+    impl_->sampler->stop();
+    record.samples = impl_->sampler->samples();
+    record[Meter::observed_s] = impl_->sampler->observed_s();
+    if (impl_->sources.device) impl_->describe_device(record);
     return record;
 }
 

@@ -75,7 +75,7 @@ void add_gauges(const PointTrace& trace, Summary& summary) {
 
 void add_telemetry(const PointTrace& trace, Summary& summary) {
     add_energy(trace, summary);
-    add_gauges(trace, summary);
+    if (trace.point.device == DeviceKind::cuda) add_gauges(trace, summary);  // a CPU rank's utilisation is cpu_percent
     summary.throttled_s = std::max(largest(trace, Meter::thermal_s), largest(trace, Meter::hardware_slowdown_s));
     summary.power_cap_s = largest(trace, Meter::power_cap_s);
 }

@@ -8,12 +8,14 @@ namespace pb {
 
 namespace {
 
-/// One array a gauge, null where it was not read; all as long as `at_s`.
+/// One array a gauge, as long as `at_s`, null where it was not read; null for one that never was.
 Json samples_json(const TelemetryRecord& record) {
     Json all{{"at_s", Json::array()}};
     for (const auto& sample : record.samples) all["at_s"].push_back(sample.at_s);
     for (const auto& [gauge, name] : EnumNames<Gauge>::names) {
-        Json& values = all[std::string(name)] = Json::array();
+        Json& values = all[std::string(name)] = nullptr;
+        const auto was_read = [gauge = gauge](const TelemetrySample& sample) { return sample[gauge].has_value(); };
+        if (std::none_of(record.samples.begin(), record.samples.end(), was_read)) continue;
         for (const auto& sample : record.samples) values.push_back(number(sample[gauge]));
     }
     return all;

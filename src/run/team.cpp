@@ -22,6 +22,7 @@ std::unique_ptr<Telemetry> open_telemetry(const Team& team) {
         options.device_uuid = team.place.device_uuid;
         options.pci_bus_id = team.place.pci_bus_id;
     }
+    options.num_cores = team.place.threads;
     options.shares_device = team.shares_device;
     options.first_on_node = team.node.is_root();
     return std::make_unique<Telemetry>(options);

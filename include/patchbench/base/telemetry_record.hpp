@@ -60,7 +60,7 @@ struct TelemetrySample {
 struct TelemetryRecord {
     bool first_on_node = false;  // this rank answers for its host's processors
     std::array<std::optional<double>, kNumMeters> meters;
-    std::vector<TelemetrySample> samples;  // about ten a second, fewer in long points; none on the CPU
+    std::vector<TelemetrySample> samples;  // about ten a second, fewer in long points; on the CPU utilisation alone
     [[nodiscard]] const std::optional<double>& operator[](Meter meter) const {
         return meters[static_cast<size_t>(meter)];
     }

@@ -1,5 +1,6 @@
-// Watches a rank's device (NVML, found at run time) and its host's processors (Linux powercap) while a point is timed.
-// It only reads: no clock, limit or mode is ever changed. What cannot be read is absent.
+// Watches a rank's device (NVML, found at run time; on the CPU this process on its cores) and its host's processors
+// (Linux powercap) while a point is timed. It only reads: no clock, limit or mode is ever changed. What cannot be read
+// is absent.
 #pragma once
 
 #include "patchbench/base/telemetry_record.hpp"
@@ -12,6 +13,7 @@ namespace pb {
 struct TelemetryOptions {
     std::string device_uuid;      // empty: no device to watch (a CPU rank)
     std::string pci_bus_id;       // found by it where the driver does not know the uuid
+    int num_cores = 1;            // of a CPU rank: what its utilisation is a share of
     bool shares_device = false;   // its energy is then nobody's own: absent
     bool first_on_node = false;   // reads the processors' energy, once a node
     std::string nvml_library;     // file name for the dynamic linker

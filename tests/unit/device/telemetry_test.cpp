@@ -1,7 +1,10 @@
 #include "patchbench/device/telemetry.hpp"
 
 #include "device/gauge_sampler.hpp"
+#include "device/nvml.hpp"
 #include "device/processor_energy.hpp"
+
+#include "patchbench/device/host_memory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -170,6 +173,39 @@ TEST(GaugeSampler, ALongPointKeepsABoundedNumberOfSamples) {
     EXPECT_GT(sampler.samples().size(), 2U);
     EXPECT_GE(sampler.samples().back().at_s, 0.8) << "to the end";
     EXPECT_LT(sampler.samples().front().at_s, 0.4) << "from the beginning";
+}
+
+/// Uses the processor until `end` says so.
+template <class End>
+void be_busy(const End& end) {
+    volatile double sum = 0;
+    while (!end()) sum = sum + 1;
+}
+
+TEST(ProcessGauges, UtilisationIsCpuTimeOverTimeAndCores) {
+    ProcessGauges one(1), four(4);
+    const double before_s = process_cpu_seconds();
+    be_busy([&] { return process_cpu_seconds() > before_s + 0.05; });
+    const auto of_one = one.read(Gauge::utilisation_percent);
+    const auto of_four = four.read(Gauge::utilisation_percent);
+    ASSERT_TRUE(of_one && of_four);
+    EXPECT_GT(*of_one, 0);
+    EXPECT_GT(*of_one, *of_four) << "the same work on more cores";
+    EXPECT_EQ(one.read(Gauge::power_w), std::nullopt);
+    EXPECT_FALSE(one.slow_reasons());
+}
+
+TEST(ProcessGauges, ACpuRankIsSampledOverTime) {
+    const TelemetryRecord record = record_of(TelemetryOptions{}, 120ms);
+    ASSERT_GE(record.samples.size(), 2U);
+    EXPECT_GT(record[Meter::observed_s].value(), 0.2);
+    EXPECT_TRUE(record.samples.back()[Gauge::utilisation_percent]);
+    for (const auto& sample : record.samples) {
+        EXPECT_EQ(sample[Gauge::sm_clock_mhz], std::nullopt);
+        EXPECT_EQ(sample[Gauge::power_w], std::nullopt);
+    }
+    for (const Meter meter : {Meter::energy_j, Meter::thermal_s, Meter::power_cap_s, Meter::other_processes})
+        EXPECT_EQ(record[meter], std::nullopt);
 }
 
 class Powercap : public testing::Test {

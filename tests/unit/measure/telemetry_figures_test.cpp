@@ -47,6 +47,12 @@ TEST(Telemetry, WithoutAnyEverythingIsAbsentAndThePointIsValid) {
     EXPECT_EQ(summarise(watched_trace()).validity, Validity::valid);
 }
 
+TEST(Telemetry, ACpuRanksUtilisationIsNoFigureOfAGpu) {
+    PointTrace trace = watched_trace();
+    trace.point.device = DeviceKind::cpu;
+    EXPECT_EQ(summarise(trace).gpu_utilisation_percent, std::nullopt);
+}
+
 TEST(Telemetry, AThrottledDeviceMakesThePointInvalid) {
     for (const Meter meter : {Meter::thermal_s, Meter::hardware_slowdown_s}) {
         PointTrace trace = watched_trace();

@@ -9,6 +9,7 @@ namespace pb {
 /// 1850, rank 2: 1900), 40, 50 and 60 degrees at most; no slow-down.
 inline PointTrace watched_trace() {
     PointTrace trace = three_rank_trace();
+    trace.point.device = DeviceKind::cuda;
     for (auto& rank : trace.ranks) {
         auto& record = rank.telemetry;
         record.first_on_node = rank.rank != 1;

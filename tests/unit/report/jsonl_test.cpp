@@ -149,7 +149,10 @@ TEST_F(Jsonl, TelemetryIsThatOfEachRankAndNullWithoutAny) {
     EXPECT_TRUE(ranks[1]["cpu_energy_j"].is_null()) << "the first rank of its node answers";
     EXPECT_EQ(ranks[1]["samples"]["at_s"], json({0, 0.1, 0.2}));
     EXPECT_EQ(ranks[1]["samples"]["sm_clock_mhz"], json({1800, 1850, 1900}));
-    EXPECT_EQ(ranks[1]["samples"]["power_w"], json({nullptr, nullptr, nullptr}));
+    EXPECT_TRUE(ranks[1]["samples"]["power_w"].is_null()) << "never read";
+    PointTrace gap = watched_trace();
+    gap.ranks[1].telemetry.samples[1][Gauge::sm_clock_mhz].reset();
+    EXPECT_EQ(point_line(gap)["telemetry"]["ranks"][1]["samples"]["sm_clock_mhz"], json({1800, nullptr, 1900}));
 }
 
 TEST_F(Jsonl, NotANumberAndInfinityAreNull) {
