@@ -24,6 +24,7 @@ packages=(
     libboost-dev libeigen3-dev libzip-dev libssl-dev librandom123-dev
     libgtest-dev libgmock-dev libbenchmark-dev
     zstd xz-utils patchelf # launch/bundle.sh
+    hwloc # launch/bind.sh
     iproute2 # tests/cluster: hosts in network namespaces
 )
 # Versions that both distributions carry, so that both see the same findings.
