@@ -1,36 +1,35 @@
-// patchbench check: the doctor. Is this started right, which rank has which device, and does a tiny network give the
-// right answer on each of them?
+// patchbench check: the doctor. Is this started right, which rank has which device and cores, how fast do they talk,
+// and does a tiny network give the right answer on each of them?
+#include "app/check_text.hpp"
 #include "app/commands.hpp"
 #include "app/session.hpp"
 
+#include "patchbench/comm/interruption.hpp"
+#include "patchbench/comm/launcher.hpp"
 #include "patchbench/comm/metric_reduction.hpp"
 #include "patchbench/image/quality.hpp"
 #include "patchbench/image/synthetic.hpp"
 #include "patchbench/run/agreement.hpp"
 #include "patchbench/run/launch.hpp"
+#include "patchbench/run/launch_facts.hpp"
 #include "patchbench/run/run_window.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
 
 namespace pb {
 
 namespace {
 
+constexpr double kTolerance = 1e-4;  // of a value in [0, 1], against double precision
+
 struct CheckArguments {
     std::string device = "auto";
+    double timeout_s = 60;
 };
-
-void print_topology(const Topology& topology) {
-    fmt::print("{:>4}  {:<20}{:>6}  {:<7}{:<28}{:<14}{:>6}  {}\n", "rank", "host", "local", "device", "name", "bus",
-               "cores", "affinity");
-    for (const auto& place : topology.ranks)
-        fmt::print("{:>4}  {:<20}{:>6}  {:<7}{:<28}{:<14}{:>6}  {}\n", place.rank, place.host, place.local_rank,
-                   place.device.is_cuda() ? fmt::format("cuda:{}", place.device.index) : "cpu", place.device_name,
-                   place.pci_bus_id.empty() ? "-" : place.pci_bus_id, place.num_cores, place.affinity);
-}
 
 Image run_tiny(EngineKind engine, DeviceId device, const Image& scene, const Weights& weights) {
     select_device(device);
@@ -51,32 +50,70 @@ double tiny_error(DeviceId device) {
     return max_abs_difference(run_tiny(EngineKind::torch, device, scene, weights).view(), expected.view());
 }
 
+/// Of each rank, on rank 0.
+std::vector<double> tiny_errors(const Communicator& world, DeviceId device) {
+    double error = 0;
+    together(world, [&] { error = tiny_error(device); });
+    std::vector<double> errors;
+    for (const auto& row : world.gather(std::array{error})) errors.push_back(row.front());
+    return errors;
+}
+
+void append(Findings& all, Findings more) {
+    for (auto& finding : more) all.push_back(std::move(finding));
+}
+
+void say(const std::string& text) {
+    fmt::print("{}", text);
+    std::fflush(stdout);  // what is known stands there should the next step hang
+}
+
+/// Rank 0 says what it has before it leaves the ranks that do not answer.
+ReductionTrial try_reductions_or_say(const Communicator& world, const Topology& topology, double timeout_s,
+                                     const Findings& so_far) {
+    try {
+        return try_reductions(world, topology, timeout_s);
+    } catch (const RanksMissing& error) {
+        Findings all = so_far;
+        all.push_back(
+            {Severity::wrong, error.what(),
+             "look at those ranks' nodes: GPU (nvidia-smi), driver, network (NCCL_SOCKET_IFNAME, NCCL_IB_HCA); "
+             "NCCL_DEBUG=INFO says more"});
+        say(findings_text(all));
+        throw Error(error.what(), ExitCode::usage);
+    }
+}
+
+ExitCode conclude(const Communicator& world, const Findings& all, const std::vector<double>& errors) {
+    const bool right = std::none_of(errors.begin(), errors.end(),
+                                    [](double error) { return std::isnan(error) || error > kTolerance; });
+    ExitCode code = ExitCode::ok;
+    if (any_wrong(all)) code = ExitCode::usage;
+    if (!right) code = ExitCode::verification;
+    if (code == ExitCode::ok && !interruption().empty()) code = ExitCode::partial;  // the end of the job's time
+    if (world.is_root()) say(findings_text(all));
+    return static_cast<ExitCode>(static_cast<int>(world.max(static_cast<double>(code))));
+}
+
 ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     const Communicator& world = session.world();
     session.watch(StudySettings{}.watchdog_s);
     DeviceChoice device = DeviceChoice::automatic;
     together(world, [&] { device = parse_enum<DeviceChoice>(arguments.device); });
-    const Topology topology = gather_topology(world, {device, SharingRule::error});
-    if (world.is_root()) {
-        print_version();
-        fmt::print("\n");
-        print_topology(topology);
-    }
-    const RankPlace& place = topology.ranks[static_cast<size_t>(world.rank())];
-    const auto reduction = make_metric_reduction(world, ReductionKind::automatic, place.device, true, 60);
-    double error = 0;
-    together(world, [&] { error = tiny_error(place.device); });
-    const auto errors = reduction->all_gather(std::array{error});
-    constexpr double kTolerance = 1e-4;
-    const bool right = world.max(std::isnan(error) || error > kTolerance ? 1 : 0) == 0;
-    if (world.is_root()) {
-        fmt::print("\nfigures are gathered by {}\n", reduction->name());
-        for (size_t rank = 0; rank < errors.size(); ++rank)
-            fmt::print("rank {}: tiny network differs from the fp64 reference by {:.2e}: {}\n", rank,
-                       errors[rank].front(), errors[rank].front() <= kTolerance ? "ok" : "WRONG");
-        fmt::print("\nCHECK: {}\n", right ? "ok" : "FAILED");
-    }
-    return right ? ExitCode::ok : ExitCode::verification;
+    const Topology topology = gather_topology(world, {device, SharingRule::allow});  // sharing becomes a finding
+    const DeviceId own_device = topology.ranks[static_cast<size_t>(world.rank())].device;
+    const auto facts = gather_launch_facts(world, topology, device != DeviceChoice::cpu);
+    if (world.is_root()) say(launch_text(facts, mpi_is_cuda_aware()));
+    Findings all = launch_findings(facts);
+    const auto links = measure_links(world, topology);
+    append(all, find_link_findings(topology, links));
+    if (world.is_root()) say(links_text(topology, links));
+    const auto errors = tiny_errors(world, own_device);
+    if (world.is_root()) say(tiny_text(errors, kTolerance));
+    const auto trial = try_reductions_or_say(world, topology, arguments.timeout_s, all);
+    if (world.is_root()) say("figures are gathered by " + trial.how + "\n");
+    append(all, trial.findings);
+    return conclude(world, all, errors);
 }
 
 }  // namespace
@@ -85,6 +122,8 @@ void add_check_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<CheckArguments>();
     CLI::App* command = app.add_subcommand("check", "is this machine and this launch all right?");
     command->add_option("--device", arguments->device, "auto | cpu | cuda");
+    command->add_option("--timeout", arguments->timeout_s, "seconds after which NCCL's missing ranks are named (60)")
+        ->check(CLI::PositiveNumber);
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
             return with_ranks(raw, [&](RankSession& session) { return run_check(*arguments, session); });

@@ -1,6 +1,7 @@
 #include "app/session.hpp"
 
 #include "patchbench/comm/interruption.hpp"
+#include "patchbench/comm/launcher.hpp"
 #include "patchbench/run/agreement.hpp"
 #include "patchbench/run/environment.hpp"
 #include "patchbench/run/launch.hpp"
@@ -43,6 +44,7 @@ ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(Ran
     int argc = arguments.argc;
     char** argv = arguments.argv;
     std::optional<Watchdog> watchdog;
+    require_connected_tasks();
     MpiSession session(argc, argv);
     const InterruptionGuard guard;
     const Communicator& world = session.world();

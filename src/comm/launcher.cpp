@@ -1,8 +1,17 @@
+#include "patchbench/comm/launcher.hpp"
+
+#include "patchbench/base/error.hpp"
 #include "patchbench/comm/communicator.hpp"
 
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 namespace pb {
 namespace {
@@ -19,15 +28,34 @@ constexpr std::array kSizeVariables{
     "SLURM_STEP_NUM_TASKS",  // srun
 };
 
-std::optional<int> find_count(const char* variable) {
+/// The number of this rank on its node, in the same order.
+constexpr std::array kLocalRankVariables{
+    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",    "MV2_COMM_WORLD_LOCAL_RANK",
+    "JSM_NAMESPACE_LOCAL_RANK",   "FLUX_TASK_LOCAL_ID", "PALS_LOCAL_RANKID",
+};
+
+std::optional<int> find_number(const char* variable, long least) {
     const char* text = std::getenv(variable);
     if (text == nullptr) return std::nullopt;
     char* end = nullptr;
     errno = 0;
-    const long count = std::strtol(text, &end, 10);
+    const long number = std::strtol(text, &end, 10);
     const bool whole = end != text && *end == '\0' && errno == 0;
-    if (!whole || count < 1 || count > (1L << 30)) return std::nullopt;
-    return static_cast<int>(count);
+    if (!whole || number < least || number > (1L << 30)) return std::nullopt;
+    return static_cast<int>(number);
+}
+
+std::optional<int> find_count(const char* variable) { return find_number(variable, 1); }
+
+/// Every process manager leaves a variable of these: PMIX_RANK, PMI_FD, PALS_RANKID, ..
+bool knows_a_process_manager() {
+    const auto is_one = [](std::string_view entry) {
+        const auto starts = [&](std::string_view prefix) { return entry.starts_with(prefix); };
+        return starts("PMI") || starts("PALS_") || starts("OMPI_COMM_WORLD_") || starts("FLUX_");
+    };
+    char** end = environ;
+    while (*end != nullptr) ++end;
+    return std::any_of(environ, end, is_one);
 }
 
 }  // namespace
@@ -36,6 +64,30 @@ std::optional<int> MpiSession::launcher_size() {
     for (const char* variable : kSizeVariables)
         if (const auto count = find_count(variable)) return count;
     return std::nullopt;
+}
+
+std::optional<int> launcher_local_rank() {
+    for (const char* variable : kLocalRankVariables)
+        if (const auto rank = find_number(variable, 0)) return rank;
+    // A batch script has SLURM_LOCALID=0, too: it counts in a job step only.
+    if (std::getenv("SLURM_STEP_NUM_TASKS") != nullptr) return find_number("SLURM_LOCALID", 0);
+    return std::nullopt;
+}
+
+void require_connected_tasks() {
+    const auto tasks = find_count("SLURM_STEP_NUM_TASKS");
+    if (!tasks || *tasks == 1 || knows_a_process_manager()) return;
+    throw UsageError("srun started " + std::to_string(*tasks) +
+                     " tasks that cannot find each other, independent copies: start them with srun --mpi=pmix (`srun "
+                     "--mpi=list` shows what this Slurm has), or with mpirun inside the job");
+}
+
+std::optional<bool> mpi_is_cuda_aware() {
+    // An extension of Open MPI and MPICH, looked up at run time: other MPIs lack it.
+    using Query = int (*)();
+    const auto query = reinterpret_cast<Query>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+    if (query == nullptr) return std::nullopt;
+    return query() == 1;
 }
 
 }  // namespace pb

@@ -3,7 +3,7 @@
 #include "mpi_check.hpp"
 #include "rank_texts.hpp"
 
-#include "patchbench/base/error.hpp"
+#include "patchbench/comm/metric_reduction.hpp"
 
 #include <chrono>
 #include <thread>
@@ -57,8 +57,8 @@ void call(Roll& roll, const std::string& what, double timeout_s, const std::vect
             std::vector<RankText> absent;
             absent.reserve(missing.size());
             for (const int rank : missing) absent.push_back({rank, hosts[static_cast<size_t>(rank)], ""});
-            throw Error(what + ": no answer within " + std::to_string(static_cast<int>(timeout_s)) + " s from " +
-                        (absent.size() > 1 ? "ranks " : "rank ") + rank_list(absent));
+            throw RanksMissing(what + ": no answer within " + std::to_string(static_cast<int>(timeout_s)) + " s from " +
+                               (absent.size() > 1 ? "ranks " : "rank ") + rank_list(absent));
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

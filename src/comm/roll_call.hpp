@@ -12,8 +12,9 @@ class RollCall {
   public:
     /// Collective. Has messages of its own, so that an answer which comes too late disturbs nobody.
     explicit RollCall(const Communicator& communicator);
-    /// Collective: returns on all ranks once all have come. Rank 0 waits `timeout_s` and then throws Error that names
-    /// `what` and the missing ranks with their hosts; those that came stay until the job is ended (MpiSession::abort).
+    /// Collective: returns on all ranks once all have come. Rank 0 waits `timeout_s` and then throws RanksMissing that
+    /// names `what` and the missing ranks with their hosts; those that came stay until the job is ended
+    /// (MpiSession::abort).
     void operator()(const std::string& what, double timeout_s) const;
 
   private:

@@ -17,6 +17,7 @@ namespace {
 
 /// Variables that change what a run measures, and nothing private.
 constexpr const char* kVariables[] = {"CUDA_VISIBLE_DEVICES",
+                                      "CUDA_DEVICE_ORDER",
                                       "OMP_NUM_THREADS",
                                       "OMP_PROC_BIND",
                                       "PYTORCH_CUDA_ALLOC_CONF",

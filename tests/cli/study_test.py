@@ -205,8 +205,9 @@ class Information(program.ProgramTest):
         for ranks in (0, 2):
             result = run('check', '--device', 'cpu', ranks=ranks)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn('CHECK: ok', result.stdout)
-            self.assertEqual(len(re.findall(r'^rank \d+: tiny network', result.stdout, re.M)), max(1, ranks))
+            self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: (OK|\d+ findings?, 0 wrong)$')
+            self.assertIn('largest difference', result.stdout)
+            self.assertEqual(len(re.findall(r'^ +\d+ .* cpu ', result.stdout, re.M)), max(1, ranks), 'a line each')
 
 
 if __name__ == '__main__':

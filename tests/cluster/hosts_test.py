@@ -65,7 +65,9 @@ class ThreeHostsTest(unittest.TestCase):
         result = self.run_everywhere('check', '--device', 'cpu')
         for name in self.hosts.names:
             self.assertIn(name, result.stdout)
-        self.assertIn('CHECK: ok', result.stdout)
+        self.assertIn('messages between nodes: ', result.stdout)
+        self.assertIn('messages within a node: ', result.stdout)
+        self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: (OK|\d+ findings?, 0 wrong)$')
 
 
 if __name__ == '__main__':

@@ -86,7 +86,7 @@ TEST_F(MetricReductionTest, RollCallNamesWhoIsMissing) {
         try {
             roll_call("this step", 0.05);
             FAIL() << "nobody was missed";
-        } catch (const Error& error) {
+        } catch (const RanksMissing& error) {
             EXPECT_EQ(error.what(), "this step: no answer within 0 s from " + absent + host_name());
         }
     }

@@ -4,6 +4,7 @@
 
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/device_id.hpp"
+#include "patchbench/base/error.hpp"
 #include "patchbench/comm/communicator.hpp"
 
 #include <memory>
@@ -12,6 +13,12 @@
 #include <vector>
 
 namespace pb {
+
+/// Some ranks do not answer, and the others wait for them: the job must be aborted. Thrown on rank 0 alone.
+class RanksMissing : public Error {
+  public:
+    using Error::Error;
+};
 
 class MetricReduction {
   public:
@@ -28,8 +35,8 @@ class MetricReduction {
 /// Collective. `device` is this rank's; `own_device` says that no other rank shares it. `automatic` takes NCCL when all
 /// ranks have a CUDA device of their own; should its bring-up then fail, that is an Error, not a change to MPI. Throws
 /// UsageError (on all ranks) when `nccl` is asked for and cannot be. Bring-up and each NCCL call are bounded by
-/// `timeout_s`: after it an Error that says which ranks are missing; it reaches the ranks that still answer, so main
-/// must end the job (MpiSession::abort). The result owns what it needs of `communicator`; destroying it is collective.
+/// `timeout_s`: after it rank 0 throws RanksMissing, so main must end the job (MpiSession::abort). The result owns what
+/// it needs of `communicator`; destroying it is collective.
 [[nodiscard]] std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator,
                                                                      ReductionKind kind, DeviceId device,
                                                                      bool own_device, double timeout_s);

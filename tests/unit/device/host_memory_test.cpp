@@ -3,6 +3,8 @@
 #include "device/cgroup.hpp"
 #include "device/kernel_text.hpp"
 
+#include "patchbench/device/processor_layout.hpp"
+
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -11,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <sstream>
 #include <vector>
 
 namespace pb {
@@ -37,19 +38,6 @@ TEST(ProcessTime, GrowsWithWork) {
     volatile uint64_t sum = 0;
     while (process_cpu_seconds() < before + 0.01) sum = sum + 1;
     EXPECT_GT(process_cpu_seconds(), before);
-}
-
-/// "0-3,8" -> 0 1 2 3 8.
-std::vector<int> parse_processors(const std::string& text) {
-    std::vector<int> processors;
-    std::istringstream parts(text);
-    for (std::string part; std::getline(parts, part, ',');) {
-        const size_t dash = part.find('-');
-        const int begin = std::stoi(part);
-        const int end = dash == std::string::npos ? begin : std::stoi(part.substr(dash + 1));
-        for (int processor = begin; processor <= end; ++processor) processors.push_back(processor);
-    }
-    return processors;
 }
 
 TEST(Affinity, TextIsShortAndKeepsEveryProcessor) {

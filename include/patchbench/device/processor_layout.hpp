@@ -1,0 +1,32 @@
+// Which cores and memory nodes processors belong to, as the kernel tells under /sys (Linux). A processor is a hardware
+// thread; a core, which may have several, is known by the first of them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// The inverse of affinity_text: "0-3,8" -> 0 1 2 3 8. What is no such list is empty.
+[[nodiscard]] std::vector<int> parse_processors(const std::string& text);
+
+class ProcessorLayout {
+  public:
+    explicit ProcessorLayout(std::filesystem::path sys = "/sys") : sys_(std::move(sys)) {}
+
+    /// All that are online.
+    [[nodiscard]] std::vector<int> processors() const;
+    /// Cores of these processors, ascending, each once. Where the kernel tells nothing every processor is a core.
+    [[nodiscard]] std::vector<int> cores_of(const std::vector<int>& processors) const;
+    /// Memory nodes (NUMA) beside these processors, ascending; empty where the kernel tells nothing.
+    [[nodiscard]] std::vector<int> memory_nodes_of(const std::vector<int>& processors) const;
+    /// The one that a device on the PCI bus hangs on ("0000:3b:00.0"); none where there is one only or it is unknown.
+    [[nodiscard]] std::optional<int> memory_node_of_device(const std::string& pci_bus_id) const;
+
+  private:
+    std::filesystem::path sys_;
+};
+
+}  // namespace pb
