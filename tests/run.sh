@@ -30,9 +30,10 @@ run_tests() { # folder, name, options of ctest..
 cd "$root"
 launch/setup.sh
 data/get_photos.sh
-# Other people's programs, to compare with; without a network their tests skip and say so.
+# Other people's programs, to compare with or to run under; without a network their tests skip and say so.
 tests/peer/setup.sh || true
 tests/golden/setup.sh || true
+tests/cluster/setup.sh || true
 run_tests "$root/build" all
 
 if [ $quick = 0 ]; then

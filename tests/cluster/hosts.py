@@ -12,7 +12,10 @@ from pathlib import Path
 
 SKIPPED = 77
 ISOLATED = 'PATCHBENCH_TEST_ISOLATED'
-UNSHARE = ['unshare', '--mount', '--pid', '--fork', '--mount-proc', '--net', '--kill-child']
+PRIVATE = '/run/lock'  # a folder that every Linux has and where no project lies
+# Killed with this process, and everything in it is killed with that.
+UNSHARE = ['setpriv', '--pdeathsig', 'KILL',
+           'unshare', '--mount', '--pid', '--fork', '--mount-proc', '--net', '--kill-child']
 
 
 def skip(reason):
@@ -21,12 +24,15 @@ def skip(reason):
 
 
 def run_isolated():
-    """Returns in the namespaces only; outside it ends with the exit code of the script inside."""
+    """Returns in the namespaces only; outside it ends with the exit code of the script inside. Temporary files then lie
+    in memory that vanishes, too."""
     if os.environ.get(ISOLATED):
+        command('mount', '-t', 'tmpfs', '-o', 'mode=755', 'tmpfs', PRIVATE)
+        os.environ['TMPDIR'] = tempfile.tempdir = PRIVATE
         return
     if os.geteuid() != 0:
         skip('network namespaces need root')
-    for program in ('unshare', 'ip'):
+    for program in ('setpriv', 'unshare', 'ip'):
         if not shutil.which(program):
             skip(f'{program} is missing (apt packages util-linux, iproute2)')
     probe = subprocess.run([*UNSHARE, 'true'], capture_output=True, text=True)

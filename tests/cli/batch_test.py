@@ -1,0 +1,80 @@
+"""What launch/pbs.sh and launch/lsf.sh do between the lines that their systems read: run by bash, with the variables that
+PBS and LSF set. (launch/slurm.sbatch runs under a real Slurm: tests/cluster/slurm_test.py.)
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import program
+
+LAUNCH = program.REPOSITORY / 'launch'
+STUDY = """
+name: job
+image: {height: 40, width: 40}
+network: dncnn
+weights: seed:1
+device: cpu
+threads: 1
+halo: 4
+patch: [16, 20]
+warmup.reps: 0
+forward_calls: 0
+save_images: false
+stop: {min_reps: 2, max_time_s: 0}
+"""
+
+
+class BatchTest(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / 'build').symlink_to(Path(program.PROGRAM).resolve().parent)
+        (self.folder / 'launch').symlink_to(LAUNCH)
+        self.write('study.yaml', STUDY)
+        nodes = self.write('nodes', 'localhost\nlocalhost\n')
+        self.env = {**os.environ, 'PBS_O_WORKDIR': str(self.folder), 'PBS_NODEFILE': str(nodes),
+                    'LSB_DJOB_HOSTFILE': str(nodes), 'STUDY': 'study.yaml'}
+
+    def start(self, script):
+        return subprocess.Popen(['bash', LAUNCH / script], cwd=self.folder, env=self.env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+
+    def finish(self, process):
+        output = process.communicate(timeout=200)[0]
+        return process.returncode, output
+
+    def test_a_job_checks_runs_and_goes_on(self):
+        for script in ('pbs.sh', 'lsf.sh'):
+            code, output = self.finish(self.start(script))
+            self.assertEqual(code, 0, output)
+            self.assertRegex(output, 'CHECK: (OK|.* 0 wrong)')
+            self.assertIn('RESULT: VALID', output)
+        self.assertIn('resumed: 2 of 2 points are finished', output, 'the second job')
+
+    def test_the_signal_of_lsf_ends_the_study_and_not_the_script(self):
+        self.write('study.yaml', STUDY.replace('min_reps: 2', 'min_reps: 1000000'))
+        process = self.start('lsf.sh')
+        results = self.folder / 'results' / 'job' / 'results.jsonl'
+        deadline = time.monotonic() + 120
+        while not results.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGUSR1)
+        code, output = self.finish(process)
+        self.assertEqual(code, 5, output)
+        self.assertIn('SIGUSR1', output)
+
+    def test_a_wrong_launch_is_named(self):
+        result = subprocess.run([program.PROGRAM, 'check', '--device', 'cpu'], capture_output=True, text=True, timeout=60,
+                                env={**self.env, 'OMPI_COMM_WORLD_SIZE': '7'})
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn('independent copies', result.stderr)
+
+
+if __name__ == '__main__':
+    if not shutil.which('hwloc-bind'):
+        print('skipped: hwloc-bind is missing (apt package hwloc)')
+        sys.exit(77)
+    program.main()
