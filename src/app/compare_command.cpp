@@ -8,13 +8,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <filesystem>
-
 namespace pb {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 struct CompareArguments {
     std::vector<std::string> files, old_files, new_files;
@@ -22,12 +18,10 @@ struct CompareArguments {
     std::string markdown;
 };
 
-/// A study's folder stands for the results in it.
 std::vector<ResultsFile> load_all(const std::vector<std::string>& names) {
     std::vector<ResultsFile> files;
     files.reserve(names.size());
-    for (const fs::path name : names)
-        files.push_back(load_results(fs::is_directory(name) ? name / "results.jsonl" : name));
+    for (const auto& name : names) files.push_back(load_results(results_in(name)));
     return files;
 }
 
@@ -60,17 +54,11 @@ double parse_fail_on(const std::string& text) {
     return percent / 100;
 }
 
-void write_text(const fs::path& file, const std::string& text) {
-    AtomicFile out(file);
-    out.append(std::as_bytes(std::span(text)));
-    out.commit();
-}
-
 ExitCode compare(CompareArguments arguments) {
     sort_files(arguments);
     const double slower = arguments.fail_on.empty() ? 0 : parse_fail_on(arguments.fail_on);
     const auto comparison = compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
-    if (!arguments.markdown.empty()) write_text(arguments.markdown, comparison_markdown(comparison));
+    if (!arguments.markdown.empty()) write_whole(arguments.markdown, comparison_markdown(comparison));
     fmt::print("{}", comparison_table(comparison));
     if (arguments.fail_on.empty()) return ExitCode::ok;
     const auto failures = regressions(comparison, slower);

@@ -1,26 +1,94 @@
 // patchbench report RESULTS.jsonl...: pages and exports from results, later and elsewhere: no MPI, no GPU.
 #include "app/commands.hpp"
 
+#include "patchbench/base/atomic_file.hpp"
+#include "patchbench/report/csv.hpp"
+#include "patchbench/report/exports.hpp"
 #include "patchbench/report/html.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <functional>
+
 namespace pb {
 
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr const char* kStdout = "-";
+
 struct ReportArguments {
     std::vector<std::string> results;
-    std::string html;
+    std::string html, csv, markdown;
+    std::string csv_style = "tidy";
+    std::vector<std::string> exports;  // FORMAT=FILE
 };
 
+struct Output {
+    std::string name;  // for people: "csv"
+    std::string file;
+    std::function<std::string()> text;
+};
+
+/// FORMAT=FILE, taken apart.
+Output export_output(const std::string& wish, const std::vector<ResultsFile>& files) {
+    const auto cut = wish.find('=');
+    if (cut == std::string::npos || cut + 1 == wish.size())
+        throw UsageError("--export " + wish + ": write it as FORMAT=FILE, with - for standard output");
+    const ExportFormat& format = find_export_format(wish.substr(0, cut));
+    return {format.name, wish.substr(cut + 1), [&format, &files] { return format.text(files); }};
+}
+
+/// What was asked for; the page when nothing was.
+std::vector<Output> outputs_of(const ReportArguments& arguments, const std::vector<fs::path>& results,
+                               const std::vector<ResultsFile>& files) {
+    std::vector<Output> outputs;
+    const auto add = [&](const char* name, const std::string& file, std::function<std::string()> text) {
+        if (!file.empty()) outputs.push_back({name, file, std::move(text)});
+    };
+    const auto style = parse_enum<CsvStyle>(arguments.csv_style);
+    add("csv", arguments.csv, [&files, style] { return csv_text(files, style); });
+    add("markdown", arguments.markdown, [&files] { return markdown_text(files); });
+    for (const auto& wish : arguments.exports) outputs.push_back(export_output(wish, files));
+    const std::string beside = (results.front().parent_path() / "report.html").string();
+    add("report", outputs.empty() && arguments.html.empty() ? beside : arguments.html,
+        [&results] { return html_text(results); });
+    return outputs;
+}
+
+void write(const std::vector<Output>& outputs) {
+    const auto to_stdout = [](const Output& output) { return output.file == kStdout; };
+    const auto num_printed = std::count_if(outputs.begin(), outputs.end(), to_stdout);
+    if (num_printed > 1) throw UsageError("only one output may go to standard output (-)");
+    std::vector<std::string> texts;
+    for (const auto& output : outputs) {  // whatever fails does so before the first file is touched
+        if (!to_stdout(output)) check_can_create(output.file);
+        texts.push_back(output.text());
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+        if (to_stdout(outputs[i]))
+            fmt::print("{}", texts[i]);
+        else
+            write_whole(outputs[i].file, texts[i]);
+    }
+    if (num_printed > 0) return;
+    for (const auto& output : outputs) fmt::print("{:<8} {}\n", output.name + ":", output.file);
+}
+
 ExitCode make_report(const ReportArguments& arguments) {
-    const std::vector<std::filesystem::path> results(arguments.results.begin(), arguments.results.end());
-    const auto html =
-        arguments.html.empty() ? results.front().parent_path() / "report.html" : std::filesystem::path(arguments.html);
-    write_html(results, html);
-    fmt::print("report:  {}\n", html.string());
+    std::vector<fs::path> results;
+    results.reserve(arguments.results.size());
+    for (const fs::path name : arguments.results) results.push_back(results_in(name));
+    std::vector<ResultsFile> files;
+    const bool page_only = arguments.csv.empty() && arguments.markdown.empty() && arguments.exports.empty();
+    if (!page_only)
+        for (const auto& file : results) files.push_back(load_results(file));
+    write(outputs_of(arguments, results, files));
+    if (arguments.exports.empty()) return ExitCode::ok;
+    for (const auto& point : left_out_of_exports(files))
+        fmt::print(stderr, "left out of the exports, which hold VALID points: {}\n", point);
     return ExitCode::ok;
 }
 
@@ -28,9 +96,17 @@ ExitCode make_report(const ReportArguments& arguments) {
 
 void add_report_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<ReportArguments>();
-    CLI::App* command = app.add_subcommand("report", "make a page of results, several files side by side");
-    command->add_option("results", arguments->results, "results.jsonl files")->required();
-    command->add_option("--html", arguments->html, "the page (default: report.html beside the first file)");
+    CLI::App* command =
+        app.add_subcommand("report", "pages, tables and exports of results, several files side by side");
+    command->add_option("results", arguments->results, "results.jsonl files, or their folders")->required();
+    command->add_option("--html", arguments->html, "the page (with no option: report.html beside the first file)");
+    auto* csv = command->add_option("--csv", arguments->csv, "a table, one row a point");
+    command->add_option("--csv-style", arguments->csv_style, names_of<CsvStyle>() + " columns")->needs(csv);
+    command->add_option("--markdown", arguments->markdown, "a table to paste into an issue");
+    std::string formats = "FORMAT=FILE, for other programs:";
+    for (const auto& format : export_formats()) formats += fmt::format("\n{}: {}", format.name, format.meaning);
+    command->add_option("--export", arguments->exports, formats)->allow_extra_args(false);
+    command->footer("- as a file is standard output");
     command->callback(
         [&chosen, arguments] { chosen = [arguments](const Arguments&) { return make_report(*arguments); }; });
 }

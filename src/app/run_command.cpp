@@ -37,6 +37,7 @@ struct RunArguments {
     bool resume = false;
     bool force = false;
     double max_time_s = 0;  // 0: none
+    std::string csv_style = "tidy";
 };
 
 /// The wish that all points share; points that differ leave the choice to the machine.
@@ -89,7 +90,8 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
         if (!world.is_root()) return;
         check_weights(plan);
         record =
-            std::make_unique<StudyRecord>(RecordOptions{folder, arguments.resume, arguments.force, arguments.strict},
+            std::make_unique<StudyRecord>(RecordOptions{folder, arguments.resume, arguments.force, arguments.strict,
+                                                        parse_enum<CsvStyle>(arguments.csv_style)},
                                           plan, describe_environment(topology, raw.argc, raw.argv));
         fmt::print("{}\n", plan_table(plan));
         std::fflush(stdout);
@@ -136,6 +138,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
         ->add_option("--max-time", arguments->max_time_s,
                      "seconds after which no point is started and the current one is dropped; exit code 5")
         ->check(CLI::PositiveNumber);
+    command->add_option("--csv-style", arguments->csv_style, "columns of results.csv: " + names_of<CsvStyle>());
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
             if (arguments->dry_run) return dry_run(*arguments);

@@ -2,10 +2,10 @@
 
 #include "report/line_reader.hpp"
 
+#include "patchbench/base/atomic_file.hpp"
 #include "patchbench/base/sha256.hpp"
 #include "patchbench/measure/study_summary.hpp"
 #include "patchbench/measure/summary.hpp"
-#include "patchbench/report/csv.hpp"
 #include "patchbench/report/environment_differences.hpp"
 #include "patchbench/report/html.hpp"
 #include "patchbench/report/report.hpp"
@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace pb {
@@ -152,7 +153,7 @@ ExitCode StudyRecord::finish() {
     const StudySummary study = summarise_study(traces, summaries, results.environment().topology);
     results_->write_study_summary(study);
     results_->write_end(verdict);
-    write_csv(traces, summaries, options_.folder / "results.csv");
+    write_whole(options_.folder / "results.csv", csv_text(std::span(&results, 1), options_.csv_style));
     const fs::path report = options_.folder / "report.html";
     write_html({file_}, report);
     fmt::print("{}\n", points_table(summaries));

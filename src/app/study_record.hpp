@@ -7,6 +7,7 @@
 
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/plan/plan.hpp"
+#include "patchbench/report/csv.hpp"
 #include "patchbench/report/jsonl_writer.hpp"
 #include "patchbench/report/results_file.hpp"
 
@@ -24,6 +25,7 @@ struct RecordOptions {
     bool resume = false;
     bool force = false;
     bool strict = false;
+    CsvStyle csv_style = CsvStyle::tidy;
 };
 
 class StudyRecord {

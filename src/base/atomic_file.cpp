@@ -111,6 +111,12 @@ void AtomicFile::commit() {
     ::close(folder);
 }
 
+void write_whole(const std::filesystem::path& file, std::string_view text) {
+    AtomicFile out(file);
+    out.append(std::as_bytes(std::span(text)));
+    out.commit();
+}
+
 void check_can_create(const std::filesystem::path& file) { const AtomicFile probe(file); }
 
 }  // namespace pb

@@ -82,14 +82,7 @@ std::string section(const std::string& title, const std::vector<std::string>& li
 
 constexpr const char* kEnvironmentTitle = "Warning: the environments differ:";
 
-std::string escaped(std::string cell) {
-    for (size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
-    return cell;
-}
-
-}  // namespace
-
-std::string comparison_table(const ResultsComparison& comparison) {
+TextTable table_of(const ResultsComparison& comparison) {
     using enum TextTable::Align;
     TextTable table;
     for (size_t i = 0; i < std::size(kHeadings); ++i) table.add_column(kHeadings[i], i == 0 || i == 4 ? left : right);
@@ -97,19 +90,20 @@ std::string comparison_table(const ResultsComparison& comparison) {
         const Cells cells = cells_of(point);
         table.add_row({cells.begin(), cells.end()});
     }
-    return launches_line(comparison) + "\n\n" + table.text() + section("Remarks:", remark_lines(comparison), "  ") +
+    return table;
+}
+
+}  // namespace
+
+std::string comparison_table(const ResultsComparison& comparison) {
+    return launches_line(comparison) + "\n\n" + table_of(comparison).text() +
+           section("Remarks:", remark_lines(comparison), "  ") +
            section(kEnvironmentTitle, comparison.environment_changes, "  ") + "\n" + count_line(comparison) + "\n";
 }
 
 std::string comparison_markdown(const ResultsComparison& comparison) {
-    std::string text =
-        fmt::format("{}\n\n| {} |\n|---|--:|--:|--:|---|\n", launches_line(comparison), fmt::join(kHeadings, " | "));
-    for (const auto& point : comparison.points) {
-        Cells cells = cells_of(point);
-        for (auto& cell : cells) cell = escaped(cell);
-        text += fmt::format("| {} |\n", fmt::join(cells, " | "));
-    }
-    return text + section("Remarks:\n", remark_lines(comparison), "- ") +
+    return launches_line(comparison) + "\n\n" + table_of(comparison).markdown() +
+           section("Remarks:\n", remark_lines(comparison), "- ") +
            section(std::string(kEnvironmentTitle) + "\n", comparison.environment_changes, "- ") + "\n" +
            count_line(comparison) + "\n";
 }

@@ -1,33 +1,18 @@
 #include "patchbench/report/csv.hpp"
 
-#include "patchbench/base/atomic_file.hpp"
-#include "patchbench/base/error.hpp"
+#include "report/csv_table.hpp"
+#include "report/named_points.hpp"
+#include "report/reference_row.hpp"
+
 #include "patchbench/config/text.hpp"
 #include "patchbench/report/metrics.hpp"
-#include "patchbench/report/report.hpp"
 
 #include <cctype>
-#include <cmath>
-#include <cstddef>
-#include <span>
 #include <string_view>
-#include <utility>
 
 namespace pb {
 
 namespace {
-
-/// One row as (column, value): the header is the columns of an empty row, so the two cannot disagree.
-using Row = std::vector<std::pair<std::string, std::string>>;
-
-std::string number_cell(const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? format_setting(*value) : "";
-}
-
-template <class Integer>
-std::string integer_cell(const std::optional<Integer>& value) {
-    return value ? std::to_string(*value) : "";
-}
 
 std::string joined(const std::vector<std::string>& parts) {
     std::string all;
@@ -45,7 +30,7 @@ std::string column_of(const FieldName& field) {
     return key + "_" + unit;
 }
 
-void add_identity(const PointTrace& trace, const Summary& summary, const std::string& label, Row& row) {
+void add_identity(const PointTrace& trace, const Summary& summary, const std::string& label, CsvRow& row) {
     row.insert(row.end(), {{"key", summary.key},
                            {"index", std::to_string(summary.index)},
                            {"label", label},
@@ -58,7 +43,7 @@ void add_identity(const PointTrace& trace, const Summary& summary, const std::st
                            {"image_sha256", trace.image_sha256}});
 }
 
-void add_settled(const Point& point, Row& row) {
+void add_settled(const Point& point, CsvRow& row) {
     row.insert(row.end(), {{"settled.device", std::string(name_of(point.device))},
                            {"settled.num_ranks", std::to_string(point.num_ranks)},
                            {"settled.halo_px", integer_cell(point.halo)},
@@ -69,8 +54,8 @@ void add_settled(const Point& point, Row& row) {
                            {"settled.image_channels", std::to_string(point.source.channels)}});
 }
 
-Row row_of(const PointTrace& trace, const Summary& summary, const std::string& label) {
-    Row row;
+CsvRow tidy_row(const PointTrace& trace, const Summary& summary, const std::string& label) {
+    CsvRow row;
     add_identity(trace, summary, label, row);
     point_fields(trace.point.settings, [&](const FieldName& field, const auto& value) {
         row.emplace_back(column_of(field), format_setting(value));
@@ -82,40 +67,22 @@ Row row_of(const PointTrace& trace, const Summary& summary, const std::string& l
     return row;
 }
 
-std::string quoted(const std::string& field) {
-    if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-    std::string text = "\"";
-    for (const char c : field) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return text + "\"";
-}
-
-template <class Pick>
-std::string line_of(const Row& row, Pick pick) {
-    std::string line;
-    for (const auto& cell : row) {
-        if (&cell != row.data()) line += ',';
-        line += quoted(pick(cell));
-    }
-    return line + "\n";
+CsvRow row_of(const NamedPoint& point, CsvStyle style) {
+    CsvRow row = style == CsvStyle::tidy ? tidy_row(point.trace(), point.summary(), point.label) : reference_row(point);
+    if (!point.source.empty()) row.insert(row.begin(), {"file", point.source});
+    return row;
 }
 
 }  // namespace
 
-std::string csv_text(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
-    require(traces.size() == summaries.size(), "write_csv: every trace needs its summary");
-    const auto labels = unique_labels(summaries);
-    std::string text = line_of(row_of(PointTrace{}, Summary{}, ""), [](const auto& cell) { return cell.first; });
-    for (size_t i = 0; i < traces.size(); ++i)
-        text += line_of(row_of(traces[i], summaries[i], labels[i]), [](const auto& cell) { return cell.second; });
-    return text;
-}
-
-void write_csv(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
-               const std::filesystem::path& file) {
-    const std::string text = csv_text(traces, summaries);
-    AtomicFile out(file);
-    out.append(std::as_bytes(std::span(text)));
-    out.commit();
+std::string csv_text(std::span<const ResultsFile> files, CsvStyle style) {
+    std::vector<CsvRow> rows;
+    for (const auto& point : named_points(files)) rows.push_back(row_of(point, style));
+    ResultsFile none;
+    none.sessions.emplace_back();
+    const RecordedPoint nothing;
+    const NamedPoint empty{files.size() > 1 ? "file" : "", "", &none, &nothing};
+    return csv_of(row_of(empty, style), rows);
 }
 
 }  // namespace pb

@@ -145,11 +145,6 @@ std::string html_text(const std::vector<fs::path>& results) {
     return text += page().substr(mark + kDataMark.size());
 }
 
-void write_html(const std::vector<fs::path>& results, const fs::path& file) {
-    const std::string text = html_text(results);
-    AtomicFile out(file);
-    out.append(std::as_bytes(std::span(text)));
-    out.commit();
-}
+void write_html(const std::vector<fs::path>& results, const fs::path& file) { write_whole(file, html_text(results)); }
 
 }  // namespace pb

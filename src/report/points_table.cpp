@@ -1,5 +1,6 @@
+#include "report/points_table.hpp"
+
 #include "report/numbers.hpp"
-#include "report/text_table.hpp"
 
 #include "patchbench/report/metrics.hpp"
 #include "patchbench/report/report.hpp"
@@ -29,10 +30,16 @@ std::string cell_of(const Metric& metric, const Summary& summary) {
     return metric.cell != nullptr ? metric.cell(summary) : readable(value);
 }
 
+/// The `i`-th entry of a point's context; other points of a file may have fewer.
+std::string context_text(const Summary& summary, size_t i) {
+    return i < summary.context.size() ? summary.context[i].second : "";
+}
+
 /// Whether all points say the same of the `i`-th entry of their context.
 bool is_shared(const Summaries& summaries, size_t i) {
-    return std::all_of(summaries.begin(), summaries.end(),
-                       [&](const Summary& s) { return s.context[i] == summaries.front().context[i]; });
+    return std::all_of(summaries.begin(), summaries.end(), [&](const Summary& summary) {
+        return context_text(summary, i) == context_text(summaries.front(), i);
+    });
 }
 
 std::string shared_context(const Summaries& summaries) {
@@ -41,7 +48,7 @@ std::string shared_context(const Summaries& summaries) {
         const auto& [name, text] = summaries.front().context[i];
         if (is_shared(summaries, i)) entries.push_back(fmt::format("{}: {}", name, text));
     }
-    return entries.empty() ? "" : fmt::format("{}\n\n", fmt::join(entries, " | "));
+    return fmt::format("{}", fmt::join(entries, " | "));
 }
 
 /// Remarks of the points below the table: equal ones once, with the labels of the points they hold for.
@@ -53,14 +60,14 @@ class Remarks {
         known->labels.push_back(label);
     }
 
-    [[nodiscard]] std::string text(size_t num_points) const {
-        std::string all;
+    [[nodiscard]] std::vector<std::string> lines(size_t num_points) const {
+        std::vector<std::string> all;
         for (const auto& [remark, labels] : remarks_) {
             const bool of_all = labels.size() == num_points && num_points > 1;
-            all +=
-                fmt::format("  {}: {}\n", of_all ? "all points" : fmt::format("{}", fmt::join(labels, ", ")), remark);
+            all.push_back(
+                fmt::format("{}: {}", of_all ? "all points" : fmt::format("{}", fmt::join(labels, ", ")), remark));
         }
-        return all.empty() ? all : "\n" + all;
+        return all;
     }
 
   private:
@@ -71,19 +78,16 @@ class Remarks {
     std::vector<Remark> remarks_;
 };
 
-std::string remarks_of(const Summaries& summaries, const std::vector<std::string>& labels) {
+std::vector<std::string> remarks_of(const Summaries& summaries, const std::vector<std::string>& labels) {
     Remarks remarks;
     for (size_t i = 0; i < summaries.size(); ++i) {
         for (const auto& reason : summaries[i].reasons) remarks.add(reason, labels[i]);
         for (const auto& note : summaries[i].notes) remarks.add(note, labels[i]);
     }
-    return remarks.text(summaries.size());
+    return remarks.lines(summaries.size());
 }
 
-}  // namespace
-
-std::string points_table(const Summaries& summaries) {
-    if (summaries.empty()) return "no points\n";
+TextTable table_of(const Summaries& summaries, const std::vector<std::string>& labels) {
     std::vector<const Metric*> shown;
     for (const auto& metric : metrics())
         if (metric.is_headline() && any_has(summaries, metric)) shown.push_back(&metric);
@@ -99,15 +103,31 @@ std::string points_table(const Summaries& summaries) {
     for (const auto* metric : shown) table.add_column(metric->heading);
     table.add_column("status", TextTable::Align::left);
 
-    const auto labels = unique_labels(summaries);
     for (size_t i = 0; i < summaries.size(); ++i) {
         std::vector<std::string> cells{labels[i]};
-        for (const size_t entry : varying) cells.push_back(summaries[i].context[entry].second);
+        for (const size_t entry : varying) cells.push_back(context_text(summaries[i], entry));
         for (const auto* metric : shown) cells.push_back(cell_of(*metric, summaries[i]));
         cells.push_back(status_text(summaries[i]));
         table.add_row(std::move(cells));
     }
-    return shared_context(summaries) + table.text() + remarks_of(summaries, labels);
+    return table;
+}
+
+}  // namespace
+
+PointsTable make_points_table(const Summaries& summaries) {
+    require(!summaries.empty(), "a table of points needs a point");
+    const auto labels = unique_labels(summaries);
+    return {shared_context(summaries), table_of(summaries, labels), remarks_of(summaries, labels)};
+}
+
+std::string points_table(const Summaries& summaries) {
+    if (summaries.empty()) return "no points\n";
+    const auto [shared, table, remarks] = make_points_table(summaries);
+    std::string text = shared.empty() ? "" : shared + "\n\n";
+    text += table.text();
+    for (const auto& remark : remarks) text += (&remark == remarks.data() ? "\n  " : "  ") + remark + "\n";
+    return text;
 }
 
 }  // namespace pb

@@ -113,6 +113,11 @@ class Reader {
 
 ResultsFile load_results(const std::filesystem::path& file) { return Reader(file).read(); }
 
+std::filesystem::path results_in(const std::filesystem::path& name) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(name, ignored) ? name / "results.jsonl" : name;
+}
+
 std::vector<std::string> ResultsFile::remarks() const {
     std::vector<std::string> all;
     const std::string path = file.string();

@@ -23,6 +23,18 @@ std::pair<std::string, std::string> heading_lines(const std::string& heading) {
     return {heading.substr(0, cut), heading.substr(cut + 1)};
 }
 
+std::string markdown_cell(const std::string& text) {
+    std::string cell;
+    for (const char c : text) {
+        if (c == '|') cell += '\\';
+        if (c != '\n')
+            cell += c;
+        else if (!cell.ends_with('/'))
+            cell += ' ';
+    }
+    return cell;
+}
+
 }  // namespace
 
 void TextTable::add_column(std::string heading, Align align) { columns_.push_back({std::move(heading), align}); }
@@ -60,6 +72,18 @@ std::string TextTable::text() const {
         for (const auto& cell : line) joined += (&cell == line.data() ? "" : "  ") + cell;
         all += joined.erase(joined.find_last_not_of(' ') + 1) + "\n";
     }
+    return all;
+}
+
+std::string TextTable::markdown() const {
+    const auto line_of = [](const auto& values, const auto& to_text) {
+        std::string line = "|";
+        for (const auto& value : values) line += std::string(" ").append(to_text(value)) + " |";
+        return line + "\n";
+    };
+    std::string all = line_of(columns_, [](const Column& column) { return markdown_cell(column.heading); });
+    all += line_of(columns_, [](const Column& column) { return column.align == Align::left ? "---" : "--:"; });
+    for (const auto& row : rows_) all += line_of(row, markdown_cell);
     return all;
 }
 

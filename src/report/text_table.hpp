@@ -1,4 +1,4 @@
-// A table of text for the terminal: columns as wide as their widest cell.
+// A table of text: for the terminal with columns as wide as their widest cell, and as Markdown.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ class TextTable {
 
     /// Heading, a rule, the rows; every line ends with \n, none with a blank.
     [[nodiscard]] std::string text() const;
+    /// A line of a heading becomes a word of it; `|` is escaped.
+    [[nodiscard]] std::string markdown() const;
 
   private:
     struct Column {

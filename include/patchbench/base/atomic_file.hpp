@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace pb {
 
@@ -42,6 +43,9 @@ class AtomicFile {
     int descriptor_ = -1;
     uint64_t appended_ = 0;
 };
+
+/// `text` as the whole of `file`. Throws as the constructor and `commit` do.
+void write_whole(const std::filesystem::path& file, std::string_view text);
 
 /// Throws UsageError when AtomicFile could not create `file` now. Leaves nothing behind.
 void check_can_create(const std::filesystem::path& file);

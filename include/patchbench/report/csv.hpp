@@ -1,21 +1,27 @@
-// results.csv: the same points for spreadsheets and data frames.
+// Points as a table for spreadsheets and data frames: results.csv, and `patchbench report --csv`.
 #pragma once
 
-#include "patchbench/measure/summary.hpp"
-#include "patchbench/run/trace.hpp"
+#include "patchbench/base/enum_names.hpp"
+#include "patchbench/report/results_file.hpp"
 
-#include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace pb {
 
-/// Tidy table (RFC 4180, lines end with \n): one row a point, all settings and all metrics, units in the column names,
-/// empty where there is no value. `summaries` belong to `traces`, in order.
-[[nodiscard]] std::string csv_text(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries);
+/// tidy: all settings and all metrics, under their own names. reference: the columns of the studies that patchbench
+/// reproduces, for scripts that read those (docs/reading-results.md says what each holds).
+enum class CsvStyle : uint8_t { tidy, reference };
 
-/// csv_text() as a file that is complete or not there at all.
-void write_csv(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
-               const std::filesystem::path& file);
+template <>
+struct EnumNames<CsvStyle> {
+    static constexpr std::array<std::pair<CsvStyle, std::string_view>, 2> names{
+        {{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}}};
+};
+
+/// RFC 4180, lines end with \n: one row a point, in the order of the plan; empty where there is no value. With several
+/// files the first column, `file`, tells them apart.
+[[nodiscard]] std::string csv_text(std::span<const ResultsFile> files, CsvStyle style = CsvStyle::tidy);
 
 }  // namespace pb

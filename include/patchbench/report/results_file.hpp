@@ -53,4 +53,7 @@ struct ResultsFile {
 /// lines in the wrong order, another schema. An empty file, or one whose only line is torn, is one too.
 [[nodiscard]] ResultsFile load_results(const std::filesystem::path& file);
 
+/// A study's folder stands for the results.jsonl in it; any other name for itself.
+[[nodiscard]] std::filesystem::path results_in(const std::filesystem::path& name);
+
 }  // namespace pb

@@ -71,6 +71,16 @@ TEST(AtomicFile, RefusesWhatCannotBeWritten) {
     EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(AtomicFile, AWholeTextReplacesAnOlderFileOrLeavesIt) {
+    const TemporaryFolder folder;
+    write_whole(folder / "a.txt", "old and longer");
+    write_whole(folder / "a.txt", "new");
+    EXPECT_EQ(read_bytes(folder / "a.txt"), (std::vector<char>{'n', 'e', 'w'}));
+    const FileSizeLimit limit(2);
+    EXPECT_THROW(write_whole(folder / "a.txt", "newer"), Error);
+    EXPECT_EQ(read_bytes(folder / "a.txt"), (std::vector<char>{'n', 'e', 'w'}));
+}
+
 TEST(AtomicFile, WritersThatOpenItByNameAreCommittedToo) {
     const TemporaryFolder folder;
     AtomicFile file(folder / "a.txt");

@@ -1,13 +1,13 @@
 #include "patchbench/report/csv.hpp"
 
 #include "unit/measure/three_rank_trace.hpp"
+#include "unit/report/results_of.hpp"
 
 #include "patchbench/report/metrics.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -47,10 +47,8 @@ std::map<std::string, std::string> row(const std::vector<Record>& records, size_
     return cells;
 }
 
-std::vector<Record> written(const std::vector<PointTrace>& traces) {
-    std::vector<Summary> summaries;
-    for (const auto& trace : traces) summaries.push_back(summarise(trace));
-    return read_csv(csv_text(traces, summaries));
+std::vector<Record> written(const std::vector<PointTrace>& traces, CsvStyle style = CsvStyle::tidy) {
+    return read_csv(csv_text(std::vector{results_of(traces)}, style));
 }
 
 TEST(Csv, IsATableOfEqualRowsWithUniqueColumns) {
@@ -89,17 +87,84 @@ TEST(Csv, CollidingLabelsAreToldApart) {
     EXPECT_NE(row(records, 0).at("label"), row(records, 1).at("label"));
 }
 
-TEST(Csv, FileHoldsTheTextAndReplacesAnOlderOne) {
-    const auto file = std::filesystem::path(testing::TempDir()) / "patchbench_csv_test.csv";
-    std::ofstream(file) << "old";
-    const std::vector<PointTrace> traces{three_rank_trace()};
-    const std::vector<Summary> summaries{summarise(traces[0])};
-    write_csv(traces, summaries, file);
-    std::ifstream stream(file);
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    EXPECT_EQ(text, csv_text(traces, summaries));
-    std::filesystem::remove(file);
-    EXPECT_THROW(write_csv(traces, summaries, file / "no" / "such" / "folder.csv"), Error);
+TEST(Csv, PointsOfAResumedStudyAreInTheOrderOfThePlan) {
+    PointTrace earlier = three_rank_trace();
+    earlier.point.index = 1;
+    const auto records = written({three_rank_trace(), earlier});
+    EXPECT_EQ(row(records, 0).at("index"), "1");
+    EXPECT_EQ(row(records, 1).at("index"), "4");
+}
+
+TEST(Csv, SeveralFilesAreToldApartByAColumn) {
+    for (const auto style : {CsvStyle::tidy, CsvStyle::reference}) {
+        const auto records =
+            read_csv(csv_text(std::vector{results_of({three_rank_trace()}, "/runs/monday/results.jsonl"),
+                                          results_of({three_rank_trace()}, "other.jsonl")},
+                              style));
+        ASSERT_EQ(records.size(), 3u);
+        EXPECT_EQ(records[0][0], "file");
+        EXPECT_EQ(records[1][0], "monday");
+        EXPECT_EQ(records[2][0], "other");
+        for (const auto& record : records) EXPECT_EQ(record.size(), records[0].size());
+    }
+}
+
+// Walls of 2.3, 2.1, 2.2, 2.0, 2.4 and 2.5 s, 20 patches, 1.25 of 2 Mpx useful.
+TEST(ReferenceCsv, HasTheColumnsOfTheReferenceWithMeansOverPasses) {
+    const auto cells = row(written({three_rank_trace()}, CsvStyle::reference), 0);
+    const std::map<std::string, double> expected{{"batch_size", 4},
+                                                 {"avg_time_ms", 2250},
+                                                 {"std_time_ms", 187.08287},
+                                                 {"avg_memory_mb", 300},
+                                                 {"height", 1000},
+                                                 {"width", 1250},
+                                                 {"num_pixels", 1250000},
+                                                 {"total_pixels_processed", 2e6},
+                                                 {"avg_throughput", 20 / 2.25},
+                                                 {"throughput_mp_per_sec", 1.25 / 2.25},
+                                                 {"gather_time_sec", 0.03},
+                                                 {"forward_time_sec", 1.0}};
+    for (const auto& [column, value] : expected) EXPECT_NEAR(std::stod(cells.at(column)), value, 1e-5) << column;
+    EXPECT_EQ(cells.at("image_size"), "1000x1250");
+    EXPECT_EQ(cells.at("std_memory_mb"), "");
+    EXPECT_GT(std::stod(cells.at("std_throughput")), 0);
+    for (const char* column : {"gpu_memory_allocated_mb", "gpu_memory_reserved_mb", "gpu_memory_max_allocated_mb",
+                               "gpu_available_memory_mb", "h2d_time_sec"})
+        EXPECT_EQ(cells.at(column), "") << column;
+}
+
+TEST(ReferenceCsv, ThePageNamesEveryColumn) {
+    std::ifstream page(std::string(PATCHBENCH_SOURCE_DIR) + "/docs/reading-results.md");
+    const std::string text{std::istreambuf_iterator<char>(page), {}};
+    const Record header = written({}, CsvStyle::reference).front();
+    for (const auto& column : header) {
+        const auto stage = column.find("_time_sec");
+        const std::string name = stage == std::string::npos ? column : "<stage>_time_sec";
+        EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << column;
+    }
+}
+
+TEST(ReferenceCsv, MemoryOfGpusIsThatOfTheFullestRank) {
+    PointTrace trace = three_rank_trace();
+    trace.point.device = DeviceKind::cuda;
+    for (auto& rank : trace.ranks) rank.memory.device_used = (1000 + rank.rank) * int64_t{1} << 20;
+    auto results = results_of({trace});
+    for (auto& place : results.sessions[0].environment.topology.ranks) place.memory_bytes = int64_t{5000} << 20;
+    const auto cells = row(read_csv(csv_text(std::vector{results}, CsvStyle::reference)), 0);
+    EXPECT_EQ(cells.at("gpu_memory_max_allocated_mb"), "300");
+    EXPECT_EQ(cells.at("gpu_memory_reserved_mb"), "400");
+    EXPECT_EQ(cells.at("gpu_available_memory_mb"), "3998");
+}
+
+TEST(ReferenceCsv, WhatIsAbsentIsEmptyNeverZero) {
+    PointTrace trace = unmeasured_trace(PointStatus::oom, "no room");
+    trace.processed_pixels = trace.useful_pixels = 1e6;  // what it would have been
+    trace.num_patches = 4;
+    const auto cells = row(written({trace}, CsvStyle::reference), 0);
+    EXPECT_EQ(cells.at("status"), "oom");
+    for (const char* column :
+         {"avg_time_ms", "avg_memory_mb", "avg_throughput", "std_throughput", "total_pixels_processed"})
+        EXPECT_EQ(cells.at(column), "") << column;
 }
 
 }  // namespace

@@ -59,6 +59,21 @@ TEST(Table, ColumnsAlignInCharactersNotBytes) {
     EXPECT_THROW(table.add_row({"one cell"}), Error);
 }
 
+TEST(Table, AsMarkdownHasOneLineARow) {
+    TextTable table;
+    table.add_column("two\nwords", TextTable::Align::left);
+    table.add_column("m/\nn");
+    table.add_row({"a|b", "1"});
+    EXPECT_EQ(table.markdown(), "| two words | m/n |\n| --- | --: |\n| a\\|b | 1 |\n");
+}
+
+TEST(PointsTable, SurvivesPointsThatSayLessThanTheFirst) {
+    Summary one = summarise(three_rank_trace()), other = one;
+    other.context.clear();
+    EXPECT_THAT(points_table({one, other}), HasSubstr("left"));
+    EXPECT_THAT(points_table({other, one}), HasSubstr("dncnn"));
+}
+
 TEST(PointsTable, SaysWhatWasMeasuredInATerminalsWidth) {
     const std::string text = points_table({summarise(three_rank_trace()), summarise(three_rank_trace())});
     EXPECT_LE(widest_line(text), 125u) << text;  // bytes: an arrow has three

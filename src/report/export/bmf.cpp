@@ -1,0 +1,28 @@
+// Bencher Metric Format. Source: https://bencher.dev/docs/reference/bencher-metric-format: an object of benchmarks,
+// each an object of measures, each with a value and, where it is known, its interval.
+#include "report/export/formats.hpp"
+#include "report/named_points.hpp"
+
+namespace pb {
+
+namespace {
+
+Json measure(const Figure& figure, const Summary& summary) {
+    Json all{{"value", figure.value}};
+    if (figure.metric->key != std::string_view("pipeline_s")) return all;
+    if (summary.pipeline_low_s) all["lower_value"] = *summary.pipeline_low_s;
+    if (summary.pipeline_high_s) all["upper_value"] = *summary.pipeline_high_s;
+    return all;
+}
+
+}  // namespace
+
+std::string bmf_text(std::span<const ResultsFile> files) {
+    Json all = Json::object();
+    for (const auto& point : valid_points(files))
+        for (const auto& figure : headline_figures(point.summary()))
+            all[point.name()][figure.metric->key] = measure(figure, point.summary());
+    return json_text(all);
+}
+
+}  // namespace pb

@@ -1,0 +1,56 @@
+#include "report/export/formats.hpp"
+
+#include "report/named_points.hpp"
+
+#include "patchbench/report/exports.hpp"
+
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+constexpr ExportFormat kFormats[] = {
+    {"gbench", "Google Benchmark's JSON: its tools/compare.py reads two of them", gbench_text},
+    {"bmf", "Bencher Metric Format: bencher run --adapter json", bmf_text},
+    {"github", "github-action-benchmark, tool customSmallerIsBetter: times, memory, errors", github_smaller_text},
+    {"github-bigger", "github-action-benchmark, tool customBiggerIsBetter: rates, quality", github_bigger_text},
+};
+
+}  // namespace
+
+std::span<const ExportFormat> export_formats() { return kFormats; }
+
+const ExportFormat& find_export_format(std::string_view name) {
+    std::string known;
+    for (const auto& format : kFormats) {
+        if (name == format.name) return format;
+        known += (known.empty() ? "" : " | ") + std::string(format.name);
+    }
+    throw UsageError("'" + std::string(name) + "' is none of: " + known);
+}
+
+std::vector<std::string> left_out_of_exports(std::span<const ResultsFile> files) {
+    std::vector<std::string> all;
+    for (const auto& point : named_points(files)) {
+        if (is_valid(point)) continue;
+        const auto& summary = point.summary();
+        const bool measured = summary.status == PointStatus::ok;
+        all.push_back(point.name() + ": " +
+                      std::string(measured ? name_of(summary.validity) : name_of(summary.status)));
+    }
+    return all;
+}
+
+std::vector<Figure> headline_figures(const Summary& summary) {
+    std::vector<Figure> figures;
+    for (const auto& metric : metrics()) {
+        const auto value = metric.value(summary);
+        if (metric.is_headline() && value && std::isfinite(*value)) figures.push_back({&metric, *value});
+    }
+    return figures;
+}
+
+std::string json_text(const Json& value) { return value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace pb

@@ -1,0 +1,31 @@
+// The formats, each in the file of its name.
+#pragma once
+
+#include "report/json_settings.hpp"
+
+#include "patchbench/report/metrics.hpp"
+#include "patchbench/report/results_file.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+[[nodiscard]] std::string bmf_text(std::span<const ResultsFile> files);
+[[nodiscard]] std::string gbench_text(std::span<const ResultsFile> files);
+[[nodiscard]] std::string github_smaller_text(std::span<const ResultsFile> files);
+[[nodiscard]] std::string github_bigger_text(std::span<const ResultsFile> files);
+
+struct Figure {
+    const Metric* metric;
+    double value;
+};
+
+/// The headline metrics that were measured, as in the FOM lines.
+[[nodiscard]] std::vector<Figure> headline_figures(const Summary& summary);
+
+/// Indented JSON; bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string json_text(const Json& value);
+
+}  // namespace pb

@@ -1,0 +1,114 @@
+// The JSON of Google Benchmark. Source: its docs/user_guide.md ("Output Formats") and tools/gbench/report.py: a
+// context, and one entry a repetition, then aggregates; times of all entries in one unit. A repetition of a point is
+// one iteration; its CPU time is that of all ranks together. All metrics are user counters of the median.
+#include "report/export/formats.hpp"
+#include "report/named_points.hpp"
+
+#include "patchbench/base/statistics.hpp"
+
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+constexpr double kUsPerS = 1e6;
+constexpr const char* kTimeUnit = "us";
+
+struct Times {
+    double wall_s = 0, cpu_s = 0;
+};
+
+std::vector<Times> times_of(const PointTrace& trace) {
+    std::vector<Times> all;
+    for (size_t i = 0; i < trace.wall_s.size(); ++i) {
+        Times times{trace.wall_s[i], 0};
+        for (const auto& rank : trace.ranks) times.cpu_s += i < rank.cpu_s.size() ? rank.cpu_s[i] : 0;
+        if (std::isfinite(times.wall_s) && std::isfinite(times.cpu_s)) all.push_back(times);
+    }
+    return all;
+}
+
+double median_cpu_s(const std::vector<Times>& times) {
+    std::vector<double> cpu_s;
+    cpu_s.reserve(times.size());
+    for (const auto& each : times) cpu_s.push_back(each.cpu_s);
+    return median(cpu_s);
+}
+
+/// What entries of one point have in common.
+Json entry(const NamedPoint& point, size_t index, const std::string& name, const char* run_type, size_t repetitions) {
+    return {{"name", name},
+            {"family_index", index},
+            {"per_family_instance_index", 0},
+            {"run_name", point.name()},
+            {"run_type", run_type},
+            {"repetitions", repetitions},
+            {"threads", point.trace().point.num_ranks}};
+}
+
+void add_times(const Times& times, size_t iterations, Json& json) {
+    json["iterations"] = iterations;
+    json["real_time"] = times.wall_s * kUsPerS;
+    json["cpu_time"] = times.cpu_s * kUsPerS;
+    json["time_unit"] = kTimeUnit;
+}
+
+Json repetition(const NamedPoint& point, size_t index, const std::vector<Times>& times, size_t i) {
+    Json all = entry(point, index, point.name(), "iteration", times.size());
+    all["repetition_index"] = i;
+    add_times(times[i], 1, all);
+    return all;
+}
+
+Json median_entry(const NamedPoint& point, size_t index, const std::vector<Times>& times) {
+    const Summary& summary = point.summary();
+    Json all = entry(point, index, point.name() + "_median", "aggregate", times.size());
+    all["aggregate_name"] = "median";
+    all["aggregate_unit"] = "time";
+    add_times({*summary.pipeline_s, median_cpu_s(times)}, times.size(), all);
+    for (const auto& metric : metrics())
+        if (const auto value = metric.value(summary); value && std::isfinite(*value) && !all.contains(metric.key))
+            all[metric.key] = *value;
+    return all;
+}
+
+/// CPUs in use: the threads of all ranks.
+int64_t num_threads(const Topology& topology) {
+    int64_t threads = 0;
+    for (const auto& place : topology.ranks) threads += place.threads;
+    return threads;
+}
+
+Json context(std::span<const ResultsFile> files) {
+    const Environment& environment = files.front().environment();
+    const auto& ranks = environment.topology.ranks;
+    Json left_out = Json::array();
+    for (const auto& point : named_points(files))
+        if (!is_valid(point)) left_out.push_back(point.name());
+    return {{"date", environment.started_at},
+            {"host_name", ranks.empty() ? "" : ranks.front().host},
+            {"executable", "patchbench"},
+            {"num_cpus", num_threads(environment.topology)},
+            {"caches", Json::array()},
+            {"library_build_type", environment.build_type == "Debug" ? "debug" : "release"},
+            {"patchbench_version", environment.version},
+            {"git_sha", environment.git_sha},
+            {"left_out", left_out}};
+}
+
+}  // namespace
+
+std::string gbench_text(std::span<const ResultsFile> files) {
+    Json benchmarks = Json::array();
+    const auto points = valid_points(files);
+    for (size_t index = 0; index < points.size(); ++index) {
+        const auto times = times_of(points[index].trace());
+        if (times.empty()) continue;
+        for (size_t i = 0; i < times.size(); ++i) benchmarks.push_back(repetition(points[index], index, times, i));
+        benchmarks.push_back(median_entry(points[index], index, times));
+    }
+    return json_text(Json{{"context", context(files)}, {"benchmarks", benchmarks}});
+}
+
+}  // namespace pb

@@ -1,0 +1,94 @@
+// Results as Markdown, to paste into an issue.
+#include "report/named_points.hpp"
+#include "report/points_table.hpp"
+
+#include "patchbench/measure/verdict.hpp"
+#include "patchbench/report/exports.hpp"
+#include "patchbench/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace pb {
+
+namespace {
+
+std::vector<Summary> summaries_of(const std::vector<NamedPoint>& points) {
+    std::vector<Summary> summaries;
+    summaries.reserve(points.size());
+    for (const auto& point : points) summaries.push_back(point.summary());
+    return summaries;
+}
+
+std::string counted(size_t count, const char* noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// "torch 2.11.0, cudnn 9.19.0": what was loaded, up to the first comma of a long text.
+std::string libraries_text(const Environment& environment) {
+    std::vector<std::string> all;
+    for (const auto& [name, header, loaded] : environment.libraries) {
+        const std::string version = loaded.empty() ? header : loaded;
+        if (!version.empty()) all.push_back(name + " " + version.substr(0, version.find(',')));
+    }
+    return fmt::format("{}", fmt::join(all, ", "));
+}
+
+std::string software_line(const Environment& environment) {
+    return fmt::format("patchbench {} (git {}{}), {}, {}; {}; {}", environment.version, environment.git_sha,
+                       environment.git_dirty ? ", modified" : "", environment.compiler, environment.build_type,
+                       libraries_text(environment), environment.started_at);
+}
+
+std::string hardware_line(const Environment& environment) {
+    std::map<std::string, size_t> devices;
+    std::map<std::string, size_t> hosts;
+    for (const auto& place : environment.topology.ranks) {
+        const std::string kind(name_of(place.device.kind));
+        ++devices[place.device_name.empty() ? kind : kind + " " + place.device_name];
+        ++hosts[place.host];
+    }
+    std::vector<std::string> texts;
+    texts.reserve(devices.size());
+    for (const auto& [device, count] : devices) texts.push_back(fmt::format("{} x {}", count, device));
+    return fmt::format("{} on {}: {}", counted(environment.topology.ranks.size(), "rank"),
+                       counted(hosts.size(), "host"), fmt::join(texts, ", "));
+}
+
+/// Of a study that was cut short: what its points are good for so far.
+Verdict verdict_of(const ResultsFile& file, const std::vector<Summary>& summaries) {
+    return file.end ? file.end->verdict : judge(summaries, false);
+}
+
+std::string notes_text(std::vector<std::string> notes, const ResultsFile& file) {
+    for (const auto& remark : file.remarks()) notes.push_back(remark);
+    for (size_t i = 1; i < file.sessions.size(); ++i)
+        notes.push_back("resumed at " + file.sessions[i].environment.started_at);
+    std::string text;
+    for (const auto& note : notes) text += (text.empty() ? "\n- " : "- ") + note + "\n";
+    return text;
+}
+
+std::string file_text(const ResultsFile& file, const std::string& source) {
+    const auto summaries = summaries_of(named_points(file));
+    std::string text = source.empty() ? "" : fmt::format("### {}\n\n", source);
+    text += fmt::format("{}\n\n- {}\n- {}\n\n", verdict_line(verdict_of(file, summaries)),
+                        software_line(file.environment()), hardware_line(file.environment()));
+    if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
+    const auto [shared, table, remarks] = make_points_table(summaries);
+    if (!shared.empty()) text += shared + "\n\n";
+    return text + table.markdown() + notes_text(remarks, file);
+}
+
+}  // namespace
+
+std::string markdown_text(std::span<const ResultsFile> files) {
+    const auto sources = source_names(files);
+    std::string text;
+    for (size_t i = 0; i < files.size(); ++i)
+        text += (i == 0 ? "" : "\n") + file_text(files[i], files.size() > 1 ? sources[i] : "");
+    return text;
+}
+
+}  // namespace pb

@@ -1,0 +1,22 @@
+// The table of points in its parts, for the terminal and for Markdown.
+#pragma once
+
+#include "report/text_table.hpp"
+
+#include "patchbench/measure/summary.hpp"
+
+#include <string>
+#include <vector>
+
+namespace pb {
+
+struct PointsTable {
+    std::string shared;                // what all points have in common; may be empty
+    TextTable table;                   // one row a point
+    std::vector<std::string> remarks;  // reasons and notes, each with the points it holds for
+};
+
+/// Of one point or more.
+[[nodiscard]] PointsTable make_points_table(const std::vector<Summary>& summaries);
+
+}  // namespace pb

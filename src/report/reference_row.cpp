@@ -1,0 +1,111 @@
+// The reference takes means over runs where patchbench takes medians, so the columns here are means, too.
+#include "report/reference_row.hpp"
+
+#include "patchbench/base/statistics.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+using Value = std::optional<double>;
+
+Value times(const Value& value, double factor) { return value ? Value(*value * factor) : std::nullopt; }
+
+/// `work` of a pass / mean time of a pass.
+Value mean_rate(const NamedPoint& point, double work) {
+    const auto& seconds = point.summary().pipeline_mean_s;
+    return seconds && *seconds > 0 ? Value(work / *seconds) : std::nullopt;
+}
+
+/// Of the passes, each for itself.
+Value rate_deviation(const NamedPoint& point) {
+    if (!point.summary().pipeline_sd_s) return std::nullopt;
+    std::vector<double> rates;
+    for (const double seconds : point.trace().wall_s)
+        rates.push_back(static_cast<double>(point.trace().num_patches) / seconds);
+    return rates.size() > 1 ? Value(standard_deviation(rates)) : std::nullopt;
+}
+
+/// `value` where the point ran on GPUs: the CPU's memory is none of a GPU.
+Value of_gpu(const NamedPoint& point, const Value& value) {
+    return point.trace().point.device == DeviceKind::cuda ? value : std::nullopt;
+}
+
+/// What is left on the rank's device that has least: its memory - all that was in use.
+Value available_mib(const NamedPoint& point) {
+    Value least;
+    for (const auto& rank : point.summary().ranks) {
+        const auto& places = point.topology().ranks;
+        const auto place =
+            std::find_if(places.begin(), places.end(), [&](const auto& each) { return each.rank == rank.rank; });
+        if (place == places.end() || place->memory_bytes == 0 || !rank.device_used_mib) return std::nullopt;
+        const double left = static_cast<double>(place->memory_bytes) / kMiB - *rank.device_used_mib;
+        least = std::min(least.value_or(left), left);
+    }
+    return of_gpu(point, least);
+}
+
+void add_identity(const NamedPoint& point, CsvRow& row) {
+    const auto& settings = point.trace().point.settings;
+    row.insert(row.end(), {{"label", point.label},
+                           {"network", std::string(name_of(settings.network))},
+                           {"device", std::string(name_of(point.trace().point.device))},
+                           {"status", std::string(name_of(point.summary().status))}});
+}
+
+void add_batch_study(const NamedPoint& point, CsvRow& row) {
+    constexpr double kMsPerS = 1e3;
+    const auto& trace = point.trace();
+    const auto& summary = point.summary();
+    const auto processed = summary.pipeline_mean_s ? Value(trace.processed_pixels) : std::nullopt;
+    row.insert(row.end(), {{"batch_size", integer_cell(trace.point.batch)},
+                           {"avg_time_ms", number_cell(times(summary.pipeline_mean_s, kMsPerS))},
+                           {"std_time_ms", number_cell(times(summary.pipeline_sd_s, kMsPerS))},
+                           {"avg_memory_mb", number_cell(summary.allocated_peak_mib)},
+                           {"std_memory_mb", ""},  // one peak over all passes: there is no spread to tell
+                           {"avg_throughput", number_cell(mean_rate(point, static_cast<double>(trace.num_patches)))},
+                           {"std_throughput", number_cell(rate_deviation(point))},
+                           {"total_pixels_processed", number_cell(processed)}});
+}
+
+void add_shape_study(const NamedPoint& point, CsvRow& row) {
+    constexpr double kMega = 1e6;
+    const auto& [h, w] = point.trace().point.source.extent;
+    row.insert(row.end(),
+               {{"image_size", std::to_string(h) + "x" + std::to_string(w)},
+                {"height", std::to_string(h)},
+                {"width", std::to_string(w)},
+                {"num_pixels", std::to_string(h * w)},
+                {"throughput_mp_per_sec", number_cell(mean_rate(point, point.trace().useful_pixels / kMega))}});
+}
+
+void add_memory(const NamedPoint& point, CsvRow& row) {
+    const auto& summary = point.summary();
+    const std::string allocated = number_cell(of_gpu(point, summary.allocated_peak_mib));
+    row.insert(row.end(), {{"gpu_memory_allocated_mb", allocated},
+                           {"gpu_memory_reserved_mb", number_cell(of_gpu(point, summary.reserved_peak_mib))},
+                           {"gpu_memory_max_allocated_mb", allocated},
+                           {"gpu_available_memory_mb", number_cell(available_mib(point))}});
+}
+
+void add_steps(const NamedPoint& point, CsvRow& row) {
+    for (const auto& [stage, name] : EnumNames<Stage>::names)
+        row.emplace_back(std::string(name) + "_time_sec",
+                         number_cell(point.summary().stage_s[static_cast<size_t>(stage)]));
+}
+
+}  // namespace
+
+CsvRow reference_row(const NamedPoint& point) {
+    CsvRow row;
+    add_identity(point, row);
+    add_batch_study(point, row);
+    add_shape_study(point, row);
+    add_memory(point, row);
+    add_steps(point, row);
+    return row;
+}
+
+}  // namespace pb
