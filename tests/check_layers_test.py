@@ -52,6 +52,9 @@ class CheckLayers(unittest.TestCase):
     def test_clean_tree_passes(self):
         self.assertEqual(self.check_tree(CLEAN), [])
 
+    def test_what_a_test_installed_is_somebody_elses(self):
+        self.assertEqual(self.check_tree({**CLEAN, "tests/peer/.venv/include/theirs.h": "#ifdef THEIRS\n"}), [])
+
     def test_each_planted_violation_is_found(self):
         for what, (path, line) in PLANTED.items():
             with self.subTest(what):
