@@ -22,6 +22,7 @@ SlurmctldPort=26817
 SlurmdPort=26818
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
+TmpFS={folder}/tmp
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
 SlurmctldLogFile={folder}/slurmctld.log
@@ -63,7 +64,7 @@ class Slurm:
 
     def bring_up(self, host):
         self.name_host(host)
-        for name in ('state', 'spool'):
+        for name in ('state', 'spool', 'tmp'):
             (self.folder / name).mkdir()
         self.configuration.write_text(
             CONFIGURATION.format(host=host, address=ADDRESS, folder=self.folder, cpus=os.cpu_count()))
