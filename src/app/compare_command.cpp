@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 
 #include "patchbench/base/atomic_file.hpp"
+#include "patchbench/base/user_paths.hpp"
 #include "patchbench/config/text.hpp"
 #include "patchbench/report/results_comparison.hpp"
 
@@ -56,6 +57,8 @@ double parse_fail_on(const std::string& text) {
 
 ExitCode compare(CompareArguments arguments) {
     sort_files(arguments);
+    for (const auto* files : {&arguments.old_files, &arguments.new_files})
+        for (const std::string& file : *files) require_not_input(arguments.markdown, file);
     const double slower = arguments.fail_on.empty() ? 0 : parse_fail_on(arguments.fail_on);
     const auto comparison = compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
     if (!arguments.markdown.empty()) write_whole(arguments.markdown, comparison_markdown(comparison));

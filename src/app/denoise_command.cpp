@@ -33,15 +33,22 @@ struct DenoiseArguments {
     bool share_devices = false;
 };
 
+/// Far below one grey level of 16 bits' noise; a network trained for one sigma scales its input by the quotient.
+constexpr double kSmallestSigma = 1e-4;
+
 /// "0.1", "25/255" or "auto" (empty).
 std::optional<double> parse_sigma(const std::string& text) {
     if (text == "auto") return std::nullopt;
     const size_t slash = text.find('/');
     double value = 0, divisor = 1;
-    parse_setting(text.substr(0, slash), value);
-    if (slash != std::string::npos) parse_setting(text.substr(slash + 1), divisor);
-    if (!(value / divisor > 0 && value / divisor <= 1))
-        throw UsageError("--sigma " + text + ": a noise level above 0 and up to 1 (or as 25/255, or auto)");
+    try {
+        parse_setting(text.substr(0, slash), value);
+        if (slash != std::string::npos) parse_setting(text.substr(slash + 1), divisor);
+    } catch (const UsageError&) {
+        value = -1;
+    }
+    if (!(value / divisor >= kSmallestSigma && value / divisor <= 1))
+        throw UsageError("--sigma " + text + ": must be a noise level from 0.0001 to 1, as 0.1 or 25/255, or auto");
     return value / divisor;
 }
 
@@ -71,7 +78,7 @@ PointSettings settings_from(const DenoiseArguments& arguments) {
     settings.protocol.max_reps = 1;
     settings.protocol.forward_calls = 0;
     settings.protocol.verify = arguments.probes > 0 ? VerifyMode::probes : VerifyMode::off;
-    settings.protocol.verify_probes = arguments.probes;
+    settings.protocol.verify_probes = std::max<int64_t>(1, arguments.probes);
     settings.protocol.verify_whole_max_mpx = 0;
     if (settings.weights.starts_with("seed:") && !arguments.allow_untrained)
         throw UsageError(
@@ -86,8 +93,10 @@ double estimate_sigma(const ImageSettings& image) {
     constexpr int64_t kEdge = 2048;
     ImageSource source(image);
     const Extent part{std::min(kEdge, source.extent().h), std::min(kEdge, source.extent().w)};
+    if (part.h < 2 || part.w < 2)
+        throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
     const Rect centre{(source.extent().h - part.h) / 2, (source.extent().w - part.w) / 2, part};
-    return std::max(1e-4, estimate_noise(source.read_noisy(centre).view()));
+    return std::max(kSmallestSigma, estimate_noise(source.read_noisy(centre).view()));
 }
 
 /// Ranks that work on one image together: all of them, or each on its own when there are enough images.
@@ -156,6 +165,9 @@ class Denoise {
     static std::string line_for(const DenoiseJob& job, const PointTrace& trace, const Summary& summary) {
         if (trace.status != PointStatus::ok)
             return fmt::format("{}: {}: {}", job.input.string(), name_of(trace.status), trace.reason);
+        if (trace.output_file.empty())
+            return fmt::format("{}: the result is wrong and was not written to {}", job.input.string(),
+                               job.output.string());
         const Point& point = trace.point;
         std::string line =
             fmt::format("{} -> {}: {}x{}, {}, sigma {:.4g}, halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
@@ -198,7 +210,8 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
         if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
         settings = settings_from(arguments);
         (void)parse_sigma(arguments.sigma);
-        jobs = list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back());
+        jobs =
+            list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), arguments.weights);
     });
     session.watch(StudySettings{}.watchdog_s);
     const SharingRule sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
@@ -230,7 +243,7 @@ void add_options(CLI::App& command, DenoiseArguments& a) {
     command.add_option("--add-noise", a.add_noise, "add Gaussian noise of this sigma first, and report PSNR")
         ->check(CLI::Range(0.0, 1.0));
     command.add_option("--verify", a.probes, "windows that are run again and compared; 0: none")
-        ->check(CLI::NonNegativeNumber);
+        ->check(CLI::Range(int64_t{0}, static_cast<int64_t>(kMaxCount)));
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
     command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
 }

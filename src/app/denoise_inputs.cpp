@@ -2,6 +2,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/handle.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <glob.h>
 
@@ -27,8 +28,8 @@ bool is_image_name(const fs::path& file) {
 std::vector<fs::path> images_in(const fs::path& folder) {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder))
-        if (entry.is_regular_file() && is_image_name(entry.path()) &&
-            !entry.path().filename().string().starts_with('.'))
+        if (std::error_code broken_link; entry.is_regular_file(broken_link) && is_image_name(entry.path()) &&
+                                         !entry.path().filename().string().starts_with('.'))
             files.push_back(entry.path());
     std::sort(files.begin(), files.end());
     if (files.empty()) throw UsageError("no images (.png .jpg .tif .npy) in the folder '" + folder.string() + "'");
@@ -58,18 +59,17 @@ fs::path output_for(const fs::path& input, const fs::path& output, bool into_fol
     return into_folder ? output / input.filename() : output;
 }
 
-void check(const DenoiseJob& job, std::set<fs::path>& outputs) {
-    std::error_code ignored;
-    if (fs::equivalent(job.input, job.output, ignored))
-        throw UsageError("'" + job.output.string() +
-                         "' is the input itself; inputs are never modified: name another output");
+/// An output may be no input of any job, nor the weights.
+void check(const DenoiseJob& job, const std::vector<fs::path>& inputs, std::set<fs::path>& outputs) {
+    for (const fs::path& input : inputs) require_not_input(job.output, input);
     if (!outputs.insert(job.output).second)
         throw UsageError("two inputs would both be written to '" + job.output.string() + "'");
 }
 
 }  // namespace
 
-std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const fs::path& output) {
+std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const fs::path& output,
+                                  const std::string& weights) {
     const auto files = expand(inputs);
     const bool several = files.size() > 1 || inputs.size() > 1 || fs::is_directory(inputs.front());
     const bool into_folder = several || fs::is_directory(output);
@@ -77,15 +77,13 @@ std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const 
         throw UsageError("'" + output.string() + "' is a file, but there are several inputs: name a folder");
     std::vector<DenoiseJob> jobs;
     std::set<fs::path> outputs;
+    std::vector<fs::path> untouchable = files;
+    untouchable.emplace_back(weights);
     for (const auto& file : files) {
         jobs.push_back({file, output_for(file, output, into_folder)});
-        check(jobs.back(), outputs);
+        check(jobs.back(), untouchable, outputs);
     }
-    if (several) {
-        std::error_code error;
-        fs::create_directories(output, error);
-        if (error) throw UsageError("cannot make the folder '" + output.string() + "': " + error.message());
-    }
+    if (several) make_folder(output);
     return jobs;
 }
 

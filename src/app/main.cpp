@@ -1,6 +1,9 @@
 // patchbench: the table of contents. Each subcommand lives in a file of its own.
 #include "app/commands.hpp"
 #include "app/session.hpp"
+#include "app/standard_streams.hpp"
+
+#include "patchbench/base/user_paths.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -33,24 +36,29 @@ int run_program(const Arguments& arguments) {
     }
     if (version) {
         print_version();
-        return 0;
+        return static_cast<int>(flush_standard_output() ? ExitCode::ok : ExitCode::failed);
     }
     if (!chosen) {
         fmt::print(stderr, "{}", app.help());
         return static_cast<int>(ExitCode::usage);
     }
-    return static_cast<int>(chosen(arguments));
+    const ExitCode code = chosen(arguments);
+    return static_cast<int>(code == ExitCode::ok && !flush_standard_output() ? ExitCode::failed : code);
 }
 
 }  // namespace
 }  // namespace pb
 
 int main(int argc, char** argv) {
+    pb::prepare_standard_streams();
     try {
         return pb::run_program({argc, argv});
     } catch (const pb::Error& error) {  // before MPI started: every process sees the same
         if (pb::speaks_before_mpi()) pb::print_error(error.what());
         return static_cast<int>(error.code());
+    } catch (const std::filesystem::filesystem_error& error) {
+        if (pb::speaks_before_mpi()) pb::print_error(pb::describe(error));
+        return static_cast<int>(pb::ExitCode::usage);
     } catch (const std::exception& error) {
         if (pb::speaks_before_mpi()) pb::print_error(error.what());
         return static_cast<int>(pb::ExitCode::failed);

@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 
 #include "patchbench/base/atomic_file.hpp"
+#include "patchbench/base/user_paths.hpp"
 #include "patchbench/report/csv.hpp"
 #include "patchbench/report/exports.hpp"
 #include "patchbench/report/html.hpp"
@@ -58,13 +59,16 @@ std::vector<Output> outputs_of(const ReportArguments& arguments, const std::vect
     return outputs;
 }
 
-void write(const std::vector<Output>& outputs) {
+void write(const std::vector<Output>& outputs, const std::vector<fs::path>& results) {
     const auto to_stdout = [](const Output& output) { return output.file == kStdout; };
     const auto num_printed = std::count_if(outputs.begin(), outputs.end(), to_stdout);
     if (num_printed > 1) throw UsageError("only one output may go to standard output (-)");
     std::vector<std::string> texts;
     for (const auto& output : outputs) {  // whatever fails does so before the first file is touched
-        if (!to_stdout(output)) check_can_create(output.file);
+        if (!to_stdout(output)) {
+            for (const fs::path& result : results) require_not_input(output.file, result);
+            check_can_create(output.file);
+        }
         texts.push_back(output.text());
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -85,7 +89,7 @@ ExitCode make_report(const ReportArguments& arguments) {
     const bool page_only = arguments.csv.empty() && arguments.markdown.empty() && arguments.exports.empty();
     if (!page_only)
         for (const auto& file : results) files.push_back(load_results(file));
-    write(outputs_of(arguments, results, files));
+    write(outputs_of(arguments, results, files), results);
     if (arguments.exports.empty()) return ExitCode::ok;
     for (const auto& point : left_out_of_exports(files))
         fmt::print(stderr, "left out of the exports, which hold VALID points: {}\n", point);

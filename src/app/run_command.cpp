@@ -90,8 +90,8 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
         if (!world.is_root()) return;
         check_weights(plan);
         record =
-            std::make_unique<StudyRecord>(RecordOptions{folder, arguments.resume, arguments.force, arguments.strict,
-                                                        parse_enum<CsvStyle>(arguments.csv_style)},
+            std::make_unique<StudyRecord>(RecordOptions{arguments.study, folder, arguments.resume, arguments.force,
+                                                        arguments.strict, parse_enum<CsvStyle>(arguments.csv_style)},
                                           plan, describe_environment(topology, raw.argc, raw.argv));
         fmt::print("{}\n", plan_table(plan));
         std::fflush(stdout);
@@ -137,7 +137,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command
         ->add_option("--max-time", arguments->max_time_s,
                      "seconds after which no point is started and the current one is dropped; exit code 5")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1e-3, kMaxSeconds * 366));
     command->add_option("--csv-style", arguments->csv_style, "columns of results.csv: " + names_of<CsvStyle>());
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -25,7 +26,13 @@ ExitCode leave_together(const Communicator& world, const Error& error) {
 
 }  // namespace
 
-void print_error(const std::string& message) { fmt::print(stderr, "patchbench: {}\n", message); }
+void print_error(const std::string& message) {
+    constexpr size_t kLongest = 4000;  // parts of a damaged file may be quoted in it
+    std::string text = message.size() <= kLongest ? message : message.substr(0, kLongest) + " ...";
+    for (char& c : text)
+        if (std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n') c = '?';
+    fmt::print(stderr, "patchbench: {}\n", text);
+}
 
 void print_version() {
     fmt::print("{}\n", version_text());

@@ -4,6 +4,7 @@
 
 #include "patchbench/base/atomic_file.hpp"
 #include "patchbench/base/sha256.hpp"
+#include "patchbench/base/user_paths.hpp"
 #include "patchbench/measure/study_summary.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/report/environment_differences.hpp"
@@ -99,7 +100,9 @@ Plan rest_of(const Plan& plan, const std::string& to_do) {
 
 StudyRecord::StudyRecord(RecordOptions options, const Plan& plan, const Environment& environment)
     : options_(std::move(options)), file_(options_.folder / "results.jsonl") {
-    fs::create_directories(options_.folder);
+    make_folder(options_.folder);
+    for (const char* name : {"results.jsonl", "results.csv", "report.html"})
+        require_not_input(options_.folder / name, options_.study);
     lock_.emplace(options_.folder);
     const auto former = options_.resume ? load_former(file_) : std::nullopt;
     if (former)

@@ -21,6 +21,7 @@ namespace pb {
 [[nodiscard]] Plan rest_of(const Plan& plan, const std::string& to_do);
 
 struct RecordOptions {
+    std::filesystem::path study;  // its file, which no output may replace
     std::filesystem::path folder;
     bool resume = false;
     bool force = false;

@@ -9,6 +9,12 @@
 namespace pb {
 namespace {
 
+/// Started without a launcher, Open MPI 4 forks a daemon (orted) of its own, which was seen to outlive a killed program
+/// and to take all memory of the host. A program that starts no others needs none.
+void start_alone_without_daemon() {
+    if (!MpiSession::launcher_size()) setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+}
+
 /// Waits where a watchdog's MPI_Abort still ends the job: from within MPI_Finalize, Open MPI 4.1.4's mpirun was seen to
 /// hang after it. An error here changes nothing: MPI_Finalize meets it again.
 void wait_for_all(const Communicator& world) noexcept {
@@ -25,6 +31,7 @@ MpiSession::MpiSession(int& argc, char**& argv) : exceptions_at_start_(std::unca
     int initialised = 0;
     MPI_Initialized(&initialised);
     require(initialised == 0, "MPI is running already: a program holds one MpiSession, and only once");
+    start_alone_without_daemon();
     // The watchdog aborts from its own thread. A lower level than asked for still serves: MPI_Abort was seen to work.
     int provided = 0;
     mpi::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));

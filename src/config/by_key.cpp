@@ -61,11 +61,16 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
 void check_rest(const PointSettings& settings) {
     if (settings.image.channels == 2) throw UsageError("image.channels = 2: must be 1 (gray) or 3 (colour)");
     if (settings.weights.empty()) throw UsageError("weights: must name a file, seed:<n> or default");
+    constexpr std::string_view kSeed = "seed:";
+    uint64_t seed = 0;
+    if (settings.weights.starts_with(kSeed))
+        parse_setting(std::string_view(settings.weights).substr(kSeed.size()), seed);
 }
 
 void check_rest(const StudySettings& settings) {
-    if (settings.name.empty() || settings.name.find('/') != std::string::npos)
-        throw UsageError("name = '" + settings.name + "': becomes a file name, so it must not be empty or hold '/'");
+    if (settings.name.empty() || settings.name.front() == '.' || settings.name.find('/') != std::string::npos)
+        throw UsageError("name = '" + settings.name +
+                         "': becomes a file name, so it must not be empty, begin with '.' or hold '/'");
 }
 
 template <class Settings>

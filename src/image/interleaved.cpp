@@ -71,18 +71,18 @@ void check_read(const ImageInfo& info, const Rect& part, const MutableImageView&
             "the memory to read into does not have the extent, channels and type of the part asked for");
 }
 
-void refuse_nan(const RandomAccessFile& file, const Rect& part, const MutableImageView& pixels) {
+void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutableImageView& pixels) {
     for (int64_t y = 0; y < pixels.extent.h; ++y) {
         const auto* row = reinterpret_cast<const float*>(pixels.row(y));
         const int64_t count = pixels.extent.w * pixels.channels;
         bool any = false;
-        for (int64_t i = 0; i < count; ++i) any |= row[i] != row[i];
+        for (int64_t i = 0; i < count; ++i) any |= !std::isfinite(row[i]);
         if (!any) continue;
-        const int64_t i = std::find_if(row, row + count, [](float v) { return std::isnan(v); }) - row;
-        file.refuse("NaN at row " + std::to_string(part.row + y) + ", column " +
-                        std::to_string(part.column + i / pixels.channels) + ", channel " +
+        const int64_t i = std::find_if(row, row + count, [](float v) { return !std::isfinite(v); }) - row;
+        file.refuse(std::string(std::isnan(row[i]) ? "NaN" : "infinity") + " at row " + std::to_string(part.row + y) +
+                        ", column " + std::to_string(part.column + i / pixels.channels) + ", channel " +
                         std::to_string(i % pixels.channels),
-                    "replace NaN samples by numbers first");
+                    "replace such samples by numbers first");
     }
 }
 

@@ -98,7 +98,7 @@ void TiffFile::read(const Rect& part, MutableImageView to) {
     check_read(info(), part, to);
     read_channels(part, {0, info().channels}, to);
     if (layout_.white_is_zero) invert(to);
-    if (info().dtype == DType::f32) refuse_nan(*file_, part, to);
+    if (info().dtype == DType::f32) refuse_not_finite(*file_, part, to);
 }
 
 Image TiffFile::read_alpha() {

@@ -37,7 +37,7 @@ std::string advice(PointStatus status) {
         case PointStatus::refused:
             return "refused";
         default:
-            return "failed; see the reason and the messages on stderr";
+            return "failed";
     }
 }
 

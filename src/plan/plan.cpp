@@ -70,6 +70,18 @@ void check_device_choices(const Point& point) {
         throw Refused(dtype + ": needs a CUDA device; on the CPU choose fp32 or bf16");
 }
 
+/// More threads than cores are allowed, as far as they still help to find out what that costs.
+void check_threads(const Point& point, const Topology& topology) {
+    constexpr int64_t kMostPerCore = 16;
+    const RankPlace& place = topology.ranks.front();
+    if (place.affinity.empty()) return;  // a plan for some other machine
+    const int64_t most = kMostPerCore * std::max(1, place.num_cores);
+    if (point.settings.threads.count > most)
+        throw Refused("threads = " + std::to_string(point.settings.threads.count) + ": rank 0 may use " +
+                      std::to_string(place.num_cores) + " core(s); choose threads: auto, or at most " +
+                      std::to_string(most));
+}
+
 void check_sharing(Point& point, const Topology& topology, SharingRule rule) {
     if (point.device != DeviceKind::cuda) return;
     for (std::vector<int> ranks : shared_devices(topology)) {
@@ -127,6 +139,7 @@ void place(Point& point, const StudySettings& study, const Topology& topology) {
     check_ranks(point, topology);
     point.device = resolve_device(point.settings, topology, point.num_ranks);
     check_device_choices(point);
+    check_threads(point, topology);
     check_sharing(point, topology, study.device_sharing);
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");

@@ -5,6 +5,7 @@
 
 #include "patchbench/base/atomic_file.hpp"
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/user_paths.hpp"
 #include "patchbench/report/metrics.hpp"
 
 #include <array>
@@ -41,6 +42,7 @@ struct Lines {
 };
 
 Lines read_lines(const fs::path& file) {
+    require_regular_file(file);
     std::ifstream in(file, std::ios::binary);
     if (!in) throw UsageError("cannot read " + file.string());
     Lines lines;
@@ -50,6 +52,7 @@ Lines read_lines(const fs::path& file) {
             throw UsageError(file.string() + ":" + std::to_string(lines.values.size()) + ": not a JSON object");
         lines.raw.push_back(std::move(line));
     }
+    if (lines.raw.empty()) throw UsageError(file.string() + ": holds no results");
     return lines;
 }
 

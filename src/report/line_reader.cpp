@@ -1,6 +1,7 @@
 #include "report/line_reader.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <cerrno>
 #include <system_error>
@@ -8,14 +9,12 @@
 namespace pb {
 
 LineReader::LineReader(const std::filesystem::path& file) : file_(file) {
-    std::error_code ignored;
-    const bool is_folder = std::filesystem::is_directory(file, ignored);
+    require_regular_file(file);
     errno = 0;
-    if (!is_folder) stream_.open(file, std::ios::binary);
-    if (is_folder || !stream_)
+    stream_.open(file, std::ios::binary);
+    if (!stream_)
         throw UsageError("cannot read " + file.string() + ": " +
-                         (is_folder ? "it is a folder; name the results.jsonl in it"
-                                    : std::generic_category().message(errno != 0 ? errno : EIO)));
+                         std::generic_category().message(errno != 0 ? errno : EIO));
 }
 
 bool LineReader::fill() {

@@ -50,8 +50,11 @@ std::string fom_lines(const std::vector<Summary>& summaries) {
 }
 
 std::string verdict_line(const Verdict& verdict) {
+    constexpr size_t kMost = 6;  // the line stays readable; all are in the results
     std::string reasons;
-    for (const auto& reason : verdict.reasons) reasons += (reasons.empty() ? "  " : "; ") + one_line(reason);
+    for (size_t i = 0; i < std::min(kMost, verdict.reasons.size()); ++i)
+        reasons += (i == 0 ? "  " : "; ") + one_line(verdict.reasons[i]);
+    if (verdict.reasons.size() > kMost) reasons += fmt::format("; and {} more", verdict.reasons.size() - kMost);
     return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
 }
 

@@ -1,5 +1,7 @@
 #include "patchbench/run/agreement.hpp"
 
+#include "patchbench/base/user_paths.hpp"
+
 namespace pb {
 
 namespace {
@@ -34,6 +36,8 @@ Attempt attempt(const std::function<void()>& step) {
         return {Kind::interrupted, error.what()};
     } catch (const std::bad_alloc&) {
         return {Kind::oom, "host memory ran out (std::bad_alloc)"};
+    } catch (const std::filesystem::filesystem_error& error) {
+        return {Kind::usage, describe(error)};
     } catch (const std::exception& error) {
         return {Kind::failed, error.what()};
     }

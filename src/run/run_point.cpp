@@ -191,6 +191,7 @@ void Runner::Impl::run(Team& team, const std::filesystem::path& output, PointTra
     check(team, share, *source, *network, trace);
     together(team.ranks, [&] {
         if (!team.is_root() || output.empty()) return;
+        if (trace.verification.outcome == Verification::Outcome::failed) return;  // nobody shall use it
         const Stopwatch watch;
         save_output(share.output(), *source, output);
         trace.write_s = watch.seconds();

@@ -1,5 +1,7 @@
 #include "patchbench/run/run_window.hpp"
 
+#include "run/pipelines.hpp"
+
 #include "patchbench/engine/memory.hpp"
 
 namespace pb {
@@ -16,6 +18,7 @@ Image run_window(Denoiser& denoiser, Image window, const Conversion& conversion,
     const BatchView in_view{in.pointer(), in_shape, DType::f32, Layout::contiguous, device};
     const BatchView out_view{out.pointer(), shape, DType::f32, Layout::contiguous, device};
 
+    stop_if_interrupted();
     copy_to_device(samples.pointer(), window.bytes().data(), window.bytes().size(), stream);
     samples_to_network(samples_view, in_view, conversion, stream);
     denoiser.prepare(in_view, out_view, stream);

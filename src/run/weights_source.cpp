@@ -1,8 +1,9 @@
 #include "patchbench/run/weights_source.hpp"
 
+#include "patchbench/base/error.hpp"
 #include "patchbench/config/load_yaml.hpp"
+#include "patchbench/config/text.hpp"
 
-#include <charconv>
 #include <cstdlib>
 
 namespace pb {
@@ -15,11 +16,7 @@ constexpr std::string_view kSeedPrefix = "seed:";
 
 uint64_t parse_seed(const std::string& setting) {
     uint64_t seed = 0;
-    const char* begin = setting.data() + kSeedPrefix.size();
-    const char* end = setting.data() + setting.size();
-    const auto [rest, error] = std::from_chars(begin, end, seed);
-    if (error != std::errc{} || rest != end || begin == end)
-        throw UsageError("weights: '" + setting + "': after 'seed:' comes a whole number, as in seed:1");
+    parse_setting(std::string_view(setting).substr(kSeedPrefix.size()), seed);
     return seed;
 }
 

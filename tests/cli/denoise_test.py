@@ -1,4 +1,6 @@
 """patchbench denoise: bytes, types, folders, refusals."""
+import struct
+
 import program
 from program import png, run
 
@@ -58,6 +60,20 @@ class Denoise(program.ProgramTest):
             self.assertIn('RESULT: FAILED', result.stdout)
             self.assertEqual(sorted(file.name for file in out.iterdir()), ['0.png', '2.png', '3.png'])
 
+    def test_a_link_to_itself_in_a_folder_is_passed_over(self):
+        images = self.folder / 'in'
+        images.mkdir()
+        (images / '0.png').write_bytes(png(40, 36, value=noise))
+        (images / '1.png').symlink_to('1.png')
+        result = run('denoise', images, self.folder / 'out', *FAST)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+
+    def test_without_verification(self):
+        photo = self.write('photo.png', png(40, 36, value=noise))
+        result = run('denoise', photo, self.folder / 'out.png', *FAST[:-1], '0')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertIn('RESULT: INVALID', result.stdout)
+
     def test_sigma_and_halo_auto(self):
         photo = self.write('photo.png', png(96, 96, value=noise))
         result = run('denoise', photo, self.folder / 'out.png', '--patch', '48', '--device', 'cpu')
@@ -87,12 +103,34 @@ class Refusals(program.ProgramTest):
         self.refused(self.photo, self.folder / 'out.xyz', words=['.xyz'])
         self.refused(self.photo, '/dev/full', words=['/dev/full'])
 
+    def test_no_output_replaces_an_input_of_the_same_call(self):
+        for name in ('a', 'b'):
+            (self.folder / name).mkdir()
+        second = self.write('b/2.png', png(40, 40))
+        (self.folder / 'a/1.png').symlink_to('../b/1.png')
+        first = self.write('b/1.png', self.photo.read_bytes())
+        self.refused(self.folder / 'a/1.png', second, self.folder / 'b', words=['1.png', 'never modified'])
+        self.refused(self.photo, first, self.folder / 'b', words=['1.png', 'never modified'])
+        weights = self.write('w.png', (program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors').read_bytes())
+        before = weights.read_bytes()
+        self.refused(self.photo, weights, '--weights', weights, words=['w.png', 'never modified'])
+        self.assertEqual(weights.read_bytes(), before)
+
+    def test_samples_that_are_no_numbers(self):
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 8, 3), }"
+        header = header.ljust(117) + '\n'
+        pixels = struct.pack('<192f', *([0.5] * 100 + [float('inf')] + [0.5] * 91))
+        image = self.write('inf.npy', b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + pixels)
+        self.refused(image, self.folder / 'out.npy', '--sigma', '0.1', words=['infinity at row 4, column 1, channel 1'])
+
     def test_options(self):
         out = self.folder / 'out.png'
         self.refused(self.photo, out, '--weights', 'seed:1', words=['untrained'])
         self.refused(self.photo, out, '--network', 'drunet', '--weights', program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors',
                      words=['dncnn'], ranks=2)
-        self.refused(self.photo, out, '--sigma', '7', words=['--sigma'])
+        for sigma in ('7', '1e-300', 'nan', '25/', ''):
+            self.refused(self.photo, out, '--sigma', sigma, words=['--sigma'])
+        self.refused(self.photo, out, '--threads', '4096', '--device', 'cpu', '--sigma', '0.1', words=['threads'])
         self.refused(self.photo, out, '--dtype', 'fp16', '--device', 'cpu', '--sigma', '0.1', words=['fp16'])
         self.refused(self.photo, out, '--halo', 'wide', words=['--halo'])
 

@@ -26,7 +26,8 @@ groups:
 class Faults(program.ProgramTest):
     def start(self, ranks, out):
         study = self.write('long.yaml', LONG)
-        command = [*program.MPIRUN, '-n', str(ranks), program.PROGRAM, 'run', str(study), '--out', str(out)]
+        launcher = [*program.MPIRUN, '-n', str(ranks)] if ranks else []
+        command = [*launcher, program.PROGRAM, 'run', str(study), '--out', str(out)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    start_new_session=True)
         self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
@@ -66,6 +67,12 @@ class Faults(program.ProgramTest):
         self.assertNotEqual(process.returncode, 0)
         self.assertEqual([line.get('status') for line in self.lines(out)[1:]], ['ok'])
 
+    def test_without_mpirun_no_daemon_is_left_behind(self):
+        process = self.start(0, self.folder / 'out')
+        self.assertEqual(self.children(process), [])
+        process.kill()
+        process.communicate(timeout=60)
+
     def test_ctrl_c_ends_cleanly(self):
         out = self.folder / 'out'
         process = self.start(2, out)
@@ -74,11 +81,30 @@ class Faults(program.ProgramTest):
         self.assertNotEqual(process.returncode, 0)
         self.assertEqual(self.lines(out)[1]['status'], 'ok')
 
+    def test_a_study_that_never_ends_to_be_read(self):
+        fifo = self.folder / 'fifo.yaml'
+        os.mkfifo(fifo)
+        for command in ('plan', 'run', 'report'):
+            self.assert_refused(program.run(command, fifo, timeout=30), 2, 'fifo.yaml', 'regular file')
+
+    def test_no_result_replaces_the_study(self):
+        study = self.write('results.csv', LONG)
+        self.assert_refused(program.run('run', study, '--out', self.folder), 2, 'results.csv', 'never modified')
+        self.assertEqual(study.read_text(), LONG)
+
+    def test_a_full_standard_output(self):
+        study = self.write('long.yaml', LONG)
+        for command in ([program.PROGRAM, '--version'], [program.PROGRAM, 'plan', str(study)]):
+            with open('/dev/full', 'w') as full:
+                result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn('standard output', result.stderr)
+
     def test_an_output_folder_that_cannot_be_made(self):
         blocker = self.write('blocker', 'a file')
         study = self.write('long.yaml', LONG)
         result = program.run('run', study, '--out', blocker / 'out', ranks=2)
-        self.assert_refused(result, 1, 'blocker')
+        self.assert_refused(result, 2, 'blocker')
 
 
 if __name__ == '__main__':

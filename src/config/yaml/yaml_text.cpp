@@ -2,6 +2,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/suggest.hpp"
+#include "patchbench/base/user_paths.hpp"
 #include "patchbench/config/text.hpp"
 
 #include <yaml-cpp/depthguard.h>
@@ -37,10 +38,7 @@ bool is_printable(const std::string& text) {
 
 std::string read_yaml_file(const std::filesystem::path& file) {
     const auto refuse = [&](const std::string& why) { throw UsageError(file.string() + ": " + why); };
-    std::error_code error;
-    const auto status = std::filesystem::status(file, error);
-    if (!std::filesystem::exists(status)) refuse("there is no such file");
-    if (std::filesystem::is_directory(status)) refuse("is a folder, not a YAML file");
+    require_regular_file(file);
     std::ifstream stream(file, std::ios::binary);
     if (!stream) refuse("cannot be read: " + std::string(std::strerror(errno)));
     std::string text(kMaxFileBytes + 1, '\0');

@@ -18,6 +18,7 @@ using nlohmann::json;
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kLongestHeader = uint64_t{4} << 20;  // these networks need some 15 kB
 constexpr size_t kMostDimensions = 8;
+constexpr size_t kMostTensors = 4096;  // these networks have some hundred
 
 struct Entry {
     std::string key;
@@ -47,6 +48,7 @@ class Header {
         std::vector<Entry> all;
         for (const auto& [key, value] : root_.items())
             if (key != "__metadata__") all.push_back(entry(key, value));
+        if (all.size() > kMostTensors) fail("", "lists " + std::to_string(all.size()) + " tensors");
         return all;
     }
 

@@ -1,0 +1,21 @@
+// Paths as users give them, checked before anything is opened, made or written.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace pb {
+
+/// Throws UsageError unless `file` is there and a regular file: a FIFO or a device would block, or never end.
+void require_regular_file(const std::filesystem::path& file);
+
+/// Throws UsageError when `output` is the file `input`, under whatever name: inputs are never modified.
+void require_not_input(const std::filesystem::path& output, const std::filesystem::path& input);
+
+/// Makes `folder` with its parents. Throws UsageError where it cannot be.
+void make_folder(const std::filesystem::path& folder);
+
+/// "path: reason", what the user can act on.
+[[nodiscard]] std::string describe(const std::filesystem::filesystem_error& error);
+
+}  // namespace pb

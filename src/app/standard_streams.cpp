@@ -1,0 +1,25 @@
+#include "app/standard_streams.hpp"
+
+#include "app/session.hpp"
+
+#include <fcntl.h>
+
+#include <csignal>
+#include <cstdio>
+
+namespace pb {
+
+void prepare_standard_streams() {
+    for (const int stream : {0, 1, 2})
+        if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDWR);  // takes the lowest free number: this one
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool flush_standard_output() {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+    print_error(
+        "standard output could not be written: its reader went away, or the disk is full; the text is incomplete");
+    return false;
+}
+
+}  // namespace pb

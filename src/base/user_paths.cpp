@@ -1,0 +1,38 @@
+#include "patchbench/base/user_paths.hpp"
+
+#include "patchbench/base/error.hpp"
+
+namespace pb {
+
+namespace fs = std::filesystem;
+
+void require_regular_file(const fs::path& file) {
+    std::error_code error;
+    const auto status = fs::status(file, error);
+    const auto refuse = [&](const std::string& why) { throw UsageError("cannot read " + file.string() + ": " + why); };
+    if (status.type() == fs::file_type::not_found) refuse("there is no such file");
+    if (status.type() == fs::file_type::none) refuse(error.message());
+    if (fs::is_directory(status)) refuse("it is a folder; name a file in it");
+    if (!fs::is_regular_file(status)) refuse("it is not a regular file");
+}
+
+void require_not_input(const fs::path& output, const fs::path& input) {
+    std::error_code error;  // one of them is not there: then they are two
+    if (fs::equivalent(output, input, error))
+        throw UsageError("'" + output.string() + "' is an input itself (" + input.string() +
+                         "); inputs are never modified: name another output");
+}
+
+void make_folder(const fs::path& folder) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (!error && fs::is_directory(folder, error)) return;
+    throw UsageError("cannot make the folder '" + folder.string() +
+                     "': " + (error ? error.message() : "a file of that name is there") + "; choose another one");
+}
+
+std::string describe(const fs::filesystem_error& error) {
+    return error.path1().string() + ": " + error.code().message();
+}
+
+}  // namespace pb
