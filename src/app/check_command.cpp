@@ -84,7 +84,7 @@ ReductionTrial try_reductions_or_say(const Communicator& world, const Topology& 
     }
 }
 
-ExitCode conclude(const Communicator& world, const Findings& all, const std::vector<double>& errors) {
+ExitCode end_check(const Communicator& world, const Findings& all, const std::vector<double>& errors) {
     const bool right = std::none_of(errors.begin(), errors.end(),
                                     [](double error) { return std::isnan(error) || error > kTolerance; });
     ExitCode code = ExitCode::ok;
@@ -113,7 +113,7 @@ ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     const auto trial = try_reductions_or_say(world, topology, arguments.timeout_s, all);
     if (world.is_root()) say("figures are gathered by " + trial.how + "\n");
     append(all, trial.findings);
-    return conclude(world, all, errors);
+    return end_check(world, all, errors);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ RankFacts own_facts(const RankPlace& place, bool wants_gpu) {
     return facts;
 }
 
-// Facts travel as text, a line each, "<what> <value>"; lists are lines that come again. Order: pack, then unpack.
+// Facts travel as text, a line each, "<what> <value>"; lists are lines that come again. Order: pack_facts, then
+// unpack_facts.
 void write_lines(std::ostream& text, const char* what, const auto& values) {
     for (const auto& value : values) text << what << ' ' << value << '\n';
 }
@@ -46,7 +47,7 @@ std::string one_line(std::string text) {
     return text;
 }
 
-std::string pack(const RankFacts& facts) {
+std::string pack_facts(const RankFacts& facts) {
     std::ostringstream text;
     if (facts.announced_local_rank) text << "local_rank " << *facts.announced_local_rank << '\n';
     write_lines(text, "core", facts.cores);
@@ -61,7 +62,7 @@ std::string pack(const RankFacts& facts) {
     return text.str();
 }
 
-std::vector<std::string> columns(const std::string& value) {
+std::vector<std::string> tab_separated(const std::string& value) {
     std::vector<std::string> all;
     std::istringstream text(value);
     for (std::string column; std::getline(text, column, '\t');) all.push_back(column);
@@ -77,12 +78,12 @@ void unpack_line(const std::string& what, const std::string& value, RankFacts& f
     if (what == "node_cores") facts.node_cores = std::stoi(value);
     if (what == "visible_device") facts.visible_devices.push_back(value);
     if (what == "why_no_device") facts.why_no_device = value;
-    const auto parts = columns(value);
+    const auto parts = tab_separated(value);
     if (what == "variable") facts.variables[parts[0]] = parts[1];
     if (what == "library") facts.libraries.push_back({parts[0], parts[1], parts[2]});
 }
 
-RankFacts unpack(const std::string& packed) {
+RankFacts unpack_facts(const std::string& packed) {
     RankFacts facts;
     std::istringstream text(packed);
     for (std::string line; std::getline(text, line);) {
@@ -97,8 +98,8 @@ RankFacts unpack(const std::string& packed) {
 std::vector<RankFacts> gather_launch_facts(const Communicator& world, const Topology& topology, bool wants_gpu) {
     const RankPlace& mine = topology.ranks[static_cast<size_t>(world.rank())];
     std::vector<RankFacts> all;
-    for (const auto& packed : world.gather(pack(own_facts(mine, wants_gpu)))) {
-        RankFacts facts = unpack(packed);
+    for (const auto& packed : world.gather(pack_facts(own_facts(mine, wants_gpu)))) {
+        RankFacts facts = unpack_facts(packed);
         facts.place = topology.ranks[all.size()];
         all.push_back(std::move(facts));
     }

@@ -66,11 +66,23 @@ class BatchTest(program.ProgramTest):
         self.assertEqual(code, 5, output)
         self.assertIn('SIGUSR1', output)
 
+    def check(self, **variables):
+        return subprocess.run([program.PROGRAM, 'check', '--device', 'cpu'], env={**self.env, **variables}, text=True,
+                              capture_output=True, timeout=60)
+
     def test_a_wrong_launch_is_named(self):
-        result = subprocess.run([program.PROGRAM, 'check', '--device', 'cpu'], capture_output=True, text=True, timeout=60,
-                                env={**self.env, 'OMPI_COMM_WORLD_SIZE': '7'})
+        result = self.check(OMPI_COMM_WORLD_SIZE='7')
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn('independent copies', result.stderr)
+        result = self.check(SLURM_STEP_NUM_TASKS='2', SLURM_PROCID='0')
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn('srun --mpi=pmix', result.stderr)
+
+    def test_a_finding_that_is_wrong_is_exit_code_2(self):
+        result = self.check(MPI_LOCALRANKID='5')
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn('WRONG: rank 0@', result.stdout)
+        self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: \d+ findings?, 1 wrong$')
 
 
 if __name__ == '__main__':
