@@ -33,6 +33,7 @@ data/get_photos.sh
 # Other people's programs, to compare with or to run under; without a network their tests skip and say so.
 tests/peer/setup.sh || true
 tests/golden/setup.sh || true
+tests/contrib/setup.sh || true
 tests/cluster/setup.sh || true
 run_tests "$root/build" all
 
