@@ -5,7 +5,9 @@ set -euo pipefail
 # shellcheck source=launch/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../launch/common.sh"
 
-if command -v slurmctld slurmd munged >/dev/null || [ -e /etc/slurm/slurm.conf ]; then exit 0; fi
+has_all() { command -v slurmctld && command -v slurmd && command -v srun && command -v munged; }
+
+if has_all >/dev/null || [ -e /etc/slurm/slurm.conf ]; then exit 0; fi
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then die "Slurm is installed by root with apt-get only"; fi
 say "installing Slurm for the tests"
 apt-get update -qq >/dev/null 2>&1 || true # a broken third-party source is no reason to stop
