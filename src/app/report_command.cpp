@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <set>
 
 namespace pb {
 
@@ -63,6 +64,10 @@ void write(const std::vector<Output>& outputs, const std::vector<fs::path>& resu
     const auto to_stdout = [](const Output& output) { return output.file == kStdout; };
     const auto num_printed = std::count_if(outputs.begin(), outputs.end(), to_stdout);
     if (num_printed > 1) throw UsageError("only one output may go to standard output (-)");
+    std::set<fs::path> names;
+    for (const auto& output : outputs)
+        if (!names.insert(fs::absolute(output.file).lexically_normal()).second)
+            throw UsageError("two outputs cannot both be " + output.file + "; name another file for one");
     std::vector<std::string> texts;
     for (const auto& output : outputs) {  // whatever fails does so before the first file is touched
         if (!to_stdout(output)) {

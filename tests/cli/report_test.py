@@ -115,6 +115,8 @@ class Report(program.ProgramTest):
         for arguments, words in (((self.file, '--export', 'xml=a.json'), ('xml', 'gbench')),
                                  ((self.file, '--export', 'bmf'), ('FORMAT=FILE',)),
                                  ((self.file, '--csv', '-', '--markdown', '-'), ('standard output',)),
+                                 ((self.file, '--csv', other, '--markdown', './a.csv'), ('two outputs',)),
+                                 ((self.file, '--csv', self.file), ('results.jsonl', 'input')),
                                  ((self.file, '--csv', other, '--csv-style', 'wide'), ('wide', 'reference')),
                                  ((self.file, '--csv', other, '--markdown', self.folder / 'no' / 'a.md'), ('no',)),
                                  ((self.folder / 'none.jsonl', '--csv', other), ('none.jsonl',)),
