@@ -97,9 +97,10 @@ class Repetitions {
         const Attempt passed = attempt([&] { pipeline_.pass(share_.input(), share_.output(), stages); });
         const double own_s = watch.seconds();
         agree_on(team_.ranks, passed);  // also the barrier before the root may read the node's slab
+        const Stopwatch exchange_watch;  // what a rank waits for a slower one is no exchange
         exchange(trace_.point, team_, topology_, share_.output());
         const double wall_s = watch.seconds();
-        add(stages, Stage::exchange, wall_s - own_s);
+        add(stages, Stage::exchange, exchange_watch.seconds());
         const double slowest_s = team_.reduction->max(std::array{wall_s}).front();
         if (timed) {
             trace_.wall_s.push_back(slowest_s);
