@@ -36,7 +36,7 @@ void add_plan_command(CLI::App& app, Action& chosen) {
         chosen = [arguments](const Arguments&) {
             const Config config = load_config(arguments->study, arguments->overrides);
             const Plan plan = make_plan(config, make_local_topology(arguments->ranks), source_facts);
-            fmt::print("{}", plan_table(plan, arguments->rank_tflops));
+            fmt::print("{}\n{}", plan_table(plan, arguments->rank_tflops), prediction_text(plan));
             if (!arguments->rank_tflops)
                 fmt::print(
                     "\nFor times add --tflops: what one rank reaches, the figure `tflops` of an earlier result / its "

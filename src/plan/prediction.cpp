@@ -6,6 +6,10 @@ namespace pb {
 
 namespace {
 
+/// oneDNN works on contiguous maps through copies in an order of its own: of a layer's input and of its output, 64
+/// channels each (measured with the counting allocator).
+constexpr double kReorderedBytesPerPixel = 512;
+
 /// Pixels through the network in one repetition.
 struct Work {
     int64_t pixels_per_forward = 0;
@@ -42,18 +46,33 @@ Work whole_work(const Point& point) {
 
 }  // namespace
 
-double predicted_peak_bytes(NetworkKind kind, Precision dtype, int64_t channels, int64_t pixels, int64_t slots) {
-    const NetworkFacts& facts = network_facts(kind);
-    const auto sample_bytes = static_cast<double>(size_of(storage_of(dtype)));
-    const auto parameters = static_cast<double>(channels == 1 ? facts.parameters_gray : facts.parameters_colour);
-    const double values_in_out = static_cast<double>(2 * channels + (facts.takes_sigma ? 1 : 0));
-    const auto all_pixels = static_cast<double>(pixels);
-    const auto values_at = [&](const MemoryMoment& moment) {
-        return (static_cast<double>(moment.bytes_per_pixel) * all_pixels + static_cast<double>(moment.kernel_bytes)) /
-               4;
+PeakParts peak_parts(const PointSettings& settings, DeviceKind device, int64_t channels) {
+    const NetworkFacts& facts = network_facts(settings.network);
+    constexpr double kBytesOfTable = 4;  // the moments are those of fp32
+    const auto value_bytes = static_cast<double>(size_of(storage_of(settings.dtype)));
+    const auto moment = [&](const MemoryMoment& fp32, double more_per_pixel) {
+        const double scale = value_bytes / kBytesOfTable;
+        return PeakParts::Moment{scale * (static_cast<double>(fp32.bytes_per_pixel) + more_per_pixel),
+                                 scale * static_cast<double>(fp32.kernel_bytes)};
     };
-    return sample_bytes * (parameters + static_cast<double>(slots) * all_pixels * values_in_out +
-                           std::max(values_at(facts.widest), values_at(facts.deepest)));
+    const bool reorders = device == DeviceKind::cpu && settings.layout == Layout::contiguous;
+    const auto parameters = static_cast<double>(channels == 1 ? facts.parameters_gray : facts.parameters_colour);
+    return {.weights = value_bytes * parameters,
+            .in_out_per_pixel = value_bytes * static_cast<double>(2 * channels + (facts.takes_sigma ? 1 : 0)),
+            .widest = moment(facts.widest, reorders ? kReorderedBytesPerPixel : 0),
+            .deepest = moment(facts.deepest, 0)};
+}
+
+double PeakParts::peak(int64_t pixels, int64_t slots) const {
+    const auto all_pixels = static_cast<double>(pixels);
+    const auto at = [&](const Moment& moment) { return moment.per_pixel * all_pixels + moment.kernel; };
+    return weights + static_cast<double>(slots) * all_pixels * in_out_per_pixel + std::max(at(widest), at(deepest));
+}
+
+// CPU ranks run their stages inline, and a whole image is one batch at a time.
+int64_t batches_in_flight(const Point& point) {
+    const bool is_whole = point.settings.workload == Workload::whole;
+    return is_whole || point.device == DeviceKind::cpu ? 1 : point.settings.slots;
 }
 
 std::optional<Prediction> predict(const Point& point) {
@@ -61,13 +80,10 @@ std::optional<Prediction> predict(const Point& point) {
     const PointSettings& settings = point.settings;
     const bool is_whole = settings.workload == Workload::whole;
     const Work work = is_whole ? whole_work(point) : tiles_work(point);
-    // CPU ranks run their stages inline, and a whole image is one batch at a time.
-    const int64_t slots = is_whole || point.device == DeviceKind::cpu ? 1 : settings.slots;
     const double flop_per_pixel = 2.0 * static_cast<double>(mac_per_pixel(settings.network, point.source.channels));
-    const double peak =
-        predicted_peak_bytes(settings.network, settings.dtype, point.source.channels, work.pixels_per_forward, slots);
+    const PeakParts parts = peak_parts(settings, point.device, point.source.channels);
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
-                      .peak_mib = peak / kMiB,
+                      .peak_mib = parts.peak(work.pixels_per_forward, batches_in_flight(point)) / kMiB,
                       .flop = flop_per_pixel * work.pixels_all_ranks,
                       .flop_busiest_rank = flop_per_pixel * work.pixels_busiest_rank};
 }

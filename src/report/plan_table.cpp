@@ -1,6 +1,7 @@
 #include "report/numbers.hpp"
 #include "report/text_table.hpp"
 
+#include "patchbench/plan/prediction.hpp"
 #include "patchbench/report/report.hpp"
 
 #include <fmt/format.h>
@@ -89,7 +90,43 @@ std::vector<std::string> row_of(const Point& point, std::optional<double> rank_t
     return row;
 }
 
+std::string moment_text(const PeakParts::Moment& moment) {
+    return fmt::format("{:.0f} B x pixels + {:.1f} MiB", moment.per_pixel, moment.kernel / kMiB);
+}
+
+/// "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
+std::string formula_of(const Point& point) {
+    const auto& settings = point.settings;
+    const PeakParts parts = peak_parts(settings, point.device, point.source.channels);
+    const int64_t batches = batches_in_flight(point);
+    const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
+    return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + max({}, {})\n",
+                       name_of(settings.network), name_of(settings.dtype), name_of(settings.layout),
+                       point.source.channels, point.source.channels == 1 ? "" : "s", parts.weights / kMiB,
+                       parts.in_out_per_pixel, in_flight, moment_text(parts.widest), moment_text(parts.deepest));
+}
+
 }  // namespace
+
+std::string prediction_text(const Plan& plan) {
+    std::vector<std::string> formulas;
+    bool gpu = false;
+    for (const auto& point : plan.points) {
+        if (!point.refusal.empty()) continue;
+        gpu = gpu || point.device == DeviceKind::cuda;
+        const std::string formula = formula_of(point);
+        if (std::find(formulas.begin(), formulas.end(), formula) == formulas.end()) formulas.push_back(formula);
+    }
+    if (formulas.empty()) return "";
+    return fmt::format(
+        "How it is predicted, from the layers of the networks\n"
+        "  peak MiB of a rank in the engine's allocator: weights + input and output of the batches in flight + the "
+        "larger "
+        "of two moments\n  of a forward call, at full extent and at the deepest layers; pixels = batch x window"
+        "{}\n{}"
+        "  TFLOP: 2 x multiply-accumulates a pixel x pixels processed, halo and repeated windows included\n",
+        gpu ? "; cuDNN's scratch memory comes on top" : "", fmt::join(formulas, ""));
+}
 
 std::string plan_table(const Plan& plan, std::optional<double> rank_tflops) {
     TextTable table = make_plan_table(rank_tflops.has_value());

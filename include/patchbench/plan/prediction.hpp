@@ -11,17 +11,31 @@ namespace pb {
 
 struct Prediction {
     int64_t pixels_per_forward = 0;  // batch * window pixels, or the largest whole-image call
-    double peak_mib = 0;             // engine allocator of one rank, see `predicted_peak_bytes`
+    double peak_mib = 0;             // engine allocator of one rank, see `PeakParts`
     double flop = 0;                 // of one repetition, all ranks, processed pixels
     double flop_busiest_rank = 0;
 };
 
-/// Bytes in the engine's allocator for a forward call of `pixels` (batch times window pixels) with `slots` batches in
-/// flight: weights + input and output of each slot + the larger of the network's two memory moments
-/// (network_facts.hpp). 16-bit types halve all of them. Within 5 % of what the counting allocator measures on the CPU.
-/// The one place that holds this formula.
-[[nodiscard]] double predicted_peak_bytes(NetworkKind kind, Precision dtype, int64_t channels, int64_t pixels,
-                                          int64_t slots);
+/// The parts of a rank's peak in the engine's allocator, in bytes. Those of a moment hold for one instant of a forward
+/// call (network_facts.hpp). 16-bit types halve all of them.
+struct PeakParts {
+    struct Moment {
+        double per_pixel = 0;  // activations
+        double kernel = 0;     // of the layer
+    };
+    double weights = 0;
+    double in_out_per_pixel = 0;  // input and output of a batch
+    Moment widest, deepest;
+
+    /// For a forward call of `pixels` (batch times window pixels) with `slots` batches in flight: weights + input and
+    /// output of each slot + the larger moment. Within 10 % of what the counting allocator measures on the CPU.
+    /// The one place that holds this formula.
+    [[nodiscard]] double peak(int64_t pixels, int64_t slots) const;
+};
+[[nodiscard]] PeakParts peak_parts(const PointSettings& settings, DeviceKind device, int64_t channels);
+
+/// Batches that a rank of the point has in flight.
+[[nodiscard]] int64_t batches_in_flight(const Point& point);
 
 /// Nothing while halo or batch is open, and for refused points. Windows that `last_batch: pad` repeats count as
 /// processed.

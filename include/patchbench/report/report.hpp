@@ -29,6 +29,10 @@ namespace pb {
 /// `rank_tflops`, the TFLOP/s that one rank reaches, also the time of a repetition (that of the busiest rank).
 [[nodiscard]] std::string plan_table(const Plan& plan, std::optional<double> rank_tflops = std::nullopt);
 
+/// How the memory and the work in that table are predicted: the formula with its numbers for every network, precision
+/// and device of the plan.
+[[nodiscard]] std::string prediction_text(const Plan& plan);
+
 /// Lines "FOM <label>.<metric> <value> <unit>" of the headline metrics of every point; none for what was not measured.
 [[nodiscard]] std::string fom_lines(const std::vector<Summary>& summaries);
 

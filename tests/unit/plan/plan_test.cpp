@@ -310,10 +310,23 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
 
 TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
     const auto peak = [](Precision dtype, int64_t slots) {
-        return predicted_peak_bytes(NetworkKind::drunet, dtype, 3, 1 << 20, slots);
+        PointSettings settings;
+        settings.network = NetworkKind::drunet;
+        settings.dtype = dtype;
+        return peak_parts(settings, DeviceKind::cuda, 3).peak(1 << 20, slots);
     };
     EXPECT_DOUBLE_EQ(peak(Precision::bf16, 2), peak(Precision::fp32, 2) / 2);
     EXPECT_DOUBLE_EQ(peak(Precision::fp32, 3) - peak(Precision::fp32, 2), (1 << 20) * 4.0 * 7);
+}
+
+TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
+    PointSettings settings;
+    const auto peak = [&](DeviceKind device) { return peak_parts(settings, device, 3).peak(1 << 20, 1); };
+    const double channels_last = peak(DeviceKind::cpu);
+    EXPECT_EQ(peak(DeviceKind::cuda), channels_last);
+    settings.layout = Layout::contiguous;
+    EXPECT_DOUBLE_EQ(peak(DeviceKind::cpu), channels_last + (1 << 20) * 512.0);
+    EXPECT_EQ(peak(DeviceKind::cuda), channels_last);
 }
 
 TEST(Topology, CountsNodesAndFindsSharedDevices) {

@@ -157,5 +157,26 @@ TEST(PlanTable, ShowsWholeImages) {
     EXPECT_THAT(plan_table(plan), HasSubstr("1000 x 1250"));
 }
 
+TEST(PlanTable, SaysHowItPredicts) {
+    Plan plan;
+    plan.points = {traced_point(), traced_point(), traced_point()};
+    plan.points[1].settings.network = NetworkKind::drunet;
+    plan.points[1].settings.dtype = Precision::bf16;
+    plan.points[2].device = DeviceKind::cuda;
+    const std::string text = prediction_text(plan);
+    // 668,227 parameters of 4 bytes; 3 channels in and out; two maps of 64 channels
+    EXPECT_THAT(
+        text,
+        HasSubstr("dncnn, fp32, channels_last, 3 channels: 2.5 MiB + 24 B x pixels + max(512 B x pixels + 0.1 MiB"));
+    EXPECT_THAT(text,
+                HasSubstr("drunet, bf16, channels_last, 3 channels: 62.3 MiB + 14 B x pixels + max(384 B x pixels"));
+    EXPECT_THAT(text, HasSubstr("24 B x pixels x 2 batches"));
+    EXPECT_THAT(text, HasSubstr("scratch memory"));
+    plan.points.resize(2);
+    EXPECT_THAT(prediction_text(plan), Not(HasSubstr("scratch memory")));
+    for (auto& point : plan.points) point.refusal = "no";
+    EXPECT_EQ(prediction_text(plan), "");
+}
+
 }  // namespace
 }  // namespace pb

@@ -1,0 +1,46 @@
+"""The peak that `plan` predicts, beside the one that the engine's allocator counts: within 10 % for every kind of point."""
+import json
+
+import program
+from program import run
+
+STUDY = """
+name: predicted
+weights: seed:1
+device: cpu
+save_images: false
+verify.mode: off
+warmup.reps: 0
+forward_calls: 0
+stop: {min_reps: 1, max_time_s: 0}
+network: [drunet, unet, dncnn]
+groups:
+  - {dtype: [fp32, bf16], image: {height: 64, width: 64}, patch: 32, halo: 8, batch: [1, 3]}
+  - {image: {height: 64, width: 64}, patch: 16, halo: none, batch: 3, last_batch: ragged}
+  - {image: {height: 64, width: 64, channels: 1}, patch: 64, halo: none, batch: 1}
+  - {image: {height: 128, width: 128}, patch: 128, halo: none, batch: 1, layout: contiguous, threads: [1, 2]}
+  - {workload: whole, image: {height: 128, width: [128, 132]}, odd_shape: [split, pad]}
+"""
+
+
+class Prediction(program.ProgramTest):
+    def test_every_peak_is_within_ten_percent_of_what_was_predicted(self):
+        result = run('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        lines = [json.loads(line) for line in (self.folder / 'out/results.jsonl').read_text().splitlines()]
+        points = [line for line in lines if line['type'] == 'point' and line['status'] == 'ok']
+        self.assertEqual(len(points), 36)
+        for point in points:
+            summary = point['summary']
+            self.assertAlmostEqual(summary['allocated_peak_mib'] / summary['predicted_peak_mib'], 1, delta=0.1,
+                                   msg=f'{point["index"]}: {point["label"]}, layout {point["point"]["layout"]}')
+
+    def test_plan_says_how_it_predicts(self):
+        result = run('plan', self.write('study.yaml', STUDY))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('How it is predicted', result.stdout)
+        self.assertIn('drunet, bf16, channels_last, 3 channels: 62.3 MiB + 14 B x pixels', result.stdout)
+
+
+if __name__ == '__main__':
+    program.main()
