@@ -147,6 +147,7 @@ class Denoise {
     static StudySettings study_settings(const DenoiseArguments& arguments) {
         StudySettings study;
         study.name = "denoise";
+        study.bounds = false;
         study.device_sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
         return study;
     }

@@ -128,8 +128,9 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command->add_flag("--dry-run", arguments->dry_run, "print the points and stop");
     command->add_flag("--strict", arguments->strict, "exit with 4 when a figure is INVALID");
     command->add_flag_callback(
-        "--explain", [] { throw CLI::CallForVersion(glossary(), 0); },  // how CLI11 prints a text and ends
-        "print what each figure means, and stop");
+        "--explain",
+        [] { throw CLI::CallForVersion(glossary() + "\n" + limit_glossary(), 0); },  // how CLI11 prints a text and ends
+        "print what each figure means and what can limit a point, and stop");
     command->add_flag("--resume", arguments->resume,
                       "go on with the results in the folder: what is finished there is not measured again");
     command->add_flag("--force", arguments->force, "with --resume: although the environment or the study changed")

@@ -19,6 +19,9 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .parameters_gray = 32'638'656,
      .mac_per_pixel_colour = 2'117'568,
      .mac_per_pixel_gray = 2'115'264,
+     .values_moved_colour = 5231,
+     .values_moved_gray = 5227,
+     .num_convolutions = 64,
      .widest = {768, kKernel64},
      .deepest = {544, kKernel512},
      .widest_map = 64},
@@ -31,6 +34,9 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .parameters_gray = 8'562'881,
      .mac_per_pixel_colour = 757'632,
      .mac_per_pixel_gray = 756'352,
+     .values_moved_colour = 1357,
+     .values_moved_gray = 1351,
+     .num_convolutions = 18,
      .widest = {1024, kKernel64},
      .deepest = {512, kKernel512},
      .widest_map = 128},
@@ -43,6 +49,9 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .parameters_gray = 665'921,
      .mac_per_pixel_colour = 667'008,
      .mac_per_pixel_gray = 664'704,
+     .values_moved_colour = 2441,
+     .values_moved_gray = 2435,
+     .num_convolutions = 20,
      .widest = {512, kKernel64},
      .deepest = {512, kKernel64},
      .widest_map = 64},
@@ -55,6 +64,11 @@ const NetworkFacts& network_facts(NetworkKind kind) { return kFacts.at(static_ca
 int64_t mac_per_pixel(NetworkKind kind, int64_t channels) {
     const auto& facts = network_facts(kind);
     return channels == 1 ? facts.mac_per_pixel_gray : facts.mac_per_pixel_colour;
+}
+
+int64_t values_moved_per_pixel(NetworkKind kind, int64_t channels) {
+    const auto& facts = network_facts(kind);
+    return channels == 1 ? facts.values_moved_gray : facts.values_moved_colour;
 }
 
 }  // namespace pb

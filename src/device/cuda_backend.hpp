@@ -44,6 +44,7 @@ void synchronise_event(void* event);
 void release(Memory memory, std::byte* pointer) noexcept;
 void copy_to_device(void* device, const void* host, size_t bytes, void* stream);
 void copy_to_host(void* host, const void* device, size_t bytes, void* stream);
+void copy_on_device(void* to, const void* from, size_t bytes, void* stream);
 
 /// As the functions of convert.hpp, on views that were checked. The stream's device is selected for the launch.
 void samples_to_network(const BatchView& samples, const BatchView& network, const Conversion& conversion, void* stream);

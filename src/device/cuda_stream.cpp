@@ -60,4 +60,8 @@ void copy_to_host(void* host, const void* device, size_t bytes, void* stream) {
     check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, as_stream(stream)));
 }
 
+void copy_on_device(void* to, const void* from, size_t bytes, void* stream) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, as_stream(stream)));
+}
+
 }  // namespace pb::cuda

@@ -84,4 +84,12 @@ void copy_to_host(void* host, const void* device, size_t bytes, Stream& stream) 
         std::memcpy(host, device, bytes);
 }
 
+void copy_on_device(void* to, const void* from, size_t bytes, Stream& stream) {
+    if (bytes == 0) return;
+    if (stream.device().is_cuda())
+        cuda::copy_on_device(to, from, bytes, stream.native());
+    else
+        std::memcpy(to, from, bytes);
+}
+
 }  // namespace pb

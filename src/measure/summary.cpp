@@ -1,5 +1,6 @@
 #include "patchbench/measure/summary.hpp"
 
+#include "measure/bound_figures.hpp"
 #include "measure/telemetry_figures.hpp"
 #include "measure/validity.hpp"
 
@@ -225,6 +226,8 @@ Summary summarise(const PointTrace& trace) {
         add_cpu_time(trace, summary);
         add_telemetry(trace, summary);
         add_balance(summary);
+        add_bounds(trace, summary);
+        summary.bottleneck = find_bottleneck(summary);
     }
     add_memory(trace, summary);
     add_quality(trace, summary);

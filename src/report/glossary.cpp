@@ -12,4 +12,11 @@ std::string glossary() {
     return all;
 }
 
+std::string limit_glossary() {
+    std::string all = "| class | named when | what to try |\n|---|---|---|\n";
+    for (const auto& [limit, when, advice] : limit_meanings())
+        all += fmt::format("| {} | {} | {} |\n", name_of(limit), when, advice);
+    return all;
+}
+
 }  // namespace pb

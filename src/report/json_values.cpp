@@ -146,6 +146,18 @@ Json rank_rates_json(const Summary& summary) {
     return all;
 }
 
+Json bottleneck_json(const std::optional<Bottleneck>& bottleneck) {
+    if (!bottleneck) return nullptr;
+    Json losses = Json::array();
+    for (const auto& [limit, share] : bottleneck->losses)
+        losses.push_back(Json{{"class", name_of(limit)}, {"share", number(share)}});
+    return {{"class", name_of(bottleneck->limit)},
+            {"share", number(bottleneck->share)},
+            {"evidence", bottleneck->evidence},
+            {"advice", bottleneck->advice},
+            {"losses", losses}};
+}
+
 Json summary_json(const Summary& summary) {
     Json all{{"validity", name_of(summary.validity)},
              {"reasons", summary.reasons},
@@ -155,13 +167,28 @@ Json summary_json(const Summary& summary) {
              {"slowest_rank", integer(summary.slowest_rank)},
              {"allocated_peak_rank", integer(summary.allocated_peak_rank)},
              {"context", context_json(summary)},
+             {"bottleneck", bottleneck_json(summary.bottleneck)},
              {"ranks", rank_rates_json(summary)}};
     for (const auto& metric : metrics()) all[metric.key] = number(metric.value(summary));
     return all;
 }
 
+/// Null where no rank measured any.
+Json bounds_json(const PointTrace& trace) {
+    Json ranks = Json::array();
+    bool measured = false;
+    for (const auto& rank : trace.ranks) {
+        Json line{{"rank", rank.rank}};
+        for (const auto& [bound, name] : EnumNames<Bound>::names) line[std::string(name)] = number(rank.bounds[bound]);
+        ranks.push_back(line);
+        measured = measured || !rank.bounds.empty();
+    }
+    return measured ? Json{{"ranks", ranks}} : Json(nullptr);
+}
+
 Json work_json(const PointTrace& trace) {
     return {{"num_patches", trace.num_patches},
+            {"sample_type", name_of(trace.sample_type)},
             {"useful_pixels", number(trace.useful_pixels)},
             {"processed_pixels", number(trace.processed_pixels)}};
 }
@@ -232,6 +259,7 @@ Json json_of(const PointTrace& trace, const Summary& summary) {
             {"quality", quality_json(trace.quality)},
             {"batch_search", trace.batch_search ? json_of(*trace.batch_search) : Json(nullptr)},
             {"telemetry", telemetry_json(trace)},
+            {"bounds", bounds_json(trace)},
             {"summary", summary_json(summary)}};
 }
 

@@ -11,6 +11,7 @@ constexpr auto kLower = Better::lower;
 constexpr auto kNeither = Better::neither;
 
 constexpr const char* kSlowest = "max per repetition";
+constexpr const char* kOfRank = "sum / sum";
 
 // NOLINTBEGIN(readability-identifier-naming): these read as words in the rows below.
 template <std::optional<double> Summary::*member>
@@ -21,6 +22,10 @@ template <Stage stage>
 constexpr MetricAccess stage_of{
     [](const Summary& summary) { return summary.stage_s[static_cast<size_t>(stage)]; },
     [](Summary& summary, std::optional<double> value) { summary.stage_s[static_cast<size_t>(stage)] = value; }};
+
+template <Bound bound>
+constexpr MetricAccess bound_of{[](const Summary& summary) { return summary.bounds[bound]; },
+                                [](Summary& summary, std::optional<double> value) { summary.bounds[bound] = value; }};
 
 constexpr MetricAccess repetitions_of{
     [](const Summary& summary) { return std::optional(static_cast<double>(summary.repetitions)); },
@@ -122,6 +127,39 @@ constexpr Metric kMetrics[] = {
      "sum", kLower, of<&Summary::throttled_s>},
     {"power_cap_s", "s", "", "time in which the power limit held the GPU's clocks down", "max", "sum", kLower,
      of<&Summary::power_cap_s>},
+    {"forward_tflops", "TFLOP/s", "", "2 x multiply-accumulates of the resident forward calls / their time: of a rank",
+     kOfRank, "median of calls", kHigher, of<&Summary::forward_tflops>},
+    {"convolution_us", "us", "", "a resident forward call / convolutions of the network", kOfRank, "median of calls",
+     kLower, of<&Summary::convolution_us>},
+    {"forward_of_matmul_percent", "%", "", "forward_tflops / matmul_tflops", kOfRank, "median of calls", kHigher,
+     of<&Summary::forward_of_matmul_percent>},
+    {"forward_of_conv_percent", "%", "", "forward_tflops / conv_tflops; deeper layers may do better than the bound",
+     kOfRank, "median of calls", kHigher, of<&Summary::forward_of_conv_percent>},
+    {"forward_of_memory_percent", "%", "",
+     "bytes that the network's layers must read and write / time of the calls / device_copy_gb_per_s", kOfRank,
+     "median of calls", kHigher, of<&Summary::forward_of_memory_percent>},
+    {"host_of_copy_percent", "%", "",
+     "bytes that gather and scatter must read and write / their time / host_copy_gb_per_s", kOfRank, "median", kHigher,
+     of<&Summary::host_of_copy_percent>},
+    {"h2d_of_bound_percent", "%", "", "bytes copied to the device / time of the copies / h2d_gb_per_s", kOfRank,
+     "median", kHigher, of<&Summary::h2d_of_bound_percent>},
+    {"d2h_of_bound_percent", "%", "", "bytes copied from the device / time of the copies / d2h_gb_per_s", kOfRank,
+     "median", kHigher, of<&Summary::d2h_of_bound_percent>},
+    {"matmul_tflops", "TFLOP/s", "", "upper bound of a rank: matrix product in the point's precision", "min",
+     "median of calls", kHigher, bound_of<Bound::matmul_tflops>},
+    {"conv_tflops", "TFLOP/s", "",
+     "upper bound of a rank: 3x3 convolution of 64 channels, channels_last, in the point's precision", "min",
+     "median of calls", kHigher, bound_of<Bound::conv_tflops>},
+    {"device_copy_gb_per_s", "GB/s", "",
+     "upper bound of a rank: copies within the device's memory, read + written (CPU: by all threads of the rank)",
+     "min", "median of calls", kHigher, bound_of<Bound::device_copy_gb_per_s>},
+    {"h2d_gb_per_s", "GB/s", "", "upper bound of a rank: copies from pinned host memory to the device", "min",
+     "median of calls", kHigher, bound_of<Bound::h2d_gb_per_s>},
+    {"d2h_gb_per_s", "GB/s", "", "upper bound of a rank: copies from the device to pinned host memory", "min",
+     "median of calls", kHigher, bound_of<Bound::d2h_gb_per_s>},
+    {"host_copy_gb_per_s", "GB/s", "",
+     "upper bound of a rank: copies within the host's memory by one thread, read + written", "min", "median of calls",
+     kHigher, bound_of<Bound::host_copy_gb_per_s>},
     {"allocated_peak_mib", "MiB", "peak MiB\n(rank)", "peak of what the engine's allocator handed out", "max", "max",
      kLower, of<&Summary::allocated_peak_mib>, allocated_cell},
     {"reserved_peak_mib", "MiB", "", "peak of what the engine's allocator held, cached blocks included", "max", "max",

@@ -87,6 +87,40 @@ std::vector<std::string> remarks_of(const Summaries& summaries, const std::vecto
     return remarks.lines(summaries.size());
 }
 
+/// The points that `limit` limits, the evidence of the clearest of them, and what to try; nothing when there are none.
+std::optional<PointsTable::Limited> limited_by(Limit limit, const Summaries& summaries,
+                                               const std::vector<std::string>& labels) {
+    std::vector<std::string> points;
+    std::string clearest;
+    const Bottleneck* found = nullptr;
+    for (size_t i = 0; i < summaries.size(); ++i) {
+        const auto& bottleneck = summaries[i].bottleneck;
+        if (!bottleneck || bottleneck->limit != limit) continue;
+        points.push_back(labels[i]);
+        if (found != nullptr && found->share >= bottleneck->share) continue;
+        found = &*bottleneck;
+        clearest = labels[i];
+    }
+    if (found == nullptr) return std::nullopt;
+    return PointsTable::Limited{fmt::format("{}: {}", name_of(limit), fmt::join(points, ", ")),
+                                points.size() > 1 ? clearest + ": " + found->evidence : found->evidence,
+                                "try: " + found->advice};
+}
+
+std::vector<PointsTable::Limited> limits_of(const Summaries& summaries, const std::vector<std::string>& labels) {
+    std::vector<PointsTable::Limited> all;
+    for (const auto& meaning : limit_meanings())
+        if (auto limited = limited_by(meaning.limit, summaries, labels)) all.push_back(std::move(*limited));
+    return all;
+}
+
+std::string limits_text(const std::vector<PointsTable::Limited>& limits) {
+    std::string text = limits.empty() ? "" : "\nWhat limits them\n";
+    for (const auto& [points, evidence, advice] : limits)
+        text += fmt::format("  {}\n    {}\n    {}\n", points, evidence, advice);
+    return text;
+}
+
 TextTable table_of(const Summaries& summaries, const std::vector<std::string>& labels) {
     std::vector<const Metric*> shown;
     for (const auto& metric : metrics())
@@ -118,16 +152,17 @@ TextTable table_of(const Summaries& summaries, const std::vector<std::string>& l
 PointsTable make_points_table(const Summaries& summaries) {
     require(!summaries.empty(), "a table of points needs a point");
     const auto labels = unique_labels(summaries);
-    return {shared_context(summaries), table_of(summaries, labels), remarks_of(summaries, labels)};
+    return {shared_context(summaries), table_of(summaries, labels), remarks_of(summaries, labels),
+            limits_of(summaries, labels)};
 }
 
 std::string points_table(const Summaries& summaries) {
     if (summaries.empty()) return "no points\n";
-    const auto [shared, table, remarks] = make_points_table(summaries);
+    const auto [shared, table, remarks, limits] = make_points_table(summaries);
     std::string text = shared.empty() ? "" : shared + "\n\n";
     text += table.text();
     for (const auto& remark : remarks) text += (&remark == remarks.data() ? "\n  " : "  ") + remark + "\n";
-    return text;
+    return text + limits_text(limits);
 }
 
 }  // namespace pb

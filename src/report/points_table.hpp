@@ -14,6 +14,12 @@ struct PointsTable {
     std::string shared;                // what all points have in common; may be empty
     TextTable table;                   // one row a point
     std::vector<std::string> remarks;  // reasons and notes, each with the points it holds for
+    struct Limited {
+        std::string points;    // "host-bound: dncnn-p64, dncnn-p96"
+        std::string evidence;  // of the clearest of them
+        std::string advice;    // "try: ..."
+    };
+    std::vector<Limited> limits;  // what limits the points, by class
 };
 
 /// Of one point or more.

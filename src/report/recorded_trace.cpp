@@ -147,6 +147,17 @@ void read_telemetry(const JsonField& line, PointTrace& trace) {
     }
 }
 
+void read_bounds(const JsonField& line, PointTrace& trace) {
+    const auto bounds = line.find("bounds");
+    if (!bounds) return;
+    for (const auto& json : (*bounds)["ranks"].items()) {
+        const int number = json["rank"].count();
+        for (auto& rank : trace.ranks)
+            for (const auto& [bound, name] : EnumNames<Bound>::names)
+                if (rank.rank == number) rank.bounds[bound] = optional_number(json, name);
+    }
+}
+
 std::optional<BatchSearch> batch_search_from(const JsonField& line) {
     const auto json = line.find("batch_search");
     if (!json) return std::nullopt;
@@ -221,6 +232,8 @@ PointTrace trace_from(const JsonField& line) {
     trace.quality = quality_from(line);
     trace.batch_search = batch_search_from(line);
     read_telemetry(line, trace);
+    read_bounds(line, trace);
+    if (const auto type = line["work"].find("sample_type")) trace.sample_type = type->named<DType>();
     if (const auto reason = line["summary"].find("stop_reason")) trace.stop_reason = reason->named<StopReason>();
     const JsonField weights = line["weights"];
     trace.weights_source = weights["source"].text_or_empty();

@@ -68,6 +68,19 @@ void read_metrics(const JsonField& json, RecordedPoint& point) {
         if (const auto value = json.find(metric.key)) metric.value.set(point.summary, value->number());
 }
 
+std::optional<Bottleneck> bottleneck_from(const JsonField& summary) {
+    const auto json = summary.find("bottleneck");
+    if (!json) return std::nullopt;
+    Bottleneck bottleneck;
+    bottleneck.limit = (*json)["class"].named<Limit>();
+    bottleneck.share = (*json)["share"].number();
+    bottleneck.evidence = (*json)["evidence"].text();
+    bottleneck.advice = (*json)["advice"].text();
+    for (const auto& loss : (*json)["losses"].items())
+        bottleneck.losses.push_back({loss["class"].named<Limit>(), loss["share"].number()});
+    return bottleneck;
+}
+
 void read_summary(const JsonField& line, RecordedPoint& recorded) {
     const JsonField json = line["summary"];
     Summary& summary = recorded.summary;
@@ -87,6 +100,7 @@ void read_summary(const JsonField& line, RecordedPoint& recorded) {
     summary.allocated_peak_rank = optional_rank(json, "allocated_peak_rank");
     if (const auto context = json.find("context"))
         for (const auto& [name, value] : context->entries()) summary.context.emplace_back(name, value.text());
+    summary.bottleneck = bottleneck_from(json);
     read_ranks(line, summary);
     read_metrics(json, recorded);
 }

@@ -1,3 +1,4 @@
+#include "run/bounds.hpp"
 #include "run/largest_batch.hpp"
 #include "run/repetitions.hpp"
 #include "run/save_output.hpp"
@@ -85,6 +86,7 @@ struct Runner::Impl {
     Teams teams;
     WeightsCache weights;
     ReferenceCache references;
+    BoundsCache bounds;
     std::map<std::string, std::string> image_digests;
 
     void run(Team& team, const std::filesystem::path& output, PointTrace& trace);
@@ -106,6 +108,7 @@ void Runner::Impl::describe(const ImageSource& source, const Weights& network, P
     trace.weights_source = network.source;
     trace.weights_layout = network.layout;
     trace.weights_sha256 = network.sha256;
+    trace.sample_type = source.dtype();
     if (!point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
     const double copies = point.settings.replicate ? point.num_ranks : 1;
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
@@ -188,6 +191,7 @@ void Runner::Impl::run(Team& team, const std::filesystem::path& output, PointTra
     trace.read_s = team.reduction->max(std::array{share.read_s}).front();
     trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
     measure(team, share, network, trace);
+    if (study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     check(team, share, *source, *network, trace);
     together(team.ranks, [&] {
         if (!team.is_root() || output.empty()) return;

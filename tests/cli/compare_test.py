@@ -9,6 +9,7 @@ STUDY = """
 name: pair
 weights: seed:1
 device: cpu
+bounds: off
 patch: 32
 halo: 8
 batch: [1, 2, 4]

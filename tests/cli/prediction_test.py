@@ -8,6 +8,7 @@ STUDY = """
 name: predicted
 weights: seed:1
 device: cpu
+bounds: off
 save_images: false
 verify.mode: off
 warmup.reps: 0

@@ -7,7 +7,7 @@ import unittest
 import zlib
 from pathlib import Path
 
-PROGRAM = sys.argv[1]
+PROGRAM = str(Path(sys.argv[1]).resolve())
 MPIRUN = sys.argv[2:]
 REPOSITORY = Path(__file__).resolve().parents[2]
 

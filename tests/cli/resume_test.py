@@ -17,6 +17,7 @@ STUDY = """
 name: night
 weights: seed:1
 device: cpu
+bounds: off
 patch: 32
 halo: 8
 warmup.reps: 0

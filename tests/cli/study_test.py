@@ -10,6 +10,7 @@ STUDY = """
 name: tiny
 weights: seed:1
 device: cpu
+bounds: off
 patch: 32
 halo: 8
 batch: [1, 2]

@@ -25,6 +25,7 @@ std::string bytes_of(const fs::path& file) {
 StudySettings quiet_study() {
     StudySettings study;
     study.reduction = ReductionKind::mpi;
+    study.bounds = false;
     return study;
 }
 
@@ -155,6 +156,28 @@ TEST_F(RunPoint, GathersFiguresOfEveryRank) {
     for (const double wall : trace.wall_s)
         for (const RankTrace& rank : trace.ranks)
             EXPECT_GE(wall, *std::min_element(rank.wall_s.begin(), rank.wall_s.end()));
+}
+
+TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
+    StudySettings study = quiet_study();
+    study.bounds = true;
+    Runner runner(world_, all_.topology, study);
+    PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.memory_limit_mib = 40;  // of the point, not of the bounds
+    const Plan plan = make_plan({study, {settings, settings}, ""}, all_.topology, facts_of);
+    const PointTrace first = runner.run(plan.points[0], {});
+    const PointTrace second = runner.run(plan.points[1], {});
+    ASSERT_EQ(first.status, PointStatus::ok) << first.reason;
+    for (size_t rank = 0; rank < first.ranks.size(); ++rank) {
+        const BoundsRecord& bounds = first.ranks[rank].bounds;
+        for (const auto bound :
+             {Bound::matmul_tflops, Bound::conv_tflops, Bound::device_copy_gb_per_s, Bound::host_copy_gb_per_s})
+            EXPECT_GT(bounds[bound].value_or(0), 0) << name_of(bound) << " of rank " << rank;
+        EXPECT_FALSE(bounds[Bound::h2d_gb_per_s] || bounds[Bound::d2h_gb_per_s]) << "there is no device";
+        EXPECT_EQ(second.ranks[rank].bounds, bounds);
+    }
+    EXPECT_EQ(first.ranks.front().memory.allocated_peak, second.ranks.front().memory.allocated_peak)
+        << "no part of the point's memory";
 }
 
 TEST_F(RunPoint, TheOutputIsPoisonedByAllRanksOfANode) {

@@ -34,6 +34,9 @@ struct NetworkFacts {
     int64_t parameters_gray;
     int64_t mac_per_pixel_colour;
     int64_t mac_per_pixel_gray;
+    int64_t values_moved_colour;  // per pixel, see `values_moved_per_pixel`
+    int64_t values_moved_gray;
+    int64_t num_convolutions;
     MemoryMoment widest;   // the peak of large windows: full-resolution maps
     MemoryMoment deepest;  // the peak of small ones: the largest kernels, with the maps that wait for the way up
     int64_t widest_map;    // channels of the widest full-resolution tensor (32-bit index limit)
@@ -44,5 +47,9 @@ struct NetworkFacts {
 
 /// Multiply-accumulates per pixel for 1 (gray) or 3 (colour) image channels. FLOP = 2 MAC.
 [[nodiscard]] int64_t mac_per_pixel(NetworkKind kind, int64_t channels);
+
+/// Values that pass between memory and arithmetic per pixel at least, layer by layer: what each convolution reads and
+/// writes, and the other operand of each sum. Pooling, doubling and joining of maps are not in it, weights neither.
+[[nodiscard]] int64_t values_moved_per_pixel(NetworkKind kind, int64_t channels);
 
 }  // namespace pb

@@ -132,6 +132,7 @@ struct StudySettings {
     SharingRule device_sharing = SharingRule::error;
     ReductionKind reduction = ReductionKind::automatic;
     double watchdog_s = 60;
+    bool bounds = true;
     bool save_images = true;
 };
 
@@ -251,6 +252,9 @@ void study_fields(Settings& s, Visitor&& v) {
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
     v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, kMaxSeconds}},
       s.watchdog_s);
+    v(FieldName{"bounds", "",
+                "measure what devices and hosts reach at best, once a precision, and set points beside it"},
+      s.bounds);
     v(FieldName{"save_images", "", "write the denoised image of each point into the study's folder"}, s.save_images);
 }
 

@@ -57,5 +57,6 @@ class Event {
 /// Asynchronous copies in `stream`'s order; `host` should be pinned. On the CPU a memcpy at the call.
 void copy_to_device(void* device, const void* host, size_t bytes, Stream& stream);
 void copy_to_host(void* host, const void* device, size_t bytes, Stream& stream);
+void copy_on_device(void* to, const void* from, size_t bytes, Stream& stream);
 
 }  // namespace pb

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "patchbench/base/statistics.hpp"
+#include "patchbench/measure/bottleneck.hpp"
 #include "patchbench/run/trace.hpp"
 
 #include <optional>
@@ -68,6 +69,12 @@ struct Summary {
     // telemetry: energy of a pass on all devices and on all hosts' processors; slowest clock, hottest device
     std::optional<double> energy_j, energy_j_per_mpx, cpu_energy_j, cpu_energy_j_per_mpx;
     std::optional<double> sm_clock_mhz, gpu_utilisation_percent, gpu_temperature_c, throttled_s, power_cap_s;
+    BoundsRecord bounds;  // upper bounds of a rank, the least over ranks
+    // what a rank reaches while it works: work of all ranks / sum of their seconds, and that against the mean bound
+    std::optional<double> forward_tflops, forward_of_matmul_percent, forward_of_conv_percent, forward_of_memory_percent;
+    std::optional<double> host_of_copy_percent, h2d_of_bound_percent, d2h_of_bound_percent;
+    std::optional<double> convolution_us;  // a forward call / convolutions of the network
+    std::optional<Bottleneck> bottleneck;  // what limits the point, in words
     // memory, maximum over ranks
     std::optional<double> allocated_peak_mib, reserved_peak_mib, device_used_mib, host_peak_mib, predicted_peak_mib;
     std::optional<int> allocated_peak_rank;

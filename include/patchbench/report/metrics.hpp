@@ -46,4 +46,7 @@ struct Metric {
 /// The metrics as a Markdown table: what docs/reading-results.md holds.
 [[nodiscard]] std::string glossary();
 
+/// What can limit a point, as a Markdown table: there, too.
+[[nodiscard]] std::string limit_glossary();
+
 }  // namespace pb

@@ -1,6 +1,7 @@
 // What was measured, raw: the only thing that `run` hands on. Values only; `measure` and `report` read nothing else.
 #pragma once
 
+#include "patchbench/base/bounds_record.hpp"
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/stopping.hpp"
 #include "patchbench/base/telemetry_record.hpp"
@@ -73,6 +74,7 @@ struct RankTrace {
     int64_t allocations = 0;             // engine allocations inside the timed repetitions of a CUDA rank (0 is right)
     RankMemory memory;
     TelemetryRecord telemetry;
+    BoundsRecord bounds;  // empty: not measured
 };
 
 /// The output compared with independent computations, outside the timed region.
@@ -138,9 +140,10 @@ struct PointTrace {
     std::optional<Quality> quality;
     std::optional<BatchSearch> batch_search;  // of points with batch: largest
     std::string weights_source, weights_layout, weights_sha256;
-    std::string image_sha256;  // of the file; empty for a scene
-    std::string output_file;   // empty: none
-    double useful_pixels = 0;  // per repetition, all ranks
+    std::string image_sha256;        // of the file; empty for a scene
+    DType sample_type = DType::f32;  // in which samples travel between host and device
+    std::string output_file;         // empty: none
+    double useful_pixels = 0;        // per repetition, all ranks
     double processed_pixels = 0;
     int64_t num_patches = 0;
 };

@@ -2,11 +2,12 @@
 // convolution reaches oneDNN or cuDNN.
 #pragma once
 
+#include "engine/torch/placement.hpp"
+
 #include "patchbench/base/shape.hpp"
 #include "patchbench/engine/weights.hpp"
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/TensorOptions.h>
 
 #include <optional>
 #include <string>
@@ -21,12 +22,6 @@ struct Layer {
     std::vector<int64_t> stride;
     std::vector<int64_t> padding;
     bool transposed = false;
-};
-
-/// Where weights go: device and element type, and the memory format of weights and activations.
-struct Placement {
-    at::TensorOptions options;
-    at::MemoryFormat format = at::MemoryFormat::ChannelsLast;
 };
 
 /// Whether oneDNN convolves bf16 on this processor by itself; see Note [bf16 without bf16 arithmetic].

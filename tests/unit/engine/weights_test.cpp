@@ -1,5 +1,6 @@
 #include "patchbench/engine/weights.hpp"
 
+#include "engine/weights/architecture.hpp"
 #include "support/messages.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -259,6 +260,33 @@ TEST_F(WeightsFile, OfAnotherNetworkSaysWhichItIs) {
     save({});
     EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::drunet); }),
                 HasSubstr("weights of dncnn, not of drunet"));
+}
+
+/// Pixels of a map of so many channels, per pixel at full extent: each scale has twice the channels.
+double pixels_of(int64_t channels) {
+    return channels <= 64 ? 1 : 64.0 * 64.0 / static_cast<double>(channels * channels);
+}
+
+// The tables of base know the networks without building them: they must say what the architectures say.
+TEST(NetworkFacts, WhatTheConvolutionsMoveIsCountedInTheirTable) {
+    for (const int64_t channels : {1, 3}) {
+        // Other operands of sums: the residual blocks' and skips' of DRUNet, the image of the others.
+        const double drunet_sums = 2 * 4 * (64 + 32 + 16) + 4 * 8 + (64 + 32 + 16 + 8);
+        const auto image = static_cast<double>(channels);
+        for (const auto& [kind, sums] : {std::pair(NetworkKind::drunet, drunet_sums),
+                                         std::pair(NetworkKind::unet, image), std::pair(NetworkKind::dncnn, image)}) {
+            const auto convolutions = architecture(kind, channels, kDncnnDepth);
+            EXPECT_EQ(static_cast<size_t>(network_facts(kind).num_convolutions), convolutions.size());
+            double values = sums;
+            for (const auto& spec : convolutions) {
+                const double pixels = pixels_of(spec.out_channels);
+                const double scale = spec.transposed ? 0.25 : spec.stride == 2 ? 4 : 1;
+                values += pixels * static_cast<double>(spec.out_channels) +
+                          pixels * scale * static_cast<double>(spec.in_channels);
+            }
+            EXPECT_EQ(static_cast<double>(values_moved_per_pixel(kind, channels)), values) << name_of(kind);
+        }
+    }
 }
 
 }  // namespace

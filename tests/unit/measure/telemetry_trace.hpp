@@ -1,4 +1,5 @@
-// The trace of three_rank_trace.hpp on three GPUs of two nodes (ranks 0 and 1, rank 2) that were watched.
+// The trace of three_rank_trace.hpp on three GPUs of two nodes (ranks 0 and 1, rank 2) that were watched, beside their
+// upper bounds.
 #pragma once
 
 #include "unit/measure/three_rank_trace.hpp"
@@ -18,6 +19,8 @@ inline PointTrace watched_trace() {
         if (record.first_on_node) record[Meter::cpu_energy_j] = rank.rank == 0 ? 300 : 900;
         record[Meter::thermal_s] = record[Meter::power_cap_s] = record[Meter::hardware_slowdown_s] = 0;
         record[Meter::other_processes] = 0;
+        for (const auto& [bound, name] : EnumNames<Bound>::names) rank.bounds[bound] = 10 + rank.rank;
+        rank.bounds[Bound::d2h_gb_per_s].reset();
         for (int i = 0; i < 3; ++i) {
             auto& sample = record.samples.emplace_back();
             sample.at_s = 0.1 * i;

@@ -51,5 +51,11 @@ TEST(Metrics, ThePageHoldsTheGlossary) {
         << glossary();
 }
 
+TEST(Metrics, ThePageHoldsWhatCanLimitAPoint) {
+    EXPECT_NE(text_of("docs/reading-results.md").find(limit_glossary()), std::string::npos)
+        << "replace the table of docs/reading-results.md with:\n"
+        << limit_glossary();
+}
+
 }  // namespace
 }  // namespace pb

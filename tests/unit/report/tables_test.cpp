@@ -108,6 +108,23 @@ TEST(PointsTable, APointWithoutFiguresIsARowWithItsReason) {
     EXPECT_EQ(points_table({}), "no points\n");
 }
 
+TEST(PointsTable, SaysInALineAClassWhatLimitsThePoints) {
+    Summary one = summarise(three_rank_trace()), other = one, host = one;
+    one.label = "first";
+    other.label = "second";
+    host.label = "third";
+    other.bottleneck->share += 0.1;
+    other.bottleneck->evidence = "clearer";
+    host.bottleneck->limit = Limit::host;
+    host.bottleneck->evidence = "gather and scatter take 31 % of the pipeline";
+    const std::string text = points_table({one, other, host});
+    EXPECT_THAT(text,
+                HasSubstr("\nWhat limits them\n  compute-bound: first, second\n    second: clearer\n    try: a lower"));
+    EXPECT_THAT(text, HasSubstr("  host-bound: third\n    gather and scatter take 31 % of the pipeline\n    try: "));
+    one.bottleneck.reset();
+    EXPECT_THAT(points_table({one}), Not(HasSubstr("limits")));
+}
+
 TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
     PointTrace trace = three_rank_trace();
     const std::string text = ranks_table(summarise(trace), three_hosts());

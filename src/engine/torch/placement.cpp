@@ -1,0 +1,51 @@
+#include "engine/torch/placement.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <ATen/Parallel.h>
+
+#include <mutex>
+#include <string>
+
+namespace pb::torch_engine {
+
+namespace {
+
+at::ScalarType scalar_type(DType type) {
+    switch (type) {
+        case DType::f16:
+            return at::kHalf;
+        case DType::bf16:
+            return at::kBFloat16;
+        default:
+            return at::kFloat;
+    }
+}
+
+}  // namespace
+
+Placement placement_of(const EngineOptions& options) {
+    const auto device = options.device.is_cuda()
+                            ? c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(options.device.index))
+                            : c10::Device(c10::kCPU);
+    return {.options = at::TensorOptions().dtype(scalar_type(storage_of(options.precision))).device(device),
+            .format = options.layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast
+                                                              : at::MemoryFormat::Contiguous};
+}
+
+void check_cpu_options(const EngineOptions& options) {
+    if (options.precision == Precision::fp16 || options.precision == Precision::tf32)
+        throw UsageError("engine: " + std::string(name_of(options.precision)) +
+                         " needs a CUDA device; on the CPU use fp32 or bf16");
+    require(options.threads > 0, "engine: " + std::to_string(options.threads) + " threads");
+}
+
+// OpenMP keeps the number of threads for each calling thread, so every call makes sure. Changing it empties oneDNN's
+// cache of compiled kernels: only when it differs.
+void use_threads(int threads) {
+    static std::once_flag once;
+    std::call_once(once, [] { at::set_num_interop_threads(1); });  // nothing here runs operators side by side
+    if (at::get_num_threads() != threads) at::set_num_threads(threads);
+}
+
+}  // namespace pb::torch_engine

@@ -1,0 +1,25 @@
+// Where tensors go, and with how many threads operators work on them.
+#pragma once
+
+#include "patchbench/engine/denoiser.hpp"
+
+#include <c10/core/MemoryFormat.h>
+#include <c10/core/TensorOptions.h>
+
+namespace pb::torch_engine {
+
+/// Device and element type, and the memory format of weights and activations.
+struct Placement {
+    at::TensorOptions options;
+    at::MemoryFormat format = at::MemoryFormat::ChannelsLast;
+};
+
+[[nodiscard]] Placement placement_of(const EngineOptions& options);
+
+/// For operators on the CPU that the calling thread calls from now on.
+void use_threads(int threads);
+
+/// Throws UsageError for what no CPU can compute.
+void check_cpu_options(const EngineOptions& options);
+
+}  // namespace pb::torch_engine

@@ -1,0 +1,149 @@
+#include "patchbench/measure/bottleneck.hpp"
+
+#include "patchbench/measure/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+using Loss = Bottleneck::Loss;
+
+constexpr double kSmallestLoss = 0.01;
+
+std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+std::string percents(double value) { return std::to_string(std::lround(value)) + " %"; }
+
+double stage(const Summary& summary, Stage stage) {
+    return summary.stage_s[static_cast<size_t>(stage)].value_or(0) / *summary.pipeline_s;
+}
+
+/// What is not hidden behind the network: with overlap on a GPU the other stages cost only this.
+double exposed(const Summary& summary) { return std::max(0.0, 1 - stage(summary, Stage::forward)); }
+
+/// The median pass against the fastest: what a quiet machine would save.
+double noise(const Summary& summary) {
+    if (summary.repetitions < kMinRepetitionsForInterval || !summary.pipeline_min_s) return 0;
+    return 1 - *summary.pipeline_min_s / *summary.pipeline_s;
+}
+
+/// What the ranks wait for the slowest, on average.
+double imbalance(const Summary& summary) { return summary.imbalance ? 1 - 1 / *summary.imbalance : 0; }
+
+std::vector<Loss> find_losses(const Summary& s) {
+    const auto shown = [&](double share) { return std::min(share, exposed(s)); };
+    std::vector<Loss> losses{{Limit::host, shown(stage(s, Stage::gather) + stage(s, Stage::scatter))},
+                             {Limit::transfer, shown(stage(s, Stage::h2d) + stage(s, Stage::d2h))},
+                             {Limit::exchange, shown(stage(s, Stage::exchange))},
+                             {Limit::imbalance, imbalance(s)},
+                             {Limit::noise, noise(s)}};
+    std::erase_if(losses, [](const Loss& loss) { return loss.share < kSmallestLoss; });
+    std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.share > b.share; });
+    return losses;
+}
+
+/// "at 42 % of <what>", where that was measured.
+std::string of_bound(const std::optional<double>& value, const std::string& what) {
+    return value ? ", at " + percents(*value) + " of " + what : "";
+}
+
+std::string evidence_of(const Loss& loss, const Summary& s) {
+    const std::string share = percent(loss.share) + " of the pipeline";
+    switch (loss.limit) {
+        case Limit::host:
+            return "gather and scatter take " + share + of_bound(s.host_of_copy_percent, "what one thread copies");
+        case Limit::transfer:
+            return "copies to and from the device take " + share +
+                   of_bound(s.h2d_of_bound_percent, "the rate to the device") +
+                   of_bound(s.d2h_of_bound_percent, "the rate back");
+        case Limit::exchange:
+            return "bringing the output to the root takes " + share;
+        case Limit::imbalance:
+            return "ranks wait for the slowest" +
+                   (s.slowest_rank ? " (rank " + std::to_string(*s.slowest_rank) + ")" : std::string()) + " for " +
+                   share + " on average";
+        default:
+            return "the fastest of " + std::to_string(s.repetitions) + " passes took " + percent(loss.share) +
+                   " less time than the median";
+    }
+}
+
+/// The smaller losses that are large enough to be named.
+std::string beside(const std::vector<Loss>& losses) {
+    std::string text;
+    for (size_t i = 1; i < losses.size() && losses[i].share >= kLossWorthNaming; ++i)
+        text += (text.empty() ? "; beside it " : ", ") + std::string(name_of(losses[i].limit)) + " " +
+                percent(losses[i].share);
+    return text;
+}
+
+const LimitMeaning& meaning_of(Limit limit) {
+    const auto& all = limit_meanings();
+    return *std::find_if(all.begin(), all.end(), [&](const LimitMeaning& meaning) { return meaning.limit == limit; });
+}
+
+/// Which resource the network itself waits for. Without bounds: compute, as its arithmetic suggests.
+Limit limit_of_network(const Summary& s) {
+    const double compute = s.forward_of_conv_percent.value_or(0);
+    const double memory = s.forward_of_memory_percent.value_or(0);
+    const bool is_far = compute < kNearBoundPercent && memory < kNearBoundPercent;
+    if (is_far && s.convolution_us && *s.convolution_us < kLaunchUs) return Limit::launch;
+    return memory > compute ? Limit::memory : Limit::compute;
+}
+
+std::string evidence_of_network(Limit limit, const Summary& s) {
+    std::string text = "the network takes " + percent(stage(s, Stage::forward)) + " of the pipeline";
+    if (limit == Limit::launch) text += ", " + std::to_string(std::lround(*s.convolution_us)) + " us a convolution";
+    if (!s.forward_of_conv_percent) return text + "; bounds: on says how near it is to a bound";
+    text += of_bound(s.forward_of_conv_percent, "the convolution rate");
+    if (s.forward_of_memory_percent) text += " and " + percents(*s.forward_of_memory_percent) + " of the copy rate";
+    return text;
+}
+
+}  // namespace
+
+const std::vector<LimitMeaning>& limit_meanings() {
+    static const std::vector<LimitMeaning> meanings{
+        {Limit::compute,
+         "the network takes the time, and its arithmetic is nearer to its bound than its memory traffic",
+         "a lower precision (dtype), a smaller halo, a smaller network, more ranks"},
+        {Limit::memory, "the network takes the time, and its memory traffic is nearer to its bound than its arithmetic",
+         "a lower precision (it halves the traffic), layout: channels_last"},
+        {Limit::launch, "the network takes the time, a convolution less than 20 us, and no bound is near",
+         "a larger batch or patch; on a GPU cuda_graph: true"},
+        {Limit::host, "cutting windows and writing patches on the host is what is lost",
+         "more ranks (one thread of each does it), a larger patch or smaller halo; on a GPU overlap: on, slots: 3"},
+        {Limit::transfer, "copies between host and device are what is lost",
+         "overlap: on and slots: 3, a larger patch or smaller halo, images in their own 8 or 16 bits (no noise added)"},
+        {Limit::exchange, "bringing the output of other nodes to the root is what is lost",
+         "fewer nodes, a faster network between them, images in their own 8 or 16 bits (no noise added)"},
+        {Limit::imbalance, "waiting of ranks for the slowest one is what is lost",
+         "batches and patches that split evenly over the ranks; a look at the slowest rank's host and cores"},
+        {Limit::noise, "the median pass is that much slower than the fastest",
+         "nothing else on the machine, ranks bound to cores (launch/ranks.sh), longer warmup.time_s"}};
+    return meanings;
+}
+
+std::string Bottleneck::text() const { return std::string(name_of(limit)) + ": " + evidence + "; try: " + advice; }
+
+std::optional<Bottleneck> find_bottleneck(const Summary& summary) {
+    if (!summary.pipeline_s || *summary.pipeline_s <= 0) return std::nullopt;
+    Bottleneck found;
+    found.losses = find_losses(summary);
+    if (!found.losses.empty() && found.losses.front().share >= kLossWorthNaming) {
+        const Loss& largest = found.losses.front();
+        found.limit = largest.limit;
+        found.share = largest.share;
+        found.evidence = evidence_of(largest, summary) + beside(found.losses);
+    } else {
+        found.limit = limit_of_network(summary);
+        found.share = std::min(1.0, stage(summary, Stage::forward));
+        found.evidence = evidence_of_network(found.limit, summary);
+    }
+    found.advice = meaning_of(found.limit).advice;
+    return found;
+}
+
+}  // namespace pb

@@ -1,0 +1,133 @@
+#include "measure/bound_figures.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+constexpr double kTera = 1e12;
+constexpr double kGiga = 1e9;
+
+/// Work of all ranks over their seconds: what one rank reaches while it works.
+class Rate {
+  public:
+    void add(double work, double seconds) {
+        work_ += work;
+        seconds_ += seconds;
+    }
+    [[nodiscard]] std::optional<double> per(double unit) const {
+        return work_ > 0 && seconds_ > 0 ? std::optional(work_ / seconds_ / unit) : std::nullopt;
+    }
+
+  private:
+    double work_ = 0, seconds_ = 0;
+};
+
+bool has_work(const RankTrace& rank) { return rank.num_batches > 0; }
+
+/// Of the ranks that worked: the least, and the mean. None unless all of them have it.
+struct BoundOfRanks {
+    std::optional<double> least, mean;
+};
+
+BoundOfRanks bound_of_ranks(const PointTrace& trace, Bound bound) {
+    std::vector<double> rates;
+    for (const auto& rank : trace.ranks) {
+        if (!has_work(rank)) continue;
+        if (!rank.bounds[bound]) return {};
+        rates.push_back(*rank.bounds[bound]);
+    }
+    if (rates.empty()) return {};
+    return {*std::min_element(rates.begin(), rates.end()), mean(rates)};
+}
+
+std::optional<double> percent_of(const PointTrace& trace, Bound bound, const std::optional<double>& rate) {
+    const auto reachable = bound_of_ranks(trace, bound).mean;
+    return rate && reachable && *reachable > 0 ? std::optional(100 * *rate / *reachable) : std::nullopt;
+}
+
+double stage_seconds(const PointTrace& trace, Stage stage) {
+    double seconds = 0;
+    for (const auto& rank : trace.ranks) {
+        std::vector<double> samples;
+        samples.reserve(rank.stage_s.size());
+        for (const auto& repetition : rank.stage_s) samples.push_back(repetition[static_cast<size_t>(stage)]);
+        if (!samples.empty()) seconds += median(samples);
+    }
+    return seconds;
+}
+
+/// Resident forward calls: seconds and number of all ranks in one pass. None when one of them did not measure it.
+struct ForwardCalls {
+    double seconds = 0;
+    double calls = 0;
+};
+
+std::optional<ForwardCalls> forward_calls(const PointTrace& trace) {
+    ForwardCalls all;
+    for (const auto& rank : trace.ranks) {
+        if (!has_work(rank)) continue;
+        if (rank.forward_call_s.empty()) return std::nullopt;
+        const auto calls = static_cast<double>(rank.num_batches);
+        all.seconds += calls * median(rank.forward_call_s);
+        all.calls += calls;
+    }
+    return all.calls > 0 && all.seconds > 0 ? std::optional(all) : std::nullopt;
+}
+
+void add_forward_bounds(const PointTrace& trace, Summary& summary) {
+    const auto calls = forward_calls(trace);
+    if (!calls || !trace.prediction) return;
+    const auto& point = trace.point;
+    const auto network = point.settings.network;
+    const double pixels = calls->calls * static_cast<double>(trace.prediction->pixels_per_forward);
+    Rate flop, bytes;
+    flop.add(2 * static_cast<double>(mac_per_pixel(network, point.source.channels)) * pixels, calls->seconds);
+    const auto bytes_of_value = static_cast<double>(size_of(storage_of(point.settings.dtype)));
+    const auto values = static_cast<double>(values_moved_per_pixel(network, point.source.channels));
+    bytes.add(values * bytes_of_value * pixels, calls->seconds);
+    summary.forward_tflops = flop.per(kTera);
+    summary.forward_of_matmul_percent = percent_of(trace, Bound::matmul_tflops, summary.forward_tflops);
+    summary.forward_of_conv_percent = percent_of(trace, Bound::conv_tflops, summary.forward_tflops);
+    summary.forward_of_memory_percent = percent_of(trace, Bound::device_copy_gb_per_s, bytes.per(kGiga));
+    constexpr double kMicrosecondsPerSecond = 1e6;
+    summary.convolution_us = kMicrosecondsPerSecond * calls->seconds / calls->calls /
+                             static_cast<double>(network_facts(network).num_convolutions);
+}
+
+/// Bytes that gather and scatter must read and write. On the CPU they convert on the way, to the network's input (with
+/// its sigma channel) and back; a GPU's windows are copied as they are.
+double host_bytes(const PointTrace& trace) {
+    const auto& point = trace.point;
+    const auto channels = static_cast<double>(point.source.channels);
+    const double sample = channels * static_cast<double>(size_of(trace.sample_type));
+    if (point.device == DeviceKind::cuda) return 2 * sample * (trace.processed_pixels + trace.useful_pixels);
+    const auto value = static_cast<double>(size_of(storage_of(point.settings.dtype)));
+    const double sigma = point.facts().takes_sigma ? 1 : 0;
+    return trace.processed_pixels * (sample + (channels + sigma) * value) +
+           trace.useful_pixels * (channels * value + sample);
+}
+
+void add_copy_bounds(const PointTrace& trace, Summary& summary) {
+    Rate host, there, back;
+    host.add(host_bytes(trace), stage_seconds(trace, Stage::gather) + stage_seconds(trace, Stage::scatter));
+    const double window_bytes = trace.processed_pixels * static_cast<double>(trace.point.source.channels) *
+                                static_cast<double>(size_of(trace.sample_type));
+    there.add(window_bytes, stage_seconds(trace, Stage::h2d));
+    back.add(window_bytes, stage_seconds(trace, Stage::d2h));
+    summary.host_of_copy_percent = percent_of(trace, Bound::host_copy_gb_per_s, host.per(kGiga));
+    summary.h2d_of_bound_percent = percent_of(trace, Bound::h2d_gb_per_s, there.per(kGiga));
+    summary.d2h_of_bound_percent = percent_of(trace, Bound::d2h_gb_per_s, back.per(kGiga));
+}
+
+}  // namespace
+
+void add_bounds(const PointTrace& trace, Summary& summary) {
+    for (const auto& [bound, name] : EnumNames<Bound>::names)
+        summary.bounds[bound] = bound_of_ranks(trace, bound).least;
+    add_forward_bounds(trace, summary);
+    add_copy_bounds(trace, summary);
+}
+
+}  // namespace pb
