@@ -35,6 +35,7 @@ tests/peer/setup.sh || true
 tests/golden/setup.sh || true
 tests/contrib/setup.sh || true
 tests/cluster/setup.sh || true
+tests/report/setup.sh || true
 run_tests "$root/build" all
 
 if [ $quick = 0 ]; then

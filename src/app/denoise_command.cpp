@@ -77,6 +77,7 @@ PointSettings settings_from(const DenoiseArguments& arguments) {
     settings.protocol.min_reps = 1;
     settings.protocol.max_reps = 1;
     settings.protocol.forward_calls = 0;
+    settings.protocol.timeline = 0;
     settings.protocol.verify = arguments.probes > 0 ? VerifyMode::probes : VerifyMode::off;
     settings.protocol.verify_probes = std::max<int64_t>(1, arguments.probes);
     settings.protocol.verify_whole_max_mpx = 0;
@@ -131,7 +132,7 @@ class Denoise {
         PointTrace trace;
         try {
             together(group_.ranks, [&] { trace.point = plan_for(job); });
-            trace = runner_.run(trace.point, job.output);
+            trace = runner_.run(trace.point, {.image = job.output});
         } catch (const AgreedError& error) {
             if (single) throw;
             trace.status = PointStatus::failed;

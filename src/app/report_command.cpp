@@ -43,6 +43,10 @@ Output export_output(const std::string& wish, const std::vector<ResultsFile>& fi
     return {format.name, wish.substr(cut + 1), [&format, &files] { return format.text(files); }};
 }
 
+bool holds_valid_points_only(const std::string& wish) {
+    return find_export_format(wish.substr(0, wish.find('='))).valid_only;
+}
+
 /// What was asked for; the page when nothing was.
 std::vector<Output> outputs_of(const ReportArguments& arguments, const std::vector<fs::path>& results,
                                const std::vector<ResultsFile>& files) {
@@ -95,7 +99,7 @@ ExitCode make_report(const ReportArguments& arguments) {
     if (!page_only)
         for (const auto& file : results) files.push_back(load_results(file));
     write(outputs_of(arguments, results, files), results);
-    if (arguments.exports.empty()) return ExitCode::ok;
+    if (std::none_of(arguments.exports.begin(), arguments.exports.end(), holds_valid_points_only)) return ExitCode::ok;
     for (const auto& point : left_out_of_exports(files))
         fmt::print(stderr, "left out of the exports, which hold VALID points: {}\n", point);
     return ExitCode::ok;

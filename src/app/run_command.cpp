@@ -65,13 +65,16 @@ fs::path output_folder(const RunArguments& arguments, const Config& config) {
     return arguments.out.empty() ? fs::path("results") / config.study.name : fs::path(arguments.out);
 }
 
-OutputNames image_names(const fs::path& folder, bool save) {
-    return [folder, save](const Point& point) {
-        if (!save) return fs::path{};
+OutputNames output_names(const fs::path& folder, bool save_images) {
+    return [folder, save_images](const Point& point) {
+        const std::string name = fmt::format("{:03}-", point.index) + label_of(point);
+        PointFiles files{.folder = folder, .preview = "previews/" + name};
+        if (!save_images) return files;
         const std::string& source = point.settings.image.path;
         const std::string extension = source.empty() ? ".png" : fs::path(source).extension().string();
         const bool lossy = extension == ".jpg" || extension == ".jpeg" || extension == ".JPG";
-        return folder / (fmt::format("{:03}-", point.index) + label_of(point) + (lossy ? ".png" : extension));
+        files.image = folder / (name + (lossy ? ".png" : extension));
+        return files;
     };
 }
 
@@ -99,7 +102,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
     plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
     Runner runner(world, topology, config.study);
     ExitCode code = ExitCode::ok;
-    run_plan(plan, runner, image_names(folder, config.study.save_images), [&](const PointTrace& trace) {
+    run_plan(plan, runner, output_names(folder, config.study.save_images), [&](const PointTrace& trace) {
         together(world, [&] {
             if (record) record->add(trace);
         });

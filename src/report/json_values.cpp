@@ -1,8 +1,10 @@
 #include "report/json_values.hpp"
 
+#include "report/drawings_json.hpp"
 #include "report/json_number.hpp"
 #include "report/telemetry_json.hpp"
 
+#include "patchbench/base/error.hpp"
 #include "patchbench/report/metrics.hpp"
 
 #include <utility>
@@ -61,7 +63,8 @@ Json rank_json(const RankTrace& rank) {
             {"stage_s", stages_json(rank)},
             {"forward_call_s", numbers(rank.forward_call_s)},
             {"cpu_s", numbers(rank.cpu_s)},
-            {"allocations", rank.allocations}};
+            {"allocations", rank.allocations},
+            {"timeline", timeline_json(rank.timeline)}};
 }
 
 /// A stage that happens once: null when it did not.
@@ -114,6 +117,7 @@ Json verification_json(const Verification& verification) {
     all["seam_tolerance"] = if_ran(number(verification.seam_tolerance));
     all["seam_against_whole_image"] = if_ran(verification.seam_against_whole_image);
     all["seam_decides"] = if_ran(verification.seam_decides);
+    all["seam_map"] = seam_map_json(verification.seam_map);
     return all;
 }
 
@@ -186,8 +190,22 @@ Json bounds_json(const PointTrace& trace) {
     return measured ? Json{{"ranks", ranks}} : Json(nullptr);
 }
 
+/// How the image went through the network; null for an image or shape that cannot.
+Json path_json(const Point& point) {
+    const PointSettings& settings = point.settings;
+    if (settings.workload == Workload::tiles) return "tiles";
+    try {
+        const auto calls = whole_image_calls(settings.network, point.source.extent, settings.odd_shape);
+        if (calls.size() > 1) return "split";
+        return calls.front().seen.extent == point.source.extent ? "whole" : "pad";
+    } catch (const UsageError&) {
+        return nullptr;
+    }
+}
+
 Json work_json(const PointTrace& trace) {
-    return {{"num_patches", trace.num_patches},
+    return {{"path", path_json(trace.point)},
+            {"num_patches", trace.num_patches},
             {"sample_type", name_of(trace.sample_type)},
             {"useful_pixels", number(trace.useful_pixels)},
             {"processed_pixels", number(trace.processed_pixels)}};
@@ -257,6 +275,7 @@ Json json_of(const PointTrace& trace, const Summary& summary) {
             {"memory", memory_json(summary)},
             {"verification", verification_json(trace.verification)},
             {"quality", quality_json(trace.quality)},
+            {"preview", preview_json(trace.preview)},
             {"batch_search", trace.batch_search ? json_of(*trace.batch_search) : Json(nullptr)},
             {"telemetry", telemetry_json(trace)},
             {"bounds", bounds_json(trace)},

@@ -1,4 +1,5 @@
 // A point's line back to its PointTrace: member by member what json_values.cpp writes.
+#include "report/drawings_json.hpp"
 #include "report/recorded_values.hpp"
 
 #include "patchbench/config/by_key.hpp"
@@ -98,6 +99,7 @@ RankTrace rank_from(const JsonField& json) {
     rank.forward_call_s = json["forward_call_s"].numbers();
     rank.cpu_s = json["cpu_s"].numbers();
     rank.allocations = json["allocations"].integer();
+    rank.timeline = timeline_from(json);
     return rank;
 }
 
@@ -194,6 +196,7 @@ Verification verification_from(const JsonField& json) {
     verification.seam_tolerance = number_or_zero(json, "seam_tolerance");
     verification.seam_against_whole_image = flag("seam_against_whole_image");
     verification.seam_decides = flag("seam_decides");
+    verification.seam_map = seam_map_from(json);
     return verification;
 }
 
@@ -230,6 +233,7 @@ PointTrace trace_from(const JsonField& line) {
     read_memory(line["memory"]["ranks"], trace);
     trace.verification = verification_from(line["verification"]);
     trace.quality = quality_from(line);
+    trace.preview = preview_from(line);
     trace.batch_search = batch_search_from(line);
     read_telemetry(line, trace);
     read_bounds(line, trace);

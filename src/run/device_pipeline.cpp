@@ -45,6 +45,7 @@ class DevicePipeline final : public Pipeline {
           copy_in_(options.device),
           compute_(options.device),
           copy_out_(options.device),
+          origin_(options.device),
           batches_(work.batches()) {
         if (batches_.empty()) return;
         const int64_t first = run_size(batches_.front(), work_);
@@ -60,18 +61,19 @@ class DevicePipeline final : public Pipeline {
     DevicePipeline(const DevicePipeline&) = delete;
     DevicePipeline& operator=(const DevicePipeline&) = delete;
 
-    void pass(const Slab& input, const Slab& output, StageSeconds& stages) override {
+    void pass(const Slab& input, const Slab& output, PassLog& log) override {
+        if (log.spans != nullptr) find_origin();
         size_t next = 0;
         for (const Range& batch : batches_) {
             stop_if_interrupted();
             Slot& slot = slot_of(batch, next);
-            drain(slot, output, stages);
-            gather(slot, batch, input, stages);
+            drain(slot, output, log);
+            gather(slot, batch, input, log);
             submit(slot);
-            if (!options_.overlap) drain(slot, output, stages);
+            if (!options_.overlap) drain(slot, output, log);
         }
-        for (size_t i = 0; i < slots_.size(); ++i) drain(slots_[(next + i) % slots_.size()], output, stages);
-        for (Slot& slot : tail_) drain(slot, output, stages);
+        for (size_t i = 0; i < slots_.size(); ++i) drain(slots_[(next + i) % slots_.size()], output, log);
+        for (Slot& slot : tail_) drain(slot, output, log);
     }
 
     double forward_call() override {
@@ -125,14 +127,14 @@ class DevicePipeline final : public Pipeline {
         return slot;
     }
 
-    void gather(Slot& slot, const Range& batch, const Slab& input, StageSeconds& stages) {
-        const Stopwatch watch;
+    void gather(Slot& slot, const Range& batch, const Slab& input, PassLog& log) {
+        StageWatch watch(log, number_of(batch, work_));
         const size_t window_bytes = samples_view(nullptr, 1).bytes();
         for (int64_t i = 0; i < run_size(batch, work_); ++i)
             cut_window(input, work_.task(window_at(batch, i)).seen,
                        slot.pinned_in.pointer() + static_cast<size_t>(i) * window_bytes);
         slot.batch = batch;
-        add(stages, Stage::gather, watch.seconds());
+        watch.done(Stage::gather);
     }
 
     void submit(Slot& slot) {
@@ -164,19 +166,34 @@ class DevicePipeline final : public Pipeline {
     }
 
     /// Waits for the slot's batch, if there is one, and writes its cores.
-    void drain(Slot& slot, const Slab& output, StageSeconds& stages) {
+    void drain(Slot& slot, const Slab& output, PassLog& log) {
         if (!slot.batch) return;
         slot.copy_out_end.synchronise();
-        const Stopwatch watch;
+        const int64_t number = number_of(*slot.batch, work_);
+        StageWatch watch(log, number);
         const size_t window_bytes = samples_view(nullptr, 1).bytes();
         for (int64_t i = 0; i < slot.batch->size(); ++i)
             write_core(slot.pinned_out.pointer() + static_cast<size_t>(i) * window_bytes,
                        work_.task(slot.batch->begin + i), output);
-        add(stages, Stage::scatter, watch.seconds());
-        add(stages, Stage::h2d, slot.copy_in_end.seconds_since(slot.copy_in_start));
-        add(stages, Stage::forward, slot.forward_end.seconds_since(slot.forward_start));
-        add(stages, Stage::d2h, slot.copy_out_end.seconds_since(slot.copy_out_start));
+        watch.done(Stage::scatter);
+        add_device_stage(log, {Stage::h2d, number}, slot.copy_in_start, slot.copy_in_end);
+        add_device_stage(log, {Stage::forward, number}, slot.forward_start, slot.forward_end);
+        add_device_stage(log, {Stage::d2h, number}, slot.copy_out_start, slot.copy_out_end);
         slot.batch.reset();
+    }
+
+    /// Where the device's events lie on the host's clock: nothing is in flight yet, so the host sees one as it happens.
+    void find_origin() {
+        origin_.record(compute_);
+        origin_.synchronise();
+        origin_s_ = monotonic_seconds();
+    }
+
+    /// Its length is that between the events; where it begins is looked up only for spans that are kept.
+    void add_device_stage(PassLog& log, Span span, const Event& begin, const Event& end) const {
+        if (log.spans != nullptr && !log.spans->is_full()) span.begin_s = origin_s_ + begin.seconds_since(origin_);
+        span.end_s = span.begin_s + end.seconds_since(begin);
+        add(log, span);
     }
 
     Denoiser& denoiser_;
@@ -185,6 +202,8 @@ class DevicePipeline final : public Pipeline {
     int64_t channels_;
     DType sample_type_;
     Stream copy_in_, compute_, copy_out_;
+    Event origin_;  // of the spans
+    double origin_s_ = 0;
     std::vector<Range> batches_;
     std::deque<Slot> slots_, tail_;
 };

@@ -28,16 +28,16 @@ class HostPipeline final : public Pipeline {
         denoiser_.prepare(view(in_.pointer(), shapes.in), view(out_.pointer(), shapes.out), stream_);
     }
 
-    void pass(const Slab& input, const Slab& output, StageSeconds& stages) override {
+    void pass(const Slab& input, const Slab& output, PassLog& log) override {
         for (const Range& batch : batches_) {
             stop_if_interrupted();
-            Stopwatch watch;
+            StageWatch watch(log, number_of(batch, work_));
             gather(input, batch);
-            add(stages, Stage::gather, watch.lap());
+            watch.done(Stage::gather);
             forward(run_size(batch, work_));
-            add(stages, Stage::forward, watch.lap());
+            watch.done(Stage::forward);
             scatter(output, batch);
-            add(stages, Stage::scatter, watch.lap());
+            watch.done(Stage::scatter);
         }
     }
 

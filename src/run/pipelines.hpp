@@ -16,7 +16,28 @@ namespace pb {
                                                              const PipelineOptions& options, int64_t channels,
                                                              DType sample_type);
 
-inline void add(StageSeconds& stages, Stage stage, double seconds) { stages[static_cast<size_t>(stage)] += seconds; }
+/// Adds a piece of work to the sums of a pass, and to its spans where they are kept.
+inline void add(PassLog& log, const Span& span) {
+    log.stages[static_cast<size_t>(span.stage)] += span.end_s - span.begin_s;
+    if (log.spans != nullptr) log.spans->add(span);
+}
+
+/// Times the host's stages of one batch, one after the other.
+class StageWatch {
+  public:
+    StageWatch(PassLog& log, int64_t batch) : log_(log), batch_(batch) {}
+    /// What was done since construction, or since the last call, was `stage`.
+    void done(Stage stage) {
+        const double now_s = monotonic_seconds();
+        add(log_, {stage, batch_, begin_s_, now_s});
+        begin_s_ = now_s;
+    }
+
+  private:
+    PassLog& log_;
+    int64_t batch_;
+    double begin_s_ = monotonic_seconds();
+};
 
 inline void stop_if_interrupted() {
     if (const std::string signal = interruption(); !signal.empty()) throw Interrupted(signal + " came");
@@ -35,6 +56,11 @@ struct BatchShapes {
 /// Windows that a batch runs: its own, or the full count when the last one is padded.
 [[nodiscard]] inline int64_t run_size(const Range& batch, const Work& work) {
     return work.last_batch == LastBatch::pad ? work.batch : batch.size();
+}
+
+/// Which of the rank's batches it is.
+[[nodiscard]] inline int64_t number_of(const Range& batch, const Work& work) {
+    return (batch.begin - work.windows.begin) / work.batch;
 }
 
 /// Window to put at place `i` of a batch: a padded place repeats the batch's last window.

@@ -1,6 +1,7 @@
 #include "run/repetitions.hpp"
 
 #include "run/gather_telemetry.hpp"
+#include "run/gather_timeline.hpp"
 #include "run/pipelines.hpp"
 
 #include "patchbench/device/host_memory.hpp"
@@ -22,7 +23,8 @@ class Repetitions {
           topology_(topology),
           pipeline_(pipeline),
           share_(share),
-          trace_(trace) {
+          trace_(trace),
+          spans_(protocol_.timeline) {
         mine_.rank = team.ranks.rank();
         mine_.num_windows = share.work().windows.size();
         mine_.num_patches = share.work().num_patches;
@@ -47,9 +49,25 @@ class Repetitions {
         const Stopwatch watch;
         for (int64_t done = 0;; ++done) {
             const bool enough = done >= protocol_.warmup_reps && watch.seconds() >= protocol_.warmup_time_s;
-            if (decided_by_root(enough ? 1 : 0) != 0) return;
+            if (decided_by_root(enough && !wants_another(done) ? 1 : 0) != 0) return;
             repeat(false);
         }
+    }
+
+    [[nodiscard]] bool has_warm_up() const { return protocol_.warmup_reps > 0 || protocol_.warmup_time_s > 0; }
+
+    /// The last warm-up is the pass that is shown stage by stage. The very first one is no picture of the others: where
+    /// it is short there is one more.
+    [[nodiscard]] bool wants_another(int64_t done) const {
+        return protocol_.timeline > 0 && has_warm_up() && done == 1 && last_pass_s_ < kShortPassS;
+    }
+
+    /// Without a warm-up the timed passes are logged, and the last is kept: a handful of numbers written to a place
+    /// that is there already.
+    [[nodiscard]] SpanLog* spans_of(bool timed) {
+        if (protocol_.timeline == 0 || timed == has_warm_up()) return nullptr;
+        spans_.clear();
+        return &spans_;
     }
 
     /// Any repetition may turn out to be the last, whose output is verified: the output is poisoned before each of
@@ -88,24 +106,26 @@ class Repetitions {
     }
 
     void repeat(bool timed) {
-        StageSeconds stages{};
+        PassLog log{{}, spans_of(timed)};
         if (telemetry_) telemetry_->pass_begins();
         const double cpu_before = process_cpu_seconds();
         const int64_t allocations_before = allocator_counters(device()).num_allocations;
         team_.ranks.barrier();
-        const Stopwatch watch;
-        const Attempt passed = attempt([&] { pipeline_.pass(share_.input(), share_.output(), stages); });
-        const double own_s = watch.seconds();
+        const double begin_s = monotonic_seconds();
+        const Attempt passed = attempt([&] { pipeline_.pass(share_.input(), share_.output(), log); });
+        const double own_end_s = monotonic_seconds();
         agree_on(team_.ranks, passed);  // also the barrier before the root may read the node's slab
-        const Stopwatch exchange_watch;  // what a rank waits for a slower one is no exchange
+        const double exchange_begin_s = monotonic_seconds();  // what a rank waits for a slower one is no exchange
         exchange(trace_.point, team_, topology_, share_.output());
-        const double wall_s = watch.seconds();
-        add(stages, Stage::exchange, exchange_watch.seconds());
-        const double slowest_s = team_.reduction->max(std::array{wall_s}).front();
+        const double end_s = monotonic_seconds();
+        add(log, {Stage::exchange, -1, exchange_begin_s, end_s});
+        const double slowest_s = team_.reduction->max(std::array{end_s - begin_s}).front();
+        last_pass_s_ = slowest_s;
+        if (log.spans != nullptr) logged_begin_s_ = begin_s;
         if (timed) {
             trace_.wall_s.push_back(slowest_s);
-            mine_.wall_s.push_back(own_s);
-            mine_.stage_s.push_back(stages);
+            mine_.wall_s.push_back(own_end_s - begin_s);
+            mine_.stage_s.push_back(log.stages);
             mine_.cpu_s.push_back(process_cpu_seconds() - cpu_before);
             if (device().is_cuda())
                 mine_.allocations += allocator_counters(device()).num_allocations - allocations_before;
@@ -160,8 +180,12 @@ class Repetitions {
         for (size_t rank = 0; rank < rows.size(); ++rank)
             trace_.ranks.push_back(unpack(static_cast<int>(rank), rows[rank]));
         gather_telemetry(*team_.reduction, mine_.telemetry, trace_.ranks);
+        if (protocol_.timeline > 0)
+            gather_timeline(team_, topology_, {spans_, logged_begin_s_, !has_warm_up()}, trace_.ranks);
         trace_.reduction = team_.reduction->name();
     }
+
+    static constexpr double kShortPassS = 1;
 
     const ProtocolSettings& protocol_;
     Team& team_;
@@ -171,6 +195,9 @@ class Repetitions {
     PointTrace& trace_;
     RankTrace mine_;
     std::optional<TelemetryWindow> telemetry_;  // open during the timed repetitions
+    SpanLog spans_;
+    double logged_begin_s_ = 0;  // when the pass of `spans_` began
+    double last_pass_s_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "run/bounds.hpp"
 #include "run/largest_batch.hpp"
+#include "run/preview.hpp"
 #include "run/repetitions.hpp"
 #include "run/save_output.hpp"
 #include "run/settle.hpp"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace pb {
 
@@ -88,11 +90,15 @@ struct Runner::Impl {
     ReferenceCache references;
     BoundsCache bounds;
     std::map<std::string, std::string> image_digests;
+    std::set<std::string> previewed;  // networks whose pictures were saved; on the root
 
-    void run(Team& team, const std::filesystem::path& output, PointTrace& trace);
+    void run(Team& team, const PointFiles& files, PointTrace& trace);
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network, PointTrace& trace);
     void measure(Team& team, const RankShare& share, const std::shared_ptr<const Weights>& network, PointTrace& trace);
     void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
+    void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
+              PointTrace& trace);
+    void show(const Slab& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
     void describe(const ImageSource& source, const Weights& network, PointTrace& trace);
     const std::string& digest_of(const std::string& file);
 };
@@ -172,7 +178,37 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
     });
 }
 
-void Runner::Impl::run(Team& team, const std::filesystem::path& output, PointTrace& trace) {
+/// The pictures of a network: those of the first point with it. A point is not lost because they are.
+void Runner::Impl::show(const Slab& output, ImageSource& source, const PointFiles& files, PointTrace& trace) {
+    constexpr size_t kMostPreviews = 12;
+    const PointSettings& settings = trace.point.settings;
+    const std::string network =
+        std::string(name_of(settings.network)) + ' ' + settings.weights + ' ' + settings.image.path;
+    if (study.previews == 0 || files.preview.empty() || previewed.size() == kMostPreviews ||
+        !previewed.insert(network).second)
+        return;
+    try {
+        trace.preview = save_preview(output, source, study.previews, files);
+    } catch (const std::exception& error) {
+        trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
+    }
+}
+
+void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
+                        PointTrace& trace) {
+    together(team.ranks, [&] {
+        if (!team.is_root()) return;
+        if (trace.verification.outcome == Verification::Outcome::failed) return;  // nobody shall use it
+        show(share.output(), source, files, trace);
+        if (files.image.empty()) return;
+        const Stopwatch watch;
+        save_output(share.output(), source, files.image);
+        trace.write_s = watch.seconds();
+        trace.output_file = files.image.string();
+    });
+}
+
+void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
     std::shared_ptr<const Weights> network;
     std::unique_ptr<ImageSource> source;
     together(team.ranks, [&] {
@@ -193,14 +229,7 @@ void Runner::Impl::run(Team& team, const std::filesystem::path& output, PointTra
     measure(team, share, network, trace);
     if (study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     check(team, share, *source, *network, trace);
-    together(team.ranks, [&] {
-        if (!team.is_root() || output.empty()) return;
-        if (trace.verification.outcome == Verification::Outcome::failed) return;  // nobody shall use it
-        const Stopwatch watch;
-        save_output(share.output(), *source, output);
-        trace.write_s = watch.seconds();
-        trace.output_file = output.string();
-    });
+    save(team, share, *source, files, trace);
 }
 
 Runner::Runner(const Communicator& world, const Topology& topology, const StudySettings& study)
@@ -212,14 +241,14 @@ std::optional<std::string> Runner::find_interruption() const {
     return impl_->teams.world().agree(mine.empty() ? std::nullopt : std::optional(mine + " came"));
 }
 
-PointTrace Runner::run(const Point& point, const std::filesystem::path& output) {
+PointTrace Runner::run(const Point& point, const PointFiles& files) {
     PointTrace trace;
     trace.point = point;
     Team& team = impl_->teams.of(point.num_ranks, point.device);
     std::string user_error;
     if (team.takes_part()) {
         try {
-            impl_->run(team, output, trace);
+            impl_->run(team, files, trace);
         } catch (const PointFailed& failure) {
             trace.status = failure.status();
             trace.reason = failure.what();

@@ -5,6 +5,11 @@
 
 namespace pb {
 
+/// Seconds of this host's monotonic clock; what they count from is the host's own.
+[[nodiscard]] inline double monotonic_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// Seconds since construction, by the monotonic clock.
 class Stopwatch {
   public:

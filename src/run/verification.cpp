@@ -2,6 +2,7 @@
 
 #include "run/probes.hpp"
 
+#include "patchbench/image/difference_map.hpp"
 #include "patchbench/image/quality.hpp"
 #include "patchbench/run/agreement.hpp"
 
@@ -40,6 +41,15 @@ double relative_error(const Slab& output, const Rect& part, Image expected) {
     if (!is_float(output.dtype)) clip(expected);
     return max_abs_difference(output_part(output, part).view(), expected.view()) /
            std::max(1.0, largest_magnitude(expected));
+}
+
+/// As relative_error, cell by cell.
+SeamRegion compare_cells(const Slab& output, const Rect& part, Image expected) {
+    if (!is_float(output.dtype)) clip(expected);
+    DifferenceMap map = map_differences(output_part(output, part).view(), expected.view());
+    const double scale = std::max(1.0, largest_magnitude(expected));
+    for (double& difference : map.largest) difference /= scale;
+    return {part, map.cell_px, std::move(map.largest)};
 }
 
 /// NaN counts as larger than everything.
@@ -159,8 +169,10 @@ class Verifier {
                                                              : seam_probes(grid, protocol_.verify_probes);
         if (probes.empty()) return;
         double error = 0;
-        for (const Rect& probe : probes)
-            error = worse(error, relative_error(output_, probe, with_context(grid, probe)));
+        for (const Rect& probe : probes) {
+            result_.seam_map.push_back(compare_cells(output_, probe, with_context(grid, probe)));
+            for (const double cell : result_.seam_map.back().errors) error = worse(error, cell);
+        }
         result_.seam_error = error;
         result_.seam_decides = point_.halo.value() >= point_.facts().exact_halo;
         if (result_.seam_decides && !(error <= result_.seam_tolerance))

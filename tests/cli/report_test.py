@@ -53,12 +53,14 @@ class Report(program.ProgramTest):
         self.assertEqual([each.name for each in self.folder.iterdir() if each != self.file], ['report.html'])
 
     def test_every_output_at_once_and_nothing_else(self):
-        names = ['a.csv', 'a.html', 'a.md', 'bmf.json', 'gbench.json', 'github.json', 'bigger.json']
+        names = ['a.csv', 'a.html', 'a.md', 'bmf.json', 'gbench.json', 'github.json', 'bigger.json',
+                 'chrome.json']
         files = {name: self.folder / name for name in names}
         text = self.report(self.file, '--html', files['a.html'], '--csv', files['a.csv'], '--markdown', files['a.md'],
                            '--export', f'bmf={files["bmf.json"]}', '--export', f'gbench={files["gbench.json"]}',
                            '--export', f'github={files["github.json"]}',
-                           '--export', f'github-bigger={files["bigger.json"]}')
+                           '--export', f'github-bigger={files["bigger.json"]}',
+                           '--export', f'chrome={files["chrome.json"]}')
         self.assertEqual(sorted(each.name for each in self.folder.iterdir()), sorted([*names, 'results.jsonl']))
         for name, file in files.items():
             self.assertIn(str(file), text)

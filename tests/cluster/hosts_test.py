@@ -60,6 +60,9 @@ class ThreeHostsTest(unittest.TestCase):
         for point in lines[1:-1]:
             self.assertEqual(point['verification']['outcome'], 'passed')
             self.assertGreater(point['summary']['stage_exchange_s'], 0)
+            for rank, place in zip(point['samples']['ranks'], lines[0]['environment']['ranks'], strict=True):
+                asked_for_the_time = rank['timeline']['clock_error_s'] > 0
+                self.assertEqual(asked_for_the_time, place['node'] != 0)
 
     def test_check_sees_three_hosts(self):
         result = self.run_everywhere('check', '--device', 'cpu')

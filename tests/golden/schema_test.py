@@ -69,7 +69,15 @@ GITHUB = {  # interface BenchmarkResult in src/extract.ts of benchmark-action/gi
         'type': 'object', 'required': ['name', 'unit', 'value'], 'additionalProperties': False,
         'properties': {'value': {'type': 'number'},
                        **{key: {'type': 'string'} for key in ('name', 'unit', 'range', 'extra')}}}}
-SCHEMAS = {'bmf': BMF, 'github': GITHUB, 'github-bigger': GITHUB, 'gbench': {'required': ['context', 'benchmarks']}}
+CHROME = {  # "Trace Event Format", its JSON object format
+    'type': 'object', 'required': ['traceEvents'],
+    'properties': {'traceEvents': {'type': 'array', 'minItems': 1, 'items': {
+        'type': 'object', 'required': ['name', 'ph', 'pid', 'tid'],
+        'properties': {'name': {'type': 'string'}, 'ph': {'enum': ['X', 'M']}, 'pid': {'type': 'integer'},
+                       'tid': {'type': 'integer'}, 'ts': {'type': 'number'},
+                       'dur': {'type': 'number', 'minimum': 0}},
+        'if': {'properties': {'ph': {'const': 'X'}}}, 'then': {'required': ['ts', 'dur']}}}}}
+SCHEMAS = {'chrome': CHROME, 'bmf': BMF, 'github': GITHUB, 'github-bigger': GITHUB, 'gbench': {'required': ['context', 'benchmarks']}}
 
 
 def ignore_file_size_signal():

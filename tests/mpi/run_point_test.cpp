@@ -76,7 +76,7 @@ class RunPoint : public testing::Test {
 
     PointTrace run(Launch& launch, const PointSettings& settings, const std::string& file) {
         const Point point = make_plan({launch.study, {settings}, ""}, launch.topology, facts_of).points.front();
-        return launch.runner.run(point, file.empty() ? fs::path{} : folder_ / file);
+        return launch.runner.run(point, {.image = file.empty() ? fs::path{} : folder_ / file});
     }
     PointTrace run(const PointSettings& settings) { return run(all_, settings, ""); }
 

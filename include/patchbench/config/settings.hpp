@@ -95,6 +95,7 @@ struct ProtocolSettings {
     VerifyMode verify = VerifyMode::probes;
     int64_t verify_probes = 4;
     double verify_whole_max_mpx = 0.3;
+    int64_t timeline = 240;
 };
 
 /// One point, before it is planned: every key may be a list in the YAML file, which makes an axis of the study.
@@ -134,6 +135,7 @@ struct StudySettings {
     double watchdog_s = 60;
     bool bounds = true;
     bool save_images = true;
+    int64_t previews = 384;
 };
 
 /// Legal values of a number, both ends included. Of a count or halo it holds for the number, not for auto, all, exact.
@@ -145,6 +147,7 @@ struct Limits {
 inline constexpr double kMaxEdge = 1 << 30;  // px: keeps all products of extents within int64
 inline constexpr double kMaxCount = 1 << 20;
 inline constexpr double kMaxSeconds = 86400;
+inline constexpr double kMaxPreviewEdge = 4096;
 
 /// How a setting is spoken of: dotted key in YAML, unit ("" for none), one sentence, and the range of a number.
 struct FieldName {
@@ -234,6 +237,12 @@ void protocol_fields(Settings& s, Visitor&& v) {
         FieldName{
             "verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image", {0, kMaxEdge}},
         s.verify_whole_max_mpx);
+    v(FieldName{"timeline",
+                "",
+                "what each rank did when, in one pass outside the timed ones where there is a warm-up: its first stage "
+                "spans, this many; 0: none",
+                {0, kMaxCount}},
+      s.timeline);
 }
 
 /// All settings of a point.
@@ -256,6 +265,11 @@ void study_fields(Settings& s, Visitor&& v) {
                 "measure what devices and hosts reach at best, once a precision, and set points beside it"},
       s.bounds);
     v(FieldName{"save_images", "", "write the denoised image of each point into the study's folder"}, s.save_images);
+    v(FieldName{"previews",
+                "px",
+                "edge of the pictures before and after that the report shows of each network; 0: none",
+                {0, kMaxPreviewEdge}},
+      s.previews);
 }
 
 /// A study: its own settings and the points that its lists expand to, in the order of the file.

@@ -15,6 +15,7 @@ struct ExportFormat {
     const char* name;     // as it is written on the command line: "gbench"
     const char* meaning;  // whose format, and what reads it
     std::string (*text)(std::span<const ResultsFile>);
+    bool valid_only = true;  // see left_out_of_exports
 };
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();

@@ -5,7 +5,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 #include "patchbench/run/slab.hpp"
-#include "patchbench/run/trace.hpp"
+#include "patchbench/run/span_log.hpp"
 
 #include <memory>
 
@@ -23,9 +23,9 @@ struct PipelineOptions {
 class Pipeline {
   public:
     virtual ~Pipeline() = default;
-    /// All windows of the work, from `input` into `output`; returns when the last core is written. Adds to `stages`.
+    /// All windows of the work, from `input` into `output`; returns when the last core is written. Adds to `log`.
     /// Throws Interrupted between batches when a signal came.
-    virtual void pass(const Slab& input, const Slab& output, StageSeconds& stages) = 0;
+    virtual void pass(const Slab& input, const Slab& output, PassLog& log) = 0;
     /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
     virtual double forward_call() = 0;
 };

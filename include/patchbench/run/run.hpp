@@ -12,8 +12,15 @@
 
 namespace pb {
 
-/// Where a point's denoised image goes; an empty path: nowhere. Asked on the root only.
-using OutputNames = std::function<std::filesystem::path(const Point&)>;
+/// Files that a point leaves behind; empty: none.
+struct PointFiles {
+    std::filesystem::path image;   // the denoised image
+    std::filesystem::path folder;  // of the results
+    std::string preview;           // pictures for the report: how their names begin, relative to `folder`
+};
+
+/// Asked on the root only.
+using OutputNames = std::function<PointFiles(const Point&)>;
 
 /// Called after each point on every rank; traces are complete on the root.
 using PointSink = std::function<void(const PointTrace&)>;
@@ -26,7 +33,7 @@ class Runner {
 
     /// One point. Collective over the world: ranks beyond the point's sleep until it ends. A point that fails is data
     /// (status and reason); AgreedError is thrown for what the user must mend first.
-    [[nodiscard]] PointTrace run(const Point& point, const std::filesystem::path& output);
+    [[nodiscard]] PointTrace run(const Point& point, const PointFiles& files);
 
     /// What asked the run to end, on any rank ("rank 0@host: SIGTERM came"). The same on all ranks: collective.
     [[nodiscard]] std::optional<std::string> find_interruption() const;

@@ -60,6 +60,22 @@ struct RankMemory {
     int64_t host_peak = 0;       // resident set of the process
 };
 
+/// One piece of a stage's work.
+struct Span {
+    Stage stage = Stage::gather;
+    int64_t batch = 0;  // which of the rank's batches; -1: of none (exchange)
+    double begin_s = 0;
+    double end_s = 0;
+};
+
+/// What a rank did when, in one pass of a point. All ranks on one clock: 0 is when the first of them left the barrier.
+struct Timeline {
+    std::vector<Span> spans;   // the first ones; none: not recorded
+    int64_t num_dropped = 0;   // later ones, beyond the setting `timeline`
+    double clock_error_s = 0;  // how far this rank's clock may be off rank 0's; 0 on the same host
+    bool is_timed = false;     // of the last timed repetition, else of the last warm-up
+};
+
 /// One rank's share of a point. Vectors have one entry a timed repetition.
 struct RankTrace {
     int rank = 0;
@@ -75,6 +91,14 @@ struct RankTrace {
     RankMemory memory;
     TelemetryRecord telemetry;
     BoundsRecord bounds;  // empty: not measured
+    Timeline timeline;
+};
+
+/// Where, in a part of the image, the output differs from full context.
+struct SeamRegion {
+    Rect part;                   // in image coordinates
+    int64_t cell_px = 1;         // edge of a cell
+    std::vector<double> errors;  // largest difference in each cell, row by row; the last cells may be cut short
 };
 
 /// The output compared with independent computations, outside the timed region.
@@ -91,6 +115,7 @@ struct Verification {
     bool seam_against_whole_image = false;  // else at seam probes
     bool seam_decides = false;              // true when the halo is exact: then beyond tolerance fails
     double seam_tolerance = 0;
+    std::vector<SeamRegion> seam_map;  // what seam_error is the maximum of
 };
 
 /// What kept a search for the largest batch from going on.
@@ -123,6 +148,13 @@ struct Quality {
     double ssim_denoised = 0;
 };
 
+/// Pictures of a part of the image for the report: PNG files beside the results, by names relative to their folder.
+struct Preview {
+    Rect part;
+    std::string noisy_file, denoised_file;
+    std::string clean_file;  // empty: not known
+};
+
 struct PointTrace {
     Point point;
     std::optional<Prediction> prediction;
@@ -138,6 +170,7 @@ struct PointTrace {
     std::vector<RankTrace> ranks;
     Verification verification;
     std::optional<Quality> quality;
+    std::optional<Preview> preview;           // of the first point of a network, where one is wished
     std::optional<BatchSearch> batch_search;  // of points with batch: largest
     std::string weights_source, weights_layout, weights_sha256;
     std::string image_sha256;        // of the file; empty for a scene

@@ -15,6 +15,7 @@ constexpr ExportFormat kFormats[] = {
     {"bmf", "Bencher Metric Format: bencher run --adapter json", bmf_text},
     {"github", "github-action-benchmark, tool customSmallerIsBetter: times, memory, errors", github_smaller_text},
     {"github-bigger", "github-action-benchmark, tool customBiggerIsBetter: rates, quality", github_bigger_text},
+    {"chrome", "Chrome trace events of every timeline: ui.perfetto.dev, chrome://tracing", chrome_text, false},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 namespace pb {
 
 [[nodiscard]] std::string bmf_text(std::span<const ResultsFile> files);
+[[nodiscard]] std::string chrome_text(std::span<const ResultsFile> files);
 [[nodiscard]] std::string gbench_text(std::span<const ResultsFile> files);
 [[nodiscard]] std::string github_smaller_text(std::span<const ResultsFile> files);
 [[nodiscard]] std::string github_bigger_text(std::span<const ResultsFile> files);

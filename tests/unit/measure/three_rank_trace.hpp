@@ -43,6 +43,10 @@ inline RankTrace traced_rank(int rank) {
                     .reserved_peak = 400 * mib,
                     .device_used = 0,
                     .host_peak = (1000 + rank) * mib};
+    trace.timeline = {.spans = {{Stage::gather, 0, 0.001, 0.01}, {Stage::forward, 0, 0.01, 0.8 + 0.1 * rank}},
+                      .num_dropped = 3,
+                      .clock_error_s = rank == 2 ? 2.5e-6 : 0,
+                      .is_timed = false};
     return trace;
 }
 
@@ -81,7 +85,9 @@ inline PointTrace three_rank_trace() {
     trace.verification.window_error = 1e-6;
     trace.verification.window_tolerance = 1e-4;
     trace.verification.seam_error = 2.5e-7;
+    trace.verification.seam_map = {{{8, 16, {4, 10}}, 8, {1e-8, 2.5e-7}}};
     trace.quality = Quality{.psnr_noisy_db = 20.1, .psnr_denoised_db = 31.25, .ssim_noisy = 0.4, .ssim_denoised = 0.9};
+    trace.preview = Preview{{372, 497, {256, 256}}, "previews/4-noisy.png", "previews/4-denoised.png", ""};
     trace.weights_source = "models/dncnn.safetensors";
     trace.useful_pixels = 1.25e6;
     trace.processed_pixels = 2e6;

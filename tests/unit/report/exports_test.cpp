@@ -95,6 +95,48 @@ TEST(Bmf, LeavesOutWhatIsNoNumber) {
     EXPECT_FALSE(point.contains("psnr_denoised_db"));
 }
 
+TEST(Chrome, HasAProcessForEachRankAndALineForEachStage) {
+    const Parsed trace = exported("chrome", {results_of({three_rank_trace()})});
+    std::map<int, std::string> processes;
+    std::map<int, std::string> threads;
+    int spans = 0;
+    for (const auto& event : trace["traceEvents"]) {
+        if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
+        if (event["name"] == "thread_name") threads[event["tid"]] = event["args"]["name"];
+        if (event["ph"] == "X" && threads[event["tid"]] != "point") {
+            EXPECT_EQ(event["name"], threads[event["tid"]]);
+            ++spans;
+        }
+    }
+    EXPECT_THAT(processes, testing::SizeIs(kTraceRanks));
+    EXPECT_THAT(processes[2], StartsWith("rank 2@"));
+    EXPECT_EQ(spans, 2 * kTraceRanks);
+}
+
+TEST(Chrome, PutsSpansOnOneClockInMicroseconds) {
+    const Parsed trace = exported("chrome", {results_of({three_rank_trace()})});
+    for (const auto& event : trace["traceEvents"]) {
+        if (event["name"] != "forward" || event["ph"] != "X" || event["pid"] != 1) continue;
+        EXPECT_NEAR(event["ts"], 0.01e6, 1);
+        EXPECT_NEAR(event["dur"], 0.89e6, 1);
+        EXPECT_EQ(event["args"]["batch"], 0);
+        return;
+    }
+    FAIL() << "rank 1 has no forward call";
+}
+
+TEST(Chrome, LetsPointsFollowOneAnother) {
+    PointTrace second = unverified_trace();  // a timeline needs no verdict
+    second.ranks[1].timeline = {};
+    const Parsed trace = exported("chrome", {results_of({three_rank_trace(), second})});
+    std::vector<std::pair<double, double>> points;
+    for (const auto& event : trace["traceEvents"])
+        if (event["ph"] == "X" && event["tid"] == 0 && event["pid"] == 0)
+            points.emplace_back(event["ts"], event["ts"].get<double>() + event["dur"].get<double>());
+    ASSERT_EQ(points.size(), 2u);
+    EXPECT_GT(points[1].first, points[0].second);
+}
+
 TEST(Github, IsOneFileForEachDirection) {
     const Files files{results_of({three_rank_trace()})};
     std::map<std::string, Parsed> entries[2];

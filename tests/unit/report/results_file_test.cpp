@@ -168,6 +168,19 @@ TEST_F(Results, DamageInTheMiddleIsAnErrorWithItsPlace) {
     EXPECT_THAT(refusal(replaced("\"patch\":256", "\"patch\":-3")), HasSubstr(where + "point.patch: patch = -3"));
 }
 
+TEST_F(Results, DrawingsThatDoNotFitTogetherAreErrorsWithTheirPlace) {
+    EXPECT_THAT(refusal(replaced("\"begin_s\":[", "\"begin_s\":[0,")), HasSubstr("timeline: stage, batch"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"stage\":[\"gather\"", "\"stage\":[\"lunch\"")), HasSubstr("'lunch' is none of"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"cell_px\":8", "\"cell_px\":2")), HasSubstr("seam_map[0]: needs an error for each"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"cell_px\":8", "\"cell_px\":0")), HasSubstr("seam_map[0]"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"height\":4,", "\"height\":9223372036854775807,")),
+                HasSubstr("no part of an image"));
+}
+
 TEST_F(Results, HostileLinesAreRefusedNotMet) {
     const std::string study = text().substr(0, text().find('\n') + 1);
     const std::string deep(1000000, '[');

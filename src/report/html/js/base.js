@@ -68,13 +68,15 @@ pb.groupBy = (items, keyOf) => {
   return groups;
 };
 
-/// A table with a caption line of headings; cells are texts or nodes, `numeric` says which columns are right-aligned.
+/// A table with a line of headings (none: no such line); cells are texts or nodes, `numeric` says which columns are
+/// right-aligned.
 pb.table = (headings, rows, numeric = []) => {
   const cell = (tag, content, column) => pb.el(tag, {class: numeric.includes(column) ? 'number' : null}, content);
+  const head = pb.el('thead', {}, pb.el('tr', {}, headings.map((heading, i) => cell('th', heading, i))));
   return pb.el(
       'div', {class: 'scroll'},
       pb.el(
-          'table', {}, pb.el('thead', {}, pb.el('tr', {}, headings.map((heading, i) => cell('th', heading, i)))),
+          'table', {}, headings.length > 0 ? head : null,
           pb.el('tbody', {}, rows.map(row => pb.el('tr', {}, row.map((content, i) => cell('td', content, i)))))));
 };
 

@@ -2,21 +2,23 @@
 'use strict';
 
 pb.batchOf = point => point.settings.batch;
+pb.batchTitle = () => pb.isNarrow() ? 'batch' : 'batch (windows in a forward call)';
 pb.panelFree = ['patch', 'halo_px', 'batch', 'file', 'last_batch'];
 
-/// Panels of series over at least two batches; each point measured or out of memory.
+/// Panels of series, at least one of which goes over two batches; each point measured or out of memory.
 pb.batchPanels = points => {
   const usable = points.filter(
       point => point.settings.workload === 'tiles' && pb.isNumber(pb.batchOf(point)) &&
           (point.isMeasured || point.isOutOfMemory));
   return pb.groupsBut(usable, pb.panelFree)
       .map(panel => {
-        const series =
-            pb.groupsBut(panel.points, ['batch']).filter(one => pb.distinct(one.points.map(pb.batchOf)).length > 1);
+        const series = pb.groupsBut(panel.points, ['batch']);
         for (const one of series) one.points.sort((a, b) => pb.batchOf(a) - pb.batchOf(b));
-        return {...panel, series, points: series.flatMap(one => one.points)};
+        return {...panel, series};
       })
-      .filter(panel => panel.points.some(point => point.isMeasured));
+      .filter(
+          panel => panel.points.some(point => point.isMeasured) &&
+              panel.series.some(one => pb.distinct(one.points.map(pb.batchOf)).length > 1));
 };
 
 /// Asymmetric error bars of a rate: none where there is no interval.
@@ -57,6 +59,7 @@ pb.outOfMemoryTrace = (series, y) => {
     y: points.map(() => y),
     name: 'out of memory',
     mode: 'markers',
+    cliponaxis: false,
     marker: {symbol: 'x', size: 10, color: pb.colour('bad')},
     text: points.map(
         point => `<b>${pb.plain(point.label)}</b><br>${pb.plain(point.raw.reason ?? 'out of memory')}`.slice(0, 400)),
@@ -67,14 +70,7 @@ pb.outOfMemoryTrace = (series, y) => {
 pb.starTrace = (panel, key) => {
   const best = pb.recommended(panel.points);
   if (!best || best.value(key) === null) return [];
-  return [{
-    x: [pb.batchOf(best)],
-    y: [best.value(key)],
-    name: 'recommended',
-    mode: 'markers',
-    hoverinfo: 'skip',
-    marker: {symbol: 'star', size: 17, color: pb.colour('star'), line: {width: 1.2, color: pb.colour('text')}}
-  }];
+  return [pb.starAt(pb.batchOf(best), best.value(key), 'recommended')];
 };
 
 pb.section({
@@ -102,7 +98,7 @@ pb.section({
             ...pb.outOfMemoryTrace(series, 0), ...pb.starTrace(panel, 'useful_mpx_per_s')
           ],
           layout: {
-            xaxis: pb.axis('batch (windows in a forward call)', pb.powersAxis(panel.points.map(pb.batchOf))),
+            xaxis: pb.axis(pb.batchTitle(), pb.powersAxis(panel.points.map(pb.batchOf))),
             yaxis: pb.axis('Mpx/s', {rangemode: 'tozero'})
           },
         };
@@ -137,8 +133,16 @@ pb.memoryLimitOf = point => {
   return sizes.length > 0 ? {mib: Math.min(...sizes), name: 'memory of the device'} : null;
 };
 
+/// A limit far above the peaks would flatten them: it is said instead of drawn.
+pb.isFar = (limit, highest) => limit.mib > 4 * highest;
+
+pb.aboveTheChart = limit => ({
+  annotations: [pb.noteAt(`↑ ${limit.name}: ${pb.number(limit.mib)} MiB`, 0, 1)],
+  margin: {l: 12, r: 12, t: 28, b: 12}
+});
+
 pb.limitTraces = (limit, batches, highest) => {
-  if (!limit || limit.mib > 4 * highest) return [];
+  if (!limit || pb.isFar(limit, highest)) return [];
   return [{
     x: [Math.min(...batches), Math.max(...batches)],
     y: [limit.mib, limit.mib],
@@ -193,7 +197,8 @@ pb.memoryChart = (panel, model) => {
   const peaks = panel.points.map(point => point.value('allocated_peak_mib') ?? 0);
   const batches = panel.points.map(pb.batchOf);
   const limit = pb.memoryLimitOf(panel.points[0]);
-  const predicted = series.flatMap(one => one.points).filter(point => point.value('predicted_peak_mib') !== null);
+  const isSensible = mib => mib !== null && (!limit || mib < 2 * limit.mib);
+  const predicted = series.flatMap(one => one.points).filter(point => isSensible(point.value('predicted_peak_mib')));
   return {
     traces: [
       ...series.map(one => pb.lineTrace(one, 'allocated_peak_mib', model, {mode: 'markers'})),
@@ -217,8 +222,9 @@ pb.memoryChart = (panel, model) => {
       ...pb.outOfMemoryTrace(series, limit && limit.mib <= 4 * Math.max(...peaks) ? limit.mib : 0)
     ],
     layout: {
-      xaxis: pb.axis('batch (windows in a forward call)', {rangemode: 'tozero'}),
-      yaxis: pb.axis('peak, MiB', {rangemode: 'tozero'})
+      xaxis: pb.axis(pb.batchTitle(), {rangemode: 'tozero'}),
+      yaxis: pb.axis('peak, MiB', {rangemode: 'tozero'}),
+      ...limit && pb.isFar(limit, Math.max(...peaks)) ? pb.aboveTheChart(limit) : {}
     },
   };
 };

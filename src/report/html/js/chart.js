@@ -55,10 +55,14 @@ pb.powersAxis = values => {
     type: 'log',
     tickvals: ticks,
     ticktext: ticks.map(String),
+    tickangle: 0,
     minor: {showgrid: false},
     range: [Math.log10(ticks[0]) - 0.08, Math.log10(ticks.at(-1)) + 0.08]
   };
 };
+
+/// A phone: little place for words beside a chart.
+pb.isNarrow = () => document.documentElement.clientWidth < 600;
 
 pb.layout = (extra = {}) => ({
   paper_bgcolor: 'rgba(0,0,0,0)',
@@ -75,6 +79,7 @@ pb.layout = (extra = {}) => ({
 });
 
 pb.charts = [];
+pb.areDrawn = false;  // charts that are added before the page is complete are drawn with it
 
 /// Adds a chart with a heading to `parent`. `build()` gives {traces, layout} in the colours of the moment.
 pb.chart = (parent, heading, build) => {
@@ -87,12 +92,21 @@ pb.chart = (parent, heading, build) => {
         {responsive: true, displaylogo: false, displayModeBar: false, plotlyServerURL: ''});
   };
   pb.charts.push({plot, draw});
+  if (pb.areDrawn) draw();
   return plot;
 };
 
 pb.redraw = plot => pb.charts.find(chart => chart.plot === plot).draw();
 
+/// Lets go of the charts in `parent`, which is about to be emptied.
+pb.forget = parent => {
+  for (const {plot} of pb.charts)
+    if (parent.contains(plot)) Plotly.purge(plot);
+  pb.charts = pb.charts.filter(({plot}) => !parent.contains(plot));
+};
+
 pb.redrawAll = () => {
+  pb.areDrawn = true;
   for (const chart of pb.charts) chart.draw();
 };
 
@@ -112,6 +126,28 @@ pb.styled = series => {
                     }));
 };
 
+/// Words inside a chart, at its upper left of the place (x, y) in shares of the drawing.
+pb.noteAt = (text, x, y) => ({
+  text: pb.plain(text),
+  xref: 'paper',
+  yref: 'paper',
+  x,
+  y,
+  xanchor: 'left',
+  yanchor: 'bottom',
+  showarrow: false,
+  font: {size: 12, color: pb.colour('quiet')}
+});
+
+pb.starAt = (x, y, name) => ({
+  x: [x],
+  y: [y],
+  name,
+  mode: 'markers',
+  hoverinfo: 'skip',
+  marker: {symbol: 'star', size: 17, color: pb.colour('star'), line: {width: 1.2, color: pb.colour('text')}}
+});
+
 /// What appears beside the pointer: the point, then the figures that the chart is about.
 pb.hover = (point, keys, model) => {
   const lines = keys.map(key => {
@@ -127,11 +163,17 @@ pb.hover = (point, keys, model) => {
   return [`<b>${pb.plain(name)}</b>`, ...lines.filter(line => line !== null).map(pb.plain)].join('<br>');
 };
 
+/// A choice among items that have a name.
+pb.choose = (title, items, chosen, onChoice) => {
+  const select = pb.el(
+      'select', {on: {change: event => onChoice(items[Number(event.target.value)])}},
+      items.map((item, i) => pb.el('option', {value: i, selected: item === chosen}, item.name)));
+  return pb.el('label', {class: 'chooser'}, title, ' ', select);
+};
+
 /// A choice among points, by label.
 pb.chooser = (title, points, chosen, onChoice) => {
-  const names = points.map(point => point.file.isOnly ? point.label : `${point.file.name}: ${point.label}`);
-  const select = pb.el(
-      'select', {on: {change: event => onChoice(points[Number(event.target.value)])}},
-      points.map((point, i) => pb.el('option', {value: i, selected: point === chosen}, names[i])));
-  return pb.el('label', {class: 'chooser'}, title, ' ', select);
+  const items =
+      points.map(point => ({point, name: point.file.isOnly ? point.label : `${point.file.name}: ${point.label}`}));
+  return pb.choose(title, items, items.find(item => item.point === chosen), item => onChoice(item.point));
 };

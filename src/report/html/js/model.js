@@ -68,6 +68,7 @@ pb.fileOf = ({id, name, lines}, protocolKeys) => {
     id,
     name,
     study: lines.find(line => line.type === 'study') ?? null,
+    summary: lines.findLast(line => line.type === 'study_summary') ?? null,
     end: lines.findLast(line => line.type === 'end') ?? null
   };
   file.points = lines.filter(line => line.type === 'point').map(line => new pb.Point(line, file, protocolKeys));

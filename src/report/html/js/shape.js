@@ -7,6 +7,12 @@ pb.pathSymbols = {
   pad: 'square-open',
   tiles: 'triangle-up'
 };
+pb.pathMarks = {
+  whole: '●',
+  split: '◇',
+  pad: '□',
+  tiles: '▲'
+};
 pb.pathWords = {
   whole: 'whole',
   split: 'split into quadrants',
@@ -26,19 +32,61 @@ pb.shapeSeries = points => {
       .map(group => ({...group, points: [...group.points].sort((a, b) => pb.widthOf(a) - pb.widthOf(b))}));
 };
 
-/// The largest jump of memory between neighbouring widths that took different paths, in words.
-pb.jumpIn = series => {
-  let jump = null;
-  series.points.slice(1).forEach((after, i) => {
-    const before = series.points[i];
-    const size = Math.abs(after.value('allocated_peak_mib') - before.value('allocated_peak_mib'));
-    if (before.path !== after.path && (!jump || size > jump.size)) jump = {before, after, size};
-  });
-  if (!jump) return null;
-  const say = point => `${pb.widthOf(point)} px (${pb.pathWords[point.path] ?? 'path unknown'}, ` +
-      `${pb.number(point.value('pixels_per_forward') / 1e6)} Mpx in a forward call) peaks at ${
-                           pb.withUnit(point.value('allocated_peak_mib'), 'MiB')}`;
-  return `${series.name || 'All points'}: ${say(jump.before)}, ${say(jump.after)}.`;
+pb.peakOf = point => point.value('allocated_peak_mib');
+
+/// Neighbouring widths between which the peak changes by more than a quarter beyond what the wider image explains, or
+/// the other way: {before, after, peak, pixels} with the ratios after / before.
+pb.jumpsIn = series => series.points.slice(1).flatMap((after, i) => {
+  const before = series.points[i];
+  const peak = pb.peakOf(after) / pb.peakOf(before), width = pb.widthOf(after) / pb.widthOf(before);
+  const excess = peak / width;
+  if (!(excess > 1.25 || excess < 0.8)) return [];
+  const pixels = after.value('pixels_per_forward') / before.value('pixels_per_forward');
+  return [{series, before, after, peak, pixels}];
+});
+
+/// Why memory jumps: by the path where that changed and its pixels per forward went the same way.
+pb.jumpReason = ({before, after, peak, pixels}) => {
+  const path = point => pb.pathWords[point.path] ?? 'unknown path';
+  if (before.path === after.path) return `both ${path(before)}: not a matter of the path`;
+  const sameWay = (peak > 1) === (pixels > 1);
+  return `${path(before)} → ${path(after)}${sameWay ? '' : ', but the pixels go the other way'}`;
+};
+
+pb.jumpRow = jump => {
+  const both = say => `${say(jump.before)} → ${say(jump.after)}`;
+  return [
+    jump.series.name || 'all points', both(pb.widthOf), pb.jumpReason(jump),
+    `${both(point => pb.number(point.value('pixels_per_forward') / 1e6))} (× ${pb.number(jump.pixels, 2)})`,
+    `${both(point => pb.number(pb.peakOf(point)))} (× ${pb.number(jump.peak, 2)})`
+  ];
+};
+
+pb.largestJump = jumps => {
+  const size = jump => Math.abs(Math.log(jump.peak));
+  return jumps.reduce((most, jump) => size(jump) > size(most) ? jump : most);
+};
+
+/// A jump in a sentence.
+pb.sayJump = jump => {
+  const say = point => `${pb.widthOf(point)} px (${pb.pathWords[point.path] ?? 'path unknown'}, ${
+      pb.number(point.value('pixels_per_forward') / 1e6)} Mpx in a forward call) peaks at ${
+      pb.withUnit(pb.peakOf(point), 'MiB')}`;
+  return `The largest jump of memory${jump.series.name ? ` (${jump.series.name})` : ''}: ${say(jump.before)}, ${
+      say(jump.after)}.`;
+};
+
+/// The largest jump in a sentence, and all of them in a table.
+pb.jumpWords = jumps => {
+  if (jumps.length === 0) return [pb.el('p', {}, 'No neighbouring widths jump: the peak grows with the image.')];
+  const headings = ['points', 'width, px', 'path', 'Mpx per forward', 'peak, MiB'];
+  return [
+    pb.el('p', {}, pb.sayJump(pb.largestJump(jumps))),
+    pb.el(
+        'details', {open: jumps.length <= 6},
+        pb.el('summary', {}, `${pb.count(jumps.length, 'jump')}, each with its reason`),
+        pb.table(headings, jumps.map(pb.jumpRow)))
+  ];
 };
 
 pb.shapeTraces = (series, key, scale, model, axis) => series.map(
@@ -89,9 +137,7 @@ pb.section({
     const paths = pb.distinct(series.flatMap(one => one.points.map(point => point.path)).filter(Boolean));
     body.append(pb.el(
         'p', {}, 'Peak memory follows the pixels of the largest forward call, not the size of the image. ',
-        `Marks show the path: ${pb.list(paths.map(path => pb.pathWords[path]))}.`));
-    const jumps = series.map(pb.jumpIn).filter(Boolean);
-    if (jumps.length > 0) body.append(pb.el('ul', {}, jumps.map(jump => pb.el('li', {}, jump))));
+        `Marks show the path: ${pb.list(paths.map(path => `${pb.pathMarks[path]} ${pb.pathWords[path]}`))}.`));
     pb.chart(body, 'Peak memory of a rank (above) and pixels of the largest forward call (below)', () => {
       const styled = pb.styled(series);
       return {
@@ -101,12 +147,13 @@ pb.section({
         ],
         layout: {
           height: 520,
-          xaxis: pb.axis('image width, px'),
+          xaxis: pb.axis('image width, px', {anchor: 'y2'}),
           yaxis: pb.axis('peak memory, MiB', {domain: [0.46, 1], rangemode: 'tozero'}),
-          yaxis2: pb.axis('Mpx per forward', {domain: [0, 0.36], rangemode: 'tozero'}),
-          legend: {orientation: 'h', y: -0.16, x: 0}
+          yaxis2: pb.axis('Mpx per forward', {domain: [0, 0.38], rangemode: 'tozero'}),
+          legend: {orientation: 'h', y: -0.17, x: 0}
         },
       };
     });
+    body.append(...pb.jumpWords(series.flatMap(pb.jumpsIn)));
   },
 });

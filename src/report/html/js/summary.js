@@ -64,16 +64,20 @@ pb.seamWords = point => {
   return pb.figureOf(error === 0 ? '0' : pb.number(error * 255, 2), 'of 255', name);
 };
 
-/// The point to take, for each network (and whatever else the points cannot be chosen among).
-pb.recommendation = group => {
-  const best = pb.recommended(group.points);
-  if (!best) return null;
+/// The points to take, one for each network (and whatever else they cannot be chosen among): {name, best}. Whole images
+/// of several shapes are measured to be compared, not to be chosen among.
+pb.picks = model => pb.groupsBut(
+                          model.points.filter(point => point.isMeasured && point.settings.workload === 'tiles'),
+                          ['patch', 'halo_px', 'batch', 'last_batch', 'overlap'])
+                        .map(group => ({name: group.name, best: pb.recommended(group.points)}))
+                        .filter(pick => pick.best);
+
+pb.pickCard = ({name, best}) => {
   const [before, after] = [best.value('psnr_noisy_db'), best.value('psnr_denoised_db')];
   const isTrained = !(best.settings.weights ?? '').startsWith('seed:');
   const speed = pb.rangeWords(best.rateInterval('useful_mpx_per_s'));
   return pb.el(
-      'div', {class: 'pick'}, pb.el('h3', {}, group.name || 'All points'),
-      pb.el('p', {class: 'quiet'}, `★ ${best.label}`),
+      'div', {class: 'pick'}, pb.el('h3', {}, name || 'All points'), pb.el('p', {class: 'quiet'}, `★ ${best.label}`),
       pb.el(
           'div', {class: 'figures'}, pb.figureOf(pb.number(best.value('useful_mpx_per_s')), 'Mpx/s', speed || 'speed'),
           pb.figureOf(pb.number(best.value('patches_per_s')), 'patches/s', 'speed'),
@@ -86,12 +90,17 @@ pb.recommendation = group => {
           pb.seamWords(best)));
 };
 
-pb.picks = model =>
-    pb.groupsBut(
-          model.points.filter(point => point.isMeasured),
-          ['patch', 'halo_px', 'batch', 'image_width_px', 'image_height_px', 'last_batch', 'overlap', 'odd_shape'])
-        .map(pb.recommendation)
-        .filter(Boolean);
+/// The first cards, and the others behind a line.
+pb.pickCards = picks => {
+  const most = 6;
+  const grid = some => pb.el('div', {class: 'picks'}, some.map(pb.pickCard));
+  return [
+    grid(picks.slice(0, most)),
+    picks.length > most ?
+        pb.el('details', {}, pb.el('summary', {}, `${picks.length - most} more`), grid(picks.slice(most))) :
+        null
+  ];
+};
 
 /// Reasons and notes, equal ones once, with the points they hold for.
 pb.remarks = points => {
@@ -117,6 +126,7 @@ pb.drawSummary = (model, parent) => {
   const names = model.files.map(file => file.study?.config?.name ?? file.name);
   document.title = `patchbench: ${pb.distinct(names).join(', ')}`;
   const picks = pb.picks(model);
+  const findings = pb.findings(model, picks);
   const remarks = pb.remarks(model.points);
   parent.append(pb.el(
       'section', {id: 'summary'}, pb.el('h1', {}, pb.distinct(names).join(' · ')), model.files.map(pb.verdictCard),
@@ -125,7 +135,8 @@ pb.drawSummary = (model, parent) => {
           picks.length > 0 ?
               ' The star is for the fastest verified point without visible seams; where intervals overlap, for the one that needs least memory.' :
               ''),
-      pb.el('div', {class: 'picks'}, picks),
+      findings.length > 0 ? pb.el('ul', {class: 'findings'}, findings.map(text => pb.el('li', {}, text))) : null,
+      pb.pickCards(picks),
       remarks.length > 0 ?
           pb.el('details', {}, pb.el('summary', {}, pb.count(remarks.length, 'remark')), pb.el('ul', {}, remarks)) :
           null));

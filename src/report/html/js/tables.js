@@ -15,6 +15,7 @@ pb.section({
     const names = points[0].file.isOnly ? ['point', 'status'] : ['file', 'point', 'status'];
     const headings = [...names, ...shown.map(heading)];
     const table = pb.table(headings, [], headings.map((unused, i) => i).filter(i => i >= names.length));
+    if (points.length > 20) table.classList.add('tall');
     const rows = table.querySelector('tbody');
     for (const point of points) rows.append(...pb.pointRows(point, shown, headings.length));
     body.append(
@@ -81,7 +82,7 @@ pb.section({
   draw: (files, body) => {
     for (const file of files)
       body.append(
-          file.isOnly ? '' : pb.el('h3', {}, file.name), pb.table(['', ''], pb.environmentRows(file)),
+          file.isOnly ? '' : pb.el('h3', {}, file.name), pb.table([], pb.environmentRows(file)),
           pb.table(['rank', 'host', 'device', 'cores', 'threads', 'memory MiB', 'id'], pb.rankRows(file), [0, 4, 5]),
           pb.el(
               'details', {}, pb.el('summary', {}, 'Config of the study'),

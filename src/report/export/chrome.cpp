@@ -1,0 +1,93 @@
+// Chrome trace events: chrome://tracing, Perfetto and others draw them. Source: "Trace Event Format" (Google, 2016),
+// JSON object format: complete events (X) with ts and dur in microseconds, and metadata events (M) for names. A process
+// is a rank, a thread is a stage; the points of a study follow one another, each named on a line of its own.
+#include "report/export/formats.hpp"
+#include "report/named_points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace pb {
+
+namespace {
+
+constexpr double kUsPerS = 1e6;
+constexpr int kPointThread = 0;  // stages come after it
+
+int thread_of(Stage stage) { return static_cast<int>(stage) + 1; }
+
+Json metadata(const char* kind, int rank, int thread, Json arguments) {
+    return {{"name", kind}, {"ph", "M"}, {"pid", rank}, {"tid", thread}, {"args", std::move(arguments)}};
+}
+
+Json complete(std::string_view name, int rank, int thread, double begin_s, double end_s) {
+    return {{"name", name},
+            {"ph", "X"},
+            {"pid", rank},
+            {"tid", thread},
+            {"ts", begin_s * kUsPerS},
+            {"dur", (end_s - begin_s) * kUsPerS}};
+}
+
+class ChromeTrace {
+  public:
+    void add(const NamedPoint& point) {
+        double end_s = 0;
+        for (const auto& rank : point.trace().ranks)
+            if (!rank.timeline.spans.empty()) end_s = std::max(end_s, add_rank(rank, point.name()));
+        constexpr double kGap = 1.05;  // so that points can be told apart
+        origin_s_ += end_s * kGap;
+    }
+
+    [[nodiscard]] std::string text() const {
+        Json events = Json::array();
+        for (const auto& [rank, host] : hosts_) {
+            events.push_back(metadata("process_name", rank, 0, {{"name", fmt::format("rank {}@{}", rank, host)}}));
+            events.push_back(metadata("process_sort_index", rank, 0, {{"sort_index", rank}}));
+            events.push_back(metadata("thread_name", rank, kPointThread, {{"name", "point"}}));
+            for (const auto& [stage, name] : EnumNames<Stage>::names)
+                events.push_back(metadata("thread_name", rank, thread_of(stage), {{"name", name}}));
+        }
+        for (const auto& event : events_) events.push_back(event);
+        return json_text({{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}});
+    }
+
+  private:
+    /// Returns when its last span ends.
+    double add_rank(const RankTrace& rank, const std::string& point) {
+        hosts_[rank.rank] = rank.host;
+        const auto& [spans, num_dropped, clock_error_s, is_timed] = rank.timeline;
+        double begin_s = HUGE_VAL, end_s = 0;
+        for (const Span& span : spans) {
+            if (!(span.end_s >= span.begin_s)) continue;  // a damaged file
+            begin_s = std::min(begin_s, span.begin_s);
+            end_s = std::max(end_s, span.end_s);
+            Json event = complete(name_of(span.stage), rank.rank, thread_of(span.stage), origin_s_ + span.begin_s,
+                                  origin_s_ + span.end_s);
+            if (span.batch >= 0) event["args"] = {{"batch", span.batch}};
+            events_.push_back(std::move(event));
+        }
+        if (begin_s > end_s) return 0;
+        Json whole = complete(point, rank.rank, kPointThread, origin_s_ + begin_s, origin_s_ + end_s);
+        whole["args"] = {{"spans_left_out", num_dropped}, {"clock_error_us", clock_error_s * kUsPerS}};
+        events_.push_back(std::move(whole));
+        return end_s;
+    }
+
+    double origin_s_ = 0;  // of the next point
+    std::map<int, std::string> hosts_;
+    std::vector<Json> events_;
+};
+
+}  // namespace
+
+std::string chrome_text(std::span<const ResultsFile> files) {
+    ChromeTrace trace;
+    for (const auto& point : named_points(files)) trace.add(point);
+    return trace.text();
+}
+
+}  // namespace pb

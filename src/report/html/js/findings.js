@@ -1,0 +1,46 @@
+// What came out, in sentences: the first thing after the verdict.
+'use strict';
+
+pb.times = value =>
+    value >= 1 ? `${pb.number(value)} times as fast as` : `at ${pb.number(100 * value)} % of the speed of`;
+
+pb.within = (low, high) =>
+    pb.isNumber(low) && pb.isNumber(high) ? ` (95 %: ${pb.number(low)} to ${pb.number(high)})` : '';
+
+/// The fastest variant of each group of precisions or devices against its base.
+pb.variantWords = model => model.files.flatMap(file => (file.summary?.variants ?? []).flatMap(group => {
+  const faster = group.points.filter(variant => pb.isNumber(variant.speedup));
+  if (faster.length === 0) return [];
+  const best = faster.reduce((most, variant) => variant.speedup > most.speedup ? variant : most);
+  const loss = pb.isNumber(best.max_difference) && group.by === 'dtype' ?
+      `; pixels differ from fp32 by at most ${pb.number(best.max_difference, 2)} of 1` :
+      '';
+  return [`${file.isOnly ? '' : `${file.name}: `}${group.label}: ${best.variant} runs ${pb.times(best.speedup)} ${
+      group.base.variant}${pb.within(best.speedup_low, best.speedup_high)}${loss}.`];
+}));
+
+/// What limits the points that are recommended, where their notes say so.
+pb.limitWords = picks => pb.distinct(picks.flatMap(
+    ({name, best}) => (best.raw.summary.notes ?? [])
+                          .filter(note => /-bound|^limited by/.test(note))
+                          .map(note => `${name ? `${name}: ` : ''}${note}.`)));
+
+pb.batchWords = (model, picks) =>
+    pb.fitsOf(model)
+        .filter(
+            times => times.scope === 'pipeline' &&
+                times.samples.some(
+                    sample => picks.some(({best}) => best.file === times.file && best.raw.index === sample.point)))
+        .map(times => `${times.label}: batch ${times.recommended_batch}, ${times.recommendation.replace(/\.$/, '')}.`);
+
+pb.shapeWords = model => {
+  const jumps = pb.shapeSeries(model.points).flatMap(pb.jumpsIn);
+  return jumps.length > 0 ? [pb.sayJump(pb.largestJump(jumps))] : [];
+};
+
+/// At most this many sentences of a kind: beyond, the charts say it better.
+pb.mostFindings = 4;
+
+pb.findings =
+    (model, picks) => [pb.shapeWords(model), pb.limitWords(picks), pb.batchWords(model, picks), pb.variantWords(model)]
+                          .flatMap(sentences => sentences.slice(0, pb.mostFindings));

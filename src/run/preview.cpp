@@ -1,0 +1,39 @@
+#include "run/preview.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Rect centre_of(Extent image, int64_t edge) {
+    const Extent extent{std::min(image.h, edge), std::min(image.w, edge)};
+    return {(image.h - extent.h) / 2, (image.w - extent.w) / 2, extent};
+}
+
+/// Name of the file, relative to the folder of the results.
+std::string save_picture(const Image& picture, const PointFiles& files, const char* which) {
+    Image bytes(picture.extent(), picture.channels(), DType::u8);
+    from_float(picture.view(), bytes.view());
+    const std::string name = files.preview + "-" + which + ".png";
+    save_image({.pixels = bytes.view(), .alpha = {}}, files.folder / name);
+    return name;
+}
+
+}  // namespace
+
+Preview save_preview(const Slab& output, ImageSource& source, int64_t edge, const PointFiles& files) {
+    fs::create_directories((files.folder / files.preview).parent_path());
+    Preview preview;
+    preview.part = centre_of(output.image, edge);
+    Image denoised(preview.part.extent, output.channels, DType::f32);
+    to_float(output.part(preview.part), denoised.view());
+    preview.denoised_file = save_picture(denoised, files, "denoised");
+    preview.noisy_file = save_picture(source.read_noisy(preview.part), files, "noisy");
+    if (source.clean_is_known()) preview.clean_file = save_picture(source.read_clean(preview.part), files, "clean");
+    return preview;
+}
+
+}  // namespace pb
