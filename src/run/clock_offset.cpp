@@ -8,16 +8,16 @@ namespace pb {
 
 namespace {
 
-constexpr int kTag = 18;
+constexpr int kClockTag = 18;
 constexpr int kQuestions = 20;
 
 void send(const Communicator& ranks, double value, int to) {
-    ranks.send(std::as_bytes(std::span(&value, 1)), to, kTag);
+    ranks.send(std::as_bytes(std::span(&value, 1)), to, kClockTag);
 }
 
 double receive(const Communicator& ranks, int from) {
     double value = 0;
-    ranks.receive(std::as_writable_bytes(std::span(&value, 1)), from, kTag);
+    ranks.receive(std::as_writable_bytes(std::span(&value, 1)), from, kClockTag);
     return value;
 }
 

@@ -7,7 +7,7 @@ namespace pb {
 namespace {
 
 // A timeline travels as numbers, in the order of these two functions.
-std::vector<double> pack(const LoggedPass& pass, const ClockOffset& clock, double origin_s) {
+std::vector<double> pack_timeline(const LoggedPass& pass, const ClockOffset& clock, double origin_s) {
     const auto since = [&](double own_s) { return own_s - clock.offset_s - origin_s; };
     std::vector<double> row{static_cast<double>(pass.spans.num_dropped()), clock.error_s, pass.is_timed ? 1.0 : 0.0};
     for (const Span& span : pass.spans.spans())
@@ -17,7 +17,7 @@ std::vector<double> pack(const LoggedPass& pass, const ClockOffset& clock, doubl
     return row;
 }
 
-Timeline unpack(const std::vector<double>& row) {
+Timeline unpack_timeline(const std::vector<double>& row) {
     Timeline timeline;
     auto next = row.begin();
     timeline.num_dropped = static_cast<int64_t>(*next++);
@@ -39,8 +39,8 @@ void gather_timeline(const Team& team, const Topology& topology, const LoggedPas
                      std::vector<RankTrace>& ranks) {
     const ClockOffset clock = measure_clock_offset(team, topology);
     const double origin_s = team.ranks.min(mine.begin_s - clock.offset_s);
-    const auto rows = team.ranks.gather(pack(mine, clock, origin_s));
-    for (size_t rank = 0; rank < rows.size(); ++rank) ranks.at(rank).timeline = unpack(rows[rank]);
+    const auto rows = team.ranks.gather(pack_timeline(mine, clock, origin_s));
+    for (size_t rank = 0; rank < rows.size(); ++rank) ranks.at(rank).timeline = unpack_timeline(rows[rank]);
 }
 
 }  // namespace pb
