@@ -13,7 +13,7 @@ using Loss = Bottleneck::Loss;
 
 constexpr double kSmallestLoss = 0.01;
 
-std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 std::string percents(double value) { return std::to_string(std::lround(value)) + " %"; }
 
 double stage(const Summary& summary, Stage stage) {
@@ -50,7 +50,7 @@ std::string of_bound(const std::optional<double>& value, const std::string& what
 }
 
 std::string evidence_of(const Loss& loss, const Summary& s) {
-    const std::string share = percent(loss.share) + " of the pipeline";
+    const std::string share = whole_percent(loss.share) + " of the pipeline";
     switch (loss.limit) {
         case Limit::host:
             return "gather and scatter take " + share + of_bound(s.host_of_copy_percent, "what one thread copies");
@@ -65,7 +65,7 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
                    (s.slowest_rank ? " (rank " + std::to_string(*s.slowest_rank) + ")" : std::string()) + " for " +
                    share + " on average";
         default:
-            return "the fastest of " + std::to_string(s.repetitions) + " passes took " + percent(loss.share) +
+            return "the fastest of " + std::to_string(s.repetitions) + " passes took " + whole_percent(loss.share) +
                    " less time than the median";
     }
 }
@@ -75,7 +75,7 @@ std::string beside(const std::vector<Loss>& losses) {
     std::string text;
     for (size_t i = 1; i < losses.size() && losses[i].share >= kLossWorthNaming; ++i)
         text += (text.empty() ? "; beside it " : ", ") + std::string(name_of(losses[i].limit)) + " " +
-                percent(losses[i].share);
+                whole_percent(losses[i].share);
     return text;
 }
 
@@ -94,7 +94,7 @@ Limit limit_of_network(const Summary& s) {
 }
 
 std::string evidence_of_network(Limit limit, const Summary& s) {
-    std::string text = "the network takes " + percent(stage(s, Stage::forward)) + " of the pipeline";
+    std::string text = "the network takes " + whole_percent(stage(s, Stage::forward)) + " of the pipeline";
     if (limit == Limit::launch) text += ", " + std::to_string(std::lround(*s.convolution_us)) + " us a convolution";
     if (!s.forward_of_conv_percent) return text + "; bounds: on says how near it is to a bound";
     text += of_bound(s.forward_of_conv_percent, "the convolution rate");

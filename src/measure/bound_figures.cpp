@@ -47,7 +47,7 @@ std::optional<double> percent_of(const PointTrace& trace, Bound bound, const std
     return rate && reachable && *reachable > 0 ? std::optional(100 * *rate / *reachable) : std::nullopt;
 }
 
-double stage_seconds(const PointTrace& trace, Stage stage) {
+double summed_seconds(const PointTrace& trace, Stage stage) {
     double seconds = 0;
     for (const auto& rank : trace.ranks) {
         std::vector<double> samples;
@@ -111,11 +111,11 @@ double host_bytes(const PointTrace& trace) {
 
 void add_copy_bounds(const PointTrace& trace, Summary& summary) {
     Rate host, there, back;
-    host.add(host_bytes(trace), stage_seconds(trace, Stage::gather) + stage_seconds(trace, Stage::scatter));
+    host.add(host_bytes(trace), summed_seconds(trace, Stage::gather) + summed_seconds(trace, Stage::scatter));
     const double window_bytes = trace.processed_pixels * static_cast<double>(trace.point.source.channels) *
                                 static_cast<double>(size_of(trace.sample_type));
-    there.add(window_bytes, stage_seconds(trace, Stage::h2d));
-    back.add(window_bytes, stage_seconds(trace, Stage::d2h));
+    there.add(window_bytes, summed_seconds(trace, Stage::h2d));
+    back.add(window_bytes, summed_seconds(trace, Stage::d2h));
     summary.host_of_copy_percent = percent_of(trace, Bound::host_copy_gb_per_s, host.per(kGiga));
     summary.h2d_of_bound_percent = percent_of(trace, Bound::h2d_gb_per_s, there.per(kGiga));
     summary.d2h_of_bound_percent = percent_of(trace, Bound::d2h_gb_per_s, back.per(kGiga));
