@@ -20,10 +20,10 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 BATCHES = ['throughput', 'memory', 'fit']
 END = ['telemetry', 'environment', 'glossary', 'points']
 SECTIONS = {
-    'tiny': [*BATCHES, 'timeline', 'stages', 'seams', 'images', *END],
+    'tiny': [*BATCHES, 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
     'gpu': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
     'shapes': ['shape', 'timeline', 'stages', *END],
-    'both': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', 'images', *END],
+    'both': [*BATCHES, 'precision', 'devices', 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
 }
 
 # For each chart: its section, how many traces have data, how many of them left a mark on the screen (a line, a point or

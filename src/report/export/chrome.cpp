@@ -14,7 +14,7 @@ namespace pb {
 
 namespace {
 
-constexpr double kUsPerS = 1e6;
+constexpr double kTraceUsPerS = 1e6;
 constexpr int kPointThread = 0;  // stages come after it
 
 int thread_of(Stage stage) { return static_cast<int>(stage) + 1; }
@@ -28,8 +28,8 @@ Json complete(std::string_view name, int rank, int thread, double begin_s, doubl
             {"ph", "X"},
             {"pid", rank},
             {"tid", thread},
-            {"ts", begin_s * kUsPerS},
-            {"dur", (end_s - begin_s) * kUsPerS}};
+            {"ts", begin_s * kTraceUsPerS},
+            {"dur", (end_s - begin_s) * kTraceUsPerS}};
 }
 
 class ChromeTrace {
@@ -72,7 +72,7 @@ class ChromeTrace {
         }
         if (begin_s > end_s) return 0;
         Json whole = complete(point, rank.rank, kPointThread, origin_s_ + begin_s, origin_s_ + end_s);
-        whole["args"] = {{"spans_left_out", num_dropped}, {"clock_error_us", clock_error_s * kUsPerS}};
+        whole["args"] = {{"spans_left_out", num_dropped}, {"clock_error_us", clock_error_s * kTraceUsPerS}};
         events_.push_back(std::move(whole));
         return end_s;
     }

@@ -23,7 +23,7 @@ constexpr int64_t kPixels = 65536;  // one window, one batch
 constexpr size_t kPasses = 8;
 
 /// Two ranks with a batch each on a machine that reaches 1 TFLOP/s and 100 GB/s; every pass takes a second.
-PointTrace trace_of(const Shares& shares) {
+PointTrace trace_of_shares(const Shares& shares) {
     PointTrace trace;
     trace.point.settings.network = NetworkKind::dncnn;
     trace.point.source = {.extent = {256, 512}, .channels = 3};
@@ -56,7 +56,7 @@ PointTrace trace_of(const Shares& shares) {
 
 /// A call of `seconds`, which takes the whole pass.
 PointTrace trace_of_network(double seconds) {
-    PointTrace trace = trace_of({});
+    PointTrace trace = trace_of_shares({});
     trace.wall_s.assign(kPasses, seconds / 0.95);
     for (auto& rank : trace.ranks) {
         rank.wall_s = trace.wall_s;
@@ -111,7 +111,7 @@ TEST(Bottleneck, SlowConvolutionsFarFromEveryBoundAreNotLaunchBound) {
 }
 
 TEST(Bottleneck, WithoutBoundsTheNetworkCountsAsComputeAndSaysSo) {
-    PointTrace trace = trace_of({});
+    PointTrace trace = trace_of_shares({});
     for (auto& rank : trace.ranks) rank.bounds = {};
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::compute);
@@ -119,7 +119,7 @@ TEST(Bottleneck, WithoutBoundsTheNetworkCountsAsComputeAndSaysSo) {
 }
 
 TEST(Bottleneck, CuttingAndWritingIsHostBound) {
-    const Bottleneck found = found_in(trace_of({.gather = 0.2, .forward = 0.69, .scatter = 0.11}));
+    const Bottleneck found = found_in(trace_of_shares({.gather = 0.2, .forward = 0.69, .scatter = 0.11}));
     EXPECT_EQ(found.limit, Limit::host);
     EXPECT_DOUBLE_EQ(found.share, 0.31);
     EXPECT_THAT(found.text(), StartsWith("host-bound: gather and scatter take 31 % of the pipeline"));
@@ -128,26 +128,26 @@ TEST(Bottleneck, CuttingAndWritingIsHostBound) {
 }
 
 TEST(Bottleneck, CopiesAreTransferBound) {
-    const Bottleneck found = found_in(trace_of({.h2d = 0.25, .forward = 0.5, .d2h = 0.2}));
+    const Bottleneck found = found_in(trace_of_shares({.h2d = 0.25, .forward = 0.5, .d2h = 0.2}));
     EXPECT_EQ(found.limit, Limit::transfer);
     EXPECT_THAT(found.evidence, HasSubstr("45 % of the pipeline"));
 }
 
 TEST(Bottleneck, WhatHidesBehindTheNetworkCostsNothing) {
-    const Bottleneck found = found_in(trace_of({.gather = 0.4, .h2d = 0.5, .forward = 0.97, .d2h = 0.5}));
+    const Bottleneck found = found_in(trace_of_shares({.gather = 0.4, .h2d = 0.5, .forward = 0.97, .d2h = 0.5}));
     EXPECT_EQ(found.limit, Limit::compute);
-    EXPECT_THAT(found_in(trace_of({.gather = 0.9, .h2d = 0.3, .forward = 0.6})).text(),
+    EXPECT_THAT(found_in(trace_of_shares({.gather = 0.9, .h2d = 0.3, .forward = 0.6})).text(),
                 HasSubstr("host-bound: gather"));
 }
 
 TEST(Bottleneck, TheWayToTheRootIsExchangeBound) {
-    const Bottleneck found = found_in(trace_of({.forward = 0.5, .exchange = 0.4}));
+    const Bottleneck found = found_in(trace_of_shares({.forward = 0.5, .exchange = 0.4}));
     EXPECT_EQ(found.limit, Limit::exchange);
     EXPECT_THAT(found.evidence, HasSubstr("root takes 40 %"));
 }
 
 TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
-    PointTrace trace = trace_of({});
+    PointTrace trace = trace_of_shares({});
     trace.ranks[1].wall_s.assign(kPasses, 0.4);
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::imbalance);
@@ -156,7 +156,7 @@ TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
 }
 
 TEST(Bottleneck, AMedianFarAboveTheFastestPassIsNoise) {
-    PointTrace trace = trace_of({});
+    PointTrace trace = trace_of_shares({});
     trace.wall_s[5] = 0.7;
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::noise);
@@ -171,7 +171,7 @@ TEST(Bottleneck, AMedianFarAboveTheFastestPassIsNoise) {
 }
 
 TEST(Bottleneck, OfAMixtureTheLargestLossIsNamedAndTheOthersBesideIt) {
-    PointTrace trace = trace_of({.gather = 0.3, .forward = 0.65, .scatter = 0.05});
+    PointTrace trace = trace_of_shares({.gather = 0.3, .forward = 0.65, .scatter = 0.05});
     trace.ranks[1].wall_s.assign(kPasses, 0.5);
     const Bottleneck both = found_in(trace);
     EXPECT_EQ(both.limit, Limit::host);
@@ -183,13 +183,13 @@ TEST(Bottleneck, OfAMixtureTheLargestLossIsNamedAndTheOthersBesideIt) {
 }
 
 TEST(Bottleneck, SmallLossesTogetherLeaveTheNetworkTheLimitAndAreKept) {
-    const Bottleneck found = found_in(trace_of({.gather = 0.1, .h2d = 0.1, .forward = 0.7, .exchange = 0.1}));
+    const Bottleneck found = found_in(trace_of_shares({.gather = 0.1, .h2d = 0.1, .forward = 0.7, .exchange = 0.1}));
     EXPECT_EQ(found.limit, Limit::compute);
     EXPECT_EQ(found.losses.size(), 3U);
 }
 
 TEST(Bottleneck, APointWithoutTimesHasNone) {
-    PointTrace trace = trace_of({});
+    PointTrace trace = trace_of_shares({});
     trace.verification.outcome = Verification::Outcome::failed;
     EXPECT_FALSE(summarise(trace).bottleneck);
     trace.status = PointStatus::oom;
@@ -206,7 +206,7 @@ TEST(Bottleneck, EveryClassHasAMeaningAndAdvice) {
 }
 
 TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
-    PointTrace trace = trace_of({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
+    PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
     trace.ranks[1].bounds[Bound::conv_tflops] = 3;
     const Summary summary = summarise(trace);
     EXPECT_DOUBLE_EQ(summary.bounds[Bound::conv_tflops].value(), 1) << "the least";
@@ -220,7 +220,7 @@ TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
 }
 
 TEST(BoundFigures, SamplesOfEightBitsAreAQuarterOfTheTraffic) {
-    PointTrace trace = trace_of({});
+    PointTrace trace = trace_of_shares({});
     const double wide = summarise(trace).host_of_copy_percent.value();
     trace.sample_type = DType::u8;
     EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), wide * 15 / 24, 1e-9) << "3 of 12 bytes each way";
@@ -229,7 +229,7 @@ TEST(BoundFigures, SamplesOfEightBitsAreAQuarterOfTheTraffic) {
 }
 
 TEST(BoundFigures, WhatWasNotMeasuredIsAbsent) {
-    PointTrace trace = trace_of({});
+    PointTrace trace = trace_of_shares({});
     trace.ranks[1].bounds[Bound::conv_tflops].reset();
     const Summary summary = summarise(trace);
     EXPECT_FALSE(summary.bounds[Bound::conv_tflops] || summary.forward_of_conv_percent);
