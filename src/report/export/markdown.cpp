@@ -77,7 +77,8 @@ std::string file_text(const ResultsFile& file, const std::string& source) {
                         software_line(file.environment()), hardware_line(file.environment()));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
     auto [shared, table, remarks, limits] = make_points_table(summaries);
-    for (const auto& [points, evidence, advice] : limits) remarks.push_back(points + " (" + evidence + "); " + advice);
+    for (const auto& [points, evidence, advice] : limits)
+        remarks.push_back(fmt::format("{} ({}); {}", points, evidence, advice));
     if (!shared.empty()) text += shared + "\n\n";
     return text + table.markdown() + notes_text(remarks, file);
 }
