@@ -17,7 +17,7 @@ Rect centre_of(Extent image, int64_t edge) {
 std::string save_picture(const Image& picture, const PointFiles& files, const char* which) {
     Image bytes(picture.extent(), picture.channels(), DType::u8);
     from_float(picture.view(), bytes.view());
-    const std::string name = files.preview + "-" + which + ".png";
+    std::string name = files.preview + "-" + which + ".png";
     save_image({.pixels = bytes.view(), .alpha = {}}, files.folder / name);
     return name;
 }
