@@ -5,6 +5,7 @@
 #include "patchbench/config/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <optional>
 
@@ -146,8 +147,11 @@ bool is_key_group(std::string_view word) { return !members_of(word).empty(); }
 std::string unknown_key(std::string_view key) {
     const std::string members = members_of(key);
     if (!members.empty()) return "'" + std::string(key) + "' is a group of settings, not a value: " + members;
+    constexpr std::array<std::string_view, 4> kStudyWords{"groups", "zip", "exclude", "presets"};
+    if (std::find(kStudyWords.begin(), kStudyWords.end(), key) != kStudyWords.end())
+        return "'" + std::string(key) + "' cannot stand here; docs/studies.md says where it can";
     std::vector<std::string> known = all_keys();
-    for (const char* word : {"groups", "zip", "exclude", "presets"}) known.emplace_back(word);
+    known.insert(known.end(), kStudyWords.begin(), kStudyWords.end());
     const std::string nearest = nearest_word(key, known);
     return "unknown key '" + std::string(key) + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
 }

@@ -176,9 +176,10 @@ void add_parameters(const Projection& fit, const Spread& spread, BatchCurve& cur
 void add_line(const Projection& fit, const Spread& spread, BatchCurve& curve) {
     const auto [first, last] = std::minmax_element(curve.fitted.begin(), curve.fitted.end(),
                                                    [](const auto& a, const auto& b) { return a.batch < b.batch; });
-    const double low = std::log(static_cast<double>(first->batch)), high = std::log(static_cast<double>(last->batch));
+    const auto low = static_cast<double>(first->batch), high = static_cast<double>(last->batch);
     for (int i = 0; i < kLinePoints; ++i) {
-        const double b = std::exp(low + (high - low) * i / (kLinePoints - 1));
+        const bool is_last = i == kLinePoints - 1;  // exactly, which the power is not
+        const double b = is_last ? high : low * std::pow(high / low, static_cast<double>(i) / (kLinePoints - 1));
         const double time = value_at(curve.form, fit, b);
         curve.line.push_back({b, time, around(time, spread.of_curve(b))});
     }

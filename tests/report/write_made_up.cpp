@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 
@@ -61,10 +62,10 @@ double peak_flops(const Point& point) {
 }
 
 /// A call costs a launch, then approaches the peak, and pays a little for large batches.
-double call_seconds(const Point& point, double pixels) {
+double call_seconds(const Point& point, double pixels, double slowness) {
     const double flop = 2.0 * static_cast<double>(mac_per_pixel(point.settings.network, 3)) * pixels;
     const double rising = 1 + 0.004 * static_cast<double>(point.batch.value_or(1));
-    return 2e-4 + 1.6 * flop / peak_flops(point) * rising;
+    return slowness * (2e-4 + 1.6 * flop / peak_flops(point) * rising);
 }
 
 /// Within 1 % of 1, another one each time, the same in every run.
@@ -135,7 +136,7 @@ Timeline timeline_of(const RankTrace& rank, double call_s) {
     return timeline;
 }
 
-RankTrace rank_of(const Point& point, int rank, const Prediction& prediction) {
+RankTrace rank_of(const Point& point, int rank, const Prediction& prediction, double slowness) {
     RankTrace trace;
     trace.rank = rank;
     trace.host = "madeup";
@@ -143,7 +144,7 @@ RankTrace rank_of(const Point& point, int rank, const Prediction& prediction) {
     const bool tiles = point.settings.workload == Workload::tiles;
     trace.num_windows = tiles ? windows_of_rank(point, tile_grid(point), rank).size() : trace.num_batches;
     trace.num_patches = trace.num_windows;
-    const double call_s = call_seconds(point, static_cast<double>(prediction.pixels_per_forward));
+    const double call_s = call_seconds(point, static_cast<double>(prediction.pixels_per_forward), slowness);
     const auto batches = static_cast<double>(trace.num_batches);
     for (size_t repetition = 0; repetition < 9; ++repetition) {
         const double factor = jitter(point.index, rank, repetition);
@@ -206,7 +207,7 @@ void verify(PointTrace& trace) {
     trace.quality = Quality{20.1, 31.25 - 20 * *verification.window_error, 0.4, 0.9};
 }
 
-PointTrace trace_of(const Point& point) {
+PointTrace trace_of(const Point& point, double slowness) {
     PointTrace trace;
     trace.point = point;
     trace.prediction = predict(point);
@@ -221,7 +222,8 @@ PointTrace trace_of(const Point& point) {
         return trace;
     }
     trace.reduction = "NCCL";
-    for (int rank = 0; rank < point.num_ranks; ++rank) trace.ranks.push_back(rank_of(point, rank, *trace.prediction));
+    for (int rank = 0; rank < point.num_ranks; ++rank)
+        trace.ranks.push_back(rank_of(point, rank, *trace.prediction, slowness));
     for (size_t repetition = 0; repetition < trace.ranks.front().wall_s.size(); ++repetition) {
         double slowest = 0;
         for (const auto& rank : trace.ranks) slowest = std::max(slowest, rank.wall_s[repetition]);
@@ -235,13 +237,13 @@ PointTrace trace_of(const Point& point) {
     return trace;
 }
 
-void write(const char* study, const char* file) {
+void write(const char* study, const char* file, double slowness) {
     const Plan plan = make_plan(load_config(study, {}), topology(), [](const ImageSettings&) { return SourceFacts{}; });
     std::vector<PointTrace> traces;
     std::vector<Summary> summaries;
     JsonlWriter writer(file, plan.study, environment());
     for (const Point& point : plan.points) {
-        traces.push_back(trace_of(point));
+        traces.push_back(trace_of(point, slowness));
         summaries.push_back(summarise(traces.back()));
         writer.write_point(traces.back(), summaries.back());
     }
@@ -253,12 +255,12 @@ void write(const char* study, const char* file) {
 }  // namespace pb
 
 int main(int argc, char** argv) {
-    if (argc != 3) {
-        std::fputs("usage: write_made_up STUDY.yaml RESULTS.jsonl\n", stderr);
+    if (argc != 3 && argc != 4) {
+        std::fputs("usage: write_made_up STUDY.yaml RESULTS.jsonl [how many times as long everything takes]\n", stderr);
         return 2;
     }
     try {
-        pb::write(argv[1], argv[2]);
+        pb::write(argv[1], argv[2], argc == 4 ? std::strtod(argv[3], nullptr) : 1);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 1;

@@ -11,7 +11,9 @@ std::vector<std::byte> read_file(const std::filesystem::path& file) {
     constexpr uintmax_t kLargest = uintmax_t{4} << 30;  // DRUNet in f64 with an optimiser's state is below 1 GiB
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed))
-        throw UsageError("cannot read weights " + file.string() + ": no such file; name a .safetensors or .pth file");
+        throw UsageError("cannot read weights " + file.string() + ": " +
+                         (std::filesystem::exists(file, failed) ? "not a regular file" : "no such file") +
+                         "; name a .safetensors or .pth file");
     const auto size = std::filesystem::file_size(file, failed);
     if (!failed && size > kLargest)
         throw UsageError(file.string() + " is larger than 4 GiB: no weights of these networks are");

@@ -100,7 +100,7 @@ TEST_F(YamlFile, ErrorsSayFileLineAndColumn) {
     EXPECT_THAT(refusal("image.height: 8\nimage: {height: 9}\n"), StartsWith(":2:9: duplicate key 'image.height'"));
     EXPECT_THAT(refusal("name: [a, b]\n"), StartsWith(":1:1: name: holds for the whole study"));
     EXPECT_THAT(refusal("groups:\n- {name: b}\n"), StartsWith(":2:4: name: holds for the whole study"));
-    EXPECT_THAT(refusal("groups:\n- {groups: [{patch: 8}]}\n"), StartsWith(":2:4: unknown key 'groups'"));
+    EXPECT_THAT(refusal("groups:\n- {groups: [{patch: 8}]}\n"), StartsWith(":2:4: 'groups' cannot stand here"));
 }
 
 TEST_F(YamlFile, WrongShapesAreRefused) {

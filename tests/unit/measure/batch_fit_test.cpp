@@ -51,8 +51,8 @@ TEST(BatchCurve, ResidualsAreRelativeAndTheLineStaysWithinTheData) {
     double squares = 0;
     for (const double residual : curve.residuals) squares += residual * residual;
     EXPECT_NEAR(curve.rms_residual, std::sqrt(squares / static_cast<double>(times.size())), 1e-12);
-    EXPECT_NEAR(curve.line.front().batch, 1, 1e-9);
-    EXPECT_NEAR(curve.line.back().batch, 64, 1e-9);
+    EXPECT_EQ(curve.line.front().batch, 1);
+    EXPECT_EQ(curve.line.back().batch, 64);
     EXPECT_NEAR(times[0].window_s * (1 - curve.residuals[0]), curve.line.front().window_s, 1e-9);
 }
 
