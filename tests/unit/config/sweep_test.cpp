@@ -166,7 +166,8 @@ TEST_F(Sweep, WrongPresetsSayTheirPlace) {
     EXPECT_THAT(refusal("presets: {a: {patch: x}}\n"), StartsWith(":1:22: patch: 'x' is not"))
         << "also where it is not chosen";
     EXPECT_THAT(refusal("presets: {a: {preset: b}}\n"), HasSubstr("cannot choose another"));
-    EXPECT_THAT(refusal("presets: {a: {presets: {b: {patch: 8}}}}\n"), StartsWith(":1:15: 'presets' cannot stand here"));
+    EXPECT_THAT(refusal("presets: {a: {presets: {b: {patch: 8}}}}\n"),
+                StartsWith(":1:15: 'presets' cannot stand here"));
     EXPECT_THAT(refusal("presets: {a: {groups: [{patch: 0}]}}\n"), HasSubstr("patch = 0: must lie"));
     EXPECT_THAT(refusal("groups: [{preset: a}]\n"), StartsWith(":1:11: preset: holds for the whole study"));
 }
