@@ -1,7 +1,7 @@
 // patchbench plan STUDY.yaml: what would run, without GPU and mpirun.
 #include "app/commands.hpp"
+#include "app/load_study.hpp"
 
-#include "patchbench/config/load_yaml.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/image_source.hpp"
 
@@ -34,7 +34,7 @@ void add_plan_command(CLI::App& app, Action& chosen) {
         ->check(CLI::PositiveNumber);
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {
-            const Config config = load_config(arguments->study, arguments->overrides);
+            const Config config = load_study(arguments->study, arguments->overrides);
             const Plan plan = make_plan(config, make_local_topology(arguments->ranks), source_facts);
             fmt::print("{}\n{}", plan_table(plan, arguments->rank_tflops), prediction_text(plan));
             if (!arguments->rank_tflops)

@@ -1,10 +1,10 @@
 // patchbench run STUDY.yaml: Config -> Plan -> Trace -> Summary -> report.
 #include "app/commands.hpp"
+#include "app/load_study.hpp"
 #include "app/session.hpp"
 #include "app/study_record.hpp"
 
 #include "patchbench/comm/interruption.hpp"
-#include "patchbench/config/load_yaml.hpp"
 #include "patchbench/report/metrics.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -52,7 +52,7 @@ DeviceChoice common_device(const Config& config) {
 void check_weights(const Plan& plan) {
     std::set<std::string> seen;
     for (const Point& point : plan.points) {
-        if (!point.refusal.empty()) continue;
+        if (!point.refusal.empty() || is_simulated(point)) continue;
         const auto& settings = point.settings;
         const std::string key =
             std::string(name_of(settings.network)) + settings.weights + std::to_string(point.source.channels);
@@ -82,7 +82,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
     const Communicator& world = session.world();
     if (arguments.max_time_s > 0) interrupt_after(arguments.max_time_s);
     Config config;
-    together(world, [&] { config = load_config(arguments.study, arguments.overrides); });
+    together(world, [&] { config = load_study(arguments.study, arguments.overrides); });
     session.watch(config.study.watchdog_s);
     const Topology topology = gather_topology(world, {common_device(config), config.study.device_sharing});
     const fs::path folder = output_folder(arguments, config);
@@ -114,7 +114,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
 }
 
 ExitCode dry_run(const RunArguments& arguments) {
-    const Config config = load_config(arguments.study, arguments.overrides);
+    const Config config = load_study(arguments.study, arguments.overrides);
     fmt::print("{}", plan_table(make_plan(config, make_local_topology(1), source_facts)));
     return ExitCode::ok;
 }

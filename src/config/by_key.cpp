@@ -2,6 +2,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/suggest.hpp"
+#include "patchbench/config/call_times.hpp"
 #include "patchbench/config/text.hpp"
 
 #include <algorithm>
@@ -66,6 +67,7 @@ void check_rest(const PointSettings& settings) {
     uint64_t seed = 0;
     if (settings.weights.starts_with(kSeed))
         parse_setting(std::string_view(settings.weights).substr(kSeed.size()), seed);
+    (void)CallTimes(settings.timed);
 }
 
 void check_rest(const StudySettings& settings) {

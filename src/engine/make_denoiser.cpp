@@ -11,6 +11,8 @@ std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOpti
             return torch_engine::make_torch_denoiser(weights, options);
         case EngineKind::reference:
             return make_reference_denoiser(weights, options);
+        case EngineKind::timed:
+            throw UsageError("engine = timed: has no network; only studies can be simulated");
     }
     throw Error("engine: an unknown engine");
 }

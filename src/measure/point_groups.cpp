@@ -16,7 +16,10 @@ std::string identity(const Point& point, std::string_view but_for) {
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
     if (point.halo) resolved.halo = {HaloSetting::Kind::pixels, *point.halo};
-    std::string text = std::to_string(point.source.extent.h) + "x" + std::to_string(point.source.extent.w) + "x" +
+    const bool grows = but_for == "ranks" && resolved.image.height_per_rank > 0;  // the image goes with the ranks
+    if (grows) resolved.image.height = 0;
+    const int64_t height = grows ? 0 : point.source.extent.h;
+    std::string text = std::to_string(height) + "x" + std::to_string(point.source.extent.w) + "x" +
                        std::to_string(point.source.channels);
     work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
         if (but_for != field.key) text += "\n" + format_setting(value);

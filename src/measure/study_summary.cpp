@@ -83,6 +83,7 @@ class Summariser {
         }
         for (const auto by : {VariedBy::dtype, VariedBy::device})
             for (auto& group : compare_variants(by, traces_, summaries_)) study_.variants.push_back(std::move(group));
+        study_.scalings = find_scalings(traces_, summaries_);
         return std::move(study_);
     }
 

@@ -72,7 +72,7 @@ void add_rates(const PointTrace& trace, Summary& summary) {
     summary.useful_mpx_per_s = per_second(trace.useful_pixels / kMega, seconds);
     summary.processed_mpx_per_s = per_second(trace.processed_pixels / kMega, seconds);
     const auto macs = static_cast<double>(mac_per_pixel(point.settings.network, point.source.channels));
-    summary.tflops = per_second(2 * macs * trace.processed_pixels / 1e12, seconds);
+    if (!summary.simulated) summary.tflops = per_second(2 * macs * trace.processed_pixels / 1e12, seconds);
 }
 
 /// A repetition's forward calls alone: of each rank its calls at the median time of one; the slowest rank counts.
@@ -117,12 +117,17 @@ std::optional<double> sum(const std::vector<double>& samples) {
 
 void add_cpu_time(const PointTrace& trace, Summary& summary) {
     std::vector<double> percents;
+    double all_s = 0;
     for (const auto& rank : trace.ranks) {
         const auto cpu_s = sum(rank.cpu_s);
+        all_s += cpu_s.value_or(0);
         const auto percent = cpu_s ? per_second(100 * *cpu_s, sum(rank.wall_s)) : std::nullopt;
         if (percent) percents.push_back(*percent);
     }
     if (!percents.empty()) summary.cpu_percent = mean(percents);
+    const auto repetitions = static_cast<double>(trace.wall_s.size());
+    if (all_s > 0) summary.cpu_per_patch_s = per_second(all_s, static_cast<double>(trace.num_patches) * repetitions);
+    if (trace.repeated_s > 0) summary.repetition_s = trace.repeated_s / repetitions;
 }
 
 /// Ranks without work count: they are what an uneven split costs.
@@ -168,7 +173,7 @@ void add_memory(const PointTrace& trace, Summary& summary) {
         summary.host_peak_mib = std::max(summary.host_peak_mib, rank.host_peak_mib);
     }
     if (!trace.prediction) return;
-    summary.predicted_peak_mib = positive(trace.prediction->peak_mib);
+    if (!summary.simulated) summary.predicted_peak_mib = positive(trace.prediction->peak_mib);
     summary.pixels_per_forward = positive(static_cast<double>(trace.prediction->pixels_per_forward));
 }
 
@@ -190,15 +195,29 @@ std::string image_text(const Point& point) {
            std::to_string(source.channels);
 }
 
+/// How many take part, with what is unusual about them.
+std::string ranks_text(const Point& point) {
+    const auto& settings = point.settings;
+    std::string text = std::to_string(point.num_ranks);
+    if (settings.placement != Placement::compact) text += ", " + std::string(name_of(settings.placement));
+    if (settings.schedule != Schedule::contiguous) text += ", " + std::string(name_of(settings.schedule));
+    return text;
+}
+
+std::string weights_text(const PointTrace& trace) {
+    if (is_simulated(trace.point)) return "none (simulated)";
+    return trace.weights_source.empty() ? trace.point.settings.weights : trace.weights_source;
+}
+
 std::vector<std::pair<std::string, std::string>> context_of(const PointTrace& trace) {
     const auto& point = trace.point;
     const auto& settings = point.settings;
     const double noise_sigma = settings.image.noise_sigma;
     return {{"image", image_text(point)},
             {"noise", noise_sigma > 0 ? "sigma " + format_setting(noise_sigma) : "none added"},
-            {"weights", trace.weights_source.empty() ? settings.weights : trace.weights_source},
+            {"weights", weights_text(trace)},
             {"device", std::string(name_of(point.device))},
-            {"ranks", std::to_string(point.num_ranks)}};
+            {"ranks", ranks_text(point)}};
 }
 
 }  // namespace
@@ -208,6 +227,7 @@ Summary summarise(const PointTrace& trace) {
     summary.index = trace.point.index;
     summary.key = trace.point.key;
     summary.label = label_of(trace.point);
+    summary.simulated = is_simulated(trace.point);
     summary.context = context_of(trace);
     summary.status = trace.status;
     summary.reduction = trace.reduction;
@@ -227,7 +247,7 @@ Summary summarise(const PointTrace& trace) {
         add_telemetry(trace, summary);
         add_balance(summary);
         add_bounds(trace, summary);
-        summary.bottleneck = find_bottleneck(summary);
+        if (!summary.simulated) summary.bottleneck = find_bottleneck(summary);
     }
     add_memory(trace, summary);
     add_quality(trace, summary);

@@ -114,8 +114,10 @@ void note_imbalance(const PointTrace& trace, Summary& summary) {
     if (!summary.imbalance || !summary.slowest_rank) return;
     const double expected = imbalance_of_split(trace);
     if (*summary.imbalance < kWorthNoting * expected) return;
-    const auto& slowest = trace.ranks.at(static_cast<size_t>(*summary.slowest_rank));
-    summary.notes.push_back("rank " + std::to_string(slowest.rank) + "@" + slowest.host +
+    const auto slowest = std::find_if(trace.ranks.begin(), trace.ranks.end(),
+                                      [&](const RankTrace& rank) { return rank.rank == *summary.slowest_rank; });
+    if (slowest == trace.ranks.end()) return;
+    summary.notes.push_back("rank " + std::to_string(slowest->rank) + "@" + slowest->host +
                             " is the slowest: " + two_digits(*summary.imbalance) +
                             " x the mean of the ranks, of which the split explains " + two_digits(expected));
 }

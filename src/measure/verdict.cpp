@@ -21,6 +21,7 @@ std::string of_points(int64_t count, size_t total) {
 bool has_status(const Summary& summary, PointStatus status) { return summary.status == status; }
 bool failed_verification(const Summary& summary) { return summary.verification == Verification::Outcome::failed; }
 bool is_measured(const Summary& summary) { return summary.status == PointStatus::ok; }
+bool is_simulated_figure(const Summary& summary) { return is_measured(summary) && summary.simulated; }
 bool is_broken(const Summary& summary) { return summary.status == PointStatus::failed; }
 /// What more time or memory would have measured. A refused point is an answer.
 bool is_partial(const Summary& summary) {
@@ -80,6 +81,8 @@ ExitCode exit_code_of(const Verdict& verdict, const Summaries& summaries, bool s
 Verdict judge(const Summaries& summaries, bool strict) {
     Verdict verdict;
     verdict.validity = worst_of(summaries);
+    if (const int64_t count = count_if(summaries, is_simulated_figure); count > 0)
+        verdict.reasons.push_back(of_points(count, summaries.size()) + " SIMULATED (engine timed: no network ran)");
     add_reasons(
         summaries, [](const Summary& s) { return s.validity == Validity::failed; }, verdict.reasons);
     add_reasons(

@@ -1,7 +1,11 @@
 #include "patchbench/plan/plan.hpp"
 
+#include "plan/short_number.hpp"
+
 #include "patchbench/base/error.hpp"
 #include "patchbench/config/by_key.hpp"
+#include "patchbench/config/call_times.hpp"
+#include "patchbench/config/text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -45,15 +49,15 @@ void check_ranks(const Point& point, const Topology& topology) {
                       " were started; start more with mpirun -n " + std::to_string(point.num_ranks));
 }
 
-DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, int num_ranks) {
+DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
     if (settings.device == DeviceChoice::cpu) return DeviceKind::cpu;
     const bool is_free = settings.device == DeviceChoice::automatic;
-    if (is_free && settings.engine == EngineKind::reference) return DeviceKind::cpu;
+    if (is_free && settings.engine != EngineKind::torch) return DeviceKind::cpu;
     std::vector<int> without;
-    for (int rank = 0; rank < num_ranks; ++rank)
+    for (const int rank : members)
         if (!topology.ranks[static_cast<size_t>(rank)].device.is_cuda()) without.push_back(rank);
     if (without.empty()) return DeviceKind::cuda;
-    if (is_free && static_cast<int>(without.size()) == num_ranks) return DeviceKind::cpu;
+    if (is_free && without.size() == members.size()) return DeviceKind::cpu;
     throw Refused("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " + list_ranks(without) +
                   "; choose device: cpu, fewer ranks, or start one rank for each device");
 }
@@ -66,6 +70,10 @@ void check_device_choices(const Point& point) {
         throw UsageError("engine = reference: computes on the CPU only; choose device: cpu");
     if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
         throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
+    if (settings.engine == EngineKind::timed) {
+        if (!is_cpu) throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
+        return;
+    }
     if (is_cpu && (settings.dtype == Precision::tf32 || settings.dtype == Precision::fp16))
         throw Refused(dtype + ": needs a CUDA device; on the CPU choose fp32 or bf16");
 }
@@ -82,10 +90,11 @@ void check_threads(const Point& point, const Topology& topology) {
                       std::to_string(most));
 }
 
-void check_sharing(Point& point, const Topology& topology, SharingRule rule) {
+void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, SharingRule rule) {
     if (point.device != DeviceKind::cuda) return;
     for (std::vector<int> ranks : shared_devices(topology)) {
-        std::erase_if(ranks, [&](int rank) { return rank >= point.num_ranks; });
+        std::erase_if(ranks,
+                      [&](int rank) { return std::find(members.begin(), members.end(), rank) == members.end(); });
         if (ranks.size() < 2) continue;
         const RankPlace& place = topology.ranks[static_cast<size_t>(ranks.front())];
         const std::string sharing = list_ranks(ranks) + " share " + place.device_name + " " +
@@ -101,6 +110,7 @@ void check_sharing(Point& point, const Topology& topology, SharingRule rule) {
 
 void settle_whole(Point& point) {
     const PointSettings& settings = point.settings;
+    if (settings.schedule == Schedule::dynamic) throw UsageError("schedule = dynamic: needs workload: tiles");
     point.halo = 0;
     point.batch = 1;
     const auto calls = whole_image_calls(settings.network, point.source.extent, settings.odd_shape);
@@ -123,24 +133,54 @@ void settle_tiles(Point& point) {
     if (!point.halo) (void)TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
 }
 
+/// What the engine `timed` cannot do, and what a reader of its points must know.
+void settle_timed(Point& point) {
+    const PointSettings& settings = point.settings;
+    if (settings.workload != Workload::tiles) throw UsageError("engine = timed: needs workload: tiles");
+    if (settings.halo.kind == HaloSetting::Kind::automatic)
+        throw UsageError("halo = auto: is probed with a network, and engine timed has none; give its pixels");
+    if (settings.batch.is_open())
+        throw UsageError("batch = " + format_setting(settings.batch) +
+                         ": is found by trying, and engine timed has nothing to try; give a number");
+    const CallTimes times(settings.timed);
+    const int64_t batch = point.batch.value();
+    point.notes.push_back("simulated: no network is run, a call of " + std::to_string(batch) + " windows waits " +
+                          short_number(times.seconds(batch)) + " s (T(b) = " + times.formula() +
+                          "); pixels pass through and are checked, no output is compared with a network's");
+    if (settings.timed.slow_rank >= 0)
+        point.notes.push_back("rank " + std::to_string(settings.timed.slow_rank) + " of the point takes " +
+                              format_setting(settings.timed.slow_factor) + " x as long");
+}
+
+/// `image.height_per_rank` is settled here: from then on the scene's height is what it is for this number of ranks.
+void settle_height(PointSettings& settings, int num_ranks) {
+    auto& image = settings.image;
+    if (image.height_per_rank == 0) return;
+    if (!image.path.empty()) throw UsageError("image.height_per_rank: is for scenes, image.path names a file");
+    image.height = image.height_per_rank * num_ranks;
+}
+
 /// What holds for the point wherever it runs. Throws Refused for a shape that odd_shape does not allow.
 void resolve(Point& point, const Topology& topology, Sources& sources) {
     const PointSettings& settings = point.settings;
     validate(settings);
-    point.source = sources.find(settings.image);
     point.num_ranks = settings.ranks.is_automatic() ? topology.num_ranks() : static_cast<int>(settings.ranks.count);
+    settle_height(point.settings, point.num_ranks);
+    point.source = sources.find(settings.image);
     point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
     point.sigma = settings.sigma < 0 ? settings.image.noise_sigma : settings.sigma;
     settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
+    if (is_simulated(point)) settle_timed(point);
 }
 
 /// Whether it can run here. Throws Refused where it cannot.
 void place(Point& point, const StudySettings& study, const Topology& topology) {
     check_ranks(point, topology);
-    point.device = resolve_device(point.settings, topology, point.num_ranks);
+    const auto members = members_of(topology, point.num_ranks, point.settings.placement);
+    point.device = resolve_device(point.settings, topology, members);
     check_device_choices(point);
     check_threads(point, topology);
-    check_sharing(point, topology, study.device_sharing);
+    check_sharing(point, topology, members, study.device_sharing);
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");
 }
@@ -162,6 +202,16 @@ Point make_point(const PointSettings& settings, int64_t index, const StudySettin
     return point;
 }
 
+/// `ranks: [1, 2, 4, all]` on four ranks: what `all` adds is there already. Other repeated points may be meant.
+void note_repeated(Point& point, const Point& first) {
+    const std::string same = "the same measurement as point " + std::to_string(first.index);
+    const bool is_all_again = point.settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
+    if (is_all_again && point.refusal.empty())
+        point.refusal = "ranks = all: " + std::to_string(point.num_ranks) + " were started, " + same;
+    else
+        point.notes.push_back(same);
+}
+
 /// A study of which nothing can run is a mistake.
 void check_refusals(const Plan& plan) {
     const auto is_refused = [](const Point& point) { return !point.refusal.empty(); };
@@ -181,7 +231,7 @@ Plan make_plan(const Config& config, const Topology& topology, const SourceLooku
     for (const PointSettings& settings : config.points) {
         Point point = make_point(settings, static_cast<int64_t>(plan.points.size()), config.study, topology, sources);
         const auto [first, is_new] = first_with_key.emplace(point.key, point.index);
-        if (!is_new) point.notes.push_back("the same measurement as point " + std::to_string(first->second));
+        if (!is_new) note_repeated(point, plan.points[static_cast<size_t>(first->second)]);
         plan.points.push_back(std::move(point));
     }
     check_refusals(plan);

@@ -1,4 +1,6 @@
 // What follows from one point alone.
+#include "plan/short_number.hpp"
+
 #include "patchbench/base/error.hpp"
 #include "patchbench/config/text.hpp"
 #include "patchbench/plan/plan.hpp"
@@ -13,12 +15,6 @@ namespace pb {
 namespace {
 
 std::string extent_text(Extent extent) { return std::to_string(extent.h) + "x" + std::to_string(extent.w); }
-
-std::string short_number(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3g", value);
-    return text.data();
-}
 
 // A plan that runs most pixels more than this many times says so.
 constexpr double kNotableOverhead = 4;
@@ -98,6 +94,7 @@ TileGrid tile_grid(const Point& point) {
 
 Range windows_of_rank(const Point& point, const TileGrid& grid, int rank) {
     if (rank < 0 || rank >= point.num_ranks) return {};
+    if (point.settings.schedule == Schedule::dynamic) return {0, grid.num_windows()};
     return shard(grid.num_windows(), rank, point.num_ranks);
 }
 
@@ -120,9 +117,10 @@ std::string label_of(const Point& point) {
     if (settings.workload == Workload::whole)
         return network + "-" + extent_text(point.source.extent) + "-" + std::string(name_of(settings.odd_shape)) + "-" +
                dtype;
+    const std::string simulated = is_simulated(point) ? "simulated-" : "";
     const std::string halo = point.halo ? std::to_string(*point.halo) : "auto";
     const std::string batch = point.batch ? std::to_string(*point.batch) : format_setting(settings.batch);
-    return network + "-p" + std::to_string(settings.patch) + "-h" + halo + "-b" + batch + "-" + dtype;
+    return simulated + network + "-p" + std::to_string(settings.patch) + "-h" + halo + "-b" + batch + "-" + dtype;
 }
 
 }  // namespace pb

@@ -22,10 +22,17 @@ Work tiles_work(const Point& point) {
     const int64_t batch = *point.batch;
     const auto window_pixels = static_cast<double>(grid.window().pixels());
     Work work{batch * grid.window().pixels(), 0, 0};
+    const bool pads = point.settings.last_batch == LastBatch::pad;
+    const auto pixels_of = [&](int64_t windows) {
+        return window_pixels * static_cast<double>(pads ? round_up(windows, batch) : windows);
+    };
+    if (point.settings.schedule == Schedule::dynamic) {  // of ranks that are equally fast
+        const int64_t batches = ceil_div(grid.num_windows(), batch);
+        const int64_t most = std::min(ceil_div(batches, point.num_ranks) * batch, grid.num_windows());
+        return {work.pixels_per_forward, pixels_of(most), pixels_of(grid.num_windows())};
+    }
     for (int rank = 0; rank < point.num_ranks; ++rank) {
-        const int64_t share = windows_of_rank(point, grid, rank).size();
-        const bool pads = point.settings.last_batch == LastBatch::pad;
-        const double pixels = window_pixels * static_cast<double>(pads ? round_up(share, batch) : share);
+        const double pixels = pixels_of(windows_of_rank(point, grid, rank).size());
         work.pixels_busiest_rank = std::max(work.pixels_busiest_rank, pixels);
         work.pixels_all_ranks += pixels;
     }

@@ -1,7 +1,12 @@
 #include "patchbench/plan/topology.hpp"
 
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace pb {
@@ -23,6 +28,39 @@ Topology make_local_topology(int num_ranks) {
         topology.ranks.push_back(place);
     }
     return topology;
+}
+
+std::vector<int> members_of(const Topology& topology, int num_ranks, Placement placement) {
+    require(num_ranks >= 0 && num_ranks <= topology.num_ranks(), "more members than ranks were started");
+    const auto place_of = [&](int rank) -> const RankPlace& { return topology.ranks[static_cast<size_t>(rank)]; };
+    const auto by_node = [&](int rank) { return std::tuple(place_of(rank).node, place_of(rank).local_rank, rank); };
+    const auto in_turn = [&](int rank) { return std::tuple(place_of(rank).local_rank, place_of(rank).node, rank); };
+    std::vector<int> members(topology.ranks.size());
+    std::iota(members.begin(), members.end(), 0);
+    std::sort(members.begin(), members.end(), [&](int a, int b) {
+        return placement == Placement::compact ? by_node(a) < by_node(b) : in_turn(a) < in_turn(b);
+    });
+    members.resize(static_cast<size_t>(num_ranks));
+    std::sort(members.begin(), members.end(), [&](int a, int b) { return by_node(a) < by_node(b); });
+    return members;
+}
+
+std::string binding_of(const Topology& topology, const std::vector<int>& members) {
+    const auto place_of = [&](int rank) -> const RankPlace& { return topology.ranks[static_cast<size_t>(rank)]; };
+    std::set<std::pair<int, int>> cores_and_sharers;
+    for (const int rank : members) {
+        const RankPlace& place = place_of(rank);
+        const auto shares = [&](int other) {
+            return place_of(other).node == place.node && place_of(other).affinity == place.affinity;
+        };
+        cores_and_sharers.emplace(place.num_cores,
+                                  static_cast<int>(std::count_if(members.begin(), members.end(), shares)));
+    }
+    std::string text;
+    for (const auto& [cores, sharers] : cores_and_sharers)
+        text += (text.empty() ? "" : " or ") + std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+                (sharers == 1 ? " a rank" : " shared by " + std::to_string(sharers) + " ranks");
+    return text;
 }
 
 std::vector<std::vector<int>> shared_devices(const Topology& topology) {

@@ -143,7 +143,8 @@ Json json_of(const StudySummary& study) {
             {"batch_times", list(study.batch_times, times_json)},
             {"batch_memory", list(study.batch_memory, memory_json)},
             {"largest_batches", list(study.largest_batches, largest_json)},
-            {"variants", list(study.variants, group_json)}};
+            {"variants", list(study.variants, group_json)},
+            {"scalings", list(study.scalings, [](const Scaling& scaling) { return json_of(scaling); })}};
 }
 
 }  // namespace pb

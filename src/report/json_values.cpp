@@ -73,11 +73,8 @@ Json once(double seconds) { return seconds != 0 ? number(seconds) : Json(nullptr
 Json samples_json(const PointTrace& trace) {
     Json ranks = Json::array();
     for (const auto& rank : trace.ranks) ranks.push_back(rank_json(rank));
-    return {{"wall_s", numbers(trace.wall_s)},
-            {"read_s", once(trace.read_s)},
-            {"noise_s", once(trace.noise_s)},
-            {"write_s", once(trace.write_s)},
-            {"ranks", ranks}};
+    return {{"wall_s", numbers(trace.wall_s)}, {"repeated_s", once(trace.repeated_s)}, {"read_s", once(trace.read_s)},
+            {"noise_s", once(trace.noise_s)},  {"write_s", once(trace.write_s)},       {"ranks", ranks}};
 }
 
 Json memory_json(const Summary& summary) {
@@ -163,7 +160,8 @@ Json bottleneck_json(const std::optional<Bottleneck>& bottleneck) {
 }
 
 Json summary_json(const Summary& summary) {
-    Json all{{"validity", name_of(summary.validity)},
+    Json all{{"simulated", summary.simulated},
+             {"validity", name_of(summary.validity)},
              {"reasons", summary.reasons},
              {"notes", summary.notes},
              {"stop_reason", stop_reason(summary)},
@@ -265,6 +263,7 @@ Json json_of(const PointTrace& trace, const Summary& summary) {
             {"prediction", prediction_json(trace.prediction)},
             {"reduction", text(trace.reduction)},
             {"shared_device", trace.shared_device},
+            {"binding", text(trace.binding)},
             {"weights",
              {{"source", text(trace.weights_source)},
               {"layout", text(trace.weights_layout)},

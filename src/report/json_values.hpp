@@ -14,6 +14,7 @@ namespace pb {
 /// The line of a point.
 [[nodiscard]] Json json_of(const PointTrace& trace, const Summary& summary);
 [[nodiscard]] Json json_of(const BatchSearch& search);
+[[nodiscard]] Json json_of(const Scaling& scaling);
 /// The line of what several points say together.
 [[nodiscard]] Json json_of(const StudySummary& study);
 [[nodiscard]] Json json_of(const Verdict& verdict);

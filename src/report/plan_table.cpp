@@ -38,6 +38,10 @@ WindowTexts describe_tiles(const Point& point) {
     texts.patches = span_text(patches);
     texts.processed = readable(grid.processed_per_useful());
     if (point.batch) texts.batches = span_text(batches);
+    if (point.settings.schedule == Schedule::dynamic) {  // known only when they were taken
+        texts.patches = fmt::format("of {}", grid.num_patches());
+        texts.batches = point.batch ? fmt::format("of {}", ceil_div(grid.num_windows(), *point.batch)) : "?";
+    }
     return texts;
 }
 

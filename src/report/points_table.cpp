@@ -17,6 +17,7 @@ using Summaries = std::vector<Summary>;
 
 std::string status_text(const Summary& summary) {
     if (summary.status != PointStatus::ok) return std::string(name_of(summary.status));
+    if (summary.simulated && summary.validity == Validity::valid) return "simulated";
     return summary.validity == Validity::valid ? "ok" : std::string(name_of(summary.validity));
 }
 

@@ -213,6 +213,7 @@ std::optional<Quality> quality_from(const JsonField& line) {
 
 void read_samples(const JsonField& json, PointTrace& trace) {
     trace.wall_s = json["wall_s"].numbers();
+    trace.repeated_s = number_or_zero(json, "repeated_s");
     trace.read_s = number_or_zero(json, "read_s");
     trace.noise_s = number_or_zero(json, "noise_s");
     trace.write_s = number_or_zero(json, "write_s");
@@ -229,6 +230,7 @@ PointTrace trace_from(const JsonField& line) {
     trace.reason = line["reason"].text_or_empty();
     trace.reduction = line["reduction"].text_or_empty();
     trace.shared_device = line["shared_device"].boolean();
+    if (const auto binding = line.find("binding")) trace.binding = binding->text();
     read_samples(line["samples"], trace);
     read_memory(line["memory"]["ranks"], trace);
     trace.verification = verification_from(line["verification"]);

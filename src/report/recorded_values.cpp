@@ -87,6 +87,7 @@ void read_summary(const JsonField& line, RecordedPoint& recorded) {
     summary.index = line["index"].count();
     summary.key = line["key"].text();
     summary.label = line["label"].text();
+    summary.simulated = is_simulated(recorded.trace.point);
     summary.status = line["status"].named<PointStatus>();
     summary.verification = recorded.trace.verification.outcome;
     summary.validity = json["validity"].named<Validity>();

@@ -143,9 +143,33 @@ int64_t ResultsComparison::count(Change change) const {
                          [&](const auto& point) { return point.comparison && point.comparison->change == change; });
 }
 
+namespace {
+
+/// Whether all points of a side are simulated, or all measured; nothing for a mixture.
+std::optional<bool> is_simulated_side(const std::vector<ResultsFile>& files) {
+    std::optional<bool> simulated;
+    for (const auto& file : files)
+        for (const auto& point : file.points) {
+            if (simulated.value_or(point.summary.simulated) != point.summary.simulated) return std::nullopt;
+            simulated = point.summary.simulated;
+        }
+    return simulated;
+}
+
+/// Points that differ in the engine never match; two files that have nothing in common for it say why.
+void check_simulated(const std::vector<ResultsFile>& old_files, const std::vector<ResultsFile>& new_files) {
+    const auto before = is_simulated_side(old_files), after = is_simulated_side(new_files);
+    if (!before || !after || *before == *after) return;
+    throw UsageError(fmt::format("{} is simulated (engine timed) and {} was measured: they do not compare",
+                                 *before ? "OLD" : "NEW", *before ? "NEW" : "OLD"));
+}
+
+}  // namespace
+
 ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
                                   const std::vector<ResultsFile>& new_files) {
     if (old_files.empty() || new_files.empty()) throw UsageError("compare needs a file of OLD and one of NEW");
+    check_simulated(old_files, new_files);
     ResultsComparison comparison;
     comparison.num_old = old_files.size();
     comparison.num_new = new_files.size();

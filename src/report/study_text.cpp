@@ -1,5 +1,6 @@
 // What points of a study say together, as tables below the table of points.
 #include "report/numbers.hpp"
+#include "report/scaling_text.hpp"
 #include "report/text_table.hpp"
 
 #include "patchbench/report/report.hpp"
@@ -96,6 +97,7 @@ std::string study_text(const StudySummary& study) {
     add(study.batch_memory, memory_text);
     add(study.largest_batches, largest_text);
     add(study.variants, variants_text);
+    for (const auto& scaling : study.scalings) text += (text.empty() ? "" : "\n") + scaling_text(scaling);
     return text;
 }
 

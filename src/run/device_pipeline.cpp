@@ -61,14 +61,17 @@ class DevicePipeline final : public Pipeline {
     DevicePipeline(const DevicePipeline&) = delete;
     DevicePipeline& operator=(const DevicePipeline&) = delete;
 
-    void pass(const Slab& input, const Slab& output, PassLog& log) override {
+    void pass(BatchQueue& batches, const Slab& input, const Slab& output, PassLog& log) override {
         if (log.spans != nullptr) find_origin();
         size_t next = 0;
-        for (const Range& batch : batches_) {
+        for (;;) {
             stop_if_interrupted();
-            Slot& slot = slot_of(batch, next);
+            if (!slots_.empty()) drain(slots_[next], output, log);  // a batch is taken when there is room for it
+            const auto batch = batches.next();
+            if (!batch) break;
+            Slot& slot = slot_of(*batch, next);
             drain(slot, output, log);
-            gather(slot, batch, input, log);
+            gather(slot, *batch, input, log);
             submit(slot);
             if (!options_.overlap) drain(slot, output, log);
         }

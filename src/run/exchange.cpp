@@ -45,17 +45,41 @@ void receive_rect(const Rect& rect, const Slab& slab, const Communicator& ranks,
 
 }  // namespace
 
-void exchange(const Point& point, const Team& team, const Topology& topology, const Slab& output) {
-    if (point.settings.workload == Workload::whole) return;  // the root has the image; copies stay where they are
-    const int root_node = topology.ranks.front().node;
+namespace {
+
+/// What each rank did in the last pass, on the root: known beforehand where shares are fixed. Collective.
+std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team& team, const RankShare& share) {
+    std::vector<std::vector<Range>> all;
+    if (point.settings.schedule == Schedule::contiguous) {
+        for (int rank = 0; team.is_root() && rank < team.ranks.size(); ++rank)
+            all.push_back({make_work(point, rank).windows});
+        return all;
+    }
+    std::vector<double> mine;
+    for (const Range& run : share.windows_done())
+        mine.insert(mine.end(), {static_cast<double>(run.begin), static_cast<double>(run.end)});
+    for (const auto& row : team.ranks.gather(mine)) {
+        auto& runs = all.emplace_back();
+        for (size_t i = 0; i + 1 < row.size(); i += 2)
+            runs.push_back({static_cast<int64_t>(row[i]), static_cast<int64_t>(row[i + 1])});
+    }
+    return all;
+}
+
+}  // namespace
+
+void exchange(const Point& point, const Team& team, const RankShare& share) {
+    // Of whole images the root has its own; copies stay where they are.
+    if (!team.spans_nodes || point.settings.workload == Workload::whole) return;
+    const Slab& output = share.output();
+    const auto windows = windows_of_ranks(point, team, share);
     if (team.is_root()) {
         for (int rank = 1; rank < team.ranks.size(); ++rank)
-            if (topology.ranks[static_cast<size_t>(rank)].node != root_node)
-                for (const Rect& rect : rects_of_ranks(point, rank, rank + 1))
+            if (!team.shares_root_node(rank))
+                for (const Rect& rect : rects_of_windows(point, windows[static_cast<size_t>(rank)]))
                     receive_rect(rect, output, team.ranks, rank);
-    } else if (team.place.node != root_node) {
-        const int rank = team.ranks.rank();
-        for (const Rect& rect : rects_of_ranks(point, rank, rank + 1)) send_rect(rect, output, team.ranks);
+    } else if (!team.shares_root_node(team.ranks.rank())) {
+        for (const Rect& rect : rects_of_windows(point, share.windows_done())) send_rect(rect, output, team.ranks);
     }
 }
 

@@ -28,15 +28,15 @@ class HostPipeline final : public Pipeline {
         denoiser_.prepare(view(in_.pointer(), shapes.in), view(out_.pointer(), shapes.out), stream_);
     }
 
-    void pass(const Slab& input, const Slab& output, PassLog& log) override {
-        for (const Range& batch : batches_) {
+    void pass(BatchQueue& batches, const Slab& input, const Slab& output, PassLog& log) override {
+        while (const auto batch = batches.next()) {
             stop_if_interrupted();
-            StageWatch watch(log, number_of(batch, work_));
-            gather(input, batch);
+            StageWatch watch(log, number_of(*batch, work_));
+            gather(input, *batch);
             watch.done(Stage::gather);
-            forward(run_size(batch, work_));
+            forward(run_size(*batch, work_));
             watch.done(Stage::forward);
-            scatter(output, batch);
+            scatter(output, *batch);
             watch.done(Stage::scatter);
         }
     }

@@ -7,6 +7,8 @@
 #include "patchbench/engine/memory.hpp"
 #include "patchbench/run/pipeline.hpp"
 
+#include <functional>
+
 namespace pb {
 
 [[nodiscard]] std::unique_ptr<Pipeline> make_host_pipeline(Denoiser& denoiser, const Work& work,
@@ -15,6 +17,12 @@ namespace pb {
 [[nodiscard]] std::unique_ptr<Pipeline> make_device_pipeline(Denoiser& denoiser, const Work& work,
                                                              const PipelineOptions& options, int64_t channels,
                                                              DType sample_type);
+
+/// Seconds of a call with so many windows, on a simulated device.
+using CallSeconds = std::function<double(int64_t)>;
+/// `pixel_bytes` of the samples that travel: channels times element size.
+[[nodiscard]] std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Work& work,
+                                                            const PipelineOptions& options, size_t pixel_bytes);
 
 /// Adds a piece of work to the sums of a pass, and to its spans where they are kept.
 inline void add(PassLog& log, const Span& span) {

@@ -27,7 +27,7 @@ Range rows_written_on_node(const Point& point, const Team& team) {
     if (team.ranks_on_node.front() == 0) return {0, point.source.extent.h};
     Range rows;
     for (const int rank : team.ranks_on_node)
-        for (const Rect& rect : rects_of_ranks(point, rank, rank + 1))
+        for (const Rect& rect : rects_of_windows(point, {make_work(point, rank).windows}))
             rows = hull(rows, {rect.row, rect.row + rect.extent.h});
     return rows;
 }
@@ -36,6 +36,10 @@ Range rows_written_on_node(const Point& point, const Team& team) {
 
 RankShare::RankShare(const Point& point, const Team& team, ImageSource& source)
     : work_(make_work(point, team.ranks.rank())) {
+    if (point.settings.schedule == Schedule::dynamic)
+        batches_ = std::make_unique<BatchQueue>(work_.batches(), team.ranks, team.spans_nodes);
+    else
+        batches_ = std::make_unique<BatchQueue>(work_.batches());
     const Extent extent = point.source.extent;
     together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node alike
         input_ = SharedSlab(team.node, extent, rows_seen_on_node(point, team), source.channels(), source.dtype());

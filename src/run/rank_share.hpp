@@ -3,6 +3,7 @@
 
 #include "run/team.hpp"
 
+#include "patchbench/run/batch_queue.hpp"
 #include "patchbench/run/slab.hpp"
 
 #include <memory>
@@ -21,6 +22,11 @@ class RankShare {
     /// This rank's output: the node's slab, or an image of its own for the copies of `replicate`.
     [[nodiscard]] const Slab& output() const { return own_output_.empty() ? output_.slab() : own_slab_; }
 
+    /// This rank's batches of a pass, and afterwards those that it did.
+    [[nodiscard]] BatchQueue& batches() { return *batches_; }
+    /// Runs of windows that this rank wrote in the last pass, ascending.
+    [[nodiscard]] std::vector<Range> windows_done() const { return joined_runs(batches_->taken()); }
+
     /// Marks the output as unwritten. Collective over the team.
     void poison_output(const Team& team) const;
 
@@ -29,12 +35,14 @@ class RankShare {
 
   private:
     Work work_;
+    std::unique_ptr<BatchQueue> batches_;
     SharedSlab input_, output_;
     Image own_output_;
     Slab own_slab_;
 };
 
-/// Brings the parts of the other nodes to the root's slab. Collective over the team; does nothing on one node.
-void exchange(const Point& point, const Team& team, const Topology& topology, const Slab& output);
+/// Brings what the ranks of other nodes did in the last pass to the root's slab. Collective over the team; does nothing
+/// on one node.
+void exchange(const Point& point, const Team& team, const RankShare& share);
 
 }  // namespace pb

@@ -17,25 +17,21 @@ namespace {
 
 class Repetitions {
   public:
-    Repetitions(Team& team, const Topology& topology, Pipeline& pipeline, const RankShare& share, PointTrace& trace)
+    Repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace)
         : protocol_(trace.point.settings.protocol),
           team_(team),
           topology_(topology),
           pipeline_(pipeline),
           share_(share),
           trace_(trace),
-          spans_(protocol_.timeline) {
-        mine_.rank = team.ranks.rank();
-        mine_.num_windows = share.work().windows.size();
-        mine_.num_patches = share.work().num_patches;
-        mine_.num_batches = static_cast<int64_t>(share.work().batches().size());
-    }
+          spans_(protocol_.timeline) {}
 
     void run() {
         warm_up();
         start_counting();
         time_until_done();
         stop_counting();
+        count_work();
         gather_ranks();
     }
 
@@ -85,6 +81,16 @@ class Repetitions {
             const double reason = decided_by_root(static_cast<double>(rule.reason()));
             trace_.stop_reason = static_cast<StopReason>(static_cast<int>(reason));
         }
+        trace_.repeated_s = watch.seconds();
+    }
+
+    /// What this rank did: fixed, or that of the last pass.
+    void count_work() {
+        mine_.num_batches = static_cast<int64_t>(share_.batches().taken().size());
+        for (const Range& run : share_.windows_done()) {
+            mine_.num_windows += run.size();
+            mine_.num_patches += share_.work().patches_in(run);
+        }
     }
 
     void start_counting() {
@@ -110,13 +116,14 @@ class Repetitions {
         if (telemetry_) telemetry_->pass_begins();
         const double cpu_before = process_cpu_seconds();
         const int64_t allocations_before = allocator_counters(device()).num_allocations;
+        share_.batches().begin_pass();
         team_.ranks.barrier();
         const double begin_s = monotonic_seconds();
-        const Attempt passed = attempt([&] { pipeline_.pass(share_.input(), share_.output(), log); });
+        const Attempt passed = attempt([&] { pipeline_.pass(share_.batches(), share_.input(), share_.output(), log); });
         const double own_end_s = monotonic_seconds();
         agree_on(team_.ranks, passed);  // also the barrier before the root may read the node's slab
         const double exchange_begin_s = monotonic_seconds();  // what a rank waits for a slower one is no exchange
-        exchange(trace_.point, team_, topology_, share_.output());
+        exchange(trace_.point, team_, share_);
         const double end_s = monotonic_seconds();
         add(log, {Stage::exchange, -1, exchange_begin_s, end_s});
         const double slowest_s = team_.reduction->max(std::array{end_s - begin_s}).front();
@@ -157,8 +164,8 @@ class Repetitions {
 
     [[nodiscard]] RankTrace unpack(int rank, const std::vector<double>& row) const {
         RankTrace trace;
-        trace.rank = rank;
-        trace.host = topology_.ranks[static_cast<size_t>(rank)].host;
+        trace.rank = team_.members[static_cast<size_t>(rank)];
+        trace.host = topology_.ranks[static_cast<size_t>(trace.rank)].host;
         auto next = row.begin();
         for (int64_t* count : {&trace.num_windows, &trace.num_patches, &trace.num_batches, &trace.allocations,
                                &trace.memory.allocated_peak, &trace.memory.reserved_peak, &trace.memory.device_used,
@@ -191,7 +198,7 @@ class Repetitions {
     Team& team_;
     const Topology& topology_;
     Pipeline& pipeline_;
-    const RankShare& share_;
+    RankShare& share_;
     PointTrace& trace_;
     RankTrace mine_;
     std::optional<TelemetryWindow> telemetry_;  // open during the timed repetitions
@@ -202,8 +209,7 @@ class Repetitions {
 
 }  // namespace
 
-void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, const RankShare& share,
-                     PointTrace& trace) {
+void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace) {
     Repetitions(team, topology, pipeline, share, trace).run();
 }
 

@@ -12,7 +12,6 @@ namespace pb {
 /// root decides after each whether it was the last, and all ranks stop on the same one. The output is poisoned before
 /// every timed repetition, outside the timed region. Fills `trace.wall_s`, `trace.stop_reason` and `trace.ranks`
 /// (gathered through the team's reduction) on all ranks.
-void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, const RankShare& share,
-                     PointTrace& trace);
+void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace);
 
 }  // namespace pb

@@ -1,5 +1,6 @@
 #include "run/bounds.hpp"
 #include "run/largest_batch.hpp"
+#include "run/pipelines.hpp"
 #include "run/preview.hpp"
 #include "run/repetitions.hpp"
 #include "run/save_output.hpp"
@@ -9,6 +10,7 @@
 
 #include "patchbench/base/sha256.hpp"
 #include "patchbench/comm/interruption.hpp"
+#include "patchbench/config/call_times.hpp"
 #include "patchbench/engine/memory.hpp"
 #include "patchbench/run/agreement.hpp"
 #include "patchbench/run/run.hpp"
@@ -49,6 +51,12 @@ Conversion conversion_for(const Point& point, const Weights& weights) {
 PipelineOptions pipeline_options(const Point& point, const RankPlace& place, const Conversion& conversion) {
     const PointSettings& settings = point.settings;
     return {place.device, settings.dtype, settings.layout, conversion, settings.slots, settings.overlap};
+}
+
+/// How long the simulated device of a rank takes.
+CallSeconds call_seconds(const TimedSettings& timed, int rank) {
+    const double factor = rank == timed.slow_rank ? timed.slow_factor : 1;
+    return [times = CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
 }
 
 /// The cap holds while a point's own work runs; verification and probes are not part of it.
@@ -94,14 +102,24 @@ struct Runner::Impl {
 
     void run(Team& team, const PointFiles& files, PointTrace& trace);
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network, PointTrace& trace);
-    void measure(Team& team, const RankShare& share, const std::shared_ptr<const Weights>& network, PointTrace& trace);
+    void measure(Team& team, RankShare& share, const std::shared_ptr<const Weights>& network, PointTrace& trace);
     void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
     void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
               PointTrace& trace);
     void show(const Slab& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
     void describe(const ImageSource& source, const Weights& network, PointTrace& trace);
     const std::string& digest_of(const std::string& file);
+    std::shared_ptr<const Weights> find_network(const Point& point, int64_t channels);
 };
+
+std::shared_ptr<const Weights> Runner::Impl::find_network(const Point& point, int64_t channels) {
+    if (!is_simulated(point)) return weights.find(point.settings.network, point.settings.weights, channels);
+    Weights none;
+    none.kind = point.settings.network;
+    none.channels = channels;
+    none.source = "none (simulated)";
+    return std::make_shared<const Weights>(std::move(none));
+}
 
 const std::string& Runner::Impl::digest_of(const std::string& file) {
     auto& digest = image_digests[file];
@@ -145,26 +163,35 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
     }
 }
 
-void Runner::Impl::measure(Team& team, const RankShare& share, const std::shared_ptr<const Weights>& network,
+void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<const Weights>& network,
                            PointTrace& trace) {
     const Point& point = trace.point;
     const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
     std::unique_ptr<Denoiser> denoiser;
     std::unique_ptr<Pipeline> pipeline;
     together(team.ranks, [&] {
+        const PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
+        if (is_simulated(point)) {
+            pipeline = make_timed_pipeline(call_seconds(point.settings.timed, team.ranks.rank()), share.work(), options,
+                                           share.input().pixel_bytes());
+            return;
+        }
         denoiser = make_denoiser(*network, engine_options(point, team.place));
-        pipeline =
-            make_pipeline(*denoiser, share.work(), pipeline_options(point, team.place, conversion_for(point, *network)),
-                          share.input().channels, share.input().dtype);
+        pipeline = make_pipeline(*denoiser, share.work(), options, share.input().channels, share.input().dtype);
     });
-    if (const std::string remark = denoiser->remark(); !remark.empty()) trace.point.notes.push_back(remark);
+    if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
 }
 
 void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source, const Weights& network,
                          PointTrace& trace) {
     empty_allocator_cache(team.place.device);
-    if (trace.point.settings.protocol.verify != VerifyMode::off) {
+    const bool wanted = trace.point.settings.protocol.verify != VerifyMode::off;
+    if (is_simulated(trace.point)) {
+        if (wanted) trace.verification = verify_passed_through(trace, team, share, source);
+        return;
+    }
+    if (wanted) {
         std::unique_ptr<ReferencePath> reference;
         together(team.ranks, [&] {
             const int threads = engine_options(trace.point, team.place).threads;
@@ -214,7 +241,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
     together(team.ranks, [&] {
         select_device(team.place.device);
         source = std::make_unique<ImageSource>(trace.point.settings.image);
-        network = weights.find(trace.point.settings.network, trace.point.settings.weights, source->channels());
+        network = find_network(trace.point, source->channels());
         describe(*source, *network, trace);
     });
     settle(team, *source, network, trace);
@@ -222,14 +249,16 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
     trace.processed_pixels = processed_pixels(trace.point);
     trace.num_patches = num_patches(trace.point);
     trace.shared_device = team.shares_device;
+    trace.binding = binding_of(teams.topology(), team.members);
 
     RankShare share(trace.point, team, *source);
     trace.read_s = team.reduction->max(std::array{share.read_s}).front();
     trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
     measure(team, share, network, trace);
-    if (study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
+    const bool has_network = !is_simulated(trace.point);
+    if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     check(team, share, *source, *network, trace);
-    save(team, share, *source, files, trace);
+    if (has_network) save(team, share, *source, files, trace);
 }
 
 Runner::Runner(const Communicator& world, const Topology& topology, const StudySettings& study)
@@ -244,7 +273,7 @@ std::optional<std::string> Runner::find_interruption() const {
 PointTrace Runner::run(const Point& point, const PointFiles& files) {
     PointTrace trace;
     trace.point = point;
-    Team& team = impl_->teams.of(point.num_ranks, point.device);
+    Team& team = impl_->teams.of(point);
     std::string user_error;
     if (team.takes_part()) {
         try {

@@ -1,5 +1,7 @@
 #include "run/team.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <algorithm>
 
 namespace pb {
@@ -8,10 +10,16 @@ namespace {
 
 constexpr double kBringUpTimeoutS = 60;
 
-bool shares(const Topology& topology, int rank, int num_ranks) {
+int position_of(const std::vector<int>& members, int rank) {
+    const auto found = std::find(members.begin(), members.end(), rank);
+    return found == members.end() ? -1 : static_cast<int>(found - members.begin());
+}
+
+bool shares(const Topology& topology, int rank, const std::vector<int>& members) {
     for (const auto& group : shared_devices(topology)) {
-        const auto in_team = std::count_if(group.begin(), group.end(), [&](int member) { return member < num_ranks; });
-        if (in_team > 1 && std::find(group.begin(), group.end(), rank) != group.end()) return true;
+        const auto in_team =
+            std::count_if(group.begin(), group.end(), [&](int each) { return position_of(members, each) >= 0; });
+        if (in_team > 1 && position_of(group, rank) >= 0) return true;
     }
     return false;
 }
@@ -28,18 +36,31 @@ std::unique_ptr<Telemetry> open_telemetry(const Team& team) {
     return std::make_unique<Telemetry>(options);
 }
 
-Team make_team(const Communicator& world, const Topology& topology, const StudySettings& study, int num_ranks,
-               DeviceKind device) {
+/// Where the members are, as far as work and messages go by it.
+void place_team(const Topology& topology, Team& team) {
+    const auto node_of = [&](int member) { return topology.ranks[static_cast<size_t>(member)].node; };
+    const int root_node = node_of(team.members.front());
+    for (int rank = 0; rank < static_cast<int>(team.members.size()); ++rank) {
+        const int node = node_of(team.members[static_cast<size_t>(rank)]);
+        if (node == team.place.node) team.ranks_on_node.push_back(rank);
+        if (node == root_node) team.root_node.push_back(rank);
+    }
+    team.spans_nodes = team.root_node.size() < team.members.size();
+}
+
+Team make_team(const Communicator& world, const Topology& topology, const StudySettings& study, const Point& point) {
     Team team;
     team.place = topology.ranks.at(static_cast<size_t>(world.rank()));
-    if (device == DeviceKind::cpu) team.place.device = {};
+    if (point.device == DeviceKind::cpu) team.place.device = {};
     team.name = "rank " + std::to_string(world.rank()) + "@" + team.place.host;
-    team.ranks = world.split(world.rank() < num_ranks ? 0 : -1, world.rank());
+    team.members = members_of(topology, point.num_ranks, point.settings.placement);
+    require(team.members.front() == 0, "rank 0 takes part in every point");
+    const int position = position_of(team.members, world.rank());
+    team.ranks = world.split(position >= 0 ? 0 : -1, position);
     if (!team.takes_part()) return team;
     team.node = team.ranks.node();
-    for (int rank = 0; rank < num_ranks; ++rank)
-        if (topology.ranks[static_cast<size_t>(rank)].node == team.place.node) team.ranks_on_node.push_back(rank);
-    const bool shared = device == DeviceKind::cuda && shares(topology, world.rank(), num_ranks);
+    place_team(topology, team);
+    const bool shared = point.device == DeviceKind::cuda && shares(topology, world.rank(), team.members);
     team.shares_device = team.ranks.max(shared ? 1 : 0) > 0;
     team.reduction = make_metric_reduction(team.ranks, study.reduction, team.place.device, !shared, kBringUpTimeoutS);
     team.telemetry = open_telemetry(team);
@@ -48,11 +69,11 @@ Team make_team(const Communicator& world, const Topology& topology, const StudyS
 
 }  // namespace
 
-Team& Teams::of(int num_ranks, DeviceKind device) {
-    const std::pair key(num_ranks, device);
+Team& Teams::of(const Point& point) {
+    const Key key(point.num_ranks, point.settings.placement, point.device);
     const auto found = teams_.find(key);
     if (found != teams_.end()) return found->second;
-    return teams_.emplace(key, make_team(world_, topology_, study_, num_ranks, device)).first->second;
+    return teams_.emplace(key, make_team(world_, topology_, study_, point)).first->second;
 }
 
 }  // namespace pb

@@ -62,12 +62,19 @@ double worst_of_ranks(const Communicator& ranks, double error) {
     return ranks.max(std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
 }
 
-/// Rank's windows to rerun: all, or its part of the probes.
-std::vector<int64_t> windows_to_check(const ProtocolSettings& protocol, const Work& work, const Communicator& ranks) {
-    if (protocol.verify == VerifyMode::full) return pick(work.windows, work.windows.size(), 0);
+/// Windows to rerun of those that this rank did: all, or its part of the probes.
+std::vector<int64_t> windows_to_check(const ProtocolSettings& protocol, const std::vector<Range>& done,
+                                      const Communicator& ranks) {
+    std::vector<int64_t> all;
+    for (const Range& run : done)
+        for (int64_t index = run.begin; index < run.end; ++index) all.push_back(index);
+    if (protocol.verify == VerifyMode::full) return all;
     const int64_t probes = shard(protocol.verify_probes, ranks.rank(), ranks.size()).size();
-    return pick(work.windows, std::max<int64_t>(probes, ranks.rank() == 0 ? 1 : 0),
-                static_cast<uint64_t>(ranks.rank()));
+    std::vector<int64_t> chosen;
+    for (const int64_t place : pick({0, std::ssize(all)}, std::max<int64_t>(probes, ranks.rank() == 0 ? 1 : 0),
+                                    static_cast<uint64_t>(ranks.rank())))
+        chosen.push_back(all[static_cast<size_t>(place)]);
+    return chosen;
 }
 
 class Verifier {
@@ -88,7 +95,7 @@ class Verifier {
     }
 
     Verification run() {
-        check_coverage();
+        if (const auto fault = find_coverage_fault(trace_, team_, share_)) fail(*fault);
         check_windows();
         together(team_.ranks, [&] {
             if (!team_.is_root()) return;
@@ -104,18 +111,9 @@ class Verifier {
 
     [[nodiscard]] bool tiled() const { return point_.settings.workload == Workload::tiles; }
 
-    /// The kept parts of all ranks have as many pixels as the image (with poison: each exactly once).
-    void check_coverage() {
-        const double kept = team_.ranks.sum(share_.work().kept_pixels());
-        if (kept != trace_.useful_pixels)
-            fail("the windows keep " + std::to_string(static_cast<int64_t>(kept)) + " pixels of " +
-                 std::to_string(static_cast<int64_t>(trace_.useful_pixels)) +
-                 ": a fault of the tiling, please report it");
-    }
-
     void check_windows() {
         const Work& work = share_.work();
-        const auto indices = windows_to_check(protocol_, work, team_.ranks);
+        const auto indices = windows_to_check(protocol_, share_.windows_done(), team_.ranks);
         double error = 0;
         together(team_.ranks, [&] {
             for (const int64_t index : indices) {
@@ -204,6 +202,13 @@ class Verifier {
 };
 
 }  // namespace
+
+std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team, const RankShare& share) {
+    const double kept = team.ranks.sum(share.work().kept_pixels(share.windows_done()));
+    if (kept == trace.useful_pixels) return std::nullopt;
+    return "the windows keep " + std::to_string(static_cast<int64_t>(kept)) + " pixels of " +
+           std::to_string(static_cast<int64_t>(trace.useful_pixels)) + ": a fault of the tiling, please report it";
+}
 
 double tolerance_of(Precision precision) {
     switch (precision) {

@@ -33,6 +33,16 @@ class ReferenceCache {
 [[nodiscard]] Verification verify(const PointTrace& trace, const Team& team, const RankShare& share,
                                   ReferencePath& reference, ReferenceCache& cache);
 
+/// Of a simulated point, whose pixels pass through: every pixel written, once, and at its place, which all of the
+/// root's node look at. No network ran that an output could be compared with. Collective over the team; complete on all
+/// ranks.
+[[nodiscard]] Verification verify_passed_through(const PointTrace& trace, const Team& team, const RankShare& share,
+                                                 ImageSource& source);
+
+/// What is wrong with the number of pixels that all ranks kept; nothing when it is the image's. Collective.
+[[nodiscard]] std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team,
+                                                             const RankShare& share);
+
 /// Largest |output - reference| / max(1, largest |reference|) that a precision may show against fp32.
 [[nodiscard]] double tolerance_of(Precision precision);
 

@@ -14,7 +14,7 @@ Work make_tile_work(const Point& point, int rank) {
     work.window = grid->window();
     work.windows = windows_of_rank(point, *grid, rank);
     if (work.windows.size() > 0) work.rows_seen = grid->rows_seen(work.windows);
-    work.num_patches = grid->num_patches(work.windows);
+    work.patches_in = [grid](Range windows) { return windows.size() > 0 ? grid->num_patches(windows) : 0; };
     work.batch = point.batch.value();
     work.last_batch = point.settings.last_batch;
     return work;
@@ -27,7 +27,7 @@ Work make_whole_work(const Point& point, int rank) {
     work.window = calls.front().seen.extent;
     work.windows = takes_part ? Range{0, static_cast<int64_t>(calls.size())} : Range{};
     work.rows_seen = takes_part ? Range{0, point.source.extent.h} : Range{};
-    work.num_patches = takes_part ? 1 : 0;  // one image is one patch
+    work.patches_in = [](Range windows) { return windows.size() > 0 ? 1 : 0; };  // one image is one patch
     work.task = [calls = std::move(calls)](int64_t index) {
         const auto& call = calls.at(static_cast<size_t>(index));
         return WindowTask{call.seen, call.kept};
@@ -37,10 +37,11 @@ Work make_whole_work(const Point& point, int rank) {
 
 }  // namespace
 
-double Work::kept_pixels() const {
+double Work::kept_pixels(const std::vector<Range>& runs) const {
     double pixels = 0;
-    for (int64_t index = windows.begin; index < windows.end; ++index)
-        pixels += static_cast<double>(task(index).kept.extent.pixels());
+    for (const Range& run : runs)
+        for (int64_t index = run.begin; index < run.end; ++index)
+            pixels += static_cast<double>(task(index).kept.extent.pixels());
     return pixels;
 }
 
@@ -48,18 +49,33 @@ Work make_work(const Point& point, int rank) {
     return point.settings.workload == Workload::tiles ? make_tile_work(point, rank) : make_whole_work(point, rank);
 }
 
-std::vector<Rect> rects_of_ranks(const Point& point, int first, int last) {
-    if (point.settings.workload == Workload::whole)
-        return first == 0 ? std::vector<Rect>{{0, 0, point.source.extent}} : std::vector<Rect>{};
+std::vector<Rect> rects_of_windows(const Point& point, const std::vector<Range>& windows) {
+    const bool is_any = std::any_of(windows.begin(), windows.end(), [](const Range& run) { return run.size() > 0; });
+    if (!is_any) return {};
+    if (point.settings.workload == Workload::whole) return {{0, 0, point.source.extent}};
     const TileGrid grid = tile_grid(point);
-    const Range windows{windows_of_rank(point, grid, first).begin, windows_of_rank(point, grid, last - 1).end};
-    return windows.size() > 0 ? covered_rects(grid, windows) : std::vector<Rect>{};
+    std::vector<Rect> rects;
+    for (const Range& run : windows)
+        if (run.size() > 0)
+            for (const Rect& rect : covered_rects(grid, run)) rects.push_back(rect);
+    return rects;
 }
+
+namespace {
+
+/// Of every rank that has a share of its own; dynamic: all share one.
+std::vector<Work> shares_of(const Point& point) {
+    std::vector<Work> shares;
+    const int num_shares = point.settings.schedule == Schedule::dynamic ? 1 : point.num_ranks;
+    for (int rank = 0; rank < num_shares; ++rank) shares.push_back(make_work(point, rank));
+    return shares;
+}
+
+}  // namespace
 
 double processed_pixels(const Point& point) {
     double pixels = 0;
-    for (int rank = 0; rank < point.num_ranks; ++rank) {
-        const Work work = make_work(point, rank);
+    for (const Work& work : shares_of(point)) {
         const bool padded = work.last_batch == LastBatch::pad;
         const int64_t num_windows = padded ? round_up(work.windows.size(), work.batch) : work.windows.size();
         pixels += static_cast<double>(num_windows * work.window.pixels());
@@ -69,7 +85,7 @@ double processed_pixels(const Point& point) {
 
 int64_t num_patches(const Point& point) {
     int64_t patches = 0;
-    for (int rank = 0; rank < point.num_ranks; ++rank) patches += make_work(point, rank).num_patches;
+    for (const Work& work : shares_of(point)) patches += work.patches_in(work.windows);
     return patches;
 }
 

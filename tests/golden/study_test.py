@@ -25,7 +25,7 @@ PROGRAM, *MPIRUN = [word for word in sys.argv[1:] if word != '--update']
 MEASURED = {
     'samples', 'memory', 'telemetry', 'bounds', 'bottleneck', 'quality', 'notes', 'outlier_reps', 'slowest_rank', 'allocated_peak_rank',
     'window_error', 'seam_error', 'errors', 'git_sha', 'git_dirty', 'started_at', 'command_line', 'compiler', 'build_type',
-    'libraries', 'variables', 'host_processor', 'host', 'device_name', 'affinity', 'num_cores', 'threads', 'memory_mib',
+    'libraries', 'variables', 'host_processor', 'host', 'binding', 'device_name', 'affinity', 'num_cores', 'threads', 'memory_mib',
     'sha256', 'weights_sha256', 'version', 'wall_s',
 }
 # Of the figures of a point, what follows from the plan alone. All others are measured.

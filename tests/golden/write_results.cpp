@@ -1,4 +1,5 @@
 // Writes a results.jsonl with points of every status: what the schema is tested on.
+#include "unit/measure/scaling_traces.hpp"
 #include "unit/measure/sweep_traces.hpp"
 #include "unit/measure/telemetry_trace.hpp"
 #include "unit/measure/three_rank_trace.hpp"
@@ -26,8 +27,12 @@ std::vector<PointTrace> traces() {
     std::vector<PointTrace> all{three_rank_trace(), three_rank_trace(), watched_trace()};
     all[1].verification = {};
     all[1].quality.reset();
+    all[1].binding = "2 cores shared by 3 ranks";
     all[1].batch_search = searched_point().batch_search;
     all[1].point.settings.halo = {HaloSetting::Kind::pixels, 20};
+    all.push_back(ranks_trace(2, 5));
+    all.back().point.settings.engine = EngineKind::timed;
+    all.back().repeated_s = 31;
     for (const auto& [status, name] : EnumNames<PointStatus>::names)
         if (status != PointStatus::ok) all.push_back(unmeasured_trace(status, std::string(name)));
     all.back().point.halo.reset();
@@ -35,12 +40,18 @@ std::vector<PointTrace> traces() {
     return all;
 }
 
-/// Every kind of group: eight batches, a search, two precisions.
+/// Every kind of group: eight batches, a search, two precisions, measured and simulated ranks.
 StudySummary study() {
     std::vector<PointTrace> all{searched_point()};
     for (const int64_t batch : {1, 2, 3, 4, 5, 6, 7, 8}) all.push_back(sample_point(batch, 8, 3, 100 + 30 * batch));
     all.push_back(sample_point(8, 4, 1, 170));
     all.back().point.settings.dtype = Precision::bf16;
+    for (const int num_ranks : {1, 2}) {
+        all.push_back(ranks_trace(num_ranks, 10.0 / num_ranks));
+        all.push_back(all.back());
+        all.back().point.settings.engine = EngineKind::timed;
+        all.back().repeated_s = 70;
+    }
     std::vector<Summary> summaries;
     summaries.reserve(all.size());
     for (const auto& trace : all) summaries.push_back(summarise(trace));

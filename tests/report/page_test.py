@@ -23,6 +23,7 @@ SECTIONS = {
     'tiny': [*BATCHES, 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
     'gpu': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
     'shapes': ['shape', 'timeline', 'stages', *END],
+    'scaling': ['scaling', 'timeline', 'stages', *END],
     'both': [*BATCHES, 'precision', 'devices', 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
     'launches': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
 }
@@ -89,11 +90,12 @@ def run(*command):
 
 def make_pages():
     """Path of each page by name."""
-    results = {name: FOLDER / name / 'results.jsonl' for name in ('tiny', 'gpu', 'shapes')}
+    results = {name: FOLDER / name / 'results.jsonl' for name in ('tiny', 'scaling', 'gpu', 'shapes')}
+    real_ranks = {'tiny': 2, 'scaling': 4}
     for name, file in results.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        if name == 'tiny':
-            run(*MPIRUN, '-n', 2, PROGRAM, 'run', HERE / 'tiny.yaml', '--out', file.parent)
+        if name in real_ranks:
+            run(*MPIRUN, '-n', real_ranks[name], PROGRAM, 'run', HERE / f'{name}.yaml', '--out', file.parent)
         else:
             run(WRITE_MADE_UP, HERE / f'{name}.yaml', file)
             run(PROGRAM, 'report', file)
@@ -256,6 +258,37 @@ class Page(unittest.TestCase):
         for patch in (128, 256):
             for file in ('gpu', 'slower'):
                 self.assertIn(f'{file}, patch {patch}, no halo', names)
+
+    def test_simulated_ranks_are_said_to_be_simulated(self):
+        self.open('scaling')
+        text = self.browser.evaluate('document.getElementById("summary").innerText')
+        self.assertIn('6 of 6 points SIMULATED', text)
+        self.assertIn('ran no network', text)
+        self.assertNotIn('★', text, 'a clock is not to be recommended')
+        self.assertIn('strong scaling of simulated-dncnn-p32-h8-b1-fp32', text)
+        self.assertIn('(SIMULATED): 4 ranks do', text)
+        self.assertIn('SIMULATED: no network ran.', self.browser.evaluate('document.getElementById("scaling").innerText'))
+
+    def test_strong_and_weak_scaling_stand_in_four_charts_each(self):
+        self.open('scaling')
+        seen = self.browser.evaluate('''(() => {
+            const section = document.getElementById('scaling'), select = section.querySelector('select');
+            return [...select.options].map(option => {
+              select.value = option.value;
+              select.dispatchEvent(new Event('change'));
+              const plots = [...section.querySelectorAll('.plot')].map(plot => plot.data);
+              return {name: option.textContent, ideal: plots[0][0].y, allowed: plots[0][1].y,
+                      parts: plots[2].map(trace => trace.name), waiting: plots[3].map(trace => trace.y.length),
+                      rows: section.querySelectorAll('tbody tr').length};
+            });
+          })()''')
+        self.assertEqual([one['name'].split()[0] for one in seen], ['strong', 'weak'])
+        for one in seen:
+            self.assertEqual((one['ideal'], one['allowed']), ([1, 2, 4], [1, 2, 4]))
+            self.assertEqual((one['waiting'], one['rows']), ([2, 4], 3))
+            self.assertIn('network', one['parts'])
+        self.assert_drawn('scaling')
+        self.assert_quiet('scaling')
 
     def test_what_is_absent_is_named(self):
         self.open('shapes')

@@ -7,12 +7,13 @@
 
 namespace pb {
 
-enum class EngineKind : uint8_t { torch, reference };
+/// timed: no network at all; each rank's device is a clock that takes T(b) for a batch (settings `timed`).
+enum class EngineKind : uint8_t { torch, reference, timed };
 
 template <>
 struct EnumNames<EngineKind> {
-    static constexpr std::array<std::pair<EngineKind, std::string_view>, 2> names{
-        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}}};
+    static constexpr std::array<std::pair<EngineKind, std::string_view>, 3> names{
+        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}, {EngineKind::timed, "timed"}}};
 };
 
 /// What happens to a whole image whose extents are not multiples of the network's alignment. split: deepinv's and

@@ -6,6 +6,7 @@
 #include "patchbench/base/device_id.hpp"
 #include "patchbench/base/network_facts.hpp"
 #include "patchbench/base/shape.hpp"
+#include "patchbench/config/setting_types.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -15,72 +16,27 @@
 
 namespace pb {
 
-/// `halo: none | <pixels> | exact | auto`.
-struct HaloSetting {
-    enum class Kind : uint8_t { pixels, exact, automatic };
-    Kind kind = Kind::exact;
-    int64_t pixels = 0;
-    friend bool operator==(const HaloSetting&, const HaloSetting&) = default;
-};
-
-/// A count that may be left to the program: `<n> | auto` (threads) or `<n> | all` (ranks).
-struct CountSetting {
-    int64_t count = 0;                         // 0: auto, all
-    std::string_view automatic_word = "auto";  // how 0 is written; a literal
-    [[nodiscard]] bool is_automatic() const { return count == 0; }
-    friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
-};
-
-/// `batch: <n> | auto | largest`.
-struct BatchSetting {
-    int64_t count = 4;     // 0: found by trying
-    bool largest = false;  // then: the largest that fits, else the fastest
-    [[nodiscard]] bool is_open() const { return count == 0; }
-    friend bool operator==(const BatchSetting&, const BatchSetting&) = default;
-};
-
-enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
-enum class Workload : uint8_t { tiles, whole };
-enum class LastBatch : uint8_t { pad, ragged };
-enum class SharingRule : uint8_t { error, allow };
-enum class VerifyMode : uint8_t { probes, full, off };
-
-template <>
-struct EnumNames<DeviceChoice> {
-    static constexpr std::array<std::pair<DeviceChoice, std::string_view>, 3> names{
-        {{DeviceChoice::automatic, "auto"}, {DeviceChoice::cpu, "cpu"}, {DeviceChoice::cuda, "cuda"}}};
-};
-template <>
-struct EnumNames<Workload> {
-    static constexpr std::array<std::pair<Workload, std::string_view>, 2> names{
-        {{Workload::tiles, "tiles"}, {Workload::whole, "whole"}}};
-};
-template <>
-struct EnumNames<LastBatch> {
-    static constexpr std::array<std::pair<LastBatch, std::string_view>, 2> names{
-        {{LastBatch::pad, "pad"}, {LastBatch::ragged, "ragged"}}};
-};
-template <>
-struct EnumNames<SharingRule> {
-    static constexpr std::array<std::pair<SharingRule, std::string_view>, 2> names{
-        {{SharingRule::error, "error"}, {SharingRule::allow, "allow"}}};
-};
-template <>
-struct EnumNames<VerifyMode> {
-    static constexpr std::array<std::pair<VerifyMode, std::string_view>, 3> names{
-        {{VerifyMode::probes, "probes"}, {VerifyMode::full, "full"}, {VerifyMode::off, "off"}}};
-};
-
 /// What is denoised. A file (`path`) or, when it is empty, a synthetic scene.
 struct ImageSettings {
     std::string path;
     int64_t height = 2048;  // of the synthetic scene
     int64_t width = 2048;
+    int64_t height_per_rank = 0;  // of the scene, in place of `height`: the same pixels per rank; 0: not used
     int64_t channels = 3;
     int64_t crop_height = 0;  // of a file: the centre; 0: the whole image
     int64_t crop_width = 0;
     double noise_sigma = 0.1;
     uint64_t seed = 7;
+};
+
+/// How long the simulated device of the engine `timed` takes for a batch of b windows (call_times.hpp).
+struct TimedSettings {
+    double base_s = 0;
+    double per_window_s = 0.01;
+    std::string table;    // in place of both: "1:0.012,4:0.03"
+    std::string results;  // file from which the table is taken
+    int64_t slow_rank = -1;
+    double slow_factor = 1;
 };
 
 /// How a point is measured and checked: changes no pixel and is no part of a point's key.
@@ -117,11 +73,14 @@ struct PointSettings {
     bool replicate = false;
     OddShape odd_shape = OddShape::pad;
     CountSetting ranks{0, "all"};
+    Placement placement = Placement::compact;
+    Schedule schedule = Schedule::contiguous;
     int64_t slots = 2;
     bool overlap = true;
     bool cudnn_benchmark = true;
     bool cuda_graph = false;
     int64_t memory_limit_mib = 0;
+    TimedSettings timed;
     ImageSettings image;
     ProtocolSettings protocol;
 };
@@ -190,6 +149,11 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"replicate", "", "whole: every rank runs its own copy"}, s.replicate);
     v(FieldName{"odd_shape", "", "whole: extents that are not multiples of the alignment"}, s.odd_shape);
     v(FieldName{"ranks", "", "how many of the started ranks take part", {1, kMaxCount}}, s.ranks);
+    v(FieldName{"placement", "", "of fewer ranks than were started over nodes: fill node after node, or all in turn"},
+      s.placement);
+    v(FieldName{"schedule", "",
+                "contiguous shares of the windows, or dynamic: batches are taken from a shared counter"},
+      s.schedule);
     v(FieldName{"slots", "", "batches in flight on a CUDA device (2 or 3)", {2, 3}}, s.slots);
     v(FieldName{"overlap", "", "CUDA: copies and compute at the same time; off: stages one after the other"},
       s.overlap);
@@ -197,9 +161,24 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"cuda_graph", "", "CUDA: replay the forward call as a captured graph"}, s.cuda_graph);
     v(FieldName{"memory_limit_mib", "MiB", "cap on the engine's allocator, CPU too; 0: none", {0, kMaxEdge}},
       s.memory_limit_mib);
+    v(FieldName{"timed.base_s", "s", "engine timed: T(b) = base_s + per_window_s b", {0, kMaxSeconds}}, s.timed.base_s);
+    v(FieldName{"timed.per_window_s", "s", "engine timed: see timed.base_s", {0, kMaxSeconds}}, s.timed.per_window_s);
+    v(FieldName{"timed.table", "", "engine timed: T(b) by batch in seconds, as in 1:0.012,4:0.03; wins over both"},
+      s.timed.table);
+    v(FieldName{"timed.results", "", "engine timed: results.jsonl whose forward calls give the table"},
+      s.timed.results);
+    v(FieldName{"timed.slow_rank", "", "engine timed: number of a slow rank; -1: none", {-1, kMaxCount}},
+      s.timed.slow_rank);
+    v(FieldName{"timed.slow_factor", "", "engine timed: how much longer its calls take", {1, 1000}},
+      s.timed.slow_factor);
     v(FieldName{"image.path", "", "image file; empty: a synthetic scene"}, s.image.path);
     v(FieldName{"image.height", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.height);
     v(FieldName{"image.width", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.width);
+    v(FieldName{"image.height_per_rank",
+                "px",
+                "of the scene: its height is this times the ranks of the point; 0: image.height",
+                {0, kMaxEdge}},
+      s.image.height_per_rank);
     v(FieldName{"image.channels", "", "of the synthetic scene: 1 or 3", {1, 3}}, s.image.channels);
     v(FieldName{"image.crop_height", "px", "of the file: its centre; 0: all", {0, kMaxEdge}}, s.image.crop_height);
     v(FieldName{"image.crop_width", "px", "of the file: its centre; 0: all", {0, kMaxEdge}}, s.image.crop_width);

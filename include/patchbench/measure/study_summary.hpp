@@ -1,9 +1,11 @@
 // What follows from several points of a study together: how time and memory go with the batch, the largest batch, and
-// what a precision or a device gains and costs. Pure; written to results.jsonl as the line "study_summary".
+// what a precision or a device gains and costs, what more ranks bring. Pure; written to results.jsonl as the line
+// "study_summary".
 #pragma once
 
 #include "patchbench/measure/batch_fit.hpp"
 #include "patchbench/measure/memory_fit.hpp"
+#include "patchbench/measure/scaling.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/variants.hpp"
 
@@ -65,9 +67,11 @@ struct StudySummary {
     std::vector<BatchMemory> batch_memory;
     std::vector<LargestBatch> largest_batches;
     std::vector<VariantGroup> variants;
+    std::vector<Scaling> scalings;
 
     [[nodiscard]] bool empty() const {
-        return batch_times.empty() && batch_memory.empty() && largest_batches.empty() && variants.empty();
+        return batch_times.empty() && batch_memory.empty() && largest_batches.empty() && variants.empty() &&
+               scalings.empty();
     }
 };
 

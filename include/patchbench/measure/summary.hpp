@@ -37,6 +37,7 @@ struct RankSummary {
 struct Summary {
     int64_t index = 0;
     std::string key, label;
+    bool simulated = false;  // no network ran: times are those of a clock and of what the program does around it
     PointStatus status = PointStatus::ok;
     Verification::Outcome verification = Verification::Outcome::off;
     Validity validity = Validity::valid;
@@ -65,7 +66,9 @@ struct Summary {
     std::array<std::optional<double>, kNumStages> stage_s;
     std::optional<double> imbalance;  // max / mean over ranks of the median wall time
     std::optional<int> slowest_rank;
-    std::optional<double> cpu_percent;  // process CPU time / wall, mean over ranks
+    std::optional<double> cpu_percent;      // process CPU time / wall, mean over ranks
+    std::optional<double> cpu_per_patch_s;  // process CPU time of all ranks / patches
+    std::optional<double> repetition_s;     // with all that lies between repetitions
     // telemetry: energy of a pass on all devices and on all hosts' processors; slowest clock, hottest device
     std::optional<double> energy_j, energy_j_per_mpx, cpu_energy_j, cpu_energy_j_per_mpx;
     std::optional<double> sm_clock_mhz, gpu_utilisation_percent, gpu_temperature_c, throttled_s, power_cap_s;

@@ -72,7 +72,8 @@ void settle_batch(Point& point, int64_t asked);
 /// The tile grid of a tiles point. Requires that its halo is settled.
 [[nodiscard]] TileGrid tile_grid(const Point& point);
 
-/// Windows of `rank` in the point's grid; empty for ranks that do not take part.
+/// Windows of `rank` (by number among those that take part) in the point's grid; none beyond them. dynamic: all, of
+/// which it takes batches until none is left.
 [[nodiscard]] Range windows_of_rank(const Point& point, const TileGrid& grid, int rank);
 
 /// Batches that `windows` are cut into: [begin, end) of window indices each; the last may be short.
@@ -81,8 +82,11 @@ void settle_batch(Point& point, int64_t asked);
 /// Batch that can be run: no larger than the largest share of a rank.
 [[nodiscard]] int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks);
 
-/// Short name of a point for tables and file names, e.g. "dncnn-p256-h20-b4-fp32" or "drunet-2048x1228-split-bf16".
-/// Points that differ in other settings share it.
+/// Whether devices are simulated (engine `timed`): no network runs, and its times are no measurements of one.
+[[nodiscard]] inline bool is_simulated(const Point& point) { return point.settings.engine == EngineKind::timed; }
+
+/// Short name of a point for tables and file names, e.g. "dncnn-p256-h20-b4-fp32" or "drunet-2048x1228-split-bf16"; of
+/// the engine `timed` "simulated-dncnn-p256-h20-b4-fp32". Points that differ in other settings share it.
 [[nodiscard]] std::string label_of(const Point& point);
 
 }  // namespace pb

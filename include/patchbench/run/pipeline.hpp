@@ -4,6 +4,7 @@
 #pragma once
 
 #include "patchbench/engine/denoiser.hpp"
+#include "patchbench/run/batch_queue.hpp"
 #include "patchbench/run/slab.hpp"
 #include "patchbench/run/span_log.hpp"
 
@@ -23,9 +24,9 @@ struct PipelineOptions {
 class Pipeline {
   public:
     virtual ~Pipeline() = default;
-    /// All windows of the work, from `input` into `output`; returns when the last core is written. Adds to `log`.
+    /// All that `batches` hands out, from `input` into `output`; returns when the last core is written. Adds to `log`.
     /// Throws Interrupted between batches when a signal came.
-    virtual void pass(const Slab& input, const Slab& output, PassLog& log) = 0;
+    virtual void pass(BatchQueue& batches, const Slab& input, const Slab& output, PassLog& log) = 0;
     /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
     virtual double forward_call() = 0;
 };

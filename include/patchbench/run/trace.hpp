@@ -78,9 +78,9 @@ struct Timeline {
 
 /// One rank's share of a point. Vectors have one entry a timed repetition.
 struct RankTrace {
-    int rank = 0;
+    int rank = 0;  // among all that were started
     std::string host;
-    int64_t num_windows = 0;
+    int64_t num_windows = 0;  // schedule dynamic: of the last repetition, as the next two
     int64_t num_patches = 0;
     int64_t num_batches = 0;
     std::vector<double> wall_s;          // barrier to own last pixel written (before the closing barrier)
@@ -162,8 +162,10 @@ struct PointTrace {
     std::string reason;                         // of any status but ok
     std::string reduction;                      // "NCCL" | "MPI": what gathered the per-rank figures
     bool shared_device = false;                 // two ranks on one GPU
+    std::string binding;                        // cores of the ranks that took part (binding_of)
     std::vector<double> wall_s;                 // per repetition: maximum over ranks, exchange to the root included
     StopReason stop_reason = StopReason::none;  // what ended the repetitions
+    double repeated_s = 0;                      // all timed repetitions and what lies between them, on the root
     double read_s = 0;                          // once, before the repetitions: maximum over ranks
     double noise_s = 0;
     double write_s = 0;  // once, after them: the output file (0 when none was written)

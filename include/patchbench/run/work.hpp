@@ -16,21 +16,21 @@ struct WindowTask {
 struct Work {
     std::function<WindowTask(int64_t)> task;  // by window index
     Extent window;
-    Range windows;    // this rank's
-    Range rows_seen;  // image rows that they need
-    int64_t num_patches = 0;
+    Range windows;                             // this rank's; dynamic: all, of which it takes batches
+    Range rows_seen;                           // image rows that they need
+    std::function<int64_t(Range)> patches_in;  // patches of windows
     int64_t batch = 1;
     LastBatch last_batch = LastBatch::pad;
 
     [[nodiscard]] std::vector<Range> batches() const { return cut_batches(windows, batch); }
-    [[nodiscard]] double kept_pixels() const;
+    [[nodiscard]] double kept_pixels(const std::vector<Range>& runs) const;
 };
 
 /// The share of `rank`. `whole` points: one forward call each; with `replicate` every rank has all, else rank 0.
 [[nodiscard]] Work make_work(const Point& point, int rank);
 
-/// Rectangles that the shares of ranks [first, last) cover (tiles: at most three).
-[[nodiscard]] std::vector<Rect> rects_of_ranks(const Point& point, int first, int last);
+/// Rectangles that runs of windows cover (tiles: at most three a run).
+[[nodiscard]] std::vector<Rect> rects_of_windows(const Point& point, const std::vector<Range>& windows);
 
 /// Processed pixels of one repetition over all ranks.
 [[nodiscard]] double processed_pixels(const Point& point);

@@ -41,6 +41,6 @@ pb.shapeWords = model => {
 /// At most this many sentences of a kind: beyond, the charts say it better.
 pb.mostFindings = 4;
 
-pb.findings =
-    (model, picks) => [pb.shapeWords(model), pb.limitWords(picks), pb.batchWords(model, picks), pb.variantWords(model)]
-                          .flatMap(sentences => sentences.slice(0, pb.mostFindings));
+pb.findings = (model, picks) => [pb.shapeWords(model), pb.limitWords(picks), pb.batchWords(model, picks),
+                                 pb.variantWords(model), pb.scalingWords(model)]
+                                    .flatMap(sentences => sentences.slice(0, pb.mostFindings));

@@ -51,6 +51,10 @@ pb.Point = class {
   get isVerified() {
     return this.raw.verification?.outcome === 'passed';
   }
+  /// Engine timed: no network ran.
+  get isSimulated() {
+    return this.raw.summary?.simulated === true;
+  }
   /// Measured, verified and fit for comparison.
   get isValid() {
     return this.isMeasured && this.raw.summary.validity === 'VALID';
@@ -141,7 +145,7 @@ pb.isSeamless = point => (point.value('seam_error') ?? 0) <= (point.raw.point.ha
 /// reaches as far, the one that needs least memory. Null when nothing may be compared.
 pb.recommended = points => {
   const rate = point => point.value('useful_mpx_per_s');
-  const valid = points.filter(point => point.isValid && rate(point) !== null);
+  const valid = points.filter(point => point.isValid && !point.isSimulated && rate(point) !== null);
   const seamless = valid.filter(pb.isSeamless);
   const candidates = seamless.length > 0 ? seamless : valid;
   if (candidates.length === 0) return null;

@@ -38,12 +38,16 @@ pb.countsOf = points => {
   return `${pb.count(points.length, 'point')}: ${pb.list(counts)}`;
 };
 
+pb.meaningOf = (word, file) => word === 'VALID' && file.points.some(point => point.isSimulated) ?
+    'Pixels were verified, but points whose label begins with “simulated” ran no network: their times are those of a clock.' :
+    pb.verdictMeaning[word] ?? '';
+
 pb.verdictCard = file => {
   const verdict = pb.verdictOf(file);
   const started = (file.study?.environment?.started_at ?? '').replace('T', ' ').replace('Z', ' UTC');
   return pb.el(
       'div', {class: `verdict ${verdict.kind}`},
-      pb.el('p', {}, pb.el('strong', {class: 'word'}, verdict.word), ' ', pb.verdictMeaning[verdict.word] ?? ''),
+      pb.el('p', {}, pb.el('strong', {class: 'word'}, verdict.word), ' ', pb.meaningOf(verdict.word, file)),
       verdict.reasons.length > 0 ? pb.el('ul', {}, verdict.reasons.map(reason => pb.el('li', {}, reason))) : null,
       pb.el(
           'p', {class: 'quiet'},

@@ -1,0 +1,81 @@
+// The types that settings take beside numbers and texts: choices by name, and counts that may be left to the program.
+#pragma once
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace pb {
+
+/// `halo: none | <pixels> | exact | auto`.
+struct HaloSetting {
+    enum class Kind : uint8_t { pixels, exact, automatic };
+    Kind kind = Kind::exact;
+    int64_t pixels = 0;
+    friend bool operator==(const HaloSetting&, const HaloSetting&) = default;
+};
+
+/// A count that may be left to the program: `<n> | auto` (threads) or `<n> | all` (ranks).
+struct CountSetting {
+    int64_t count = 0;                         // 0: auto, all
+    std::string_view automatic_word = "auto";  // how 0 is written; a literal
+    [[nodiscard]] bool is_automatic() const { return count == 0; }
+    friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
+};
+
+/// `batch: <n> | auto | largest`.
+struct BatchSetting {
+    int64_t count = 4;     // 0: found by trying
+    bool largest = false;  // then: the largest that fits, else the fastest
+    [[nodiscard]] bool is_open() const { return count == 0; }
+    friend bool operator==(const BatchSetting&, const BatchSetting&) = default;
+};
+
+enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
+enum class Workload : uint8_t { tiles, whole };
+enum class LastBatch : uint8_t { pad, ragged };
+enum class SharingRule : uint8_t { error, allow };
+enum class VerifyMode : uint8_t { probes, full, off };
+/// Which of the started ranks take part in a point: those of as few nodes as possible, or of as many.
+enum class Placement : uint8_t { compact, scatter };
+/// contiguous: each rank owns one run of windows. dynamic: ranks take a batch when they are ready for one.
+enum class Schedule : uint8_t { contiguous, dynamic };
+
+template <>
+struct EnumNames<DeviceChoice> {
+    static constexpr std::array<std::pair<DeviceChoice, std::string_view>, 3> names{
+        {{DeviceChoice::automatic, "auto"}, {DeviceChoice::cpu, "cpu"}, {DeviceChoice::cuda, "cuda"}}};
+};
+template <>
+struct EnumNames<Workload> {
+    static constexpr std::array<std::pair<Workload, std::string_view>, 2> names{
+        {{Workload::tiles, "tiles"}, {Workload::whole, "whole"}}};
+};
+template <>
+struct EnumNames<LastBatch> {
+    static constexpr std::array<std::pair<LastBatch, std::string_view>, 2> names{
+        {{LastBatch::pad, "pad"}, {LastBatch::ragged, "ragged"}}};
+};
+template <>
+struct EnumNames<SharingRule> {
+    static constexpr std::array<std::pair<SharingRule, std::string_view>, 2> names{
+        {{SharingRule::error, "error"}, {SharingRule::allow, "allow"}}};
+};
+template <>
+struct EnumNames<VerifyMode> {
+    static constexpr std::array<std::pair<VerifyMode, std::string_view>, 3> names{
+        {{VerifyMode::probes, "probes"}, {VerifyMode::full, "full"}, {VerifyMode::off, "off"}}};
+};
+template <>
+struct EnumNames<Placement> {
+    static constexpr std::array<std::pair<Placement, std::string_view>, 2> names{
+        {{Placement::compact, "compact"}, {Placement::scatter, "scatter"}}};
+};
+template <>
+struct EnumNames<Schedule> {
+    static constexpr std::array<std::pair<Schedule, std::string_view>, 2> names{
+        {{Schedule::contiguous, "contiguous"}, {Schedule::dynamic, "dynamic"}}};
+};
+
+}  // namespace pb

@@ -1,0 +1,23 @@
+#include "app/load_study.hpp"
+
+#include "patchbench/config/load_yaml.hpp"
+#include "patchbench/report/measured_calls.hpp"
+
+#include <map>
+
+namespace pb {
+
+Config load_study(const std::string& file, const std::vector<std::string>& overrides) {
+    Config config = load_config(file, overrides);
+    std::map<std::string, ResultsFile> files;
+    for (PointSettings& point : config.points) {
+        const std::string& results = point.timed.results;
+        if (point.engine != EngineKind::timed || results.empty() || !point.timed.table.empty()) continue;
+        const auto known = files.find(results);
+        const ResultsFile& former = known != files.end() ? known->second : files[results] = load_results(results);
+        point.timed.table = measured_call_table(former, point);
+    }
+    return config;
+}
+
+}  // namespace pb

@@ -1,0 +1,73 @@
+#include "patchbench/config/call_times.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/config/text.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace pb {
+
+namespace {
+
+[[noreturn]] void refuse_table(const std::string& table, const std::string& why) {
+    throw UsageError("timed.table = " + table + ": " + why + "; write it as in 1:0.012,4:0.03 (batch:seconds)");
+}
+
+CallTime parse_entry(const std::string& table, std::string_view entry) {
+    const auto colon = entry.find(':');
+    if (colon == std::string_view::npos) refuse_table(table, "'" + std::string(entry) + "' has no ':'");
+    CallTime time;
+    try {
+        parse_setting(entry.substr(0, colon), time.batch);
+        parse_setting(entry.substr(colon + 1), time.seconds);
+    } catch (const UsageError& error) {
+        refuse_table(table, error.what());
+    }
+    if (time.batch < 1 || time.seconds < 0 || time.seconds > kMaxSeconds)
+        refuse_table(table, "'" + std::string(entry) + "' is out of range");
+    return time;
+}
+
+std::vector<CallTime> parse_table(const std::string& table) {
+    std::vector<CallTime> times;
+    for (std::string_view rest = table; !rest.empty();) {
+        const auto comma = rest.find(',');
+        times.push_back(parse_entry(table, rest.substr(0, comma)));
+        if (times.size() > 1 && times.back().batch <= times[times.size() - 2].batch)
+            refuse_table(table, "batches must ascend");
+        rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    }
+    return times;
+}
+
+}  // namespace
+
+CallTimes::CallTimes(const TimedSettings& settings) : settings_(settings), table_(parse_table(settings.table)) {}
+
+double CallTimes::seconds(int64_t batch) const {
+    if (table_.empty()) return settings_.base_s + settings_.per_window_s * static_cast<double>(batch);
+    const auto above = std::find_if(table_.begin(), table_.end(), [&](const CallTime& t) { return t.batch >= batch; });
+    if (above == table_.end())
+        refuse_table(settings_.table, "ends at batch " + std::to_string(table_.back().batch) +
+                                          " and says nothing of batch " + std::to_string(batch));
+    if (above == table_.begin()) return above->seconds;
+    const auto below = above - 1;
+    const double part = static_cast<double>(batch - below->batch) / static_cast<double>(above->batch - below->batch);
+    return below->seconds + part * (above->seconds - below->seconds);
+}
+
+std::string CallTimes::formula() const {
+    if (!table_.empty()) return "table " + settings_.table;
+    return format_setting(settings_.base_s) + " s + " + format_setting(settings_.per_window_s) + " s b";
+}
+
+std::string call_table(std::vector<CallTime> times) {
+    std::sort(times.begin(), times.end(), [](const CallTime& a, const CallTime& b) { return a.batch < b.batch; });
+    std::string table;
+    for (const CallTime& time : times)
+        table += (table.empty() ? "" : ",") + format_setting(time.batch) + ":" + format_setting(time.seconds);
+    return table;
+}
+
+}  // namespace pb

@@ -1,0 +1,73 @@
+#include "patchbench/report/measured_calls.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/statistics.hpp"
+#include "patchbench/config/call_times.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace pb {
+
+namespace {
+
+/// Halo in pixels that the settings name; none where it is probed.
+std::optional<int64_t> halo_of(const PointSettings& settings) {
+    if (settings.halo.kind == HaloSetting::Kind::automatic) return std::nullopt;
+    return settings.halo.kind == HaloSetting::Kind::exact ? network_facts(settings.network).exact_halo
+                                                          : settings.halo.pixels;
+}
+
+bool has_calls(const RecordedPoint& point) {
+    return point.summary.status == PointStatus::ok && !point.summary.simulated &&
+           point.summary.verification != Verification::Outcome::failed && point.trace.point.batch &&
+           point.trace.point.settings.workload == Workload::tiles;
+}
+
+bool is_same_work(const Point& point, const PointSettings& simulated) {
+    const auto& settings = point.settings;
+    return settings.network == simulated.network && settings.dtype == simulated.dtype &&
+           settings.patch == simulated.patch && point.halo == halo_of(simulated);
+}
+
+/// The slowest rank's median; nothing where no call was timed.
+std::optional<double> call_seconds(const PointTrace& trace) {
+    std::optional<double> slowest;
+    for (const auto& rank : trace.ranks)
+        if (!rank.forward_call_s.empty() && rank.num_batches > 0)
+            slowest = std::max(slowest, std::optional(median(rank.forward_call_s)));
+    return slowest;
+}
+
+std::string list_labels(const ResultsFile& results) {
+    std::set<std::string> labels;
+    for (const auto& point : results.points)
+        if (has_calls(point)) labels.insert(point.summary.label);
+    std::string text;
+    for (const auto& label : labels) text += (text.empty() ? "" : ", ") + label;
+    return text.empty() ? "no measured points" : text;
+}
+
+}  // namespace
+
+std::string measured_call_table(const ResultsFile& results, const PointSettings& simulated) {
+    std::vector<CallTime> times;
+    for (const auto& recorded : results.points) {
+        const Point& point = recorded.trace.point;
+        if (!has_calls(recorded) || !is_same_work(point, simulated)) continue;
+        const auto seconds = call_seconds(recorded.trace);
+        const bool is_known =
+            std::any_of(times.begin(), times.end(), [&](const CallTime& time) { return time.batch == *point.batch; });
+        if (seconds && !is_known) times.push_back({*point.batch, *seconds});
+    }
+    if (times.empty())
+        throw UsageError("timed.results = " + results.file.string() + ": no forward calls of " +
+                         std::string(name_of(simulated.network)) + " with patch " + std::to_string(simulated.patch) +
+                         ", the same halo and " + std::string(name_of(simulated.dtype)) + "; it holds " +
+                         list_labels(results));
+    return call_table(std::move(times));
+}
+
+}  // namespace pb

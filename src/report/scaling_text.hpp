@@ -1,0 +1,12 @@
+// Speed-up, efficiency, parts of the time and costs over ranks, for the terminal.
+#pragma once
+
+#include "patchbench/measure/scaling.hpp"
+
+#include <string>
+
+namespace pb {
+
+[[nodiscard]] std::string scaling_text(const Scaling& scaling);
+
+}  // namespace pb
