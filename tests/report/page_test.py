@@ -214,6 +214,24 @@ class Page(unittest.TestCase):
         finding = self.browser.evaluate('document.querySelector("#summary .findings").textContent')
         self.assertIn('largest jump of memory', finding)
 
+    def test_curves_are_told_apart_by_what_differs_between_them(self):
+        self.open('shapes')
+        curves = self.browser.evaluate('document.querySelector("#shape .plot").data.filter(trace => trace.showlegend)'
+                                       '.map(trace => [trace.name, trace.line?.color + trace.line?.dash])')
+        looks = {name: look for name, look in curves if name != 'predicted'}
+        self.assertEqual(sorted(looks), ['dncnn, split', 'drunet, pad', 'drunet, split'])
+        self.assertEqual(len(set(looks.values())), 3)
+
+    def test_gains_are_those_that_the_study_says(self):
+        with open(self.pages['gpu'].parent / 'results.jsonl', encoding='utf-8') as lines:
+            summary = next(line for line in map(json.loads, lines) if line['type'] == 'study_summary')
+        said = [variant for group in summary['variants'] if group['by'] == 'dtype' for variant in group['points']]
+        self.open('gpu')
+        gains = self.browser.evaluate(
+            '[...document.querySelectorAll("#precision tbody tr")].map(row => row.cells[3].textContent)')
+        self.assertEqual(gains, ['base', *(f'{one["speedup"]:.3g}× [{one["speedup_low"]:.3g}, {one["speedup_high"]:.3g}]'
+                                           for one in said)])
+
     def test_another_point_can_be_chosen(self):
         self.open('tiny')
         for section in ('timeline', 'seams', 'telemetry'):

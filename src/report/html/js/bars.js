@@ -13,9 +13,20 @@ pb.barGroups = (points, key) => {
       .filter(group => pb.distinct(group.points.map(point => point.settings[key])).length > 1);
 };
 
-/// The ratio of two rates; its interval divides the ends of theirs, which is wider than need be, never narrower.
+/// What the study says of `point` against `base`; null for points of two files, or of a study that has not ended.
+pb.variantOf = (point, base) => (point.file === base.file ? point.file.summary?.variants ?? [] : [])
+                                    .filter(group => group.base.point === base.raw.index)
+                                    .flatMap(group => group.points)
+                                    .find(variant => variant.point === point.raw.index) ??
+    null;
+
+/// The ratio of two rates with its interval: the study's; without one the ends of theirs are divided, which is wider
+/// than need be, never narrower.
 pb.gain = (point, base) => {
   const rate = 'useful_mpx_per_s';
+  const variant = pb.variantOf(point, base);
+  if (pb.isNumber(variant?.speedup_low))
+    return `${pb.number(variant.speedup)}× [${pb.number(variant.speedup_low)}, ${pb.number(variant.speedup_high)}]`;
   const own = point.rateInterval(rate), other = base.rateInterval(rate);
   const ratio = `${pb.number(point.value(rate) / base.value(rate))}×`;
   return own && other ? `${ratio} [${pb.number(own[0] / other[1])}, ${pb.number(own[1] / other[0])}]` : ratio;

@@ -27,8 +27,10 @@ pb.shapeSeries = points => {
   const usable = points.filter(point => point.value('allocated_peak_mib') !== null);
   const heightFollows = [...pb.groupBy(usable, pb.widthOf).values()].every(
       same => pb.distinct(same.map(point => point.settings.image_height_px)).length === 1);
-  return pb.groupsBut(usable, heightFollows ? ['image_width_px', 'image_height_px'] : ['image_width_px'])
-      .filter(group => pb.distinct(group.points.map(pb.widthOf)).length >= 3)
+  const free = heightFollows ? ['image_width_px', 'image_height_px'] : ['image_width_px'];
+  const isCurve = group => pb.distinct(group.points.map(pb.widthOf)).length >= 3;
+  // Grouped again without the points of no curve: names and colours are to tell only the curves apart.
+  return pb.groupsBut(pb.groupsBut(usable, free).filter(isCurve).flatMap(group => group.points), free)
       .map(group => ({...group, points: [...group.points].sort((a, b) => pb.widthOf(a) - pb.widthOf(b))}));
 };
 
