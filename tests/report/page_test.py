@@ -22,7 +22,7 @@ END = ['telemetry', 'environment', 'glossary', 'points']
 SECTIONS = {
     'tiny': [*BATCHES, 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
     'gpu': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
-    'shapes': ['shape', 'timeline', 'stages', *END],
+    'shapes': ['shape', 'timeline', 'stages', 'seams', *END],
     'scaling': ['scaling', 'timeline', 'stages', *END],
     'both': [*BATCHES, 'precision', 'devices', 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
     'launches': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
