@@ -64,15 +64,14 @@ class ThreeHostsTest(unittest.TestCase):
                 asked_for_the_time = rank['timeline']['clock_error_s'] > 0
                 self.assertEqual(asked_for_the_time, place['node'] != 0)
 
-    def test_taken_batches_of_scattered_ranks_give_the_bytes_of_one_rank(self):
+    def test_scattered_ranks_give_the_bytes_of_one_rank(self):
         study = self.folder / 'study.yaml'
         one = subprocess.run([PROGRAM, 'run', study, '--out', self.folder / 'base'], capture_output=True, text=True)
         self.assertEqual(one.returncode, 0, one.stderr)
-        self.run_everywhere('run', study, '--out', self.folder / 'taken', '--set', 'schedule=dynamic', '--set',
-                            'placement=scatter', '--set', 'ranks=4')
+        self.run_everywhere('run', study, '--out', self.folder / 'scattered', '--set', 'placement=scatter', '--set', 'ranks=4')
         for image in (self.folder / 'base').glob('*.png'):
-            self.assertEqual((self.folder / 'taken' / image.name).read_bytes(), image.read_bytes(), image.name)
-        for line in map(json.loads, (self.folder / 'taken' / 'results.jsonl').read_text().splitlines()):
+            self.assertEqual((self.folder / 'scattered' / image.name).read_bytes(), image.read_bytes(), image.name)
+        for line in map(json.loads, (self.folder / 'scattered' / 'results.jsonl').read_text().splitlines()):
             if line['type'] == 'point':
                 self.assertEqual([rank['rank'] for rank in line['samples']['ranks']], [0, 1, 2, 4])
                 self.assertEqual({rank['host'] for rank in line['samples']['ranks']}, set(self.hosts.names))
