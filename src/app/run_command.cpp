@@ -71,7 +71,8 @@ OutputNames output_names(const fs::path& folder, bool save_images) {
         PointFiles files{.folder = folder, .preview = "previews/" + name};
         if (!save_images) return files;
         const std::string& source = point.settings.image.path;
-        const std::string extension = source.empty() ? ".png" : fs::path(source).extension().string();
+        const bool raw = !point.settings.image.raw.empty();
+        const std::string extension = source.empty() ? ".png" : raw ? ".raw" : fs::path(source).extension().string();
         const bool lossy = extension == ".jpg" || extension == ".jpeg" || extension == ".JPG";
         files.image = folder / (name + (lossy ? ".png" : extension));
         return files;

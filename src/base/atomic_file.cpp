@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <system_error>
@@ -39,6 +40,22 @@ std::filesystem::path part_name(const std::filesystem::path& file, int attempt) 
     return folder_of(file) / ("." + stem + "." + std::to_string(::getpid()) + "." + std::to_string(attempt) + ".part");
 }
 
+[[noreturn]] void fail_to(const char* action, const std::filesystem::path& file) {
+    const int code = errno;
+    throw Error(std::string("cannot ") + action + " " + file.string() + ": " + reason_of(code) +
+                "; nothing was written under this name. Make room, or choose another folder");
+}
+
+void write_all(int descriptor, uint64_t offset, std::span<const std::byte> bytes, const std::filesystem::path& file) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) fail_to("write", file);
+        bytes = bytes.subspan(static_cast<size_t>(written));
+        offset += static_cast<uint64_t>(written);
+    }
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
@@ -60,19 +77,22 @@ AtomicFile::~AtomicFile() {
     ::unlink(part_.c_str());
 }
 
-void AtomicFile::fail(const char* action) const {
-    const int code = errno;
-    throw Error(std::string("cannot ") + action + " " + final_.string() + ": " + reason_of(code) +
-                "; nothing was written under this name. Make room, or choose another folder");
-}
+void AtomicFile::fail(const char* action) const { fail_to(action, final_); }
 
 void AtomicFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) fail("write");
-        bytes = bytes.subspan(static_cast<size_t>(written));
-        offset += static_cast<uint64_t>(written);
+    write_all(descriptor_, offset, bytes, final_);
+}
+
+void AtomicFile::reserve(uint64_t bytes) {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) fail("write");
+    const auto length = static_cast<off_t>(std::max(bytes, static_cast<uint64_t>(status.st_size)));
+    while (::fallocate(descriptor_, 0, 0, length) != 0) {
+        if (errno == EINTR) continue;
+        // File systems that cannot reserve get a file of that length: a full disk is then met while it is written.
+        const bool unable = errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
+        if (!unable || ::ftruncate(descriptor_, length) != 0) fail("reserve the room of");
+        return;
     }
 }
 
@@ -109,6 +129,25 @@ void AtomicFile::commit() {
     // The file is complete; some file systems cannot flush folders, which is no reason to call it failed.
     (void)::fsync(folder);
     ::close(folder);
+}
+
+PartFile::PartFile(std::filesystem::path part, std::filesystem::path final_name)
+    : part_(std::move(part)), final_(std::move(final_name)) {
+    descriptor_ = ::open(part_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0)
+        throw Error("cannot write " + final_.string() + ": its temporary file " + part_.string() +
+                    " cannot be opened here (" + reason_of(errno) +
+                    "); name a folder that all nodes see, with its whole path");
+}
+
+PartFile::~PartFile() { ::close(descriptor_); }
+
+void PartFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+    write_all(descriptor_, offset, bytes, final_);
+}
+
+void PartFile::flush() {
+    if (::fsync(descriptor_) != 0) fail_to("write", final_);
 }
 
 void write_whole(const std::filesystem::path& file, std::string_view text) {

@@ -3,6 +3,7 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/suggest.hpp"
 #include "patchbench/config/call_times.hpp"
+#include "patchbench/config/raw_shape.hpp"
 #include "patchbench/config/text.hpp"
 
 #include <algorithm>
@@ -62,6 +63,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
 // What no range can say.
 void check_rest(const PointSettings& settings) {
     if (settings.image.channels == 2) throw UsageError("image.channels = 2: must be 1 (gray) or 3 (colour)");
+    if (!settings.image.raw.empty()) (void)parse_raw_shape(settings.image.raw);
     if (settings.weights.empty()) throw UsageError("weights: must name a file, seed:<n> or default");
     constexpr std::string_view kSeed = "seed:";
     uint64_t seed = 0;

@@ -31,13 +31,13 @@ class DecodedFile final : public ImageFile {
                           info().channels, to.row(y));
     }
 
-    [[nodiscard]] Image read_alpha() override {
+    [[nodiscard]] Image read_alpha(const Rect& part) override {
         if (!info().has_alpha) return {};
         decode();
-        Image alpha(info().extent, 1, info().dtype);
-        for (int64_t y = 0; y < info().extent.h; ++y)
-            copy_channels(image_.row_part(y, 0, info().extent.w), size_of(info().dtype), info().channels, 1,
-                          alpha.view().row(y));
+        Image alpha(part.extent, 1, info().dtype);
+        for (int64_t y = 0; y < part.extent.h; ++y)
+            copy_channels(image_.row_part(part.row + y, part.column, part.extent.w), size_of(info().dtype),
+                          info().channels, 1, alpha.view().row(y));
         return alpha;
     }
 

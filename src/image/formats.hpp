@@ -22,5 +22,6 @@ void write_png(const ImageToSave& image, AtomicFile& file);
 void write_jpeg(const ImageToSave& image, AtomicFile& file);
 void write_tiff(const ImageToSave& image, AtomicFile& file);
 void write_npy(const ImageToSave& image, AtomicFile& file);
+void write_raw(const ImageToSave& image, AtomicFile& file);
 
 }  // namespace pb

@@ -8,9 +8,10 @@
 namespace pb {
 namespace {
 
+/// Dense rows from some byte on: .npy, and raw samples with a header that somebody else knows.
 class NpyFile final : public ImageFile {
   public:
-    explicit NpyFile(OpenedFile file) : file_(std::move(file)), header_(read_npy_header(*file_)) {}
+    NpyFile(OpenedFile file, const NpyHeader& header) : file_(std::move(file)), header_(header) {}
     [[nodiscard]] const ImageInfo& info() const override { return header_.info; }
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return true; }
@@ -21,10 +22,10 @@ class NpyFile final : public ImageFile {
         if (info().dtype == DType::f32) refuse_not_finite(*file_, part, to);
     }
 
-    [[nodiscard]] Image read_alpha() override {
+    [[nodiscard]] Image read_alpha(const Rect& part) override {
         if (!info().has_alpha) return {};
-        Image alpha(info().extent, 1, info().dtype);
-        read_channels({0, 0, info().extent}, info().channels, alpha.view());
+        Image alpha(part.extent, 1, info().dtype);
+        read_channels(part, info().channels, alpha.view());
         return alpha;
     }
 
@@ -50,6 +51,20 @@ class NpyFile final : public ImageFile {
 
 }  // namespace
 
-std::unique_ptr<ImageFile> open_npy(OpenedFile file) { return std::make_unique<NpyFile>(std::move(file)); }
+std::unique_ptr<ImageFile> open_npy(OpenedFile file) {
+    const NpyHeader header = read_npy_header(*file);
+    return std::make_unique<NpyFile>(std::move(file), header);
+}
+
+std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, const ImageInfo& info) {
+    auto opened = std::make_unique<RandomAccessFile>(file);
+    const auto samples = static_cast<uint64_t>(info.extent.pixels() * (info.channels + (info.has_alpha ? 1 : 0)));
+    const uint64_t expected = samples * size_of(info.dtype);
+    if (opened->size() != expected)
+        opened->refuse("raw samples of this shape take " + std::to_string(expected) + " bytes, but it has " +
+                           std::to_string(opened->size()),
+                       "check height, width, channels and type");
+    return std::make_unique<NpyFile>(std::move(opened), NpyHeader{info});
+}
 
 }  // namespace pb

@@ -6,6 +6,7 @@
 #include "patchbench/image/image.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace pb {
 
@@ -17,5 +18,9 @@ struct NpyHeader {
 
 /// Throws UsageError for types, shapes and orders that are no image, and unless the file's length fits the header.
 [[nodiscard]] NpyHeader read_npy_header(const RandomAccessFile& file);
+
+/// A version 1 header, padded so that samples begin at a multiple of 64 bytes, as numpy.save does. `channels` with
+/// alpha; (H,W) for one.
+[[nodiscard]] std::string npy_header(Extent extent, int64_t channels, DType dtype);
 
 }  // namespace pb

@@ -1,17 +1,15 @@
 #include "formats.hpp"
 #include "interleaved.hpp"
+#include "npy_header.hpp"
 
 #include <bit>
 #include <string>
 
 namespace pb {
-namespace {
 
-/// Version 1 header, padded so that samples begin at a multiple of 64 bytes, as numpy.save does.
-std::string npy_header(const ImageView& pixels, int64_t channels) {
-    static_assert(std::endian::native == std::endian::little, "samples are written as they lie in memory");
-    const char* descr = pixels.dtype == DType::u8 ? "|u1" : pixels.dtype == DType::u16 ? "<u2" : "<f4";
-    std::string shape = std::to_string(pixels.extent.h) + ", " + std::to_string(pixels.extent.w);
+std::string npy_header(Extent extent, int64_t channels, DType dtype) {
+    const char* descr = dtype == DType::u8 ? "|u1" : dtype == DType::u16 ? "<u2" : "<f4";
+    std::string shape = std::to_string(extent.h) + ", " + std::to_string(extent.w);
     if (channels > 1) shape += ", " + std::to_string(channels);
     std::string text = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     constexpr size_t kFixedBytes = 10;  // magic, version, length
@@ -23,15 +21,9 @@ std::string npy_header(const ImageView& pixels, int64_t channels) {
     return header + text;
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) {
-    return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
-}  // namespace
-
-void write_npy(const ImageToSave& image, AtomicFile& file) {
+void write_raw(const ImageToSave& image, AtomicFile& file) {
+    static_assert(std::endian::native == std::endian::little, "samples are written as they lie in memory");
     InterleavingRows rows(image);
-    file.append(bytes_of(npy_header(image.pixels, rows.channels())));
     constexpr size_t kPieceBytes = size_t{1} << 20U;
     std::vector<std::byte> piece;
     for (int64_t y = 0; y < image.pixels.extent.h; ++y) {
@@ -42,6 +34,13 @@ void write_npy(const ImageToSave& image, AtomicFile& file) {
         piece.clear();
     }
     file.append(piece);
+}
+
+void write_npy(const ImageToSave& image, AtomicFile& file) {
+    const int64_t channels = image.pixels.channels + (has_alpha(image) ? 1 : 0);
+    const std::string header = npy_header(image.pixels.extent, channels, image.pixels.dtype);
+    file.append(std::as_bytes(std::span(header)));
+    write_raw(image, file);
 }
 
 }  // namespace pb

@@ -26,12 +26,13 @@ struct Format {
 
 constexpr int64_t kLongest31 = (int64_t{1} << 31U) - 1;
 constexpr int64_t kLongestJpeg = 65500;  // libjpeg's own limit
-constexpr std::array<Format, 6> kFormats{{{".png", "PNG", true, false, true, kLongest31, write_png},
+constexpr std::array<Format, 7> kFormats{{{".png", "PNG", true, false, true, kLongest31, write_png},
                                           {".jpg", "JPEG", false, false, false, kLongestJpeg, write_jpeg},
                                           {".jpeg", "JPEG", false, false, false, kLongestJpeg, write_jpeg},
                                           {".tif", "TIFF", true, true, true, kLongest31, write_tiff},
                                           {".tiff", "TIFF", true, true, true, kLongest31, write_tiff},
-                                          {".npy", ".npy", true, true, true, kLongest31, write_npy}}};
+                                          {".npy", ".npy", true, true, true, kLongest31, write_npy},
+                                          {".raw", "raw", true, true, true, kLongest31, write_raw}}};
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what, const std::string& remedy) {
     throw UsageError("cannot write " + file.string() + ": " + what + "; " + remedy);

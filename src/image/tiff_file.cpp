@@ -49,7 +49,7 @@ class TiffFile final : public ImageFile {
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return layout_.raw || bytes_of_block(0) <= kCacheBytes; }
     void read(const Rect& part, MutableImageView to) override;
-    [[nodiscard]] Image read_alpha() override;
+    [[nodiscard]] Image read_alpha(const Rect& part) override;
 
   private:
     void check_single_page();
@@ -101,10 +101,10 @@ void TiffFile::read(const Rect& part, MutableImageView to) {
     if (info().dtype == DType::f32) refuse_not_finite(*file_, part, to);
 }
 
-Image TiffFile::read_alpha() {
+Image TiffFile::read_alpha(const Rect& part) {
     if (!info().has_alpha) return {};
-    Image alpha(info().extent, 1, info().dtype);
-    read_channels({0, 0, info().extent}, {info().channels, 1}, alpha.view());
+    Image alpha(part.extent, 1, info().dtype);
+    read_channels(part, {info().channels, 1}, alpha.view());
     return alpha;
 }
 

@@ -30,7 +30,8 @@ tmsize_t write_proc(thandle_t handle, void* from, tmsize_t count) noexcept {
     TiffStream& stream = stream_of(handle);
     if (stream.target == nullptr) return -1;
     try {
-        stream.target->write_at(stream.position, {static_cast<const std::byte*>(from), static_cast<size_t>(count)});
+        if (!stream.skips_writes)
+            stream.target->write_at(stream.position, {static_cast<const std::byte*>(from), static_cast<size_t>(count)});
     } catch (...) {
         if (!stream.cause) stream.cause = std::current_exception();
         return -1;

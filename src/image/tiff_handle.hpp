@@ -20,8 +20,9 @@ struct TiffStream {
     AtomicFile* target = nullptr;
     uint64_t position = 0;
     uint64_t size = 0;
-    std::exception_ptr cause;  // set when writing failed
-    char text[200] = "";       // the first error since it was cleared
+    bool skips_writes = false;  // what is written leaves a hole: offsets are as if it had been
+    std::exception_ptr cause;   // set when writing failed
+    char text[200] = "";        // the first error since it was cleared
 };
 
 class TiffHandle {
@@ -37,6 +38,8 @@ class TiffHandle {
     void clear_error();
     /// The first error libtiff reported so far.
     [[nodiscard]] std::string error() const;
+    /// From here on, or no longer.
+    void skip_writes(bool skip) { stream_->skips_writes = skip; }
     /// Rethrows what made writing fail, else throws Error with libtiff's words.
     [[noreturn]] void fail_writing() const;
 

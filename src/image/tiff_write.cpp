@@ -5,6 +5,8 @@
 #include "interleaved.hpp"
 #include "tiff_handle.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -18,19 +20,19 @@ int64_t rows_per_strip(size_t row_bytes, int64_t rows) {
     return std::clamp<int64_t>(static_cast<int64_t>(kStripBytes / row_bytes), 1, rows);
 }
 
-void set_layout(TIFF* tiff, const ImageToSave& image, int64_t channels, int64_t strip_rows) {
-    const DType dtype = image.pixels.dtype;
-    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(image.pixels.extent.w));
-    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(image.pixels.extent.h));
-    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(dtype)));
-    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, is_float(dtype) ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
-    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<int>(channels));
-    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, image.pixels.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
+int64_t samples_of(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
+
+void set_layout(TIFF* tiff, const ImageInfo& info, const ImageMetadata* metadata) {
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(info.extent.w));
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(info.extent.h));
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(info.dtype)));
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, is_float(info.dtype) ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<int>(samples_of(info)));
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
-    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, static_cast<uint32_t>(strip_rows));
-    if (!has_alpha(image)) return;
-    const bool premultiplied = image.metadata != nullptr && image.metadata->premultiplied_alpha;
+    if (!info.has_alpha) return;
+    const bool premultiplied = metadata != nullptr && metadata->premultiplied_alpha;
     const uint16_t kind = premultiplied ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind);
 }
@@ -58,7 +60,9 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
     const int64_t strip_rows = rows_per_strip(row_bytes, height);
     const uint64_t metadata_bytes = image.metadata == nullptr ? 0 : image.metadata->icc_profile.size();
     TiffHandle tiff(file, needs_big_tiff(row_bytes * static_cast<uint64_t>(height), metadata_bytes));
-    set_layout(tiff.get(), image, rows.channels(), strip_rows);
+    set_layout(tiff.get(), {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)},
+               image.metadata);
+    TIFFSetField(tiff.get(), TIFFTAG_ROWSPERSTRIP, static_cast<uint32_t>(strip_rows));
     if (image.metadata != nullptr) set_metadata(tiff.get(), *image.metadata);
     std::vector<std::byte> strip(row_bytes * static_cast<size_t>(strip_rows));
     for (int64_t begin = 0; begin < height; begin += strip_rows) {
@@ -70,6 +74,25 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
         if (TIFFWriteEncodedStrip(tiff.get(), index, strip.data(), bytes) != bytes) tiff.fail_writing();
     }
     if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
+}
+
+/// libtiff is given every tile and writes none: so it knows all offsets when it writes the directory, after the tiles.
+void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFile& file) {
+    TiffHandle tiff(file, true);
+    set_layout(tiff.get(), info, metadata);
+    TIFFSetField(tiff.get(), TIFFTAG_TILEWIDTH, static_cast<uint32_t>(kTiffTile));
+    TIFFSetField(tiff.get(), TIFFTAG_TILELENGTH, static_cast<uint32_t>(kTiffTile));
+    if (metadata != nullptr) set_metadata(tiff.get(), *metadata);
+    std::vector<std::byte> tile(static_cast<size_t>(kTiffTile * kTiffTile * samples_of(info)) * size_of(info.dtype));
+    const auto bytes = static_cast<tmsize_t>(tile.size());
+    const uint32_t num_tiles = TIFFNumberOfTiles(tiff.get());
+    tiff.skip_writes(true);
+    for (uint32_t index = 0; index < num_tiles; ++index)
+        if (TIFFWriteRawTile(tiff.get(), index, tile.data(), bytes) != bytes) tiff.fail_writing();
+    tiff.skip_writes(false);
+    if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
+    const uint64_t last = kBigTiffHeaderBytes + (num_tiles - 1) * static_cast<uint64_t>(bytes);
+    require(TIFFGetStrileOffset(tiff.get(), num_tiles - 1) == last, "libtiff put tiles elsewhere than expected");
 }
 
 }  // namespace pb

@@ -1,5 +1,8 @@
-// When a TIFF file must be a BigTIFF.
+// When a TIFF file must be a BigTIFF, and one whose pixels others will write.
 #pragma once
+
+#include "patchbench/base/atomic_file.hpp"
+#include "patchbench/image/image_file.hpp"
 
 #include <cstdint>
 
@@ -11,5 +14,12 @@ namespace pb {
     constexpr uint64_t kMargin = uint64_t{64} << 20U;
     return pixel_bytes + metadata_bytes + kMargin > kLimit;
 }
+
+inline constexpr int64_t kTiffTile = 256;            // edge in pixels
+inline constexpr uint64_t kBigTiffHeaderBytes = 16;  // where the first tile begins
+
+/// A BigTIFF of uncompressed tiles, complete but for their pixels, which are a hole from kBigTiffHeaderBytes on, tile
+/// after tile, row by row. `metadata` may be null. Throws Error.
+void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFile& file);
 
 }  // namespace pb

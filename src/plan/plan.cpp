@@ -22,8 +22,9 @@ class Sources {
 
     SourceFacts find(const ImageSettings& image) {
         if (image.path.empty()) return {{image.height, image.width}, image.channels};
-        const auto known = files_.find(image.path);
-        SourceFacts facts = known != files_.end() ? known->second : files_[image.path] = lookup_(image);
+        const std::pair key(image.path, image.raw);
+        const auto known = files_.find(key);
+        SourceFacts facts = known != files_.end() ? known->second : files_[key] = lookup_(image);
         if (facts.channels != 1 && facts.channels != 3)
             throw UsageError("image.path = " + image.path + ": has " + std::to_string(facts.channels) +
                              " channels without alpha; the networks take 1 or 3");
@@ -33,7 +34,7 @@ class Sources {
 
   private:
     const SourceLookup& lookup_;
-    std::map<std::string, SourceFacts> files_;
+    std::map<std::pair<std::string, std::string>, SourceFacts> files_;  // by path and raw shape
 };
 
 std::string list_ranks(const std::vector<int>& ranks) {

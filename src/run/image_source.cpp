@@ -1,5 +1,6 @@
 #include "patchbench/run/image_source.hpp"
 
+#include "patchbench/config/raw_shape.hpp"
 #include "patchbench/image/synthetic.hpp"
 
 namespace pb {
@@ -29,6 +30,13 @@ void copy_rows(const ImageView& from, MutableImageView to) {
     for (int64_t y = 0; y < from.extent.h; ++y) std::copy_n(from.row(y), row_bytes, to.row(y));
 }
 
+std::unique_ptr<ImageFile> open_file(const ImageSettings& settings) {
+    if (settings.raw.empty()) return open_image(settings.path);
+    const RawShape shape = parse_raw_shape(settings.raw);
+    const bool alpha = shape.channels % 2 == 0;
+    return open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
+}
+
 }  // namespace
 
 ImageSource::ImageSource(const ImageSettings& settings) : settings_(settings) {
@@ -37,7 +45,7 @@ ImageSource::ImageSource(const ImageSettings& settings) : settings_(settings) {
         channels_ = settings.channels;
         return;
     }
-    file_ = open_image(settings.path);
+    file_ = open_file(settings);
     crop_ = crop_of(settings, file_->info().extent);
     channels_ = file_->info().channels;
     dtype_ = settings.noise_sigma > 0 ? DType::f32 : file_->info().dtype;
@@ -87,7 +95,7 @@ Image ImageSource::read_noisy(const Rect& part) {
 }
 
 SourceFacts source_facts(const ImageSettings& settings) {
-    const auto file = open_image(settings.path);
+    const auto file = open_file(settings);
     return {file->info().extent, file->info().channels};
 }
 

@@ -29,6 +29,10 @@ class AtomicFile {
     /// write_at() after what append() wrote so far.
     void append(std::span<const std::byte> bytes);
 
+    /// Takes the disk space of `bytes` bytes now, so that a full disk is met before the work and not after it, where
+    /// the file system can; at least makes the file that long. Throws Error.
+    void reserve(uint64_t bytes);
+
     /// Reads up to bytes.size() bytes back; fewer at the end of the file. Throws Error.
     [[nodiscard]] size_t read_at(uint64_t offset, std::span<std::byte> bytes) const;
 
@@ -42,6 +46,26 @@ class AtomicFile {
     std::filesystem::path part_;
     int descriptor_ = -1;
     uint64_t appended_ = 0;
+};
+
+/// The temporary file of another process's AtomicFile, opened for writing by its name.
+class PartFile {
+  public:
+    /// `final_name` is for error messages. Throws Error when it is not there: the processes do not see one file system.
+    PartFile(std::filesystem::path part, std::filesystem::path final_name);
+    ~PartFile();
+    PartFile(const PartFile&) = delete;
+    PartFile& operator=(const PartFile&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& path() const { return part_; }
+    /// As AtomicFile's.
+    void write_at(uint64_t offset, std::span<const std::byte> bytes);
+    /// fsync. Throws Error.
+    void flush();
+
+  private:
+    std::filesystem::path part_, final_;
+    int descriptor_ = -1;
 };
 
 /// `text` as the whole of `file`. Throws as the constructor and `commit` do.

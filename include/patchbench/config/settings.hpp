@@ -19,6 +19,7 @@ namespace pb {
 /// What is denoised. A file (`path`) or, when it is empty, a synthetic scene.
 struct ImageSettings {
     std::string path;
+    std::string raw;        // shape and type of raw samples (raw_shape.hpp); empty: the file says it itself
     int64_t height = 2048;  // of the synthetic scene
     int64_t width = 2048;
     int64_t height_per_rank = 0;  // of the scene, in place of `height`: the same pixels per rank; 0: not used
@@ -172,6 +173,8 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"timed.slow_factor", "", "engine timed: how much longer its calls take", {1, 1000}},
       s.timed.slow_factor);
     v(FieldName{"image.path", "", "image file; empty: a synthetic scene"}, s.image.path);
+    v(FieldName{"image.raw", "", "the file holds raw samples of this shape, as 2000x3000x1:u16; empty: it says itself"},
+      s.image.raw);
     v(FieldName{"image.height", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.height);
     v(FieldName{"image.width", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.width);
     v(FieldName{"image.height_per_rank",

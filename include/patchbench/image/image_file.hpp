@@ -1,12 +1,14 @@
-// Image files: PNG, JPEG, TIFF (strips, tiles, BigTIFF) and .npy. The format is told by the first bytes. TIFF and .npy
-// are read by rectangles: a rank that needs a part reads that part.
+// Image files: PNG, JPEG, TIFF (strips, tiles, BigTIFF), .npy and raw samples. The format is told by the first bytes,
+// but for raw samples, which say nothing. TIFF, .npy and raw are read by rectangles: a rank that needs a part reads
+// that part.
 //
 // PNG: 8 and 16 bits, interlaced too; palettes become RGB and a transparent colour becomes alpha. JPEG: 8 bits, gray,
 // YCbCr or RGB. TIFF: 8, 16 bits and 32-bit float; strips or tiles, interleaved or in planes, any compression of
 // libtiff; palettes become RGB, white-is-zero is inverted; thumbnails and pyramid levels are passed over. .npy: u1, u2
 // or f4 of either byte order, (H,W) or (H,W,C): C 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha. Written: JPEG at
 // quality 95 without subsampling, TIFF uncompressed in strips (BigTIFF when it must be), .npy version 1
-// ((H,W) for one channel). Gamma and colour tags other than the ICC profile are not kept.
+// ((H,W) for one channel), raw as .npy without its header. Gamma and colour tags other than the ICC profile are not
+// kept.
 #pragma once
 
 #include "patchbench/image/image.hpp"
@@ -35,20 +37,25 @@ class ImageFile {
     virtual ~ImageFile() = default;
     [[nodiscard]] virtual const ImageInfo& info() const = 0;
     [[nodiscard]] virtual const ImageMetadata& metadata() const = 0;
-    /// True when reading a rectangle costs about the rectangle (.npy; TIFF but for compressed blocks beyond 128 MiB),
-    /// false when it decodes the whole file.
+    /// True when reading a rectangle costs about the rectangle (.npy, raw; TIFF but for compressed blocks beyond
+    /// 128 MiB), false when it decodes the whole file.
     [[nodiscard]] virtual bool windowed() const = 0;
     /// Colour channels of `part` into `to` (extent of `part`, channels and dtype of info()). Throws Error with the
     /// place when the file is damaged or truncated, or when a float sample is NaN (names row, column, channel).
     virtual void read(const Rect& part, MutableImageView to) = 0;
-    /// Alpha channel of the whole image (1 channel, dtype of info()); an empty image when there is none.
-    [[nodiscard]] virtual Image read_alpha() = 0;
+    /// Alpha channel of `part` (1 channel, dtype of info()); an empty image when there is none.
+    [[nodiscard]] virtual Image read_alpha(const Rect& part) = 0;
+    [[nodiscard]] Image read_alpha() { return read_alpha({0, 0, info().extent}); }
 };
 
 /// Opens by content. Throws UsageError: no such file, unreadable, zero-sized, unsupported (CMYK, more than one page or
 /// frame, 1/2/4-bit gray, more than one extra channel are named), lying header, or too large to be true for the file's
 /// length.
 [[nodiscard]] std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file);
+
+/// Dense rows of interleaved little-endian samples, nothing before and nothing after them; `info` says what they are.
+/// Throws UsageError as open_image, and when the file has another length.
+[[nodiscard]] std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, const ImageInfo& info);
 
 /// The whole image.
 [[nodiscard]] Image load_image(const std::filesystem::path& file);
@@ -60,10 +67,10 @@ struct ImageToSave {
     const ImageMetadata* metadata = nullptr;
 };
 
-/// Writes by extension (.png, .jpg/.jpeg, .tif/.tiff, .npy): to a temporary name in the same folder, fsync, rename; on
-/// any failure the temporary file is removed and nothing appears under the final name. Throws UsageError when the
-/// extension is unknown or the format cannot hold the type or alpha (JPEG: u8 without alpha; PNG: u8, u16), Error when
-/// writing fails.
+/// Writes by extension (.png, .jpg/.jpeg, .tif/.tiff, .npy, .raw): to a temporary name in the same folder, fsync,
+/// rename; on any failure the temporary file is removed and nothing appears under the final name. Throws UsageError
+/// when the extension is unknown or the format cannot hold the type or alpha (JPEG: u8 without alpha; PNG: u8, u16),
+/// Error when writing fails.
 void save_image(const ImageToSave& image, const std::filesystem::path& file);
 
 /// Throws UsageError now, before hours of work, when `save_image` would refuse `info` under this name or the folder

@@ -3,6 +3,7 @@
 #include "support/messages.hpp"
 
 #include "patchbench/config/by_key.hpp"
+#include "patchbench/config/raw_shape.hpp"
 
 #include <gmock/gmock.h>
 
@@ -80,6 +81,13 @@ TEST(ByKey, EveryDefaultIsLegalAndReadsBack) {
     for (const auto& key : point_keys()) EXPECT_FALSE(is_study_key(key)) << key;
 }
 
+TEST(RawShape, IsReadAsWritten) {
+    const RawShape shape = parse_raw_shape("2000x3000x4:f32");
+    EXPECT_EQ(shape.extent, (Extent{2000, 3000}));
+    EXPECT_EQ(shape.channels, 4);
+    EXPECT_EQ(shape.dtype, DType::f32);
+}
+
 TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     const auto refusal = [](const char* key, const char* text) {
         PointSettings settings;
@@ -90,11 +98,13 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     EXPECT_THAT(refusal("sigma", "1.5"), HasSubstr("sigma = 1.5: must lie between -1 and 1"));
     EXPECT_THAT(refusal("image.noise_sigma", "-0.1"), HasSubstr("between 0 and 10"));
     EXPECT_THAT(refusal("image.channels", "2"), HasSubstr("1 (gray) or 3 (colour)"));
+    for (const char* shape : {"8x9", "8x9x1", "8x9x5:u8", "0x9x1:u8", "8x9x1:u32", "8x9x1:u8 ", "8xx1:u8", "-8x9x1:u8"})
+        EXPECT_THAT(refusal("image.raw", shape), HasSubstr("as 2000x3000x1:u16")) << shape;
     EXPECT_THAT(refusal("batch", "9999999"), HasSubstr("batch = 9999999"));
     EXPECT_THAT(refusal("memory_limit_mib", "-1"), HasSubstr("memory_limit_mib = -1"));
     EXPECT_THAT(refusal("dtype", "fp8"), HasSubstr("dtype: 'fp8' is none of: fp32 | tf32 | bf16 | fp16"));
     EXPECT_THAT(refusal("pathc", "8"), HasSubstr("unknown key 'pathc'; did you mean 'patch'?"));
-    EXPECT_THAT(refusal("image", "a.png"), HasSubstr("is a group of settings, not a value: image.path, image.height"));
+    EXPECT_THAT(refusal("image", "a.png"), HasSubstr("is a group of settings, not a value: image.path, image.raw"));
     EXPECT_EQ(refusal("zzzzzzzz", "8"), "unknown key 'zzzzzzzz'");
     StudySettings study;
     EXPECT_THAT(usage_error([&] { set_by_key(study, "name", "../up"); }), HasSubstr("file name"));

@@ -41,6 +41,8 @@ TEST(Tiff, EveryLayoutReadsBack) {
                     << kind.mode << " " << kind.compression << " planar " << kind.planar << " tile " << kind.tile;
                 const Image kept = file->read_alpha();
                 ASSERT_TRUE(alpha ? same_bytes(kept, take_channels(image, colour, 1)) : kept.empty());
+                const Rect part{13, 9, {20, 40}};
+                ASSERT_TRUE(!alpha || same_bytes(file->read_alpha(part), test::crop(kept, part)));
             }
 }
 

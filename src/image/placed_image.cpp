@@ -1,0 +1,139 @@
+#include "patchbench/image/placed_image.hpp"
+
+#include "formats.hpp"
+#include "interleaved.hpp"
+#include "npy_header.hpp"
+#include "tiff_write.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <string>
+
+namespace pb {
+namespace {
+
+int64_t channels_in_file(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
+
+/// Lower case.
+std::string extension_of(const std::filesystem::path& file) {
+    std::string extension = file.extension().string();
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return extension;
+}
+
+bool is_tiff(const std::string& extension) { return extension == ".tif" || extension == ".tiff"; }
+
+void write_head(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& name,
+                AtomicFile& file) {
+    const std::string extension = extension_of(name);
+    if (is_tiff(extension)) return lay_out_tiff(info, metadata, file);
+    if (extension != ".npy") return;
+    const std::string header = npy_header(info.extent, channels_in_file(info), info.dtype);
+    file.write_at(0, std::as_bytes(std::span(header)));
+}
+
+Rect common(const Rect& a, const Rect& b) {
+    const int64_t row = std::max(a.row, b.row);
+    const int64_t column = std::max(a.column, b.column);
+    return {row,
+            column,
+            {std::min(a.row + a.extent.h, b.row + b.extent.h) - row,
+             std::min(a.column + a.extent.w, b.column + b.extent.w) - column}};
+}
+
+}  // namespace
+
+uint64_t PixelPlaces::of(int64_t row, int64_t column) const {
+    if (tile == 0) return begin + static_cast<uint64_t>(row * image.w + column) * pixel_bytes;
+    const int64_t index = row / tile * ceil_div(image.w, tile) + column / tile;
+    return begin + static_cast<uint64_t>((index * tile + row % tile) * tile + column % tile) * pixel_bytes;
+}
+
+uint64_t PixelPlaces::end() const {
+    const Extent stored = tile == 0 ? image : Extent{round_up(image.h, tile), round_up(image.w, tile)};
+    return begin + static_cast<uint64_t>(stored.pixels()) * pixel_bytes;
+}
+
+PixelPlaces find_places(const ImageInfo& info, const std::filesystem::path& file) {
+    const std::string extension = extension_of(file);
+    PixelPlaces places{info.extent, 0, static_cast<size_t>(channels_in_file(info)) * size_of(info.dtype)};
+    if (is_tiff(extension)) {
+        places.tile = kTiffTile;
+        places.begin = kBigTiffHeaderBytes;
+    } else if (extension == ".npy") {
+        places.begin = npy_header(info.extent, channels_in_file(info), info.dtype).size();
+    } else if (extension != ".raw") {
+        throw UsageError("cannot write " + file.string() +
+                         " by all ranks together: only .tif, .npy and .raw have places that are known beforehand; use "
+                         "one of them, or output: memory");
+    }
+    check_can_save(info, file);
+    return places;
+}
+
+PlacedImage::PlacedImage(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& file)
+    : file_(file) {
+    const PixelPlaces places = find_places(info, file);
+    write_head(info, metadata, file, file_);
+    file_.reserve(places.end());
+}
+
+PixelWriter::PixelWriter(const std::filesystem::path& temporary_name, const ImageInfo& info,
+                         const std::filesystem::path& file)
+    : places_(find_places(info, file)), file_(temporary_name, file) {}
+
+void PixelWriter::write(int64_t row, int64_t column, const ImageView& pixels, const ImageView& alpha) {
+    const ImageToSave image{pixels, alpha};
+    const Rect part{row, column, pixels.extent};
+    const size_t pixel_bytes =
+        static_cast<size_t>(pixels.channels + (has_alpha(image) ? 1 : 0)) * size_of(pixels.dtype);
+    const bool inside =
+        row >= 0 && column >= 0 && row + part.extent.h <= places_.image.h && column + part.extent.w <= places_.image.w;
+    require(inside && pixel_bytes == places_.pixel_bytes, "pixels that do not fit the file were to be written to it");
+    if (places_.tile == 0)
+        write_rows(part, image);
+    else
+        write_tiles(part, image);
+}
+
+std::unique_ptr<ImageFile> open_placed(const std::filesystem::path& name, const ImageInfo& info,
+                                       const std::filesystem::path& file) {
+    return extension_of(file) == ".raw" ? open_raw_image(name, info) : open_image(name);
+}
+
+void PixelWriter::write_rows(const Rect& part, const ImageToSave& image) {
+    InterleavingRows rows(image);
+    const size_t row_bytes = static_cast<size_t>(part.extent.w) * places_.pixel_bytes;
+    for (int64_t y = 0; y < part.extent.h; ++y)
+        file_.write_at(places_.of(part.row + y, part.column), {rows.row(y), row_bytes});
+}
+
+/// Where the part reaches from a tile's left edge to its right one (or to the image's: what is beyond is zero) its rows
+/// follow each other in the file and go there at once.
+void PixelWriter::write_tiles(const Rect& part, const ImageToSave& image) {
+    InterleavingRows rows(image);
+    const int64_t tile = places_.tile;
+    const size_t tile_row_bytes = static_cast<size_t>(tile) * places_.pixel_bytes;
+    for (int64_t top = part.row / tile * tile; top < part.row + part.extent.h; top += tile)
+        for (int64_t left = part.column / tile * tile; left < part.column + part.extent.w; left += tile) {
+            const Rect in_tile = common(part, {top, left, {tile, tile}});
+            const int64_t right = in_tile.column + in_tile.extent.w;
+            const bool whole = in_tile.column == left && (right == left + tile || right == places_.image.w);
+            const size_t bytes = static_cast<size_t>(in_tile.extent.w) * places_.pixel_bytes;
+            const size_t from = static_cast<size_t>(in_tile.column - part.column) * places_.pixel_bytes;
+            rows_.assign(whole ? static_cast<size_t>(in_tile.extent.h) * tile_row_bytes : 0, std::byte{0});
+            for (int64_t y = 0; y < in_tile.extent.h; ++y) {
+                const std::byte* row = rows.row(in_tile.row - part.row + y) + from;
+                if (whole)
+                    std::memcpy(rows_.data() + static_cast<size_t>(y) * tile_row_bytes, row, bytes);
+                else
+                    file_.write_at(places_.of(in_tile.row + y, in_tile.column), {row, bytes});
+            }
+            if (whole) file_.write_at(places_.of(in_tile.row, in_tile.column), rows_);
+        }
+}
+
+}  // namespace pb

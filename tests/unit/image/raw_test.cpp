@@ -1,0 +1,50 @@
+#include "image_support.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb {
+namespace {
+
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Raw, SamplesAreReadByWindowsAsTheirShapeSays) {
+    const TemporaryFolder folder;
+    for (const DType dtype : {DType::u8, DType::u16, DType::f32})
+        for (const int64_t channels : {1, 3}) {
+            const Image image = test::make_pattern({23, 31}, channels, dtype);
+            save_image({.pixels = image.view()}, folder / "a.raw");
+            const ImageInfo info{image.extent(), channels, dtype};
+            EXPECT_EQ(std::filesystem::file_size(folder / "a.raw"), info.bytes());
+            const auto file = open_raw_image(folder / "a.raw", info);
+            EXPECT_TRUE(file->windowed());
+            const Rect part{5, 7, {11, 13}};
+            EXPECT_TRUE(test::same_bytes(test::read_part(*file, part), test::crop(image, part)));
+        }
+}
+
+TEST(Raw, AlphaIsToldApart) {
+    const TemporaryFolder folder;
+    const Image pixels = test::make_pattern({9, 7}, 3, DType::u8);
+    const Image alpha = test::make_pattern({9, 7}, 1, DType::u8, 5);
+    save_image({.pixels = pixels.view(), .alpha = alpha.view()}, folder / "a.raw");
+    const auto file = open_raw_image(folder / "a.raw", {{9, 7}, 3, DType::u8, true});
+    const Rect part{2, 1, {5, 4}};
+    EXPECT_TRUE(test::same_bytes(test::read_part(*file, part), test::crop(pixels, part)));
+    EXPECT_TRUE(test::same_bytes(file->read_alpha(part), test::crop(alpha, part)));
+}
+
+TEST(Raw, AnotherLengthIsRefused) {
+    const TemporaryFolder folder;
+    test::write_bytes(folder / "a.raw", std::vector<char>(100));
+    try {
+        (void)open_raw_image(folder / "a.raw", {{10, 11}, 1, DType::u8});
+        FAIL() << "nothing was thrown";
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("110 bytes"), HasSubstr("it has 100")));
+    }
+}
+
+}  // namespace
+}  // namespace pb
