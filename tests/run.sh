@@ -36,6 +36,7 @@ tests/golden/setup.sh || true
 tests/contrib/setup.sh || true
 tests/cluster/setup.sh || true
 tests/report/setup.sh || true
+tests/readers/setup.sh || true
 run_tests "$root/build" all
 
 if [ $quick = 0 ]; then

@@ -25,7 +25,7 @@ namespace {
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     std::string network = "dncnn", weights = "default", device = "auto", sigma = "auto", halo = "auto", batch = "auto";
-    std::string dtype = "fp32", threads = "auto", raw;
+    std::string dtype = "fp32", threads = "auto", raw, output = "auto";
     int64_t patch = 256;
     int64_t memory_limit_mib = 0;
     int64_t probes = 1;
@@ -70,6 +70,9 @@ PointSettings settings_from(const DenoiseArguments& arguments) {
     parse_option("--halo", arguments.halo, settings.halo);
     parse_option("--batch", arguments.batch, settings.batch);
     parse_option("--threads", arguments.threads, settings.threads);
+    parse_option("--output", arguments.output, settings.output);
+    if (settings.output == OutputKind::checksum)
+        throw UsageError("--output checksum: is for studies; denoise writes a file");
     if (!arguments.raw.empty()) set_by_key(settings, "image.raw", arguments.raw);
     settings.weights = arguments.weights;
     settings.patch = arguments.patch;
@@ -237,6 +240,7 @@ void add_options(CLI::App& command, DenoiseArguments& a) {
     command.add_option("--sigma", a.sigma,
                        "noise level in [0,1], as 0.1 or 25/255, or auto (estimated: median absolute deviation of "
                        "wavelet coefficients)");
+    command.add_option("--output", a.output, "auto | memory | file (written by all ranks: none holds the image)");
     command.add_option("--raw", a.raw, "the inputs are raw samples of this shape and type, as 2000x3000x1:u16");
     command.add_option("--patch", a.patch, "patch edge in pixels");
     command.add_option("--halo", a.halo, "none | pixels | exact | auto (smallest without visible seams, probed)");

@@ -35,6 +35,22 @@ void write_head(const ImageInfo& info, const ImageMetadata* metadata, const std:
     file.write_at(0, std::as_bytes(std::span(header)));
 }
 
+PixelPlaces places_of(const ImageInfo& info, const std::filesystem::path& file) {
+    const std::string extension = extension_of(file);
+    PixelPlaces places{info.extent, 0, static_cast<size_t>(channels_in_file(info)) * size_of(info.dtype)};
+    if (is_tiff(extension)) {
+        places.tile = kTiffTile;
+        places.begin = kBigTiffHeaderBytes;
+    } else if (extension == ".npy") {
+        places.begin = npy_header(info.extent, channels_in_file(info), info.dtype).size();
+    } else if (extension != ".raw") {
+        throw UsageError("cannot write " + file.string() +
+                         " by all ranks together: only .tif, .npy and .raw have places that are known beforehand; use "
+                         "one of them, or output: memory");
+    }
+    return places;
+}
+
 Rect common(const Rect& a, const Rect& b) {
     const int64_t row = std::max(a.row, b.row);
     const int64_t column = std::max(a.column, b.column);
@@ -58,18 +74,7 @@ uint64_t PixelPlaces::end() const {
 }
 
 PixelPlaces find_places(const ImageInfo& info, const std::filesystem::path& file) {
-    const std::string extension = extension_of(file);
-    PixelPlaces places{info.extent, 0, static_cast<size_t>(channels_in_file(info)) * size_of(info.dtype)};
-    if (is_tiff(extension)) {
-        places.tile = kTiffTile;
-        places.begin = kBigTiffHeaderBytes;
-    } else if (extension == ".npy") {
-        places.begin = npy_header(info.extent, channels_in_file(info), info.dtype).size();
-    } else if (extension != ".raw") {
-        throw UsageError("cannot write " + file.string() +
-                         " by all ranks together: only .tif, .npy and .raw have places that are known beforehand; use "
-                         "one of them, or output: memory");
-    }
+    const PixelPlaces places = places_of(info, file);
     check_can_save(info, file);
     return places;
 }
@@ -83,7 +88,7 @@ PlacedImage::PlacedImage(const ImageInfo& info, const ImageMetadata* metadata, c
 
 PixelWriter::PixelWriter(const std::filesystem::path& temporary_name, const ImageInfo& info,
                          const std::filesystem::path& file)
-    : places_(find_places(info, file)), file_(temporary_name, file) {}
+    : places_(places_of(info, file)), file_(temporary_name, file) {}
 
 void PixelWriter::write(int64_t row, int64_t column, const ImageView& pixels, const ImageView& alpha) {
     const ImageToSave image{pixels, alpha};

@@ -66,7 +66,7 @@ double similarity_sum(const cv::Mat& a, const cv::Mat& b) {
 
 }  // namespace
 
-double psnr(const ImageView& image, const ImageView& reference) {
+double squared_error(const ImageView& image, const ImageView& reference) {
     check_pair(image, reference);
     const int64_t count = image.extent.w * image.channels;
     double sum = 0;
@@ -80,8 +80,16 @@ double psnr(const ImageView& image, const ImageView& reference) {
         }
         sum += row_sum;
     }
-    if (sum == 0) return std::numeric_limits<double>::infinity();
-    return -10 * std::log10(sum / static_cast<double>(image.extent.h * count));
+    return sum;
+}
+
+double psnr_of(double squared_error, int64_t num_samples) {
+    if (squared_error == 0) return std::numeric_limits<double>::infinity();
+    return -10 * std::log10(squared_error / static_cast<double>(num_samples));
+}
+
+double psnr(const ImageView& image, const ImageView& reference) {
+    return psnr_of(squared_error(image, reference), image.extent.pixels() * image.channels);
 }
 
 double ssim(const ImageView& image, const ImageView& reference) {

@@ -90,9 +90,9 @@ void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFi
     for (uint32_t index = 0; index < num_tiles; ++index)
         if (TIFFWriteRawTile(tiff.get(), index, tile.data(), bytes) != bytes) tiff.fail_writing();
     tiff.skip_writes(false);
-    if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
     const uint64_t last = kBigTiffHeaderBytes + (num_tiles - 1) * static_cast<uint64_t>(bytes);
     require(TIFFGetStrileOffset(tiff.get(), num_tiles - 1) == last, "libtiff put tiles elsewhere than expected");
+    if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
 }
 
 }  // namespace pb

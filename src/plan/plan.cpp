@@ -109,6 +109,18 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
     }
 }
 
+/// What an output that nobody holds in memory asks of the rest.
+void check_output(const PointSettings& settings) {
+    if (settings.output == OutputKind::automatic || settings.output == OutputKind::memory) return;
+    const std::string output = "output = " + std::string(name_of(settings.output));
+    const bool timed = settings.engine == EngineKind::timed;
+    if (settings.workload != Workload::tiles) throw UsageError(output + ": needs workload: tiles");
+    if (settings.output == OutputKind::file && timed)
+        throw UsageError(output + ": engine timed has no result to write; choose memory or checksum");
+    if (settings.output == OutputKind::checksum && !timed && settings.protocol.verify != VerifyMode::off)
+        throw UsageError(output + ": keeps no pixels that could be verified; choose file, or verify.mode: off");
+}
+
 void settle_whole(Point& point) {
     const PointSettings& settings = point.settings;
     if (settings.schedule == Schedule::dynamic) throw UsageError("schedule = dynamic: needs workload: tiles");
@@ -170,6 +182,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.source = sources.find(settings.image);
     point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
     point.sigma = settings.sigma < 0 ? settings.image.noise_sigma : settings.sigma;
+    check_output(settings);
     settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
     if (is_simulated(point)) settle_timed(point);
 }

@@ -61,7 +61,7 @@ class DevicePipeline final : public Pipeline {
     DevicePipeline(const DevicePipeline&) = delete;
     DevicePipeline& operator=(const DevicePipeline&) = delete;
 
-    void pass(BatchQueue& batches, const Slab& input, const Slab& output, PassLog& log) override {
+    void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) override {
         if (log.spans != nullptr) find_origin();
         size_t next = 0;
         for (;;) {
@@ -130,7 +130,7 @@ class DevicePipeline final : public Pipeline {
         return slot;
     }
 
-    void gather(Slot& slot, const Range& batch, const Slab& input, PassLog& log) {
+    void gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log) {
         StageWatch watch(log, number_of(batch, work_));
         const size_t window_bytes = samples_view(nullptr, 1).bytes();
         for (int64_t i = 0; i < run_size(batch, work_); ++i)
@@ -169,7 +169,7 @@ class DevicePipeline final : public Pipeline {
     }
 
     /// Waits for the slot's batch, if there is one, and writes its cores.
-    void drain(Slot& slot, const Slab& output, PassLog& log) {
+    void drain(Slot& slot, Output& output, PassLog& log) {
         if (!slot.batch) return;
         slot.copy_out_end.synchronise();
         const int64_t number = number_of(*slot.batch, work_);

@@ -70,7 +70,7 @@ std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team&
 
 void exchange(const Point& point, const Team& team, const RankShare& share) {
     // Of whole images the root has its own; copies stay where they are.
-    if (!team.spans_nodes || point.settings.workload == Workload::whole) return;
+    if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == Workload::whole) return;
     const Slab& output = share.output();
     const auto windows = windows_of_ranks(point, team, share);
     if (team.is_root()) {

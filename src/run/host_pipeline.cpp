@@ -28,7 +28,7 @@ class HostPipeline final : public Pipeline {
         denoiser_.prepare(view(in_.pointer(), shapes.in), view(out_.pointer(), shapes.out), stream_);
     }
 
-    void pass(BatchQueue& batches, const Slab& input, const Slab& output, PassLog& log) override {
+    void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) override {
         while (const auto batch = batches.next()) {
             stop_if_interrupted();
             StageWatch watch(log, number_of(*batch, work_));
@@ -62,7 +62,7 @@ class HostPipeline final : public Pipeline {
         return {samples_.data(), shape, sample_type_, Layout::channels_last, options_.device};
     }
 
-    void gather(const Slab& input, const Range& batch) {
+    void gather(WindowSource& input, const Range& batch) {
         const int64_t n = run_size(batch, work_);
         const auto shapes = shapes_of(n);
         for (int64_t i = 0; i < n; ++i) {
@@ -83,7 +83,7 @@ class HostPipeline final : public Pipeline {
         denoiser_.forward(view(in_.pointer(), shapes.in), view(out_.pointer(), shapes.out), stream_);
     }
 
-    void scatter(const Slab& output, const Range& batch) {
+    void scatter(Output& output, const Range& batch) {
         const auto shapes = shapes_of(run_size(batch, work_));
         if (!fused())
             network_to_samples(view(out_.pointer(), shapes.out), samples_view(shapes.samples), options_.conversion,

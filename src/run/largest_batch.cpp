@@ -1,8 +1,10 @@
 #include "run/largest_batch.hpp"
 
 #include "patchbench/engine/memory.hpp"
+#include "patchbench/run/agreement.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace pb {
 
@@ -60,5 +62,19 @@ class Search {
 }  // namespace
 
 BatchSearch find_largest_batch(const TrialBench& bench) { return Search(bench).run(); }
+
+int64_t search_largest(const TrialBench& bench, PointTrace& trace) {
+    trace.batch_search = find_largest_batch(bench);
+    const auto& [tries, found, limited_by] = *trace.batch_search;
+    const Extent window = tile_grid(bench.point).window();
+    if (found == 0)
+        throw PointFailed(limited_by == BatchLimit::index ? PointStatus::index_limit : PointStatus::oom,
+                          "nothing fits: not even one window of " + std::to_string(window.h) + " x " +
+                              std::to_string(window.w) + " px");
+    if (limited_by == BatchLimit::windows)
+        trace.point.notes.push_back("memory is not what limits the batch: all " + std::to_string(found) +
+                                    " windows of a rank fit into one; a larger image would tell");
+    return found;
+}
 
 }  // namespace pb

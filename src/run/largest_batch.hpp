@@ -10,4 +10,7 @@ namespace pb {
 /// down. found = 0 where not even one window fits. Collective; throws as `try_batch`.
 [[nodiscard]] BatchSearch find_largest_batch(const TrialBench& bench);
 
+/// Its answer, with how it was found in the trace. PointFailed where nothing fits. Collective.
+[[nodiscard]] int64_t search_largest(const TrialBench& bench, PointTrace& trace);
+
 }  // namespace pb

@@ -24,13 +24,11 @@ std::string save_picture(const Image& picture, const PointFiles& files, const ch
 
 }  // namespace
 
-Preview save_preview(const Slab& output, ImageSource& source, int64_t edge, const PointFiles& files) {
+Preview save_preview(Output& output, ImageSource& source, int64_t edge, const PointFiles& files) {
     fs::create_directories((files.folder / files.preview).parent_path());
     Preview preview;
-    preview.part = centre_of(output.image, edge);
-    Image denoised(preview.part.extent, output.channels, DType::f32);
-    to_float(output.part(preview.part), denoised.view());
-    preview.denoised_file = save_picture(denoised, files, "denoised");
+    preview.part = centre_of(output.extent(), edge);
+    preview.denoised_file = save_picture(output.read(preview.part), files, "denoised");
     preview.noisy_file = save_picture(source.read_noisy(preview.part), files, "noisy");
     if (source.clean_is_known()) preview.clean_file = save_picture(source.read_clean(preview.part), files, "clean");
     return preview;

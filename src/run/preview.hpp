@@ -2,14 +2,14 @@
 #pragma once
 
 #include "patchbench/run/image_source.hpp"
+#include "patchbench/run/pixel_ways.hpp"
 #include "patchbench/run/run.hpp"
-#include "patchbench/run/slab.hpp"
 
 namespace pb {
 
 /// Writes the centre of the image, at most `edge` pixels a side: what the network was given, what came out and, where
 /// it is known, what should have. 8-bit PNG, values clipped to [0,1]. On the root; throws Error when a file cannot be
 /// written.
-[[nodiscard]] Preview save_preview(const Slab& output, ImageSource& source, int64_t edge, const PointFiles& files);
+[[nodiscard]] Preview save_preview(Output& output, ImageSource& source, int64_t edge, const PointFiles& files);
 
 }  // namespace pb

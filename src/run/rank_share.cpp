@@ -1,5 +1,6 @@
 #include "run/rank_share.hpp"
 
+#include "run/file_output.hpp"
 #include "run/stopwatch.hpp"
 
 #include "patchbench/run/agreement.hpp"
@@ -34,12 +35,30 @@ Range rows_written_on_node(const Point& point, const Team& team) {
 
 }  // namespace
 
-RankShare::RankShare(const Point& point, const Team& team, ImageSource& source)
-    : work_(make_work(point, team.ranks.rank())) {
+RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
+    : work_(make_work(point, team.ranks.rank())), channels_(source.channels()), sample_type_(source.dtype()) {
     if (point.settings.schedule == Schedule::dynamic)
         batches_ = std::make_unique<BatchQueue>(work_.batches(), team.ranks, team.spans_nodes);
     else
         batches_ = std::make_unique<BatchQueue>(work_.batches());
+    if (plan.is_streamed())
+        stream(team, source, plan);
+    else
+        hold(point, team, source);
+}
+
+void RankShare::stream(const Team& team, ImageSource& source, const OutputPlan& plan) {
+    std::unique_ptr<StreamedOutput> output;
+    if (plan.kind == OutputKind::file)
+        output = std::make_unique<FileOutput>(team, source, plan.file);
+    else
+        output = std::make_unique<ChecksumOutput>(source.extent(), source.channels(), source.dtype());
+    streamed_ = output.get();
+    cores_ = std::move(output);
+    windows_ = std::make_unique<StreamedWindows>(source);
+}
+
+void RankShare::hold(const Point& point, const Team& team, ImageSource& source) {
     const Extent extent = point.source.extent;
     together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node alike
         input_ = SharedSlab(team.node, extent, rows_seen_on_node(point, team), source.channels(), source.dtype());
@@ -56,11 +75,16 @@ RankShare::RankShare(const Point& point, const Team& team, ImageSource& source)
     read_s = watch.lap();
     together(team.ranks, [&] { add_noise_into(input(), source, team.node.rank(), team.node.size()); });
     noise_s = watch.lap();
+    windows_ = std::make_unique<HeldWindows>(input());
+    cores_ = std::make_unique<HeldOutput>(output());
 }
 
 void RankShare::poison_output(const Team& team) const {
     if (!own_output_.empty()) poison(own_slab_, 0, 1);
-    poison(output_.slab(), team.node.rank(), team.node.size());
+    if (streamed_ != nullptr)
+        streamed_->start_pass();
+    else
+        poison(output_.slab(), team.node.rank(), team.node.size());
     team.ranks.barrier();
 }
 

@@ -119,7 +119,8 @@ class Repetitions {
         share_.batches().begin_pass();
         team_.ranks.barrier();
         const double begin_s = monotonic_seconds();
-        const Attempt passed = attempt([&] { pipeline_.pass(share_.batches(), share_.input(), share_.output(), log); });
+        const Attempt passed =
+            attempt([&] { pipeline_.pass(share_.batches(), share_.windows(), share_.cores(), log); });
         const double own_end_s = monotonic_seconds();
         agree_on(team_.ranks, passed);  // also the barrier before the root may read the node's slab
         const double exchange_begin_s = monotonic_seconds();  // what a rank waits for a slower one is no exchange

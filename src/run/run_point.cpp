@@ -71,21 +71,6 @@ class MemoryCap {
     DeviceId device_;
 };
 
-/// The largest batch, with how it was found in the trace.
-int64_t search_largest(const TrialBench& bench, PointTrace& trace) {
-    trace.batch_search = find_largest_batch(bench);
-    const auto& [tries, found, limited_by] = *trace.batch_search;
-    const Extent window = tile_grid(bench.point).window();
-    if (found == 0)
-        throw PointFailed(limited_by == BatchLimit::index ? PointStatus::index_limit : PointStatus::oom,
-                          "nothing fits: not even one window of " + std::to_string(window.h) + " x " +
-                              std::to_string(window.w) + " px");
-    if (limited_by == BatchLimit::windows)
-        trace.point.notes.push_back("memory is not what limits the batch: all " + std::to_string(found) +
-                                    " windows of a rank fit into one; a larger image would tell");
-    return found;
-}
-
 }  // namespace
 
 struct Runner::Impl {
@@ -106,8 +91,8 @@ struct Runner::Impl {
     void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
     void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
               PointTrace& trace);
-    void show(const Slab& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
-    void describe(const ImageSource& source, const Weights& network, PointTrace& trace);
+    void show(Output& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
+    void describe(const ImageSource& source, const Weights& network, const PointFiles& files, PointTrace& trace);
     const std::string& digest_of(const std::string& file);
     std::shared_ptr<const Weights> find_network(const Point& point, int64_t channels);
 };
@@ -127,13 +112,16 @@ const std::string& Runner::Impl::digest_of(const std::string& file) {
     return digest;
 }
 
-void Runner::Impl::describe(const ImageSource& source, const Weights& network, PointTrace& trace) {
+void Runner::Impl::describe(const ImageSource& source, const Weights& network, const PointFiles& files,
+                            PointTrace& trace) {
     const Point& point = trace.point;
     trace.weights_source = network.source;
     trace.weights_layout = network.layout;
     trace.weights_sha256 = network.sha256;
     trace.sample_type = source.dtype();
-    if (!point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
+    // Reading a large file once more is worth it only where results are kept that tell what they were measured on.
+    const bool is_recorded = teams.world().is_root() && !files.folder.empty();
+    if (is_recorded && !point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
     const double copies = point.settings.replicate ? point.num_ranks : 1;
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
 }
@@ -173,11 +161,11 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
         const PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
         if (is_simulated(point)) {
             pipeline = make_timed_pipeline(call_seconds(point.settings.timed, team.ranks.rank()), share.work(), options,
-                                           share.input().pixel_bytes());
+                                           static_cast<size_t>(share.channels()) * size_of(share.sample_type()));
             return;
         }
         denoiser = make_denoiser(*network, engine_options(point, team.place));
-        pipeline = make_pipeline(*denoiser, share.work(), options, share.input().channels, share.input().dtype);
+        pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
     });
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
@@ -186,6 +174,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
 void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source, const Weights& network,
                          PointTrace& trace) {
     empty_allocator_cache(team.place.device);
+    if (share.streamed() != nullptr) finish_stream(team, *share.streamed(), trace);
     const bool wanted = trace.point.settings.protocol.verify != VerifyMode::off;
     if (is_simulated(trace.point)) {
         if (wanted) trace.verification = verify_passed_through(trace, team, share, source);
@@ -200,13 +189,17 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
         });
         trace.verification = verify(trace, team, share, *reference, references);
     }
-    together(team.ranks, [&] {
-        if (team.is_root() && source.clean_is_known()) trace.quality = measure_quality(share.output(), source);
-    });
+    if (!source.clean_is_known() || trace.point.settings.output == OutputKind::checksum) return;
+    if (share.streamed() != nullptr)
+        trace.quality = measure_quality_by_windows(team, share, source);
+    else
+        together(team.ranks, [&] {
+            if (team.is_root()) trace.quality = measure_quality(share.output(), source);
+        });
 }
 
 /// The pictures of a network: those of the first point with it. A point is not lost because they are.
-void Runner::Impl::show(const Slab& output, ImageSource& source, const PointFiles& files, PointTrace& trace) {
+void Runner::Impl::show(Output& output, ImageSource& source, const PointFiles& files, PointTrace& trace) {
     constexpr size_t kMostPreviews = 12;
     const PointSettings& settings = trace.point.settings;
     const std::string network =
@@ -226,11 +219,15 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
     together(team.ranks, [&] {
         if (!team.is_root()) return;
         if (trace.verification.outcome == Verification::Outcome::failed) return;  // nobody shall use it
-        show(share.output(), source, files, trace);
+        if (trace.point.settings.output == OutputKind::checksum) return;
+        show(share.cores(), source, files, trace);
         if (files.image.empty()) return;
         const Stopwatch watch;
-        save_output(share.output(), source, files.image);
-        trace.write_s = watch.seconds();
+        if (share.streamed() != nullptr)
+            share.streamed()->commit();
+        else
+            save_output(share.output(), source, files.image);
+        trace.write_s += watch.seconds();
         trace.output_file = files.image.string();
     });
 }
@@ -242,7 +239,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
         select_device(team.place.device);
         source = std::make_unique<ImageSource>(trace.point.settings.image);
         network = find_network(trace.point, source->channels());
-        describe(*source, *network, trace);
+        describe(*source, *network, files, trace);
     });
     settle(team, *source, network, trace);
     trace.prediction = predict(trace.point);
@@ -251,7 +248,8 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
     trace.shared_device = team.shares_device;
     trace.binding = binding_of(teams.topology(), team.members);
 
-    RankShare share(trace.point, team, *source);
+    const OutputPlan output = plan_output(trace.point, team, *source, files, trace.point.notes);
+    RankShare share(trace.point, team, *source, output);
     trace.read_s = team.reduction->max(std::array{share.read_s}).front();
     trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
     measure(team, share, network, trace);

@@ -43,7 +43,7 @@ class TimedPipeline final : public Pipeline {
         for (TimedSlot& slot : slots_) slot.samples.resize(static_cast<size_t>(largest) * window_bytes_);
     }
 
-    void pass(BatchQueue& batches, const Slab& input, const Slab& output, PassLog& log) override {
+    void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) override {
         for (TimedSlot& slot : slots_) slot.batch.reset();  // of a pass that was interrupted
         device_free_s_ = 0;
         size_t next = 0;
@@ -68,7 +68,7 @@ class TimedPipeline final : public Pipeline {
     }
 
   private:
-    void gather(TimedSlot& slot, const Range& batch, const Slab& input, PassLog& log) {
+    void gather(TimedSlot& slot, const Range& batch, WindowSource& input, PassLog& log) {
         StageWatch watch(log, number_of(batch, work_));
         for (int64_t i = 0; i < run_size(batch, work_); ++i)
             cut_window(input, work_.task(window_at(batch, i)).seen,
@@ -83,7 +83,7 @@ class TimedPipeline final : public Pipeline {
         device_free_s_ = slot.end_s;
     }
 
-    void drain(TimedSlot& slot, const Slab& output, PassLog& log) {
+    void drain(TimedSlot& slot, Output& output, PassLog& log) {
         if (!slot.batch) return;
         sleep_until(slot.end_s);
         const int64_t number = number_of(*slot.batch, work_);

@@ -9,17 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace pb {
 
 namespace {
-
-/// `part` of the output as f32.
-Image output_part(const Slab& output, const Rect& part) {
-    Image image(part.extent, output.channels, DType::f32);
-    to_float(output.part(part), image.view());
-    return image;
-}
 
 double largest_magnitude(const Image& image) {
     double largest = 0;
@@ -37,16 +31,15 @@ void clip(Image& image) {
 }
 
 /// Largest difference between the output and `expected` at `part`, relative to the largest expected value (at least 1).
-double relative_error(const Slab& output, const Rect& part, Image expected) {
-    if (!is_float(output.dtype)) clip(expected);
-    return max_abs_difference(output_part(output, part).view(), expected.view()) /
-           std::max(1.0, largest_magnitude(expected));
+double relative_error(Output& output, const Rect& part, Image expected) {
+    if (!is_float(output.dtype())) clip(expected);
+    return max_abs_difference(output.read(part).view(), expected.view()) / std::max(1.0, largest_magnitude(expected));
 }
 
 /// As relative_error, cell by cell.
-SeamRegion compare_cells(const Slab& output, const Rect& part, Image expected) {
-    if (!is_float(output.dtype)) clip(expected);
-    DifferenceMap map = map_differences(output_part(output, part).view(), expected.view());
+SeamRegion compare_cells(Output& output, const Rect& part, Image expected) {
+    if (!is_float(output.dtype())) clip(expected);
+    DifferenceMap map = map_differences(output.read(part).view(), expected.view());
     const double scale = std::max(1.0, largest_magnitude(expected));
     for (double& difference : map.largest) difference /= scale;
     return {part, map.cell_px, std::move(map.largest)};
@@ -62,20 +55,43 @@ double worst_of_ranks(const Communicator& ranks, double error) {
     return ranks.max(std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
 }
 
-/// Windows to rerun of those that this rank did: all, or its part of the probes.
-std::vector<int64_t> windows_to_check(const ProtocolSettings& protocol, const std::vector<Range>& done,
-                                      const Communicator& ranks) {
-    std::vector<int64_t> all;
+/// Up to `count` windows of those that a rank did.
+std::vector<int64_t> some_windows(const std::vector<Range>& done, int64_t count, uint64_t seed) {
+    std::vector<int64_t> all, chosen;
     for (const Range& run : done)
         for (int64_t index = run.begin; index < run.end; ++index) all.push_back(index);
-    if (protocol.verify == VerifyMode::full) return all;
-    const int64_t probes = shard(protocol.verify_probes, ranks.rank(), ranks.size()).size();
-    std::vector<int64_t> chosen;
-    for (const int64_t place : pick({0, std::ssize(all)}, std::max<int64_t>(probes, ranks.rank() == 0 ? 1 : 0),
-                                    static_cast<uint64_t>(ranks.rank())))
+    for (const int64_t place : pick({0, std::ssize(all)}, count, seed))
         chosen.push_back(all[static_cast<size_t>(place)]);
     return chosen;
 }
+
+/// Windows to rerun of those that this rank did: all, or its part of the probes.
+std::vector<int64_t> windows_to_check(const ProtocolSettings& protocol, const std::vector<Range>& done,
+                                      const Communicator& ranks) {
+    if (protocol.verify == VerifyMode::full) return some_windows(done, std::numeric_limits<int64_t>::max(), 0);
+    const int64_t probes = shard(protocol.verify_probes, ranks.rank(), ranks.size()).size();
+    return some_windows(done, std::max<int64_t>(probes, ranks.rank() == 0 ? 1 : 0),
+                        static_cast<uint64_t>(ranks.rank()));
+}
+
+/// Whether parts of an output are no output: the input itself, or one value.
+struct Likeness {
+    bool equal = true, output_constant = true, input_constant = true;
+    std::optional<float> first_in, first_out;
+
+    void add(const Image& in, const Image& out) {
+        const auto* read = in.as<float>();
+        const auto* written = out.as<float>();
+        if (!first_in) first_in = read[0];
+        if (!first_out) first_out = written[0];
+        const auto count = static_cast<size_t>(out.extent().pixels() * out.channels());
+        for (size_t i = 0; i < count; ++i) {
+            equal = equal && written[i] == read[i];
+            output_constant = output_constant && written[i] == *first_out;
+            input_constant = input_constant && read[i] == *first_in;
+        }
+    }
+};
 
 class Verifier {
   public:
@@ -86,21 +102,22 @@ class Verifier {
           point_(trace.point),
           team_(team),
           share_(share),
-          output_(share.output()),
+          output_(share.cores()),
           reference_(reference),
           cache_(cache) {
-        const double rounding = is_float(output_.dtype) ? 0 : 0.5 / full_scale(output_.dtype) + 1e-6;
+        const double rounding = is_float(output_.dtype()) ? 0 : 0.5 / full_scale(output_.dtype()) + 1e-6;
         result_.window_tolerance = tolerance_of(point_.settings.dtype) + rounding;
         result_.seam_tolerance = result_.window_tolerance;
     }
 
     Verification run() {
         if (const auto fault = find_coverage_fault(trace_, team_, share_)) fail(*fault);
-        check_windows();
+        const bool is_held = share_.streamed() == nullptr;
+        if (is_held || check_stream()) check_windows();
         together(team_.ranks, [&] {
             if (!team_.is_root()) return;
-            scan_output();
-            check_seams();
+            if (is_held) scan_output();
+            if (is_held || result_.pixels_not_finite == 0) check_seams();
         });
         result_.outcome = result_.reasons.empty() ? Verification::Outcome::passed : Verification::Outcome::failed;
         return result_;
@@ -129,33 +146,64 @@ class Verifier {
                  " (tolerance " + std::to_string(result_.window_tolerance) + ")");
     }
 
+    /// What scan_output looks for, where no rank holds the image: all that each rank brought was counted on its way,
+    /// and windows of all ranks tell the rest. False when the file holds samples that cannot be read as numbers.
+    bool check_stream() {
+        const StreamCounts& counts = share_.streamed()->counts();
+        const double written = team_.ranks.sum(static_cast<double>(counts.pixels));
+        result_.pixels_unwritten = static_cast<int64_t>(trace_.useful_pixels - written);
+        result_.pixels_not_finite = static_cast<int64_t>(team_.ranks.sum(static_cast<double>(counts.not_finite)));
+        if (result_.pixels_unwritten != 0)
+            fail(std::to_string(static_cast<int64_t>(written)) + " output pixels were written, not each one once");
+        if (result_.pixels_not_finite > 0)
+            fail(std::to_string(result_.pixels_not_finite) +
+                 " output samples are not finite; with fp16 or untrained weights try bf16 or fp32");
+        else
+            check_likeness();
+        return result_.pixels_not_finite == 0;
+    }
+
+    void check_likeness() {
+        constexpr int64_t kMostWindows = 8;  // of a rank: one that differs is enough
+        Likeness likeness;
+        together(team_.ranks, [&] {
+            for (const int64_t index : some_windows(share_.windows_done(), kMostWindows, 1)) {
+                const Rect part = share_.work().task(index).kept;
+                likeness.add(reference_.source().read_noisy(part), output_.read(part));
+            }
+        });
+        const auto on_all = [&](bool answer) { return team_.ranks.min(answer ? 1 : 0) > 0; };
+        const bool input_constant = on_all(likeness.input_constant);
+        const bool equal = on_all(likeness.equal);
+        judge(input_constant, equal, on_all(likeness.output_constant));
+    }
+
     /// Poison, values that are not finite, and outputs that are no outputs: constant, or the input itself.
     void scan_output() {
-        bool equals_input = true, constant = true, input_constant = true;
-        const Extent extent = output_.image;
-        const float first = output_part(output_, {0, 0, {1, 1}}).as<float>()[0];
-        const float first_input = reference_.source().read_noisy({0, 0, {1, 1}}).as<float>()[0];
+        Likeness likeness;
+        const Extent extent = output_.extent();
         constexpr int64_t kBand = 256;
         for (int64_t row = 0; row < extent.h; row += kBand) {
             const Rect band{row, 0, {std::min(kBand, extent.h - row), extent.w}};
-            const Image out = output_part(output_, band);
+            const Image out = output_.read(band);
             const Image in = reference_.source().read_noisy(band);
+            likeness.add(in, out);
             const auto* written = out.as<float>();
-            const auto* read = in.as<float>();
-            const auto count = static_cast<size_t>(band.extent.pixels() * output_.channels);
+            const auto count = static_cast<size_t>(band.extent.pixels() * out.channels());
             for (size_t i = 0; i < count; ++i) {
                 if (std::isnan(written[i])) ++result_.pixels_unwritten;
                 if (!std::isfinite(written[i])) ++result_.pixels_not_finite;
-                equals_input = equals_input && written[i] == read[i];
-                constant = constant && written[i] == first;
-                input_constant = input_constant && read[i] == first_input;
             }
         }
         if (result_.pixels_not_finite > 0)
             fail(std::to_string(result_.pixels_not_finite) +
                  " output samples are unwritten or not finite; with fp16 or untrained weights try bf16 or fp32");
-        if (!input_constant && equals_input) fail("the output equals the input");
-        if (!input_constant && constant) fail("the output is constant");
+        judge(likeness.input_constant, likeness.equal, likeness.output_constant);
+    }
+
+    void judge(bool input_constant, bool equal, bool output_constant) {
+        if (!input_constant && equal) fail("the output equals the input");
+        if (!input_constant && output_constant) fail("the output is constant");
     }
 
     void check_seams() {
@@ -195,7 +243,7 @@ class Verifier {
     const Point& point_;
     const Team& team_;
     const RankShare& share_;
-    const Slab& output_;
+    Output& output_;
     ReferencePath& reference_;
     ReferenceCache& cache_;
     Verification result_;
@@ -227,17 +275,6 @@ double tolerance_of(Precision precision) {
 Verification verify(const PointTrace& trace, const Team& team, const RankShare& share, ReferencePath& reference,
                     ReferenceCache& cache) {
     return Verifier(trace, team, share, reference, cache).run();
-}
-
-Quality measure_quality(const Slab& output, ImageSource& source) {
-    const Rect whole{0, 0, source.extent()};
-    const Image clean = source.read_clean(whole);
-    const Image denoised = output_part(output, whole);
-    const Image noisy = source.read_noisy(whole);
-    const bool has_ssim = std::min(whole.extent.h, whole.extent.w) >= 11;
-    const double none = std::numeric_limits<double>::quiet_NaN();
-    return {psnr(noisy.view(), clean.view()), psnr(denoised.view(), clean.view()),
-            has_ssim ? ssim(noisy.view(), clean.view()) : none, has_ssim ? ssim(denoised.view(), clean.view()) : none};
 }
 
 }  // namespace pb

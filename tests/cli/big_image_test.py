@@ -39,5 +39,37 @@ class Raw(program.ProgramTest):
         self.assert_refused(run('denoise', photo, self.folder / 'out.npy', *FAST), 2, 'none of PNG, JPEG, TIFF')
 
 
+class Streamed(program.ProgramTest):
+    def denoise(self, photo, out, *more, ranks=1):
+        result = run('denoise', self.folder / photo, self.folder / out, *FAST, *more, ranks=ranks)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertIn('RESULT: VALID', result.stdout)
+        return (self.folder / out).read_bytes()
+
+    def test_a_file_that_all_ranks_write_has_the_same_bytes_as_one_that_the_root_writes(self):
+        self.write('in.npy', npy(150, 130, samples(150, 130, 3), 3))
+        held = self.denoise('in.npy', 'held.npy', '--output', 'memory')
+        for ranks in (1, 2, 3):
+            self.assertEqual(self.denoise('in.npy', 'out.npy', '--output', 'file', ranks=ranks), held)
+            self.assertEqual(self.denoise('in.npy', 'out.raw', '--output', 'file', ranks=ranks), held[128:])
+            self.denoise('in.npy', 'out.tif', '--output', 'file', ranks=ranks)
+            self.assertEqual((self.folder / 'out.tif').read_bytes()[:4], b'II+\0')  # BigTIFF
+            (self.folder / f'{ranks}.tif').write_bytes((self.folder / 'out.tif').read_bytes())
+        self.assertEqual((self.folder / '1.tif').read_bytes(), (self.folder / '2.tif').read_bytes())
+        self.assertEqual((self.folder / '1.tif').read_bytes(), (self.folder / '3.tif').read_bytes())
+        again = self.denoise('1.tif', 'again.npy', '--output', 'file', ranks=2)
+        self.assertEqual(again, self.denoise('held.npy', 'twice.npy', '--output', 'memory'))
+        self.assertEqual([file.name for file in self.folder.iterdir() if file.name.startswith('.')], [])
+
+    def test_what_cannot_be_streamed_is_refused(self):
+        self.write('in.npy', npy(40, 40, samples(40, 40, 3), 3))
+        self.write('in.png', program.png(40, 40))
+        for photo, out, words in (('in.npy', 'out.jpg', ['.jpg']), ('in.npy', 'out.png', ['only .tif, .npy and .raw']),
+                                  ('in.png', 'out.tif', ['decoded as a whole'])):
+            result = run('denoise', self.folder / photo, self.folder / out, *FAST, '--output', 'file', ranks=2)
+            self.assert_refused(result, 2, *words)
+            self.assertFalse((self.folder / out).exists())
+
+
 if __name__ == '__main__':
     program.main()

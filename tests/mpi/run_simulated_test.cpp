@@ -181,7 +181,7 @@ TEST_F(RunSimulated, APixelThatIsMissingOrOutOfPlaceIsFound) {
         const auto pipeline =
             make_timed_pipeline([](int64_t) { return 0.0; }, share.work(), {}, share.input().pixel_bytes());
         PassLog log;
-        pipeline->pass(share.batches(), share.input(), share.output(), log);
+        pipeline->pass(share.batches(), share.windows(), share.cores(), log);
         team.ranks.barrier();
         if (world_.is_root() && damage != 0) *reinterpret_cast<float*>(share.output().at(100, 33)) = damage;
         team.ranks.barrier();

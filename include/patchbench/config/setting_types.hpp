@@ -41,6 +41,10 @@ enum class VerifyMode : uint8_t { probes, full, off };
 enum class Placement : uint8_t { compact, scatter };
 /// contiguous: each rank owns one run of windows. dynamic: ranks take a batch when they are ready for one.
 enum class Schedule : uint8_t { contiguous, dynamic };
+/// Where the output is put together. memory: shared by the ranks of a node, brought to the root, then saved. file: each
+/// rank writes its part of it. checksum: nowhere. automatic: file where the image takes more than half of a host's free
+/// memory and the output can be such a file, else memory.
+enum class OutputKind : uint8_t { automatic, memory, file, checksum };
 
 template <>
 struct EnumNames<DeviceChoice> {
@@ -66,6 +70,13 @@ template <>
 struct EnumNames<VerifyMode> {
     static constexpr std::array<std::pair<VerifyMode, std::string_view>, 3> names{
         {{VerifyMode::probes, "probes"}, {VerifyMode::full, "full"}, {VerifyMode::off, "off"}}};
+};
+template <>
+struct EnumNames<OutputKind> {
+    static constexpr std::array<std::pair<OutputKind, std::string_view>, 4> names{{{OutputKind::automatic, "auto"},
+                                                                                   {OutputKind::memory, "memory"},
+                                                                                   {OutputKind::file, "file"},
+                                                                                   {OutputKind::checksum, "checksum"}}};
 };
 template <>
 struct EnumNames<Placement> {

@@ -72,6 +72,7 @@ struct PointSettings {
     LastBatch last_batch = LastBatch::pad;
     Workload workload = Workload::tiles;
     bool replicate = false;
+    OutputKind output = OutputKind::automatic;
     OddShape odd_shape = OddShape::pad;
     CountSetting ranks{0, "all"};
     Placement placement = Placement::compact;
@@ -148,6 +149,10 @@ void work_fields(Settings& s, Visitor&& v) {
       s.last_batch);
     v(FieldName{"workload", "", "tiles, or whole images with one forward call each"}, s.workload);
     v(FieldName{"replicate", "", "whole: every rank runs its own copy"}, s.replicate);
+    v(FieldName{"output", "",
+                "memory; file: written by all ranks, none holds the image; checksum: nothing is kept; auto: file where "
+                "the image takes more than half of a host's memory"},
+      s.output);
     v(FieldName{"odd_shape", "", "whole: extents that are not multiples of the alignment"}, s.odd_shape);
     v(FieldName{"ranks", "", "how many of the started ranks take part", {1, kMaxCount}}, s.ranks);
     v(FieldName{"placement", "", "of fewer ranks than were started over nodes: fill node after node, or all in turn"},

@@ -5,6 +5,11 @@
 
 namespace pb {
 
+/// Sum of squared differences over all samples, values clipped to [0,1]. Both f32, equal extents.
+[[nodiscard]] double squared_error(const ImageView& image, const ImageView& reference);
+/// Peak signal-to-noise ratio in dB of a sum of squared errors over so many samples, peak 1.
+[[nodiscard]] double psnr_of(double squared_error, int64_t num_samples);
+
 /// Peak signal-to-noise ratio in dB over all samples, values clipped to [0,1], peak 1. Both f32, equal extents.
 /// Infinite for equal images.
 [[nodiscard]] double psnr(const ImageView& image, const ImageView& reference);

@@ -5,7 +5,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 #include "patchbench/run/batch_queue.hpp"
-#include "patchbench/run/slab.hpp"
+#include "patchbench/run/pixel_ways.hpp"
 #include "patchbench/run/span_log.hpp"
 
 #include <memory>
@@ -26,7 +26,7 @@ class Pipeline {
     virtual ~Pipeline() = default;
     /// All that `batches` hands out, from `input` into `output`; returns when the last core is written. Adds to `log`.
     /// Throws Interrupted between batches when a signal came.
-    virtual void pass(BatchQueue& batches, const Slab& input, const Slab& output, PassLog& log) = 0;
+    virtual void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) = 0;
     /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
     virtual double forward_call() = 0;
 };

@@ -1,0 +1,129 @@
+// Where a pass takes its windows from and brings its cores to. Held: slabs in memory that the ranks of a node share.
+// Streamed: a window is read when it is cut, and a core goes where it belongs at once, so that no rank holds more of
+// the image than its batches.
+#pragma once
+
+#include "patchbench/run/image_source.hpp"
+#include "patchbench/run/slab.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace pb {
+
+class WindowSource {
+  public:
+    virtual ~WindowSource() = default;
+    /// Memory with all of the image that `seen` sees, until the next call.
+    [[nodiscard]] virtual Slab around(const Rect& seen) = 0;
+};
+
+class Output {
+  public:
+    virtual ~Output() = default;
+    [[nodiscard]] virtual Extent extent() const = 0;
+    /// Type in which the samples are kept: that of the pass, or the file's.
+    [[nodiscard]] virtual DType dtype() const = 0;
+    /// Memory for the samples of `kept`, in the type of the pass.
+    [[nodiscard]] virtual Slab room_for(const Rect& kept) = 0;
+    /// They have been written there. Throws Error where they cannot be kept.
+    virtual void take(const Rect& kept) = 0;
+    /// `part` as it was kept, as f32.
+    [[nodiscard]] virtual Image read(const Rect& part) = 0;
+};
+
+/// Both of a slab: nothing is copied.
+class HeldWindows final : public WindowSource {
+  public:
+    explicit HeldWindows(const Slab& slab) : slab_(slab) {}
+    [[nodiscard]] Slab around(const Rect& /*seen*/) override { return slab_; }
+
+  private:
+    Slab slab_;
+};
+
+class HeldOutput final : public Output {
+  public:
+    explicit HeldOutput(const Slab& slab) : slab_(slab) {}
+    [[nodiscard]] Extent extent() const override { return slab_.image; }
+    [[nodiscard]] DType dtype() const override { return slab_.dtype; }
+    [[nodiscard]] Slab room_for(const Rect& /*kept*/) override { return slab_; }
+    void take(const Rect& /*kept*/) override {}
+    [[nodiscard]] Image read(const Rect& part) override;
+
+  private:
+    Slab slab_;
+};
+
+/// Windows of a source that can be read by windows, with the study's noise. `source` must outlive it.
+class StreamedWindows final : public WindowSource {
+  public:
+    explicit StreamedWindows(ImageSource& source) : source_(source) {}
+    [[nodiscard]] Slab around(const Rect& seen) override;
+
+  private:
+    ImageSource& source_;
+    std::vector<std::byte> samples_;
+};
+
+/// What this rank brought in the last pass.
+struct StreamCounts {
+    int64_t pixels = 0;
+    int64_t not_finite = 0;  // samples
+    uint64_t checksum = 0;   // of a ChecksumOutput
+};
+
+/// An output that keeps no image in memory: counts what comes.
+class StreamedOutput : public Output {
+  public:
+    StreamedOutput(Extent extent, int64_t channels, DType sample_type)
+        : extent_(extent), channels_(channels), sample_type_(sample_type) {}
+    [[nodiscard]] Extent extent() const final { return extent_; }
+    [[nodiscard]] Slab room_for(const Rect& kept) final;
+    void take(const Rect& kept) final;
+
+    void start_pass() { counts_ = {}; }
+    [[nodiscard]] const StreamCounts& counts() const { return counts_; }
+    /// Not collective: what this rank wrote is on the disk. Throws Error.
+    virtual void flush() {}
+    /// On the root, after all flushed: the file appears under its name. Throws Error.
+    virtual void commit() {}
+
+  protected:
+    virtual void keep(const Rect& kept, const ImageView& samples, StreamCounts& counts) = 0;
+    [[nodiscard]] int64_t channels() const { return channels_; }
+    [[nodiscard]] DType sample_type() const { return sample_type_; }
+
+  private:
+    Extent extent_;
+    int64_t channels_;
+    DType sample_type_;
+    std::vector<std::byte> samples_;
+    StreamCounts counts_;
+};
+
+/// Windows and cores as slab.hpp cuts and writes them, wherever they come from and go to.
+void cut_window(WindowSource& source, const Rect& seen, std::byte* window);
+void cut_window_to_f32(WindowSource& source, const Rect& seen, const Conversion& conversion, float* window);
+void write_core(const std::byte* window, const WindowTask& task, Output& output);
+void write_core_from_f32(const float* window, const WindowTask& task, const Conversion& conversion, Output& output);
+
+/// Samples into a number: the sum, modulo 2^64, of a hash of each sample and its place. The same whatever the order and
+/// the cut; nothing can be read back.
+class ChecksumOutput final : public StreamedOutput {
+  public:
+    using StreamedOutput::StreamedOutput;
+    [[nodiscard]] DType dtype() const override { return sample_type(); }
+    [[nodiscard]] Image read(const Rect& part) override;
+
+  protected:
+    void keep(const Rect& kept, const ImageView& samples, StreamCounts& counts) override;
+};
+
+/// The checksum of `samples`, a part of an image of `width` columns whose first pixel is (row, column).
+[[nodiscard]] uint64_t checksum_of(const ImageView& samples, int64_t row, int64_t column, int64_t width);
+
+/// The sum of all ranks' checksums, modulo 2^64, on all ranks. Collective.
+[[nodiscard]] uint64_t sum_of_ranks(uint64_t mine, const Communicator& ranks);
+
+}  // namespace pb

@@ -1,0 +1,44 @@
+// The output of a point as a file that all ranks write while they work.
+#pragma once
+
+#include "run/team.hpp"
+
+#include "patchbench/image/placed_image.hpp"
+#include "patchbench/run/pixel_ways.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+namespace pb {
+
+/// What save_output and a FileOutput write of a source's image: the file's own type (u8 for a scene), alpha where it is
+/// not cropped.
+[[nodiscard]] ImageInfo info_to_save(ImageSource& source);
+
+class FileOutput final : public StreamedOutput {
+  public:
+    /// Collective over the team: the root makes the file under a temporary name, the others open it. `file` is the
+    /// root's. Fails on all ranks alike (as `together`). Until commit() nothing appears under the name, and nothing
+    /// stays when there is none. `source` must outlive it.
+    FileOutput(const Team& team, ImageSource& source, const std::filesystem::path& file);
+
+    [[nodiscard]] DType dtype() const override { return info_.dtype; }
+    [[nodiscard]] Image read(const Rect& part) override;
+    void flush() override { writer_->flush(); }
+    void commit() override;
+
+  protected:
+    void keep(const Rect& kept, const ImageView& samples, StreamCounts& counts) override;
+
+  private:
+    ImageSource& source_;
+    ImageInfo info_;
+    std::filesystem::path part_, name_;  // while it is written, and when it is complete
+    std::optional<PlacedImage> placed_;  // on the root
+    std::optional<PixelWriter> writer_;
+    std::unique_ptr<ImageFile> written_;  // open for reading, once something of it was read
+    Image converted_;
+};
+
+}  // namespace pb

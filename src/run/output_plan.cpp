@@ -1,0 +1,80 @@
+#include "run/output_plan.hpp"
+
+#include "run/file_output.hpp"
+#include "run/stopwatch.hpp"
+
+#include "patchbench/device/host_memory.hpp"
+#include "patchbench/run/agreement.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace pb {
+
+namespace {
+
+constexpr double kLargestShareOfMemory = 0.5;
+
+/// Input and output, as the root's node would hold them.
+bool is_beyond_memory(const Point& point, const ImageSource& source) {
+    const double bytes = 2 * static_cast<double>(point.source.extent.pixels()) *
+                         static_cast<double>(source.channels()) * static_cast<double>(size_of(source.dtype()));
+    const auto available = static_cast<double>(available_host_memory_bytes());
+    return available > 0 && bytes > kLargestShareOfMemory * available;
+}
+
+/// Why the output cannot be a file that all ranks write; empty: it can. The file is known to the root only.
+std::string obstacle(const Point& point, ImageSource& source, const Team& team, const PointFiles& files) {
+    const PointSettings& settings = point.settings;
+    if (settings.workload != Workload::tiles) return "needs workload: tiles";
+    if (!source.windowed())
+        return settings.image.path + " is decoded as a whole; convert it to TIFF (tiles, or short strips) or .npy";
+    if (!team.is_root() || settings.output == OutputKind::checksum) return "";
+    if (files.image.empty()) return "there is no file to write; set save_images: on";
+    try {
+        (void)find_places(info_to_save(source), files.image);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+OutputPlan settle_automatic(const Point& point, const Team& team, ImageSource& source, const PointFiles& files,
+                            std::vector<std::string>& notes) {
+    if (team.ranks.max(is_beyond_memory(point, source) ? 1 : 0) == 0) return {};
+    const bool simulated = is_simulated(point);
+    const std::string why =
+        team.ranks.broadcast(simulated ? "there is no result to write" : obstacle(point, source, team, files));
+    const std::string larger = "the image takes more than half of a host's free memory: ";
+    notes.push_back(larger + (why.empty() ? "the output is written by all ranks (output: file)"
+                                          : "it is held all the same (output: memory), because " + why));
+    if (!why.empty()) return {};
+    return {OutputKind::file, files.image};
+}
+
+}  // namespace
+
+OutputPlan plan_output(const Point& point, const Team& team, ImageSource& source, const PointFiles& files,
+                       std::vector<std::string>& notes) {
+    const OutputKind kind = point.settings.output;
+    if (kind == OutputKind::memory) return {};
+    if (kind == OutputKind::automatic) return settle_automatic(point, team, source, files, notes);
+    together(team.ranks, [&] {
+        const std::string why = obstacle(point, source, team, files);
+        if (!why.empty()) throw UsageError("output = " + std::string(name_of(kind)) + ": " + why);
+    });
+    return {kind, files.image};
+}
+
+void finish_stream(const Team& team, StreamedOutput& output, PointTrace& trace) {
+    const Stopwatch watch;
+    together(team.ranks, [&] { output.flush(); });
+    trace.write_s += watch.seconds();
+    if (trace.point.settings.output != OutputKind::checksum) return;
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx",
+                  static_cast<unsigned long long>(sum_of_ranks(output.counts().checksum, team.ranks)));
+    trace.point.notes.push_back(std::string("checksum of the output: ") + digits.data());
+}
+
+}  // namespace pb

@@ -1,0 +1,126 @@
+#include "patchbench/run/pixel_ways.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace pb {
+
+namespace {
+
+Rect inside(const Rect& seen, Extent image) {
+    return {seen.row,
+            seen.column,
+            {std::min(seen.extent.h, image.h - seen.row), std::min(seen.extent.w, image.w - seen.column)}};
+}
+
+/// Memory for a rectangle of the image, no larger than that.
+Slab slab_of(const Rect& part, std::vector<std::byte>& samples, const Slab& whole) {
+    Slab slab = whole;
+    slab.rows = {part.row, part.row + part.extent.h};
+    slab.columns = {part.column, part.column + part.extent.w};
+    samples.resize(slab.bytes());
+    slab.pixels = samples.data();
+    return slab;
+}
+
+int64_t count_not_finite(const ImageView& samples) {
+    if (samples.dtype != DType::f32) return 0;
+    int64_t count = 0;
+    for (int64_t y = 0; y < samples.extent.h; ++y) {
+        const auto* row = reinterpret_cast<const float*>(samples.row(y));
+        for (int64_t i = 0; i < samples.extent.w * samples.channels; ++i) count += std::isfinite(row[i]) ? 0 : 1;
+    }
+    return count;
+}
+
+/// Finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+uint64_t mix(uint64_t x) {
+    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27U)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31U);
+}
+
+template <class Sample>
+uint64_t row_checksum(const std::byte* row, int64_t count, uint64_t first_place) {
+    const auto* samples = reinterpret_cast<const Sample*>(row);
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < count; ++i)
+        sum += mix((first_place + static_cast<uint64_t>(i)) * 0x9e3779b97f4a7c15 + samples[i]);
+    return sum;
+}
+
+}  // namespace
+
+Image HeldOutput::read(const Rect& part) {
+    Image image(part.extent, slab_.channels, DType::f32);
+    to_float(slab_.part(part), image.view());
+    return image;
+}
+
+Slab StreamedWindows::around(const Rect& seen) {
+    const Extent image = source_.extent();
+    const Rect part = inside(seen, image);
+    const Slab slab = slab_of(part, samples_, {nullptr, image, {}, source_.channels(), source_.dtype()});
+    source_.read(part, slab.part(part));
+    source_.add_noise_to(part, slab.part(part));
+    return slab;
+}
+
+Slab StreamedOutput::room_for(const Rect& kept) {
+    return slab_of(kept, samples_, {nullptr, extent_, {}, channels_, sample_type_});
+}
+
+void StreamedOutput::take(const Rect& kept) {
+    const ImageView samples{samples_.data(), kept.extent, channels_, sample_type_,
+                            static_cast<size_t>(kept.extent.w * channels_) * size_of(sample_type_)};
+    counts_.pixels += kept.extent.pixels();
+    counts_.not_finite += count_not_finite(samples);
+    keep(kept, samples, counts_);
+}
+
+void cut_window(WindowSource& source, const Rect& seen, std::byte* window) {
+    cut_window(source.around(seen), seen, window);
+}
+
+void cut_window_to_f32(WindowSource& source, const Rect& seen, const Conversion& conversion, float* window) {
+    cut_window_to_f32(source.around(seen), seen, conversion, window);
+}
+
+void write_core(const std::byte* window, const WindowTask& task, Output& output) {
+    write_core(window, task, output.room_for(task.kept));
+    output.take(task.kept);
+}
+
+void write_core_from_f32(const float* window, const WindowTask& task, const Conversion& conversion, Output& output) {
+    write_core_from_f32(window, task, conversion, output.room_for(task.kept));
+    output.take(task.kept);
+}
+
+uint64_t checksum_of(const ImageView& samples, int64_t row, int64_t column, int64_t width) {
+    uint64_t sum = 0;
+    const int64_t count = samples.extent.w * samples.channels;
+    for (int64_t y = 0; y < samples.extent.h; ++y) {
+        const auto place = static_cast<uint64_t>(((row + y) * width + column) * samples.channels);
+        if (samples.dtype == DType::u8) sum += row_checksum<uint8_t>(samples.row(y), count, place);
+        if (samples.dtype == DType::u16) sum += row_checksum<uint16_t>(samples.row(y), count, place);
+        if (samples.dtype == DType::f32) sum += row_checksum<uint32_t>(samples.row(y), count, place);
+    }
+    return sum;
+}
+
+void ChecksumOutput::keep(const Rect& kept, const ImageView& samples, StreamCounts& counts) {
+    counts.checksum += checksum_of(samples, kept.row, kept.column, extent().w);
+}
+
+Image ChecksumOutput::read(const Rect& /*part*/) { throw Error("a checksum keeps no pixels that could be read"); }
+
+uint64_t sum_of_ranks(uint64_t mine, const Communicator& ranks) {
+    uint64_t sum = 0;
+    for (const std::string& text : ranks.all_gather(std::to_string(mine))) sum += std::stoull(text);
+    return sum;
+}
+
+}  // namespace pb

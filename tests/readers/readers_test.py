@@ -1,0 +1,74 @@
+"""Other programs' readers and writers: what all ranks wrote together is read by tifffile and OpenCV, and BigTIFFs that
+tifffile wrote are read by windows.
+
+usage: readers_test.py PATCHBENCH MPIRUN..     (setup.sh installs both; without them the test is skipped, exit code 77)
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PYTHON = HERE / '.venv/bin/python'
+if not (HERE / '.venv/installed').exists():
+    print('skipped: tests/readers/setup.sh has not been run')
+    sys.exit(77)
+if Path(sys.prefix) != HERE / '.venv':
+    os.execv(PYTHON, [str(PYTHON), *sys.argv])
+
+import cv2  # noqa: E402
+import numpy  # noqa: E402
+import tifffile  # noqa: E402
+
+PROGRAM, *MPIRUN = sys.argv[1:]
+
+
+def denoise(photo, out, *more, ranks=3):
+    result = subprocess.run([*MPIRUN, '-n', str(ranks), PROGRAM, 'denoise', photo, out, '--halo', '8', '--patch', '48', '--batch',
+                             '2', '--sigma', '0.1', '--device', 'cpu', '--verify', '1', *more], capture_output=True, text=True, timeout=200)
+    assert result.returncode == 0, result.stderr + result.stdout
+    return result.stdout
+
+
+class Readers(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix='patchbench-readers-')
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+        self.photo = numpy.random.default_rng(1).integers(0, 65536, (270, 60, 3), dtype=numpy.uint16)
+
+    def expected(self, pixels):
+        numpy.save(self.folder / 'in.npy', pixels)
+        denoise(self.folder / 'in.npy', self.folder / 'expected.npy', '--output', 'memory', ranks=1)
+        return numpy.load(self.folder / 'expected.npy')
+
+    def test_what_all_ranks_wrote_is_read_by_others(self):
+        for pixels in (self.photo, (self.photo >> 8).astype(numpy.uint8), (self.photo / 65535).astype(numpy.float32)):
+            expected = self.expected(pixels)
+            out = self.folder / 'out.tif'
+            denoise(self.folder / 'in.npy', out, '--output', 'file')
+            with tifffile.TiffFile(out) as tiff:
+                self.assertTrue(tiff.is_bigtiff)
+                self.assertEqual(len(tiff.pages), 1)
+                self.assertTrue(tiff.pages[0].is_tiled)
+            numpy.testing.assert_array_equal(tifffile.imread(out), expected)
+            numpy.testing.assert_array_equal(cv2.imread(str(out), cv2.IMREAD_UNCHANGED)[:, :, ::-1], expected)
+            denoise(self.folder / 'in.npy', self.folder / 'out.npy', '--output', 'file')
+            self.assertEqual((self.folder / 'out.npy').read_bytes(), (self.folder / 'expected.npy').read_bytes())
+
+    def test_big_tiffs_that_others_wrote_are_read(self):
+        expected = self.expected(self.photo)
+        layouts = {'strips': {'rowsperstrip': 7}, 'tiles': {'tile': (64, 32)}, 'deflated tiles': {'tile': (64, 32), 'compression': 'zlib'},
+                   'deflated strips': {'rowsperstrip': 7, 'compression': 'zlib'}, 'planes': {'planarconfig': 'separate', 'tile': (32, 32)}}
+        for name, layout in layouts.items():
+            with self.subTest(name):
+                pixels = numpy.moveaxis(self.photo, 2, 0) if name == 'planes' else self.photo
+                tifffile.imwrite(self.folder / 'in.tif', pixels, bigtiff=True, photometric='rgb', metadata=None, **layout)
+                denoise(self.folder / 'in.tif', self.folder / 'out.npy', '--output', 'file')
+                numpy.testing.assert_array_equal(numpy.load(self.folder / 'out.npy'), expected)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)
