@@ -96,7 +96,7 @@ class Study(program.ProgramTest):
 
 class Configs(program.ProgramTest):
     STUDIES = ('shape_sweep', 'batch_sweep', 'batch_fit', 'max_batch', 'precision', 'device_compare',
-               'scaling_strong', 'scaling_weak')
+               'scaling_strong', 'scaling_weak', 'beyond_memory')
 
     def smoke(self, name, *arguments, ranks=0):
         """The lines of results.jsonl of a study's smoke preset, after it ended VALID."""
