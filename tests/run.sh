@@ -21,7 +21,8 @@ run_tests() { # folder, name, options of ctest..
     shift 2
     rm -f "$result"
     say "tests: $run"
-    ctest --test-dir "$folder" -j "$(nproc)" --output-on-failure --no-tests=error --output-junit "$result" \
+    # One more than there are processors: tests wait for processes to start and to end.
+    ctest --test-dir "$folder" -j "$(($(nproc) + 1))" --output-on-failure --no-tests=error --output-junit "$result" \
         --test-output-size-passed 1000000 "$@" || ctest_failed=1
     [ -e "$result" ] || die "ctest ran no test in $folder ($run)"
     results+=("$run=$result")
