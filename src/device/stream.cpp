@@ -10,7 +10,7 @@
 
 namespace pb {
 
-using Clock = std::chrono::steady_clock;
+using HostClock = std::chrono::steady_clock;
 
 struct Stream::Impl {
     cuda::StreamHandle handle;
@@ -19,7 +19,7 @@ struct Stream::Impl {
 // On the CPU `handle` is empty and `time` is the record.
 struct Event::Impl {
     cuda::EventHandle handle;
-    std::optional<Clock::time_point> time;
+    std::optional<HostClock::time_point> time;
 };
 
 Stream::Stream(DeviceId device) : device_(device), impl_(std::make_unique<Impl>()) {
@@ -54,7 +54,7 @@ void Event::record(Stream& stream) {
     if (native() != nullptr)
         cuda::record(native(), stream.native());
     else
-        impl_->time = Clock::now();
+        impl_->time = HostClock::now();
 }
 
 void Event::synchronise() const {

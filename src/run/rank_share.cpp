@@ -33,14 +33,26 @@ Range rows_written_on_node(const Point& point, const Team& team) {
     return rows;
 }
 
+/// Collective: where there is no shared counter, all ranks throw alike.
+std::unique_ptr<BatchQueue> make_batches(const Point& point, const Team& team, const Work& work) {
+    if (point.settings.schedule == Schedule::contiguous) return std::make_unique<BatchQueue>(work.batches());
+    try {
+        return std::make_unique<BatchQueue>(work.batches(), team.ranks, team.spans_nodes);
+    } catch (const Error& error) {
+        throw PointFailed(
+            PointStatus::refused,
+            std::string("schedule = dynamic: this MPI has no one-sided operations between these nodes (") +
+                error.what() + "); choose schedule: contiguous");
+    }
+}
+
 }  // namespace
 
 RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
-    : work_(make_work(point, team.ranks.rank())), channels_(source.channels()), sample_type_(source.dtype()) {
-    if (point.settings.schedule == Schedule::dynamic)
-        batches_ = std::make_unique<BatchQueue>(work_.batches(), team.ranks, team.spans_nodes);
-    else
-        batches_ = std::make_unique<BatchQueue>(work_.batches());
+    : work_(make_work(point, team.ranks.rank())),
+      channels_(source.channels()),
+      sample_type_(source.dtype()),
+      batches_(make_batches(point, team, work_)) {
     if (plan.is_streamed())
         stream(team, source, plan);
     else

@@ -67,6 +67,7 @@ namespace {
 std::vector<Work> shares_of(const Point& point) {
     std::vector<Work> shares;
     const int num_shares = point.settings.schedule == Schedule::dynamic ? 1 : point.num_ranks;
+    shares.reserve(static_cast<size_t>(num_shares));
     for (int rank = 0; rank < num_shares; ++rank) shares.push_back(make_work(point, rank));
     return shares;
 }

@@ -71,10 +71,12 @@ class ThreeHostsTest(unittest.TestCase):
         self.run_everywhere('run', study, '--out', self.folder / 'scattered', '--set', 'placement=scatter', '--set', 'ranks=4')
         for image in (self.folder / 'base').glob('*.png'):
             self.assertEqual((self.folder / 'scattered' / image.name).read_bytes(), image.read_bytes(), image.name)
-        for line in map(json.loads, (self.folder / 'scattered' / 'results.jsonl').read_text().splitlines()):
-            if line['type'] == 'point':
-                self.assertEqual([rank['rank'] for rank in line['samples']['ranks']], [0, 1, 2, 4])
-                self.assertEqual({rank['host'] for rank in line['samples']['ranks']}, set(self.hosts.names))
+        lines = [json.loads(line) for line in (self.folder / 'scattered' / 'results.jsonl').read_text().splitlines()]
+        places = lines[0]['environment']['ranks']
+        for point in lines[1:-1]:
+            members = [rank['rank'] for rank in point['samples']['ranks']]
+            self.assertEqual(members, [0, 1, 2, 4])
+            self.assertEqual({places[member]['host'] for member in members}, set(self.hosts.names))
 
     def test_check_sees_three_hosts(self):
         result = self.run_everywhere('check', '--device', 'cpu')
