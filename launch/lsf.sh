@@ -19,5 +19,7 @@ trap : USR1 # the signal comes to this shell, too
 # a node: ranks=(jsrun --rs_per_host 1 --tasks_per_rs 4 --gpu_per_rs ALL_GPUS --cpu_per_rs ALL_CPUS --bind none bind.sh patchbench)
 # module load openmpi
 export PATH=$PWD/build:$PWD/launch:$PATH
+# A node that is cut off from the network ends the job after 10 + 5 x 2 s, not after a quarter of an hour.
+export OMPI_MCA_oob_tcp_keepalive_time=10 OMPI_MCA_oob_tcp_keepalive_intvl=2 OMPI_MCA_oob_tcp_keepalive_probes=5
 ranks=(mpirun --hostfile "$LSB_DJOB_HOSTFILE" --bind-to none -x PATH ${LD_LIBRARY_PATH:+-x LD_LIBRARY_PATH} bind.sh patchbench)
 "${ranks[@]}" check && "${ranks[@]}" run --resume "${STUDY:?name it: STUDY=study.yaml bsub}"

@@ -16,5 +16,7 @@ cd "$PBS_O_WORKDIR" || exit
 # EDIT: what this cluster needs for MPI; `module load patchbench` too where it is installed
 # module load openmpi
 export PATH=$PWD/build:$PWD/launch:$PATH
+# A node that is cut off from the network ends the job after 10 + 5 x 2 s, not after a quarter of an hour.
+export OMPI_MCA_oob_tcp_keepalive_time=10 OMPI_MCA_oob_tcp_keepalive_intvl=2 OMPI_MCA_oob_tcp_keepalive_probes=5
 ranks=(mpirun --hostfile "$PBS_NODEFILE" --bind-to none -x PATH ${LD_LIBRARY_PATH:+-x LD_LIBRARY_PATH} bind.sh patchbench)
 "${ranks[@]}" check && "${ranks[@]}" run --resume --max-time $((max_time_s - SECONDS)) "${STUDY:?name it with qsub -v STUDY=}"

@@ -10,6 +10,7 @@
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/agreement.hpp"
+#include "patchbench/run/environment.hpp"
 #include "patchbench/run/image_source.hpp"
 #include "patchbench/run/launch.hpp"
 #include "patchbench/run/run.hpp"
@@ -211,6 +212,7 @@ ExitCode conclude(const Communicator& world, const Group& group, const std::vect
 
 ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     const Communicator& world = session.world();
+    require_same_software(world);
     std::vector<DenoiseJob> jobs;
     PointSettings settings;
     together(world, [&] {

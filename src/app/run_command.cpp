@@ -81,6 +81,7 @@ OutputNames output_names(const fs::path& folder, bool save_images) {
 
 ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSession& session) {
     const Communicator& world = session.world();
+    require_same_software(world);
     if (arguments.max_time_s > 0) interrupt_after(arguments.max_time_s);
     Config config;
     together(world, [&] { config = load_study(arguments.study, arguments.overrides); });

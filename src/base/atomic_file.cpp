@@ -1,8 +1,10 @@
 #include "patchbench/base/atomic_file.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/fault.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,7 +39,15 @@ void check_target(const std::filesystem::path& file) {
 std::filesystem::path part_name(const std::filesystem::path& file, int attempt) {
     constexpr size_t kLongestStem = 200;  // 255 bytes is what file systems take
     const std::string stem = file.filename().string().substr(0, kLongestStem);
-    return folder_of(file) / ("." + stem + "." + std::to_string(::getpid()) + "." + std::to_string(attempt) + ".part");
+    return folder_of(file) / ("." + stem + "." + std::to_string(attempt) + ".part");
+}
+
+/// A part is locked as long as its writer lives: one that can be locked was left by a process that was killed.
+void remove_abandoned(const std::filesystem::path& part) {
+    const int descriptor = ::open(part.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) return;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(part.c_str());
+    ::close(descriptor);
 }
 
 [[noreturn]] void fail_to(const char* action, const std::filesystem::path& file) {
@@ -60,11 +70,13 @@ void write_all(int descriptor, uint64_t offset, std::span<const std::byte> bytes
 
 AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
     check_target(final_);
-    constexpr int kAttempts = 1000;  // names may be taken: by this process, or by one of this number that was killed
-    for (int attempt = 0; attempt < kAttempts && descriptor_ < 0; ++attempt) {
+    constexpr int kAttempts = 1000;  // names may be taken by other writers of this file
+    bool taken = true;
+    for (int attempt = 0; attempt < kAttempts && taken; ++attempt) {
         part_ = part_name(final_, attempt);
+        remove_abandoned(part_);
         descriptor_ = ::open(part_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-        if (descriptor_ < 0 && errno != EEXIST) break;
+        taken = descriptor_ < 0 ? errno == EEXIST : !claim_part();
     }
     if (descriptor_ < 0)
         throw UsageError("cannot write " + final_.string() + ": " + reason_of(errno) +
@@ -75,6 +87,16 @@ AtomicFile::~AtomicFile() {
     if (descriptor_ < 0) return;
     ::close(descriptor_);
     ::unlink(part_.c_str());
+}
+
+/// Locks the new part; false where another writer took it for abandoned before. File systems without locks have
+/// neither.
+bool AtomicFile::claim_part() {
+    struct stat status {};
+    (void)::flock(descriptor_, LOCK_EX | LOCK_NB);
+    if (::fstat(descriptor_, &status) != 0 || status.st_nlink > 0) return true;
+    ::close(std::exchange(descriptor_, -1));
+    return false;
 }
 
 void AtomicFile::fail(const char* action) const { fail_to(action, final_); }
@@ -115,15 +137,19 @@ size_t AtomicFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
 }
 
 void AtomicFile::commit() {
+    meet_fault("write");
     if (::fsync(descriptor_) != 0) fail("write");
     const int descriptor = std::exchange(descriptor_, -1);
+    const int lock = ::dup(descriptor);  // holds until the part has its name
     // On network file systems the last error of a write may come only here.
     if (::close(descriptor) != 0 || ::rename(part_.c_str(), final_.c_str()) != 0) {
         const int code = errno;
         ::unlink(part_.c_str());
+        ::close(lock);
         errno = code;
         fail("write");
     }
+    ::close(lock);
     const int folder = ::open(folder_of(final_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;
     // The file is complete; some file systems cannot flush folders, which is no reason to call it failed.

@@ -52,8 +52,8 @@ void RandomAccessFile::read_at(uint64_t offset, std::span<std::byte> bytes) cons
     const int64_t got = try_read_at(offset, bytes);
     if (got < 0) refuse("reading failed at byte " + std::to_string(offset) + ": " + reason_of(errno), "check the disk");
     if (static_cast<size_t>(got) < bytes.size())
-        refuse_damaged("it ends at byte " + std::to_string(size_) + " but " + std::to_string(bytes.size()) +
-                       " bytes are expected at " + std::to_string(offset));
+        refuse_damaged("it ends at byte " + std::to_string(offset + static_cast<uint64_t>(got)) + " but " +
+                       std::to_string(bytes.size()) + " bytes are expected at " + std::to_string(offset));
 }
 
 std::vector<std::byte> RandomAccessFile::read_all() const {

@@ -4,6 +4,8 @@
 // waits for one event only: the end of the copy out of the slot that it is about to use again.
 #include "run/pipelines.hpp"
 
+#include "patchbench/base/fault.hpp"
+
 #include <deque>
 #include <optional>
 #include <vector>
@@ -71,7 +73,9 @@ class DevicePipeline final : public Pipeline {
             if (!batch) break;
             Slot& slot = slot_of(*batch, next);
             drain(slot, output, log);
+            meet_fault("gather");
             gather(slot, *batch, input, log);
+            meet_fault("forward");
             submit(slot);
             if (!options_.overlap) drain(slot, output, log);
         }

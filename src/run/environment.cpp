@@ -6,10 +6,12 @@
 #include "patchbench/comm/metric_reduction.hpp"
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
+#include "patchbench/run/agreement.hpp"
 
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <sstream>
 
 namespace pb {
 
@@ -53,6 +55,13 @@ std::string joined(int argc, const char* const* argv) {
     return line;
 }
 
+/// A line for patchbench and for each library.
+std::vector<std::string> software_lines() {
+    std::vector<std::string> lines{version_text()};
+    for (const auto& library : library_versions()) lines.push_back(library.name + " " + library.loaded);
+    return lines;
+}
+
 }  // namespace
 
 std::vector<Environment::Library> library_versions() {
@@ -87,6 +96,23 @@ std::string version_text() {
     const BuildInfo& build = build_info();
     return "patchbench " + build.version + " (git " + build.git_sha + (build.git_dirty ? ", modified" : "") + ", " +
            build.compiler + ", " + build.build_type + ")";
+}
+
+void require_same_software(const Communicator& world) {
+    std::vector<std::string> mine;
+    together(world, [&] { mine = software_lines(); });
+    std::string all;
+    for (const auto& line : mine) all += line + "\n";
+    std::istringstream roots(world.broadcast(all));
+    together(world, [&] {
+        std::string theirs;
+        for (const auto& line : mine)
+            if (!std::getline(roots, theirs) || theirs != line)
+                throw UsageError(
+                    "unequal software: " + line + " here, " + theirs +
+                    " on rank 0; install the same patchbench and the same libraries on every node, best in "
+                    "one shared folder");
+    });
 }
 
 }  // namespace pb

@@ -1,6 +1,8 @@
 // Between nodes: every rank that does not share the root's memory sends the rectangles that its windows cover.
 #include "run/rank_share.hpp"
 
+#include "patchbench/base/fault.hpp"
+
 #include <vector>
 
 namespace pb {
@@ -69,6 +71,7 @@ std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team&
 }  // namespace
 
 void exchange(const Point& point, const Team& team, const RankShare& share) {
+    meet_fault("exchange");
     // Of whole images the root has its own; copies stay where they are.
     if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == Workload::whole) return;
     const Slab& output = share.output();

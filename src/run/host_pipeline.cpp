@@ -2,7 +2,10 @@
 // written; network types other than f32 channels_last go through a buffer of samples.
 #include "run/pipelines.hpp"
 
+#include "patchbench/base/fault.hpp"
+
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace pb {
@@ -32,9 +35,12 @@ class HostPipeline final : public Pipeline {
         while (const auto batch = batches.next()) {
             stop_if_interrupted();
             StageWatch watch(log, number_of(*batch, work_));
+            meet_fault("gather");
             gather(input, *batch);
             watch.done(Stage::gather);
+            meet_fault("forward");
             forward(run_size(*batch, work_));
+            if (fused()) meet_fault("output", output_values());
             watch.done(Stage::forward);
             scatter(output, *batch);
             watch.done(Stage::scatter);
@@ -51,6 +57,10 @@ class HostPipeline final : public Pipeline {
   private:
     [[nodiscard]] bool fused() const {
         return options_.precision == Precision::fp32 && options_.layout == Layout::channels_last;
+    }
+    [[nodiscard]] std::span<float> output_values() {
+        return {static_cast<float*>(out_.pointer()),
+                static_cast<size_t>(shapes_of(run_size(batches_.front(), work_)).out.elements())};
     }
     [[nodiscard]] BatchShapes shapes_of(int64_t n) const {
         return batch_shapes(n, work_.window, channels_, options_.conversion);

@@ -1,5 +1,7 @@
 #include "patchbench/run/slab.hpp"
 
+#include "patchbench/base/fault.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -45,6 +47,7 @@ void read_into(const Slab& slab, ImageSource& source, int local_rank, int local_
     const bool one_reads = !source.windowed();
     if (one_reads && local_rank != 0) return;
     const Rect rows = one_reads ? share_of_rows(slab, 0, 1) : share_of_rows(slab, local_rank, local_size);
+    meet_fault("read");
     if (rows.extent.h > 0) source.read(rows, slab.part(rows));
 }
 

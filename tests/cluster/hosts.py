@@ -79,14 +79,23 @@ class Hosts:
         table.write_text('127.0.0.1 localhost\n' + ''.join(lines))
         command('mount', '--bind', str(table), '/etc/hosts')
 
-    def mpirun(self, ranks_a_host, mpirun, *words, timeout=120):
-        """CompletedProcess of `words` on `ranks_a_host` ranks of every host, started from the first."""
+    def start(self, ranks_a_host, mpirun, *words):
+        """Popen of `words` on `ranks_a_host` ranks of every host, started from the first."""
         slots = ','.join(f'{name}:{ranks_a_host}' for name in self.names)
         settings = {'plm_rsh_agent': self.agent, 'oob_tcp_if_include': 'eth0', 'btl_tcp_if_include': 'eth0'}
         options = [word for key, value in settings.items() for word in ('--mca', key, str(value))]
         count = ['-n', str(ranks_a_host * len(self.names))]
         start = [self.agent, self.names[0], 'exec', *mpirun, *options, '--host', slots, *count, *map(str, words)]
-        return subprocess.run(start, capture_output=True, text=True, timeout=timeout)
+        return subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def mpirun(self, ranks_a_host, mpirun, *words, timeout=120):
+        """CompletedProcess, as start()."""
+        process = self.start(ranks_a_host, mpirun, *words)
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -13,8 +13,8 @@ namespace pb {
 
 class AtomicFile {
   public:
-    /// Creates `.<name>.<pid>.<n>.part` beside `file`. Throws UsageError when the folder is missing or cannot be
-    /// written, or when `file` is a folder or a device.
+    /// Creates `.<name>.<n>.part` beside `file`; one that a killed process left is taken away. Throws UsageError when
+    /// the folder is missing or cannot be written, or when `file` is a folder or a device.
     explicit AtomicFile(std::filesystem::path file);
     ~AtomicFile();
     AtomicFile(const AtomicFile&) = delete;
@@ -40,6 +40,7 @@ class AtomicFile {
     void commit();
 
   private:
+    [[nodiscard]] bool claim_part();
     [[noreturn]] void fail(const char* action) const;
 
     std::filesystem::path final_;

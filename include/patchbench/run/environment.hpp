@@ -1,6 +1,7 @@
 // Where, with what and how a study ran.
 #pragma once
 
+#include "patchbench/comm/communicator.hpp"
 #include "patchbench/run/trace.hpp"
 
 namespace pb {
@@ -10,6 +11,10 @@ namespace pb {
 
 /// The libraries alone: what `--version` prints.
 [[nodiscard]] std::vector<Environment::Library> library_versions();
+
+/// Collective. AgreedError (exit code 2) that names the ranks whose patchbench, or a library of theirs, is another than
+/// rank 0's.
+void require_same_software(const Communicator& world);
 
 /// "patchbench 0.1.0 (git 0123abcd, modified)".
 [[nodiscard]] std::string version_text();

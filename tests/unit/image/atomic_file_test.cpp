@@ -61,6 +61,17 @@ TEST(AtomicFile, WithoutCommitNothingIsLeftAndTheOldFileStays) {
     EXPECT_EQ(read_bytes(folder / "a.txt"), (std::vector<char>{'o', 'l', 'd'}));
 }
 
+TEST(AtomicFile, APartThatAKilledProcessLeftIsTakenAwayAndOneInUseIsNot) {
+    const TemporaryFolder folder;
+    const std::string name = AtomicFile(folder / "a.txt").path().filename();
+    test::write_bytes(folder / name, {'l', 'e', 'f', 't'});
+    AtomicFile file(folder / "a.txt");
+    EXPECT_EQ(file.path().filename(), name);
+    EXPECT_NE(AtomicFile(folder / "a.txt").path().filename(), name);
+    file.commit();
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a.txt"});
+}
+
 TEST(AtomicFile, RefusesWhatCannotBeWritten) {
     const TemporaryFolder folder;
     EXPECT_THROW(AtomicFile(folder / "missing/a.txt"), UsageError);

@@ -1,0 +1,98 @@
+"""One rank of two meets a fault, mostly in the second point of three: killed, stopped, out of memory, throwing, wrong."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import faulty
+import program
+from faulty import in_second_point
+
+
+class RankFaults(faulty.FaultyTest):
+    def with_fault(self, fault, rank=1):
+        ranks = [self.rank(), self.rank()]
+        ranks[rank] = self.rank(fault=fault)
+        return self.launch(*ranks)
+
+    def test_killed(self):
+        for stage, rank in (('gather', 1), ('forward', 1), ('exchange', 1), ('write', 0)):  # the root writes
+            with self.subTest(stage=stage):
+                shutil.rmtree(self.out, ignore_errors=True)
+                outcome = self.with_fault(in_second_point(stage, 'kill'), rank)
+                self.assert_ended(outcome, 137, rf'process rank {rank} with PID \d+ on node \S+ exited on signal 9')
+                self.assertEqual(self.states(), ['ok'])
+                self.assertEqual([file.name[:3] for file in self.out.glob('*.png')], ['000'])
+        self.assert_goes_on()
+
+    def test_stopped(self):
+        for rank in (1, 0):
+            with self.subTest(rank=rank):
+                shutil.rmtree(self.out, ignore_errors=True)
+                outcome = self.with_fault(in_second_point('forward', 'stop'), rank)
+                self.assert_ended(outcome, 1, rf'rank {1 - rank}@\S+ .*: no sign of life for 2 s from rank {rank}@')
+                self.assertEqual(self.states(), ['ok'])
+
+    def test_an_error_fails_its_point_and_the_study_goes_on(self):
+        outcome = self.with_fault(in_second_point('forward', 'throw'))
+        self.assert_ended(outcome, 1, r'rank 1@\S+: a fault that', goes_on=True)
+        self.assertEqual(self.states(), ['ok', 'failed', 'ok'])
+        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: a fault')
+        self.assert_goes_on()
+
+    def test_an_error_between_collectives_ends_the_job(self):
+        outcome = self.with_fault(in_second_point('exchange', 'throw'))
+        self.assert_ended(outcome, 1, r'rank 1@\S+: a fault that')
+        self.assertEqual(self.states(), ['ok'])
+
+    def test_host_memory_of_one_rank_runs_out(self):
+        outcome = self.with_fault(in_second_point('gather', 'memory'))
+        self.assert_ended(outcome, 5, r'1 of 3 points out of memory', goes_on=True)
+        self.assertEqual(self.states(), ['ok', 'oom', 'ok'])
+        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: host memory ran out')
+
+    def test_the_networks_memory_of_one_rank_runs_out(self):
+        outcome = self.launch(self.rank(), self.rank(options=['--set', 'memory_limit_mib=4']))
+        self.assert_ended(outcome, 5, r'points? out of memory', goes_on=True)
+        self.assertIn('oom', self.states())
+        for point in self.points():
+            if point['status'] == 'oom':
+                self.assertRegex(point['reason'], r'^rank 1@')
+
+    def test_not_a_number_from_one_rank(self):
+        """In a window that the probes would pass over."""
+        probes = ['--set', 'verify.probes=1', '--set', 'verify.whole_max_mpx=0', '--set', 'patch=16']
+        photo = self.write('photo.png', program.png(64, 64))
+        # In the second pass of the first point. 8-bit samples hold no NaN: it becomes black.
+        for image, said in (('{height: 64, width: 64}', r'rank 1@\S+: windows are not finite'),
+                            (f'{{path: {photo}, noise_sigma: 0}}', r'rank 1@\S+: windows differ')):
+            with self.subTest(image=image):
+                shutil.rmtree(self.out, ignore_errors=True)
+                self.study.write_text(faulty.STUDY.replace('{height: 64, width: 64}', image))
+                outcome = self.launch(self.rank(options=probes), self.rank(options=probes, fault='output:nan:14'))
+                self.assert_ended(outcome, 3, said, goes_on=True)
+                verified = [point['verification']['outcome'] for point in self.points()]
+                self.assertEqual(verified, ['failed', 'passed', 'passed'])
+                self.assertEqual([file.name[:3] for file in sorted(self.out.glob('*.png'))], ['001', '002'])
+
+    def test_unequal_software(self):
+        """A copy of the program that calls itself another version."""
+        other = self.folder / 'patchbench'
+        own = subprocess.run([program.PROGRAM, '--version'], capture_output=True, text=True).stdout.splitlines()[0]
+        sha = own.split('git ')[1].split(',')[0].split(')')[0]
+        other.write_bytes(Path(program.PROGRAM).read_bytes().replace(sha.encode(), sha[::-1].encode()))
+        other.chmod(0o755)
+        outcome = self.launch(self.rank(), self.rank(name=str(other)))
+        self.assert_ended(outcome, 2, r'rank 1@\S+: unequal software: .* on rank 0')
+        self.assertFalse((self.out / 'results.jsonl').exists())
+
+    def test_a_fault_that_is_none(self):
+        os.environ['PATCHBENCH_FAULT'] = 'nonsense'
+        self.addCleanup(os.environ.pop, 'PATCHBENCH_FAULT')
+        result = program.run('run', self.study, '--out', self.out)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn('it is for tests alone, unset it', result.stderr + result.stdout)
+
+
+if __name__ == '__main__':
+    program.main()

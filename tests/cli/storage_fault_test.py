@@ -1,0 +1,153 @@
+"""Disks that are full, inputs that vanish while they are read, reads that fail, a clock that steps backwards.
+
+`python3 storage_fault_test.py <patchbench> <library tests/support/faulty_system.cpp> <mpirun and its options>`
+"""
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SYSTEM = str(Path(sys.argv.pop(2)).resolve())
+
+import faulty
+import program
+from faulty import in_second_point
+
+IMAGE = '{path: %s}'
+
+
+def npy(height, width, value=lambda row, column: (row * 3 + column * 5) % 100 / 100):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({height}, {width}), }}".ljust(117) + '\n'
+    samples = [value(row, column) for row in range(height) for column in range(width)]
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + struct.pack(f'<{len(samples)}f', *samples)
+
+
+def why_no_small_disk():
+    if os.geteuid() != 0:
+        return 'a small disk is mounted by root only'
+    probe = subprocess.run(['unshare', '--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], capture_output=True, text=True)
+    return probe.stderr.strip()
+
+
+class FullDisk(faulty.FaultyTest):
+    """The output folder is a small disk of its own, which only the program's mount namespace has."""
+
+    def setUp(self):
+        super().setUp()
+        if why := why_no_small_disk():
+            self.skipTest(why)
+
+    def run_on_small_disk(self, kib, *words):
+        """CompletedProcess; what the disk held is in self.out then."""
+        disk = self.folder / 'disk'
+        disk.mkdir()
+        script = ('disk=$1; out=$2; shift 2; mount -t tmpfs -o size=$0k tmpfs "$disk" || exit 99; "$@"; code=$?; '
+                  'cp -a "$disk/." "$out"; exit $code')
+        self.out.mkdir()
+        return subprocess.run(['unshare', '--mount', 'sh', '-c', script, str(kib), str(disk), str(self.out), *words],
+                              capture_output=True, text=True, timeout=120)
+
+    def test_results(self):
+        """Room for the first point and a half."""
+        plain = self.study.read_text() + 'save_images: false\n'
+        study = self.write('plain.yaml', plain)
+        subprocess.run([program.PROGRAM, 'run', study, '--out', self.out], check=True, capture_output=True, timeout=120)
+        lengths = [len(line) + 1 for line in (self.out / 'results.jsonl').read_bytes().splitlines()]
+        subprocess.run(['rm', '-r', self.out], check=True)
+        kib = (lengths[0] + lengths[1] + lengths[2] // 2) // 4096 * 4
+        self.assertGreater(kib * 1024, lengths[0] + lengths[1], 'the disk has a place for the first point')
+        result = self.run_on_small_disk(kib, *program.MPIRUN, '-n', '1', program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'))
+        self.assert_refused(result, 1, 'rank 0@', 'cannot write', 'No space left on device')
+        print('\n  ' + next(line for line in result.stderr.splitlines() if 'No space' in line))
+        self.assertEqual(self.states(), ['ok'])
+        text = (self.out / 'results.jsonl').read_text()
+        self.assertTrue(text.endswith('\n'), 'half a line is left')
+        self.study.write_text(plain)
+        self.assert_goes_on(ranks=1)
+
+    def test_image_of_a_study(self):
+        study = self.write('large.yaml', self.study.read_text() + '  - {network: dncnn, image: {height: 256, width: 256}}\n')
+        result = self.run_on_small_disk(160, program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'),
+                                        '--set', 'stop.min_reps=1')
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(self.states()[:3], ['ok'] * 3)
+        self.assertEqual(self.states()[3], 'failed')
+        self.assertRegex(self.points()[3]['reason'], r'rank 0@\S+: cannot write \S+003-\S+\.png: No space left on device')
+        self.assertEqual([file.name for file in self.out.rglob('003-*')] + [*self.out.rglob('*.part')], [])
+
+    def test_denoised_image(self):
+        noisy = self.write('noisy.png', program.png(200, 200, value=lambda x, y, c: hash((x, y, c)) % 256))
+        result = self.run_on_small_disk(24, program.PROGRAM, 'denoise', str(noisy), str(self.folder / 'disk' / 'a.png'),
+                                        '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn', '--halo', '8')
+        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+        self.assertIn('No space left on device', result.stderr + result.stdout)
+        self.assertEqual(list(self.out.iterdir()), [])
+
+
+class Inputs(faulty.FaultyTest):
+    def with_image(self, image):
+        return self.write('input.yaml', self.study.read_text().replace('{height: 64, width: 64}', IMAGE % image))
+
+    def test_truncated_while_it_is_read(self):
+        """Rank 1 stops between the header and the pixels of the second point; meanwhile the file is cut."""
+        for name, content in (('a.npy', npy(64, 64)), ('a.png', program.png(64, 64))):
+            with self.subTest(name=name):
+                subprocess.run(['rm', '-rf', self.out], check=True)
+                image = self.write(name, content)
+                study = self.with_image(image)
+                words = self.rank(fault=in_second_point('read', 'stop'), study=study)
+                process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                self.addCleanup(lambda process=process: process.poll() is None and process.kill())
+                state = Path(f'/proc/{process.pid}/stat')
+                deadline = time.monotonic() + 60
+                while state.read_text().rpartition(')')[2].split()[0] != 'T' and time.monotonic() < deadline:
+                    time.sleep(0.1)
+                os.truncate(image, len(content) // 2)
+                process.send_signal(signal.SIGCONT)
+                output, errors = process.communicate(timeout=faulty.HANGS_S)
+                self.assertEqual(process.returncode, 2, errors + output)
+                self.assertRegex(errors, rf'rank 0@\S+: cannot read image \S*{name}: .*truncated')
+                print(f'\n  {errors.strip().splitlines()[-1]}')
+                self.assertEqual(self.states(), ['ok'])
+
+    def test_a_file_system_that_fails(self):
+        image = self.write('a.npy', npy(64, 64))
+        study = self.with_image(image)
+        faulty_disk = ['env', f'LD_PRELOAD={SYSTEM}', 'FAULTY_READ=/a.npy:150']
+        outcome = self.launch(self.rank(study=study), self.rank(study=study, wrapper=faulty_disk))
+        self.assert_ended(outcome, 2, r'rank 1@\S+: .*a\.npy.*: Input/output error')
+        self.assertEqual(self.states()[:1], ['ok'])
+
+    def test_not_a_number_by_overflow(self):
+        """Finite samples for which the network of rank 1 overflows."""
+        image = self.write('a.npy', npy(64, 64, value=lambda row, column: 3e38 if row > 50 else column / 64))
+        study = self.with_image(image)
+        outcome = self.launch(self.rank(study=study), self.rank(study=study))
+        self.assert_ended(outcome, 3, r'rank 1@\S+: windows are not finite', goes_on=True)
+        written = {file.name[:3] for file in self.out.glob('*.npy')}
+        passed = {f'{point["index"]:03}' for point in self.points() if point['verification']['outcome'] == 'passed'}
+        self.assertEqual(written, passed)
+
+
+class Clock(faulty.FaultyTest):
+    def test_stepping_backwards(self):
+        words = self.rank(wrapper=['env', f'LD_PRELOAD={SYSTEM}', 'FAULTY_CLOCK=1'])
+        outcome = self.launch(words, words)
+        self.assert_ended(outcome, 0, 'RESULT:', goes_on=True)
+        for point in self.points():
+            for rank in point['samples']['ranks']:
+                self.assertTrue(all(0 < seconds < 60 for seconds in rank['wall_s']), rank['wall_s'])
+            self.assertTrue(all(0 < seconds < 60 for seconds in point['samples']['wall_s']))
+        self.assert_goes_on()
+
+    def test_the_clock_of_the_test_does_step(self):
+        seconds = subprocess.run([sys.executable, '-c', 'import time; print(time.time() - time.time())'], text=True,
+                                 capture_output=True, env={**os.environ, 'LD_PRELOAD': SYSTEM, 'FAULTY_CLOCK': '1'})
+        self.assertGreater(float(seconds.stdout), 3000)
+
+
+if __name__ == '__main__':
+    program.main()
