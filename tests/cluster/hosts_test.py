@@ -78,6 +78,20 @@ class ThreeHostsTest(unittest.TestCase):
             self.assertEqual(members, [0, 1, 2, 4])
             self.assertEqual({places[member]['host'] for member in members}, set(self.hosts.names))
 
+    def test_taken_batches_give_the_same_bytes_or_are_refused(self):
+        """Open MPI has one-sided operations between hosts over some networks only; TCP is none of them."""
+        study = self.folder / 'study.yaml'
+        self.run_everywhere('run', study, '--out', self.folder / 'taken', '--set', 'schedule=[contiguous,dynamic]',
+                            '--set', 'patch=24')
+        lines = [json.loads(line) for line in (self.folder / 'taken' / 'results.jsonl').read_text().splitlines()]
+        contiguous, dynamic = [line for line in lines if line['type'] == 'point']
+        if dynamic['status'] == 'ok':
+            images = [(self.folder / 'taken' / Path(point['output_file']).name).read_bytes() for point in (contiguous, dynamic)]
+            self.assertEqual(*images)
+        else:
+            self.assertEqual((contiguous['status'], dynamic['status']), ('ok', 'refused'))
+            self.assertIn('no one-sided operations between these nodes', dynamic['reason'])
+
     def test_check_sees_three_hosts(self):
         result = self.run_everywhere('check', '--device', 'cpu')
         for name in self.hosts.names:
