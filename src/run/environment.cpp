@@ -62,6 +62,13 @@ std::vector<std::string> software_lines() {
     return lines;
 }
 
+std::string unequal_software(const std::string& mine, const std::string& roots) {
+    std::string text = "unequal software: ";
+    text.append(mine).append(" here, ").append(roots);
+    return text +
+           " on rank 0; install the same patchbench and the same libraries on every node, best in one shared folder";
+}
+
 }  // namespace
 
 std::vector<Environment::Library> library_versions() {
@@ -107,11 +114,7 @@ void require_same_software(const Communicator& world) {
     together(world, [&] {
         std::string theirs;
         for (const auto& line : mine)
-            if (!std::getline(roots, theirs) || theirs != line)
-                throw UsageError(
-                    "unequal software: " + line + " here, " + theirs +
-                    " on rank 0; install the same patchbench and the same libraries on every node, best in "
-                    "one shared folder");
+            if (!std::getline(roots, theirs) || theirs != line) throw UsageError(unequal_software(line, theirs));
     });
 }
 
