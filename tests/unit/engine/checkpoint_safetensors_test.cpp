@@ -93,8 +93,9 @@ TEST(Safetensors, WithABrokenHeaderAreErrors) {
 TEST(Checkpoint, OfNoKnownFormatSaysSo) {
     EXPECT_THAT(message_of(""), HasSubstr("empty"));
     EXPECT_THAT(message_of("<html>404 Not Found</html>"), HasSubstr("first bytes"));
-    EXPECT_THAT(usage_error([] { (void)load_checkpoint("/no/such/file.pth"); }), HasSubstr("/no/such/file.pth"));
-    EXPECT_THAT(usage_error([] { (void)load_checkpoint(testing::TempDir()); }), HasSubstr("no such file"));
+    EXPECT_THAT(usage_error([] { (void)load_checkpoint("/no/such/file.pth"); }),
+                HasSubstr("/no/such/file.pth: no such file"));
+    EXPECT_THAT(usage_error([] { (void)load_checkpoint(testing::TempDir()); }), HasSubstr("not a regular file"));
 }
 
 TEST(Safetensors, NeverCrashTheReaderWhenDamaged) {
