@@ -59,7 +59,8 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
                    of_bound(s.h2d_of_bound_percent, "the rate to the device") +
                    of_bound(s.d2h_of_bound_percent, "the rate back");
         case Limit::exchange:
-            return "bringing the output to the root takes " + share;
+            return "bringing the output to the root takes " + share +
+                   of_bound(s.exchange_of_link_percent, "the link between the nodes");
         case Limit::imbalance:
             return "ranks wait for the slowest" +
                    (s.slowest_rank ? " (rank " + std::to_string(*s.slowest_rank) + ")" : std::string()) + " for " +

@@ -121,6 +121,19 @@ void add_copy_bounds(const PointTrace& trace, Summary& summary) {
     summary.d2h_of_bound_percent = percent_of(trace, Bound::d2h_gb_per_s, back.per(kGiga));
 }
 
+void add_exchange(const PointTrace& trace, Summary& summary) {
+    if (!trace.exchange) return;
+    const auto bytes = static_cast<double>(trace.exchange->bytes);
+    const auto link = trace.exchange->link_bytes_per_s;
+    Rate exchanged;
+    exchanged.add(bytes, summary.stage_s[static_cast<size_t>(Stage::exchange)].value_or(0));
+    summary.exchanged_mib = bytes / kMiB;
+    summary.exchange_gb_per_s = exchanged.per(kGiga);
+    if (!link || *link <= 0) return;
+    summary.link_gb_per_s = *link / kGiga;
+    if (summary.exchange_gb_per_s) summary.exchange_of_link_percent = 100 * *summary.exchange_gb_per_s * kGiga / *link;
+}
+
 }  // namespace
 
 void add_bounds(const PointTrace& trace, Summary& summary) {
@@ -128,6 +141,7 @@ void add_bounds(const PointTrace& trace, Summary& summary) {
         summary.bounds[bound] = bound_of_ranks(trace, bound).least;
     add_forward_bounds(trace, summary);
     add_copy_bounds(trace, summary);
+    add_exchange(trace, summary);
 }
 
 }  // namespace pb

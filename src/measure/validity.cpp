@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace pb {
 
@@ -128,6 +129,17 @@ void note_outliers(Summary& summary) {
                             " repetitions are outliers (kept; outlier_reps in results.jsonl)");
 }
 
+void note_exchange(const PointTrace& trace, Summary& summary) {
+    if (!trace.exchange || !summary.exchange_gb_per_s) return;
+    std::string note = "exchange between nodes by " + trace.exchange->carrier + ": " +
+                       two_digits(*summary.exchanged_mib) + " MiB a pass at " + two_digits(*summary.exchange_gb_per_s) +
+                       " GB/s";
+    if (summary.exchange_of_link_percent)
+        note += ", " + std::to_string(std::lround(*summary.exchange_of_link_percent)) + " % of the link's " +
+                two_digits(*summary.link_gb_per_s);
+    summary.notes.push_back(std::move(note));
+}
+
 void take_notes(const PointTrace& trace, Summary& summary) {
     summary.notes = trace.point.notes;
     if (!summary.pipeline_s) return;
@@ -138,6 +150,7 @@ void take_notes(const PointTrace& trace, Summary& summary) {
                                 " < 6 repetitions: no interval; raise stop.min_reps or stop.max_time_s for one");
     note_outliers(summary);
     note_imbalance(trace, summary);
+    note_exchange(trace, summary);
     int64_t allocations = 0;
     for (const auto& rank : trace.ranks) allocations += rank.allocations;
     if (allocations > 0)

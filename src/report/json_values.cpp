@@ -188,6 +188,15 @@ Json bounds_json(const PointTrace& trace) {
     return measured ? Json{{"ranks", ranks}} : Json(nullptr);
 }
 
+/// Null where nothing had to be exchanged.
+Json exchange_json(const PointTrace& trace) {
+    if (!trace.exchange) return nullptr;
+    return {{"carrier", trace.exchange->carrier},
+            {"bytes", trace.exchange->bytes},
+            {"link_bytes_per_s", number(trace.exchange->link_bytes_per_s)},
+            {"link_latency_s", number(trace.exchange->link_latency_s)}};
+}
+
 /// How the image went through the network; null for an image or shape that cannot.
 Json path_json(const Point& point) {
     const PointSettings& settings = point.settings;
@@ -278,6 +287,7 @@ Json json_of(const PointTrace& trace, const Summary& summary) {
             {"batch_search", trace.batch_search ? json_of(*trace.batch_search) : Json(nullptr)},
             {"telemetry", telemetry_json(trace)},
             {"bounds", bounds_json(trace)},
+            {"exchange", exchange_json(trace)},
             {"summary", summary_json(summary)}};
 }
 

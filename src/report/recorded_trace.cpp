@@ -160,6 +160,15 @@ void read_bounds(const JsonField& line, PointTrace& trace) {
     }
 }
 
+std::optional<ExchangeRecord> exchange_from(const JsonField& line) {
+    const auto json = line.find("exchange");
+    if (!json) return std::nullopt;
+    return ExchangeRecord{.carrier = (*json)["carrier"].text(),
+                          .bytes = (*json)["bytes"].integer(),
+                          .link_bytes_per_s = optional_number(*json, "link_bytes_per_s"),
+                          .link_latency_s = optional_number(*json, "link_latency_s")};
+}
+
 std::optional<BatchSearch> batch_search_from(const JsonField& line) {
     const auto json = line.find("batch_search");
     if (!json) return std::nullopt;
@@ -239,6 +248,7 @@ PointTrace trace_from(const JsonField& line) {
     trace.batch_search = batch_search_from(line);
     read_telemetry(line, trace);
     read_bounds(line, trace);
+    trace.exchange = exchange_from(line);
     if (const auto type = line["work"].find("sample_type")) trace.sample_type = type->named<DType>();
     if (const auto reason = line["summary"].find("stop_reason")) trace.stop_reason = reason->named<StopReason>();
     const JsonField weights = line["weights"];

@@ -70,20 +70,25 @@ std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team&
 
 }  // namespace
 
-void exchange(const Point& point, const Team& team, const RankShare& share) {
+std::optional<int64_t> exchange(const Point& point, const Team& team, const RankShare& share) {
     meet_fault("exchange");
     // Of whole images the root has its own; copies stay where they are.
-    if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == Workload::whole) return;
+    if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == Workload::whole)
+        return std::nullopt;
     const Slab& output = share.output();
     const auto windows = windows_of_ranks(point, team, share);
+    int64_t pixels = 0;
     if (team.is_root()) {
         for (int rank = 1; rank < team.ranks.size(); ++rank)
             if (!team.shares_root_node(rank))
-                for (const Rect& rect : rects_of_windows(point, windows[static_cast<size_t>(rank)]))
+                for (const Rect& rect : rects_of_windows(point, windows[static_cast<size_t>(rank)])) {
                     receive_rect(rect, output, team.ranks, rank);
+                    pixels += rect.extent.pixels();
+                }
     } else if (!team.shares_root_node(team.ranks.rank())) {
         for (const Rect& rect : rects_of_windows(point, share.windows_done())) send_rect(rect, output, team.ranks);
     }
+    return pixels * static_cast<int64_t>(output.pixel_bytes());
 }
 
 }  // namespace pb

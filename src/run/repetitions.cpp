@@ -124,9 +124,10 @@ class Repetitions {
         const double own_end_s = monotonic_seconds();
         agree_on(team_.ranks, passed);  // also the barrier before the root may read the node's slab
         const double exchange_begin_s = monotonic_seconds();  // what a rank waits for a slower one is no exchange
-        exchange(trace_.point, team_, share_);
+        const auto exchanged = exchange(trace_.point, team_, share_);
         const double end_s = monotonic_seconds();
         add(log, {Stage::exchange, -1, exchange_begin_s, end_s});
+        if (exchanged) trace_.exchange = {.carrier = "MPI", .bytes = *exchanged};
         const double slowest_s = team_.reduction->max(std::array{end_s - begin_s}).front();
         last_pass_s_ = slowest_s;
         if (log.spans != nullptr) logged_begin_s_ = begin_s;

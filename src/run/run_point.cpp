@@ -1,5 +1,6 @@
 #include "run/bounds.hpp"
 #include "run/largest_batch.hpp"
+#include "run/link_speed.hpp"
 #include "run/pipelines.hpp"
 #include "run/preview.hpp"
 #include "run/repetitions.hpp"
@@ -82,6 +83,7 @@ struct Runner::Impl {
     WeightsCache weights;
     ReferenceCache references;
     BoundsCache bounds;
+    LinkSpeeds links;
     std::map<std::string, std::string> image_digests;
     std::set<std::string> previewed;  // networks whose pictures were saved; on the root
 
@@ -255,6 +257,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
     measure(team, share, network, trace);
     const bool has_network = !is_simulated(trace.point);
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
+    if (study.bounds) links.add_to(trace, team);
     check(team, share, *source, *network, trace);
     if (has_network) save(team, share, *source, files, trace);
 }

@@ -3,6 +3,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace pb {
 
@@ -40,10 +41,12 @@ std::unique_ptr<Telemetry> open_telemetry(const Team& team) {
 void place_team(const Topology& topology, Team& team) {
     const auto node_of = [&](int member) { return topology.ranks[static_cast<size_t>(member)].node; };
     const int root_node = node_of(team.members.front());
+    std::set<int> nodes{root_node};
     for (int rank = 0; rank < static_cast<int>(team.members.size()); ++rank) {
         const int node = node_of(team.members[static_cast<size_t>(rank)]);
         if (node == team.place.node) team.ranks_on_node.push_back(rank);
         if (node == root_node) team.root_node.push_back(rank);
+        if (nodes.insert(node).second) team.first_elsewhere.push_back(rank);
     }
     team.spans_nodes = team.root_node.size() < team.members.size();
 }
@@ -58,7 +61,7 @@ Team make_team(const Communicator& world, const Topology& topology, const StudyS
     const int position = position_of(team.members, world.rank());
     team.ranks = world.split(position >= 0 ? 0 : -1, position);
     if (!team.takes_part()) return team;
-    team.node = team.ranks.node();
+    team.node = team.ranks.split(team.place.node, position);
     place_team(topology, team);
     const bool shared = point.device == DeviceKind::cuda && shares(topology, world.rank(), team.members);
     team.shares_device = team.ranks.max(shared ? 1 : 0) > 0;

@@ -16,11 +16,12 @@
 namespace pb {
 
 struct Team {
-    Communicator ranks;              // null on ranks that do not take part
-    Communicator node;               // those of them that share this host's memory
-    std::vector<int> members;        // by number in `ranks`: number among all that were started
-    std::vector<int> ranks_on_node;  // by number in `ranks`
-    std::vector<int> root_node;      // ranks that share the root's memory, by number in `ranks`
+    Communicator ranks;                // null on ranks that do not take part
+    Communicator node;                 // those of them that share this host's memory
+    std::vector<int> members;          // by number in `ranks`: number among all that were started
+    std::vector<int> ranks_on_node;    // by number in `ranks`
+    std::vector<int> root_node;        // ranks that share the root's memory, by number in `ranks`
+    std::vector<int> first_elsewhere;  // the first rank of each other node, by number in `ranks`
     bool spans_nodes = false;
     std::unique_ptr<MetricReduction> reduction;
     std::unique_ptr<Telemetry> telemetry;

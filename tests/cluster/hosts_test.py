@@ -46,6 +46,29 @@ class ThreeHostsTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         return result
 
+    def assert_exchange(self, point):
+        """What the first host did not do itself was sent to it, and is set beside the link that was measured."""
+        exchange, figures, settings = point['exchange'], point['summary'], point['point']
+        image_bytes = 3 * 4 * settings['image']['height'] * settings['image']['width']
+        self.assertEqual(exchange['carrier'], 'MPI')
+        self.assertGreater(exchange['bytes'], image_bytes / 3)
+        self.assertLess(exchange['bytes'], image_bytes)
+        self.assertGreater(exchange['link_bytes_per_s'], 1e6)
+        self.assertGreater(exchange['link_latency_s'], 1e-7)
+        for key in ('stage_exchange_s', 'exchange_gb_per_s', 'exchange_of_link_percent'):
+            self.assertGreater(figures[key], 0, key)
+        self.assertAlmostEqual(figures['exchanged_mib'], exchange['bytes'] / 2**20)
+        self.assertAlmostEqual(figures['link_gb_per_s'], exchange['link_bytes_per_s'] / 1e9)
+        self.assertTrue([note for note in figures['notes'] if 'exchange between nodes by MPI' in note], figures['notes'])
+
+    def test_simulated_devices_exchange_too(self):
+        result = self.run_everywhere('run', self.folder / 'study.yaml', '--out', self.folder / 'simulated',
+                                     '--set', 'engine=timed', '--set', 'timed.per_window_s=0.001', '--set', 'patch=24')
+        self.assertIn('exchange between nodes by MPI', result.stdout)
+        lines = [json.loads(line) for line in (self.folder / 'simulated' / 'results.jsonl').read_text().splitlines()]
+        self.assertEqual(lines[1]['verification']['outcome'], 'passed')
+        self.assert_exchange(lines[1])
+
     def test_the_exchange_gives_the_bytes_of_one_rank(self):
         study = self.folder / 'study.yaml'
         one = subprocess.run([PROGRAM, 'run', study, '--out', self.folder / 'one'], capture_output=True, text=True)
@@ -59,7 +82,7 @@ class ThreeHostsTest(unittest.TestCase):
         self.assertEqual({rank['host'] for rank in lines[0]['environment']['ranks']}, set(self.hosts.names))
         for point in lines[1:-1]:
             self.assertEqual(point['verification']['outcome'], 'passed')
-            self.assertGreater(point['summary']['stage_exchange_s'], 0)
+            self.assert_exchange(point)
             for rank, place in zip(point['samples']['ranks'], lines[0]['environment']['ranks'], strict=True):
                 asked_for_the_time = rank['timeline']['clock_error_s'] > 0
                 self.assertEqual(asked_for_the_time, place['node'] != 0)

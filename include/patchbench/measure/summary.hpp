@@ -76,6 +76,8 @@ struct Summary {
     // what a rank reaches while it works: work of all ranks / sum of their seconds, and that against the mean bound
     std::optional<double> forward_tflops, forward_of_matmul_percent, forward_of_conv_percent, forward_of_memory_percent;
     std::optional<double> host_of_copy_percent, h2d_of_bound_percent, d2h_of_bound_percent;
+    // what other nodes' ranks send to the root in a pass, and that against the link measured in the same run
+    std::optional<double> exchanged_mib, exchange_gb_per_s, link_gb_per_s, exchange_of_link_percent;
     std::optional<double> convolution_us;  // a forward call / convolutions of the network
     std::optional<Bottleneck> bottleneck;  // what limits the point, in words
     // memory, maximum over ranks

@@ -155,6 +155,14 @@ struct Preview {
     std::string clean_file;  // empty: not known
 };
 
+/// How the output of other nodes came to the root, and what their link can do.
+struct ExchangeRecord {
+    std::string carrier;                     // "MPI"
+    int64_t bytes = 0;                       // of a pass; schedule dynamic: of the last repetition
+    std::optional<double> link_bytes_per_s;  // one way between the root and another node; none: not measured
+    std::optional<double> link_latency_s;    // of a message of one byte
+};
+
 struct PointTrace {
     Point point;
     std::optional<Prediction> prediction;
@@ -170,6 +178,7 @@ struct PointTrace {
     double noise_s = 0;
     double write_s = 0;  // once, after them: the output file (0 when none was written)
     std::vector<RankTrace> ranks;
+    std::optional<ExchangeRecord> exchange;  // none: one node, or every rank's output stays where it is
     Verification verification;
     std::optional<Quality> quality;
     std::optional<Preview> preview;           // of the first point of a network, where one is wished

@@ -228,6 +228,25 @@ TEST(BoundFigures, SamplesOfEightBitsAreAQuarterOfTheTraffic) {
     EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), wide / 4, 1e-9) << "copied as they are";
 }
 
+TEST(BoundFigures, TheExchangeIsSetBesideTheLinkOfTheSameRun) {
+    PointTrace trace = trace_of_shares({.forward = 0.5, .exchange = 0.4});
+    trace.exchange = {.carrier = "MPI", .bytes = 1 << 20, .link_bytes_per_s = 4e6, .link_latency_s = 1e-5};
+    Summary summary = summarise(trace);
+    const double rate = (1 << 20) / 0.4;
+    EXPECT_DOUBLE_EQ(summary.exchanged_mib.value(), 1);
+    EXPECT_NEAR(summary.exchange_gb_per_s.value(), rate / 1e9, 1e-12);
+    EXPECT_DOUBLE_EQ(summary.link_gb_per_s.value(), 0.004);
+    EXPECT_NEAR(summary.exchange_of_link_percent.value(), 100 * rate / 4e6, 1e-9);
+    EXPECT_THAT(summary.bottleneck.value().evidence, HasSubstr("at 66 % of the link between the nodes"));
+    EXPECT_THAT(summary.notes, Contains(AllOf(HasSubstr("by MPI: 1.00 MiB a pass"), HasSubstr("66 % of the link"))));
+    trace.exchange->link_bytes_per_s.reset();
+    summary = summarise(trace);
+    EXPECT_FALSE(summary.link_gb_per_s || summary.exchange_of_link_percent);
+    EXPECT_TRUE(summary.exchange_gb_per_s);
+    trace.exchange.reset();
+    EXPECT_FALSE(summarise(trace).exchanged_mib);
+}
+
 TEST(BoundFigures, WhatWasNotMeasuredIsAbsent) {
     PointTrace trace = trace_of_shares({});
     trace.ranks[1].bounds[Bound::conv_tflops].reset();

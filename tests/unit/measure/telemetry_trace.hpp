@@ -1,5 +1,5 @@
 // The trace of three_rank_trace.hpp on three GPUs of two nodes (ranks 0 and 1, rank 2) that were watched, beside their
-// upper bounds.
+// upper bounds and the link between the nodes.
 #pragma once
 
 #include "unit/measure/three_rank_trace.hpp"
@@ -11,7 +11,9 @@ namespace pb {
 inline PointTrace watched_trace() {
     PointTrace trace = three_rank_trace();
     trace.point.device = DeviceKind::cuda;
+    trace.exchange = {.carrier = "MPI", .bytes = 50 << 20, .link_bytes_per_s = 2e9, .link_latency_s = 1e-5};
     for (auto& rank : trace.ranks) {
+        for (auto& stages : rank.stage_s) stages[static_cast<size_t>(Stage::exchange)] = 0.05;
         auto& record = rank.telemetry;
         record.first_on_node = rank.rank != 1;
         record[Meter::observed_s] = 20;

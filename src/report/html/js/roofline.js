@@ -64,7 +64,7 @@ pb.roofPoints = (roof, model) => [...pb.groupBy(roof.points, point => point.sett
 
 pb.boundKeys = [
   'forward_tflops', 'forward_of_matmul_percent', 'forward_of_conv_percent', 'forward_of_memory_percent',
-  'host_of_copy_percent', 'h2d_of_bound_percent', 'd2h_of_bound_percent'
+  'host_of_copy_percent', 'h2d_of_bound_percent', 'd2h_of_bound_percent', 'exchange_of_link_percent'
 ];
 pb.boundWords = {
   forward_tflops: 'TFLOP/s',
@@ -73,7 +73,8 @@ pb.boundWords = {
   forward_of_memory_percent: '% of device copies',
   host_of_copy_percent: '% of host copies',
   h2d_of_bound_percent: '% of copies to the device',
-  d2h_of_bound_percent: '% of copies from it'
+  d2h_of_bound_percent: '% of copies from it',
+  exchange_of_link_percent: '% of the link between nodes'
 };
 
 /// From half of the lowest to twice the highest intensity, the ridges included.
