@@ -6,12 +6,15 @@
 #include "patchbench/config/text.hpp"
 
 #include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
+#include <optional>
+#include <sstream>
 #include <string_view>
 
 namespace pb {
@@ -28,6 +31,33 @@ std::string joined(std::initializer_list<std::string_view> parts) {
     std::string all;
     for (const std::string_view part : parts) all += part;
     return all;
+}
+
+/// Where the last document that it was shown starts; nothing else of it.
+class DocumentStart final : public YAML::EventHandler {
+  public:
+    YAML::Mark mark;
+    void OnDocumentStart(const YAML::Mark& start) override { mark = start; }
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+    void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+    void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  const std::string& /*value*/) override {}
+    void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                         YAML::EmitterStyle::value /*style*/) override {}
+    void OnSequenceEnd() override {}
+    void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                    YAML::EmitterStyle::value /*style*/) override {}
+    void OnMapEnd() override {}
+};
+
+/// Not YAML::LoadAll: at a stray comma it makes empty documents without end (yaml-cpp 0.7).
+std::optional<YAML::Mark> find_second_document(const std::string& text) {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    DocumentStart start;
+    parser.HandleNextDocument(start);
+    return parser.HandleNextDocument(start) ? std::optional(start.mark) : std::nullopt;
 }
 
 bool is_printable(const std::string& text) {
@@ -54,17 +84,17 @@ void YamlText::fail(const YAML::Mark& mark, const std::string& message) const {
 }
 
 YAML::Node YamlText::parse(const std::string& text) const {
-    std::vector<YAML::Node> documents;
     try {
-        documents = YAML::LoadAll(text);
+        YAML::Node document = YAML::Load(text);
+        if (const auto second = find_second_document(text))
+            fail(*second, "a second document (---), or a comma out of place: one study a file");
+        if (document.IsNull()) throw UsageError(*origin_ + ": the file is empty");
+        return document;
     } catch (const YAML::DeepRecursion& error) {
         fail(error.mark, "nested too deeply");
     } catch (const YAML::Exception& error) {
         fail(error.mark, "not valid YAML: " + error.msg);
     }
-    if (documents.empty() || documents.front().IsNull()) throw UsageError(*origin_ + ": the file is empty");
-    if (documents.size() > 1) fail(documents[1].Mark(), "a second document (---): one study a file");
-    return documents.front();
 }
 
 void YamlText::count_values(int64_t values) {

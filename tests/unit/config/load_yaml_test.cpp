@@ -118,7 +118,8 @@ TEST_F(YamlFile, WrongShapesAreRefused) {
     EXPECT_THAT(refusal("groups: [8]\n"), StartsWith(":1:10: groups: each entry must be a map"));
     EXPECT_THAT(refusal("? [a, b]\n: 8\n"), HasSubstr("a key: must be a single value"));
     EXPECT_THAT(refusal("name: \"a\\x1bb\"\n"), HasSubstr("control characters"));
-    EXPECT_THAT(refusal("patch: 8\n---\npatch: 9\n"), HasSubstr("a second document"));
+    EXPECT_THAT(refusal("patch: 8\n---\npatch: 9\n"), HasSubstr(":2:1: a second document"));
+    EXPECT_THAT(refusal(", patch: 8\n"), HasSubstr(":1:1: a second document (---), or a comma out of place"));
     EXPECT_THAT(refusal("patch: [8\nbatch: 1\n"), AllOf(StartsWith(":"), HasSubstr("not valid YAML")));
     EXPECT_EQ(refusal(""), ": the file is empty");
     EXPECT_EQ(refusal("# only a comment\n"), ": the file is empty");
