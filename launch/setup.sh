@@ -10,7 +10,7 @@ usage() {
 usage: launch/setup.sh [--preset P] [--target T]... [--checks] [--no-packages]
   --preset P      CMake preset: release (default, or $PATCHBENCH_PRESET), ci, sanitize
   --target T      build only T, e.g. patchbench (default: everything)
-  --checks        also install what .ci/run needs: clang-format, clang-tidy, shellcheck
+  --checks        also install what .ci/run needs: clang-format, clang-tidy, shellcheck, clang with libFuzzer
   --no-packages   leave the system's packages alone (clusters, other distributions)
 PATCHBENCH_TORCH=<torch folder> uses an installed torch==2.11.0 instead of one in .venv.
 TEXT
@@ -28,7 +28,7 @@ packages=(
     iproute2 # tests/cluster: hosts in network namespaces
 )
 # Versions that both distributions carry, so that both see the same findings.
-check_packages=(clang-format-14 clang-tidy-16 shellcheck)
+check_packages=(clang-format-14 clang-tidy-16 shellcheck clang-14 libclang-rt-14-dev) # the last two: tests/fuzz
 
 torch_requirements=(torch==2.11.0)
 # Not the metapackage: these five are all that nvcc needs (300 MB). Their versions match the CUDA of the torch wheel.
