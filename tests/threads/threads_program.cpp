@@ -1,0 +1,106 @@
+// Every thread that patchbench itself starts, under the thread sanitizer: threads_program <mode>
+// watch: ranks watch each other, and leave one after the other. missing: a rank never beats; the job ends.
+// sample: a sampler of gauges is started and stopped beside work. copy: a team of threads copies together. signal: a
+// signal comes while threads look for it.
+#include "device/gauge_sampler.hpp"
+#include "threads/one_process_node.hpp"
+
+#include "patchbench/comm/interruption.hpp"
+#include "patchbench/comm/node_memory.hpp"
+#include "patchbench/comm/watchdog.hpp"
+#include "patchbench/device/copy_rates.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kRanks = 4;
+
+void expect(bool holds, const char* what) {
+    if (holds) return;
+    std::cerr << "failed: " << what << std::endl;
+    std::_Exit(1);
+}
+
+void watch() {
+    pb::test::run_ranks(kRanks, [](int rank) {
+        const pb::Communicator world = pb::Communicator::world();
+        const pb::Watchdog watchdog(world, 4);  // looks each second
+        std::this_thread::sleep_for(milliseconds(1200 + 400 * rank));
+    });
+}
+
+void miss() {
+    pb::test::run_ranks(2, [](int rank) {
+        const pb::Communicator world = pb::Communicator::world();
+        if (rank == 1) {  // takes part in the making of the beats, and is not heard of again
+            (void)world.all_gather("rank 1@here");
+            const pb::NodeMemory beats(world, 2 * 64);
+            world.barrier();
+            std::this_thread::sleep_for(std::chrono::seconds(40));
+            return;
+        }
+        pb::test::expect_abort();
+        const pb::Watchdog watchdog(world, 0.2);
+        std::this_thread::sleep_for(std::chrono::seconds(30));
+        expect(false, "the watchdog of rank 0 did not end the job");
+    });
+}
+
+struct Counter final : pb::GaugeSource {
+    [[nodiscard]] std::optional<double> read(pb::Gauge /*gauge*/) override { return ++readings; }
+    int readings = 0;
+};
+
+void sample() {
+    for (int round = 0; round < 20; ++round) {
+        Counter counter;
+        pb::GaugeSampler sampler(counter, milliseconds(1));
+        std::this_thread::sleep_for(milliseconds(round));
+        sampler.stop();
+        expect(sampler.samples().size() >= 2, "a short point has two samples");
+    }
+    Counter counter;
+    pb::GaugeSampler sampler(counter, milliseconds(1));  // more samples than there is room for
+    std::this_thread::sleep_for(milliseconds(600));
+    sampler.stop();
+    expect(sampler.samples().size() <= pb::GaugeSampler::kCapacity, "samples are thinned out");
+    const pb::GaugeSampler left_alone(counter, milliseconds(1));
+}
+
+void copy() { expect(pb::host_copy_gb_per_s(kRanks, 0.2) > 0, "copies take time"); }
+
+void meet_signal() {
+    const pb::InterruptionGuard guard;
+    std::atomic<int> seen{0};
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kRanks; ++thread)
+        threads.emplace_back([&seen](const std::stop_token& stop) {
+            while (!stop.stop_requested() && pb::interruption().empty()) std::this_thread::yield();
+            if (pb::interruption() == "SIGTERM") ++seen;
+        });
+    std::this_thread::sleep_for(milliseconds(50));
+    std::raise(SIGTERM);
+    threads.clear();
+    expect(pb::interruption() == "SIGTERM", "the signal was noted");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::map<std::string, void (*)()> modes{
+        {"watch", watch}, {"missing", miss}, {"sample", sample}, {"copy", copy}, {"signal", meet_signal}};
+    const auto mode = modes.find(argc > 1 ? argv[1] : "");
+    expect(mode != modes.end(), "threads_program watch|missing|sample|copy|signal");
+    mode->second();
+    return 0;
+}
