@@ -282,6 +282,13 @@ class Page(unittest.TestCase):
         text = self.browser.evaluate('document.getElementById("summary").innerText')
         self.assertIn('6 of 6 points SIMULATED', text)
         self.assertIn('ran no network', text)
+        self.assertIn('6 points: 6 simulated.', text)
+        self.assertNotIn('measured', text, 'a clock measures nothing')
+        self.assertEqual(self.browser.evaluate(
+            '[...new Set([...document.querySelectorAll("#points tr:not(.raw) td:nth-child(2)")].map(cell => cell.textContent))]'),
+            ['simulated'])
+        self.assertEqual(self.browser.evaluate('pb.lineTrace({points: pb.loadModel().points}, "patches_per_s", {metrics: new Map()}).name'),
+                         'simulated')
         self.assertNotIn('★', text, 'a clock is not to be recommended')
         self.assertIn('strong scaling of simulated-dncnn-p32-h8-b1-fp32', text)
         self.assertIn('(SIMULATED): 4 ranks do', text)

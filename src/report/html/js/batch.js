@@ -40,7 +40,7 @@ pb.lineTrace = (one, key, model, extra = {}) => {
   return {
     x: points.map(pb.batchOf),
     y: points.map(point => point.value(key)),
-    name: pb.plain(one.name || 'measured'),
+    name: pb.plain(one.name || points[0]?.outcome || 'measured'),
     mode: 'lines+markers',
     line: {color: one.colour, width: 2, dash: one.dash},
     marker: {color: one.colour, size: 7, symbol: one.symbol},

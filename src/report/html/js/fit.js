@@ -51,13 +51,17 @@ pb.residualTraces = (times, curves) =>
                  hovertemplate: `batch %{x}: %{y:.2f} %<br>${pb.plain(pb.curveName(curve))}<extra></extra>`
                }));
 
+pb.outcomeOf = times =>
+    times.file.points.some(point => point.isSimulated && point.raw.index === times.samples[0].point) ? 'simulated' :
+                                                                                                       'measured';
+
 pb.measuredTrace = times => {
   const ms = times.samples.map(sample => sample.window_s * 1e3);
   const bar = (sample, key) => pb.isNumber(sample[key]) ? Math.abs(sample[key] - sample.window_s) * 1e3 : 0;
   return {
     x: times.samples.map(sample => sample.batch),
     y: ms,
-    name: 'measured, 95 %',
+    name: `${pb.outcomeOf(times)}, 95 %`,
     mode: 'markers',
     marker: {color: pb.colour('text'), size: 8},
     error_y: {

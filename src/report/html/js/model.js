@@ -55,6 +55,10 @@ pb.Point = class {
   get isSimulated() {
     return this.raw.summary?.simulated === true;
   }
+  /// How a point that ended well is spoken of: what a clock gave was not measured.
+  get outcome() {
+    return this.isSimulated ? 'simulated' : 'measured';
+  }
   /// Measured, verified and fit for comparison.
   get isValid() {
     return this.isMeasured && this.raw.summary.validity === 'VALID';

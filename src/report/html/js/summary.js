@@ -26,21 +26,25 @@ pb.placeOf = file => {
 
 pb.countsOf = points => {
   const words = {
-    ok: 'measured',
     oom: 'out of memory',
     index_limit: 'too large for 32-bit indices',
     failed: 'failed',
     skipped: 'skipped',
     interrupted: 'interrupted'
   };
-  const counts = [...pb.groupBy(points, point => point.status)].map(
-      ([status, members]) => `${members.length.toLocaleString('en-US')} ${words[status] ?? status}`);
+  const said = point => point.status === 'ok' ? point.outcome : words[point.status] ?? point.status;
+  const counts =
+      [...pb.groupBy(points, said)].map(([outcome, members]) => `${members.length.toLocaleString('en-US')} ${outcome}`);
   return `${pb.count(points.length, 'point')}: ${pb.list(counts)}`;
 };
 
-pb.meaningOf = (word, file) => word === 'VALID' && file.points.some(point => point.isSimulated) ?
-    'Pixels were verified, but points whose label begins with “simulated” ran no network: their times are those of a clock.' :
-    pb.verdictMeaning[word] ?? '';
+pb.meaningOf = (word, file) => {
+  const clock = 'points whose label begins with “simulated” ran no network: their times are those of a clock.';
+  if (!file.points.some(point => point.isSimulated)) return pb.verdictMeaning[word] ?? '';
+  if (word === 'VALID') return `Pixels were verified, but ${clock}`;
+  if (word === 'INVALID') return `The figures are not fit for comparison, and ${clock}`;
+  return pb.verdictMeaning[word] ?? '';
+};
 
 pb.verdictCard = file => {
   const verdict = pb.verdictOf(file);

@@ -26,9 +26,12 @@ pb.section({
   },
 });
 
-pb.statusOf = point => point.status === 'ok' && point.raw.summary?.validity !== 'VALID' ?
-    point.raw.summary?.validity ?? 'ok' :
-    point.status;
+/// "ok" is for what was measured.
+pb.statusOf = point => {
+  if (point.status !== 'ok') return point.status;
+  const validity = point.raw.summary?.validity ?? 'VALID';
+  return validity !== 'VALID' ? validity : point.isSimulated ? 'simulated' : 'ok';
+};
 
 /// The row of a point, and the row with its raw line, which is made when it is first opened.
 pb.pointRows = (point, metrics, width) => {
