@@ -72,7 +72,10 @@ OutputNames output_names(const fs::path& folder, bool save_images) {
         if (!save_images) return files;
         const std::string& source = point.settings.image.path;
         const bool raw = !point.settings.image.raw.empty();
-        const std::string extension = source.empty() ? ".png" : raw ? ".raw" : fs::path(source).extension().string();
+        const char* for_scenes = point.settings.output == OutputKind::file ? ".tif" : ".png";
+        const std::string extension = source.empty() ? for_scenes
+                                      : raw          ? ".raw"
+                                                     : fs::path(source).extension().string();
         const bool lossy = extension == ".jpg" || extension == ".jpeg" || extension == ".JPG";
         files.image = folder / (name + (lossy ? ".png" : extension));
         return files;

@@ -115,8 +115,6 @@ void check_output(const PointSettings& settings) {
     const std::string output = "output = " + std::string(name_of(settings.output));
     const bool timed = settings.engine == EngineKind::timed;
     if (settings.workload != Workload::tiles) throw UsageError(output + ": needs workload: tiles");
-    if (settings.output == OutputKind::file && timed)
-        throw UsageError(output + ": engine timed has no result to write; choose memory or checksum");
     if (settings.output == OutputKind::checksum && !timed && settings.protocol.verify != VerifyMode::off)
         throw UsageError(output + ": keeps no pixels that could be verified; choose file, or verify.mode: off");
 }
@@ -160,6 +158,9 @@ void settle_timed(Point& point) {
     point.notes.push_back("simulated: no network is run, a call of " + std::to_string(batch) + " windows waits " +
                           short_number(times.seconds(batch)) + " s (T(b) = " + times.formula() +
                           "); pixels pass through and are checked, no output is compared with a network's");
+    if (settings.output == OutputKind::file)
+        point.notes.emplace_back(
+            "the file that is written is the image itself, its noise included: no network's result");
     if (settings.timed.slow_rank >= 0)
         point.notes.push_back("rank " + std::to_string(settings.timed.slow_rank) + " of the point takes " +
                               format_setting(settings.timed.slow_factor) + " x as long");

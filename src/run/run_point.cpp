@@ -222,7 +222,7 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
         if (!team.is_root()) return;
         if (trace.verification.outcome == Verification::Outcome::failed) return;  // nobody shall use it
         if (trace.point.settings.output == OutputKind::checksum) return;
-        show(share.cores(), source, files, trace);
+        if (!is_simulated(trace.point)) show(share.cores(), source, files, trace);
         if (files.image.empty()) return;
         const Stopwatch watch;
         if (share.streamed() != nullptr)
@@ -259,7 +259,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     if (study.bounds) links.add_to(trace, team);
     check(team, share, *source, *network, trace);
-    if (has_network) save(team, share, *source, files, trace);
+    if (has_network || share.streamed() != nullptr) save(team, share, *source, files, trace);
 }
 
 Runner::Runner(const Communicator& world, const Topology& topology, const StudySettings& study)

@@ -11,71 +11,89 @@ namespace pb {
 
 namespace {
 
-/// Samples of `rows` of the output that were not written, and those that are not the input's.
+/// Calls `look(piece)` for pieces that cover `rows` of an image `width` wide: cut in another way than the windows were,
+/// and of a size that does not depend on the image.
+template <class Look>
+void for_pieces(const Range& rows, int64_t width, Look&& look) {
+    constexpr Extent kPiece{64, 8192};
+    for (int64_t row = rows.begin; row < rows.end; row += kPiece.h)
+        for (int64_t column = 0; column < width; column += kPiece.w) {
+            stop_if_interrupted();
+            look(Rect{row, column, {std::min(kPiece.h, rows.end - row), std::min(kPiece.w, width - column)}});
+        }
+}
+
+/// Samples as an output of another type keeps them.
+Image rounded_to(DType type, const Image& samples) {
+    if (is_float(type)) return samples;
+    Image kept(samples.extent(), samples.channels(), type), back(samples.extent(), samples.channels(), DType::f32);
+    from_float(samples.view(), kept.view());
+    to_float(kept.view(), back.view());
+    return back;
+}
+
+/// Samples of the output that were not written, and those that are not the input's.
 struct Faults {
     double unwritten = 0;
     double misplaced = 0;
 };
 
-Faults find_faults(const Slab& output, ImageSource& source, const Rect& rows) {
-    constexpr int64_t kBand = 64;
+Faults find_faults(Output& output, ImageSource& source, const Range& rows) {
     Faults faults;
-    for (int64_t row = rows.row; row < rows.row + rows.extent.h; row += kBand) {
-        const Rect band{row, 0, {std::min(kBand, rows.row + rows.extent.h - row), rows.extent.w}};
-        Image written(band.extent, output.channels, DType::f32);
-        to_float(output.part(band), written.view());
-        const Image expected = source.read_noisy(band);
-        const auto count = static_cast<size_t>(band.extent.pixels() * output.channels);
+    for_pieces(rows, output.extent().w, [&](const Rect& piece) {
+        const Image written = output.read(piece);
+        const Image expected = rounded_to(output.dtype(), source.read_noisy(piece));
+        const auto count = static_cast<size_t>(piece.extent.pixels() * written.channels());
         for (size_t i = 0; i < count; ++i) {
             const float sample = written.as<float>()[i];
             faults.unwritten += std::isnan(sample) ? 1 : 0;
             faults.misplaced += !std::isnan(sample) && sample != expected.as<float>()[i] ? 1 : 0;
         }
-    }
+    });
     return faults;
 }
 
-/// The checksum of the input, each rank's share of it: cut in another way than the windows were.
-uint64_t checksum_of_input(const Team& team, ImageSource& source) {
-    constexpr Extent kPiece{64, 8192};
-    StreamedWindows pieces(source);
-    const Extent image = source.extent();
-    const Range rows = shard(image.h, team.ranks.rank(), team.ranks.size());
+uint64_t checksum_of_input(const Range& rows, ImageSource& source) {
+    StreamedWindows windows(source);
+    const int64_t width = source.extent().w;
     uint64_t sum = 0;
-    for (int64_t row = rows.begin; row < rows.end; row += kPiece.h)
-        for (int64_t column = 0; column < image.w; column += kPiece.w) {
-            stop_if_interrupted();
-            const Rect piece{row, column, {std::min(kPiece.h, rows.end - row), std::min(kPiece.w, image.w - column)}};
-            sum += checksum_of(pieces.around(piece).part(piece), row, column, image.w);
-        }
+    for_pieces(rows, width, [&](const Rect& piece) {
+        sum += checksum_of(windows.around(piece).part(piece), piece.row, piece.column, width);
+    });
     return sum;
 }
 
 /// Pixels that were kept nowhere: their checksum is the input's where each was written once and at its place.
-void verify_stream(const PointTrace& trace, const Team& team, const StreamedOutput& output, ImageSource& source,
-                   Verification& result) {
+void verify_checksum(const Team& team, const StreamedOutput& output, ImageSource& source, Verification& result) {
     uint64_t difference = 0;
-    together(team.ranks, [&] { difference = checksum_of_input(team, source) - output.counts().checksum; });
+    const Range rows = shard(source.extent().h, team.ranks.rank(), team.ranks.size());
+    together(team.ranks, [&] { difference = checksum_of_input(rows, source) - output.counts().checksum; });
+    if (sum_of_ranks(difference, team.ranks) != 0)
+        result.reasons.emplace_back("the checksum of the output is not that of the input");
+}
+
+/// What all ranks brought of a streamed output, by their own count.
+void verify_counts(const PointTrace& trace, const Team& team, const StreamedOutput& output, Verification& result) {
     const double written = team.ranks.sum(static_cast<double>(output.counts().pixels));
     result.pixels_unwritten = static_cast<int64_t>(trace.useful_pixels - written);
     if (result.pixels_unwritten != 0)
         result.reasons.push_back(std::to_string(static_cast<int64_t>(written)) +
                                  " output pixels were written, not each one once");
-    if (sum_of_ranks(difference, team.ranks) != 0)
-        result.reasons.emplace_back("the checksum of the output is not that of the input");
 }
 
-/// Compares with the input what the root's node holds.
-void verify_held(const Team& team, const RankShare& share, ImageSource& source, Verification& result) {
+/// Compares with the input what can be read back: a held output on the root's node, a file on all ranks.
+void verify_pixels(const Team& team, const RankShare& share, ImageSource& source, Verification& result) {
     Faults mine;
+    const bool held = share.streamed() == nullptr;
+    const Communicator& readers = held ? team.node : team.ranks;
     together(team.ranks, [&] {
-        if (!team.shares_root_node(team.ranks.rank())) return;
-        const Range rows = shard(share.output().image.h, team.node.rank(), team.node.size());
-        mine = find_faults(share.output(), source, rect_of(rows, {0, share.output().image.w}));
+        if (held && !team.shares_root_node(team.ranks.rank())) return;
+        mine = find_faults(share.cores(), source, shard(source.extent().h, readers.rank(), readers.size()));
     });
     const auto unwritten = static_cast<int64_t>(team.ranks.sum(mine.unwritten));
     const auto misplaced = static_cast<int64_t>(team.ranks.sum(mine.misplaced));
-    result.pixels_unwritten = result.pixels_not_finite = unwritten;
+    if (held) result.pixels_unwritten = unwritten;
+    result.pixels_not_finite = unwritten;
     if (unwritten > 0) result.reasons.push_back(std::to_string(unwritten) + " output samples are unwritten");
     if (misplaced > 0)
         result.reasons.push_back(std::to_string(misplaced) +
@@ -88,10 +106,11 @@ Verification verify_passed_through(const PointTrace& trace, const Team& team, co
                                    ImageSource& source) {
     Verification result;
     if (const auto fault = find_coverage_fault(trace, team, share)) result.reasons.push_back(*fault);
-    if (share.streamed() != nullptr)
-        verify_stream(trace, team, *share.streamed(), source, result);
+    if (share.streamed() != nullptr) verify_counts(trace, team, *share.streamed(), result);
+    if (trace.point.settings.output == OutputKind::checksum)
+        verify_checksum(team, *share.streamed(), source, result);
     else
-        verify_held(team, share, source, result);
+        verify_pixels(team, share, source, result);
     result.outcome = result.reasons.empty() ? Verification::Outcome::passed : Verification::Outcome::failed;
     return result;
 }

@@ -1,4 +1,5 @@
 """Images that are read and written by windows: raw samples, and outputs that all ranks write together."""
+import json
 import struct
 
 import program
@@ -60,6 +61,25 @@ class Streamed(program.ProgramTest):
         again = self.denoise('1.tif', 'again.npy', '--output', 'file', ranks=2)
         self.assertEqual(again, self.denoise('held.npy', 'twice.npy', '--output', 'memory'))
         self.assertEqual([file.name for file in self.folder.iterdir() if file.name.startswith('.')], [])
+
+    def test_a_slab_of_a_scene_becomes_a_file_and_a_network_runs_on_it(self):
+        def study(preset, *more):
+            words = [word for setting in (f'preset={preset}', 'stop.min_reps=1', *more) for word in ('--set', setting)]
+            result = run('run', program.REPOSITORY / 'configs/beyond_memory.yaml', *words, '--out', f'results/{preset}',
+                         ranks=2, cwd=self.folder)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            lines = map(json.loads, (self.folder / f'results/{preset}/results.jsonl').read_text().splitlines())
+            return next(line for line in lines if line['type'] == 'point')
+
+        slab = study('slab', 'image.height=200', 'image.width=300', 'patch=128')
+        self.assertEqual(slab['verification']['outcome'], 'passed')
+        self.assertTrue(slab['summary']['simulated'])
+        file = next((self.folder / 'results/slab').glob('*.tif'))
+        self.assertEqual(file.read_bytes()[:4], b'II+\0')
+        denoised = study('network', f'image.path={file}', 'image.crop_height=60', 'image.crop_width=70', 'patch=32',
+                         'threads=1')
+        self.assertEqual(denoised['verification']['outcome'], 'passed')
+        self.assertEqual(len([*(self.folder / 'results/network').glob('*.tif')]), 1)
 
     def test_what_cannot_be_streamed_is_refused(self):
         self.write('in.npy', npy(40, 40, samples(40, 40, 3), 3))

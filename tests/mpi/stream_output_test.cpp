@@ -190,8 +190,25 @@ TEST_F(StreamOutput, SimulatedDevicesPassAnImageIntoAChecksumThatIsVerified) {
         const std::string& note = trace.point.notes.back();
         EXPECT_EQ(std::stoull(note.substr(note.rfind(' ') + 1), nullptr, 16), expected) << note;
     }
+}
+
+TEST_F(StreamOutput, SimulatedDevicesWriteTheImageItselfIntoAFileThatIsVerified) {
+    PointSettings settings = real_settings();
+    settings.engine = EngineKind::timed;
+    settings.timed.per_window_s = 0;
     settings.output = OutputKind::file;
-    EXPECT_THROW((void)run(settings, "a.tif"), Error) << "the noisy image is nobody's result";
+    settings.patch = 64;
+    settings.image = {.height = 500, .width = 300, .channels = 1};
+    ImageSource source(settings.image);
+    Image expected({500, 300}, 1, DType::u8);
+    from_float(source.read_noisy({0, 0, {500, 300}}).view(), expected.view());
+    for (const char* file : {"a.tif", "a.npy"}) {
+        const PointTrace trace = run(settings, file);
+        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        EXPECT_TRUE(same_pixels(image(file), expected)) << file;
+        EXPECT_NE(trace.point.notes[1].find("no network's result"), std::string::npos) << trace.point.notes[1];
+    }
 }
 
 TEST_F(StreamOutput, ANetworkRunsIntoAChecksumWhereNothingIsToBeVerified) {
