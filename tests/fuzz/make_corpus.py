@@ -21,6 +21,8 @@ YAML = {
             'batch: [1, largest]\nimage: {height: 64, width: 96, noise_sigma: 0.1}\n',
     'groups': 'name: g\nwatchdog_s: 5\nstop: {min_reps: 2, rel_width: 0.01}\ngroups:\n  - {batch: [1, 2], dtype: [fp32, bf16]}\n'
               '  - zip: {patch: [64, 128], batch: [4, 1]}\n    exclude: [{patch: 64}]\n',
+    'simulated': 'engine: timed\ntimed: {table: "1:0.01,4:0.03"}\nschedule: dynamic\nranks: [1, all]\n',
+    'raw': 'image: {path: a.raw, raw: 64x96x3:u16}\npreset: fast\npresets: {fast: {batch: {from: 1, to: 3, step: 1}}}\n',
     'references': 'image: &size {height: 64, width: 64}\ngroups:\n  - {image: *size, batch: 2}\n',
 }
 
