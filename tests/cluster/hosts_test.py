@@ -29,6 +29,13 @@ stop: {min_reps: 2, max_time_s: 0}
 """
 
 
+def write_npy(file, height, width):
+    """A colour image of 8 bits, no two rows alike."""
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({height}, {width}, 3), }}".ljust(117) + '\n'
+    pixels = bytes((row * 7 + column * 3 + column * row // 64) % 256 for row in range(height) for column in range(3 * width))
+    file.write_bytes(b'\x93NUMPY\x01\x00' + len(header).to_bytes(2, 'little') + header.encode() + pixels)
+
+
 class ThreeHostsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -86,6 +93,20 @@ class ThreeHostsTest(unittest.TestCase):
             for rank, place in zip(point['samples']['ranks'], lines[0]['environment']['ranks'], strict=True):
                 asked_for_the_time = rank['timeline']['clock_error_s'] > 0
                 self.assertEqual(asked_for_the_time, place['node'] != 0)
+
+    def test_ranks_of_three_hosts_write_one_file(self):
+        """They share the file system, as nodes of a cluster do; each writes its own part, and nothing is exchanged."""
+        source = self.folder / 'source.npy'
+        write_npy(source, 150, 130)
+        words = ['run', self.folder / 'study.yaml', '--set', f'image.path={source}', '--set', 'output=file', '--set', 'patch=24']
+        one = subprocess.run([PROGRAM, *words, '--out', self.folder / 'one-file'], capture_output=True, text=True)
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.run_everywhere(*words, '--out', self.folder / 'six-files')
+        name, = [file.name for file in (self.folder / 'one-file').glob('*.npy')]
+        self.assertEqual((self.folder / 'six-files' / name).read_bytes(), (self.folder / 'one-file' / name).read_bytes())
+        point = json.loads((self.folder / 'six-files' / 'results.jsonl').read_text().splitlines()[1])
+        self.assertEqual(len([rank for rank in point['samples']['ranks'] if rank['num_patches']]), 6)
+        self.assertIsNone(point['exchange'])
 
     def test_scattered_ranks_give_the_bytes_of_one_rank(self):
         study = self.folder / 'study.yaml'
