@@ -225,6 +225,7 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     session.watch(StudySettings{}.watchdog_s);
     const SharingRule sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
     const Topology topology = gather_topology(world, {settings.device, sharing});
+    if (world.is_root()) print_nodes(topology);
     const Group group = make_group(world, topology, static_cast<int64_t>(jobs.size()));
     Denoise denoise(arguments, group);
     std::vector<std::string> lines;

@@ -90,6 +90,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
     together(world, [&] { config = load_study(arguments.study, arguments.overrides); });
     session.watch(config.study.watchdog_s);
     const Topology topology = gather_topology(world, {common_device(config), config.study.device_sharing});
+    if (world.is_root()) print_nodes(topology);
     const fs::path folder = output_folder(arguments, config);
     Plan plan;
     std::unique_ptr<StudyRecord> record;

@@ -11,7 +11,10 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace pb {
 
@@ -24,7 +27,32 @@ ExitCode leave_together(const Communicator& world, const Error& error) {
     return error.code();
 }
 
+/// "0-3, 8": ranks, ascending, runs of them by their ends.
+std::string runs_of(const std::vector<int>& ranks) {
+    std::string text;
+    for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+        end = begin + 1;
+        while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+        text += (text.empty() ? "" : ", ") + std::to_string(ranks[begin]);
+        if (end - begin > 1) text += "-" + std::to_string(ranks[end - 1]);
+    }
+    return text;
+}
+
 }  // namespace
+
+void print_nodes(const Topology& topology) {
+    std::map<int, std::pair<std::string, std::vector<int>>> nodes;
+    for (const RankPlace& place : topology.ranks) {
+        auto& [host, ranks] = nodes[place.node];
+        host = place.host;
+        ranks.push_back(place.rank);
+    }
+    if (nodes.size() < 2) return;
+    for (const auto& [node, there] : nodes)
+        fmt::print(stderr, "patchbench: node {}: {} {}\n", there.first, there.second.size() > 1 ? "ranks" : "rank",
+                   runs_of(there.second));
+}
 
 void print_error(const std::string& message) {
     constexpr size_t kLongest = 4000;  // parts of a damaged file may be quoted in it

@@ -5,6 +5,7 @@
 
 #include "patchbench/comm/communicator.hpp"
 #include "patchbench/comm/watchdog.hpp"
+#include "patchbench/plan/topology.hpp"
 
 #include <functional>
 #include <optional>
@@ -28,6 +29,9 @@ class RankSession {
 /// Runs `body` between MPI's start and end, signals caught. Errors that all ranks throw together are printed once; an
 /// error of one rank alone is printed with its rank and host and ends the whole job (MPI_Abort).
 [[nodiscard]] ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body);
+
+/// Which ranks are on which node, to stderr, where there is more than one: a launcher that loses a node names no ranks.
+void print_nodes(const Topology& topology);
 
 /// Prints the versions of patchbench and of every library, header and loaded.
 void print_version();

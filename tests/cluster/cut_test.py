@@ -105,7 +105,9 @@ class CutTest(unittest.TestCase):
         self.addCleanup(subprocess.run, ['ip', 'link', 'set', 'port3', 'up'], check=True)
         for pid in self.stopped():
             os.kill(pid, 18)
-        self.assertIn('pb-node3', self.end(process))
+        said = self.end(process)
+        self.assertRegex(said, r'daemon.*pb-node3', 'mpirun names the node')
+        self.assertIn('patchbench: node pb-node3: rank 2\n', said)
 
     def test_killed(self):
         process = self.start('exchange:kill:3')
