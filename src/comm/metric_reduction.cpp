@@ -38,15 +38,14 @@ class MpiReduction final : public MetricReduction {
     Communicator communicator_;
 };
 
-/// Why this rank cannot take part in NCCL; nothing when it can.
-std::optional<std::string> find_obstacle(DeviceId device, bool own_device) {
+}  // namespace
+
+std::optional<std::string> find_nccl_obstacle(DeviceId device, bool own_device) {
     if (!nccl_is_built_in()) return "this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON";
     if (!device.is_cuda()) return "computes on the CPU: NCCL needs a CUDA device on every rank";
     if (!own_device) return "shares its GPU with another rank: NCCL needs one GPU per rank";
     return std::nullopt;
 }
-
-}  // namespace
 
 void require_no_nan(std::span<const double> values) {
     const auto nan = std::find_if(values.begin(), values.end(), [](double value) { return std::isnan(value); });
@@ -66,7 +65,7 @@ void require_equal_lengths(const Communicator& communicator, std::span<const dou
 std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator, ReductionKind kind,
                                                        DeviceId device, bool own_device, double timeout_s) {
     if (kind != ReductionKind::mpi) {
-        const auto obstacle = communicator.agree(find_obstacle(device, own_device));
+        const auto obstacle = communicator.agree(find_nccl_obstacle(device, own_device));
         if (!obstacle) return make_nccl_reduction(communicator, device, timeout_s);
         if (kind == ReductionKind::nccl) throw UsageError("reduction: nccl is not possible\n" + *obstacle);
     }

@@ -10,6 +10,10 @@ std::unique_ptr<MetricReduction> make_nccl_reduction(const Communicator&, Device
     throw UsageError("this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON");
 }
 
+std::unique_ptr<SlabCarrier> make_nccl_carrier(const Communicator&, const std::vector<int>&, DeviceId, double) {
+    throw UsageError("this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON");
+}
+
 std::string nccl_header_version() { return "absent"; }
 std::string nccl_loaded_version() { return "absent"; }
 

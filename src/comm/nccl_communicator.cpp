@@ -53,12 +53,17 @@ bool NcclCommunicator::is_idle() const {
     return state == ncclSuccess;
 }
 
-void NcclCommunicator::run(const std::function<ncclResult_t(ncclComm_t)>& submit, cudaStream_t stream,
-                           const std::string& what) {
+void NcclCommunicator::submit(const std::function<ncclResult_t(ncclComm_t)>& submit, const std::string& what) {
     require(native_ != nullptr, what + ": NCCL was ended by an earlier error");
     check(submit(native_), native_);
+    poll([&] { return is_idle(); }, what, timeout_s_);
+}
+
+void NcclCommunicator::run(const std::function<ncclResult_t(ncclComm_t)>& submit, cudaStream_t stream,
+                           const std::string& what) {
+    this->submit(submit, what);
     const auto has_run = [&] {
-        if (!is_idle()) return false;
+        check_health();
         const cudaError_t state = cudaStreamQuery(stream);
         if (state == cudaErrorNotReady) return false;
         pb::check(state);

@@ -22,8 +22,12 @@ class NcclCommunicator {
     NcclCommunicator(NcclCommunicator&& other) noexcept;
     NcclCommunicator& operator=(NcclCommunicator&& other) noexcept;
 
-    /// Submits one collective by `submit(native)` and waits until it has run on `stream`.
+    /// Submits one operation by `submit(native)`, or a group, and waits until it is in its stream.
+    void submit(const std::function<ncclResult_t(ncclComm_t)>& submit, const std::string& what);
+    /// As submit(), and waits until it has run on `stream`.
     void run(const std::function<ncclResult_t(ncclComm_t)>& submit, cudaStream_t stream, const std::string& what);
+    /// Throws Error when something that was submitted has failed since.
+    void check_health() const { (void)is_idle(); }
     /// Ends it by force: its peers may be gone.
     void abort() noexcept;
 

@@ -1,8 +1,7 @@
 #include "metric_checks.hpp"
 #include "nccl_backend.hpp"
 #include "nccl_check.hpp"
-#include "nccl_communicator.hpp"
-#include "roll_call.hpp"
+#include "nccl_ranks.hpp"
 #include "step.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -25,16 +24,6 @@ std::string version_text(int code) {
     return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
-/// Rank 0's, on all ranks.
-ncclUniqueId share_unique_id(const Communicator& communicator) {
-    ncclUniqueId id{};
-    mpi::step_together(communicator, [&] {
-        if (communicator.is_root()) nccl::check(ncclGetUniqueId(&id));
-    });
-    communicator.broadcast(std::as_writable_bytes(std::span(&id, 1)));
-    return id;
-}
-
 /// Values of one collective on the device: what goes in and what comes out.
 struct Exchange {
     DeviceBuffer input;
@@ -50,25 +39,15 @@ struct Exchange {
 class NcclReduction final : public MetricReduction {
   public:
     NcclReduction(const Communicator& communicator, DeviceId device, double timeout_s)
-        : communicator_(communicator.split(0, communicator.rank())),
-          roll_call_(communicator_),
-          device_(device),
-          timeout_s_(timeout_s) {
-        const ncclUniqueId id = share_unique_id(communicator_);
-        together("NCCL bring-up", [&] {
-            select_device(device_);
-            stream_.emplace(device_);
-            nccl_ = nccl::NcclCommunicator(communicator_.size(), communicator_.rank(), id, timeout_s_);
-        });
-    }
+        : ranks_(communicator.split(0, communicator.rank()), device, timeout_s) {}
 
     [[nodiscard]] std::string_view name() const override { return "NCCL"; }
 
     [[nodiscard]] std::vector<std::vector<double>> all_gather(std::span<const double> values) override {
-        const size_t num_ranks = static_cast<size_t>(communicator_.size());
+        const size_t num_ranks = static_cast<size_t>(ranks_.ranks().size());
         const auto flat = run("ncclAllGather", values, values.size() * num_ranks, [&](auto& exchange, auto comm) {
             return ncclAllGather(exchange.input.pointer(), exchange.output.pointer(), values.size(), ncclDouble, comm,
-                                 cuda_stream());
+                                 ranks_.cuda_stream());
         });
         std::vector<std::vector<double>> rows;
         for (size_t rank = 0; rank < num_ranks; ++rank) {
@@ -79,54 +58,34 @@ class NcclReduction final : public MetricReduction {
     }
 
     [[nodiscard]] std::vector<double> max(std::span<const double> values) override {
-        mpi::step_together(communicator_, [&] { require_no_nan(values); });
+        mpi::step_together(ranks_.ranks(), [&] { require_no_nan(values); });
         return run("ncclAllReduce", values, values.size(), [&](auto& exchange, auto comm) {
             return ncclAllReduce(exchange.input.pointer(), exchange.output.pointer(), values.size(), ncclDouble,
-                                 ncclMax, comm, cuda_stream());
+                                 ncclMax, comm, ranks_.cuda_stream());
         });
     }
 
   private:
-    [[nodiscard]] cudaStream_t cuda_stream() const { return static_cast<cudaStream_t>(stream_->native()); }
-
-    /// A step that another rank's failure keeps from ending: it ends by its own time-out, and a rank that hangs even
-    /// then is named by the roll call. After a failure NCCL is in no known state: it is ended on all ranks.
-    void together(const std::string& what, const std::function<void()>& step) {
-        const auto outcome = mpi::try_step(step);
-        try {
-            roll_call_(what, timeout_s_);
-            mpi::agree_on_step(communicator_, outcome);
-        } catch (const std::exception&) {
-            nccl_.abort();
-            throw;
-        }
-    }
-
     template <class Submit>
     std::vector<double> run(const std::string& what, std::span<const double> values, size_t num_results,
                             Submit&& submit) {
-        require_equal_lengths(communicator_, values);
+        require_equal_lengths(ranks_.ranks(), values);
         if (values.empty()) return {};
         std::optional<Exchange> exchange;
-        mpi::step_together(communicator_, [&] {
-            select_device(device_);
-            exchange.emplace(device_, values, num_results, *stream_);
+        mpi::step_together(ranks_.ranks(), [&] {
+            select_device(ranks_.device());
+            exchange.emplace(ranks_.device(), values, num_results, ranks_.stream());
         });
         std::vector<double> results(num_results);
-        together(what, [&] {
-            nccl_.run([&](ncclComm_t comm) { return submit(*exchange, comm); }, cuda_stream(), what);
-            copy_to_host(results.data(), exchange->output.pointer(), num_results * sizeof(double), *stream_);
-            stream_->synchronise();
+        ranks_.together(what, [&] {
+            ranks_.nccl().run([&](ncclComm_t comm) { return submit(*exchange, comm); }, ranks_.cuda_stream(), what);
+            copy_to_host(results.data(), exchange->output.pointer(), num_results * sizeof(double), ranks_.stream());
+            ranks_.stream().synchronise();
         });
         return results;
     }
 
-    Communicator communicator_;
-    mpi::RollCall roll_call_;
-    DeviceId device_;
-    double timeout_s_;
-    std::optional<Stream> stream_;
-    nccl::NcclCommunicator nccl_;
+    nccl::NcclRanks ranks_;
 };
 
 }  // namespace

@@ -9,45 +9,19 @@ namespace pb {
 
 namespace {
 
-constexpr int kTag = 17;
-
-bool spans_rows(const Rect& rect, const Slab& slab) { return rect.extent.w == slab.image.w; }
-
-std::span<std::byte> rows_of(const Rect& rect, const Slab& slab) {
-    return {slab.at(rect.row, 0), static_cast<size_t>(rect.extent.h) * slab.row_bytes()};
-}
-
-/// Copies between the slab and dense rows; `to_slab` says which way.
-void copy_rect(const Rect& rect, const Slab& slab, std::byte* dense, bool to_slab) {
+/// Full rows lie one after the other: one piece.
+Rows rows_of(const Rect& rect, const Slab& slab) {
     const size_t bytes = static_cast<size_t>(rect.extent.w) * slab.pixel_bytes();
-    for (int64_t y = 0; y < rect.extent.h; ++y) {
-        std::byte* in_slab = slab.at(rect.row + y, rect.column);
-        std::byte* in_dense = dense + static_cast<size_t>(y) * bytes;
-        std::copy_n(to_slab ? in_dense : in_slab, bytes, to_slab ? in_slab : in_dense);
-    }
+    const auto count = static_cast<size_t>(rect.extent.h);
+    if (bytes == slab.row_bytes()) return {slab.at(rect.row, 0), 1, count * bytes, count * bytes};
+    return {slab.at(rect.row, rect.column), count, bytes, slab.row_bytes()};
 }
 
-std::vector<std::byte> dense_buffer(const Rect& rect, const Slab& slab) {
-    return std::vector<std::byte>(static_cast<size_t>(rect.extent.pixels()) * slab.pixel_bytes());
+Shipment make_shipment(int from, const Point& point, const std::vector<Range>& windows, const Slab& output) {
+    Shipment shipment{.from = from, .rows = {}};
+    for (const Rect& rect : rects_of_windows(point, windows)) shipment.rows.push_back(rows_of(rect, output));
+    return shipment;
 }
-
-void send_rect(const Rect& rect, const Slab& slab, const Communicator& ranks) {
-    if (spans_rows(rect, slab)) return ranks.send(rows_of(rect, slab), 0, kTag);
-    auto dense = dense_buffer(rect, slab);
-    copy_rect(rect, slab, dense.data(), false);
-    ranks.send(dense, 0, kTag);
-}
-
-void receive_rect(const Rect& rect, const Slab& slab, const Communicator& ranks, int from) {
-    if (spans_rows(rect, slab)) return ranks.receive(rows_of(rect, slab), from, kTag);
-    auto dense = dense_buffer(rect, slab);
-    ranks.receive(dense, from, kTag);
-    copy_rect(rect, slab, dense.data(), true);
-}
-
-}  // namespace
-
-namespace {
 
 /// What each rank did in the last pass, on the root: known beforehand where shares are fixed. Collective.
 std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team& team, const RankShare& share) {
@@ -68,6 +42,21 @@ std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team&
     return all;
 }
 
+/// Of this rank: what it sends, or, on the root, what all others send. Collective.
+std::vector<Shipment> make_shipments(const Point& point, const Team& team, const RankShare& share) {
+    const auto windows = windows_of_ranks(point, team, share);
+    std::vector<Shipment> shipments;
+    if (!team.is_root()) {
+        if (!team.shares_root_node(team.ranks.rank()))
+            shipments.push_back(make_shipment(team.ranks.rank(), point, share.windows_done(), share.output()));
+        return shipments;
+    }
+    for (int rank = 1; rank < team.ranks.size(); ++rank)
+        if (!team.shares_root_node(rank))
+            shipments.push_back(make_shipment(rank, point, windows[static_cast<size_t>(rank)], share.output()));
+    return shipments;
+}
+
 }  // namespace
 
 std::optional<int64_t> exchange(const Point& point, const Team& team, const RankShare& share) {
@@ -75,20 +64,11 @@ std::optional<int64_t> exchange(const Point& point, const Team& team, const Rank
     // Of whole images the root has its own; copies stay where they are.
     if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == Workload::whole)
         return std::nullopt;
-    const Slab& output = share.output();
-    const auto windows = windows_of_ranks(point, team, share);
-    int64_t pixels = 0;
-    if (team.is_root()) {
-        for (int rank = 1; rank < team.ranks.size(); ++rank)
-            if (!team.shares_root_node(rank))
-                for (const Rect& rect : rects_of_windows(point, windows[static_cast<size_t>(rank)])) {
-                    receive_rect(rect, output, team.ranks, rank);
-                    pixels += rect.extent.pixels();
-                }
-    } else if (!team.shares_root_node(team.ranks.rank())) {
-        for (const Rect& rect : rects_of_windows(point, share.windows_done())) send_rect(rect, output, team.ranks);
-    }
-    return pixels * static_cast<int64_t>(output.pixel_bytes());
+    const auto shipments = make_shipments(point, team, share);
+    team.carrier->carry(shipments);
+    size_t bytes = 0;
+    for (const Shipment& shipment : shipments) bytes += shipment.total();
+    return static_cast<int64_t>(bytes);
 }
 
 }  // namespace pb

@@ -63,8 +63,8 @@ class RankShare {
     StreamedOutput* streamed_ = nullptr;  // cores_, where it is one
 };
 
-/// Brings what the ranks of other nodes did in the last pass to the root's slab, and says how many bytes that were (to
-/// the root; 0 elsewhere). Collective over the team; nothing is done on one node.
+/// Brings what the ranks of other nodes did in the last pass to the root's slab, and says how many bytes those
+/// were that this rank sent or received. Collective over the team; nothing is done on one node.
 std::optional<int64_t> exchange(const Point& point, const Team& team, const RankShare& share);
 
 }  // namespace pb

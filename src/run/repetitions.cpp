@@ -127,7 +127,7 @@ class Repetitions {
         const auto exchanged = exchange(trace_.point, team_, share_);
         const double end_s = monotonic_seconds();
         add(log, {Stage::exchange, -1, exchange_begin_s, end_s});
-        if (exchanged) trace_.exchange = {.carrier = "MPI", .bytes = *exchanged};
+        if (exchanged) trace_.exchange = {.carrier = std::string(team_.carrier->name()), .bytes = *exchanged};
         const double slowest_s = team_.reduction->max(std::array{end_s - begin_s}).front();
         last_pass_s_ = slowest_s;
         if (log.spans != nullptr) logged_begin_s_ = begin_s;

@@ -51,6 +51,14 @@ void place_team(const Topology& topology, Team& team) {
     team.spans_nodes = team.root_node.size() < team.members.size();
 }
 
+/// Those whose output must travel, ascending.
+std::vector<int> ranks_elsewhere(const Team& team) {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < team.ranks.size(); ++rank)
+        if (!team.shares_root_node(rank)) ranks.push_back(rank);
+    return ranks;
+}
+
 Team make_team(const Communicator& world, const Topology& topology, const StudySettings& study, const Point& point) {
     Team team;
     team.place = topology.ranks.at(static_cast<size_t>(world.rank()));
@@ -66,6 +74,9 @@ Team make_team(const Communicator& world, const Topology& topology, const StudyS
     const bool shared = point.device == DeviceKind::cuda && shares(topology, world.rank(), team.members);
     team.shares_device = team.ranks.max(shared ? 1 : 0) > 0;
     team.reduction = make_metric_reduction(team.ranks, study.reduction, team.place.device, !shared, kBringUpTimeoutS);
+    if (team.spans_nodes)
+        team.carrier = make_slab_carrier(team.ranks, ranks_elsewhere(team), study.exchange, team.place.device, !shared,
+                                         kBringUpTimeoutS);
     team.telemetry = open_telemetry(team);
     return team;
 }

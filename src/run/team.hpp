@@ -3,6 +3,7 @@
 
 #include "patchbench/comm/communicator.hpp"
 #include "patchbench/comm/metric_reduction.hpp"
+#include "patchbench/comm/slab_carrier.hpp"
 #include "patchbench/config/settings.hpp"
 #include "patchbench/device/telemetry.hpp"
 #include "patchbench/plan/plan.hpp"
@@ -24,6 +25,7 @@ struct Team {
     std::vector<int> first_elsewhere;  // the first rank of each other node, by number in `ranks`
     bool spans_nodes = false;
     std::unique_ptr<MetricReduction> reduction;
+    std::unique_ptr<SlabCarrier> carrier;  // null on one node
     std::unique_ptr<Telemetry> telemetry;
     bool shares_device = false;  // two of them use one GPU
     RankPlace place;             // this rank's

@@ -28,6 +28,15 @@ struct EnumNames<OddShape> {
         {{OddShape::split, "split"}, {OddShape::pad, "pad"}, {OddShape::error, "error"}}};
 };
 
+/// What carries output from other nodes to rank 0.
+enum class ExchangeKind : uint8_t { automatic, mpi, nccl };
+
+template <>
+struct EnumNames<ExchangeKind> {
+    static constexpr std::array<std::pair<ExchangeKind, std::string_view>, 3> names{
+        {{ExchangeKind::automatic, "auto"}, {ExchangeKind::mpi, "mpi"}, {ExchangeKind::nccl, "nccl"}}};
+};
+
 /// What carries per-rank figures to rank 0.
 enum class ReductionKind : uint8_t { automatic, nccl, mpi };
 

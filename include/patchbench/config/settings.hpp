@@ -93,6 +93,7 @@ struct StudySettings {
     std::string preset;
     SharingRule device_sharing = SharingRule::error;
     ReductionKind reduction = ReductionKind::automatic;
+    ExchangeKind exchange = ExchangeKind::automatic;
     double watchdog_s = 60;
     bool bounds = true;
     bool save_images = true;
@@ -246,6 +247,9 @@ void study_fields(Settings& s, Visitor&& v) {
     v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
       s.device_sharing);
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
+    v(FieldName{"exchange", "",
+                "what carries output between nodes: mpi, or nccl through the GPUs (not yet run on any); auto: mpi"},
+      s.exchange);
     v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, kMaxSeconds}},
       s.watchdog_s);
     v(FieldName{"bounds", "",

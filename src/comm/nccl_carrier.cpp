@@ -1,0 +1,68 @@
+// Slabs by NCCL: shipments staged through the GPUs of the root and of the senders, who alone are NCCL's ranks.
+#include "nccl_backend.hpp"
+#include "nccl_link.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/device/device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pb {
+namespace {
+
+/// The root first, then the senders as they are numbered in `ranks`; null on other ranks.
+Communicator carriers(const Communicator& ranks, const std::vector<int>& senders) {
+    const bool takes_part = ranks.is_root() || std::ranges::find(senders, ranks.rank()) != senders.end();
+    return ranks.split(takes_part ? 0 : -1, ranks.rank());
+}
+
+class NcclCarrier final : public SlabCarrier {
+  public:
+    NcclCarrier(Communicator carriers, std::vector<int> senders, DeviceId device, double timeout_s)
+        : senders_(std::move(senders)), ranks_(std::move(carriers), device, timeout_s) {
+        const size_t num_lanes = ranks_.ranks().is_root() ? senders_.size() : 1;
+        ranks_.together("buffers of the exchange by NCCL",
+                        [&] { link_.emplace(ranks_, num_lanes, staged_chunk_bytes(senders_.size())); });
+    }
+
+    [[nodiscard]] std::string_view name() const override { return "NCCL"; }
+
+    void carry(std::span<const Shipment> shipments) override {
+        std::vector<Shipment> numbered(shipments.begin(), shipments.end());
+        for (Shipment& shipment : numbered) shipment.from = number_of(shipment.from);
+        ranks_.together("the exchange by NCCL", [&] {
+            select_device(ranks_.device());
+            carry_staged(*link_, numbered, ranks_.ranks().is_root());
+        });
+    }
+
+  private:
+    [[nodiscard]] int number_of(int sender) const {
+        const auto found = std::ranges::find(senders_, sender);
+        require(found != senders_.end(), "rank " + std::to_string(sender) + " was not said to send output");
+        return static_cast<int>(found - senders_.begin()) + 1;
+    }
+
+    std::vector<int> senders_;
+    nccl::NcclRanks ranks_;
+    std::optional<nccl::NcclLink> link_;
+};
+
+/// On ranks that neither send nor receive.
+class IdleCarrier final : public SlabCarrier {
+  public:
+    [[nodiscard]] std::string_view name() const override { return "NCCL"; }
+    void carry(std::span<const Shipment>) override {}
+};
+
+}  // namespace
+
+std::unique_ptr<SlabCarrier> make_nccl_carrier(const Communicator& ranks, const std::vector<int>& senders,
+                                               DeviceId device, double timeout_s) {
+    Communicator joined = carriers(ranks, senders);
+    if (joined.is_null()) return std::make_unique<IdleCarrier>();
+    return std::make_unique<NcclCarrier>(std::move(joined), senders, device, timeout_s);
+}
+
+}  // namespace pb

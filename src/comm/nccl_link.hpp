@@ -1,0 +1,40 @@
+// Chunks from GPU to GPU by grouped ncclSend and ncclRecv, through page-locked host memory and memory of the device.
+#pragma once
+
+#include "nccl_ranks.hpp"
+#include "staged_carrier.hpp"
+
+#include "patchbench/device/buffer.hpp"
+
+#include <array>
+#include <vector>
+
+namespace pb::nccl {
+
+class NcclLink final : public StagingLink {
+  public:
+    /// `num_lanes` buffers of `chunk_bytes` in each slot, on the host and on the device. `ranks` must outlive it; peers
+    /// are numbers in it. Not collective; begin() ends only when the peers begin, too.
+    NcclLink(NcclRanks& ranks, size_t num_lanes, size_t chunk_bytes);
+
+    [[nodiscard]] size_t chunk_bytes() const override { return chunk_bytes_; }
+    [[nodiscard]] std::span<std::byte> buffer(size_t slot, size_t lane) override;
+    void begin(size_t slot, std::span<const Chunk> chunks) override;
+    void end(size_t slot) override;
+
+  private:
+    struct Slot {
+        PinnedBuffer host;
+        DeviceBuffer device;
+        Event done;
+        bool is_moving = false;
+    };
+    /// The device's copy of a chunk in `slot`.
+    [[nodiscard]] static std::byte* on_device(const Slot& slot, const Chunk& chunk);
+
+    NcclRanks& ranks_;
+    size_t chunk_bytes_;
+    std::vector<Slot> slots_;
+};
+
+}  // namespace pb::nccl
