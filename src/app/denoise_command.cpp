@@ -5,6 +5,7 @@
 
 #include "patchbench/config/by_key.hpp"
 #include "patchbench/config/text.hpp"
+#include "patchbench/image/placed_image.hpp"
 #include "patchbench/image/quality.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
@@ -26,7 +27,7 @@ namespace {
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     std::string network = "dncnn", weights = "default", device = "auto", sigma = "auto", halo = "auto", batch = "auto";
-    std::string dtype = "fp32", threads = "auto", raw, output = "auto";
+    std::string dtype = "fp32", threads = "auto", raw, output = "auto", compress = "none";
     int64_t patch = 256;
     int64_t memory_limit_mib = 0;
     int64_t probes = 1;
@@ -61,6 +62,12 @@ void parse_option(const char* name, const std::string& text, Value& value) {
     } catch (const UsageError& error) {
         throw UsageError(std::string(name) + ": " + error.what());
     }
+}
+
+Compression compression_of(const DenoiseArguments& arguments) {
+    Compression compression = Compression::none;
+    parse_option("--compress", arguments.compress, compression);
+    return compression;
 }
 
 PointSettings settings_from(const DenoiseArguments& arguments) {
@@ -127,6 +134,7 @@ class Denoise {
   public:
     Denoise(const DenoiseArguments& arguments, const Group& group)
         : settings_(settings_from(arguments)),
+          compression_(compression_of(arguments)),
           sigma_(parse_sigma(arguments.sigma)),
           group_(group),
           study_(study_settings(arguments)),
@@ -138,7 +146,7 @@ class Denoise {
         PointTrace trace;
         try {
             together(group_.ranks, [&] { trace.point = plan_for(job); });
-            trace = runner_.run(trace.point, {.image = job.output});
+            trace = runner_.run(trace.point, {.image = job.output, .compression = compression_});
         } catch (const AgreedError& error) {
             if (single) throw;
             trace.status = PointStatus::failed;
@@ -164,6 +172,7 @@ class Denoise {
         settings.image.path = job.input.string();
         ImageSource source(settings.image);
         check_can_save(source.file()->info(), job.output);
+        check_can_compress(compression_, job.output);
         settings.sigma = sigma_                           ? *sigma_
                          : settings.image.noise_sigma > 0 ? settings.image.noise_sigma
                                                           : estimate_sigma(settings.image);
@@ -189,6 +198,7 @@ class Denoise {
     }
 
     PointSettings settings_;
+    Compression compression_;
     std::optional<double> sigma_;
     const Group& group_;
     StudySettings study_;
@@ -218,6 +228,7 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     together(world, [&] {
         if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
         settings = settings_from(arguments);
+        (void)compression_of(arguments);
         (void)parse_sigma(arguments.sigma);
         jobs =
             list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), arguments.weights);
@@ -244,6 +255,7 @@ void add_options(CLI::App& command, DenoiseArguments& a) {
                        "noise level in [0,1], as 0.1 or 25/255, or auto (estimated: median absolute deviation of "
                        "wavelet coefficients)");
     command.add_option("--output", a.output, "auto | memory | file (written by all ranks: none holds the image)");
+    command.add_option("--compress", a.compress, "none | deflate | lzw: tiles of a TIFF, in a second pass by one rank");
     command.add_option("--raw", a.raw, "the inputs are raw samples of this shape and type, as 2000x3000x1:u16");
     command.add_option("--patch", a.patch, "patch edge in pixels");
     command.add_option("--halo", a.halo, "none | pixels | exact | auto (smallest without visible seams, probed)");

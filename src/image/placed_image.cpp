@@ -3,6 +3,7 @@
 #include "formats.hpp"
 #include "interleaved.hpp"
 #include "npy_header.hpp"
+#include "random_access.hpp"
 #include "tiff_write.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -25,6 +26,18 @@ std::string extension_of(const std::filesystem::path& file) {
 }
 
 bool is_tiff(const std::string& extension) { return extension == ".tif" || extension == ".tiff"; }
+
+/// For the copy, before the work. What noise takes beyond its own length is libtiff's worst case, roughly.
+void check_room_for_copy(uint64_t bytes, Compression compression, const std::filesystem::path& file) {
+    constexpr uint64_t kMiB = uint64_t{1} << 20U;
+    const uint64_t needed = compression == Compression::lzw ? bytes + bytes / 2 : bytes + bytes / 64 + kMiB;
+    std::error_code unknown;
+    const auto space = std::filesystem::space(file.has_parent_path() ? file.parent_path() : ".", unknown);
+    if (unknown || space.available >= needed) return;
+    throw Error("cannot write " + file.string() + ": compressing it needs room for a copy, " +
+                std::to_string(needed / kMiB) + " MiB, and " + std::to_string(space.available / kMiB) +
+                " MiB are free; make room, or write it uncompressed");
+}
 
 void write_head(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& name,
                 AtomicFile& file) {
@@ -79,11 +92,27 @@ PixelPlaces find_places(const ImageInfo& info, const std::filesystem::path& file
     return places;
 }
 
-PlacedImage::PlacedImage(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& file)
-    : file_(file) {
+void check_can_compress(Compression compression, const std::filesystem::path& file) {
+    if (compression == Compression::none || is_tiff(extension_of(file))) return;
+    throw UsageError("cannot write " + file.string() + " with compression " + std::string(name_of(compression)) +
+                     ": it is for .tif and .tiff; use one of them, or leave it out");
+}
+
+PlacedImage::PlacedImage(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& file,
+                         Compression compression)
+    : info_(info), metadata_(metadata), name_(file), compression_(compression), file_(file) {
+    check_can_compress(compression, file);
     const PixelPlaces places = find_places(info, file);
     write_head(info, metadata, file, file_);
     file_.reserve(places.end());
+    if (compression != Compression::none) check_room_for_copy(places.end(), compression, file);
+}
+
+void PlacedImage::commit() {
+    if (compression_ == Compression::none) return file_.commit();
+    AtomicFile compressed(name_);
+    compress_tiff(RandomAccessFile(file_.path()), {info_, metadata_, compression_}, compressed);
+    compressed.commit();
 }
 
 PixelWriter::PixelWriter(const std::filesystem::path& temporary_name, const ImageInfo& info,

@@ -22,7 +22,13 @@ int64_t rows_per_strip(size_t row_bytes, int64_t rows) {
 
 int64_t samples_of(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
 
-void set_layout(TIFF* tiff, const ImageInfo& info, const ImageMetadata* metadata) {
+uint16_t tag_of(Compression compression) {
+    if (compression == Compression::deflate) return COMPRESSION_ADOBE_DEFLATE;
+    return compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_NONE;
+}
+
+void set_layout(TIFF* tiff, const TiffContent& content) {
+    const auto& [info, metadata, compression] = content;
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(info.extent.w));
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(info.extent.h));
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(info.dtype)));
@@ -30,7 +36,9 @@ void set_layout(TIFF* tiff, const ImageInfo& info, const ImageMetadata* metadata
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<int>(samples_of(info)));
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, tag_of(compression));
+    if (compression != Compression::none)
+        TIFFSetField(tiff, TIFFTAG_PREDICTOR, is_float(info.dtype) ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
     if (!info.has_alpha) return;
     const bool premultiplied = metadata != nullptr && metadata->premultiplied_alpha;
     const uint16_t kind = premultiplied ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
@@ -51,6 +59,39 @@ void set_metadata(TIFF* tiff, const ImageMetadata& metadata) {
     if (orientation != 1) TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
 }
 
+void set_tiles(TIFF* tiff, const TiffContent& content) {
+    set_layout(tiff, content);
+    TIFFSetField(tiff, TIFFTAG_TILEWIDTH, static_cast<uint32_t>(kTiffTile));
+    TIFFSetField(tiff, TIFFTAG_TILELENGTH, static_cast<uint32_t>(kTiffTile));
+    if (content.metadata != nullptr) set_metadata(tiff, *content.metadata);
+}
+
+std::vector<std::byte> tile_of(const ImageInfo& info) {
+    return std::vector<std::byte>(static_cast<size_t>(kTiffTile * kTiffTile * samples_of(info)) * size_of(info.dtype));
+}
+
+/// Calls `use(index, tile)` for every tile of a file that lay_out_tiff made.
+template <class Use>
+void for_tiles(const RandomAccessFile& placed, const ImageInfo& info, Use&& use) {
+    std::vector<std::byte> tile = tile_of(info);
+    const int64_t count = ceil_div(info.extent.h, kTiffTile) * ceil_div(info.extent.w, kTiffTile);
+    for (int64_t index = 0; index < count; ++index) {
+        placed.read_at(kBigTiffHeaderBytes + static_cast<uint64_t>(index) * tile.size(), tile);
+        use(static_cast<uint32_t>(index), tile);
+    }
+}
+
+void compare_tiles(const RandomAccessFile& placed, const ImageInfo& info, const RandomAccessFile& compressed) {
+    const TiffHandle tiff(compressed);
+    std::vector<std::byte> decoded = tile_of(info);
+    const auto bytes = static_cast<tmsize_t>(decoded.size());
+    for_tiles(placed, info, [&](uint32_t index, const std::vector<std::byte>& tile) {
+        const bool equal = tiff.get() != nullptr &&
+                           TIFFReadEncodedTile(tiff.get(), index, decoded.data(), bytes) == bytes && decoded == tile;
+        require(equal, "tile " + std::to_string(index) + " of the compressed copy is not the one that was compressed");
+    });
+}
+
 }  // namespace
 
 void write_tiff(const ImageToSave& image, AtomicFile& file) {
@@ -60,8 +101,8 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
     const int64_t strip_rows = rows_per_strip(row_bytes, height);
     const uint64_t metadata_bytes = image.metadata == nullptr ? 0 : image.metadata->icc_profile.size();
     TiffHandle tiff(file, needs_big_tiff(row_bytes * static_cast<uint64_t>(height), metadata_bytes));
-    set_layout(tiff.get(), {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)},
-               image.metadata);
+    set_layout(tiff.get(),
+               {{image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)}, image.metadata});
     TIFFSetField(tiff.get(), TIFFTAG_ROWSPERSTRIP, static_cast<uint32_t>(strip_rows));
     if (image.metadata != nullptr) set_metadata(tiff.get(), *image.metadata);
     std::vector<std::byte> strip(row_bytes * static_cast<size_t>(strip_rows));
@@ -79,11 +120,8 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
 /// libtiff is given every tile and writes none: so it knows all offsets when it writes the directory, after the tiles.
 void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFile& file) {
     TiffHandle tiff(file, true);
-    set_layout(tiff.get(), info, metadata);
-    TIFFSetField(tiff.get(), TIFFTAG_TILEWIDTH, static_cast<uint32_t>(kTiffTile));
-    TIFFSetField(tiff.get(), TIFFTAG_TILELENGTH, static_cast<uint32_t>(kTiffTile));
-    if (metadata != nullptr) set_metadata(tiff.get(), *metadata);
-    std::vector<std::byte> tile(static_cast<size_t>(kTiffTile * kTiffTile * samples_of(info)) * size_of(info.dtype));
+    set_tiles(tiff.get(), {info, metadata});
+    std::vector<std::byte> tile = tile_of(info);
     const auto bytes = static_cast<tmsize_t>(tile.size());
     const uint32_t num_tiles = TIFFNumberOfTiles(tiff.get());
     tiff.skip_writes(true);
@@ -93,6 +131,19 @@ void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFi
     const uint64_t last = kBigTiffHeaderBytes + (num_tiles - 1) * static_cast<uint64_t>(bytes);
     require(TIFFGetStrileOffset(tiff.get(), num_tiles - 1) == last, "libtiff put tiles elsewhere than expected");
     if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
+}
+
+void compress_tiff(const RandomAccessFile& placed, const TiffContent& content, AtomicFile& file) {
+    {
+        TiffHandle tiff(file, true);
+        set_tiles(tiff.get(), content);
+        for_tiles(placed, content.info, [&](uint32_t index, std::vector<std::byte>& tile) {
+            const auto bytes = static_cast<tmsize_t>(tile.size());
+            if (TIFFWriteEncodedTile(tiff.get(), index, tile.data(), bytes) != bytes) tiff.fail_writing();
+        });
+        if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
+    }
+    compare_tiles(placed, content.info, RandomAccessFile(file.path()));
 }
 
 }  // namespace pb

@@ -1,8 +1,11 @@
 // When a TIFF file must be a BigTIFF, and one whose pixels others will write.
 #pragma once
 
+#include "random_access.hpp"
+
 #include "patchbench/base/atomic_file.hpp"
 #include "patchbench/image/image_file.hpp"
+#include "patchbench/image/placed_image.hpp"
 
 #include <cstdint>
 
@@ -21,5 +24,16 @@ inline constexpr uint64_t kBigTiffHeaderBytes = 16;  // where the first tile beg
 /// A BigTIFF of uncompressed tiles, complete but for their pixels, which are a hole from kBigTiffHeaderBytes on, tile
 /// after tile, row by row. `metadata` may be null. Throws Error.
 void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFile& file);
+
+/// What a TIFF says beside its pixels.
+struct TiffContent {
+    ImageInfo info;
+    const ImageMetadata* metadata = nullptr;
+    Compression compression = Compression::none;
+};
+
+/// The file of lay_out_tiff, with its pixels, once more with compressed tiles, one after the other: one tile is in
+/// memory. Differences of neighbours are compressed (predictor). Every tile is read back and compared. Throws Error.
+void compress_tiff(const RandomAccessFile& placed, const TiffContent& content, AtomicFile& file);
 
 }  // namespace pb

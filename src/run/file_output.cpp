@@ -15,14 +15,15 @@ ImageInfo info_to_save(ImageSource& source) {
     return info;
 }
 
-FileOutput::FileOutput(const Team& team, ImageSource& source, const std::filesystem::path& file)
+FileOutput::FileOutput(const Team& team, ImageSource& source, const OutputPlan& plan)
     : StreamedOutput(source.extent(), source.channels(), source.dtype()), source_(source), info_(info_to_save(source)) {
     together(team.ranks, [&] {
         if (team.is_root())
-            placed_.emplace(info_, source.file() == nullptr ? nullptr : &source.file()->metadata(), file);
+            placed_.emplace(info_, source.file() == nullptr ? nullptr : &source.file()->metadata(), plan.file,
+                            plan.compression);
     });
     part_ = team.ranks.broadcast(placed_ ? placed_->temporary_name().string() : "");
-    name_ = team.ranks.broadcast(file.string());
+    name_ = team.ranks.broadcast(plan.file.string());
     together(team.ranks, [&] { writer_.emplace(part_, info_, name_); });
 }
 

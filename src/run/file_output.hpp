@@ -1,6 +1,7 @@
 // The output of a point as a file that all ranks write while they work.
 #pragma once
 
+#include "run/output_plan.hpp"
 #include "run/team.hpp"
 
 #include "patchbench/image/placed_image.hpp"
@@ -18,10 +19,10 @@ namespace pb {
 
 class FileOutput final : public StreamedOutput {
   public:
-    /// Collective over the team: the root makes the file under a temporary name, the others open it. `file` is the
-    /// root's. Fails on all ranks alike (as `together`). Until commit() nothing appears under the name, and nothing
-    /// stays when there is none. `source` must outlive it.
-    FileOutput(const Team& team, ImageSource& source, const std::filesystem::path& file);
+    /// Collective over the team: the root makes the file under a temporary name, the others open it. The file of `plan`
+    /// is the root's. Fails on all ranks alike (as `together`). Until commit() nothing appears under the name, and
+    /// nothing stays when there is none. `source` must outlive it.
+    FileOutput(const Team& team, ImageSource& source, const OutputPlan& plan);
 
     [[nodiscard]] DType dtype() const override { return info_.dtype; }
     [[nodiscard]] Image read(const Rect& part) override;

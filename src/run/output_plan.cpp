@@ -2,8 +2,10 @@
 
 #include "run/file_output.hpp"
 #include "run/stopwatch.hpp"
+#include "run/verification.hpp"
 
 #include "patchbench/device/host_memory.hpp"
+#include "patchbench/plan/output_choice.hpp"
 #include "patchbench/run/agreement.hpp"
 
 #include <array>
@@ -13,14 +15,10 @@ namespace pb {
 
 namespace {
 
-constexpr double kLargestShareOfMemory = 0.5;
-
-/// Input and output, as the root's node would hold them.
-bool is_beyond_memory(const Point& point, const ImageSource& source) {
-    const double bytes = 2 * static_cast<double>(point.source.extent.pixels()) *
-                         static_cast<double>(source.channels()) * static_cast<double>(size_of(source.dtype()));
-    const auto available = static_cast<double>(available_host_memory_bytes());
-    return available > 0 && bytes > kLargestShareOfMemory * available;
+/// Of the input, and of the output, as the root's node would hold them.
+double image_bytes(const Point& point, const ImageSource& source) {
+    return static_cast<double>(point.source.extent.pixels()) * static_cast<double>(source.channels()) *
+           static_cast<double>(size_of(source.dtype()));
 }
 
 /// Why the output cannot be a file that all ranks write; empty: it can. The file is known to the root only.
@@ -41,15 +39,13 @@ std::string obstacle(const Point& point, ImageSource& source, const Team& team, 
 
 OutputPlan settle_automatic(const Point& point, const Team& team, ImageSource& source, const PointFiles& files,
                             std::vector<std::string>& notes) {
-    if (team.ranks.max(is_beyond_memory(point, source) ? 1 : 0) == 0) return {};
+    const bool here = is_beyond_memory(image_bytes(point, source), available_host_memory_bytes());
+    if (team.ranks.max(here ? 1 : 0) == 0) return {};
     const bool simulated = is_simulated(point);
-    const std::string why =
-        team.ranks.broadcast(simulated ? "there is no result to write" : obstacle(point, source, team, files));
-    const std::string larger = "the image takes more than half of a host's free memory: ";
-    notes.push_back(larger + (why.empty() ? "the output is written by all ranks (output: file)"
-                                          : "it is held all the same (output: memory), because " + why));
-    if (!why.empty()) return {};
-    return {OutputKind::file, files.image};
+    const OutputChoice choice = choose_output(
+        team.ranks.broadcast(simulated ? "there is no result to write" : obstacle(point, source, team, files)));
+    notes.push_back(choice.note);
+    return {choice.kind, choice.kind == OutputKind::file ? files.image : "", files.compression};
 }
 
 }  // namespace
@@ -63,7 +59,7 @@ OutputPlan plan_output(const Point& point, const Team& team, ImageSource& source
         const std::string why = obstacle(point, source, team, files);
         if (!why.empty()) throw UsageError("output = " + std::string(name_of(kind)) + ": " + why);
     });
-    return {kind, files.image};
+    return {kind, files.image, files.compression};
 }
 
 void finish_stream(const Team& team, StreamedOutput& output, PointTrace& trace) {
@@ -74,6 +70,7 @@ void finish_stream(const Team& team, StreamedOutput& output, PointTrace& trace) 
     std::array<char, 17> digits{};
     std::snprintf(digits.data(), digits.size(), "%016llx",
                   static_cast<unsigned long long>(sum_of_ranks(output.counts().checksum, team.ranks)));
+    if (const auto ranks = name_ranks_not_finite(team, output.counts())) trace.point.notes.push_back(*ranks);
     trace.point.notes.push_back(std::string("checksum of the output: ") + digits.data());
 }
 

@@ -16,6 +16,7 @@ namespace pb {
 struct OutputPlan {
     OutputKind kind = OutputKind::memory;  // never automatic
     std::filesystem::path file;            // of kind file: on the root
+    Compression compression = Compression::none;
     [[nodiscard]] bool is_streamed() const { return kind != OutputKind::memory; }
 };
 

@@ -3,7 +3,6 @@
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 namespace pb {
@@ -24,16 +23,6 @@ Slab slab_of(const Rect& part, std::vector<std::byte>& samples, const Slab& whol
     samples.resize(slab.bytes());
     slab.pixels = samples.data();
     return slab;
-}
-
-int64_t count_not_finite(const ImageView& samples) {
-    if (samples.dtype != DType::f32) return 0;
-    int64_t count = 0;
-    for (int64_t y = 0; y < samples.extent.h; ++y) {
-        const auto* row = reinterpret_cast<const float*>(samples.row(y));
-        for (int64_t i = 0; i < samples.extent.w * samples.channels; ++i) count += std::isfinite(row[i]) ? 0 : 1;
-    }
-    return count;
 }
 
 /// Finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
@@ -76,8 +65,11 @@ Slab StreamedOutput::room_for(const Rect& kept) {
 void StreamedOutput::take(const Rect& kept) {
     const ImageView samples{samples_.data(), kept.extent, channels_, sample_type_,
                             static_cast<size_t>(kept.extent.w * channels_) * size_of(sample_type_)};
+    const int64_t odd = count_odd(samples);
+    const bool floats = is_float(sample_type_);
     counts_.pixels += kept.extent.pixels();
-    counts_.not_finite += count_not_finite(samples);
+    counts_.not_finite += floats ? odd : 0;
+    counts_.suspect.add(kept, odd, kept.extent.pixels() * channels_, floats);
     keep(kept, samples, counts_);
 }
 

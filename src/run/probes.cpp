@@ -55,22 +55,19 @@ std::vector<Rect> seam_probes(const TileGrid& grid, int64_t count) {
     return probes;
 }
 
-std::optional<int64_t> find_suspect(Output& output, const Work& work, const std::vector<Range>& runs) {
-    constexpr std::ptrdiff_t kPart = 16;  // fewer zeros than one in so many are the image's own
+std::optional<Rect> find_suspect(Output& output, const Work& work, const std::vector<Range>& runs) {
     const bool floats = is_float(output.dtype());
     const auto is_odd = [&](float sample) { return floats ? !std::isfinite(sample) : sample == 0; };
-    std::optional<int64_t> suspect;
-    std::ptrdiff_t most = 0;
+    Suspect suspect;
     for (const Range& run : runs) {
         for (int64_t index = run.begin; index < run.end; ++index) {
-            const Image kept = output.read(work.task(index).kept);
-            const auto count = static_cast<std::ptrdiff_t>(kept.extent().pixels() * kept.channels());
-            const auto odd = std::count_if(kept.as<float>(), kept.as<float>() + count, is_odd);
-            if (odd > most && (floats || odd * kPart >= count)) suspect = index;
-            most = std::max(most, odd);
+            const Rect part = work.task(index).kept;
+            const Image kept = output.read(part);
+            const int64_t count = part.extent.pixels() * kept.channels();
+            suspect.add(part, std::count_if(kept.as<float>(), kept.as<float>() + count, is_odd), count, floats);
         }
     }
-    return suspect;
+    return suspect.part();
 }
 
 }  // namespace pb

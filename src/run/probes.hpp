@@ -21,8 +21,7 @@ inline constexpr int64_t kProbeEdge = 64;
 /// Up to `count` different indices in `range`, spread by a seed, ascending.
 [[nodiscard]] std::vector<int64_t> pick(Range range, int64_t count, uint64_t seed);
 
-/// A window of `runs` whose output is worth a look. NaN stays NaN in floats; conversion to integers sends it to 0, and
-/// it spreads: the window with the most zeros, unless few of its samples are.
-[[nodiscard]] std::optional<int64_t> find_suspect(Output& output, const Work& work, const std::vector<Range>& runs);
+/// What a window of `runs` keeps that is worth a look, by all of their output.
+[[nodiscard]] std::optional<Rect> find_suspect(Output& output, const Work& work, const std::vector<Range>& runs);
 
 }  // namespace pb

@@ -62,7 +62,7 @@ RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, 
 void RankShare::stream(const Team& team, ImageSource& source, const OutputPlan& plan) {
     std::unique_ptr<StreamedOutput> output;
     if (plan.kind == OutputKind::file)
-        output = std::make_unique<FileOutput>(team, source, plan.file);
+        output = std::make_unique<FileOutput>(team, source, plan);
     else
         output = std::make_unique<ChecksumOutput>(source.extent(), source.channels(), source.dtype());
     streamed_ = output.get();

@@ -228,7 +228,7 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
         if (share.streamed() != nullptr)
             share.streamed()->commit();
         else
-            save_output(share.output(), source, files.image);
+            save_output(share.output(), source, files);
         trace.write_s += watch.seconds();
         trace.output_file = files.image.string();
     });

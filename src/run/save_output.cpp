@@ -4,7 +4,7 @@
 
 namespace pb {
 
-void save_output(const Slab& output, ImageSource& source, const std::filesystem::path& file) {
+void save_output(const Slab& output, ImageSource& source, const PointFiles& files) {
     ImageView pixels = output.part({0, 0, output.image});
     ImageFile* original = source.file();
     const ImageInfo info = info_to_save(source);
@@ -16,9 +16,12 @@ void save_output(const Slab& output, ImageSource& source, const std::filesystem:
     }
     Image alpha;
     if (info.has_alpha) alpha = original->read_alpha();
-    save_image(
-        {.pixels = pixels, .alpha = alpha.view(), .metadata = original == nullptr ? nullptr : &original->metadata()},
-        file);
+    const ImageMetadata* metadata = original == nullptr ? nullptr : &original->metadata();
+    if (files.compression == Compression::none)
+        return save_image({.pixels = pixels, .alpha = alpha.view(), .metadata = metadata}, files.image);
+    PlacedImage placed(info, metadata, files.image, files.compression);
+    PixelWriter(placed.temporary_name(), info, files.image).write(0, 0, pixels, alpha.view());
+    placed.commit();
 }
 
 }  // namespace pb

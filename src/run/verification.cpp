@@ -1,5 +1,6 @@
 #include "run/verification.hpp"
 
+#include "run/likeness.hpp"
 #include "run/probes.hpp"
 
 #include "patchbench/image/difference_map.hpp"
@@ -14,6 +15,8 @@
 namespace pb {
 
 namespace {
+
+constexpr const char* kNotFinite = "windows are not finite";
 
 double largest_magnitude(const Image& image) {
     double largest = 0;
@@ -74,25 +77,6 @@ std::vector<int64_t> windows_to_check(const ProtocolSettings& protocol, const st
                         static_cast<uint64_t>(ranks.rank()));
 }
 
-/// Whether parts of an output are no output: the input itself, or one value.
-struct Likeness {
-    bool equal = true, output_constant = true, input_constant = true;
-    std::optional<float> first_in, first_out;
-
-    void add(const Image& in, const Image& out) {
-        const auto* read = in.as<float>();
-        const auto* written = out.as<float>();
-        if (!first_in) first_in = read[0];
-        if (!first_out) first_out = written[0];
-        const auto count = static_cast<size_t>(out.extent().pixels() * out.channels());
-        for (size_t i = 0; i < count; ++i) {
-            equal = equal && written[i] == read[i];
-            output_constant = output_constant && written[i] == *first_out;
-            input_constant = input_constant && read[i] == *first_in;
-        }
-    }
-};
-
 class Verifier {
   public:
     Verifier(const PointTrace& trace, const Team& team, const RankShare& share, ReferencePath& reference,
@@ -133,10 +117,7 @@ class Verifier {
         auto indices = windows_to_check(protocol_, share_.windows_done(), team_.ranks);
         double error = 0;
         together(team_.ranks, [&] {
-            std::optional<int64_t> suspect;  // of an output that is held
-            if (share_.streamed() == nullptr) suspect = find_suspect(output_, work, share_.windows_done());
-            if (suspect && std::find(indices.begin(), indices.end(), *suspect) == indices.end())
-                indices.push_back(*suspect);
+            add_suspect(indices);
             for (const int64_t index : indices) {
                 const WindowTask task = work.task(index);
                 const Image expected = crop(reference_.run(task.seen), task.seen, task.kept);
@@ -150,9 +131,24 @@ class Verifier {
             fail(*reason);
     }
 
+    /// The window whose output looks worst, unless it is among them. A streamed output was looked at on its way.
+    void add_suspect(std::vector<int64_t>& indices) const {
+        const Work& work = share_.work();
+        const auto runs = share_.windows_done();
+        const StreamedOutput* streamed = share_.streamed();
+        const auto suspect =
+            streamed == nullptr ? find_suspect(output_, work, runs) : streamed->counts().suspect.part();
+        if (!suspect) return;
+        const auto is_it = [&](int64_t index) { return work.task(index).kept == *suspect; };
+        if (std::any_of(indices.begin(), indices.end(), is_it)) return;
+        for (const Range& run : runs)
+            for (int64_t index = run.begin; index < run.end; ++index)
+                if (is_it(index)) return indices.push_back(index);
+    }
+
     /// The same text on all ranks that it is true of: they are named together.
     [[nodiscard]] std::string difference_text(double error) const {
-        if (std::isnan(error)) return "windows are not finite";
+        if (std::isnan(error)) return kNotFinite;
         return "windows differ from the serial fp32 path by more than " + std::to_string(result_.window_tolerance);
     }
 
@@ -165,6 +161,7 @@ class Verifier {
         result_.pixels_not_finite = static_cast<int64_t>(team_.ranks.sum(static_cast<double>(counts.not_finite)));
         if (result_.pixels_unwritten != 0)
             fail(std::to_string(static_cast<int64_t>(written)) + " output pixels were written, not each one once");
+        if (const auto ranks = name_ranks_not_finite(team_, counts)) fail(*ranks);
         if (result_.pixels_not_finite > 0)
             fail(std::to_string(result_.pixels_not_finite) +
                  " output samples are not finite; with fp16 or untrained weights try bf16 or fp32");
@@ -266,6 +263,10 @@ std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Te
     if (kept == trace.useful_pixels) return std::nullopt;
     return "the windows keep " + std::to_string(static_cast<int64_t>(kept)) + " pixels of " +
            std::to_string(static_cast<int64_t>(trace.useful_pixels)) + ": a fault of the tiling, please report it";
+}
+
+std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts) {
+    return team.ranks.agree(counts.not_finite > 0 ? std::optional<std::string>(kNotFinite) : std::nullopt);
 }
 
 double tolerance_of(Precision precision) {

@@ -43,6 +43,9 @@ class ReferenceCache {
 [[nodiscard]] std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team,
                                                              const RankShare& share);
 
+/// The ranks that brought samples of a streamed output that are not finite, by name; nothing when none did. Collective.
+[[nodiscard]] std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts);
+
 /// Largest |output - reference| / max(1, largest |reference|) that a precision may show against fp32.
 [[nodiscard]] double tolerance_of(Precision precision);
 

@@ -62,6 +62,19 @@ class Streamed(program.ProgramTest):
         self.assertEqual(again, self.denoise('held.npy', 'twice.npy', '--output', 'memory'))
         self.assertEqual([file.name for file in self.folder.iterdir() if file.name.startswith('.')], [])
 
+    def test_compressed_tiles_are_the_same_however_the_output_is_put_together(self):
+        self.write('in.npy', npy(270, 30, samples(270, 30, 3), 3))
+        plain = self.denoise('in.npy', 'plain.tif', '--output', 'file')
+        again = self.denoise('plain.tif', 'again.npy')
+        for compression in ('deflate', 'lzw'):
+            held = self.denoise('in.npy', 'held.tif', '--output', 'memory', '--compress', compression)
+            self.assertEqual(self.denoise('in.npy', 'out.tif', '--output', 'file', '--compress', compression, ranks=2), held)
+            self.assertNotEqual(held, plain)
+            self.assertEqual(self.denoise('out.tif', 'twice.npy'), again)
+        self.assertEqual([file.name for file in self.folder.iterdir() if file.name.startswith('.')], [])
+        result = run('denoise', self.folder / 'in.npy', self.folder / 'out.npy', *FAST, '--compress', 'lzw')
+        self.assert_refused(result, 2, 'with compression lzw', '.tif')
+
     def test_a_slab_of_a_scene_becomes_a_file_and_a_network_runs_on_it(self):
         def study(preset, *more):
             words = [word for setting in (f'preset={preset}', 'stop.min_reps=1', *more) for word in ('--set', setting)]

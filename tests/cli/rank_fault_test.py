@@ -75,6 +75,26 @@ class RankFaults(faulty.FaultyTest):
                 self.assertEqual(verified, ['failed', 'passed', 'passed'])
                 self.assertEqual([file.name[:3] for file in sorted(self.out.glob('*.png'))], ['001', '002'])
 
+    def test_not_a_number_from_one_rank_in_a_file_that_all_write(self):
+        probes = ['--set', 'verify.probes=1', '--set', 'patch=16', '--set', 'output=file']
+        photo = self.write('photo.raw', bytes((x * 3 + y * 5) % 200 + 50 for y in range(64) for x in range(64)))
+        integers = f'{{path: {photo}, raw: "64x64x1:u8", noise_sigma: 0}}'
+        for image, said, kind in (('{height: 64, width: 64}', r'rank 1@\S+: windows are not finite', 'tif'),
+                                  (integers, r'rank 1@\S+: windows differ', 'raw')):
+            with self.subTest(image=image):
+                shutil.rmtree(self.out, ignore_errors=True)
+                text = faulty.STUDY.replace('{height: 64, width: 64}', image)
+                self.study.write_text(text[:text.index('  - {network: unet}')])
+                outcome = self.launch(self.rank(options=probes), self.rank(options=probes, fault='output:nan:14'))
+                self.assert_ended(outcome, 3, said, goes_on=True)
+                self.assertEqual([*self.out.glob(f'*.{kind}')], [])
+
+    def test_not_a_number_from_one_rank_in_a_checksum(self):
+        options = ['--set', 'verify.mode=off', '--set', 'patch=16', '--set', 'output=checksum']
+        self.study.write_text(faulty.STUDY[:faulty.STUDY.index('  - {network: unet}')])
+        outcome = self.launch(self.rank(options=options), self.rank(options=options, fault='output:nan:14'))
+        self.assertRegex(outcome.output, r'rank 1@\S+: windows are not finite')
+
     def test_unequal_software(self):
         """A copy of the program that calls itself another version."""
         other = self.folder / 'patchbench'

@@ -1,4 +1,4 @@
-"""Disks that are full, inputs that vanish while they are read, reads that fail, a clock that steps backwards.
+"""Disks that are full, memory that is short, inputs that vanish while they are read, reads that fail, a clock that steps backwards.
 
 `python3 storage_fault_test.py <patchbench> <library tests/support/faulty_system.cpp> <mpirun and its options>`
 """
@@ -87,6 +87,16 @@ class FullDisk(faulty.FaultyTest):
         self.assertEqual(list(self.out.iterdir()), [])
 
 
+    def test_room_for_the_copy_that_compression_makes_is_looked_for_before_the_work(self):
+        image = self.write('a.npy', npy(512, 512))  # 1 MiB of pixels
+        result = self.run_on_small_disk(1800, program.PROGRAM, 'denoise', str(image), str(self.folder / 'disk' / 'a.tif'),
+                                        '--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn', '--halo', '8',
+                                        '--output', 'file', '--compress', 'deflate')
+        self.assertEqual(result.returncode, 1, result.stderr + result.stdout)
+        self.assertRegex(result.stderr + result.stdout, r'compressing it needs room for a copy, 2 MiB, and 0 MiB are free')
+        self.assertEqual(list(self.out.iterdir()), [])
+
+
 class Inputs(faulty.FaultyTest):
     def with_image(self, image):
         return self.write('input.yaml', self.study.read_text().replace('{height: 64, width: 64}', IMAGE % image))
@@ -130,6 +140,35 @@ class Inputs(faulty.FaultyTest):
         written = {file.name[:3] for file in self.out.glob('*.npy')}
         passed = {f'{point["index"]:03}' for point in self.points() if point['verification']['outcome'] == 'passed'}
         self.assertEqual(written, passed)
+
+
+class ShortMemory(faulty.FaultyTest):
+    """Nothing says where the output is put together: it depends on what is free."""
+
+    def notes(self, image, available_kib):
+        subprocess.run(['rm', '-rf', self.out], check=True)
+        study = self.with_image(image)
+        study.write_text(study.read_text()[:study.read_text().index('  - {network: unet}')])
+        memory = self.write('meminfo', f'MemTotal: 16000000 kB\nMemAvailable: {available_kib} kB\n')
+        words = self.rank(study=study, wrapper=['env', f'LD_PRELOAD={SYSTEM}', f'FAULTY_MEMORY={memory}'],
+                          options=['--set', 'image.noise_sigma=0'])
+        outcome = self.launch(words, words)
+        self.assert_ended(outcome, 0, 'RESULT: VALID', goes_on=True)
+        return [note for note in self.points()[0]['summary']['notes'] if "a host's free memory" in note]
+
+    def with_image(self, image):
+        return self.write('input.yaml', self.study.read_text().replace('{height: 64, width: 64}', IMAGE % image))
+
+    def test_an_image_of_half_the_free_memory_is_written_by_all_ranks(self):
+        image = self.write('a.npy', npy(64, 64))  # input and output: 32 KiB
+        self.assertEqual(self.notes(image, 64), [])
+        held = (self.out / '000-dncnn-p32-h8-b1-fp32.npy').read_bytes()
+        self.assertRegex(self.notes(image, 63)[0], r'the output is written by all ranks \(output: file\)')
+        self.assertEqual((self.out / '000-dncnn-p32-h8-b1-fp32.npy').read_bytes(), held)
+
+    def test_one_that_must_be_held_says_why(self):
+        image = self.write('a.png', program.png(64, 64))  # 24 KiB
+        self.assertRegex(self.notes(image, 47)[0], r'held all the same \(output: memory\), because \S+ is decoded as a whole')
 
 
 class Clock(faulty.FaultyTest):

@@ -58,6 +58,19 @@ class Readers(unittest.TestCase):
             denoise(self.folder / 'in.npy', self.folder / 'out.npy', '--output', 'file')
             self.assertEqual((self.folder / 'out.npy').read_bytes(), (self.folder / 'expected.npy').read_bytes())
 
+    def test_compressed_tiles_are_read_by_others(self):
+        for pixels in (self.photo, (self.photo >> 8).astype(numpy.uint8), (self.photo / 65535).astype(numpy.float32)):
+            expected = self.expected(pixels)
+            out = self.folder / 'out.tif'
+            for compression, name in (('deflate', 'ADOBE_DEFLATE'), ('lzw', 'LZW')):
+                with self.subTest(compression=compression, dtype=pixels.dtype):
+                    denoise(self.folder / 'in.npy', out, '--output', 'file', '--compress', compression)
+                    with tifffile.TiffFile(out) as tiff:
+                        self.assertTrue(tiff.is_bigtiff)
+                        self.assertEqual(tiff.pages[0].compression.name, name)
+                    numpy.testing.assert_array_equal(tifffile.imread(out), expected)
+                    numpy.testing.assert_array_equal(cv2.imread(str(out), cv2.IMREAD_UNCHANGED)[:, :, ::-1], expected)
+
     def test_big_tiffs_that_others_wrote_are_read(self):
         expected = self.expected(self.photo)
         layouts = {'strips': {'rowsperstrip': 7}, 'tiles': {'tile': (64, 32)}, 'deflated tiles': {'tile': (64, 32), 'compression': 'zlib'},

@@ -3,7 +3,7 @@
 # is read by windows. Needs the network once; a second call does nothing. Without them the test is skipped.
 set -euo pipefail
 venv=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/.venv
-requirements=(numpy==2.2.6 tifffile==2025.5.10 opencv-python-headless==4.11.0.86)
+requirements=(numpy==2.2.6 tifffile==2025.5.10 opencv-python-headless==4.11.0.86 imagecodecs==2025.3.30)
 mark=$venv/installed
 
 if [ "$(cat "$mark" 2>/dev/null)" = "${requirements[*]}" ]; then exit 0; fi

@@ -1,5 +1,6 @@
-// For LD_PRELOAD in tests: a file system that fails, and a clock that steps backwards.
+// For LD_PRELOAD in tests: a file system that fails, memory that is short, and a clock that steps backwards.
 // FAULTY_READ=<end of a path>:<n>: from the n-th pread() of such a file on, it fails with EIO.
+// FAULTY_MEMORY=<file>: read in place of /proc/meminfo.
 // FAULTY_CLOCK=1: whenever the time of day is asked for, it is an hour earlier than the time before.
 #include <dlfcn.h>
 #include <sys/time.h>
@@ -7,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <string>
@@ -33,6 +35,11 @@ bool is_faulty(int descriptor) {
     return ++reads >= std::atoi(&text[colon + 1]);
 }
 
+const char* file_for(const char* path) {
+    const char* memory = std::getenv("FAULTY_MEMORY");
+    return memory != nullptr && std::string_view(path) == "/proc/meminfo" ? memory : path;
+}
+
 time_t seconds_back() {
     static std::atomic<time_t> hours{0};
     return std::getenv("FAULTY_CLOCK") == nullptr ? 0 : 3600 * ++hours;
@@ -50,6 +57,13 @@ ssize_t pread(int descriptor, void* to, size_t count, off_t offset) {
 }
 
 ssize_t pread64(int descriptor, void* to, size_t count, off64_t offset) { return pread(descriptor, to, count, offset); }
+
+FILE* fopen(const char* path, const char* mode) {
+    static auto* const real = next_of<FILE*(const char*, const char*)>("fopen");
+    return real(file_for(path), mode);
+}
+
+FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }
 
 int clock_gettime(clockid_t clock, timespec* now) noexcept {
     static auto* const real = next_of<int(clockid_t, timespec*)>("clock_gettime");

@@ -1,8 +1,10 @@
 // Image files that many processes write together: where each pixel lies is known before any is written. Tiled BigTIFF,
-// .npy and raw samples, uncompressed. One process makes the file and completes it, all write their own rectangles.
+// .npy and raw samples, uncompressed. One process makes the file and completes it, all write their own rectangles. That
+// process can compress the tiles of a BigTIFF when all are written.
 #pragma once
 
 #include "patchbench/base/atomic_file.hpp"
+#include "patchbench/base/enum_names.hpp"
 #include "patchbench/image/image_file.hpp"
 
 #include <cstdint>
@@ -10,6 +12,18 @@
 #include <vector>
 
 namespace pb {
+
+/// Of the tiles of a TIFF; both without loss.
+enum class Compression : uint8_t { none, deflate, lzw };
+
+template <>
+struct EnumNames<Compression> {
+    static constexpr std::array<std::pair<Compression, std::string_view>, 3> names{
+        {{Compression::none, "none"}, {Compression::deflate, "deflate"}, {Compression::lzw, "lzw"}}};
+};
+
+/// Throws UsageError when `file` is not called .tif or .tiff and is to be compressed.
+void check_can_compress(Compression compression, const std::filesystem::path& file);
 
 /// Bytes of the pixels of such a file, alpha among the channels.
 struct PixelPlaces {
@@ -30,15 +44,23 @@ struct PixelPlaces {
 class PlacedImage {
   public:
     /// Writes everything but the pixels under a temporary name and reserves the room of the whole file. Throws
-    /// UsageError as find_places and AtomicFile, Error when there is no such room.
-    PlacedImage(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& file);
+    /// UsageError as find_places, check_can_compress and AtomicFile, Error when there is no such room, or none for the
+    /// copy that compression makes (as much again; half more for LZW, which noise makes longer). `metadata` may be null
+    /// and must outlive it.
+    PlacedImage(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& file,
+                Compression compression = Compression::none);
 
     [[nodiscard]] const std::filesystem::path& temporary_name() const { return file_.path(); }
     /// To be called when all have written and flushed. Throws Error; then nothing appears under the final name, as
-    /// when it is not called at all.
-    void commit() { file_.commit(); }
+    /// when it is not called at all. Compression is a second pass over the file, here: a compressed copy is written,
+    /// read back and compared tile by tile, and takes the name.
+    void commit();
 
   private:
+    ImageInfo info_;
+    const ImageMetadata* metadata_;
+    std::filesystem::path name_;
+    Compression compression_;
     AtomicFile file_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "patchbench/run/image_source.hpp"
 #include "patchbench/run/slab.hpp"
+#include "patchbench/run/suspect.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -71,6 +72,7 @@ struct StreamCounts {
     int64_t pixels = 0;
     int64_t not_finite = 0;  // samples
     uint64_t checksum = 0;   // of a ChecksumOutput
+    Suspect suspect;
 };
 
 /// An output that keeps no image in memory: counts what comes.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "patchbench/comm/communicator.hpp"
-#include "patchbench/image/image_file.hpp"
+#include "patchbench/image/placed_image.hpp"
 #include "patchbench/run/trace.hpp"
 
 #include <filesystem>
@@ -14,9 +14,10 @@ namespace pb {
 
 /// Files that a point leaves behind; empty: none.
 struct PointFiles {
-    std::filesystem::path image;   // the denoised image
-    std::filesystem::path folder;  // of the results
-    std::string preview;           // pictures for the report: how their names begin, relative to `folder`
+    std::filesystem::path image;                  // the denoised image
+    Compression compression = Compression::none;  // of that, a TIFF
+    std::filesystem::path folder;                 // of the results
+    std::string preview;  // pictures for the report: how their names begin, relative to `folder`
 };
 
 /// Asked on the root only.

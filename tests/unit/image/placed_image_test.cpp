@@ -63,6 +63,56 @@ TEST(PlacedImage, NpyAndRawAreTheBytesOfASingleWriter) {
     }
 }
 
+TEST(PlacedImage, CompressedTilesHoldTheSamePixelsInFewerBytes) {
+    const TemporaryFolder folder;
+    for (const Compression compression : {Compression::deflate, Compression::lzw})
+        for (const DType dtype : {DType::u8, DType::u16, DType::f32}) {
+            const Image image = make_pattern(kExtent, 3, dtype), alpha = make_pattern(kExtent, 1, dtype, 3);
+            const ImageInfo info = info_of(image, true);
+            const ImageMetadata metadata{test::bytes_of("a profile"), {}, 3000.0, 3000.0, true};
+            PlacedImage placed(info, &metadata, folder / "a.tif", compression);
+            PixelWriter(placed.temporary_name(), info, folder / "a.tif").write(0, 0, image.view(), alpha.view());
+            placed.commit();
+            const auto file = open_image(folder / "a.tif");
+            EXPECT_TRUE(file->windowed());
+            EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), image)) << name_of(compression) << name_of(dtype);
+            EXPECT_TRUE(same_bytes(file->read_alpha(), alpha));
+            EXPECT_EQ(file->metadata().icc_profile, metadata.icc_profile);
+            EXPECT_TRUE(file->metadata().premultiplied_alpha);
+            TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "r");
+            uint16_t tag = 0;
+            ASSERT_EQ(TIFFGetField(tiff, TIFFTAG_COMPRESSION, &tag), 1);
+            EXPECT_EQ(tag, compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_ADOBE_DEFLATE);
+            ASSERT_EQ(TIFFGetField(tiff, TIFFTAG_PREDICTOR, &tag), 1);
+            EXPECT_EQ(tag, dtype == DType::f32 ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
+            TIFFClose(tiff);
+        }
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a.tif"}) << "no temporary file is left";
+}
+
+TEST(PlacedImage, SmoothTilesTakeLessRoomCompressed) {
+    const TemporaryFolder folder;
+    Image image(kExtent, 1, DType::u16);
+    for (int64_t i = 0; i < kExtent.pixels(); ++i) image.as<uint16_t>()[i] = static_cast<uint16_t>(i % kExtent.w * 40);
+    for (const Compression compression : {Compression::none, Compression::deflate, Compression::lzw}) {
+        const std::filesystem::path file = folder / (std::string(name_of(compression)) + ".tif");
+        PlacedImage placed(info_of(image), nullptr, file, compression);
+        PixelWriter(placed.temporary_name(), info_of(image), file).write(0, 0, image.view());
+        placed.commit();
+    }
+    const auto bytes = [&](const char* name) { return std::filesystem::file_size(folder / name); };
+    EXPECT_LT(bytes("deflate.tif") * 10, bytes("none.tif"));
+    EXPECT_LT(bytes("lzw.tif") * 10, bytes("none.tif"));
+}
+
+TEST(PlacedImage, OnlyTiffIsCompressed) {
+    const TemporaryFolder folder;
+    EXPECT_THROW(PlacedImage({kExtent, 1, DType::u8, false}, nullptr, folder / "a.npy", Compression::lzw), UsageError);
+    EXPECT_NO_THROW(check_can_compress(Compression::none, "a.npy"));
+    EXPECT_NO_THROW(check_can_compress(Compression::deflate, "a.TIFF"));
+    EXPECT_TRUE(folder.names().empty());
+}
+
 TEST(PlacedImage, AlphaAndMetadataAreKept) {
     const TemporaryFolder folder;
     const Image pixels = make_pattern(kExtent, 3, DType::u16);
