@@ -24,7 +24,7 @@ done
 [ ${#readers[@]} -gt 0 ] || readers=(yaml checkpoint image results)
 
 command -v clang++-14 >/dev/null || { echo "skipped: clang++-14 is missing (launch/setup.sh --checks installs it)"; exit 77; }
-[ -e "$(clang++-14 -print-file-name=libclang_rt.fuzzer-x86_64.a)" ] || { echo "skipped: clang++-14 has no libFuzzer"; exit 77; }
+[ -e "$(clang++-14 -print-file-name="libclang_rt.fuzzer-$(uname -m).a")" ] || { echo "skipped: clang++-14 has no libFuzzer"; exit 77; }
 [ -e "$results" ] || die "$results is missing: ctest --test-dir build -R write_results makes it"
 
 build=$root/build-fuzz
