@@ -62,7 +62,10 @@ choose_cores_beside() { # bus id: sets cores
     cores=$(part_of "$near" $before $mates)
 }
 
-[ $# -gt 0 ] || { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
+usage() { sed -n '2,6s/^# //p' "$0"; }
+
+[ $# -gt 0 ] || { usage >&2; exit 2; }
+case $1 in -h | --help) usage; exit ;; esac
 command -v hwloc-bind >/dev/null || { say "hwloc-bind is missing: install hwloc (apt-get install hwloc, module load hwloc)"; exit 1; }
 
 rank=$(first_set OMPI_COMM_WORLD_LOCAL_RANK JSM_NAMESPACE_LOCAL_RANK MPI_LOCALRANKID MV2_COMM_WORLD_LOCAL_RANK \
@@ -72,6 +75,10 @@ if [ -z "$ranks" ] && [ -n "${SLURM_STEP_TASKS_PER_NODE:-}" ]; then
     ranks=$(slurm_tasks_of "$SLURM_STEP_TASKS_PER_NODE" "${SLURM_NODEID:-0}")
 fi
 rank=${rank:-0} ranks=${ranks:-1}
+if ! [[ $rank =~ ^[0-9]{1,6}$ && $ranks =~ ^[0-9]{1,6}$ ]] || ((10#$rank >= 10#$ranks)); then
+    say "the launcher's variables say local rank '$rank' of '$ranks' on this node: start it with mpirun, srun or jsrun"
+    exit 1
+fi
 
 export CUDA_DEVICE_ORDER=PCI_BUS_ID # as nvidia-smi and hwloc count
 gpus=$(all_gpus)

@@ -14,6 +14,7 @@
 #BSUB -wa USR1
 #BSUB -wt 2
 
+: "${LSB_DJOB_HOSTFILE:?is not set: submit this script with STUDY=study.yaml bsub <launch/lsf.sh}"
 trap : USR1 # the signal comes to this shell, too
 # EDIT: what this cluster needs for MPI; `module load patchbench` too where it is installed. With jsrun, one resource set
 # a node: ranks=(jsrun --rs_per_host 1 --tasks_per_rs 4 --gpu_per_rs ALL_GPUS --cpu_per_rs ALL_CPUS --bind none bind.sh patchbench)

@@ -12,7 +12,7 @@
 #PBS -l walltime=01:00:00
 max_time_s=3480
 
-cd "$PBS_O_WORKDIR" || exit
+cd "${PBS_O_WORKDIR:?is not set: submit this script with qsub -v STUDY=study.yaml launch/pbs.sh}" || exit
 # EDIT: what this cluster needs for MPI; `module load patchbench` too where it is installed
 # module load openmpi
 export PATH=$PWD/build:$PWD/launch:$PATH

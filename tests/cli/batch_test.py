@@ -54,6 +54,14 @@ class BatchTest(program.ProgramTest):
             self.assertIn('RESULT: VALID', output)
         self.assertIn('resumed: 2 of 2 points are finished', output, 'the second job')
 
+    def test_outside_its_system_a_script_says_how_it_is_submitted(self):
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith(('SLURM_', 'PBS_', 'LSB_'))}
+        for script, command in (('slurm.sbatch', 'sbatch'), ('pbs.sh', 'qsub'), ('lsf.sh', 'bsub')):
+            code, output = self.finish(self.start(script))
+            self.assertNotEqual(code, 0, output)
+            self.assertRegex(output, f'is not set: submit this script with .*{command}.*\n$')
+            self.assertEqual(output.count('\n'), 1, output)
+
     def test_the_signal_of_lsf_ends_the_study_and_not_the_script(self):
         self.write('study.yaml', STUDY.replace('min_reps: 2', 'min_reps: 1000000'))
         process = self.start('lsf.sh')

@@ -149,6 +149,20 @@ class BindTest(unittest.TestCase):
         # mpirun inside a Slurm job: the inner launcher counts.
         self.assertIn('rank 1 of 2', self.would(1, 2, SLURM_LOCALID='0', SLURM_STEP_TASKS_PER_NODE='1'))
 
+    def test_a_rank_that_cannot_be_is_refused_in_one_sentence(self):
+        without = {name: value for name, value in os.environ.items() if not name.startswith(('OMPI_', 'SLURM_'))}
+        for rank, ranks in (('5', None), ('abc', '2'), ('-1', '2'), ('2', '2'), ('0', '0')):
+            variables = {'SLURM_LOCALID': rank, **({'SLURM_STEP_TASKS_PER_NODE': ranks} if ranks else {})}
+            result = subprocess.run([BIND, '--dry-run'], env={**without, **variables}, capture_output=True, text=True,
+                                    timeout=60)
+            self.assertEqual((result.returncode, result.stdout), (1, ''), result.stderr)
+            self.assertRegex(result.stderr, rf"^bind.sh: the launcher's variables say local rank '{rank}' of '.*\n$")
+
+    def test_help_starts_nothing(self):
+        result = subprocess.run([BIND, '--help'], capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        self.assertIn('bind.sh --dry-run', result.stdout)
+
     def test_two_real_ranks_have_processors_of_their_own(self):
         if len(os.sched_getaffinity(0)) < 2 or len(os.sched_getaffinity(0)) < os.cpu_count():
             self.skipTest('this process may not run on every processor, or there is only one')
