@@ -1,12 +1,12 @@
 // patchbench denoise IN... OUT: the tool for every day. The same points, plan and pipeline as a study, one pass each.
 #include "app/commands.hpp"
 #include "app/denoise_inputs.hpp"
+#include "app/file_centre.hpp"
 #include "app/session.hpp"
 
 #include "patchbench/config/by_key.hpp"
 #include "patchbench/config/text.hpp"
 #include "patchbench/image/placed_image.hpp"
-#include "patchbench/image/quality.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/report/report.hpp"
@@ -102,17 +102,6 @@ PointSettings settings_from(const DenoiseArguments& arguments) {
     return settings;
 }
 
-/// Noise level of a file, from its central part of at most 2048 pixels a side.
-double estimate_sigma(const ImageSettings& image) {
-    constexpr int64_t kEdge = 2048;
-    ImageSource source(image);
-    const Extent part{std::min(kEdge, source.extent().h), std::min(kEdge, source.extent().w)};
-    if (part.h < 2 || part.w < 2)
-        throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
-    const Rect centre{(source.extent().h - part.h) / 2, (source.extent().w - part.w) / 2, part};
-    return std::max(kSmallestSigma, estimate_noise(source.read_noisy(centre).view()));
-}
-
 /// Ranks that work on one image together: all of them, or each on its own when there are enough images.
 struct Group {
     Communicator ranks;
@@ -173,13 +162,14 @@ class Denoise {
         ImageSource source(settings.image);
         check_can_save(source.file()->info(), job.output);
         check_can_compress(compression_, job.output);
+        range_note_ = range_note(settings.image);
         settings.sigma = sigma_                           ? *sigma_
                          : settings.image.noise_sigma > 0 ? settings.image.noise_sigma
-                                                          : estimate_sigma(settings.image);
+                                                          : std::max(kSmallestSigma, estimate_sigma(settings.image));
         return make_plan({study_, {settings}, ""}, group_.topology, source_facts).points.front();
     }
 
-    static std::string line_for(const DenoiseJob& job, const PointTrace& trace, const Summary& summary) {
+    [[nodiscard]] std::string line_for(const DenoiseJob& job, const PointTrace& trace, const Summary& summary) const {
         if (trace.status != PointStatus::ok)
             return fmt::format("{}: {}: {}", job.input.string(), name_of(trace.status), trace.reason);
         if (trace.output_file.empty())
@@ -194,6 +184,7 @@ class Denoise {
         if (trace.quality)
             line += fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db,
                                 trace.quality->psnr_denoised_db);
+        if (!range_note_.empty()) line += "; note: " + range_note_;
         return line;
     }
 
@@ -204,6 +195,7 @@ class Denoise {
     StudySettings study_;
     Runner runner_;
     std::vector<Summary> summaries_;
+    std::string range_note_;  // of the file that was planned last
 };
 
 /// The worst of all files over all groups, printed once.

@@ -81,6 +81,19 @@ class Denoise(program.ProgramTest):
         self.assertRegex(result.stdout, r'sigma 0\.\d+, halo \d+')
 
 
+class FloatSamples(program.ProgramTest):
+    def test_those_far_outside_0_to_1_are_named(self):
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (40, 40), }".ljust(117) + '\n'
+        samples = [float(noise(i % 40, i // 40, 0)) for i in range(1600)]
+        photo = self.write('range.npy', b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() +
+                           struct.pack('<1600f', *samples))
+        out, words = self.folder / 'out.npy', f'samples from 0 to {max(samples):.0f}, where [0, 1] is expected'
+        gray = ('--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
+        self.assert_refused(run('denoise', photo, out, *gray), 2, f'range.npy: {words}', '--sigma')
+        result = run('denoise', photo, out, *gray, '--sigma', '0.1')
+        self.assertIn(f'note: {words}', result.stdout, result.stderr)
+
+
 class Refusals(program.ProgramTest):
     def setUp(self):
         super().setUp()

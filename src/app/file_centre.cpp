@@ -1,0 +1,60 @@
+#include "app/file_centre.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/image/quality.hpp"
+#include "patchbench/run/image_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+Rect centre_of(const Extent& extent) {
+    constexpr int64_t kEdge = 2048;
+    const Extent part{std::min(kEdge, extent.h), std::min(kEdge, extent.w)};
+    return {(extent.h - part.h) / 2, (extent.w - part.w) / 2, part};
+}
+
+struct SampleRange {
+    float low = 0, high = 1;
+};
+
+/// At least [0,1].
+SampleRange range_of(const ImageView& image) {
+    SampleRange range;
+    for (int64_t y = 0; y < image.extent.h; ++y) {
+        const auto* row = reinterpret_cast<const float*>(image.row(y));
+        const auto [low, high] = std::minmax_element(row, row + image.extent.w * image.channels);
+        range = {std::min(range.low, *low), std::max(range.high, *high)};
+    }
+    return range;
+}
+
+}  // namespace
+
+std::string range_note(const ImageSettings& image) {
+    constexpr float kLowest = -1, kHighest = 2;
+    ImageSource source(image);
+    if (source.file()->info().dtype != DType::f32) return "";
+    const SampleRange range = range_of(source.read_clean(centre_of(source.extent())).view());
+    if (range.low >= kLowest && range.high <= kHighest) return "";
+    return fmt::format("samples from {:.4g} to {:.4g}, where [0, 1] is expected", range.low, range.high);
+}
+
+double estimate_sigma(const ImageSettings& image) {
+    if (const std::string note = range_note(image); !note.empty())
+        throw UsageError(image.path + ": " + note + "; scale them, or give --sigma");
+    ImageSource source(image);
+    const Rect centre = centre_of(source.extent());
+    if (centre.extent.h < 2 || centre.extent.w < 2)
+        throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
+    const double sigma = estimate_noise(source.read_noisy(centre).view());
+    if (sigma > 1)
+        throw UsageError(image.path + fmt::format(": its noise seems to be {:.4g}, more than 1; give --sigma", sigma));
+    return sigma;
+}
+
+}  // namespace pb
