@@ -31,7 +31,8 @@ std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file) {
     const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());
     for (const Magic& magic : kMagics)
         if (start.starts_with(magic.bytes)) return magic.open(std::move(opened));
-    opened->refuse("it is none of PNG, JPEG, TIFF and .npy", "convert it to one of them");
+    opened->refuse("it is none of PNG, JPEG, TIFF and .npy",
+                   "convert it to one of them, or say what raw samples it holds: --raw, in a study image.raw");
 }
 
 Image load_image(const std::filesystem::path& file) {

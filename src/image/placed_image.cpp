@@ -135,6 +135,10 @@ void PixelWriter::write(int64_t row, int64_t column, const ImageView& pixels, co
 
 std::unique_ptr<ImageFile> open_placed(const std::filesystem::path& name, const ImageInfo& info,
                                        const std::filesystem::path& file) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(name, ignored))
+        throw Error("cannot write " + file.string() + ": its temporary file " + name.string() +
+                    " is gone: was the folder removed or renamed meanwhile?");
     return extension_of(file) == ".raw" ? open_raw_image(name, info) : open_image(name);
 }
 

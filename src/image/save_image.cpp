@@ -39,12 +39,16 @@ constexpr std::array<Format, 7> kFormats{{{".png", "PNG", true, false, true, kLo
 }
 
 const Format& format_of(const std::filesystem::path& file) {
+    if (!file.has_filename()) throw UsageError("'" + file.string() + "' is not a file name: name the file to write");
     std::string extension = file.extension().string();
     for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const auto format =
         std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& f) { return f.extension == extension; });
     if (format == kFormats.end())
-        refuse(file, "no image format has the extension '" + extension + "'", "use .png, .jpg, .tif or .npy");
+        refuse(
+            file,
+            extension.empty() ? "its name has no extension" : "no image format has the extension '" + extension + "'",
+            "use .tif, .npy or .raw, or, where one rank writes it, .png or .jpg");
     return *format;
 }
 

@@ -37,7 +37,7 @@ class Raw(program.ProgramTest):
         photo = self.write('in.raw', samples(70, 90))
         for shape, words in (('70x91x1:u16', ['12740 bytes', 'it has 12600']), ('70x90', ['2000x3000x1:u16'])):
             self.assert_refused(run('denoise', photo, self.folder / 'out.npy', *FAST, '--raw', shape), 2, *words)
-        self.assert_refused(run('denoise', photo, self.folder / 'out.npy', *FAST), 2, 'none of PNG, JPEG, TIFF')
+        self.assert_refused(run('denoise', photo, self.folder / 'out.npy', *FAST), 2, 'none of PNG, JPEG, TIFF', '--raw, in a study image.raw')
 
 
 class Streamed(program.ProgramTest):

@@ -12,6 +12,8 @@ namespace {
 using test::make_pattern;
 using test::same_bytes;
 using test::TemporaryFolder;
+using testing::AllOf;
+using testing::HasSubstr;
 
 /// Not a multiple of a tile, three tiles each way.
 constexpr Extent kExtent{600, 531};
@@ -51,6 +53,18 @@ TEST(PlacedImage, AnyRectanglesGiveTheImage) {
                     ASSERT_TRUE(same_bytes(test::read_part(*file, {0, 0, kExtent}), image)) << name << ' ' << edge;
                 }
     EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.npy", "a.raw", "a.tif"})) << "no temporary file is left";
+}
+
+TEST(PlacedImage, AFileThatIsGoneIsAnOutputThatCannotBeWrittenAndNoInput) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({8, 8}, 1, DType::u8);
+    try {
+        (void)open_placed(folder / ".a.npy.0.part", info_of(image), folder / "a.npy");
+        FAIL() << "it was opened";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("cannot write"), HasSubstr("a.npy.0.part is gone")));
+        EXPECT_EQ(dynamic_cast<const UsageError*>(&error), nullptr);
+    }
 }
 
 TEST(PlacedImage, NpyAndRawAreTheBytesOfASingleWriter) {
