@@ -10,32 +10,36 @@ namespace pb {
 
 namespace {
 
-[[noreturn]] void refuse_table(const std::string& table, const std::string& why) {
+[[noreturn]] void refuse_table(const TimedSettings& settings, const std::string& why) {
+    const std::string& table = settings.table;
+    if (!settings.results.empty())
+        throw UsageError("timed.results = " + settings.results + " gives timed.table = " + table + ": " + why +
+                         "; name results that measured these batches, or write timed.table without timed.results");
     throw UsageError("timed.table = " + table + ": " + why + "; write it as in 1:0.012,4:0.03 (batch:seconds)");
 }
 
-CallTime parse_entry(const std::string& table, std::string_view entry) {
+CallTime parse_entry(const TimedSettings& settings, std::string_view entry) {
     const auto colon = entry.find(':');
-    if (colon == std::string_view::npos) refuse_table(table, "'" + std::string(entry) + "' has no ':'");
+    if (colon == std::string_view::npos) refuse_table(settings, "'" + std::string(entry) + "' has no ':'");
     CallTime time;
     try {
         parse_setting(entry.substr(0, colon), time.batch);
         parse_setting(entry.substr(colon + 1), time.seconds);
     } catch (const UsageError& error) {
-        refuse_table(table, error.what());
+        refuse_table(settings, error.what());
     }
     if (time.batch < 1 || time.seconds < 0 || time.seconds > kMaxSeconds)
-        refuse_table(table, "'" + std::string(entry) + "' is out of range");
+        refuse_table(settings, "'" + std::string(entry) + "' is out of range");
     return time;
 }
 
-std::vector<CallTime> parse_table(const std::string& table) {
+std::vector<CallTime> parse_table(const TimedSettings& settings) {
     std::vector<CallTime> times;
-    for (std::string_view rest = table; !rest.empty();) {
+    for (std::string_view rest = settings.table; !rest.empty();) {
         const auto comma = rest.find(',');
-        times.push_back(parse_entry(table, rest.substr(0, comma)));
+        times.push_back(parse_entry(settings, rest.substr(0, comma)));
         if (times.size() > 1 && times.back().batch <= times[times.size() - 2].batch)
-            refuse_table(table, "batches must ascend");
+            refuse_table(settings, "batches must ascend");
         rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     }
     return times;
@@ -43,14 +47,14 @@ std::vector<CallTime> parse_table(const std::string& table) {
 
 }  // namespace
 
-CallTimes::CallTimes(const TimedSettings& settings) : settings_(settings), table_(parse_table(settings.table)) {}
+CallTimes::CallTimes(const TimedSettings& settings) : settings_(settings), table_(parse_table(settings)) {}
 
 double CallTimes::seconds(int64_t batch) const {
     if (table_.empty()) return settings_.base_s + settings_.per_window_s * static_cast<double>(batch);
     const auto above = std::find_if(table_.begin(), table_.end(), [&](const CallTime& t) { return t.batch >= batch; });
     if (above == table_.end())
-        refuse_table(settings_.table, "ends at batch " + std::to_string(table_.back().batch) +
-                                          " and says nothing of batch " + std::to_string(batch));
+        refuse_table(settings_, "it ends at batch " + std::to_string(table_.back().batch) +
+                                    " and says nothing of batch " + std::to_string(batch));
     if (above == table_.begin()) return above->seconds;
     const auto below = above - 1;
     const double part = static_cast<double>(batch - below->batch) / static_cast<double>(above->batch - below->batch);

@@ -20,12 +20,6 @@ std::optional<int64_t> halo_of(const PointSettings& settings) {
                                                           : settings.halo.pixels;
 }
 
-bool has_calls(const RecordedPoint& point) {
-    return point.summary.status == PointStatus::ok && !point.summary.simulated &&
-           point.summary.verification != Verification::Outcome::failed && point.trace.point.batch &&
-           point.trace.point.settings.workload == Workload::tiles;
-}
-
 bool is_same_work(const Point& point, const PointSettings& simulated) {
     const auto& settings = point.settings;
     return settings.network == simulated.network && settings.dtype == simulated.dtype &&
@@ -41,13 +35,19 @@ std::optional<double> call_seconds(const PointTrace& trace) {
     return slowest;
 }
 
+bool has_calls(const RecordedPoint& point) {
+    return point.summary.status == PointStatus::ok && !point.summary.simulated &&
+           point.summary.verification != Verification::Outcome::failed && point.trace.point.batch &&
+           point.trace.point.settings.workload == Workload::tiles && call_seconds(point.trace);
+}
+
 std::string list_labels(const ResultsFile& results) {
     std::set<std::string> labels;
     for (const auto& point : results.points)
         if (has_calls(point)) labels.insert(point.summary.label);
     std::string text;
     for (const auto& label : labels) text += (text.empty() ? "" : ", ") + label;
-    return text.empty() ? "no measured points" : text;
+    return text.empty() ? "no point with timed calls (forward_calls is how many are timed)" : text;
 }
 
 }  // namespace
