@@ -21,6 +21,10 @@ class Matching {
         resumption_.lines.push_back(former_.sessions.front().json);
         for (const auto& point : former_.points)
             if (is_finished(point.summary.status)) keep(point);
+        if (!repeated_.empty())
+            throw UsageError(former_.file.string() + " holds the finished point " + repeated_ +
+                             " more often than this study has it: take the line that repeats it out, or choose another "
+                             "folder with --out");
         if (unknown_ > 0)
             throw UsageError(former_.file.string() + " holds " + std::to_string(unknown_) +
                              " finished points that this study does not have (" + first_unknown_ +
@@ -42,10 +46,7 @@ class Matching {
 
     void keep(const RecordedPoint& recorded) {
         const auto index = find(recorded);
-        if (!index) {
-            if (unknown_++ == 0) first_unknown_ = recorded.summary.label;
-            return;
-        }
+        if (!index) return note_unplaced(recorded);
         resumption_.finished[*index] = true;
         if (recorded.session != session_) {
             session_ = recorded.session;
@@ -55,6 +56,14 @@ class Matching {
         resumption_.lines.push_back(line_at(recorded, planned.index));
         resumption_.kept.push_back(recorded);
         note_protocol(recorded, planned);
+    }
+
+    void note_unplaced(const RecordedPoint& recorded) {
+        const bool is_known = std::find(keys_.begin(), keys_.end(), key_of(recorded.trace.point)) != keys_.end();
+        if (is_known)
+            repeated_ = recorded.summary.label;
+        else if (unknown_++ == 0)
+            first_unknown_ = recorded.summary.label;
     }
 
     /// The recorded line; in a study that has grown since, with the index that the point has now.
@@ -84,7 +93,7 @@ class Matching {
     Resumption resumption_;
     int64_t session_ = 0;
     int64_t unknown_ = 0;
-    std::string first_unknown_;
+    std::string first_unknown_, repeated_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "patchbench/report/resume.hpp"
 
+#include "support/messages.hpp"
 #include "unit/measure/three_rank_trace.hpp"
 
 #include "patchbench/report/environment_differences.hpp"
@@ -81,6 +82,13 @@ TEST(Resumption, APointThatThePlanDoesNotKnowIsRefused) {
     const Plan plan = plan_of({planned(0, 1)});
     EXPECT_THROW((void)make_resumption(former({recorded(planned(0, 2), PointStatus::ok)}), plan), UsageError);
     EXPECT_NO_THROW((void)make_resumption(former({recorded(planned(0, 2), PointStatus::failed)}), plan));
+}
+
+TEST(Resumption, APointThatIsThereTwiceIsCalledRepeatedAndNotUnknown) {
+    const Plan plan = plan_of({planned(0, 1), planned(1, 2)});
+    const auto twice = former({recorded(plan.points[0], PointStatus::ok), recorded(plan.points[0], PointStatus::ok)});
+    EXPECT_THAT(usage_error([&] { (void)make_resumption(twice, plan); }),
+                HasSubstr("results.jsonl holds the finished point label more often than this study has it"));
 }
 
 TEST(Resumption, SessionsWithoutAFinishedPointAreForgotten) {
