@@ -51,7 +51,7 @@ double parse_fail_on(const std::string& text) {
         percent = -1;
     }
     if (!(percent >= 0 && percent < 1e6))
-        throw UsageError("--fail-on " + text + ": write it as slower=3% (any number of percent)");
+        throw UsageError("--fail-on " + text + ": write it as slower=3% (a number of percent that is not negative)");
     return percent / 100;
 }
 

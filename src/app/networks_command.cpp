@@ -32,7 +32,7 @@ void print_weights() {
     for (const auto& [kind, name] : EnumNames<NetworkKind>::names)
         for (const auto& entry : load_model_card(folder / (std::string(name) + ".yaml"))) {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
-            fmt::print("  {:<8}{:<44}{:<8}{:<12}{}\n", name, entry.name, entry.channels == 1 ? "gray" : "colour",
+            fmt::print("  {:<8}{:<44}{:<8}{:<16}{}\n", name, entry.name, entry.channels == 1 ? "gray" : "colour",
                        entry.sigma_train > 0 ? fmt::format("sigma {:.4g}", entry.sigma_train) : "any sigma",
                        here                ? "here"
                        : entry.url.empty() ? "not here"

@@ -61,7 +61,7 @@ void rate_verification(const PointTrace& trace, Summary& summary) {
                    (verification.reasons.empty() ? "verification failed" : joined(verification.reasons)) +
                    "; do not use it, run `patchbench check` on these hosts");
     if (verification.outcome == Verification::Outcome::off && trace.status == PointStatus::ok)
-        worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full");
+        worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full (denoise: --verify 1)");
 }
 
 /// A drift within the width that was asked for leaves the figure as good as it was meant to be.

@@ -43,11 +43,16 @@ std::string list_ranks(const std::vector<int>& ranks) {
     return (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
+std::string were_started(int64_t num_ranks) {
+    return std::to_string(num_ranks) + (num_ranks == 1 ? " was started" : " were started");
+}
+
 void check_ranks(const Point& point, const Topology& topology) {
     if (topology.num_ranks() < 1) throw UsageError("no ranks were started");
     if (point.num_ranks > topology.num_ranks())
-        throw Refused("ranks = " + std::to_string(point.num_ranks) + ": only " + std::to_string(topology.num_ranks()) +
-                      " were started; start more with mpirun -n " + std::to_string(point.num_ranks));
+        throw Refused("ranks = " + std::to_string(point.num_ranks) + ": only " + were_started(topology.num_ranks()) +
+                      "; start more with mpirun -n " + std::to_string(point.num_ranks) + " (patchbench plan: --ranks " +
+                      std::to_string(point.num_ranks) + ")");
 }
 
 DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
@@ -155,8 +160,9 @@ void settle_timed(Point& point) {
                          ": is found by trying, and engine timed has nothing to try; give a number");
     const CallTimes times(settings.timed);
     const int64_t batch = point.batch.value();
-    point.notes.push_back("simulated: no network is run, a call of " + std::to_string(batch) + " windows waits " +
-                          short_number(times.seconds(batch)) + " s (T(b) = " + times.formula() +
+    point.notes.push_back("simulated: no network is run, a call of " + std::to_string(batch) +
+                          (batch == 1 ? " window waits " : " windows waits ") + short_number(times.seconds(batch)) +
+                          " s (T(b) = " + times.formula() +
                           "); pixels pass through and are checked, no output is compared with a network's");
     if (settings.output == OutputKind::file)
         point.notes.emplace_back(
@@ -222,7 +228,7 @@ void note_repeated(Point& point, const Point& first) {
     const std::string same = "the same measurement as point " + std::to_string(first.index);
     const bool is_all_again = point.settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
     if (is_all_again && point.refusal.empty())
-        point.refusal = "ranks = all: " + std::to_string(point.num_ranks) + " were started, " + same;
+        point.refusal = "ranks = all: " + were_started(point.num_ranks) + ", " + same;
     else
         point.notes.push_back(same);
 }

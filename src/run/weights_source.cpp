@@ -32,8 +32,8 @@ fs::path default_file(NetworkKind network, int64_t channels) {
     throw UsageError(
         "no weights for " + std::string(name_of(network)) + " with " + std::to_string(channels) +
         " image channel(s) in '" + folder.string() +
-        "': fetch the official ones with models/get_weights.sh, name a file with `weights`, or use seed:<n> "
-        "(untrained, for speed only)");
+        "': fetch the official ones with models/get_weights.sh, name a file with `weights` (denoise: --weights), or "
+        "use seed:<n> (untrained, for speed only)");
 }
 
 /// What a checkpoint rarely says of itself: the sigma that a network for one sigma was trained for.

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdlib>
 
 namespace pb::torch_engine {
@@ -43,8 +45,14 @@ void* make_block(int64_t bytes) {
     return block;
 }
 
+/// Of small amounts what a whole number would hide: under a cap of a few MiB the parts matter.
 std::string mib(int64_t bytes) {
-    return std::to_string(static_cast<int64_t>(static_cast<double>(bytes) / kMiB)) + " MiB";
+    constexpr double kWholeFrom = 100;
+    const double amount = static_cast<double>(bytes) / kMiB;
+    std::array<char, 32> text{};
+    const auto end =
+        std::to_chars(text.begin(), text.end(), amount, std::chars_format::fixed, amount < kWholeFrom ? 2 : 0).ptr;
+    return std::string(text.data(), end) + " MiB";
 }
 
 }  // namespace

@@ -86,6 +86,13 @@ TEST(Memory, TheCapIsExactAndCanBeLifted) {
     { const EngineBuffer fits(kCpu, 1000); }
     EXPECT_THROW(EngineBuffer(kCpu, 1001), OutOfMemory);
     EXPECT_EQ(allocated(), before);
+    set_memory_limit(kCpu, before + static_cast<int64_t>(kMebibyte));
+    try {
+        const EngineBuffer beyond(kCpu, kMebibyte + kMebibyte / 2);
+        ADD_FAILURE() << "it fitted";
+    } catch (const OutOfMemory& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("1.50 MiB more do not fit"));
+    }
     set_memory_limit(kCpu, 0);
     const EngineBuffer lifted(kCpu, 1001);
     EXPECT_THROW(set_memory_limit(kCpu, -1), Error);

@@ -151,7 +151,9 @@ TEST(Plan, ErrorsNameThePointAndTheKey) {
                 HasSubstr("halo = 20 px must be a multiple of 8 or 0; the nearest are 16 and 24"));
     settings = small_point();
     settings.ranks.count = 8;
-    EXPECT_THAT(refusal_of(settings, make_local_topology(4)), HasSubstr("ranks = 8: only 4 were started"));
+    EXPECT_THAT(refusal_of(settings, make_local_topology(4)),
+                HasSubstr("ranks = 8: only 4 were started; start more with mpirun -n 8 (patchbench plan: --ranks 8)"));
+    EXPECT_THAT(refusal_of(settings, make_local_topology(1)), HasSubstr("ranks = 8: only 1 was started"));
     settings = small_point();
     settings.slots = 9;
     EXPECT_THAT(refusal_of(settings), HasSubstr("slots = 9: must lie between 2 and 3"));

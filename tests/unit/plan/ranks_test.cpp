@@ -132,7 +132,7 @@ TEST(Simulated, IsSaidInTheLabelAndTheNotes) {
     const Point point = points_of({simulated_point()}, make_local_topology(2)).front();
     EXPECT_TRUE(is_simulated(point));
     EXPECT_EQ(label_of(point), "simulated-dncnn-p64-h20-b1-fp32");
-    EXPECT_THAT(point.notes, Contains(HasSubstr("a call of 1 windows waits 0.75 s (T(b) = 0.5 s + 0.25 s b)")));
+    EXPECT_THAT(point.notes, Contains(HasSubstr("a call of 1 window waits 0.75 s (T(b) = 0.5 s + 0.25 s b)")));
 }
 
 TEST(Simulated, RunsOnTheCpuWhateverItStandsFor) {
