@@ -94,6 +94,8 @@ class Scaling(program.ProgramTest):
         self.assertIn('(T(b) = table 1:0.', text)
         study = self.write('other.yaml', STUDY + SIMULATED)
         self.assert_refused(run('plan', study, *same_work, '--set', 'patch=64'), 2, 'timed.results', 'it holds dncnn-p32-h8-b1')
+        self.assert_refused(run('plan', study, *same_work, '--set', 'batch=8'), 2, f'timed.results = {measured} gives',
+                            'it ends at batch 2 and says nothing of batch 8')
 
     def test_simulated_results_do_not_compare_with_measured_ones(self):
         self.study(STUDY + SIMULATED, '--set', 'ranks=1', ranks=0)
