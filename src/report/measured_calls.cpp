@@ -47,7 +47,7 @@ std::string list_labels(const ResultsFile& results) {
         if (has_calls(point)) labels.insert(point.summary.label);
     std::string text;
     for (const auto& label : labels) text += (text.empty() ? "" : ", ") + label;
-    return text.empty() ? "no point with timed calls (forward_calls is how many are timed)" : text;
+    return text.empty() ? "no measured points with timed calls (forward_calls says how many are timed)" : text;
 }
 
 }  // namespace

@@ -83,6 +83,10 @@ TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
     EXPECT_EQ(measured_call_table(file, wanted()), "4:0.5") << "what was simulated was not measured";
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }),
                 HasSubstr("no measured points"));
+    PointTrace untimed = called(4, 0.5);
+    for (RankTrace& rank : untimed.ranks) rank.forward_call_s.clear();
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({untimed}), wanted()); }),
+                HasSubstr("it holds no measured points with timed calls"));
 }
 
 }  // namespace
