@@ -6,6 +6,21 @@ namespace pb {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// What stands where a part of `folder` should be, or nothing.
+fs::path find_no_folder(const fs::path& folder) {
+    fs::path part;
+    std::error_code ignored;
+    for (const auto& step : folder) {
+        part /= step;
+        if (fs::exists(part, ignored) && !fs::is_directory(part, ignored)) return part;
+    }
+    return {};
+}
+
+}  // namespace
+
 void require_regular_file(const fs::path& file) {
     std::error_code error;
     const auto status = fs::status(file, error);
@@ -27,8 +42,10 @@ void make_folder(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (!error && fs::is_directory(folder, error)) return;
-    throw UsageError("cannot make the folder '" + folder.string() +
-                     "': " + (error ? error.message() : "a file of that name is there") + "; choose another one");
+    const fs::path blocking = find_no_folder(folder);
+    throw UsageError("cannot make the folder '" + folder.string() + "': " +
+                     (blocking.empty() ? error.message() : "'" + blocking.string() + "' is there and is no folder") +
+                     "; choose another one");
 }
 
 std::string describe(const fs::filesystem_error& error) {

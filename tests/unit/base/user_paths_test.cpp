@@ -1,8 +1,8 @@
 #include "patchbench/base/user_paths.hpp"
 
-#include "patchbench/base/error.hpp"
+#include "support/messages.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -48,8 +48,10 @@ TEST_F(UserPaths, AnOutputIsNoInputUnderAnyName) {
 TEST_F(UserPaths, AFolderIsMadeOrRefusedByName) {
     EXPECT_NO_THROW(make_folder(folder_ / "a" / "b"));
     EXPECT_NO_THROW(make_folder(folder_ / "a" / "b"));
-    EXPECT_THROW(make_folder(file("taken")), UsageError);
-    EXPECT_THROW(make_folder(folder_ / "taken" / "below"), UsageError);
+    const fs::path taken = file("taken");
+    for (const fs::path& folder : {taken, taken / "below"})
+        EXPECT_THAT(usage_error([&] { make_folder(folder); }),
+                    testing::HasSubstr("'" + taken.string() + "' is there and is no folder"));
 }
 
 }  // namespace
