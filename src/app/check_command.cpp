@@ -3,10 +3,12 @@
 #include "app/check_text.hpp"
 #include "app/commands.hpp"
 #include "app/session.hpp"
+#include "app/within.hpp"
 
 #include "patchbench/comm/interruption.hpp"
 #include "patchbench/comm/launcher.hpp"
 #include "patchbench/comm/metric_reduction.hpp"
+#include "patchbench/config/settings.hpp"
 #include "patchbench/image/quality.hpp"
 #include "patchbench/image/synthetic.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -123,7 +125,7 @@ void add_check_command(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("check", "is this machine and this launch all right?");
     command->add_option("--device", arguments->device, "auto | cpu | cuda");
     command->add_option("--timeout", arguments->timeout_s, "seconds after which NCCL's missing ranks are named (60)")
-        ->check(CLI::PositiveNumber);
+        ->check(within(1e-3, kMaxSeconds, "s"));
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
             return with_ranks(raw, [&](RankSession& session) { return run_check(*arguments, session); });

@@ -3,6 +3,7 @@
 #include "app/denoise_inputs.hpp"
 #include "app/file_centre.hpp"
 #include "app/session.hpp"
+#include "app/within.hpp"
 
 #include "patchbench/config/by_key.hpp"
 #include "patchbench/config/text.hpp"
@@ -255,11 +256,11 @@ void add_options(CLI::App& command, DenoiseArguments& a) {
     command.add_option("--dtype", a.dtype, "fp32 | tf32 | bf16 | fp16");
     command.add_option("--threads", a.threads, "CPU threads of a rank, or auto");
     command.add_option("--memory-limit-mib", a.memory_limit_mib, "cap on the network's memory")
-        ->check(CLI::NonNegativeNumber);
+        ->check(within(0, kMaxEdge, "MiB"));
     command.add_option("--add-noise", a.add_noise, "add Gaussian noise of this sigma first, and report PSNR")
-        ->check(CLI::Range(0.0, 1.0));
+        ->check(within(0, 1));
     command.add_option("--verify", a.probes, "windows that are run again and compared; 0: none")
-        ->check(CLI::Range(int64_t{0}, static_cast<int64_t>(kMaxCount)));
+        ->check(within(0, kMaxCount));
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
     command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
 }

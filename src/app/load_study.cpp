@@ -12,7 +12,9 @@ Config load_study(const std::string& file, const std::vector<std::string>& overr
     std::map<std::string, ResultsFile> files;
     for (PointSettings& point : config.points) {
         const std::string& results = point.timed.results;
-        if (point.engine != EngineKind::timed || results.empty() || !point.timed.table.empty()) continue;
+        if (point.engine != EngineKind::timed || results.empty()) continue;
+        if (!point.timed.table.empty())
+            throw UsageError("timed.table and timed.results both give T(b): keep one of them");
         const auto known = files.find(results);
         const ResultsFile& former = known != files.end() ? known->second : files[results] = load_results(results);
         point.timed.table = measured_call_table(former, point);

@@ -1,7 +1,9 @@
 // patchbench plan STUDY.yaml: what would run, without GPU and mpirun.
 #include "app/commands.hpp"
 #include "app/load_study.hpp"
+#include "app/within.hpp"
 
+#include "patchbench/config/settings.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/image_source.hpp"
 
@@ -29,9 +31,9 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     command->add_option("study", arguments->study, "study file (YAML)")->required();
     command->add_option("--set", arguments->overrides, "key=value: overrides a setting everywhere")
         ->allow_extra_args(false);
-    command->add_option("--ranks", arguments->ranks, "ranks to plan for")->check(CLI::PositiveNumber);
+    command->add_option("--ranks", arguments->ranks, "ranks to plan for")->check(within(1, kMaxCount));
     command->add_option("--tflops", arguments->rank_tflops, "TFLOP/s that one rank reaches: predicts times with it")
-        ->check(CLI::PositiveNumber);
+        ->check(within(1e-9, 1e9));
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {
             const Config config = load_study(arguments->study, arguments->overrides);

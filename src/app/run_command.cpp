@@ -3,6 +3,7 @@
 #include "app/load_study.hpp"
 #include "app/session.hpp"
 #include "app/study_record.hpp"
+#include "app/within.hpp"
 
 #include "patchbench/comm/interruption.hpp"
 #include "patchbench/report/metrics.hpp"
@@ -147,7 +148,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command
         ->add_option("--max-time", arguments->max_time_s,
                      "seconds after which no point is started and the current one is dropped; exit code 5")
-        ->check(CLI::Range(1e-3, kMaxSeconds * 366));
+        ->check(within(1e-3, kMaxSeconds * 366, "s"));
     command->add_option("--csv-style", arguments->csv_style, "columns of results.csv: " + names_of<CsvStyle>());
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {

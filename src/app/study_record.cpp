@@ -11,6 +11,7 @@
 #include "patchbench/report/html.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/report/resume.hpp"
+#include "patchbench/run/agreement.hpp"
 #include "patchbench/run/weights_source.hpp"
 
 #include <fmt/format.h>
@@ -156,18 +157,30 @@ ExitCode StudyRecord::finish() {
     const StudySummary study = summarise_study(traces, summaries, results.environment().topology);
     results_->write_study_summary(study);
     results_->write_end(verdict);
-    write_whole(options_.folder / "results.csv", csv_text(std::span(&results, 1), options_.csv_style));
     const fs::path report = options_.folder / "report.html";
-    write_html({file_}, report);
+    const Attempt written = attempt([&] {
+        write_whole(options_.folder / "results.csv", csv_text(std::span(&results, 1), options_.csv_style));
+        write_html({file_}, report);
+    });
     fmt::print("{}\n", points_table(summaries));
     if (!study.empty()) fmt::print("{}\n", study_text(study));
-    for (const auto& point : results.points)
-        if (point.summary.status == PointStatus::ok)
-            fmt::print("{}\n", ranks_table(point.summary, topology_of(results, point)));
-    fmt::print("results: {}\nreport:  {}\n", file_.string(), report.string());
+    const auto labels = unique_labels(summaries);
+    for (size_t i = 0; i < summaries.size(); ++i) {
+        if (summaries[i].status != PointStatus::ok) continue;
+        Summary named = summaries[i];
+        named.label = labels[i];
+        fmt::print("{}\n", ranks_table(named, topology_of(results, results.points[i])));
+    }
+    const bool whole = written.kind == Attempt::Kind::ok;
+    fmt::print("results: {}\n", file_.string());
+    if (whole) fmt::print("report:  {}\n", report.string());
     for (const auto& trace : traces)
         if (!trace.output_file.empty()) fmt::print("image:   {}\n", trace.output_file);
     fmt::print("\n{}{}\n", fom_lines(summaries), verdict_line(verdict));
+    // A full disk costs these two files, not what was measured.
+    if (!whole)
+        throw Error(written.reason + "; everything measured is in " + file_.string() + ": patchbench report " +
+                    file_.string() + " --csv FILE --html FILE makes both");
     return verdict.exit_code;
 }
 

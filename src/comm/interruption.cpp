@@ -34,6 +34,7 @@ InterruptionGuard::InterruptionGuard() {
         action.sa_flags = SA_RESTART | (kSignals[i] == SIGINT ? static_cast<int>(SA_RESETHAND) : 0);
         require(sigaction(kSignals[i], &action, &former_[i]) == 0,
                 std::string("no handler for signal ") + strsignal(kSignals[i]) + ": " + std::strerror(errno));
+        if (kSignals[i] == SIGHUP && former_[i].sa_handler == SIG_IGN) sigaction(SIGHUP, &former_[i], nullptr);
     }
 }
 
@@ -61,6 +62,8 @@ std::string interruption() {
             return "SIGINT";
         case SIGTERM:
             return "SIGTERM";
+        case SIGHUP:
+            return "SIGHUP";
         case SIGALRM:
             return "the end of --max-time";
         default:

@@ -59,10 +59,10 @@ std::unique_ptr<ImageFile> open_npy(OpenedFile file) {
 std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, const ImageInfo& info) {
     auto opened = std::make_unique<RandomAccessFile>(file);
     const auto samples = static_cast<uint64_t>(info.extent.pixels() * (info.channels + (info.has_alpha ? 1 : 0)));
-    const uint64_t expected = samples * size_of(info.dtype);
-    if (opened->size() != expected)
-        opened->refuse("raw samples of this shape take " + std::to_string(expected) + " bytes, but it has " +
-                           std::to_string(opened->size()),
+    const uint64_t bytes = size_of(info.dtype);
+    if (opened->size() % bytes != 0 || opened->size() / bytes != samples)  // a product could be beyond 64 bits
+        opened->refuse("this shape has " + std::to_string(samples) + " samples of " + std::to_string(bytes) +
+                           " bytes, but the file has " + std::to_string(opened->size()) + " bytes",
                        "check height, width, channels and type");
     return std::make_unique<NpyFile>(std::move(opened), NpyHeader{info});
 }

@@ -167,8 +167,11 @@ void settle_timed(Point& point) {
     if (settings.output == OutputKind::file)
         point.notes.emplace_back(
             "the file that is written is the image itself, its noise included: no network's result");
-    if (settings.timed.slow_rank >= 0)
-        point.notes.push_back("rank " + std::to_string(settings.timed.slow_rank) + " of the point takes " +
+    if (const int64_t slow = settings.timed.slow_rank; slow >= point.num_ranks)
+        point.notes.push_back("timed.slow_rank = " + std::to_string(slow) + ": the point has " +
+                              std::to_string(point.num_ranks) + " ranks (the first is 0), none of them is slow");
+    else if (slow >= 0)
+        point.notes.push_back("rank " + std::to_string(slow) + " of the point takes " +
                               format_setting(settings.timed.slow_factor) + " x as long");
 }
 
@@ -191,7 +194,10 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.sigma = settings.sigma < 0 ? settings.image.noise_sigma : settings.sigma;
     check_output(settings);
     settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
-    if (is_simulated(point)) settle_timed(point);
+    if (is_simulated(point))
+        settle_timed(point);
+    else if (settings.timed != TimedSettings{})
+        point.notes.emplace_back("timed.* has no effect: the engine is not timed");
 }
 
 /// Whether it can run here. Throws Refused where it cannot.

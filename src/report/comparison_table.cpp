@@ -73,10 +73,15 @@ std::string launches_line(const ResultsComparison& comparison) {
                                  "launches differ.");
 }
 
-std::string section(const std::string& title, const std::vector<std::string>& lines, const char* bullet) {
+std::string section(const std::string& title, const std::vector<std::string>& lines) {
     if (lines.empty()) return "";
-    std::string text = "\n" + title + "\n";
-    for (const auto& line : lines) text += bullet + line + "\n";
+    return fmt::format("\n{}\n  {}\n", title, fmt::join(lines, "\n  "));
+}
+
+std::string markdown_section(const std::string& title, const std::vector<std::string>& lines) {
+    if (lines.empty()) return "";
+    std::string text = "\n" + title + "\n\n";
+    for (const auto& line : lines) text += "- " + escaped_markdown(line) + "\n";
     return text;
 }
 
@@ -97,15 +102,14 @@ TextTable table_of(const ResultsComparison& comparison) {
 
 std::string comparison_table(const ResultsComparison& comparison) {
     return launches_line(comparison) + "\n\n" + table_of(comparison).text() +
-           section("Remarks:", remark_lines(comparison), "  ") +
-           section(kEnvironmentTitle, comparison.environment_changes, "  ") + "\n" + count_line(comparison) + "\n";
+           section("Remarks:", remark_lines(comparison)) + section(kEnvironmentTitle, comparison.environment_changes) +
+           "\n" + count_line(comparison) + "\n";
 }
 
 std::string comparison_markdown(const ResultsComparison& comparison) {
     return launches_line(comparison) + "\n\n" + table_of(comparison).markdown() +
-           section("Remarks:\n", remark_lines(comparison), "- ") +
-           section(std::string(kEnvironmentTitle) + "\n", comparison.environment_changes, "- ") + "\n" +
-           count_line(comparison) + "\n";
+           markdown_section("Remarks:", remark_lines(comparison)) +
+           markdown_section(kEnvironmentTitle, comparison.environment_changes) + "\n" + count_line(comparison) + "\n";
 }
 
 }  // namespace pb

@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <limits>
 
 namespace pb {
@@ -45,7 +47,11 @@ std::vector<std::pair<std::string, JsonField>> JsonField::entries() const {
 
 std::string JsonField::text() const {
     if (!value_->is_string()) wrong_type("a text");
-    return value_->get<std::string>();
+    auto text = value_->get<std::string>();
+    // A file from elsewhere must not steer a terminal; lines of an error stay.
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0 && c != '\n'; }, '?');
+    return text;
 }
 
 std::string JsonField::text_or_empty() const { return is_null() ? "" : text(); }

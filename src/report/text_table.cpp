@@ -3,6 +3,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pb {
@@ -23,19 +24,27 @@ std::pair<std::string, std::string> heading_lines(const std::string& heading) {
     return {heading.substr(0, cut), heading.substr(cut + 1)};
 }
 
-std::string markdown_cell(const std::string& text) {
-    std::string cell;
-    for (const char c : text) {
-        if (c == '|') cell += '\\';
-        if (c != '\n')
-            cell += c;
-        else if (!cell.ends_with('/'))
-            cell += ' ';
-    }
-    return cell;
+std::string on_one_line(std::string text) {
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
 }
 
 }  // namespace
+
+std::string escaped_markdown(const std::string& text) {
+    std::string escaped;
+    for (const char c : text) {
+        if (c == '<')
+            escaped += "&lt;";
+        else if (c == '|' || (c == '(' && escaped.ends_with(']')))
+            escaped += {'\\', c};
+        else if (c != '\n')
+            escaped += c;
+        else if (!escaped.ends_with('/'))
+            escaped += ' ';
+    }
+    return escaped;
+}
 
 void TextTable::add_column(std::string heading, Align align) { columns_.push_back({std::move(heading), align}); }
 
@@ -55,7 +64,10 @@ std::string TextTable::text() const {
     if (std::any_of(upper.begin(), upper.end(), [](const std::string& s) { return !s.empty(); }))
         lines.insert(lines.begin(), upper);
     const size_t rule = lines.size() - 1;
-    lines.insert(lines.end(), rows_.begin(), rows_.end());
+    for (const auto& row : rows_) {
+        lines.emplace_back();
+        std::transform(row.begin(), row.end(), std::back_inserter(lines.back()), on_one_line);
+    }
 
     for (size_t c = 0; c < columns_.size(); ++c) {
         size_t width = 0;
@@ -81,9 +93,9 @@ std::string TextTable::markdown() const {
         for (const auto& value : values) line += std::string(" ").append(to_text(value)) + " |";
         return line + "\n";
     };
-    std::string all = line_of(columns_, [](const Column& column) { return markdown_cell(column.heading); });
+    std::string all = line_of(columns_, [](const Column& column) { return escaped_markdown(column.heading); });
     all += line_of(columns_, [](const Column& column) { return column.align == Align::left ? "---" : "--:"; });
-    for (const auto& row : rows_) all += line_of(row, markdown_cell);
+    for (const auto& row : rows_) all += line_of(row, escaped_markdown);
     return all;
 }
 

@@ -7,6 +7,9 @@
 
 namespace pb {
 
+/// `text` on one line, so that Markdown takes none of it for a cell's end, HTML or a link.
+[[nodiscard]] std::string escaped_markdown(const std::string& text);
+
 class TextTable {
   public:
     enum class Align : uint8_t { left, right };
@@ -18,7 +21,7 @@ class TextTable {
 
     /// Heading, a rule, the rows; every line ends with \n, none with a blank.
     [[nodiscard]] std::string text() const;
-    /// A line of a heading becomes a word of it; `|` is escaped.
+    /// A line of a heading becomes a word of it; cells are escaped_markdown().
     [[nodiscard]] std::string markdown() const;
 
   private:

@@ -68,6 +68,17 @@ class FullDisk(faulty.FaultyTest):
         self.study.write_text(plain)
         self.assert_goes_on(ranks=1)
 
+    def test_page(self):
+        """Room for the results, not for the page: what was measured is printed all the same."""
+        study = self.write('plain.yaml', self.study.read_text() + 'save_images: false\n')
+        result = self.run_on_small_disk(400, program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'),
+                                        '--set', 'stop.min_reps=1')
+        self.assert_refused(result, 1, 'report.html', 'No space left on device', 'everything measured is in')
+        self.assertEqual(self.states(), ['ok'] * 3)
+        self.assertIn('\nFOM ', result.stdout)
+        self.assertIn('\nRESULT: ', result.stdout)
+        self.assertFalse((self.out / 'report.html').exists())
+
     def test_image_of_a_study(self):
         study = self.write('large.yaml', self.study.read_text() + '  - {network: dncnn, image: {height: 256, width: 256}}\n')
         result = self.run_on_small_disk(160, program.PROGRAM, 'run', str(study), '--out', str(self.folder / 'disk'),

@@ -187,6 +187,11 @@ class Refusals(program.ProgramTest):
         self.assertEqual(run('--help').returncode, 0)
         self.assertEqual(run('run').returncode, 2)
         self.assertEqual(run('denoisse').returncode, 2)
+        for words in (('run', 'a.yaml', '--max-time', 'nan'), ('plan', 'a.yaml', '--tflops', 'nan'), ('check', '--timeout', '0'),
+                      ('plan', 'a.yaml', '--ranks', '2000000000')):
+            result = run(*words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn(f"'{words[-1]}': a number from", result.stderr)
         self.assertEqual(run().returncode, 2)
 
 

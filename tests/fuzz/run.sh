@@ -22,6 +22,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ ${#readers[@]} -gt 0 ] || readers=(yaml checkpoint image results)
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || die "--seconds $seconds: a whole number from 1 is expected (libFuzzer takes 0 as no limit)"
 
 command -v clang++-14 >/dev/null || { echo "skipped: clang++-14 is missing (launch/setup.sh --checks installs it)"; exit 77; }
 [ -e "$(clang++-14 -print-file-name="libclang_rt.fuzzer-$(uname -m).a")" ] || { echo "skipped: clang++-14 has no libFuzzer"; exit 77; }

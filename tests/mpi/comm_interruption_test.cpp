@@ -10,7 +10,8 @@ namespace pb {
 namespace {
 
 TEST(Interruption, EachSignalIsNamedAndTheFirstStays) {
-    for (const auto& [signal, name] : {std::pair{SIGTERM, "SIGTERM"}, {SIGUSR1, "SIGUSR1"}, {SIGINT, "SIGINT"}}) {
+    for (const auto& [signal, name] :
+         {std::pair{SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"}, {SIGUSR1, "SIGUSR1"}, {SIGINT, "SIGINT"}}) {
         const InterruptionGuard guard;
         EXPECT_EQ(interruption(), "");
         raise(signal);
@@ -43,6 +44,16 @@ TEST(Interruption, OldHandlersComeBack) {
     struct sigaction now {};
     ASSERT_EQ(sigaction(SIGUSR1, &former, &now), 0);
     EXPECT_EQ(now.sa_handler, SIG_IGN);
+}
+
+TEST(Interruption, AHangUpThatIsIgnoredStaysIgnored) {
+    const auto former = std::signal(SIGHUP, SIG_IGN);
+    {
+        const InterruptionGuard guard;
+        raise(SIGHUP);
+        EXPECT_EQ(interruption(), "");
+    }
+    EXPECT_EQ(std::signal(SIGHUP, former), SIG_IGN);
 }
 
 TEST(InterruptionDeathTest, ASecondSigintEndsTheProcess) {

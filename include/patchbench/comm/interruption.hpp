@@ -1,5 +1,6 @@
-// SIGINT, SIGTERM, SIGUSR1 and the end of --max-time (SIGALRM) as a wish to end soon: the handler only sets a flag, the
-// run looks at it between batches and repetitions. A second SIGINT ends the process at once.
+// SIGINT, SIGTERM, SIGHUP, SIGUSR1 and the end of --max-time (SIGALRM) as a wish to end soon: the handler only sets a
+// flag, the run looks at it between batches and repetitions. A second SIGINT ends the process at once; a SIGHUP that is
+// ignored (nohup) stays ignored.
 #pragma once
 
 #include <signal.h>
@@ -19,7 +20,7 @@ class InterruptionGuard {
     InterruptionGuard& operator=(const InterruptionGuard&) = delete;
 
   private:
-    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGUSR1, SIGALRM};
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM};
     std::array<struct sigaction, kSignals.size()> former_{};
 };
 

@@ -38,6 +38,8 @@ struct TimedSettings {
     std::string results;  // file from which the table is taken
     int64_t slow_rank = -1;
     double slow_factor = 1;
+
+    bool operator==(const TimedSettings&) const = default;
 };
 
 /// How a point is measured and checked: changes no pixel and is no part of a point's key.

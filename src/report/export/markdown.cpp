@@ -66,7 +66,7 @@ std::string notes_text(std::vector<std::string> notes, const ResultsFile& file) 
     for (size_t i = 1; i < file.sessions.size(); ++i)
         notes.push_back("resumed at " + file.sessions[i].environment.started_at);
     std::string text;
-    for (const auto& note : notes) text += (text.empty() ? "\n- " : "- ") + note + "\n";
+    for (const auto& note : notes) text += (text.empty() ? "\n- " : "- ") + escaped_markdown(note) + "\n";
     return text;
 }
 
@@ -74,7 +74,8 @@ std::string file_text(const ResultsFile& file, const std::string& source) {
     const auto summaries = summaries_of(named_points(file));
     std::string text = source.empty() ? "" : fmt::format("### {}\n\n", source);
     text += fmt::format("{}\n\n- {}\n- {}\n\n", verdict_line(verdict_of(file, summaries)),
-                        software_line(file.environment()), hardware_line(file.environment()));
+                        escaped_markdown(software_line(file.environment())),
+                        escaped_markdown(hardware_line(file.environment())));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
     auto [shared, table, remarks, limits] = make_points_table(summaries);
     for (const auto& [points, evidence, advice] : limits)

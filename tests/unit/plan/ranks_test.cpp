@@ -135,6 +135,19 @@ TEST(Simulated, IsSaidInTheLabelAndTheNotes) {
     EXPECT_THAT(point.notes, Contains(HasSubstr("a call of 1 window waits 0.75 s (T(b) = 0.5 s + 0.25 s b)")));
 }
 
+TEST(Simulated, ASlowRankThatThePointDoesNotHaveIsSaid) {
+    PointSettings settings = simulated_point();
+    settings.timed.slow_rank = 1;
+    settings.timed.slow_factor = 3;
+    EXPECT_THAT(points_of({settings}, make_local_topology(2)).front().notes,
+                Contains(HasSubstr("rank 1 of the point takes 3 x as long")));
+    EXPECT_THAT(points_of({settings}, make_local_topology(1)).front().notes,
+                Contains(HasSubstr("timed.slow_rank = 1: the point has 1 ranks")));
+    settings.engine = EngineKind::torch;
+    EXPECT_THAT(points_of({settings}, make_local_topology(2)).front().notes,
+                Contains(HasSubstr("timed.* has no effect")));
+}
+
 TEST(Simulated, RunsOnTheCpuWhateverItStandsFor) {
     Topology topology = make_local_topology(1);
     topology.ranks[0].device = {DeviceKind::cuda, 0};

@@ -196,6 +196,11 @@ TEST_F(Results, HostileLinesAreRefusedNotMet) {
     EXPECT_THAT(refusal("hello"), HasSubstr("holds no complete line"));
 }
 
+TEST_F(Results, NoTextSteersATerminal) {
+    put(replaced("\"label\":\"", "\"label\":\"\\u001b[31m"));
+    EXPECT_THAT(load_results(file_).points.front().summary.label, testing::StartsWith("?[31m"));
+}
+
 TEST_F(Results, NothingMayFollowTheEnd) {
     EXPECT_THAT(refusal(text() + "{\"type\":\"point\"}\n"), HasSubstr(":5: nothing may follow the end"));
 }

@@ -65,6 +65,7 @@ TEST(Table, AsMarkdownHasOneLineARow) {
     table.add_column("m/\nn");
     table.add_row({"a|b", "1"});
     EXPECT_EQ(table.markdown(), "| two words | m/n |\n| --- | --: |\n| a\\|b | 1 |\n");
+    EXPECT_EQ(escaped_markdown("<img src=x>\n[x](y) [1, 2]"), "&lt;img src=x> [x]\\(y) [1, 2]");
 }
 
 TEST(PointsTable, SurvivesPointsThatSayLessThanTheFirst) {
