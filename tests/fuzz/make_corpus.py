@@ -1,6 +1,5 @@
 """Whole files of every kind for the fuzzers to damage, and their words: `python3 make_corpus.py FOLDER results.jsonl`.
 Small, made here: no LibTorch, no downloads."""
-import base64
 import collections
 import io
 import json
@@ -11,8 +10,9 @@ import struct
 import sys
 import types
 import zipfile
-import zlib
 from pathlib import Path
+
+import whole_images
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -21,6 +21,8 @@ YAML = {
             'batch: [1, largest]\nimage: {height: 64, width: 96, noise_sigma: 0.1}\n',
     'groups': 'name: g\nwatchdog_s: 5\nstop: {min_reps: 2, rel_width: 0.01}\ngroups:\n  - {batch: [1, 2], dtype: [fp32, bf16]}\n'
               '  - zip: {patch: [64, 128], batch: [4, 1]}\n    exclude: [{patch: 64}]\n',
+    'simulated': 'engine: timed\ntimed: {table: "1:0.01,4:0.03"}\nschedule: dynamic\nranks: [1, all]\n',
+    'raw': 'image: {path: a.raw, raw: 64x96x3:u16}\npreset: fast\npresets: {fast: {batch: {from: 1, to: 3, step: 1}}}\n',
     'references': 'image: &size {height: 64, width: 64}\ngroups:\n  - {image: *size, batch: 2}\n',
 }
 
@@ -76,98 +78,40 @@ def pickled(value, legacy=False):
     return stream.getvalue()
 
 
+def zip_pth(value, storages):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, 'w') as file:
+        parts = [('data.pkl', pickled(value)), *((f'data/{storage.key}', storage.content) for storage in storages),
+                 ('version', '3\n')]
+        for name, content in parts:
+            file.writestr(zipfile.ZipInfo(f'archive/{name}'), content)  # without the time of day: the same bytes always
+    return archive.getvalue()
+
+
+def legacy_pth(value, storages):
+    head = (0x1950a86a20f9469cfc6c, 1001, {'protocol_version': 1001, 'little_endian': True,
+                                           'type_sizes': {'short': 2, 'int': 4, 'long': 4}})
+    keys = pickle.dumps([storage.key for storage in storages], 2)
+    stored = b''.join(struct.pack('<q', storage.count) + storage.content for storage in storages)
+    return b''.join(pickle.dumps(part, 2) for part in head) + pickled(value, legacy=True) + keys + stored
+
+
+def safetensors():
+    header = json.dumps({'__metadata__': {'sigma_train': '0.25'},
+                         'a': {'dtype': 'F32', 'shape': [2, 3], 'data_offsets': [0, 24]},
+                         'b': {'dtype': 'BF16', 'shape': [4], 'data_offsets': [24, 32]}}).encode()
+    return struct.pack('<Q', len(header)) + header + bytes(32)
+
+
 def checkpoints(folder):
     storages = [Storage(FloatStorage, '0', struct.pack('<24f', *range(24))), Storage(HalfStorage, '1', bytes(8))]
     weights = collections.OrderedDict(
         [('first.weight', Tensor(storages[0], 0, (2, 3, 2, 2), (12, 4, 2, 1))),
          ('first.bias', Tensor(storages[0], 2, (3, 2), (2, 5))), ('half', Tensor(storages[1], 0, (4,), (1,)))])
     for name, value in (('plain', weights), ('lightning', {'state_dict': weights, 'epoch': 3, 'best': 31.5})):
-        archive = io.BytesIO()
-        with zipfile.ZipFile(archive, 'w') as file:
-            file.writestr('archive/data.pkl', pickled(value))
-            for storage in storages:
-                file.writestr(f'archive/data/{storage.key}', storage.content)
-            file.writestr('archive/version', '3\n')
-        write(folder, f'{name}.zip.pth', archive.getvalue())
-        head = b''.join(pickle.dumps(part, 2) for part in (0x1950a86a20f9469cfc6c, 1001, {
-            'protocol_version': 1001, 'little_endian': True, 'type_sizes': {'short': 2, 'int': 4, 'long': 4}}))
-        stored = b''.join(struct.pack('<q', storage.count) + storage.content for storage in storages)
-        keys = pickle.dumps([storage.key for storage in storages], 2)
-        write(folder, f'{name}.legacy.pth', head + pickled(value, legacy=True) + keys + stored)
-    header = json.dumps({'__metadata__': {'sigma_train': '0.25'},
-                         'a': {'dtype': 'F32', 'shape': [2, 3], 'data_offsets': [0, 24]},
-                         'b': {'dtype': 'BF16', 'shape': [4], 'data_offsets': [24, 32]}}).encode()
-    write(folder, 'plain.safetensors', struct.pack('<Q', len(header)) + header + bytes(32))
-
-
-# Images
-
-JPEG = base64.b64decode(  # 8 x 8, gray, with an orientation in its EXIF block
-    '/9j/4AAQSkZJRgABAQAAAQABAAD/4QAiRXhpZgAATU0AKgAAAAgAAQESAAMAAAABAAYAAAAAAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8U'
-    'HRofHh0aHBwgJC4nICIsIxwcKDcpLDAxNDQ0Hyc5PTgyPC4zNDL/wAALCAAIAAgBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAB//EABYQAAMAAAAAAAAA'
-    'AAAAAAAAAAAFQv/aAAgBAQAAPwAeSSf/2Q==')
-
-
-def npy(kind, shape, sample_bytes):
-    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + '\n'
-    count = sample_bytes
-    for extent in shape:
-        count *= extent
-    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + bytes(i % 61 for i in range(count))
-
-
-def tiff(width, height, channels=1, bits=8, order='<', big=False, tile=0, deflate=False):
-    """Strips of 8 rows, or tiles. Directory first, then its long values, then the blocks."""
-    bytes_a_sample = bits // 8
-    block_rows, block_width = (tile, tile) if tile else (8, width)
-    across, down = -(-width // block_width), -(-height // block_rows)
-    block = bytes(i % 251 for i in range(block_rows * block_width * channels * bytes_a_sample))
-    block = zlib.compress(block) if deflate else block
-    blocks = across * down
-    offset_kind, offset_format = (16, 'Q') if big else (4, 'I')
-    entries = [(256, 4, [width]), (257, 4, [height]), (258, 3, [bits] * channels), (259, 3, [8 if deflate else 1]),
-               (262, 3, [2 if channels == 3 else 1]), (277, 3, [channels]), (284, 3, [1])]
-    places, lengths = ((324, 325) if tile else (273, 279))
-    entries += [(322, 4, [tile]), (323, 4, [tile])] if tile else [(278, 4, [block_rows])]
-    entries += [(places, offset_kind, None), (lengths, 4, [len(block)] * blocks)]
-    entries.sort()
-    formats = {3: 'H', 4: 'I', 16: 'Q'}
-    word, inline = ('Q', 8) if big else ('I', 4)
-    head = (b'II' if order == '<' else b'MM') + (struct.pack(order + 'HHHQ', 43, 8, 0, 16) if big else
-                                                 struct.pack(order + 'HI', 42, 8))
-    table_bytes = (8 if big else 2) + len(entries) * (20 if big else 12) + (8 if big else 4)
-    extra_at = len(head) + table_bytes
-    sizes = [(blocks if values is None else len(values)) * struct.calcsize(formats[kind]) for _, kind, values in entries]
-    first_block = extra_at + sum(size for size in sizes if size > inline)
-    table, extra = struct.pack(order + ('Q' if big else 'H'), len(entries)), b''
-    for (tag, kind, values), size in zip(entries, sizes):
-        if values is None:
-            values = [first_block + i * len(block) for i in range(blocks)]
-        packed = struct.pack(f'{order}{len(values)}{formats[kind]}', *values)
-        table += struct.pack(order + 'HH' + word, tag, kind, len(values))
-        table += packed.ljust(inline, b'\0') if size <= inline else struct.pack(order + word, extra_at + len(extra))
-        extra += b'' if size <= inline else packed
-    return head + table + struct.pack(order + word, 0) + extra + block * blocks
-
-
-def png(colour, channels):
-    def chunk(kind, content):
-        return struct.pack('>I', len(content)) + kind + content + struct.pack('>I', zlib.crc32(kind + content))
-    rows = b''.join(b'\1' + bytes((x * 7 + y) % 256 for x in range(12 * channels)) for y in range(9))
-    return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 12, 9, 8, colour, 0, 0, 0)) +
-            chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
-
-
-def images(folder):
-    for name, arguments in (('u8', ('|u1', (20, 30), 1)), ('f4', ('<f4', (9, 8, 3), 4)), ('u16', ('>u2', (9, 8, 4), 2))):
-        write(folder, f'{name}.npy', npy(*arguments))
-    for name, options in (('strips', {}), ('rgb16', {'channels': 3, 'bits': 16}), ('tiles', {'tile': 16}),
-                          ('big_endian', {'order': '>', 'bits': 16}), ('big_tiff', {'big': True, 'tile': 16}),
-                          ('deflate', {'deflate': True, 'channels': 3})):
-        write(folder, f'{name}.tif', tiff(40, 36, **options))
-    for colour, channels in ((0, 1), (2, 3), (6, 4)):
-        write(folder, f'{channels}.png', png(colour, channels))
-    write(folder, 'gray.jpg', JPEG)
+        write(folder, f'{name}.zip.pth', zip_pth(value, storages))
+        write(folder, f'{name}.legacy.pth', legacy_pth(value, storages))
+    write(folder, 'plain.safetensors', safetensors())
 
 
 def results(folder, whole):
@@ -193,7 +137,8 @@ def main():
     for study in (REPOSITORY / 'configs').glob('*.yaml'):
         write(folder / 'yaml', study.name, study.read_bytes())
     checkpoints(folder / 'checkpoint')
-    images(folder / 'image')
+    for name, content in whole_images.images().items():
+        write(folder / 'image', name, content)
     results(folder / 'results', Path(sys.argv[2]))
     write_words(folder)
 
