@@ -249,6 +249,10 @@ class Page(unittest.TestCase):
         self.assert_drawn('tiny')
         self.assert_quiet('tiny')
 
+    def test_the_only_sample_of_a_short_point_is_seen(self):
+        self.open('tiny')
+        self.assertEqual(self.browser.evaluate('[[null, 99], [1, 2, 3, 4]].map(pb.lineMode)'), ['lines+markers', 'lines'])
+
     def test_a_sufficient_halo_is_said_to_show_no_seams(self):
         self.open('tiny')
         words = self.browser.evaluate('''(() => {

@@ -26,6 +26,9 @@ pb.stackedDomains = count => {
        i) => [1 - (i + 1) * height - i * gap, 1 - i * (height + gap)].map(edge => Math.min(1, Math.max(0, edge))));
 };
 
+/// A line needs neighbours: a short point has one sample, or one that says something.
+pb.lineMode = samples => samples.filter(pb.isNumber).length > 3 ? 'lines' : 'lines+markers';
+
 pb.telemetryChart = point => {
   const gauges = pb.gaugesOf(point);
   const domains = pb.stackedDomains(gauges.length);
@@ -41,7 +44,7 @@ pb.telemetryChart = point => {
                      name: `rank ${rank.rank}`,
                      legendgroup: `rank ${rank.rank}`,
                      showlegend: i === 0,
-                     mode: rank.samples.at_s.length > 1 ? 'lines' : 'markers',
+                     mode: pb.lineMode(rank.samples[gauge]),
                      line: {color: pb.rankColour(rank.rank), width: 1.6},
                      hovertemplate:
                          `rank ${rank.rank}, %{x:.1f} s: %{y:.4g} ${pb.gauges[gauge].split(', ')[1]}<extra></extra>`
