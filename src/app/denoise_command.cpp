@@ -164,9 +164,10 @@ class Denoise {
         check_can_save(source.file()->info(), job.output);
         check_can_compress(compression_, job.output);
         range_note_ = range_note(settings.image);
-        settings.sigma = sigma_                           ? *sigma_
-                         : settings.image.noise_sigma > 0 ? settings.image.noise_sigma
-                                                          : std::max(kSmallestSigma, estimate_sigma(settings.image));
+        settings.sigma = sigma_ ? *sigma_
+                         : settings.image.noise_sigma > 0
+                             ? settings.image.noise_sigma
+                             : std::max(kSmallestSigma, estimate_sigma(settings.image, range_note_));
         return make_plan({study_, {settings}, ""}, group_.topology, source_facts).points.front();
     }
 

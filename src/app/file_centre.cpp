@@ -44,9 +44,8 @@ std::string range_note(const ImageSettings& image) {
     return fmt::format("samples from {:.4g} to {:.4g}, where [0, 1] is expected", range.low, range.high);
 }
 
-double estimate_sigma(const ImageSettings& image) {
-    if (const std::string note = range_note(image); !note.empty())
-        throw UsageError(image.path + ": " + note + "; scale them, or give --sigma");
+double estimate_sigma(const ImageSettings& image, const std::string& note) {
+    if (!note.empty()) throw UsageError(image.path + ": " + note + "; scale them, or give --sigma");
     ImageSource source(image);
     const Rect centre = centre_of(source.extent());
     if (centre.extent.h < 2 || centre.extent.w < 2)

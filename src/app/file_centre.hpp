@@ -11,7 +11,8 @@ namespace pb {
 /// otherwise empty.
 [[nodiscard]] std::string range_note(const ImageSettings& image);
 
-/// Standard deviation of the noise, in [0,1]. Throws UsageError with the file's name where it cannot be told.
-[[nodiscard]] double estimate_sigma(const ImageSettings& image);
+/// Standard deviation of the noise, in [0,1]. Throws UsageError with the file's name where it cannot be told, as where
+/// `note`, its range_note(), is not empty.
+[[nodiscard]] double estimate_sigma(const ImageSettings& image, const std::string& note);
 
 }  // namespace pb
