@@ -90,6 +90,16 @@ void rate_sessions(const ResultsFile& results, bool strict, Verdict& verdict) {
     }
 }
 
+/// Under labels that tell the points apart; `summaries` are those of the points, in their order.
+void print_ranks(const ResultsFile& results, std::vector<Summary> summaries) {
+    const auto labels = unique_labels(summaries);
+    for (size_t i = 0; i < summaries.size(); ++i) {
+        if (summaries[i].status != PointStatus::ok) continue;
+        summaries[i].label = labels[i];
+        fmt::print("{}\n", ranks_table(summaries[i], topology_of(results, results.points[i])));
+    }
+}
+
 }  // namespace
 
 Plan rest_of(const Plan& plan, const std::string& to_do) {
@@ -164,13 +174,7 @@ ExitCode StudyRecord::finish() {
     });
     fmt::print("{}\n", points_table(summaries));
     if (!study.empty()) fmt::print("{}\n", study_text(study));
-    const auto labels = unique_labels(summaries);
-    for (size_t i = 0; i < summaries.size(); ++i) {
-        if (summaries[i].status != PointStatus::ok) continue;
-        Summary named = summaries[i];
-        named.label = labels[i];
-        fmt::print("{}\n", ranks_table(named, topology_of(results, results.points[i])));
-    }
+    print_ranks(results, summaries);
     const bool whole = written.kind == Attempt::Kind::ok;
     fmt::print("results: {}\n", file_.string());
     if (whole) fmt::print("report:  {}\n", report.string());
