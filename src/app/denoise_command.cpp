@@ -94,6 +94,7 @@ PointSettings settings_from(const DenoiseArguments& arguments) {
     settings.protocol.timeline = 0;
     settings.protocol.verify = arguments.probes > 0 ? VerifyMode::probes : VerifyMode::off;
     settings.protocol.verify_probes = std::max<int64_t>(1, arguments.probes);
+    settings.protocol.verify_time_share = 0;
     settings.protocol.verify_whole_max_mpx = 0;
     if (settings.weights.starts_with("seed:") && !arguments.allow_untrained)
         throw UsageError(

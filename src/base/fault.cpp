@@ -5,39 +5,49 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <new>
-#include <string>
 
 namespace pb {
 namespace {
 
 struct Fault {
-    std::string_view stage, action;
-    int countdown = 0;  // 0: none is wanted
+    std::string stage, action;
+    int first = 0;  // visit that meets it
+    bool lasting = false;
+    int visits = 0;
 };
 
-[[noreturn]] void refuse_fault(const std::string& text) {
-    throw UsageError("PATCHBENCH_FAULT=" + text + ": <stage>:<action>:<n> is meant; it is for tests alone, unset it");
-}
-
-Fault wanted_fault() {
-    const char* value = std::getenv("PATCHBENCH_FAULT");
-    if (value == nullptr) return {};
-    const std::string_view text = value;
+Fault parse(const std::string& text) {
     const size_t first = text.find(':'), second = text.find(':', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) refuse_fault(value);
-    Fault fault{text.substr(0, first), text.substr(first + 1, second - first - 1)};
-    const auto [end, error] = std::from_chars(&text[second] + 1, text.data() + text.size(), fault.countdown);
-    if (error != std::errc() || *end != '\0' || fault.countdown < 1) refuse_fault(value);
-    return fault;
+    if (first == std::string::npos || second == std::string::npos) refuse_fault(text);
+    Fault parsed{text.substr(0, first), text.substr(first + 1, second - first - 1)};
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data() + second + 1, last, parsed.first);
+    parsed.lasting = end + 1 == last && *end == '+';
+    if (error != std::errc() || (end != last && !parsed.lasting) || parsed.first < 1) refuse_fault(text);
+    return parsed;
 }
 
-void act(std::string_view action, std::span<float> values) {
+std::mutex mutex;
+std::optional<Fault> fault;  // of the environment, once it was asked for
+
+/// The action that is due at this visit of `stage`.
+std::optional<std::string> visit(std::string_view stage) {
+    const char* const text = std::getenv("PATCHBENCH_FAULT");
+    if (text == nullptr) return std::nullopt;
+    const std::lock_guard lock(mutex);
+    if (!fault) fault = parse(text);
+    if (fault->stage != stage) return std::nullopt;
+    ++fault->visits;
+    const bool is_due = fault->lasting ? fault->visits >= fault->first : fault->visits == fault->first;
+    return is_due ? std::optional(fault->action) : std::nullopt;
+}
+
+void act(const std::string& action) {
     if (action == "kill")
         ::kill(::getpid(), SIGKILL);
     else if (action == "stop")
@@ -46,18 +56,31 @@ void act(std::string_view action, std::span<float> values) {
         throw Error("a fault that PATCHBENCH_FAULT asked for");
     else if (action == "memory")
         ::operator delete(::operator new(std::numeric_limits<ptrdiff_t>::max()));
-    else if (action == "nan")
-        std::fill(values.begin(), values.end(), std::numeric_limits<float>::quiet_NaN());
     else
-        refuse_fault(std::string(action));
+        refuse_fault(action);
 }
 
 }  // namespace
 
-void meet_fault(std::string_view stage, std::span<float> values) {
-    static const Fault wanted = wanted_fault();
-    static std::atomic<int> countdown{wanted.countdown};
-    if (wanted.stage == stage && countdown.fetch_sub(1) == 1) act(wanted.action, values);
+void refuse_fault(std::string_view what) {
+    throw UsageError("PATCHBENCH_FAULT=" + std::string(what) +
+                     ": <stage>:<action>:<n> is meant; it is for tests alone, unset it");
+}
+
+void meet_fault(std::string_view stage) {
+    if (const auto action = visit(stage)) act(*action);
+}
+
+std::optional<std::string> meet_value_fault(std::string_view stage) { return visit(stage); }
+
+void restart_faults() {
+    const std::lock_guard lock(mutex);
+    fault.reset();
+}
+
+bool is_fault_wanted(std::string_view stage) {
+    const char* const text = std::getenv("PATCHBENCH_FAULT");
+    return text != nullptr && std::string_view(text).starts_with(stage);
 }
 
 }  // namespace pb

@@ -120,8 +120,10 @@ void check_output(const PointSettings& settings) {
     const std::string output = "output = " + std::string(name_of(settings.output));
     const bool timed = settings.engine == EngineKind::timed;
     if (settings.workload != Workload::tiles) throw UsageError(output + ": needs workload: tiles");
-    if (settings.output == OutputKind::checksum && !timed && settings.protocol.verify != VerifyMode::off)
-        throw UsageError(output + ": keeps no pixels that could be verified; choose file, or verify.mode: off");
+    if (settings.output == OutputKind::checksum && !timed && settings.protocol.verify == VerifyMode::full)
+        throw UsageError(output +
+                         ": keeps no pixels, so not every window can be run again; choose output: file, or "
+                         "verify.mode: probes");
 }
 
 void settle_whole(Point& point) {

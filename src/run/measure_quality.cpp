@@ -1,4 +1,4 @@
-#include "run/verification.hpp"
+#include "run/measure_quality.hpp"
 
 #include "patchbench/image/quality.hpp"
 #include "patchbench/run/agreement.hpp"

@@ -2,7 +2,7 @@
 
 #include "run/file_output.hpp"
 #include "run/stopwatch.hpp"
-#include "run/verification.hpp"
+#include "run/verify/output_scan.hpp"
 
 #include "patchbench/device/host_memory.hpp"
 #include "patchbench/plan/output_choice.hpp"

@@ -103,11 +103,36 @@ uint64_t checksum_of(const ImageView& samples, int64_t row, int64_t column, int6
     return sum;
 }
 
-void ChecksumOutput::keep(const Rect& kept, const ImageView& samples, StreamCounts& counts) {
-    counts.checksum += checksum_of(samples, kept.row, kept.column, extent().w);
+void ChecksumOutput::remember(const std::vector<Rect>& parts) {
+    for (const Rect& part : parts) remembered_.push_back({part, {}});
 }
 
-Image ChecksumOutput::read(const Rect& /*part*/) { throw Error("a checksum keeps no pixels that could be read"); }
+const ChecksumOutput::Remembered* ChecksumOutput::find(const Rect& part) const {
+    const auto found = std::find_if(remembered_.begin(), remembered_.end(),
+                                    [&](const Remembered& remembered) { return remembered.part == part; });
+    return found == remembered_.end() ? nullptr : &*found;
+}
+
+void ChecksumOutput::keep(const Rect& kept, const ImageView& samples, StreamCounts& counts) {
+    counts.checksum += checksum_of(samples, kept.row, kept.column, extent().w);
+    for (Remembered& remembered : remembered_) {
+        if (remembered.part != kept) continue;
+        remembered.samples = Image(kept.extent, channels(), DType::f32);
+        to_float(samples, remembered.samples.view());
+    }
+}
+
+bool ChecksumOutput::holds(const Rect& part) const {
+    const Remembered* const found = find(part);
+    return found != nullptr && !found->samples.empty();
+}
+
+Image ChecksumOutput::read(const Rect& part) {
+    if (!holds(part)) throw Error("a checksum keeps no pixels that could be read");
+    Image copy(part.extent, channels(), DType::f32);
+    std::ranges::copy(find(part)->samples.bytes(), copy.bytes().begin());
+    return copy;
+}
 
 uint64_t sum_of_ranks(uint64_t mine, const Communicator& ranks) {
     uint64_t sum = 0;

@@ -1,7 +1,9 @@
 #include "run/rank_share.hpp"
 
+#include "run/faulty_output.hpp"
 #include "run/file_output.hpp"
 #include "run/stopwatch.hpp"
+#include "run/verify/probes.hpp"
 
 #include "patchbench/run/agreement.hpp"
 
@@ -46,6 +48,17 @@ std::unique_ptr<BatchQueue> make_batches(const Point& point, const Team& team, c
     }
 }
 
+/// It remembers some of this rank's windows, so that a network's result can be verified.
+std::unique_ptr<ChecksumOutput> make_checksum_output(const Point& point, const Work& work, const ImageSource& source) {
+    auto output = std::make_unique<ChecksumOutput>(source.extent(), source.channels(), source.dtype());
+    if (is_simulated(point) || point.settings.protocol.verify == VerifyMode::off) return output;
+    std::vector<Rect> parts;
+    for (const int64_t index : pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed))
+        parts.push_back(work.task(index).kept);
+    output->remember(parts);
+    return output;
+}
+
 }  // namespace
 
 RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
@@ -54,19 +67,19 @@ RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, 
       sample_type_(source.dtype()),
       batches_(make_batches(point, team, work_)) {
     if (plan.is_streamed())
-        stream(team, source, plan);
+        stream(point, team, source, plan);
     else
         hold(point, team, source);
 }
 
-void RankShare::stream(const Team& team, ImageSource& source, const OutputPlan& plan) {
+void RankShare::stream(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan) {
     std::unique_ptr<StreamedOutput> output;
     if (plan.kind == OutputKind::file)
         output = std::make_unique<FileOutput>(team, source, plan);
     else
-        output = std::make_unique<ChecksumOutput>(source.extent(), source.channels(), source.dtype());
+        output = make_checksum_output(point, work_, source);
     streamed_ = output.get();
-    cores_ = std::move(output);
+    cores_ = with_faults(std::move(output), source);
     windows_ = std::make_unique<StreamedWindows>(source);
 }
 
@@ -88,7 +101,7 @@ void RankShare::hold(const Point& point, const Team& team, ImageSource& source) 
     together(team.ranks, [&] { add_noise_into(input(), source, team.node.rank(), team.node.size()); });
     noise_s = watch.lap();
     windows_ = std::make_unique<HeldWindows>(input());
-    cores_ = std::make_unique<HeldOutput>(output());
+    cores_ = with_faults(std::make_unique<HeldOutput>(output()), source);
 }
 
 void RankShare::poison_output(const Team& team) const {

@@ -49,7 +49,7 @@ class RankShare {
 
   private:
     void hold(const Point& point, const Team& team, ImageSource& source);
-    void stream(const Team& team, ImageSource& source, const OutputPlan& plan);
+    void stream(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan);
 
     Work work_;
     int64_t channels_;

@@ -1,13 +1,14 @@
 #include "run/bounds.hpp"
 #include "run/largest_batch.hpp"
 #include "run/link_speed.hpp"
+#include "run/measure_quality.hpp"
 #include "run/pipelines.hpp"
 #include "run/preview.hpp"
 #include "run/repetitions.hpp"
 #include "run/save_output.hpp"
 #include "run/settle.hpp"
 #include "run/stopwatch.hpp"
-#include "run/verification.hpp"
+#include "run/verify/verification.hpp"
 
 #include "patchbench/base/sha256.hpp"
 #include "patchbench/comm/interruption.hpp"
@@ -139,7 +140,7 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
         together(team.ranks, [&] {
             if (team.is_root())
                 reference =
-                    std::make_unique<ReferencePath>(*network, team.place.device, options.threads, conversion, source);
+                    std::make_unique<ReferencePath>(*network, team.place.device, options.threads, point.sigma, source);
         });
         settle_halo(point, find_halo(point, team, reference.get()));
     }
@@ -186,10 +187,9 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
         std::unique_ptr<ReferencePath> reference;
         together(team.ranks, [&] {
             const int threads = engine_options(trace.point, team.place).threads;
-            reference = std::make_unique<ReferencePath>(network, team.place.device, threads,
-                                                        conversion_for(trace.point, network), source);
+            reference = std::make_unique<ReferencePath>(network, team.place.device, threads, trace.point.sigma, source);
         });
-        trace.verification = verify(trace, team, share, *reference, references);
+        trace.verification = verify({trace, team, share, *reference}, weights.digest(), references);
     }
     if (!source.clean_is_known() || trace.point.settings.output == OutputKind::checksum) return;
     if (share.streamed() != nullptr)

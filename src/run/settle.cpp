@@ -1,6 +1,7 @@
 #include "run/settle.hpp"
 
-#include "run/probes.hpp"
+#include "run/verify/probes.hpp"
+#include "run/verify/reach.hpp"
 
 #include "patchbench/image/quality.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -26,15 +27,15 @@ class HaloSearch {
         : point_(point),
           reference_(reference),
           padded_(TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment}).padded()),
-          probes_(halo_probes(point)) {
-        for (const Rect& probe : probes_)
-            exact_.push_back(reference_.run_with_context(probe, point.facts().exact_halo, padded_));
+          probes_(halo_probes(point)),
+          exact_halo_(reach_of(reference.weights()).halo) {
+        for (const Rect& probe : probes_) exact_.push_back(reference_.run_with_context(probe, exact_halo_, padded_));
     }
 
     int64_t run() {
         const int64_t step = point_.facts().alignment;
         int64_t low = -1;  // in steps: too small, or not tried
-        int64_t high = point_.facts().exact_halo / step;
+        int64_t high = exact_halo_ / step;
         if (probes_.empty()) return 0;
         while (high - low > 1) {
             const int64_t middle = low + (high - low) / 2;
@@ -56,6 +57,7 @@ class HaloSearch {
     ReferencePath& reference_;
     Extent padded_;
     std::vector<Rect> probes_;
+    int64_t exact_halo_;
     std::vector<Image> exact_;
 };
 

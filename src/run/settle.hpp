@@ -3,7 +3,7 @@
 #pragma once
 
 #include "run/batch_trial.hpp"
-#include "run/reference_path.hpp"
+#include "run/verify/reference_path.hpp"
 
 namespace pb {
 

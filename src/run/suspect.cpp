@@ -26,10 +26,12 @@ int64_t count_odd(const ImageView& samples) {
     return count_if_odd<float>(samples, [](float sample) { return !std::isfinite(sample); });
 }
 
-void Suspect::add(const Rect& part, int64_t odd, int64_t count, bool floats) {
+bool Suspect::add(const Rect& part, int64_t odd, int64_t count, bool floats) {
     constexpr int64_t kShare = 16;  // fewer zeros than one in so many are the image's own
-    if (odd > most_ && (floats || odd * kShare >= count)) part_ = part;
+    const bool is_it = odd > most_ && (floats || odd * kShare >= count);
+    if (is_it) part_ = part;
     most_ = std::max(most_, odd);
+    return is_it;
 }
 
 }  // namespace pb

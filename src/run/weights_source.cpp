@@ -1,6 +1,7 @@
 #include "patchbench/run/weights_source.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/fault.hpp"
 #include "patchbench/config/load_yaml.hpp"
 #include "patchbench/config/text.hpp"
 
@@ -44,6 +45,13 @@ void add_card_facts(Weights& weights) {
             weights.trained_sigma = entry.sigma_train;
 }
 
+/// Other weights than the file's, for the tests (base/fault.hpp).
+void spoil(Weights& weights, const std::string& action) {
+    if (action != "change") refuse_fault(action);
+    for (auto& [name, convolution] : weights.convolutions)
+        for (float& value : convolution.weight) value *= 1.01F;
+}
+
 }  // namespace
 
 fs::path models_folder() {
@@ -70,7 +78,10 @@ std::shared_ptr<const Weights> WeightsCache::find(NetworkKind network, const std
     const std::string key = std::string(name_of(network)) + '\n' + setting + '\n' + std::to_string(channels);
     if (key != key_ || weights_ == nullptr) {
         weights_.reset();
-        weights_ = std::make_shared<const Weights>(find_weights(network, setting, channels));
+        Weights weights = find_weights(network, setting, channels);
+        if (const auto fault = meet_value_fault("weights")) spoil(weights, *fault);
+        digest_ = sha256_of_values(weights);
+        weights_ = std::make_shared<const Weights>(std::move(weights));
         key_ = key;
     }
     return weights_;

@@ -95,6 +95,20 @@ class RankFaults(faulty.FaultyTest):
         outcome = self.launch(self.rank(options=options), self.rank(options=options, fault='output:nan:14'))
         self.assertRegex(outcome.output, r'rank 1@\S+: windows are not finite')
 
+    def test_wrong_pixels(self):
+        """Finite, in one window of one rank, or in all of one rank's: exit 3, with rank and place."""
+        self.study.write_text(faulty.STUDY[:faulty.STUDY.index('  - {network: unet}')])
+        for fault, said in (('output:add:4', r'rank 1@\S+: windows differ .* by 0\.00\d+, rms .* in window 3, rows 32 to '
+                                             r'63, columns 32 to 63, at row \d+, column \d+, channel \d'),
+                            ('output:shift:4', r'rank 1@\S+: windows differ .* in window 3,'),
+                            ('output:channel:4', r'rank 1@\S+: windows differ .* in window 3, .* channel 2'),
+                            ('weights:change:1', r'rank 1@\S+: weights differ from those of rank 0')):
+            with self.subTest(fault=fault):
+                shutil.rmtree(self.out, ignore_errors=True)
+                outcome = self.with_fault(fault)
+                self.assert_ended(outcome, 3, said, 'RESULT: FAILED', goes_on=True)
+                self.assertEqual([*self.out.glob('*.png')], [])
+
     def test_unequal_software(self):
         """A copy of the program that calls itself another version."""
         other = self.folder / 'patchbench'

@@ -1,7 +1,7 @@
 // Points whose devices are simulated, and batches that ranks take when they are ready: every pixel passes through, is
 // checked, and the work is shared out as said.
 #include "run/pipelines.hpp"
-#include "run/verification.hpp"
+#include "run/verify/verification.hpp"
 
 #include "patchbench/base/sha256.hpp"
 #include "patchbench/run/launch.hpp"

@@ -53,6 +53,7 @@ struct ProtocolSettings {
     int64_t forward_calls = 3;
     VerifyMode verify = VerifyMode::probes;
     int64_t verify_probes = 4;
+    double verify_time_share = 0.5;
     double verify_whole_max_mpx = 0.3;
     int64_t timeline = 240;
 };
@@ -222,7 +223,16 @@ void protocol_fields(Settings& s, Visitor&& v) {
                 {0, kMaxCount}},
       s.forward_calls);
     v(FieldName{"verify.mode", "", "probes, full (every window) or off (the verdict is then INVALID)"}, s.verify);
-    v(FieldName{"verify.probes", "", "windows and seam regions that are run again", {1, kMaxCount}}, s.verify_probes);
+    v(FieldName{"verify.probes",
+                "",
+                "windows and seam regions that are run again, of each rank one at least",
+                {1, kMaxCount}},
+      s.verify_probes);
+    v(FieldName{"verify.time_share",
+                "",
+                "probes: further windows are run again for this share of the repetitions' time, or a second; 0: none",
+                {0, 100}},
+      s.verify_time_share);
     v(
         FieldName{
             "verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image", {0, kMaxEdge}},

@@ -29,6 +29,8 @@ class Output {
     [[nodiscard]] virtual Slab room_for(const Rect& kept) = 0;
     /// They have been written there. Throws Error where they cannot be kept.
     virtual void take(const Rect& kept) = 0;
+    /// Whether `read` can give `part`: all but a checksum keep every pixel.
+    [[nodiscard]] virtual bool holds(const Rect& /*part*/) const { return true; }
     /// `part` as it was kept, as f32.
     [[nodiscard]] virtual Image read(const Rect& part) = 0;
 };
@@ -111,15 +113,27 @@ void write_core(const std::byte* window, const WindowTask& task, Output& output)
 void write_core_from_f32(const float* window, const WindowTask& task, const Conversion& conversion, Output& output);
 
 /// Samples into a number: the sum, modulo 2^64, of a hash of each sample and its place. The same whatever the order and
-/// the cut; nothing can be read back.
+/// the cut. Nothing can be read back but the parts that it was told to remember.
 class ChecksumOutput final : public StreamedOutput {
   public:
     using StreamedOutput::StreamedOutput;
+    /// Parts of the output that verification will look at, whenever they come.
+    void remember(const std::vector<Rect>& parts);
     [[nodiscard]] DType dtype() const override { return sample_type(); }
+    [[nodiscard]] bool holds(const Rect& part) const override;
     [[nodiscard]] Image read(const Rect& part) override;
 
   protected:
     void keep(const Rect& kept, const ImageView& samples, StreamCounts& counts) override;
+
+  private:
+    struct Remembered {
+        Rect part;
+        Image samples;  // f32; empty until they came
+    };
+    [[nodiscard]] const Remembered* find(const Rect& part) const;
+
+    std::vector<Remembered> remembered_;
 };
 
 /// The checksum of `samples`, a part of an image of `width` columns whose first pixel is (row, column).

@@ -1,4 +1,4 @@
-// One window through a network, host to host, one step after the other: what the reference path and `check` do.
+// One window through a network, host to host, one step after the other: what `check` does.
 #pragma once
 
 #include "patchbench/device/convert.hpp"

@@ -15,8 +15,8 @@ namespace pb {
 /// NaN spreads: of the parts that came, the one with the most odd samples, unless few of its samples are.
 class Suspect {
   public:
-    /// `odd` of `count` samples of `part` are (count_odd), which are floats or not.
-    void add(const Rect& part, int64_t odd, int64_t count, bool floats);
+    /// `odd` of `count` samples of `part` are (count_odd), which are floats or not. True when it is the part now.
+    bool add(const Rect& part, int64_t odd, int64_t count, bool floats);
     [[nodiscard]] const std::optional<Rect>& part() const { return part_; }
 
   private:

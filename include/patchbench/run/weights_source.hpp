@@ -23,9 +23,11 @@ class WeightsCache {
   public:
     [[nodiscard]] std::shared_ptr<const Weights> find(NetworkKind network, const std::string& setting,
                                                       int64_t channels);
+    /// `sha256_of_values` of the last weights: what networks on this rank were built from.
+    [[nodiscard]] const std::string& digest() const { return digest_; }
 
   private:
-    std::string key_;
+    std::string key_, digest_;
     std::shared_ptr<const Weights> weights_;
 };
 

@@ -14,6 +14,8 @@ namespace pb {
 /// Edge in pixels of a seam probe.
 inline constexpr int64_t kProbeEdge = 64;
 
+inline constexpr uint64_t kProbeSeed = 20;
+
 /// Up to `count` different squares of kProbeEdge (smaller at the border), aligned, each centred on a corner where
 /// patches meet; on the middle of a seam where the image is one patch high or wide; none for a single patch.
 [[nodiscard]] std::vector<Rect> seam_probes(const TileGrid& grid, int64_t count);
@@ -21,7 +23,12 @@ inline constexpr int64_t kProbeEdge = 64;
 /// Up to `count` different indices in `range`, spread by a seed, ascending.
 [[nodiscard]] std::vector<int64_t> pick(Range range, int64_t count, uint64_t seed);
 
-/// What a window of `runs` keeps that is worth a look, by all of their output.
-[[nodiscard]] std::optional<Rect> find_suspect(Output& output, const Work& work, const std::vector<Range>& runs);
+/// All indices of `runs` in an order that a seed makes.
+[[nodiscard]] std::vector<int64_t> shuffled(const std::vector<Range>& runs, uint64_t seed);
+
+/// Windows of `runs` that are worth a look, by all of their output: the one with the most samples that are odd
+/// (suspect.hpp), and those that the network changed most and least, by the mean absolute difference from what it saw.
+[[nodiscard]] std::vector<int64_t> find_suspects(Output& output, WindowSource& input, const Work& work,
+                                                 const std::vector<Range>& runs);
 
 }  // namespace pb

@@ -1,5 +1,6 @@
 #include "run/pipelines.hpp"
-#include "run/verification.hpp"
+#include "run/verify/output_scan.hpp"
+#include "run/verify/verification.hpp"
 
 #include "patchbench/run/agreement.hpp"
 

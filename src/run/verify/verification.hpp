@@ -1,8 +1,7 @@
 // The output of a point compared with independent computations, outside the timed region.
 #pragma once
 
-#include "run/rank_share.hpp"
-#include "run/reference_path.hpp"
+#include "run/verify/subject.hpp"
 
 #include "patchbench/run/trace.hpp"
 
@@ -29,9 +28,9 @@ class ReferenceCache {
     std::map<std::string, Image> images_;
 };
 
-/// Collective over the team; the result is complete on the root. `reference` is every rank's own.
-[[nodiscard]] Verification verify(const PointTrace& trace, const Team& team, const RankShare& share,
-                                  ReferencePath& reference, ReferenceCache& cache);
+/// Collective over the team; the result is complete on the root. `weights_digest`: of the values that this rank's
+/// network was built from.
+[[nodiscard]] Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache);
 
 /// Of a simulated point, whose pixels pass through: every pixel written, once, and at its place, which all of the
 /// root's node look at. No network ran that an output could be compared with. Collective over the team; complete on all
@@ -39,20 +38,7 @@ class ReferenceCache {
 [[nodiscard]] Verification verify_passed_through(const PointTrace& trace, const Team& team, const RankShare& share,
                                                  ImageSource& source);
 
-/// What is wrong with the number of pixels that all ranks kept; nothing when it is the image's. Collective.
-[[nodiscard]] std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team,
-                                                             const RankShare& share);
-
-/// The ranks that brought samples of a streamed output that are not finite, by name; nothing when none did. Collective.
-[[nodiscard]] std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts);
-
 /// Largest |output - reference| / max(1, largest |reference|) that a precision may show against fp32.
 [[nodiscard]] double tolerance_of(Precision precision);
-
-/// PSNR and SSIM before and after; on the root only.
-[[nodiscard]] Quality measure_quality(const Slab& output, ImageSource& source);
-/// PSNR, of an output that no rank holds: each rank looks at its own windows. No SSIM, whose windows cross theirs.
-/// Collective.
-[[nodiscard]] Quality measure_quality_by_windows(const Team& team, const RankShare& share, ImageSource& source);
 
 }  // namespace pb

@@ -1,0 +1,53 @@
+#include "run/verify/difference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace pb {
+
+double Difference::excess(const Tolerance& tolerance) const {
+    if (std::isnan(largest)) return std::numeric_limits<double>::infinity();
+    return std::max(largest / tolerance.largest, rms / tolerance.rms);
+}
+
+void clip_to_type(Image& expected, DType dtype) {
+    if (is_float(dtype)) return;
+    const int64_t count = expected.extent().pixels() * expected.channels();
+    std::transform(expected.as<float>(), expected.as<float>() + count, expected.as<float>(),
+                   [](float sample) { return std::clamp(sample, 0.0F, 1.0F); });
+}
+
+double scale_of(const Image& expected) {
+    double largest = 1;
+    const int64_t count = expected.extent().pixels() * expected.channels();
+    for (int64_t i = 0; i < count; ++i)
+        largest = std::max(largest, static_cast<double>(std::abs(expected.as<float>()[i])));
+    return largest;
+}
+
+Difference find_difference(Output& output, const Rect& part, Image expected) {
+    clip_to_type(expected, output.dtype());
+    const double scale = scale_of(expected);
+    const Image written = output.read(part);
+    const int64_t channels = expected.channels();
+    const int64_t count = part.extent.pixels() * channels;
+    Difference worst;
+    double sum_of_squares = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const double difference =
+            std::abs(static_cast<double>(written.as<float>()[i]) - static_cast<double>(expected.as<float>()[i])) /
+            scale;
+        sum_of_squares += difference * difference;
+        if (difference <= worst.largest) continue;
+        const bool is_finite = std::isfinite(difference);
+        const int64_t pixel = i / channels;
+        worst = {is_finite ? difference : std::numeric_limits<double>::quiet_NaN(), 0, part.row + pixel / part.extent.w,
+                 part.column + pixel % part.extent.w, i % channels};
+        if (!is_finite) return worst;
+    }
+    worst.rms = std::sqrt(sum_of_squares / static_cast<double>(count));
+    return worst;
+}
+
+}  // namespace pb

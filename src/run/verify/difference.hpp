@@ -1,0 +1,36 @@
+// Where an output differs most from what was expected of it.
+#pragma once
+
+#include "patchbench/image/image.hpp"
+#include "patchbench/run/pixel_ways.hpp"
+
+#include <cstdint>
+
+namespace pb {
+
+/// What a comparison may differ by, as Difference does.
+struct Tolerance {
+    double largest = 0;
+    double rms = 0;  // of all samples of a window: finds what is wrong by little everywhere
+};
+
+/// Absolute differences, relative to the largest expected value where that is above 1. NaN: not finite.
+struct Difference {
+    double largest = 0;
+    double rms = 0;
+    int64_t row = 0, column = 0, channel = 0;  // where it is largest, in image coordinates
+
+    /// By what factor it is beyond; infinite where it is NaN.
+    [[nodiscard]] double excess(const Tolerance& tolerance) const;
+};
+
+/// `expected` clipped to what samples of type `dtype` can hold: integers [0,1].
+void clip_to_type(Image& expected, DType dtype);
+
+/// What differences are relative to: the largest magnitude in `expected`, at least 1.
+[[nodiscard]] double scale_of(const Image& expected);
+
+/// Between `part` of the output and `expected` (f32, the extent of `part`), largest of all samples of all channels.
+[[nodiscard]] Difference find_difference(Output& output, const Rect& part, Image expected);
+
+}  // namespace pb

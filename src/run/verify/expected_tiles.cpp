@@ -1,0 +1,43 @@
+#include "run/verify/expected_tiles.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+int64_t padded_length(int64_t length, int64_t alignment) {
+    return length % alignment == 0 ? length : length + alignment - length % alignment;
+}
+
+}  // namespace
+
+ExpectedTiles::ExpectedTiles(Extent image, int64_t patch, int64_t halo, int64_t alignment) {
+    const Extent padded{padded_length(image.h, alignment), padded_length(image.w, alignment)};
+    window_ = {std::min(patch + 2 * halo, padded.h), std::min(patch + 2 * halo, padded.w)};
+    rows_ = stretches(image.h, patch, halo, window_.h, padded.h);
+    columns_ = stretches(image.w, patch, halo, window_.w, padded.w);
+}
+
+/// A patch whose window begins where the one before it does shares that window.
+std::vector<ExpectedTiles::Stretch> ExpectedTiles::stretches(int64_t length, int64_t patch, int64_t halo, int64_t edge,
+                                                             int64_t padded) {
+    std::vector<Stretch> all;
+    for (int64_t begin = 0; begin < length; begin += patch) {
+        const int64_t seen = std::max<int64_t>(0, std::min(begin - halo, padded - edge));
+        const int64_t count = std::min(patch, length - begin);
+        if (!all.empty() && all.back().seen == seen)
+            all.back().kept_count += count;
+        else
+            all.push_back({seen, begin, count});
+    }
+    return all;
+}
+
+WindowTask ExpectedTiles::task(int64_t index) const {
+    const Stretch& row = rows_.at(static_cast<size_t>(index / std::ssize(columns_)));
+    const Stretch& column = columns_.at(static_cast<size_t>(index % std::ssize(columns_)));
+    return {{row.seen, column.seen, window_}, {row.kept, column.kept, {row.kept_count, column.kept_count}}};
+}
+
+}  // namespace pb

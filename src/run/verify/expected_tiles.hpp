@@ -1,0 +1,33 @@
+// The tile geometry a second time, straight from its definition: what a window of a point must see and keep. Shares no
+// code with plan/tile_grid, which it is compared with.
+#pragma once
+
+#include "patchbench/run/work.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace pb {
+
+class ExpectedTiles {
+  public:
+    ExpectedTiles(Extent image, int64_t patch, int64_t halo, int64_t alignment);
+
+    [[nodiscard]] int64_t count() const { return std::ssize(rows_) * std::ssize(columns_); }
+    /// By index, row-major over the different windows.
+    [[nodiscard]] WindowTask task(int64_t index) const;
+
+  private:
+    struct Stretch {
+        int64_t seen;        // first pixel
+        int64_t kept;        // first pixel
+        int64_t kept_count;  // pixels
+    };
+    [[nodiscard]] static std::vector<Stretch> stretches(int64_t length, int64_t patch, int64_t halo, int64_t edge,
+                                                        int64_t padded);
+
+    Extent window_;
+    std::vector<Stretch> rows_, columns_;
+};
+
+}  // namespace pb

@@ -1,0 +1,49 @@
+#include "run/verify/noise_check.hpp"
+
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+struct Moments {
+    double count = 0, sum = 0, sum_of_squares = 0;
+    void add(double value) {
+        ++count;
+        sum += value;
+        sum_of_squares += value * value;
+    }
+    [[nodiscard]] double mean() const { return sum / count; }
+    [[nodiscard]] double deviation() const { return std::sqrt(sum_of_squares / count - mean() * mean()); }
+};
+
+void add_differences(const ImageView& noisy, const ImageView& clean, Moments& moments) {
+    for (int64_t y = 0; y < clean.extent.h; ++y) {
+        const auto* with = reinterpret_cast<const float*>(noisy.row(y));
+        const auto* without = reinterpret_cast<const float*>(clean.row(y));
+        for (int64_t i = 0; i < clean.extent.w * clean.channels; ++i)
+            moments.add(static_cast<double>(with[i]) - static_cast<double>(without[i]));
+    }
+}
+
+}  // namespace
+
+std::optional<std::string> find_wrong_noise(WindowSource& noisy, ImageSource& clean, const std::vector<Rect>& parts,
+                                            double sigma) {
+    Moments noise;
+    for (const Rect& part : parts) {
+        const Image expected = clean.read_clean(part);
+        add_differences(noisy.around(part).part(part), expected.view(), noise);
+    }
+    if (noise.count < 2) return std::nullopt;
+    constexpr double kErrors = 5;
+    constexpr double kRounding = 1e-6;  // of f32 samples up to about 1
+    const double mean_limit = kErrors * sigma / std::sqrt(noise.count) + kRounding;
+    const double deviation_limit = kErrors * sigma / std::sqrt(2 * noise.count) + kRounding;
+    if (std::abs(noise.mean()) <= mean_limit && std::abs(noise.deviation() - sigma) <= deviation_limit)
+        return std::nullopt;
+    return "the noise in the input has mean " + std::to_string(noise.mean()) + " and standard deviation " +
+           std::to_string(noise.deviation()) + ", not 0 and " + std::to_string(sigma);
+}
+
+}  // namespace pb

@@ -1,0 +1,106 @@
+#include "run/verify/output_scan.hpp"
+
+#include "run/verify/likeness.hpp"
+#include "run/verify/probes.hpp"
+
+#include "patchbench/run/agreement.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+constexpr const char* kAdvice = "with fp16 or untrained weights try bf16 or fp32";
+
+void judge(bool input_constant, bool equal, bool output_constant, Verification& result) {
+    if (!input_constant && equal) result.reasons.emplace_back("the output equals the input");
+    if (!input_constant && output_constant) result.reasons.emplace_back("the output is constant");
+}
+
+/// Counts samples of `band` that are poison or not finite, and says where the first of them is.
+void count_not_finite(const Image& band, int64_t first_row, Verification& result, std::string& first) {
+    const int64_t count = band.extent().pixels() * band.channels();
+    for (int64_t i = 0; i < count; ++i) {
+        const float sample = band.as<float>()[i];
+        if (std::isfinite(sample)) continue;
+        const int64_t pixel = i / band.channels();
+        if (first.empty())
+            first = "row " + std::to_string(first_row + pixel / band.extent().w) + ", column " +
+                    std::to_string(pixel % band.extent().w) + ", channel " + std::to_string(i % band.channels());
+        ++result.pixels_not_finite;
+        if (std::isnan(sample)) ++result.pixels_unwritten;
+    }
+}
+
+/// By some windows of each rank: one that differs is enough.
+void check_likeness(const Subject& subject, Verification& result) {
+    constexpr size_t kMostWindows = 8;
+    const Communicator& ranks = subject.team.ranks;
+    Likeness likeness;
+    together(ranks, [&] {
+        std::vector<int64_t> indices = shuffled(subject.share.windows_done(), 1);
+        const Work& work = subject.share.work();
+        std::erase_if(indices, [&](int64_t index) { return !subject.output().holds(work.task(index).kept); });
+        indices.resize(std::min(indices.size(), kMostWindows));
+        for (const int64_t index : indices) {
+            const Rect part = work.task(index).kept;
+            likeness.add(subject.reference.source().read_noisy(part), subject.output().read(part));
+        }
+    });
+    const auto on_all = [&](bool answer) { return ranks.min(answer ? 1 : 0) > 0; };
+    const bool input_constant = on_all(likeness.input_constant);
+    const bool equal = on_all(likeness.equal);
+    judge(input_constant, equal, on_all(likeness.output_constant), result);
+}
+
+}  // namespace
+
+std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team, const RankShare& share) {
+    const double kept = team.ranks.sum(share.work().kept_pixels(share.windows_done()));
+    if (kept == trace.useful_pixels) return std::nullopt;
+    return "the windows keep " + std::to_string(static_cast<int64_t>(kept)) + " pixels of " +
+           std::to_string(static_cast<int64_t>(trace.useful_pixels)) + ": a fault of the tiling, please report it";
+}
+
+std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts) {
+    return team.ranks.agree(counts.not_finite > 0 ? std::optional<std::string>("windows are not finite")
+                                                  : std::nullopt);
+}
+
+void scan_held_output(const Subject& subject, Verification& result) {
+    constexpr int64_t kBand = 256;
+    Likeness likeness;
+    std::string first;
+    const Extent extent = subject.output().extent();
+    for (int64_t row = 0; row < extent.h; row += kBand) {
+        const Rect band{row, 0, {std::min(kBand, extent.h - row), extent.w}};
+        const Image out = subject.output().read(band);
+        likeness.add(subject.reference.source().read_noisy(band), out);
+        count_not_finite(out, row, result, first);
+    }
+    if (result.pixels_not_finite > 0)
+        result.reasons.push_back(std::to_string(result.pixels_not_finite) +
+                                 " output samples are unwritten or not finite, the first at " + first + "; " + kAdvice);
+    judge(likeness.input_constant, likeness.equal, likeness.output_constant, result);
+}
+
+void scan_streamed_output(const Subject& subject, Verification& result) {
+    const StreamCounts& counts = subject.share.streamed()->counts();
+    const Communicator& ranks = subject.team.ranks;
+    const double written = ranks.sum(static_cast<double>(counts.pixels));
+    result.pixels_unwritten = static_cast<int64_t>(subject.trace.useful_pixels - written);
+    result.pixels_not_finite = static_cast<int64_t>(ranks.sum(static_cast<double>(counts.not_finite)));
+    if (result.pixels_unwritten != 0)
+        result.reasons.push_back(std::to_string(static_cast<int64_t>(written)) +
+                                 " output pixels were written, not each one once");
+    if (const auto names = name_ranks_not_finite(subject.team, counts)) result.reasons.push_back(*names);
+    if (result.pixels_not_finite > 0)
+        result.reasons.push_back(std::to_string(result.pixels_not_finite) + " output samples are not finite; " +
+                                 kAdvice);
+    else
+        check_likeness(subject, result);
+}
+
+}  // namespace pb

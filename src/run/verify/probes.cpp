@@ -1,0 +1,106 @@
+#include "run/verify/probes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+
+namespace pb {
+
+namespace {
+
+/// Positions along an axis where two patches meet; the middle of the axis when there is one patch only.
+std::vector<int64_t> seams(int64_t length, int64_t patch) {
+    std::vector<int64_t> positions;
+    for (int64_t seam = patch; seam < length; seam += patch) positions.push_back(seam);
+    if (positions.empty()) positions.push_back(length / 2);
+    return positions;
+}
+
+/// An aligned stretch of kProbeEdge round `centre` inside [0, length).
+Range stretch(int64_t centre, int64_t length, int64_t alignment) {
+    const int64_t edge = std::min(kProbeEdge, length);
+    const int64_t begin = std::clamp<int64_t>(centre - edge / 2, 0, length - edge) / alignment * alignment;
+    return {begin, std::min(length, begin + edge)};
+}
+
+/// As count_odd, of samples that were read as f32.
+int64_t count_odd_values(const Image& kept, bool floats) {
+    const int64_t count = kept.extent().pixels() * kept.channels();
+    return std::count_if(kept.as<float>(), kept.as<float>() + count,
+                         [&](float sample) { return floats ? !std::isfinite(sample) : sample == 0; });
+}
+
+/// Mean absolute difference between what came out and what the network saw; NaN where samples are.
+double mean_change(const Image& kept, const ImageView& seen) {
+    Image before(kept.extent(), kept.channels(), DType::f32);
+    to_float(seen, before.view());
+    const int64_t count = kept.extent().pixels() * kept.channels();
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i)
+        sum += std::abs(static_cast<double>(kept.as<float>()[i] - before.as<float>()[i]));
+    return sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+std::vector<int64_t> pick(Range range, int64_t count, uint64_t seed) {
+    std::set<int64_t> chosen;
+    if (range.size() <= count) {
+        for (int64_t i = range.begin; i < range.end; ++i) chosen.insert(i);
+    } else {
+        std::mt19937_64 random(seed);
+        while (static_cast<int64_t>(chosen.size()) < count)
+            chosen.insert(range.begin + static_cast<int64_t>(random() % static_cast<uint64_t>(range.size())));
+    }
+    return {chosen.begin(), chosen.end()};
+}
+
+std::vector<Rect> seam_probes(const TileGrid& grid, int64_t count) {
+    if (grid.num_windows() <= 1) return {};
+    const auto rows = seams(grid.image().h, grid.spec().patch);
+    const auto columns = seams(grid.image().w, grid.spec().patch);
+    const auto num_columns = static_cast<int64_t>(columns.size());
+    std::vector<Rect> probes;
+    for (const int64_t index : pick({0, static_cast<int64_t>(rows.size()) * num_columns}, count, kProbeSeed)) {
+        const Range y = stretch(rows[static_cast<size_t>(index / num_columns)], grid.image().h, grid.spec().alignment);
+        const Range x =
+            stretch(columns[static_cast<size_t>(index % num_columns)], grid.image().w, grid.spec().alignment);
+        probes.push_back({y.begin, x.begin, {y.size(), x.size()}});
+    }
+    return probes;
+}
+
+std::vector<int64_t> shuffled(const std::vector<Range>& runs, uint64_t seed) {
+    std::vector<int64_t> indices;
+    for (const Range& run : runs)
+        for (int64_t index = run.begin; index < run.end; ++index) indices.push_back(index);
+    std::mt19937_64 random(seed);
+    for (size_t left = indices.size(); left > 1; --left) std::swap(indices[left - 1], indices[random() % left]);
+    return indices;
+}
+
+std::vector<int64_t> find_suspects(Output& output, WindowSource& input, const Work& work,
+                                   const std::vector<Range>& runs) {
+    const bool floats = is_float(output.dtype());
+    Suspect odd;
+    std::optional<int64_t> oddest, most_changed, least_changed;
+    double most = 0, least = std::numeric_limits<double>::infinity();
+    for (const Range& run : runs)
+        for (int64_t index = run.begin; index < run.end; ++index) {
+            const Rect part = work.task(index).kept;
+            const Image kept = output.read(part);
+            const int64_t count = part.extent.pixels() * kept.channels();
+            if (odd.add(part, count_odd_values(kept, floats), count, floats)) oddest = index;
+            const double change = mean_change(kept, input.around(part).part(part));
+            if (!most_changed || change > most) most_changed = index, most = change;
+            if (!least_changed || change < least) least_changed = index, least = change;
+        }
+    std::vector<int64_t> suspects;
+    for (const auto& index : {oddest, most_changed, least_changed})
+        if (index && std::find(suspects.begin(), suspects.end(), *index) == suspects.end()) suspects.push_back(*index);
+    return suspects;
+}
+
+}  // namespace pb

@@ -1,0 +1,87 @@
+#include "run/verify/reach.hpp"
+
+#include "patchbench/base/shape.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+constexpr char kConvolution = 'c';  // 3x3
+constexpr char kHalve = 'd';        // 2x2 with stride 2: pooling or a strided convolution
+constexpr char kDouble = 'u';       // its way back
+
+/// The layers on the longest way through the network, from the input to the output; what only adds or joins is not in
+/// it, nor are 1x1 convolutions.
+std::string longest_way(const Weights& weights) {
+    const std::string blocks(8, kConvolution);  // DRUNet: four residual blocks of two
+    switch (weights.kind) {
+        case NetworkKind::drunet: {
+            const std::string down = blocks + kHalve, up = kDouble + blocks;
+            return kConvolution + down + down + down + blocks + up + up + up + kConvolution;
+        }
+        case NetworkKind::unet: {
+            const std::string down = "ccd", up = "uccc";
+            return down + down + down + "cc" + up + up + up;
+        }
+        case NetworkKind::dncnn:
+            return std::string(weights.convolutions.size(), kConvolution);
+    }
+    return {};
+}
+
+const Convolution& first_convolution(const Weights& weights) {
+    const char* const name = weights.kind == NetworkKind::drunet ? "m_head"
+                             : weights.kind == NetworkKind::unet ? "Conv1.0"
+                                                                 : "in_conv";
+    return weights.convolutions.at(name);
+}
+
+}  // namespace
+
+Reach reach_of(const Weights& weights) {
+    const std::string way = longest_way(weights);
+    const int64_t alignment = int64_t{1} << std::count(way.begin(), way.end(), kHalve);
+    int64_t low = 0, high = alignment;  // what of each layer's input an aligned core sees, from the output backwards
+    for (auto layer = way.rbegin(); layer != way.rend(); ++layer) {
+        if (*layer == kConvolution) {
+            --low;
+            ++high;
+        } else if (*layer == kHalve) {
+            low *= 2;
+            high *= 2;
+        } else {
+            low = -ceil_div(-low, 2);
+            high = ceil_div(high, 2);
+        }
+    }
+    return {alignment, round_up(std::max(-low, high - alignment), alignment),
+            first_convolution(weights).in_channels == weights.channels + 1};
+}
+
+std::optional<std::string> find_wrong_fact(const Weights& weights) {
+    const NetworkFacts& facts = network_facts(weights.kind);
+    const Reach reach = reach_of(weights);
+    const std::string name(name_of(weights.kind));
+    const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
+        return name + ": the table says " + what + " " + std::to_string(table) + ", its layers " +
+               std::to_string(layers) + ": a fault of patchbench, please report it";
+    };
+    if (facts.alignment != reach.alignment) return says("alignment", facts.alignment, reach.alignment);
+    if (facts.takes_sigma != reach.takes_sigma)
+        return says("sigma channels", facts.takes_sigma ? 1 : 0, reach.takes_sigma ? 1 : 0);
+    return std::nullopt;
+}
+
+std::optional<std::string> find_short_halo(const Point& point, const Weights& weights) {
+    const int64_t halo = reach_of(weights).halo;
+    const PointSettings& settings = point.settings;
+    const bool is_exact = settings.workload == Workload::tiles && settings.halo.kind == HaloSetting::Kind::exact;
+    if (!is_exact || point.halo.value() >= halo) return std::nullopt;
+    return "halo: exact is " + std::to_string(point.halo.value()) + " px for " +
+           std::string(name_of(settings.network)) + ", but the layers of these weights see " + std::to_string(halo) +
+           " px: set halo: " + std::to_string(halo);
+}
+
+}  // namespace pb

@@ -1,0 +1,120 @@
+#include "run/verify/reference_path.hpp"
+
+#include "run/pipelines.hpp"
+#include "run/verify/reach.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pb {
+
+namespace {
+
+EngineOptions serial_options(DeviceId device, int threads) {
+    EngineOptions options;
+    options.device = device;
+    options.precision = Precision::fp32;
+    options.layout = Layout::contiguous;
+    options.threads = threads;
+    return options;
+}
+
+template <class Sample>
+void scale_to_unit(const Image& samples, double full, float* unit) {
+    const auto count = samples.extent().pixels() * samples.channels();
+    for (int64_t i = 0; i < count; ++i)
+        unit[i] = static_cast<float>(static_cast<double>(samples.as<Sample>()[i]) / full);
+}
+
+}  // namespace
+
+ReferencePath::ReferencePath(const Weights& weights, DeviceId device, int threads, double sigma, ImageSource& source)
+    : weights_(weights),
+      device_(device),
+      source_(source),
+      stream_(device),
+      denoiser_(make_denoiser(weights, serial_options(device, threads))) {
+    if (reach_of(weights).takes_sigma)
+        sigma_ = static_cast<float>(sigma);
+    else if (weights.trained_sigma && sigma > 0)
+        gain_ = *weights.trained_sigma / sigma;
+}
+
+/// In the file's own samples where they are integers, so that their scale is not taken from the pipeline's readers.
+Image ReferencePath::read(const Rect& inside) {
+    if (source_.dtype() != DType::u8 && source_.dtype() != DType::u16) return source_.read_noisy(inside);
+    Image samples(inside.extent, source_.channels(), source_.dtype());
+    source_.read(inside, samples.view());
+    Image unit(inside.extent, source_.channels(), DType::f32);
+    if (source_.dtype() == DType::u8)
+        scale_to_unit<uint8_t>(samples, 255, unit.as<float>());
+    else
+        scale_to_unit<uint16_t>(samples, 65535, unit.as<float>());
+    return unit;
+}
+
+/// NCHW; beyond the image its last row and column go on.
+std::vector<float> ReferencePath::network_input(const Rect& seen) {
+    Rect inside = seen;
+    inside.extent.h = std::min(seen.extent.h, source_.extent().h - seen.row);
+    inside.extent.w = std::min(seen.extent.w, source_.extent().w - seen.column);
+    const Image part = read(inside);
+    const int64_t channels = part.channels();
+    std::vector<float> input;
+    input.reserve(static_cast<size_t>((channels + 1) * seen.extent.pixels()));
+    for (int64_t c = 0; c < channels; ++c)
+        for (int64_t y = 0; y < seen.extent.h; ++y)
+            for (int64_t x = 0; x < seen.extent.w; ++x) {
+                const int64_t pixel =
+                    std::min(y, inside.extent.h - 1) * inside.extent.w + std::min(x, inside.extent.w - 1);
+                input.push_back(static_cast<float>(gain_ * part.as<float>()[pixel * channels + c]));
+            }
+    if (sigma_) input.insert(input.end(), static_cast<size_t>(seen.extent.pixels()), *sigma_);
+    return input;
+}
+
+Image ReferencePath::run(const Rect& seen) {
+    stop_if_interrupted();
+    const std::vector<float> input = network_input(seen);
+    const auto [height, width] = seen.extent;
+    const int64_t channels = source_.channels();
+    std::vector<float> output(static_cast<size_t>(channels * seen.extent.pixels()));
+    const EngineBuffer in(device_, input.size() * sizeof(float)), out(device_, output.size() * sizeof(float));
+    const BatchView in_view{
+        in.pointer(), {1, channels + (sigma_ ? 1 : 0), height, width}, DType::f32, Layout::contiguous, device_};
+    const BatchView out_view{out.pointer(), {1, channels, height, width}, DType::f32, Layout::contiguous, device_};
+    copy_to_device(in.pointer(), input.data(), input.size() * sizeof(float), stream_);
+    denoiser_->prepare(in_view, out_view, stream_);
+    denoiser_->forward(in_view, out_view, stream_);
+    copy_to_host(output.data(), out.pointer(), output.size() * sizeof(float), stream_);
+    stream_.synchronise();
+
+    Image image(seen.extent, channels, DType::f32);
+    for (int64_t c = 0; c < channels; ++c)
+        for (int64_t pixel = 0; pixel < seen.extent.pixels(); ++pixel)
+            image.as<float>()[pixel * channels + c] =
+                static_cast<float>(output[static_cast<size_t>(c * seen.extent.pixels() + pixel)] / gain_);
+    return image;
+}
+
+Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Extent padded) {
+    const int64_t top = std::max<int64_t>(0, wanted.row - context);
+    const int64_t left = std::max<int64_t>(0, wanted.column - context);
+    const int64_t bottom = std::min(padded.h, wanted.row + wanted.extent.h + context);
+    const int64_t right = std::min(padded.w, wanted.column + wanted.extent.w + context);
+    const Rect seen{top, left, {bottom - top, right - left}};
+    return crop(run(seen), seen, wanted);
+}
+
+Image crop(const Image& image, const Rect& origin, const Rect& part) {
+    Image cropped(part.extent, image.channels(), image.dtype());
+    const ImageView from = image.view();
+    for (int64_t y = 0; y < part.extent.h; ++y)
+        std::memcpy(
+            cropped.view().row(y),
+            from.row(part.row - origin.row + y) + static_cast<size_t>(part.column - origin.column) * from.pixel_bytes(),
+            cropped.row_bytes());
+    return cropped;
+}
+
+}  // namespace pb

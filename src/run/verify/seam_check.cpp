@@ -1,0 +1,85 @@
+#include "run/verify/seam_check.hpp"
+
+#include "run/verify/difference.hpp"
+#include "run/verify/probes.hpp"
+#include "run/verify/reach.hpp"
+
+#include "patchbench/image/difference_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace pb {
+
+namespace {
+
+/// As find_difference, cell by cell.
+SeamRegion compare_cells(Output& output, const Rect& part, Image expected) {
+    clip_to_type(expected, output.dtype());
+    DifferenceMap map = map_differences(output.read(part).view(), expected.view());
+    const double scale = scale_of(expected);
+    for (double& difference : map.largest) difference /= scale;
+    return {part, map.cell_px, std::move(map.largest)};
+}
+
+/// All that the output of the reference depends on.
+std::string key_of(const Subject& subject, const Rect& probe) {
+    const ImageSettings& image = subject.settings().image;
+    const Extent extent = subject.reference.source().extent();
+    std::ostringstream key;
+    key.precision(17);
+    key << name_of(subject.settings().network) << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
+        << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' ' << subject.reference.gain()
+        << ' ' << extent.h << ' ' << extent.w << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' '
+        << probe.extent.w;
+    return key.str();
+}
+
+/// Where the error is largest: the middle of that cell.
+std::string place_of(const SeamRegion& region) {
+    const auto worse = [](double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); };
+    const auto cell = std::max_element(region.errors.begin(), region.errors.end(), worse) - region.errors.begin();
+    const int64_t columns = ceil_div(region.part.extent.w, region.cell_px);
+    const auto middle = [&](int64_t first, int64_t index, int64_t length) {
+        return first + std::min(index * region.cell_px + region.cell_px / 2, length - 1);
+    };
+    return "near row " + std::to_string(middle(region.part.row, cell / columns, region.part.extent.h)) + ", column " +
+           std::to_string(middle(region.part.column, cell % columns, region.part.extent.w));
+}
+
+}  // namespace
+
+void check_seams(const Subject& subject, ReferenceCache& cache, Verification& result) {
+    const Point& point = subject.point();
+    if (point.settings.workload != Workload::tiles) return;
+    const ProtocolSettings& protocol = point.settings.protocol;
+    const TileGrid grid = tile_grid(point);
+    const int64_t context = reach_of(subject.reference.weights()).halo;
+    const double megapixels = static_cast<double>(grid.image().pixels()) / 1e6;
+    result.seam_against_whole_image = megapixels <= protocol.verify_whole_max_mpx;
+    auto probes = result.seam_against_whole_image ? std::vector<Rect>{{0, 0, grid.image()}}
+                                                  : seam_probes(grid, protocol.verify_probes);
+    std::erase_if(probes, [&](const Rect& probe) { return !subject.output().holds(probe); });
+    if (probes.empty()) return;
+    double worst = 0;
+    std::string place;
+    for (const Rect& probe : probes) {
+        const Image& expected = cache.find(
+            key_of(subject, probe), [&] { return subject.reference.run_with_context(probe, context, grid.padded()); });
+        result.seam_map.push_back(compare_cells(subject.output(), probe, expected));
+        for (const double cell : result.seam_map.back().errors) {
+            if (std::isnan(worst) || cell <= worst) continue;
+            worst = cell;
+            place = place_of(result.seam_map.back());
+        }
+    }
+    result.seam_error = worst;
+    result.seam_decides = point.halo.value() >= context;
+    if (result.seam_decides && !(worst <= result.seam_tolerance))
+        result.reasons.push_back("with an exact halo the tiled output differs from the whole image by " +
+                                 std::to_string(worst) + " (tolerance " + std::to_string(result.seam_tolerance) + ") " +
+                                 place);
+}
+
+}  // namespace pb

@@ -1,0 +1,122 @@
+#include "run/verify/verification.hpp"
+
+#include "run/verify/expected_tiles.hpp"
+#include "run/verify/noise_check.hpp"
+#include "run/verify/output_scan.hpp"
+#include "run/verify/probes.hpp"
+#include "run/verify/reach.hpp"
+#include "run/verify/seam_check.hpp"
+#include "run/verify/window_check.hpp"
+
+#include "patchbench/run/agreement.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+/// The ranks of which `find` says something, with it; the same on all ranks.
+template <class Find>
+void ask_all(const Team& team, Verification& result, Find&& find) {
+    std::optional<std::string> mine;
+    together(team.ranks, [&] { mine = find(); });
+    if (const auto all = team.ranks.agree(mine)) result.reasons.push_back(*all);
+}
+
+/// Tiles of this rank beside their definition.
+std::optional<std::string> find_wrong_tile(const Subject& subject) {
+    const Point& point = subject.point();
+    if (point.settings.workload != Workload::tiles) return std::nullopt;
+    const ExpectedTiles expected(subject.reference.source().extent(), point.settings.patch, point.halo.value(),
+                                 reach_of(subject.reference.weights()).alignment);
+    for (const Range& run : subject.share.windows_done())
+        for (int64_t index = run.begin; index < run.end; ++index) {
+            const WindowTask task = subject.share.work().task(index);
+            const bool is_there = index < expected.count();
+            if (is_there && task.seen == expected.task(index).seen && task.kept == expected.task(index).kept) continue;
+            return "window " + std::to_string(index) + " lies at row " + std::to_string(task.seen.row) + ", column " +
+                   std::to_string(task.seen.column) + " and keeps row " + std::to_string(task.kept.row) + ", column " +
+                   std::to_string(task.kept.column) +
+                   ", which is not where the tile geometry puts it: a fault of the tiling, please report it";
+        }
+    return std::nullopt;
+}
+
+/// By some of this rank's windows, as the pipeline saw them.
+std::optional<std::string> find_noise_fault(const Subject& subject) {
+    constexpr size_t kMostWindows = 2;
+    const double sigma = subject.settings().image.noise_sigma;
+    if (sigma <= 0) return std::nullopt;
+    std::vector<int64_t> indices = shuffled(subject.share.windows_done(), 2);
+    indices.resize(std::min(indices.size(), kMostWindows));
+    std::vector<Rect> parts;
+    for (const int64_t index : indices) parts.push_back(subject.share.work().task(index).kept);
+    return find_wrong_noise(subject.share.windows(), subject.reference.source(), parts, sigma);
+}
+
+/// Ranks whose weights are not the root's.
+std::optional<std::string> find_other_weights(const Subject& subject, const std::string& own, const std::string& root) {
+    if (own == root) return std::nullopt;
+    return "weights differ from those of rank 0 (" + subject.trace.weights_source + "): sha256 of the values " + own +
+           ", not " + root;
+}
+
+/// The precision's error, of which the root mean square is a small part, and the rounding of integer samples.
+Tolerance tolerance_for(Precision precision, DType samples) {
+    constexpr double kRmsShare = 0.125;
+    const double rounding = is_float(samples) ? 0 : 0.5 / full_scale(samples) + 1e-6;
+    const double largest = tolerance_of(precision);
+    return {largest + rounding, std::hypot(kRmsShare * largest, rounding)};
+}
+
+}  // namespace
+
+double tolerance_of(Precision precision) {
+    switch (precision) {
+        case Precision::fp32:
+            return 1e-4;
+        case Precision::tf32:
+            return 1e-2;
+        case Precision::fp16:
+            return 2e-2;
+        case Precision::bf16:
+            return 1e-1;
+    }
+    return 0;
+}
+
+Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache) {
+    const Team& team = subject.team;
+    Verification result;
+    const Tolerance tolerance = tolerance_for(subject.settings().dtype, subject.output().dtype());
+    result.window_tolerance = tolerance.largest;
+    result.seam_tolerance = result.window_tolerance;
+
+    const std::string root_digest = team.ranks.broadcast(weights_digest);
+    ask_all(team, result, [&] { return find_wrong_fact(subject.reference.weights()); });
+    ask_all(team, result, [&] { return find_short_halo(subject.point(), subject.reference.weights()); });
+    ask_all(team, result, [&] { return find_other_weights(subject, weights_digest, root_digest); });
+    ask_all(team, result, [&] { return find_wrong_tile(subject); });
+    ask_all(team, result, [&] { return find_noise_fault(subject); });
+    if (const auto fault = find_coverage_fault(subject.trace, team, subject.share)) result.reasons.push_back(*fault);
+    if (!subject.is_held()) scan_streamed_output(subject, result);
+
+    const bool is_readable = subject.is_held() || result.pixels_not_finite == 0;
+    if (is_readable) {
+        const WindowCheck windows = check_windows(subject, tolerance);
+        result.windows_checked = windows.num_checked;
+        result.window_error = windows.error;
+        result.reasons.insert(result.reasons.end(), windows.reasons.begin(), windows.reasons.end());
+    }
+    together(team.ranks, [&] {
+        if (!team.is_root()) return;
+        if (subject.is_held()) scan_held_output(subject, result);
+        if (is_readable) check_seams(subject, cache, result);
+    });
+    result.outcome = result.reasons.empty() ? Verification::Outcome::passed : Verification::Outcome::failed;
+    return result;
+}
+
+}  // namespace pb

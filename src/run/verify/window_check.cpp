@@ -1,0 +1,163 @@
+#include "run/verify/window_check.hpp"
+
+#include "run/stopwatch.hpp"
+#include "run/verify/probes.hpp"
+
+#include "patchbench/run/agreement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+namespace pb {
+
+namespace {
+
+/// The windows of one rank, and by whom they are spoken of.
+struct MadeWindows {
+    std::vector<Range> runs;
+    std::vector<int64_t> suspects;  // by index, the worst first
+};
+
+std::string to_text(const MadeWindows& made) {
+    std::ostringstream text;
+    text << made.runs.size();
+    for (const Range& run : made.runs) text << ' ' << run.begin << ' ' << run.end;
+    for (const int64_t index : made.suspects) text << ' ' << index;
+    return text.str();
+}
+
+MadeWindows from_text(const std::string& text) {
+    std::istringstream words(text);
+    size_t num_runs = 0;
+    words >> num_runs;
+    MadeWindows made;
+    made.runs.resize(num_runs);
+    for (Range& run : made.runs) words >> run.begin >> run.end;
+    for (int64_t index = 0; words >> index;) made.suspects.push_back(index);
+    return made;
+}
+
+std::string describe(const WindowTask& task, int64_t index, const Difference& worst, const Tolerance& tolerance) {
+    const Rect& kept = task.kept;
+    std::ostringstream text;
+    if (std::isnan(worst.largest))
+        text << "windows are not finite:";
+    else
+        text << "windows differ from the serial fp32 path: by " << worst.largest << ", rms " << worst.rms
+             << " (tolerance " << tolerance.largest << ", rms " << tolerance.rms << ") in";
+    text << " window " << index << ", rows " << kept.row << " to " << kept.row + kept.extent.h - 1 << ", columns "
+         << kept.column << " to " << kept.column + kept.extent.w - 1 << ", at row " << worst.row << ", column "
+         << worst.column << ", channel " << worst.channel;
+    return text.str();
+}
+
+class WindowChecker {
+  public:
+    WindowChecker(const Subject& subject, const Tolerance& tolerance)
+        : subject_(subject), work_(subject.share.work()), node_(subject.team.node), tolerance_(tolerance) {}
+
+    WindowCheck run() {
+        const int maker = can_swap() ? (node_.rank() + 1) % node_.size() : node_.rank();
+        std::string own;
+        together(subject_.team.ranks, [&] { own = to_text(made_here()); });
+        const MadeWindows made = from_text(node_.all_gather(own).at(static_cast<size_t>(maker)));
+        together(subject_.team.ranks, [&] { check(made, maker); });
+        return collect(maker);
+    }
+
+  private:
+    /// Copies of `replicate` and what a checksum remembers are seen by the rank that made them alone.
+    [[nodiscard]] bool can_swap() const {
+        return !subject_.settings().replicate && subject_.settings().output != OutputKind::checksum;
+    }
+
+    [[nodiscard]] MadeWindows made_here() const {
+        MadeWindows made{subject_.share.windows_done(), {}};
+        made.suspects = subject_.is_held()
+                            ? find_suspects(subject_.output(), subject_.share.windows(), work_, made.runs)
+                            : find_window(made.runs, subject_.share.streamed()->counts().suspect.part());
+        return made;
+    }
+
+    [[nodiscard]] std::vector<int64_t> find_window(const std::vector<Range>& runs,
+                                                   const std::optional<Rect>& kept) const {
+        for (const Range& run : runs)
+            for (int64_t index = run.begin; kept && index < run.end; ++index)
+                if (work_.task(index).kept == *kept) return {index};
+        return {};
+    }
+
+    /// Those that look wrong, then the others in an order that a seed makes.
+    [[nodiscard]] std::vector<int64_t> in_order(const MadeWindows& made, int maker) const {
+        std::vector<int64_t> order = made.suspects;
+        for (const int64_t index : shuffled(made.runs, static_cast<uint64_t>(maker)))
+            if (std::find(made.suspects.begin(), made.suspects.end(), index) == made.suspects.end())
+                order.push_back(index);
+        std::erase_if(order, [&](int64_t index) { return !subject_.output().holds(work_.task(index).kept); });
+        return order;
+    }
+
+    /// Windows of the maker that are run again whatever the time.
+    [[nodiscard]] int64_t num_wanted() const {
+        const ProtocolSettings& protocol = subject_.settings().protocol;
+        if (protocol.verify == VerifyMode::full) return std::numeric_limits<int64_t>::max();
+        const Communicator& ranks = subject_.team.ranks;
+        return std::max<int64_t>(1, shard(protocol.verify_probes, ranks.rank(), ranks.size()).size());
+    }
+
+    void check(const MadeWindows& made, int maker) {
+        constexpr double kAlwaysS = 1;  // small images are checked whole
+        const double share = subject_.settings().protocol.verify_time_share;
+        const double most_s = share > 0 ? std::max(kAlwaysS, share * subject_.trace.repeated_s) : 0;
+        const int64_t wanted = num_wanted();
+        const Stopwatch watch;
+        for (const int64_t index : in_order(made, maker)) {
+            if (num_checked_ >= wanted && watch.seconds() >= most_s) return;
+            const WindowTask task = work_.task(index);
+            const Image expected = crop(subject_.reference.run(task.seen), task.seen, task.kept);
+            const Difference here = find_difference(subject_.output(), task.kept, expected);
+            ++num_checked_;
+            largest_ =
+                std::isnan(here.largest) ? std::numeric_limits<double>::infinity() : std::max(largest_, here.largest);
+            if (here.excess(tolerance_) <= worst_.excess(tolerance_)) continue;
+            worst_ = here;
+            worst_window_ = index;
+        }
+    }
+
+    [[nodiscard]] WindowCheck collect(int maker) const {
+        const Communicator& ranks = subject_.team.ranks;
+        std::string finding;
+        if (worst_.excess(tolerance_) > 1) {
+            const int in_team = subject_.team.ranks_on_node.at(static_cast<size_t>(maker));
+            finding = "rank " + std::to_string(subject_.team.members.at(static_cast<size_t>(in_team))) + "@" +
+                      host_name() + ": " + describe(work_.task(worst_window_), worst_window_, worst_, tolerance_);
+        }
+        WindowCheck result;
+        for (const std::string& text : ranks.all_gather(finding))
+            if (!text.empty()) result.reasons.push_back(text);
+        result.num_checked = static_cast<int64_t>(ranks.sum(static_cast<double>(num_checked_)));
+        result.error = ranks.max(largest_);
+        return result;
+    }
+
+    const Subject& subject_;
+    const Work& work_;
+    const Communicator& node_;
+    const Tolerance& tolerance_;
+    int64_t num_checked_ = 0;
+    double largest_ = 0;  // NaN as infinity
+    Difference worst_;    // by its excess
+    int64_t worst_window_ = 0;
+};
+
+}  // namespace
+
+WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance) {
+    return WindowChecker(subject, tolerance).run();
+}
+
+}  // namespace pb
