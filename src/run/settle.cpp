@@ -72,11 +72,14 @@ int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference
 }
 
 int64_t find_batch(const TrialBench& bench) {
+    return find_batch(most_windows(bench.point), [&](int64_t batch) { return try_batch(bench, batch); });
+}
+
+int64_t find_batch(int64_t most, const TryBatch& try_one) {
     int64_t best = 1;
     double best_rate = 0;
-    const int64_t most = most_windows(bench.point);
     for (int64_t batch = 1;; batch *= 2) {
-        const BatchTrial trial = try_batch(bench, std::min(batch, most));
+        const BatchTrial trial = try_one(std::min(batch, most));
         if (!trial.fits && batch == 1) throw PointFailed(trial.status, trial.reason);  // that is the point's end
         if (!trial.fits) return best;
         const bool worthwhile = trial.pixels_per_s > best_rate * kWorthwhileGain;

@@ -5,6 +5,8 @@
 #include "run/batch_trial.hpp"
 #include "run/verify/reference_path.hpp"
 
+#include <functional>
+
 namespace pb {
 
 /// Smallest halo (multiple of the alignment) whose error at seam probes of the actual image is within halo_tolerance,
@@ -15,5 +17,9 @@ namespace pb {
 /// Fastest batch that fits: doubles from 1 while the forward rate of the slowest rank grows by more than 3 %, memory
 /// allows, and the largest share has as many windows. Collective; throws PointFailed where not even one window fits.
 [[nodiscard]] int64_t find_batch(const TrialBench& bench);
+
+/// The same search, by whatever tells how fast a batch is: `most` is the largest that makes sense.
+using TryBatch = std::function<BatchTrial(int64_t)>;
+[[nodiscard]] int64_t find_batch(int64_t most, const TryBatch& try_one);
 
 }  // namespace pb
