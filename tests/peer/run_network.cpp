@@ -3,6 +3,7 @@
 #include "peer/npy.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
+#include "patchbench/engine/state_dict.hpp"
 #include "patchbench/plan/whole_image.hpp"
 
 #include <CLI/CLI.hpp>
@@ -14,10 +15,18 @@ namespace pb::peer {
 namespace {
 
 struct Options {
-    std::string network = "drunet", weights, in, out, odd = "split", engine = "torch";
+    std::string network = "drunet", weights, in, out, save, odd = "split", engine = "torch";
+    int64_t channels = 3;
     float sigma = 0.1F;
     int threads = 1;
 };
+
+/// Of a file, or seeded ("seed:7", with `channels`).
+Weights load(const Options& options) {
+    const auto kind = parse_enum<NetworkKind>(options.network);
+    if (!options.weights.starts_with("seed:")) return load_weights(options.weights, kind);
+    return make_seeded_weights(kind, options.channels, std::stoull(options.weights.substr(5)));
+}
 
 /// Calls `visit(image, row, column)` for every pixel of `rect` in every image.
 template <class Visit>
@@ -50,11 +59,6 @@ class Runner {
     [[nodiscard]] const Array& out() const { return out_; }
 
   private:
-    static Weights load(const Options& options) {
-        const auto kind = parse_enum<NetworkKind>(options.network);
-        return load_weights(options.weights, kind);
-    }
-
     [[nodiscard]] int64_t pixel(int64_t n, int64_t y, int64_t x) const {
         y = std::clamp<int64_t>(y, 0, images_.shape[1] - 1);
         x = std::clamp<int64_t>(x, 0, images_.shape[2] - 1);
@@ -89,6 +93,8 @@ class Runner {
 };
 
 void run(const Options& options) {
+    if (!options.save.empty()) save_safetensors(to_state_dict(load(options)), options.save);
+    if (options.in.empty()) return;
     Runner runner(options, read_npy(options.in));
     runner.run();
     if (!options.out.empty()) write_npy(options.out, runner.out());
@@ -101,8 +107,10 @@ int main(int argc, char** argv) {
     CLI::App app("One network over images of a .npy file (N, H, W, C)");
     pb::peer::Options options;
     app.add_option("--network", options.network);
-    app.add_option("--weights", options.weights)->required();
-    app.add_option("--in", options.in)->required();
+    app.add_option("--weights", options.weights, "file, or seed:<n>")->required();
+    app.add_option("--channels", options.channels, "of seeded weights");
+    app.add_option("--save", options.save, "the weights as safetensors with deepinv's keys");
+    app.add_option("--in", options.in);
     app.add_option("--out", options.out);
     app.add_option("--sigma", options.sigma);
     app.add_option("--odd", options.odd);
