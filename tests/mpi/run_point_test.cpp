@@ -43,8 +43,8 @@ PointSettings small_point(NetworkKind network) {
     settings.protocol.forward_calls = 1;
     settings.protocol.verify_probes = 2;
     settings.protocol.verify_whole_max_mpx = 0;
-    settings.image.height = 88;
-    settings.image.width = 70;  // not a multiple of 8: the padded border is part of the test
+    settings.image.height = 84;
+    settings.image.width = 70;  // neither is a multiple of 8: the padded borders are part of the test
     settings.image.noise_sigma = 0.1;
     return settings;
 }
@@ -153,9 +153,8 @@ TEST_F(RunPoint, GathersFiguresOfEveryRank) {
     }
     EXPECT_EQ(patches, trace.num_patches);
     EXPECT_EQ(patches, 4 * 3);
-    for (const double wall : trace.wall_s)
-        for (const RankTrace& rank : trace.ranks)
-            EXPECT_GE(wall, *std::min_element(rank.wall_s.begin(), rank.wall_s.end()));
+    for (size_t i = 0; i < trace.wall_s.size(); ++i)
+        for (const RankTrace& rank : trace.ranks) EXPECT_GE(trace.wall_s[i], rank.wall_s[i]) << "of each pass";
 }
 
 TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
@@ -221,7 +220,7 @@ TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
     if (world_.is_root()) {
         EXPECT_TRUE(trace.verification.seam_against_whole_image);
         EXPECT_TRUE(trace.verification.seam_decides);
-        EXPECT_LT(trace.verification.seam_error.value(), 1e-5);
+        EXPECT_EQ(trace.verification.seam_error.value(), 0) << "the same sums in the same order";
     }
 }
 
@@ -231,10 +230,13 @@ TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
     settings.batch.count = 0;
     const PointTrace trace = run(settings);
     ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-    EXPECT_LE(trace.point.halo.value(), 20);
+    EXPECT_GT(trace.point.halo.value(), 0) << "the default tolerance is met by no bare patch";
+    EXPECT_LT(trace.point.halo.value(), 20) << "nor does it need all that can reach a pixel";
     EXPECT_GE(trace.point.batch.value(), 1);
+    EXPECT_LE(trace.point.batch.value(), (12 + world_.size() - 1) / world_.size());
     if (world_.is_root()) {
-        EXPECT_LE(trace.verification.seam_error.value(), 2 * settings.halo_tolerance);
+        EXPECT_GT(trace.verification.seam_error.value(), 0) << "some of the context is left out";
+        EXPECT_LE(trace.verification.seam_error.value(), 2 * settings.halo_tolerance) << "other seams are probed";
     }
 }
 
