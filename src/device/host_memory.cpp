@@ -35,10 +35,10 @@ int64_t resident_peak_bytes() {
     return *peak;
 }
 
-int64_t available_host_memory_bytes() {
-    const auto available = find_bytes("/proc/meminfo", "MemAvailable");
+int64_t available_host_memory_bytes(const std::filesystem::path& root) {
+    const auto available = find_bytes(root / "proc/meminfo", "MemAvailable");
     require(available.has_value(), "/proc/meminfo has no line MemAvailable: is /proc mounted?");
-    return std::min(*available, cgroup_remaining_bytes().value_or(*available));
+    return std::min(*available, cgroup_remaining_bytes(root).value_or(*available));
 }
 
 double process_cpu_seconds() {

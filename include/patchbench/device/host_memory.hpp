@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ bool reset_resident_peak();
 /// Peak resident set in bytes since the last reset (VmHWM).
 [[nodiscard]] int64_t resident_peak_bytes();
 
-/// MemAvailable of the host in bytes, and the control group's remaining allowance where that is less.
-[[nodiscard]] int64_t available_host_memory_bytes();
+/// MemAvailable of the host in bytes, and the control group's remaining allowance where that is less. `root` is "/" but
+/// in tests.
+[[nodiscard]] int64_t available_host_memory_bytes(const std::filesystem::path& root = "/");
 
 /// CPU seconds (user and system) used by this process so far.
 [[nodiscard]] double process_cpu_seconds();

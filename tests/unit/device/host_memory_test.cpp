@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,16 @@ TEST(ResidentPeak, SeesWhatWasTouchedSinceTheReset) {
 }
 
 TEST(HostMemory, AvailableIsPositive) { EXPECT_GT(available_host_memory_bytes(), 0); }
+
+TEST(ProcessTime, HoldsWhatTheKernelDidForIt) {
+    const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec; };
+    rusage usage{};
+    while (seconds(usage.ru_stime) < 0.02) {
+        const std::ifstream asked("/proc/self/status");
+        ASSERT_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+    }
+    EXPECT_GE(process_cpu_seconds(), seconds(usage.ru_utime) + seconds(usage.ru_stime));
+}
 
 TEST(ProcessTime, GrowsWithWork) {
     const double before = process_cpu_seconds();
@@ -97,6 +108,17 @@ TEST_F(Cgroup, FileCacheThatCanBeDroppedIsLeft) {
     EXPECT_EQ(cgroup_remaining_bytes(root_), 750);
     write("sys/fs/cgroup/memory.current", "5000\n");
     EXPECT_EQ(cgroup_remaining_bytes(root_), 0);
+}
+
+TEST_F(Cgroup, WhatIsAvailableIsTheLessOfHostAndGroup) {
+    write("proc/meminfo", "MemTotal: 64 kB\nMemAvailable: 10 kB\n");
+    EXPECT_EQ(available_host_memory_bytes(root_), 10240) << "no group";
+    write("proc/self/cgroup", "0::/\n");
+    write("sys/fs/cgroup/memory.max", "5000\n");
+    write("sys/fs/cgroup/memory.current", "1000\n");
+    EXPECT_EQ(available_host_memory_bytes(root_), 4000);
+    write("sys/fs/cgroup/memory.max", "99999\n");
+    EXPECT_EQ(available_host_memory_bytes(root_), 10240) << "a group that allows more than there is";
 }
 
 TEST_F(Cgroup, Version1IsReadFromItsOwnHierarchy) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -173,6 +174,28 @@ TEST(GaugeSampler, ALongPointKeepsABoundedNumberOfSamples) {
     EXPECT_GT(sampler.samples().size(), 2U);
     EXPECT_GE(sampler.samples().back().at_s, 0.8) << "to the end";
     EXPECT_LT(sampler.samples().front().at_s, 0.4) << "from the beginning";
+}
+
+/// Answers with the number of the reading.
+class CountingSource final : public GaugeSource {
+  public:
+    [[nodiscard]] std::optional<double> read(Gauge gauge) override {
+        if (gauge != Gauge::sm_clock_mhz) return std::nullopt;
+        return static_cast<double>(readings.fetch_add(1));
+    }
+    std::atomic<size_t> readings{0};
+};
+
+TEST(GaugeSampler, WhatIsThinnedOutIsEveryOtherSample) {
+    CountingSource source;
+    GaugeSampler sampler(source, 1ms);
+    while (source.readings < GaugeSampler::kCapacity * 3 / 2) std::this_thread::sleep_for(1ms);
+    sampler.stop();
+    const auto number = [&](size_t i) { return sampler.samples()[i][Gauge::sm_clock_mhz].value(); };
+    EXPECT_EQ(number(0), 0);
+    for (size_t i = 2; i < sampler.samples().size(); ++i)
+        EXPECT_LE(number(i) - number(i - 1), number(i - 1) - number(i - 2))
+            << "older samples lie as far apart, or farther";
 }
 
 /// Uses the processor until `end` says so.
