@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <vector>
 
 namespace pb {
@@ -43,6 +44,20 @@ TEST(Statistics, IntervalNeedsSixSamplesAndUsesKnownRanks) {
     for (int i = 7; i <= 10; ++i) samples.push_back(i);  // n = 10: x(2), x(9), 97.9 %
     EXPECT_DOUBLE_EQ(median_interval(samples)->low, 2);
     EXPECT_DOUBLE_EQ(median_interval(samples)->high, 9);
+}
+
+TEST(Statistics, MeanAndDeviationOfKnownSamples) {
+    const std::array samples{1.0, 2.0, 6.0};
+    EXPECT_DOUBLE_EQ(mean(samples), 3);
+    EXPECT_DOUBLE_EQ(standard_deviation(samples), std::sqrt((4.0 + 1 + 9) / 2));
+    EXPECT_DOUBLE_EQ(standard_deviation(std::array{5.0}), 0);
+    EXPECT_DOUBLE_EQ(quantile(std::array{0.0, 10.0, 20.0, 40.0}, 0.9), 34) << "type 7: 0.9 x 3 = 2.7";
+}
+
+TEST(Suggest, AChangedLetterIsOneStep) {
+    EXPECT_EQ(edit_distance("halo", "hale"), 1U);
+    EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+    EXPECT_EQ(edit_distance("", "abc"), 3U);
 }
 
 TEST(Suggest, FindsTheNearestWordOnly) {

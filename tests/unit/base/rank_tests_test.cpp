@@ -68,8 +68,13 @@ TEST(Trend, LongSeriesUseTheNormalApproximation) {
     EXPECT_NEAR(trend_p_value(turned), 0.05009, 1e-4);
 }
 
+TEST(Trend, TiesAreNeitherRisingNorFalling) {
+    // S = 20 of 20 pairs that are no ties; variance (7 * 6 * 19 - 2 * 1 * 9) / 18 = 43.33; z = 19 / sqrt(43.33)
+    EXPECT_NEAR(trend_p_value(std::array{1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}), 0.003899, 1e-5);
+}
+
 TEST(Trend, DriftIsOfTheThirds) {
-    const Trend trend = find_trend(std::array{1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 1.5, 1.5, 1.5});
+    const Trend trend = find_trend(std::array{1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 1.5, 1.5, 9.0});
     EXPECT_DOUBLE_EQ(trend.drift, 0.5);
     EXPECT_DOUBLE_EQ(find_trend(std::array{1.0, 2.0, 3.0, 4.0, 5.0}).p_value, 1);
 }

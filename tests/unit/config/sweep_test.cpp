@@ -153,6 +153,11 @@ TEST_F(Sweep, APresetOverridesSettingsAndMayReplaceGroups) {
     EXPECT_THAT(points(load(kPresets + "preset: quick\n", {"preset=smoke", "halo=4"})), ElementsAre("8 4 1", "8 4 1"))
         << "overrides come last";
     EXPECT_EQ(load(kPresets + "preset: quick\n", {"preset="}).points.size(), 5U);
+    const std::string excluding =
+        "batch: [1, 2]\nexclude: [{batch: 1}]\npresets: {all: {exclude: []}, one: {exclude: [{batch: 2}]}}\n";
+    EXPECT_THAT(loaded(excluding), ElementsAre("256 none 2"));
+    EXPECT_THAT(loaded(excluding, {"preset=all"}), ElementsAre("256 none 1", "256 none 2"));
+    EXPECT_THAT(loaded(excluding, {"preset=one"}), ElementsAre("256 none 1")) << "instead of the study's own";
 }
 
 TEST_F(Sweep, WrongPresetsSayTheirPlace) {

@@ -101,13 +101,15 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     for (const char* shape : {"8x9", "8x9x1", "8x9x5:u8", "0x9x1:u8", "8x9x1:u32", "8x9x1:u8 ", "8xx1:u8", "-8x9x1:u8"})
         EXPECT_THAT(refusal("image.raw", shape), HasSubstr("as 2000x3000x1:u16")) << shape;
     EXPECT_THAT(refusal("batch", "9999999"), HasSubstr("batch = 9999999"));
+    EXPECT_THAT(refusal("halo", "1073741825"), HasSubstr("halo = 1073741825: must lie between 0 and 1073741824 px"));
     EXPECT_THAT(refusal("memory_limit_mib", "-1"), HasSubstr("memory_limit_mib = -1"));
     EXPECT_THAT(refusal("dtype", "fp8"), HasSubstr("dtype: 'fp8' is none of: fp32 | tf32 | bf16 | fp16"));
     EXPECT_THAT(refusal("pathc", "8"), HasSubstr("unknown key 'pathc'; did you mean 'patch'?"));
     EXPECT_THAT(refusal("image", "a.png"), HasSubstr("is a group of settings, not a value: image.path, image.raw"));
     EXPECT_EQ(refusal("zzzzzzzz", "8"), "unknown key 'zzzzzzzz'");
     StudySettings study;
-    EXPECT_THAT(usage_error([&] { set_by_key(study, "name", "../up"); }), HasSubstr("file name"));
+    for (const char* name : {"../up", "up/and/away", "", ".hidden"})
+        EXPECT_THAT(usage_error([&] { set_by_key(study, "name", name); }), HasSubstr("file name")) << name;
     EXPECT_THAT(usage_error([&] { set_by_key(study, "watchdog_s", "-1"); }), HasSubstr("watchdog_s = -1"));
 }
 

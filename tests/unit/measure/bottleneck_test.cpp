@@ -219,6 +219,17 @@ TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
     EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.1 / 100e9, 1e-9);
 }
 
+TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
+    PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
+    trace.processed_pixels = 2 * trace.useful_pixels;
+    Summary summary = summarise(trace);
+    EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.2 / 100e9, 1e-9);
+    EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.1 / 100e9, 1e-9);
+    EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * (2 * 6 + 6) * kPixels / 0.2 / 100e9, 1e-9);
+    trace.point.settings.network = NetworkKind::drunet;  // one value more for each pixel that is cut
+    EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), 100 * 4.0 * (2 * 7 + 6) * kPixels / 0.2 / 100e9, 1e-9);
+}
+
 TEST(BoundFigures, SamplesOfEightBitsAreAQuarterOfTheTraffic) {
     PointTrace trace = trace_of_shares({});
     const double wide = summarise(trace).host_of_copy_percent.value();

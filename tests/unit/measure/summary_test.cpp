@@ -132,6 +132,19 @@ TEST(Summary, CpuPercentIsCpuTimeOverWallTime) {
     EXPECT_NEAR(summarise(three_rank_trace()).cpu_percent.value(), 50, 1e-9);
 }
 
+TEST(Summary, APatchCostsWhatAllRanksSpendOnItInOnePass) {
+    // half of 3 x 9.5 s of wall time in 6 passes over 20 patches
+    EXPECT_NEAR(summarise(three_rank_trace()).cpu_per_patch_s.value(), 0.5 * 28.5 / (6 * 20), 1e-12);
+}
+
+TEST(Summary, AJobEndsWithItsFileWritten) {
+    PointTrace trace = three_rank_trace();
+    trace.write_s = 0.125;
+    const Summary summary = summarise(trace);
+    EXPECT_DOUBLE_EQ(summary.stage_s[static_cast<size_t>(Stage::write)].value(), 0.125);
+    EXPECT_DOUBLE_EQ(summary.job_s.value(), 0.25 + 0.5 + 2.25 + 0.125);
+}
+
 TEST(Summary, TraceWithoutASampleForEachRepetitionIsRefused) {
     PointTrace trace = three_rank_trace();
     trace.ranks[1].wall_s.pop_back();

@@ -233,6 +233,14 @@ TEST(Plan, KeysTellMeasurementsApartAndRecogniseEqualOnes) {
     EXPECT_NE(point_of(small_point()).key, plan.points[0].key);  // another number of ranks
 }
 
+TEST(Plan, KeysHoldTheSigmaThatTheNetworkIsTold) {
+    PointSettings told = small_point();
+    told.sigma = 0.2;
+    EXPECT_NE(point_of(told).key, point_of(small_point()).key);
+    told.sigma = told.image.noise_sigma;
+    EXPECT_EQ(point_of(told).key, point_of(small_point()).key) << "auto is the noise that is added";
+}
+
 TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
     std::vector<PointSettings> asked(5, small_point());
     asked[1].ranks.count = 3;
@@ -307,6 +315,9 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
     settings.last_batch = LastBatch::ragged;
     EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(3)))->flop,
                      2.0 * 667'008 * static_cast<double>(grid.processed_pixels()));
+    const auto most = static_cast<double>(ceil_div(grid.num_windows(), 3));
+    EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(3)))->flop_busiest_rank,
+                     2.0 * 667'008 * window * most);
     EXPECT_DOUBLE_EQ(predict(padded)->peak_mib * kMiB, 668'227 * 4 + 64 * 64 * 9 * 4 + 4 * window * (512 + 4 * 6));
 }
 
