@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Plants faults in a copy of the program, one build for all of them, and says which of them no test notices.
+
+Each fault of faults/<layer>.toml is switched on by PATCHBENCH_MUTANT=<id> while the tests run that should catch it;
+before, the same tests must pass without any fault. Ends with `mutants: N planted, N caught, N survived (explained N)`;
+exit code 1 when less than 95 % are caught or one survives that is not explained.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+from faults import Refused, check_faults, load_faults
+from tree import build, list_tests, make_tree, targets_of
+from trial import run_test
+
+LEAST_CAUGHT = 0.95
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print the faults and stop")
+    parser.add_argument("--check", action="store_true", help="only whether each fault still fits its source exactly once")
+    parser.add_argument("--only", metavar="REGEX", help="faults whose id matches")
+    parser.add_argument("--smoke", action="store_true", help="a selection over all layers with fast tests")
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2],
+                        help="the project (default: the one of this file)")
+    return parser.parse_args()
+
+
+class Trials:
+    """The tests of a build, each run without faults at most once."""
+
+    def __init__(self, tests):
+        self.tests = tests
+        self.control = {}
+
+    def names_for(self, pattern):
+        names = [name for name in self.tests if re.fullmatch(pattern, name)]
+        return sorted(names, key=lambda name: self.control[name].seconds if name in self.control else 0)
+
+    def setups_of(self, name):
+        """Tests that make what this one needs."""
+        needed = set(self.tests[name]["properties"].get("FIXTURES_REQUIRED", []))
+        return [other for other, test in self.tests.items()
+                if needed & set(test["properties"].get("FIXTURES_SETUP", []))]
+
+    def run_control(self, name):
+        """Without any fault, once; a test that fails so can say nothing."""
+        if name in self.control:
+            return
+        for setup in self.setups_of(name):
+            self.run_control(setup)
+        self.control[name] = run_test(self.tests[name], None, self.tests[name]["properties"].get("TIMEOUT", 600))
+
+    def catch(self, fault):
+        """The name of the test that notices the fault, and its outcome; (None, None) when none does."""
+        for name in self.names_for(fault.tests):
+            if self.control[name].verdict == "skipped":
+                continue
+            for step in [*self.setups_of(name), name]:
+                longest = self.tests[step]["properties"].get("TIMEOUT", 600)
+                outcome = run_test(self.tests[step], fault.id, min(longest, 30 + 5 * self.control[step].seconds))
+                if outcome.verdict in ("failed", "hung"):
+                    return step, outcome
+        return None, None
+
+
+def check_control(trials, faults):
+    """All tests that are to catch something pass without a fault, and each fault has one that runs here."""
+    wrong = []
+    for fault in faults:
+        names = trials.names_for(fault.tests)
+        if not names:
+            wrong.append(f"{fault.id}: no test is called '{fault.tests}'")
+        for name in names:
+            trials.run_control(name)
+        if names and all(trials.control[name].verdict == "skipped" for name in names):
+            wrong.append(f"{fault.id}: all its tests are skipped here ({trials.control[names[0]].detail})")
+    for name, outcome in trials.control.items():
+        if outcome.verdict in ("failed", "hung"):
+            wrong.append(f"{name} fails without any fault: {outcome.detail}\n{outcome.output[-3000:]}")
+    if wrong:
+        raise Refused("\n".join(wrong))
+    seconds = sum(outcome.seconds for outcome in trials.control.values())
+    print(f"control: {len(trials.control)} tests pass without a fault, in {seconds:.0f} s", flush=True)
+
+
+def measure(faults, root):
+    """Builds and tries all of `faults`; those that survived."""
+    tree = make_tree(root, faults)
+    build(tree, ["help"], quiet=True)  # configures: what tests there are is known then
+    tests = list_tests(tree)
+    chosen = [test for name, test in tests.items() if any(re.fullmatch(fault.tests, name) for fault in faults)]
+    chosen += [tests[setup] for test in chosen for setup in Trials(tests).setups_of(test["name"])]
+    build(tree, targets_of(chosen, tree))
+    trials = Trials(list_tests(tree))
+    check_control(trials, faults)
+    survivors = []
+    for fault in faults:
+        name, outcome = trials.catch(fault)
+        if name is None:
+            survivors.append(fault)
+            print(f"SURVIVED  {fault.id}: {fault.survives or fault.why}", flush=True)
+        else:
+            hung = " (a hang)" if outcome.verdict == "hung" else ""
+            print(f"caught    {fault.id:40} {outcome.seconds:6.1f} s  {name}: {outcome.detail}{hung}", flush=True)
+            if fault.survives:
+                print(f"          {fault.id} is said to survive: take that out of its list")
+    return survivors
+
+
+def select(faults, arguments):
+    if arguments.only:
+        faults = [fault for fault in faults if re.search(arguments.only, fault.id)]
+    if arguments.smoke:
+        faults = [fault for fault in faults if fault.smoke]
+    if not faults:
+        raise Refused("no fault is selected: --list shows them")
+    return faults
+
+
+def main():
+    arguments = parse_arguments()
+    root = arguments.root.resolve()
+    try:
+        all_faults = load_faults(root / "tests" / "mutants" / "faults")
+        check_faults(all_faults, root)
+        faults = select(all_faults, arguments)
+        if arguments.list:
+            for fault in faults:
+                print(f"{fault.id:40} {fault.places[0].file:44} {fault.tests}\n    {fault.why}")
+        if arguments.list or arguments.check:
+            print(f"mutants: {len(faults)} faults, each fits its source once")
+            return 0
+        survivors = measure(faults, root)
+    except Refused as refusal:
+        print(f"mutants: {refusal}", file=sys.stderr)
+        return 1
+    explained = sum(1 for fault in survivors if fault.survives)
+    caught = len(faults) - len(survivors)
+    print(f"mutants: {len(faults)} planted, {caught} caught, {len(survivors)} survived (explained {explained})")
+    return 0 if caught >= LEAST_CAUGHT * len(faults) and explained == len(survivors) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
