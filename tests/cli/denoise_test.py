@@ -1,4 +1,6 @@
 """patchbench denoise: bytes, types, folders, refusals."""
+import random
+import re
 import struct
 
 import program
@@ -74,11 +76,32 @@ class Denoise(program.ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assertIn('RESULT: INVALID', result.stdout)
 
-    def test_sigma_and_halo_auto(self):
-        photo = self.write('photo.png', png(96, 96, value=noise))
-        result = run('denoise', photo, self.folder / 'out.png', '--patch', '48', '--device', 'cpu')
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        self.assertRegex(result.stdout, r'sigma 0\.\d+, halo \d+')
+    def test_sigma_and_halo_auto_are_found_and_used(self):
+        sigma, edge = 0.07, 96
+        random_values = random.Random(1)
+        samples = bytes(min(255, max(0, round(100 + x / 2 + random_values.gauss(0, sigma * 255))))
+                        for _ in range(edge) for x in range(edge) for _ in range(3))
+        header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({edge}, {edge}, 3), }}".ljust(117) + '\n'
+        photo = self.write('photo.npy', b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + samples)
+
+        def denoised(name, *options):
+            """What was said, and the samples."""
+            out = self.folder / name
+            result = run('denoise', photo, out, '--patch', '48', '--batch', '1', '--device', 'cpu', *options)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            return result.stdout, out.read_bytes()[-len(samples):]
+
+        def largest_difference(one, other):
+            return max(abs(a - b) for a, b in zip(one, other))
+
+        said, automatic = denoised('auto.npy')
+        estimate, halo = re.search(r'sigma (0\.\d+), halo (\d+)', said).groups()
+        self.assertAlmostEqual(float(estimate), sigma, delta=0.1 * sigma)
+        self.assertIn(int(halo), range(1, 20), 'DnCNN: neither bare patches nor all that can reach a pixel')
+        _, named = denoised('named.npy', '--sigma', estimate, '--halo', halo)
+        self.assertLessEqual(largest_difference(automatic, named), 1, 'sigma is printed with four digits')
+        _, other = denoised('other.npy', '--sigma', '0.2', '--halo', halo)
+        self.assertGreater(largest_difference(automatic, other), 5)
 
 
 class FloatSamples(program.ProgramTest):

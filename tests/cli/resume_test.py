@@ -164,6 +164,28 @@ class Changed(ResumeTest):
         self.assertIn('different environments (git_sha', result.stdout)
         self.assertEqual(len(self.points()), 7)
 
+    def test_strict_judges_all_sessions(self):
+        """Every point is right, and they do not belong together."""
+        protocol = STUDY[:STUDY.index('  - {')].replace('min_reps: 2', 'min_reps: 6, rel_width: 1')
+        study = self.write('two.yaml', protocol + '  - {batch: [1, 2]}\n')  # with intervals, and no drift that would count
+        self.assertEqual(self.go('--strict', study=study).returncode, 0)
+        result = self.go('--resume', '--strict', study=study)
+        self.assertEqual(result.returncode, 0, 'resumed in the same environment: ' + result.stderr + result.stdout)
+        whole = self.file.read_text()
+        for options, code in (((), 0), (('--strict',), 4)):
+            self.file.write_text(whole)
+            self.damage('"git_sha":"', '"git_sha":"0ld')
+            self.damage('"status":"ok"', '"status":"failed"')
+            result = self.go('--resume', '--force', *options, study=study)
+            self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+            self.assertIn('RESULT: INVALID', result.stdout)
+            self.assertEqual({point['summary']['validity'] for point in self.points()}, {'VALID'})
+
+    def test_another_number_of_threads_is_a_change(self):
+        self.undisturbed()
+        self.damage('"threads":', '"threads":7')
+        self.assert_refused(self.go('--resume'), 2, 'threads of rank 0: 7')
+
     def test_other_ranks_and_another_protocol_are_changes(self):
         self.undisturbed()
         self.assert_refused(self.go('--resume', ranks=2), 2, 'ranks: 1 -> 2')

@@ -60,6 +60,16 @@ class Scaling(program.ProgramTest):
         for words in ('Strong scaling of dncnn', 'Strong scaling of simulated-dncnn', 'no network ran', 'of the'):
             self.assertIn(words, text)
 
+    def test_the_base_is_the_fewest_ranks_whatever_they_are(self):
+        lines, text = self.study(STUDY + SIMULATED, '--set', 'ranks=[2, 4, 8]', ranks=8)
+        points = lines[-2]['scalings'][0]['points']
+        self.assertEqual([point['num_ranks'] for point in points], [2, 4, 8])
+        self.assertEqual([point['ideal'] for point in points], [1, 2, 4])
+        self.assertEqual([point['bound'] for point in points], [1, 2, 4])
+        self.assertEqual([points[0]['speedup'], points[0]['efficiency']], [1, 1])
+        for point in points:
+            self.assertAlmostEqual(point['efficiency'], point['speedup'] / point['ideal'])
+
     def test_all_is_refused_where_it_was_named_before(self):
         lines, _ = self.study(STUDY + SIMULATED, ranks=4)
         self.assertEqual([line['status'] for line in lines if line['type'] == 'point'], ['ok'] * 3 + ['refused'])

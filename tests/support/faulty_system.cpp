@@ -1,8 +1,13 @@
-// For LD_PRELOAD in tests: a file system that fails, memory that is short, and a clock that steps backwards.
+// For LD_PRELOAD in tests: a file system that fails or is watched, memory that is short, and a clock that steps
+// backwards.
 // FAULTY_READ=<end of a path>:<n>: from the n-th pread() of such a file on, it fails with EIO.
+// FAULTY_SYNC=<end of a path>: fsync() of such a file fails with EIO.
+// FAULTY_JOURNAL=<file>: "<process> write|fsync|rename <path>[ <new path>]" is added for each such call on what lies in
+// the folder of that file, or below it.
 // FAULTY_MEMORY=<file>: read in place of /proc/meminfo.
 // FAULTY_CLOCK=1: whenever the time of day is asked for, it is an hour earlier than the time before.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -21,18 +26,50 @@ Function* next_of(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+/// Empty where the descriptor has none.
+std::string path_of(int descriptor) {
+    char path[4096];
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    const ssize_t length = readlink(link.c_str(), path, sizeof path);
+    return length < 0 ? std::string() : std::string(path, static_cast<size_t>(length));
+}
+
 bool is_faulty(int descriptor) {
     static std::atomic<int> reads{0};
     const char* wanted = std::getenv("FAULTY_READ");
     if (wanted == nullptr) return false;
     const std::string_view text = wanted;
     const size_t colon = text.rfind(':');
-    char path[4096];
-    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
-    const ssize_t length = readlink(link.c_str(), path, sizeof path);
-    if (length < 0 || !std::string_view(path, static_cast<size_t>(length)).ends_with(text.substr(0, colon)))
-        return false;
+    if (!path_of(descriptor).ends_with(text.substr(0, colon))) return false;
     return ++reads >= std::atoi(&text[colon + 1]);
+}
+
+ssize_t real_write(int descriptor, const void* from, size_t count) {
+    static auto* const real = next_of<ssize_t(int, const void*, size_t)>("write");
+    return real(descriptor, from, count);
+}
+
+/// errno stays as it is.
+void note(const char* call, const std::string& path, const std::string& more = "") {
+    const char* journal = std::getenv("FAULTY_JOURNAL");
+    if (journal == nullptr) return;
+    const std::string_view folder = std::string_view(journal).substr(0, std::string_view(journal).rfind('/'));
+    if (!path.starts_with(folder)) return;
+    const int before = errno;
+    const std::string line = std::to_string(getpid()) + ' ' + call + ' ' + path + more + '\n';
+    const int descriptor = open(journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor < 0 || real_write(descriptor, line.data(), line.size()) < 0) std::abort();
+    close(descriptor);
+    errno = before;
+}
+
+void note(const char* call, int descriptor) {
+    if (std::getenv("FAULTY_JOURNAL") != nullptr) note(call, path_of(descriptor));
+}
+
+bool cannot_sync(int descriptor) {
+    const char* wanted = std::getenv("FAULTY_SYNC");
+    return wanted != nullptr && path_of(descriptor).ends_with(wanted);
 }
 
 const char* file_for(const char* path) {
@@ -57,6 +94,37 @@ ssize_t pread(int descriptor, void* to, size_t count, off_t offset) {
 }
 
 ssize_t pread64(int descriptor, void* to, size_t count, off64_t offset) { return pread(descriptor, to, count, offset); }
+
+ssize_t write(int descriptor, const void* from, size_t count) {
+    note("write", descriptor);
+    return real_write(descriptor, from, count);
+}
+
+ssize_t pwrite(int descriptor, const void* from, size_t count, off_t offset) {
+    static auto* const real = next_of<ssize_t(int, const void*, size_t, off_t)>("pwrite");
+    note("write", descriptor);
+    return real(descriptor, from, count, offset);
+}
+
+ssize_t pwrite64(int descriptor, const void* from, size_t count, off64_t offset) {
+    return pwrite(descriptor, from, count, offset);
+}
+
+int fsync(int descriptor) {
+    static auto* const real = next_of<int(int)>("fsync");
+    if (cannot_sync(descriptor)) {
+        errno = EIO;
+        return -1;
+    }
+    note("fsync", descriptor);
+    return real(descriptor);
+}
+
+int rename(const char* from, const char* to) noexcept {
+    static auto* const real = next_of<int(const char*, const char*)>("rename");
+    note("rename", from, std::string(" ") + to);
+    return real(from, to);
+}
 
 FILE* fopen(const char* path, const char* mode) {
     static auto* const real = next_of<FILE*(const char*, const char*)>("fopen");
