@@ -4,14 +4,32 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iterator>
 
 namespace pb {
 namespace {
 
 TEST(Device, TheListIsEmptyExactlyWhenThereIsAReason) {
     EXPECT_EQ(visible_cuda_devices().empty(), !why_no_cuda_device().empty());
-    EXPECT_EQ(visible_cuda_devices(), visible_cuda_devices());
+}
+
+/// What the kernel's driver shows, without CUDA: its version, its devices.
+const std::filesystem::path kDriver = "/proc/driver/nvidia";
+
+TEST(Device, WithoutADriverThereIsNoneAndTheReasonSaysSo) {
+    if (std::filesystem::exists(kDriver) || std::filesystem::exists("/dev/dxg")) GTEST_SKIP() << "there is a driver";
+    EXPECT_TRUE(visible_cuda_devices().empty());
+    EXPECT_THAT(why_no_cuda_device(), testing::AnyOf("no NVIDIA driver", testing::HasSubstr("built without CUDA")));
+}
+
+TEST(Device, NoMoreAreListedThanTheDriverHas) {
+    if (!std::filesystem::exists(kDriver / "gpus")) GTEST_SKIP() << "the kernel shows no NVIDIA devices";
+    const std::filesystem::directory_iterator first(kDriver / "gpus");
+    EXPECT_LE(std::ssize(visible_cuda_devices()), std::distance(first, std::filesystem::directory_iterator()));
 }
 
 TEST(Device, CudaDevicesAreNumberedInOrder) {

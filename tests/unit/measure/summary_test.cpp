@@ -30,7 +30,7 @@ std::vector<std::optional<double>> speeds(const Summary& s) {
 TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
     const PointTrace trace = three_rank_trace();
     const Summary summary = summarise(trace);
-    // maxima 2.3 2.1 2.2 2.0 2.4 2.5; medians of the ranks: 1.45, 1.4, 1.35, all far below
+    // maxima 2.3 2.1 2.2 2.0 2.4 2.7; medians of the ranks: 1.45, 1.4, 1.35, all far below
     const double pipeline_s = 2.25;
     EXPECT_DOUBLE_EQ(summary.pipeline_s.value(), pipeline_s);
     EXPECT_DOUBLE_EQ(summary.patches_per_s.value(), 20 / pipeline_s);
@@ -43,6 +43,7 @@ TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
     for (const auto& rank : summary.ranks) sum_of_rates += rank.patches_per_s.value();
     EXPECT_LT(summary.patches_per_s.value(), sum_of_rates);
     EXPECT_DOUBLE_EQ(summary.job_s.value(), 0.25 + 0.5 + pipeline_s);
+    EXPECT_DOUBLE_EQ(summary.pipeline_mean_s.value(), 13.7 / 6);
 }
 
 TEST(Summary, SlowingTheSlowestRankDownLowersTheRate) {
@@ -71,7 +72,7 @@ TEST(Summary, ForwardScopeIsAbsentWhenOneRankDidNotMeasureIt) {
 TEST(Summary, StagesAreMaximaOverRanksAndAbsentWhenTheyDidNotHappen) {
     const Summary summary = summarise(three_rank_trace());
     const auto stage = [&](Stage s) { return summary.stage_s[static_cast<size_t>(s)]; };
-    EXPECT_DOUBLE_EQ(stage(Stage::gather).value(), 0.03);
+    EXPECT_DOUBLE_EQ(stage(Stage::gather).value(), 0.03) << "the median: the mean is 0.0325";
     EXPECT_DOUBLE_EQ(stage(Stage::forward).value(), 1.0);
     EXPECT_DOUBLE_EQ(stage(Stage::read).value(), 0.25);
     EXPECT_FALSE(stage(Stage::h2d));
@@ -129,7 +130,7 @@ TEST(Summary, ImbalanceCountsIdleRanks) {
 }
 
 TEST(Summary, CpuPercentIsCpuTimeOverWallTime) {
-    EXPECT_NEAR(summarise(three_rank_trace()).cpu_percent.value(), 50, 1e-9);
+    EXPECT_NEAR(summarise(three_rank_trace()).cpu_percent.value(), (50 + 60 + 80) / 3.0, 1e-9);
 }
 
 TEST(Summary, APatchCostsWhatAllRanksSpendOnItInOnePass) {

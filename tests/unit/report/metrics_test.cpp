@@ -1,10 +1,11 @@
 #include "patchbench/report/metrics.hpp"
 
-#include "unit/measure/three_rank_trace.hpp"
+#include "unit/measure/every_figure.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -42,6 +43,29 @@ TEST(Metrics, AnUnmeasuredPointHasNone) {
     const Summary summary = summarise(unmeasured_trace(PointStatus::oom, "no room"));
     for (const auto& metric : metrics())
         EXPECT_EQ(metric.value(summary).has_value(), std::string(metric.key) == "repetitions") << metric.key;
+}
+
+TEST(Metrics, EachHasTheValueThatWasComputedBesideTheProgram) {
+    const Summary summary = summarise(trace_of_every_figure());
+    const auto expected = every_figure();
+    ASSERT_EQ(metrics().size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+        const auto& [key, value] = expected[i];
+        EXPECT_EQ(metrics()[i].key, key);
+        EXPECT_NEAR(metrics()[i].value(summary).value_or(-1), value, 1e-12 * std::abs(value)) << key;
+    }
+}
+
+TEST(Metrics, AreReadBackIntoTheirOwnPlace) {
+    for (const auto& metric : metrics()) {
+        Summary summary;
+        metric.value.set(summary, 42);
+        EXPECT_EQ(metric.value(summary), 42) << metric.key;
+        for (const auto& other : metrics()) {
+            if (&other == &metric || std::string(other.key) == "repetitions") continue;  // which is always there
+            EXPECT_EQ(other.value(summary), std::nullopt) << metric.key << " into " << other.key;
+        }
+    }
 }
 
 // The page's table is the one in the code: when this fails, put what it prints into the page.

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace pb {
 namespace {
 
@@ -142,6 +144,47 @@ TEST(EnvironmentDifferences, WhatChangesFiguresIsDecisive) {
     for (const auto& difference : decisive_differences(earlier_environment(), later))
         texts.push_back(difference.text());
     EXPECT_THAT(texts, ElementsAre("variable OMP_NUM_THREADS: 4 -> none", "ranks: 3 -> 4"));
+}
+
+TEST(EnvironmentDifferences, EachPropertyIsDecisiveWhereItChangesFigures) {
+    struct Change {
+        const char* what;
+        bool decisive;
+        std::function<void(Environment&)> apply;
+    };
+    const auto on_rank_1 = [](auto change) { return [=](Environment& e) { change(e.topology.ranks[1]); }; };
+    const std::vector<Change> changes{
+        {"version: none -> 2", true, [](auto& e) { e.version = "2"; }},
+        {"git_dirty: clean -> modified", true, [](auto& e) { e.git_dirty = true; }},
+        {"compiler: none -> other", true, [](auto& e) { e.compiler = "other"; }},
+        {"build_type: none -> Debug", true, [](auto& e) { e.build_type = "Debug"; }},
+        {"library (header) torch: 2.9 -> 3", true, [](auto& e) { e.libraries[0].header = "3"; }},
+        {"library (loaded) new: none -> 1", true,
+         [](auto& e) {
+             e.libraries.push_back({"new", "", "1"});
+         }},
+        {"variable NEW: none -> 1", true, [](auto& e) { e.variables.emplace_back("NEW", "1"); }},
+        {"host_processor: none -> other", true, [](auto& e) { e.host_processor = "other"; }},
+        {"node of rank 1: 0 -> 1", true, on_rank_1([](RankPlace& p) { p.node = 1; })},
+        {"device of rank 1: cpu -> cuda", true, on_rank_1([](RankPlace& p) {
+             p.device = {DeviceKind::cuda, 0};
+         })},
+        {"num_cores of rank 1: 1 -> 2", true, on_rank_1([](RankPlace& p) { p.num_cores = 2; })},
+        {"threads of rank 1: 1 -> 2", true, on_rank_1([](RankPlace& p) { p.threads = 2; })},
+        {"host of rank 1: localhost -> node2", false, on_rank_1([](RankPlace& p) { p.host = "node2"; })},
+        {"device_uuid of rank 1: none -> GPU-2", false, on_rank_1([](RankPlace& p) { p.device_uuid = "GPU-2"; })},
+        {"pci_bus_id of rank 1: none -> 0:1", false, on_rank_1([](RankPlace& p) { p.pci_bus_id = "0:1"; })},
+        {"affinity of rank 1: none -> 4-7", false, on_rank_1([](RankPlace& p) { p.affinity = "4-7"; })},
+        {"variable NCCL_DEBUG: none -> INFO", false, [](auto& e) { e.variables.emplace_back("NCCL_DEBUG", "INFO"); }}};
+    for (const Change& change : changes) {
+        Environment later = earlier_environment();
+        change.apply(later);
+        const auto all = environment_differences(earlier_environment(), later);
+        ASSERT_EQ(all.size(), 1U) << change.what;
+        EXPECT_EQ(all[0].text(), change.what);
+        EXPECT_EQ(all[0].decisive, change.decisive) << change.what;
+        EXPECT_EQ(decisive_differences(earlier_environment(), later).size(), change.decisive ? 1U : 0U) << change.what;
+    }
 }
 
 TEST(EnvironmentDifferences, AnotherNodeOfTheSameKindIsNotDecisive) {

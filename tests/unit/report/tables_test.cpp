@@ -78,7 +78,7 @@ TEST(PointsTable, SurvivesPointsThatSayLessThanTheFirst) {
 TEST(PointsTable, SaysWhatWasMeasuredInATerminalsWidth) {
     const std::string text = points_table({summarise(three_rank_trace()), summarise(three_rank_trace())});
     EXPECT_LE(widest_line(text), 125u) << text;  // bytes: an arrow has three
-    EXPECT_THAT(text, AllOf(HasSubstr("2.250 [2.000, 2.500]"), HasSubstr("300 (1)"), HasSubstr("20.10 → 31.25"),
+    EXPECT_THAT(text, AllOf(HasSubstr("2.250 [2.000, 2.700]"), HasSubstr("300 (1)"), HasSubstr("20.10 → 31.25"),
                             HasSubstr("2.5e-07"), HasSubstr("0.444"), HasSubstr("8.889")));
 }
 
