@@ -28,7 +28,7 @@ namespace {
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     std::string network = "dncnn", weights = "default", device = "auto", sigma = "auto", halo = "auto", batch = "auto";
-    std::string dtype = "fp32", threads = "auto", raw, output = "auto", compress = "none";
+    std::string dtype = "fp32", threads = "auto", raw, output = "auto", compress = "auto";
     int64_t patch = 256;
     int64_t memory_limit_mib = 0;
     int64_t probes = 1;
@@ -65,7 +65,9 @@ void parse_option(const char* name, const std::string& text, Value& value) {
     }
 }
 
-Compression compression_of(const DenoiseArguments& arguments) {
+/// None for auto: as the input's.
+std::optional<Compression> compression_of(const DenoiseArguments& arguments) {
+    if (arguments.compress == "auto") return std::nullopt;
     Compression compression = Compression::none;
     parse_option("--compress", arguments.compress, compression);
     return compression;
@@ -163,7 +165,7 @@ class Denoise {
         settings.image.path = job.input.string();
         ImageSource source(settings.image);
         check_can_save(source.file()->info(), job.output);
-        check_can_compress(compression_, job.output);
+        check_can_compress(compression_.value_or(Compression::none), job.output);
         range_note_ = range_note(settings.image);
         settings.sigma = sigma_ ? *sigma_
                          : settings.image.noise_sigma > 0
@@ -188,11 +190,12 @@ class Denoise {
             line += fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db,
                                 trace.quality->psnr_denoised_db);
         if (!range_note_.empty()) line += "; note: " + range_note_;
+        if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
         return line;
     }
 
     PointSettings settings_;
-    Compression compression_;
+    std::optional<Compression> compression_;
     std::optional<double> sigma_;
     const Group& group_;
     StudySettings study_;
@@ -250,7 +253,9 @@ void add_options(CLI::App& command, DenoiseArguments& a) {
                        "noise level in [0,1], as 0.1 or 25/255, or auto (estimated: median absolute deviation of "
                        "wavelet coefficients)");
     command.add_option("--output", a.output, "auto | memory | file (written by all ranks: none holds the image)");
-    command.add_option("--compress", a.compress, "none | deflate | lzw: tiles of a TIFF, in a second pass by one rank");
+    command.add_option("--compress", a.compress,
+                       "none | deflate | lzw: tiles of a TIFF, in a second pass by one rank; auto: as the input, where "
+                       "the output is held in memory");
     command.add_option("--raw", a.raw, "the inputs are raw samples of this shape and type, as 2000x3000x1:u16");
     command.add_option("--patch", a.patch, "patch edge in pixels");
     command.add_option("--halo", a.halo, "none | pixels | exact | auto (smallest without visible seams, probed)");

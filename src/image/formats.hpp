@@ -6,9 +6,14 @@
 #include "patchbench/base/atomic_file.hpp"
 #include "patchbench/image/image_file.hpp"
 
+#include <filesystem>
 #include <memory>
+#include <string>
 
 namespace pb {
+
+/// In lower case: ".png".
+[[nodiscard]] std::string extension_of(const std::filesystem::path& file);
 
 using OpenedFile = std::unique_ptr<RandomAccessFile>;
 

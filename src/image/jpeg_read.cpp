@@ -16,11 +16,13 @@ class JpegReader {
     JpegReader(const RandomAccessFile& file, std::span<const std::byte> bytes) : file_(file) {
         codec_.err = start_jpeg_errors(error_);
         constexpr unsigned kWholeMarker = 0xFFFF;
+        constexpr unsigned kNameOnly = 1;
         run([&] {
             jpeg_create_decompress(&codec_);
             jpeg_mem_src(&codec_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
             jpeg_save_markers(&codec_, JPEG_APP0 + 1, kWholeMarker);
             jpeg_save_markers(&codec_, JPEG_APP0 + 2, kWholeMarker);
+            for (const int marker : {JPEG_COM, JPEG_APP0 + 13}) jpeg_save_markers(&codec_, marker, kNameOnly);
             jpeg_read_header(&codec_, TRUE);
         });
     }
@@ -43,10 +45,13 @@ class JpegReader {
         read_density(metadata);
         for (auto* marker = codec_.marker_list; marker != nullptr; marker = marker->next) {
             const std::string_view text(reinterpret_cast<const char*>(marker->data), marker->data_length);
-            if (marker->marker != JPEG_APP0 + 1 || !text.starts_with(kExifMark)) continue;
+            const bool is_exif = marker->marker == JPEG_APP0 + 1 && text.starts_with(kExifMark);
+            if (marker->marker == JPEG_COM) metadata.not_kept.emplace_back("comment");
+            if (marker->marker == JPEG_APP0 + 13) metadata.not_kept.emplace_back("IPTC");
+            if (marker->marker == JPEG_APP0 + 1 && !is_exif) metadata.not_kept.emplace_back("XMP");
+            if (!is_exif || !metadata.exif.empty()) continue;
             const auto* block = reinterpret_cast<const std::byte*>(marker->data);
             metadata.exif.assign(block + kExifMark.size(), block + marker->data_length);
-            break;
         }
         JOCTET* profile = nullptr;
         unsigned length = 0;

@@ -91,20 +91,37 @@ DType dtype_of(const RandomAccessFile& file, std::string_view descr) {
                 "save uint8, uint16 or, in [0,1], float32: array.astype(numpy.float32)");
 }
 
+/// Which of the common other shapes this is, and how an image comes out of it.
+std::string advice_for(const std::vector<int64_t>& shape) {
+    const size_t rank = shape.size();
+    const bool one = rank > 2 && shape[0] == 1;
+    const bool channels_first = rank > 2 && shape[rank - 3] >= 2 && shape[rank - 3] <= 4 && shape[rank - 1] > 4;
+    if (rank == 4 && one) return channels_first ? "save array[0].transpose(1, 2, 0)" : "save array[0]";
+    if (rank == 4)
+        return "it is a batch of " + std::to_string(shape[0]) + " images: save each by itself, array[0]" +
+               (channels_first ? ".transpose(1, 2, 0)" : "") + " and so on";
+    if (rank == 3 && one) return "save array[0]";
+    if (rank == 3 && channels_first) return "channels come last here: save array.transpose(1, 2, 0)";
+    if (rank == 3)
+        return "if it is a stack of " + std::to_string(shape[0]) +
+               " planes (Z,Y,X), save each by itself, array[0] and so on";
+    return "save (H,W) or (H,W,C) with C = 1 to 4";
+}
+
 void set_shape(const RandomAccessFile& file, const std::vector<int64_t>& shape, ImageInfo& info) {
     constexpr int64_t kLongest = int64_t{1} << 31U;
     const int64_t channels = shape.size() == 3 ? shape[2] : 1;
     std::string text;
     for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
     if ((shape.size() != 2 && shape.size() != 3) || channels > 4)
-        file.refuse("shape (" + text + ") is no image",
-                    "save (H,W) or (H,W,C) with C = 1 to 4; for channels first, array.transpose(1, 2, 0)");
+        file.refuse("shape (" + text + ") is no image, which is (H,W) or (H,W,C) with C = 1 to 4", advice_for(shape));
     if (shape[0] == 0 || shape[1] == 0 || channels == 0)
         file.refuse("shape (" + text + ") has no pixels", "save it again");
     if (shape[0] > kLongest || shape[1] > kLongest) file.refuse_damaged("shape (" + text + ")");
     info.extent = {shape[0], shape[1]};
     info.has_alpha = channels % 2 == 0;
     info.channels = info.has_alpha ? channels - 1 : channels;
+    info.has_channel_axis = channels == 1 && shape.size() == 3;
 }
 
 void check_length(const RandomAccessFile& file, const NpyHeader& header) {

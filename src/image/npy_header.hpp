@@ -19,8 +19,8 @@ struct NpyHeader {
 /// Throws UsageError for types, shapes and orders that are no image, and unless the file's length fits the header.
 [[nodiscard]] NpyHeader read_npy_header(const RandomAccessFile& file);
 
-/// A version 1 header, padded so that samples begin at a multiple of 64 bytes, as numpy.save does. `channels` with
-/// alpha; (H,W) for one.
-[[nodiscard]] std::string npy_header(Extent extent, int64_t channels, DType dtype);
+/// A version 1 header, padded so that samples begin at a multiple of 64 bytes, as numpy.save does. One channel: (H,W),
+/// or (H,W,1) where `info` has a channel axis.
+[[nodiscard]] std::string npy_header(const ImageInfo& info);
 
 }  // namespace pb

@@ -7,10 +7,11 @@
 
 namespace pb {
 
-std::string npy_header(Extent extent, int64_t channels, DType dtype) {
-    const char* descr = dtype == DType::u8 ? "|u1" : dtype == DType::u16 ? "<u2" : "<f4";
-    std::string shape = std::to_string(extent.h) + ", " + std::to_string(extent.w);
-    if (channels > 1) shape += ", " + std::to_string(channels);
+std::string npy_header(const ImageInfo& info) {
+    const int64_t channels = info.channels + (info.has_alpha ? 1 : 0);
+    const char* descr = info.dtype == DType::u8 ? "|u1" : info.dtype == DType::u16 ? "<u2" : "<f4";
+    std::string shape = std::to_string(info.extent.h) + ", " + std::to_string(info.extent.w);
+    if (channels > 1 || info.has_channel_axis) shape += ", " + std::to_string(channels);
     std::string text = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     constexpr size_t kFixedBytes = 10;  // magic, version, length
     constexpr size_t kAlignment = 64;
@@ -37,8 +38,8 @@ void write_raw(const ImageToSave& image, AtomicFile& file) {
 }
 
 void write_npy(const ImageToSave& image, AtomicFile& file) {
-    const int64_t channels = image.pixels.channels + (has_alpha(image) ? 1 : 0);
-    const std::string header = npy_header(image.pixels.extent, channels, image.pixels.dtype);
+    const std::string header = npy_header(
+        {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image), image.has_channel_axis});
     file.append(std::as_bytes(std::span(header)));
     write_raw(image, file);
 }

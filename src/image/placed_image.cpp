@@ -9,7 +9,6 @@
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <string>
 
@@ -17,13 +16,6 @@ namespace pb {
 namespace {
 
 int64_t channels_in_file(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
-
-/// Lower case.
-std::string extension_of(const std::filesystem::path& file) {
-    std::string extension = file.extension().string();
-    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return extension;
-}
 
 bool is_tiff(const std::string& extension) { return extension == ".tif" || extension == ".tiff"; }
 
@@ -44,7 +36,7 @@ void write_head(const ImageInfo& info, const ImageMetadata* metadata, const std:
     const std::string extension = extension_of(name);
     if (is_tiff(extension)) return lay_out_tiff(info, metadata, file);
     if (extension != ".npy") return;
-    const std::string header = npy_header(info.extent, channels_in_file(info), info.dtype);
+    const std::string header = npy_header(info);
     file.write_at(0, std::as_bytes(std::span(header)));
 }
 
@@ -55,7 +47,7 @@ PixelPlaces places_of(const ImageInfo& info, const std::filesystem::path& file) 
         places.tile = kTiffTile;
         places.begin = kBigTiffHeaderBytes;
     } else if (extension == ".npy") {
-        places.begin = npy_header(info.extent, channels_in_file(info), info.dtype).size();
+        places.begin = npy_header(info).size();
     } else if (extension != ".raw") {
         throw UsageError("cannot write " + file.string() +
                          " by all ranks together: only .tif, .npy and .raw have places that are known beforehand; use "

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace pb {
 namespace {
@@ -9,6 +10,14 @@ namespace {
 uint32_t big_endian(const std::byte* b) {
     return std::to_integer<uint32_t>(b[0]) << 24U | std::to_integer<uint32_t>(b[1]) << 16U |
            std::to_integer<uint32_t>(b[2]) << 8U | std::to_integer<uint32_t>(b[3]);
+}
+
+/// sRGB and gAMA beside it are what a reader takes for granted; the rest describes the pixels that are kept.
+std::string name_of_lost(std::string_view type) {
+    if (type == "tEXt" || type == "zTXt" || type == "iTXt") return "text";
+    if (type == "tIME") return "time of change";
+    if (type == "cHRM" || type == "cICP") return "colour tags other than the profile";
+    return {};
 }
 
 }  // namespace
@@ -26,6 +35,7 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
         const std::string_view type(reinterpret_cast<const char*>(head.data()) + 4, 4);
         if (type == "IEND") return chunks;
         if (type == "IDAT") chunks.pixel_data_bytes += length;
+        if (std::string name = name_of_lost(type); !name.empty()) chunks.not_kept.push_back(std::move(name));
         if (type == "acTL") chunks.is_animated = true;
         if (type == "eXIf") {
             chunks.exif.resize(length);

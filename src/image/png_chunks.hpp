@@ -5,6 +5,7 @@
 #include "random_access.hpp"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace pb {
@@ -13,6 +14,7 @@ struct PngChunks {
     std::vector<std::byte> exif;    // eXIf, wherever it stands
     uint64_t pixel_data_bytes = 0;  // of all IDAT chunks
     bool is_animated = false;
+    std::vector<std::string> not_kept;  // what no output gets of it, in words
 };
 
 /// Throws UsageError when a chunk reaches past the end of the file or IEND is missing.

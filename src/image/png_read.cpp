@@ -125,6 +125,7 @@ std::unique_ptr<ImageFile> open_png(OpenedFile file) {
     ImageMetadata metadata;
     reader.read_metadata(metadata);
     metadata.exif = std::move(chunks.exif);
+    metadata.not_kept = std::move(chunks.not_kept);
     const auto decode = [](const RandomAccessFile& opened, InterleavedImage& image) {
         PngReader rows(opened);
         (void)rows.read_header();

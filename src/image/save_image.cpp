@@ -40,8 +40,7 @@ constexpr std::array<Format, 7> kFormats{{{".png", "PNG", true, false, true, kLo
 
 const Format& format_of(const std::filesystem::path& file) {
     if (!file.has_filename()) throw UsageError("'" + file.string() + "' is not a file name: name the file to write");
-    std::string extension = file.extension().string();
-    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string extension = extension_of(file);
     const auto format =
         std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& f) { return f.extension == extension; });
     if (format == kFormats.end())
@@ -77,6 +76,12 @@ void check_alpha(const ImageToSave& image, const Format& format, const std::file
 }
 
 }  // namespace
+
+std::string extension_of(const std::filesystem::path& file) {
+    std::string extension = file.extension().string();
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return extension;
+}
 
 void save_image(const ImageToSave& image, const std::filesystem::path& file) {
     const Format& format = format_of(file);

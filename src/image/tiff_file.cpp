@@ -52,7 +52,7 @@ class TiffFile final : public ImageFile {
     [[nodiscard]] Image read_alpha(const Rect& part) override;
 
   private:
-    void check_single_page();
+    [[nodiscard]] std::vector<std::string> check_single_page();
     [[nodiscard]] size_t bytes_of_block(int64_t block_row) const;
     void read_channels(const Rect& part, Channels channels, MutableImageView to);
     [[nodiscard]] BlockPart fetch(const Rect& place, int64_t plane);
@@ -72,22 +72,37 @@ class TiffFile final : public ImageFile {
 
 TiffFile::TiffFile(OpenedFile file) : file_(std::move(file)), tiff_(*file_) {
     if (tiff_.get() == nullptr) file_->refuse_damaged(tiff_.error());
-    check_single_page();
+    const std::vector<std::string> passed_over = check_single_page();
     layout_ = read_tiff_layout(tiff_.get(), *file_);
-    metadata_ = read_tiff_metadata(tiff_.get());
+    metadata_ = read_tiff_metadata(tiff_.get(), layout_);
+    metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over.begin(), passed_over.end());
 }
 
-/// Thumbnails and pyramid levels (reduced images) are no pages.
-void TiffFile::check_single_page() {
+/// Thumbnails and pyramid levels (reduced images) and masks are no pages; returns what there is of them, in words.
+std::vector<std::string> TiffFile::check_single_page() {
     TIFF* tiff = tiff_.get();
+    uint16_t num_below = 0;  // the levels of OME-TIFF hang on the first page
+    const uint64_t* ignored = nullptr;
+    TIFFGetField(tiff, TIFFTAG_SUBIFD, &num_below, &ignored);
+    int num_levels = num_below;
+    int num_masks = 0;
     while (TIFFLastDirectory(tiff) == 0) {
         if (TIFFReadDirectory(tiff) == 0) file_->refuse_damaged(tiff_.error());
         uint32_t kind = 0;
         TIFFGetField(tiff, TIFFTAG_SUBFILETYPE, &kind);
         if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0)
             file_->refuse("it has more than one page", "split it into files of one page each");
+        if ((kind & FILETYPE_MASK) != 0)
+            ++num_masks;
+        else
+            ++num_levels;
     }
     if (TIFFCurrentDirectory(tiff) != 0 && TIFFSetDirectory(tiff, 0) == 0) file_->refuse_damaged(tiff_.error());
+    std::vector<std::string> passed_over;
+    if (num_levels > 0)
+        passed_over.push_back("pyramid of " + std::to_string(num_levels) + (num_levels > 1 ? " levels" : " level"));
+    if (num_masks > 0) passed_over.emplace_back("transparency mask");
+    return passed_over;
 }
 
 size_t TiffFile::bytes_of_block(int64_t block_row) const {

@@ -1,6 +1,7 @@
 #include "tiff_layout.hpp"
 
 #include "exif.hpp"
+#include "tiff_tags.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -146,8 +147,9 @@ TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file) {
     return layout;
 }
 
-ImageMetadata read_tiff_metadata(TIFF* tiff) {
+ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
     ImageMetadata metadata;
+    read_tiff_tags(tiff, layout.planar || !layout.palette.empty(), metadata);
     uint32_t length = 0;
     const std::byte* profile = nullptr;
     if (TIFFGetField(tiff, TIFFTAG_ICCPROFILE, &length, &profile) == 1)

@@ -35,8 +35,8 @@ struct TiffLayout {
 /// file's length cannot justify.
 [[nodiscard]] TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file);
 
-/// Profile, resolution and orientation.
-[[nodiscard]] ImageMetadata read_tiff_metadata(TIFF* tiff);
+/// Profile, resolution, orientation and tags.
+[[nodiscard]] ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout);
 
 /// 256 RGB entries of 8 bits from the file's colour map.
 [[nodiscard]] std::vector<uint8_t> read_tiff_palette(TIFF* tiff, const RandomAccessFile& file);

@@ -4,6 +4,7 @@
 #include "formats.hpp"
 #include "interleaved.hpp"
 #include "tiff_handle.hpp"
+#include "tiff_tags.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -27,8 +28,19 @@ uint16_t tag_of(Compression compression) {
     return compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_NONE;
 }
 
-void set_layout(TIFF* tiff, const TiffContent& content) {
-    const auto& [info, metadata, compression] = content;
+/// That of the file the image came from, where it loses nothing.
+uint16_t same_compression(const ImageMetadata* metadata) {
+    if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
+    return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
+}
+
+/// Differences of neighbours are what these compress well.
+bool takes_predictor(uint16_t compression) {
+    return compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
+           compression == COMPRESSION_ZSTD;
+}
+
+void set_layout(TIFF* tiff, const ImageInfo& info, const ImageMetadata* metadata, uint16_t compression) {
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(info.extent.w));
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(info.extent.h));
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(info.dtype)));
@@ -36,8 +48,8 @@ void set_layout(TIFF* tiff, const TiffContent& content) {
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<int>(samples_of(info)));
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-    TIFFSetField(tiff, TIFFTAG_COMPRESSION, tag_of(compression));
-    if (compression != Compression::none)
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, compression);
+    if (takes_predictor(compression))
         TIFFSetField(tiff, TIFFTAG_PREDICTOR, is_float(info.dtype) ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
     if (!info.has_alpha) return;
     const bool premultiplied = metadata != nullptr && metadata->premultiplied_alpha;
@@ -45,7 +57,9 @@ void set_layout(TIFF* tiff, const TiffContent& content) {
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind);
 }
 
-void set_metadata(TIFF* tiff, const ImageMetadata& metadata) {
+void set_metadata(const TiffHandle& handle, const ImageMetadata& metadata) {
+    TIFF* tiff = handle.get();
+    write_tiff_tags(handle, metadata.tiff_tags);
     if (!metadata.icc_profile.empty())
         TIFFSetField(tiff, TIFFTAG_ICCPROFILE, static_cast<uint32_t>(metadata.icc_profile.size()),
                      metadata.icc_profile.data());
@@ -59,11 +73,18 @@ void set_metadata(TIFF* tiff, const ImageMetadata& metadata) {
     if (orientation != 1) TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
 }
 
-void set_tiles(TIFF* tiff, const TiffContent& content) {
-    set_layout(tiff, content);
-    TIFFSetField(tiff, TIFFTAG_TILEWIDTH, static_cast<uint32_t>(kTiffTile));
-    TIFFSetField(tiff, TIFFTAG_TILELENGTH, static_cast<uint32_t>(kTiffTile));
+void set_tiles(const TiffHandle& tiff, const TiffContent& content) {
+    set_layout(tiff.get(), content.info, content.metadata, tag_of(content.compression));
+    TIFFSetField(tiff.get(), TIFFTAG_TILEWIDTH, static_cast<uint32_t>(kTiffTile));
+    TIFFSetField(tiff.get(), TIFFTAG_TILELENGTH, static_cast<uint32_t>(kTiffTile));
     if (content.metadata != nullptr) set_metadata(tiff, *content.metadata);
+}
+
+uint64_t metadata_bytes(const ImageMetadata* metadata) {
+    if (metadata == nullptr) return 0;
+    uint64_t bytes = metadata->icc_profile.size();
+    for (const TiffTag& tag : metadata->tiff_tags) bytes += tag.values.size();
+    return bytes;
 }
 
 std::vector<std::byte> tile_of(const ImageInfo& info) {
@@ -99,12 +120,11 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
     const int64_t height = image.pixels.extent.h;
     const size_t row_bytes = rows.row_bytes();
     const int64_t strip_rows = rows_per_strip(row_bytes, height);
-    const uint64_t metadata_bytes = image.metadata == nullptr ? 0 : image.metadata->icc_profile.size();
-    TiffHandle tiff(file, needs_big_tiff(row_bytes * static_cast<uint64_t>(height), metadata_bytes));
-    set_layout(tiff.get(),
-               {{image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)}, image.metadata});
+    TiffHandle tiff(file, needs_big_tiff(row_bytes * static_cast<uint64_t>(height), metadata_bytes(image.metadata)));
+    set_layout(tiff.get(), {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)},
+               image.metadata, same_compression(image.metadata));
     TIFFSetField(tiff.get(), TIFFTAG_ROWSPERSTRIP, static_cast<uint32_t>(strip_rows));
-    if (image.metadata != nullptr) set_metadata(tiff.get(), *image.metadata);
+    if (image.metadata != nullptr) set_metadata(tiff, *image.metadata);
     std::vector<std::byte> strip(row_bytes * static_cast<size_t>(strip_rows));
     for (int64_t begin = 0; begin < height; begin += strip_rows) {
         const int64_t count = std::min(strip_rows, height - begin);
@@ -120,7 +140,7 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
 /// libtiff is given every tile and writes none: so it knows all offsets when it writes the directory, after the tiles.
 void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFile& file) {
     TiffHandle tiff(file, true);
-    set_tiles(tiff.get(), {info, metadata});
+    set_tiles(tiff, {info, metadata});
     std::vector<std::byte> tile = tile_of(info);
     const auto bytes = static_cast<tmsize_t>(tile.size());
     const uint32_t num_tiles = TIFFNumberOfTiles(tiff.get());
@@ -136,7 +156,7 @@ void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFi
 void compress_tiff(const RandomAccessFile& placed, const TiffContent& content, AtomicFile& file) {
     {
         TiffHandle tiff(file, true);
-        set_tiles(tiff.get(), content);
+        set_tiles(tiff, content);
         for_tiles(placed, content.info, [&](uint32_t index, std::vector<std::byte>& tile) {
             const auto bytes = static_cast<tmsize_t>(tile.size());
             if (TIFFWriteEncodedTile(tiff.get(), index, tile.data(), bytes) != bytes) tiff.fail_writing();

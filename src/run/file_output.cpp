@@ -12,15 +12,25 @@ ImageInfo info_to_save(ImageSource& source) {
     const ImageInfo& original = source.file()->info();
     info.dtype = original.dtype;
     info.has_alpha = original.has_alpha && original.extent == source.extent();
+    info.has_channel_axis = original.has_channel_axis;
     return info;
 }
 
+ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compression>& chosen) {
+    if (source.file() == nullptr) return {};
+    ImageMetadata metadata = source.file()->metadata();
+    if (source.file()->info().extent != source.extent()) metadata = metadata_of_part(std::move(metadata));
+    if (chosen) metadata.tiff_compression = ImageMetadata{}.tiff_compression;
+    return metadata;
+}
+
 FileOutput::FileOutput(const Team& team, ImageSource& source, const OutputPlan& plan)
-    : StreamedOutput(source.extent(), source.channels(), source.dtype()), source_(source), info_(info_to_save(source)) {
+    : StreamedOutput(source.extent(), source.channels(), source.dtype()),
+      source_(source),
+      info_(info_to_save(source)),
+      metadata_(metadata_to_save(source, plan.compression)) {
     together(team.ranks, [&] {
-        if (team.is_root())
-            placed_.emplace(info_, source.file() == nullptr ? nullptr : &source.file()->metadata(), plan.file,
-                            plan.compression);
+        if (team.is_root()) placed_.emplace(info_, &metadata_, plan.file, plan.compression.value_or(Compression::none));
     });
     part_ = team.ranks.broadcast(placed_ ? placed_->temporary_name().string() : "");
     name_ = team.ranks.broadcast(plan.file.string());

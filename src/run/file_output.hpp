@@ -17,6 +17,9 @@ namespace pb {
 /// not cropped.
 [[nodiscard]] ImageInfo info_to_save(ImageSource& source);
 
+/// What they write of the file's metadata; none for a scene. A compression that was chosen replaces the file's.
+[[nodiscard]] ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compression>& chosen);
+
 class FileOutput final : public StreamedOutput {
   public:
     /// Collective over the team: the root makes the file under a temporary name, the others open it. The file of `plan`
@@ -35,6 +38,7 @@ class FileOutput final : public StreamedOutput {
   private:
     ImageSource& source_;
     ImageInfo info_;
+    ImageMetadata metadata_;
     std::filesystem::path part_, name_;  // while it is written, and when it is complete
     std::optional<PlacedImage> placed_;  // on the root
     std::optional<PixelWriter> writer_;

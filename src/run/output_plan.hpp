@@ -8,15 +8,16 @@
 #include "patchbench/run/run.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace pb {
 
 struct OutputPlan {
-    OutputKind kind = OutputKind::memory;  // never automatic
-    std::filesystem::path file;            // of kind file: on the root
-    Compression compression = Compression::none;
+    OutputKind kind = OutputKind::memory;    // never automatic
+    std::filesystem::path file;              // of kind file: on the root
+    std::optional<Compression> compression;  // as PointFiles
     [[nodiscard]] bool is_streamed() const { return kind != OutputKind::memory; }
 };
 

@@ -1,4 +1,5 @@
 #include "run/bounds.hpp"
+#include "run/file_output.hpp"
 #include "run/largest_batch.hpp"
 #include "run/link_speed.hpp"
 #include "run/measure_quality.hpp"
@@ -59,6 +60,14 @@ PipelineOptions pipeline_options(const Point& point, const RankPlace& place, con
 CallSeconds call_seconds(const TimedSettings& timed, int rank) {
     const double factor = rank == timed.slow_rank ? timed.slow_factor : 1;
     return [times = CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
+}
+
+/// For people: in the notes, and for `denoise` by itself.
+void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, PointTrace& trace) {
+    for (const std::string& each : lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
+        trace.lost_metadata += (trace.lost_metadata.empty() ? "" : ", ") + each;
+    if (!trace.lost_metadata.empty())
+        trace.point.notes.push_back("metadata not kept in the output: " + trace.lost_metadata);
 }
 
 /// The cap holds while a point's own work runs; verification and probes are not part of it.
@@ -231,6 +240,7 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
             save_output(share.output(), source, files);
         trace.write_s += watch.seconds();
         trace.output_file = files.image.string();
+        note_lost_metadata(source, files, share.streamed() != nullptr, trace);
     });
 }
 

@@ -16,10 +16,10 @@ void save_output(const Slab& output, ImageSource& source, const PointFiles& file
     }
     Image alpha;
     if (info.has_alpha) alpha = original->read_alpha();
-    const ImageMetadata* metadata = original == nullptr ? nullptr : &original->metadata();
-    if (files.compression == Compression::none)
-        return save_image({.pixels = pixels, .alpha = alpha.view(), .metadata = metadata}, files.image);
-    PlacedImage placed(info, metadata, files.image, files.compression);
+    const ImageMetadata metadata = metadata_to_save(source, files.compression);
+    if (files.compression.value_or(Compression::none) == Compression::none)
+        return save_image({pixels, alpha.view(), &metadata, info.has_channel_axis}, files.image);
+    PlacedImage placed(info, &metadata, files.image, *files.compression);
     PixelWriter(placed.temporary_name(), info, files.image).write(0, 0, pixels, alpha.view());
     placed.commit();
 }

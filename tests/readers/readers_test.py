@@ -1,42 +1,16 @@
 """Other programs' readers and writers: what all ranks wrote together is read by tifffile and OpenCV, and BigTIFFs that
 tifffile wrote are read by windows.
-
-usage: readers_test.py PATCHBENCH MPIRUN..     (setup.sh installs both; without them the test is skipped, exit code 77)
 """
-import os
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
+from readers import ReadersTest, denoise, main  # first: it makes the packages below known
 
-HERE = Path(__file__).resolve().parent
-PYTHON = HERE / '.venv/bin/python'
-if not (HERE / '.venv/installed').exists():
-    print('skipped: tests/readers/setup.sh has not been run')
-    sys.exit(77)
-if Path(sys.prefix) != HERE / '.venv':
-    os.execv(PYTHON, [str(PYTHON), *sys.argv])
-
-import cv2  # noqa: E402
-import numpy  # noqa: E402
-import tifffile  # noqa: E402
-
-PROGRAM, *MPIRUN = sys.argv[1:]
+import cv2
+import numpy
+import tifffile
 
 
-def denoise(photo, out, *more, ranks=3):
-    result = subprocess.run([*MPIRUN, '-n', str(ranks), PROGRAM, 'denoise', photo, out, '--halo', '8', '--patch', '48', '--batch',
-                             '2', '--sigma', '0.1', '--device', 'cpu', '--verify', '1', *more], capture_output=True, text=True, timeout=200)
-    assert result.returncode == 0, result.stderr + result.stdout
-    return result.stdout
-
-
-class Readers(unittest.TestCase):
+class Readers(ReadersTest):
     def setUp(self):
-        holder = tempfile.TemporaryDirectory(prefix='patchbench-readers-')
-        self.addCleanup(holder.cleanup)
-        self.folder = Path(holder.name)
+        super().setUp()
         self.photo = numpy.random.default_rng(1).integers(0, 65536, (270, 60, 3), dtype=numpy.uint16)
 
     def expected(self, pixels):
@@ -84,4 +58,4 @@ class Readers(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    main()

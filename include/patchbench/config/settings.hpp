@@ -279,7 +279,7 @@ void study_fields(Settings& s, Visitor&& v) {
 struct Config {
     StudySettings study;
     std::vector<PointSettings> points;
-    std::string file;  // where it came from; paths in it are relative to the current folder
+    std::string file;  // where it came from
 };
 
 }  // namespace pb

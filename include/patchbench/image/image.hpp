@@ -17,6 +17,7 @@ struct ImageInfo {
     int64_t channels = 0;
     DType dtype = DType::u8;  // u8 | u16 | f32
     bool has_alpha = false;
+    bool has_channel_axis = false;  // .npy with one channel: (H,W,1), not (H,W)
     [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
     [[nodiscard]] size_t bytes() const { return static_cast<size_t>(extent.pixels()) * pixel_bytes(); }
 };

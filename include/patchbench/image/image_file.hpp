@@ -7,18 +7,28 @@
 // libtiff; palettes become RGB, white-is-zero is inverted; thumbnails and pyramid levels are passed over. .npy: u1, u2
 // or f4 of either byte order, (H,W) or (H,W,C): C 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha. Written: JPEG at
 // quality 95 without subsampling, TIFF uncompressed in strips (BigTIFF when it must be), .npy version 1
-// ((H,W) for one channel), raw as .npy without its header. Gamma and colour tags other than the ICC profile are not
-// kept.
+// ((H,W) for one channel), raw as .npy without its header. What is not kept of a file's metadata is named
+// (lost_metadata).
 #pragma once
 
 #include "patchbench/image/image.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pb {
+
+/// An entry of a TIFF's directory, its values in the machine's byte order.
+struct TiffTag {
+    uint16_t number = 0;
+    uint16_t type = 0;   // TIFF's own: 2 ASCII, 3 SHORT, 12 DOUBLE ..
+    uint32_t count = 0;  // of values
+    std::vector<std::byte> values;
+};
 
 /// What a file says beside its pixels, kept from input to output where both formats can hold it. Pixels are never
 /// rotated: the orientation stays a tag. TIFF holds the orientation of the EXIF block, not its other entries, and gives
@@ -28,7 +38,11 @@ struct ImageMetadata {
     std::vector<std::byte> exif;  // the TIFF-structured block, without "Exif\0\0"
     std::optional<double> x_resolution_per_m;
     std::optional<double> y_resolution_per_m;
-    bool premultiplied_alpha = false;  // colours multiplied by alpha (TIFF); PNG refuses to hold them
+    bool premultiplied_alpha = false;   // colours multiplied by alpha (TIFF); PNG refuses to hold them
+    std::vector<TiffTag> tiff_tags;     // those that hold for another image of the same place, time and extent
+    std::optional<double> nodata;       // GDAL_NODATA, which is among tiff_tags: samples of this value are none
+    uint16_t tiff_compression = 1;      // TIFF's number; 1: none
+    std::vector<std::string> not_kept;  // what the file has beside all this, in words: "pyramid of 3 levels"
 };
 
 /// An image file open for reading. Not thread-safe: each rank opens its own.
@@ -65,6 +79,7 @@ struct ImageToSave {
     ImageView pixels;
     ImageView alpha;
     const ImageMetadata* metadata = nullptr;
+    bool has_channel_axis = false;  // as ImageInfo's
 };
 
 /// Writes by extension (.png, .jpg/.jpeg, .tif/.tiff, .npy, .raw): to a temporary name in the same folder, fsync,
@@ -72,6 +87,14 @@ struct ImageToSave {
 /// when the extension is unknown or the format cannot hold the type or alpha (JPEG: u8 without alpha; PNG: u8, u16),
 /// Error when writing fails.
 void save_image(const ImageToSave& image, const std::filesystem::path& file);
+
+/// What `file` will not hold of `metadata`, in words for one line ("GeoTIFF tags (PNG holds none), pyramid of 3
+/// levels"); empty where nothing is lost. `placed`: written as a PlacedImage, which does not compress by itself.
+[[nodiscard]] std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file,
+                                                     bool placed);
+
+/// Of a part of the image that `metadata` describes: tags that tell its place or extent are no longer kept.
+[[nodiscard]] ImageMetadata metadata_of_part(ImageMetadata metadata);
 
 /// Throws UsageError now, before hours of work, when `save_image` would refuse `info` under this name or the folder
 /// does not exist or cannot be written.

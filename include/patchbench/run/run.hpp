@@ -14,10 +14,10 @@ namespace pb {
 
 /// Files that a point leaves behind; empty: none.
 struct PointFiles {
-    std::filesystem::path image;                  // the denoised image
-    Compression compression = Compression::none;  // of that, a TIFF
-    std::filesystem::path folder;                 // of the results
-    std::string preview;  // pictures for the report: how their names begin, relative to `folder`
+    std::filesystem::path image;             // the denoised image
+    std::optional<Compression> compression;  // of that, a TIFF; not chosen: as the input's, where it is held in memory
+    std::filesystem::path folder;            // of the results
+    std::string preview;                     // pictures for the report: how their names begin, relative to `folder`
 };
 
 /// Asked on the root only.

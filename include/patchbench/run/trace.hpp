@@ -187,6 +187,7 @@ struct PointTrace {
     std::string image_sha256;        // of the file; empty for a scene
     DType sample_type = DType::f32;  // in which samples travel between host and device
     std::string output_file;         // empty: none
+    std::string lost_metadata;       // of the input's, what output_file does not hold, in words; empty: nothing
     double useful_pixels = 0;        // per repetition, all ranks
     double processed_pixels = 0;
     int64_t num_patches = 0;

@@ -1,5 +1,7 @@
 #include "image_support.hpp"
 
+#include "patchbench/image/placed_image.hpp"
+
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -9,6 +11,7 @@ namespace pb {
 namespace {
 
 using test::TemporaryFolder;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 /// A file with this header text and these samples.
@@ -56,6 +59,26 @@ TEST(Npy, ShapesMakeGrayColourAndAlpha) {
     }
 }
 
+TEST(Npy, AnAxisOfOneChannelIsKept) {
+    const TemporaryFolder folder;
+    for (const auto* shape : {"(2, 6)", "(2, 6, 1)"}) {
+        write_npy_fixture(folder / "a.npy", header_of("|u1", shape), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+        const ImageInfo info = open_image(folder / "a.npy")->info();
+        const Image image = load_image(folder / "a.npy");
+        save_image({image.view(), {}, nullptr, info.has_channel_axis}, folder / "b.npy");
+        {
+            PlacedImage placed(info, nullptr, folder / "c.npy");
+            PixelWriter(placed.temporary_name(), info, folder / "c.npy").write(0, 0, image.view());
+            placed.commit();
+        }
+        for (const char* name : {"b.npy", "c.npy"}) {
+            const std::vector<char> bytes = test::read_bytes(folder / name);
+            EXPECT_THAT(std::string(bytes.begin(), bytes.end()), HasSubstr(std::string("'shape': ") + shape + ","));
+            EXPECT_TRUE(test::same_bytes(load_image(folder / name), image));
+        }
+    }
+}
+
 TEST(Npy, RefusalsSayWhatToDo) {
     const TemporaryFolder folder;
     const auto refusal = [&](const std::string& header, size_t bytes) {
@@ -65,7 +88,15 @@ TEST(Npy, RefusalsSayWhatToDo) {
     EXPECT_THAT(refusal(header_of("<f8", "(1, 2)"), 16), HasSubstr("astype"));
     EXPECT_THAT(refusal(header_of("|b1", "(1, 2)"), 2), HasSubstr("astype"));
     EXPECT_THAT(refusal(header_of("<f4", "(1, 2)", "True"), 8), HasSubstr("ascontiguousarray"));
-    EXPECT_THAT(refusal(header_of("|u1", "(3, 5, 7)"), 105), HasSubstr("transpose"));
+    const auto advice = [&](const std::string& shape) { return refusal(header_of("|u1", shape), 105); };
+    EXPECT_THAT(advice("(3, 5, 7)"), HasSubstr("save array.transpose(1, 2, 0)"));
+    EXPECT_THAT(advice("(1, 3, 5, 7)"), HasSubstr("save array[0].transpose(1, 2, 0)"));
+    EXPECT_THAT(advice("(1, 5, 7, 3)"), EndsWith("save array[0]"));
+    EXPECT_THAT(advice("(1, 15, 7)"), EndsWith("save array[0]"));
+    EXPECT_THAT(advice("(15, 1, 7)"), HasSubstr("stack of 15 planes (Z,Y,X), save each by itself"));
+    EXPECT_THAT(advice("(5, 3, 1, 7)"),
+                HasSubstr("batch of 5 images: save each by itself, array[0].transpose(1, 2, 0)"));
+    EXPECT_THAT(advice("(5, 7, 3, 1)"), HasSubstr("batch of 5 images: save each by itself, array[0] and so on"));
     EXPECT_THAT(refusal(header_of("|u1", "(5,)"), 5), HasSubstr("(5)"));
     EXPECT_THAT(refusal(header_of("|u1", "(0, 7)"), 0), HasSubstr("no pixels"));
     EXPECT_THAT(refusal(header_of("|u1", "(5, 7)"), 34), HasSubstr("truncated"));

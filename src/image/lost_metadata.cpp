@@ -1,0 +1,71 @@
+#include "exif.hpp"
+#include "formats.hpp"
+#include "tiff_tags.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace pb {
+namespace {
+
+using Names = std::vector<std::string>;
+
+void add_once(std::string name, Names& names) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+}
+
+Names names_of(const std::vector<TiffTag>& tags) {
+    Names names;
+    for (const TiffTag& tag : tags) add_once(tiff_tag_name(tag.number), names);
+    return names;
+}
+
+/// What TIFF alone holds is told to be so.
+void add_tiff_tags(const ImageMetadata& metadata, Names& lost) {
+    Names names = names_of(metadata.tiff_tags);
+    if (names.empty()) return;
+    names.back() += " (only .tif holds them)";
+    std::move(names.begin(), names.end(), std::back_inserter(lost));
+}
+
+void add_lost_in_tiff(const ImageMetadata& metadata, bool placed, Names& lost) {
+    const auto& exif = metadata.exif;
+    if (!exif.empty() && exif != make_orientation_exif(exif_orientation(exif)))
+        lost.emplace_back("EXIF but its orientation");
+    const uint16_t compression = metadata.tiff_compression;
+    if (compression == COMPRESSION_NONE) return;
+    if (!can_compress_again(compression))
+        lost.push_back(compression_name(compression));
+    else if (placed)
+        lost.push_back(compression_name(compression) + " (--compress makes such a file)");
+}
+
+}  // namespace
+
+std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file, bool placed) {
+    const std::string extension = extension_of(file);
+    Names lost;
+    if (extension == ".tif" || extension == ".tiff") {
+        add_lost_in_tiff(metadata, placed, lost);
+    } else {
+        if (extension == ".npy" || extension == ".raw") {
+            if (!metadata.icc_profile.empty()) lost.emplace_back("colour profile");
+            if (!metadata.exif.empty()) lost.emplace_back("EXIF");
+            if (metadata.x_resolution_per_m) lost.emplace_back("resolution");
+        }
+        add_tiff_tags(metadata, lost);
+    }
+    for (const std::string& each : metadata.not_kept) add_once(each, lost);
+    return lost;
+}
+
+ImageMetadata metadata_of_part(ImageMetadata metadata) {
+    std::vector<TiffTag> bound;
+    auto& tags = metadata.tiff_tags;
+    std::copy_if(tags.begin(), tags.end(), std::back_inserter(bound), is_bound_to_extent);
+    std::erase_if(tags, is_bound_to_extent);
+    for (const std::string& name : names_of(bound)) metadata.not_kept.push_back(name + " (the image is cropped)");
+    return metadata;
+}
+
+}  // namespace pb

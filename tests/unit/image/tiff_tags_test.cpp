@@ -1,0 +1,149 @@
+#include "tiff_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+
+namespace pb {
+namespace {
+
+using test::make_pattern;
+using test::TemporaryFolder;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Tags that libtiff does not know by itself, as GDAL makes them known.
+void know_gdal_tags(TIFF* tiff) {
+    static const TIFFFieldInfo kFields[] = {
+        {33550, TIFF_VARIABLE2, TIFF_VARIABLE2, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, const_cast<char*>("ModelPixelScale")},
+        {42112, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("GDAL_METADATA")},
+        {42113, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("GDAL_NODATA")}};
+    TIFFMergeFieldInfo(tiff, kFields, 3);
+}
+
+/// A gray file; `set` adds tags.
+template <class Set>
+void write_file(const std::filesystem::path& path, const Set& set, const test::TiffKind& kind = {}) {
+    const Image image = make_pattern({20, 30}, 1, DType::u16);
+    TIFF* tiff = TIFFOpen(path.c_str(), kind.mode);
+    know_gdal_tags(tiff);
+    test::set_tiff_tags(tiff, image, false, kind);
+    set(tiff);
+    test::write_tiff_pixels(tiff, image, kind);
+    TIFFClose(tiff);
+}
+
+std::vector<uint16_t> numbers_of(const std::vector<TiffTag>& tags) {
+    std::vector<uint16_t> numbers;
+    for (const TiffTag& tag : tags) numbers.push_back(tag.number);
+    return numbers;
+}
+
+std::string text_of(const ImageMetadata& metadata, uint16_t number) {
+    for (const TiffTag& tag : metadata.tiff_tags)
+        if (tag.number == number) return reinterpret_cast<const char*>(tag.values.data());
+    return "(none)";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+    return all;
+}
+
+TEST(TiffTags, NodataIsReadAsANumber) {
+    const TemporaryFolder folder;
+    const auto nodata_of = [&](const char* text) {
+        write_file(folder / "a.tif", [&](TIFF* tiff) { TIFFSetField(tiff, 42113, text); });
+        return open_image(folder / "a.tif")->metadata().nodata;
+    };
+    EXPECT_EQ(nodata_of("-9999"), -9999);
+    EXPECT_EQ(nodata_of(" 1.5e3 "), 1500);
+    EXPECT_TRUE(std::isnan(nodata_of("nan").value_or(0)));
+    EXPECT_EQ(nodata_of("none"), std::nullopt);
+    write_file(folder / "b.tif", [](TIFF*) {});
+    EXPECT_EQ(open_image(folder / "b.tif")->metadata().nodata, std::nullopt);
+    EXPECT_THAT(open_image(folder / "b.tif")->metadata().tiff_tags, IsEmpty());
+}
+
+TEST(TiffTags, ThoseThatHoldAreWrittenAgainWhateverTheByteOrder) {
+    const TemporaryFolder folder;
+    const double scale[] = {0.5, 0.25, 0};
+    for (const char* mode : {"wl", "wb", "w8"}) {
+        test::TiffKind kind;
+        kind.mode = mode;
+        const auto set = [&](TIFF* tiff) {
+            TIFFSetField(tiff, 33550, 3, scale);
+            TIFFSetField(tiff, TIFFTAG_DATETIME, "2024:05:06 07:08:09");
+            TIFFSetField(tiff, TIFFTAG_SOFTWARE, "somebody 1.0");
+        };
+        write_file(folder / "a.tif", set, kind);
+        const auto file = open_image(folder / "a.tif");
+        const Image image = load_image(folder / "a.tif");
+        save_image({image.view(), {}, &file->metadata()}, folder / "b.tif");
+        const auto copy = open_image(folder / "b.tif");
+        ASSERT_THAT(numbers_of(copy->metadata().tiff_tags), ElementsAre(306, 33550)) << mode;
+        const TiffTag& tag = copy->metadata().tiff_tags.back();
+        EXPECT_EQ(tag.count, 3U);
+        EXPECT_EQ(std::memcmp(tag.values.data(), scale, sizeof scale), 0);
+        EXPECT_EQ(joined(lost_metadata(file->metadata(), "b.tif", false)), "Software");
+        EXPECT_EQ(joined(lost_metadata(file->metadata(), "b.png", false)),
+                  "DateTime, GeoTIFF tags (only .tif holds them), Software");
+        EXPECT_THAT(lost_metadata(copy->metadata(), "c.tif", false), IsEmpty());
+    }
+}
+
+TEST(TiffTags, StatisticsOfTheInputAreTakenOutOfGdalsMetadata) {
+    const TemporaryFolder folder;
+    const std::string before = "<GDALMetadata><Item name=\"A\">1</Item>";
+    const std::string statistics = "<Item name=\"STATISTICS_MEAN\" sample=\"0\">2</Item>";
+    write_file(folder / "a.tif", [&](TIFF* tiff) {
+        TIFFSetField(tiff, 42112, (before + statistics + statistics + "</GDALMetadata>").c_str());
+    });
+    const ImageMetadata metadata = open_image(folder / "a.tif")->metadata();
+    EXPECT_EQ(text_of(metadata, 42112), before + "</GDALMetadata>");
+    EXPECT_EQ(joined(lost_metadata(metadata, "b.tif", false)), "GDAL's statistics");
+}
+
+TEST(TiffTags, APartHasNoGeoreferenceAndNoDescriptionOfTheWhole) {
+    const TemporaryFolder folder;
+    const double scale[] = {0.5, 0.25, 0};
+    const auto part_of = [&](const char* description) {
+        write_file(folder / "a.tif", [&](TIFF* tiff) {
+            TIFFSetField(tiff, 33550, 3, scale);
+            TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, description);
+        });
+        return metadata_of_part(open_image(folder / "a.tif")->metadata());
+    };
+    EXPECT_THAT(numbers_of(part_of("the valley").tiff_tags), ElementsAre(270));
+    for (const char* description : {"<?xml?><OME>", "{\"shape\": [20, 30]}"}) {
+        const ImageMetadata part = part_of(description);
+        EXPECT_THAT(part.tiff_tags, IsEmpty());
+        EXPECT_THAT(joined(lost_metadata(part, "b.tif", false)), HasSubstr("GeoTIFF tags (the image is cropped)"));
+        EXPECT_THAT(part.not_kept, Contains("ImageDescription (the image is cropped)"));
+    }
+}
+
+TEST(TiffTags, CompressionComesBackWhereItLosesNothing) {
+    const TemporaryFolder folder;
+    for (const int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_PACKBITS}) {
+        test::TiffKind kind;
+        kind.compression = compression;
+        write_file(
+            folder / "a.tif", [](TIFF*) {}, kind);
+        const auto file = open_image(folder / "a.tif");
+        const Image image = load_image(folder / "a.tif");
+        save_image({image.view(), {}, &file->metadata()}, folder / "b.tif");
+        EXPECT_EQ(open_image(folder / "b.tif")->metadata().tiff_compression, compression);
+        EXPECT_TRUE(test::same_bytes(load_image(folder / "b.tif"), image));
+        EXPECT_THAT(lost_metadata(file->metadata(), "b.tif", false), IsEmpty());
+        EXPECT_EQ(lost_metadata(file->metadata(), "b.tif", true).empty(), compression == COMPRESSION_NONE);
+        EXPECT_THAT(lost_metadata(file->metadata(), "b.png", true), IsEmpty());
+    }
+}
+
+}  // namespace
+}  // namespace pb
