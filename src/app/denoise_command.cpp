@@ -35,6 +35,7 @@ struct DenoiseArguments {
     double add_noise = 0;
     bool allow_untrained = false;
     bool share_devices = false;
+    bool no_clobber = false;
 };
 
 /// Far below one grey level of 16 bits' noise; a network trained for one sigma scales its input by the quotient.
@@ -218,6 +219,22 @@ ExitCode conclude(const Communicator& world, const Group& group, const std::vect
     return static_cast<ExitCode>(static_cast<int>(world.max(own)));
 }
 
+/// Takes out of `jobs` what has its output already, and says so; as the root sees it.
+void keep_existing(const Communicator& world, std::vector<DenoiseJob>& jobs) {
+    std::string missing;
+    together(world, [&] { missing = missing_outputs(jobs); });
+    missing = world.broadcast(missing);
+    std::vector<DenoiseJob> rest;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+        if (missing.at(i) == '1')
+            rest.push_back(jobs[i]);
+        else if (world.is_root())
+            fmt::print("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
+                       jobs[i].output.string());
+    }
+    jobs = std::move(rest);
+}
+
 ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     const Communicator& world = session.world();
     require_same_software(world);
@@ -232,6 +249,9 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
             list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), arguments.weights);
     });
     session.watch(StudySettings{}.watchdog_s);
+    const bool single = jobs.size() == 1;
+    if (arguments.no_clobber) keep_existing(world, jobs);
+    if (jobs.empty()) return ExitCode::ok;
     const SharingRule sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
     const Topology topology = gather_topology(world, {settings.device, sharing});
     if (world.is_root()) print_nodes(topology);
@@ -239,13 +259,19 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     Denoise denoise(arguments, group);
     std::vector<std::string> lines;
     for (int64_t i = group.jobs.begin; i < group.jobs.end; ++i)
-        if (auto line = denoise.run(jobs[static_cast<size_t>(i)], jobs.size() == 1); group.ranks.is_root())
+        if (auto line = denoise.run(jobs[static_cast<size_t>(i)], single); group.ranks.is_root())
             lines.push_back(std::move(line));
     return conclude(world, group, lines, denoise.summaries());
 }
 
 void add_options(CLI::App& command, DenoiseArguments& a) {
-    command.add_option("paths", a.paths, "IN... OUT: files, folders or patterns, then a file or folder")->required();
+    command
+        .add_option(
+            "paths", a.paths,
+            "IN... OUT: files, folders or patterns; then a file, or a folder: one that is there, or a name that "
+            "ends in / and is made")
+        ->required();
+    command.add_flag("--no-clobber", a.no_clobber, "leave outputs that are there as they are");
     command.add_option("--network", a.network, "drunet | unet | dncnn");
     command.add_option("--weights", a.weights, "weights file, or default (models/<network>.yaml)");
     command.add_option("--device", a.device, "auto | cpu | cuda");

@@ -66,15 +66,32 @@ void check(const DenoiseJob& job, const std::vector<fs::path>& inputs, std::set<
         throw UsageError("two inputs would both be written to '" + job.output.string() + "'");
 }
 
+/// As cp: a name that neither is a folder nor says that it is one stands for one file.
+bool goes_into_folder(const std::vector<std::string>& inputs, size_t num_files, const fs::path& output) {
+    const bool says_folder = !output.has_filename();
+    if (fs::is_directory(output) || says_folder) return true;
+    const bool one_folder = inputs.size() == 1 && fs::is_directory(inputs.front());
+    if (num_files == 1 && !one_folder) return false;
+    if (fs::exists(output))
+        throw UsageError("'" + output.string() + "' is a file, but there are several inputs: name a folder");
+    if (one_folder && !is_image_name(output)) return true;
+    throw UsageError("'" + output.string() + "' is no folder, and one file cannot be the output of " +
+                     (one_folder ? "a folder" : std::to_string(num_files) + " images") +
+                     ": name a folder that is there, or end its name in '/' and it is made");
+}
+
 }  // namespace
+
+std::string missing_outputs(const std::vector<DenoiseJob>& jobs) {
+    std::string missing;
+    for (const DenoiseJob& job : jobs) missing += fs::exists(job.output) ? '0' : '1';
+    return missing;
+}
 
 std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const fs::path& output,
                                   const std::string& weights) {
     const auto files = expand(inputs);
-    const bool several = files.size() > 1 || inputs.size() > 1 || fs::is_directory(inputs.front());
-    const bool into_folder = several || fs::is_directory(output);
-    if (several && fs::exists(output) && !fs::is_directory(output))
-        throw UsageError("'" + output.string() + "' is a file, but there are several inputs: name a folder");
+    const bool into_folder = goes_into_folder(inputs, files.size(), output);
     std::vector<DenoiseJob> jobs;
     std::set<fs::path> outputs;
     std::vector<fs::path> untouchable = files;
@@ -83,7 +100,7 @@ std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const 
         jobs.push_back({file, output_for(file, output, into_folder)});
         check(jobs.back(), untouchable, outputs);
     }
-    if (several) make_folder(output);
+    if (into_folder) make_folder(output);
     return jobs;
 }
 

@@ -49,6 +49,45 @@ class Denoise(program.ProgramTest):
         self.assertEqual(alone.returncode, 0, alone.stderr)
         self.assertEqual((self.folder / 'three.png').read_bytes(), (self.folder / 'out/3.png').read_bytes())
 
+    def test_outputs_are_understood_as_by_cp(self):
+        for name in ('a.png', 'b.png'):
+            self.write(name, png(40, 36, value=noise))
+        photos = (self.folder / 'a.png', self.folder / 'b.png')
+        for ranks in (0, 2):
+            result = run('denoise', *photos, self.folder / 'out.png', *FAST, ranks=ranks)
+            self.assert_refused(result, 2, "out.png' is no folder", "end its name in '/'")
+            self.assertFalse((self.folder / 'out.png').exists())
+            result = run('denoise', self.folder / '*.png', self.folder / 'none', *FAST, ranks=ranks)
+            self.assert_refused(result, 2, "none' is no folder", '2 images')
+        for inputs, out, expected in ((photos, 'new/', ['a.png', 'b.png']), (photos[:1], 'deep/new/', ['a.png']),
+                                      (photos[:1], 'new', ['a.png', 'b.png']), ([self.folder / 'new'], 'copy', ['a.png', 'b.png'])):
+            result = run('denoise', *inputs, f'{self.folder}/{out}', *FAST)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertEqual(sorted(file.name for file in (self.folder / out).iterdir()), expected)
+        self.assert_refused(run('denoise', self.folder / 'new', self.folder / 'new.png', *FAST), 2, 'the output of a folder')
+        self.assertFalse((self.folder / 'new.png').exists())
+
+    def test_outputs_that_are_there_are_left_alone(self):
+        images = self.folder / 'in'
+        images.mkdir()
+        for i in range(3):
+            (images / f'{i}.png').write_bytes(png(40, 36, value=noise))
+        out = self.folder / 'out'
+        out.mkdir()
+        (out / '1.png').write_bytes(b'mine')
+        for ranks in (0, 2):
+            for other in ('0.png', '2.png'):
+                (out / other).unlink(missing_ok=True)
+            result = run('denoise', images, out, *FAST, '--no-clobber', ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertRegex(result.stdout, r'1\.png: not denoised: \S+/out/1\.png is there')
+            self.assertEqual((out / '1.png').read_bytes(), b'mine')
+            self.assertEqual(sorted(file.name for file in out.iterdir()), ['0.png', '1.png', '2.png'])
+        result = run('denoise', images / '1.png', out / '1.png', *FAST, '--no-clobber')
+        self.assertEqual((result.returncode, (out / '1.png').read_bytes()), (0, b'mine'), result.stderr)
+        self.assertEqual(run('denoise', images / '1.png', out / '1.png', *FAST).returncode, 0)
+        self.assertNotEqual((out / '1.png').read_bytes(), b'mine')
+
     def test_a_bad_file_among_many_is_named_and_the_others_are_done(self):
         images = self.folder / 'in'
         images.mkdir()
