@@ -3,6 +3,7 @@
 
 #include "patchbench/config/settings.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,7 +61,11 @@ struct PresetText {
 struct StudyFile {
     StudyText study;
     std::vector<PresetText> presets;
+    std::string name;  // of a study that has no `name`; empty: the setting's default
 };
+
+/// The paths in it (`image.path`, `weights`, `timed.results`) that are relative are so to `folder`.
+void set_paths_beside(const std::filesystem::path& folder, StudyFile& file);
 
 /// The study that the file and `overrides` mean: the chosen preset's settings in place of those that are written for
 /// their keys (in the groups as well), its groups and exclusions instead of the study's where it has any, and then the

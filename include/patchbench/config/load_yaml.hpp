@@ -18,6 +18,8 @@ namespace pb {
 /// {path:
 /// ..}`) or dotted (`image.path: ..`). `overrides` ("key=value") replace the key everywhere, in the groups as well; a
 /// value that starts with `[` or `{` is YAML, any other is taken as it stands; the last of several for one key holds.
+/// Relative paths in the file are relative to its folder, those in overrides to the current one. A study without `name`
+/// is called as its file, without the extension.
 /// Throws UsageError "file:line:column: unknown key 'pathc'; did you mean 'patch'?" and the like for wrong types,
 /// values out of range, duplicate keys, empty lists and values, YAML syntax errors, a missing or empty file, one above
 /// 1 MiB, more than 100000 points; "--set key=value: .." where an override is wrong. Anchors and aliases work, merge

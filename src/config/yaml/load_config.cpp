@@ -28,7 +28,9 @@ Assignment parse_override(const std::string& text) {
 
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     YamlText yaml(file.string());
-    const StudyFile study = read_study(yaml, yaml.parse(read_yaml_file(file)));
+    StudyFile study = read_study(yaml, yaml.parse(read_yaml_file(file)));
+    set_paths_beside(file.parent_path(), study);
+    if (!file.stem().string().starts_with('.')) study.name = file.stem().string();
     Assignments replacements;
     for (const std::string& text : overrides) replacements.push_back(parse_override(text));
     Config config = expand_study(study, replacements);
