@@ -3,18 +3,54 @@
 #include "app/session.hpp"
 #include "app/standard_streams.hpp"
 
+#include "patchbench/base/suggest.hpp"
 #include "patchbench/base/user_paths.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 namespace pb {
 namespace {
 
+/// Names that may stand where `word` does.
+std::vector<std::string> known_words(const CLI::App& app, const std::string& word) {
+    std::vector<std::string> known;
+    const auto chosen = app.get_subcommands();
+    if (word.starts_with("--")) {
+        for (const CLI::Option* option : (chosen.empty() ? &app : chosen.front())->get_options())
+            for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    } else if (chosen.empty()) {
+        for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+            known.push_back(command->get_name());
+    }
+    return known;
+}
+
+/// What may be meant by words that CLI11 does not expect; empty: no idea.
+std::string hint_for(const CLI::App& app, int argc, char** argv) {
+    const std::vector<std::string> unexpected = app.remaining(true);
+    for (int i = 1; i < argc; ++i) {  // CLI11 does not keep their order
+        const std::string word(argv[i], std::strcspn(argv[i], "="));
+        const bool is_value = std::strchr(argv[i], '=') != nullptr && !word.starts_with('-');
+        if (std::find(unexpected.begin(), unexpected.end(), argv[i]) == unexpected.end()) continue;
+        if (is_value) return "each key=value needs an option of its own: --set a=1 --set b=2";
+        const std::string nearest = nearest_word(word, known_words(app, word));
+        if (!nearest.empty()) return "'" + word + "': did you mean '" + nearest + "'?";
+    }
+    return {};
+}
+
 /// CLI11's own exit codes become the program's: 0 for --help, 2 for what it does not understand.
-int explain(const CLI::App& app, const CLI::ParseError& error) {
-    if (!speaks_before_mpi()) return error.get_exit_code() == 0 ? 0 : static_cast<int>(ExitCode::usage);
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
+    if (error.get_exit_code() == 0) return speaks_before_mpi() ? app.exit(error) : 0;
+    if (!speaks_before_mpi()) return static_cast<int>(ExitCode::usage);
+    (void)app.exit(error);
+    const std::string hint = hint_for(app, arguments.argc, arguments.argv);
+    if (!hint.empty()) print_error(hint);
+    return static_cast<int>(ExitCode::usage);
 }
 
 int run_program(const Arguments& arguments) {
@@ -32,7 +68,7 @@ int run_program(const Arguments& arguments) {
     try {
         app.parse(arguments.argc, arguments.argv);
     } catch (const CLI::ParseError& error) {
-        return explain(app, error);
+        return explain(app, error, arguments);
     }
     if (version) {
         print_version();

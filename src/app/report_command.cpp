@@ -116,9 +116,9 @@ void add_report_command(CLI::App& app, Action& chosen) {
     auto* csv = command->add_option("--csv", arguments->csv, "a table, one row a point");
     command->add_option("--csv-style", arguments->csv_style, names_of<CsvStyle>() + " columns")->needs(csv);
     command->add_option("--markdown", arguments->markdown, "a table to paste into an issue");
-    std::string formats = "FORMAT=FILE, for other programs:";
+    std::string formats = "for other programs; once for each:";
     for (const auto& format : export_formats()) formats += fmt::format("\n{}: {}", format.name, format.meaning);
-    command->add_option("--export", arguments->exports, formats)->allow_extra_args(false);
+    command->add_option("--export", arguments->exports, formats)->option_text("FORMAT=FILE")->allow_extra_args(false);
     command->footer("- as a file is standard output");
     command->callback(
         [&chosen, arguments] { chosen = [arguments](const Arguments&) { return make_report(*arguments); }; });

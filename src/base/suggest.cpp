@@ -1,6 +1,7 @@
 #include "patchbench/base/suggest.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <vector>
 
@@ -21,11 +22,18 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     return row[b.size()];
 }
 
+std::string lower_case(std::string_view word) {
+    std::string lower(word);
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    return lower;
+}
+
 std::string nearest_word(std::string_view word, std::span<const std::string> known) {
+    const std::string lower = lower_case(word);
     std::string best;
     size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
     for (const auto& candidate : known) {
-        const size_t distance = edit_distance(word, candidate);
+        const size_t distance = edit_distance(lower, lower_case(candidate));
         if (distance < best_distance && distance < candidate.size()) {
             best_distance = distance;
             best = candidate;

@@ -10,6 +10,7 @@
 #include <array>
 #include <concepts>
 #include <optional>
+#include <utility>
 
 namespace pb {
 
@@ -107,6 +108,59 @@ std::vector<std::string> all_keys() {
     return keys;
 }
 
+/// What others call a setting.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 36> kSynonyms{{{"precision", "dtype"},
+                                                                                   {"data_type", "dtype"},
+                                                                                   {"model", "network"},
+                                                                                   {"net", "network"},
+                                                                                   {"architecture", "network"},
+                                                                                   {"checkpoint", "weights"},
+                                                                                   {"tile", "patch"},
+                                                                                   {"tile_size", "patch"},
+                                                                                   {"tiles", "patch"},
+                                                                                   {"patch_size", "patch"},
+                                                                                   {"window", "patch"},
+                                                                                   {"batch_size", "batch"},
+                                                                                   {"batchsize", "batch"},
+                                                                                   {"padding", "halo"},
+                                                                                   {"border", "halo"},
+                                                                                   {"context", "halo"},
+                                                                                   {"margin", "halo"},
+                                                                                   {"noise", "image.noise_sigma"},
+                                                                                   {"noise_sigma", "image.noise_sigma"},
+                                                                                   {"noise_level", "sigma"},
+                                                                                   {"gpus", "ranks"},
+                                                                                   {"num_ranks", "ranks"},
+                                                                                   {"processes", "ranks"},
+                                                                                   {"num_threads", "threads"},
+                                                                                   {"backend", "engine"},
+                                                                                   {"memory_format", "layout"},
+                                                                                   {"seed", "image.seed"},
+                                                                                   {"input", "image.path"},
+                                                                                   {"file", "image.path"},
+                                                                                   {"path", "image.path"},
+                                                                                   {"image.file", "image.path"},
+                                                                                   {"width", "image.width"},
+                                                                                   {"height", "image.height"},
+                                                                                   {"repetitions", "stop.min_reps"},
+                                                                                   {"reps", "stop.min_reps"},
+                                                                                   {"iterations", "stop.min_reps"}}};
+
+std::string_view find_synonym(std::string_view key) {
+    const std::string lower = lower_case(key);
+    const auto* found =
+        std::find_if(kSynonyms.begin(), kSynonyms.end(), [&](const auto& each) { return each.first == lower; });
+    return found == kSynonyms.end() ? std::string_view{} : found->second;
+}
+
+/// "image" and the like.
+std::vector<std::string> all_groups() {
+    std::vector<std::string> groups;
+    for (const auto& key : all_keys())
+        if (const auto dot = key.find('.'); dot != std::string::npos) groups.push_back(key.substr(0, dot));
+    return groups;
+}
+
 /// Keys below `group`, joined by ", "; empty when there is no such group.
 std::string members_of(std::string_view group) {
     const std::string prefix = std::string(group) + ".";
@@ -156,7 +210,10 @@ std::string unknown_key(std::string_view key) {
         return "'" + std::string(key) + "' cannot stand here; docs/studies.md says where it can";
     std::vector<std::string> known = all_keys();
     known.insert(known.end(), kStudyWords.begin(), kStudyWords.end());
-    const std::string nearest = nearest_word(key, known);
+    const std::vector<std::string> groups = all_groups();
+    known.insert(known.end(), groups.begin(), groups.end());
+    std::string nearest(find_synonym(key));
+    if (nearest.empty()) nearest = nearest_word(key, known);
     return "unknown key '" + std::string(key) + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
 }
 

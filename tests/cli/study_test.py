@@ -166,6 +166,45 @@ class Refusals(program.ProgramTest):
             self.assert_refused(result, 2, 'bad.yaml:2:1', "unknown key 'pathc'", "did you mean 'patch'?")
             self.assertEqual(result.stderr.count('unknown key'), 1, 'said once')
 
+    def test_mistyped_commands_and_options_get_a_suggestion(self):
+        study = self.write('tiny.yaml', STUDY)
+        for words, suggestion in ((('rnu', study), "'rnu': did you mean 'run'?"), (('Plan', study), "'Plan': did you mean 'plan'?"),
+                                  (('denois', 'a.png', 'b.png'), "did you mean 'denoise'?"),
+                                  (('run', study, '--dryrun'), "'--dryrun': did you mean '--dry-run'?"),
+                                  (('denoise', 'a', 'b', '--sgima=0.1'), "'--sgima': did you mean '--sigma'?"),
+                                  (('run', study, '--set', 'batch=1', 'patch=64'), 'each key=value needs an option of its own')):
+            self.assert_refused(run(*words), 2, 'not expected', suggestion)
+        result = run('run', study, '--qqqqqqqqqqqq')
+        self.assert_refused(result, 2, 'not expected')
+        self.assertNotIn('did you mean', result.stderr)
+        twice = run('rnu', study, ranks=2)
+        self.assertEqual(twice.stderr.count('did you mean'), 1, 'said once')
+
+    def test_help_shows_what_works(self):
+        for command, option in (('run', '--set KEY=VALUE'), ('plan', '--set KEY=VALUE'), ('report', '--export FORMAT=FILE')):
+            text = run(command, '--help').stdout
+            self.assertIn(option, text)
+            self.assertNotRegex(text, rf'{option.split()[0]} .*\.\.\.')
+        study = self.write('tiny.yaml', STUDY)
+        result = run('plan', '--set', 'batch=4', '--set', 'patch=16', study)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_unnamed_studies_have_their_own_folders_and_paths_beside_them(self):
+        (self.folder / 'studies').mkdir()
+        self.write('studies/photo.png', program.png(48, 48))
+        text = STUDY.replace('name: tiny\n', '').replace('batch: [1, 2]', 'batch: 1')
+        first = self.write('studies/first.yaml', text.replace('image: {height: 64, width: 48}', 'image.path: photo.png'))
+        second = self.write('studies/second.yaml', text)
+        for study in (first, second):
+            result = run('run', study.relative_to(self.folder), cwd=self.folder)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        for name in ('first', 'second'):
+            self.assertTrue((self.folder / f'results/{name}/report.html').exists())
+        point = json.loads((self.folder / 'results/first/results.jsonl').read_text().splitlines()[1])
+        self.assertEqual(point['point']['image']['path'], 'studies/photo.png')
+        refused = run('plan', first, '--set', 'image.path=photo.png', cwd=self.folder)
+        self.assert_refused(refused, 2, 'cannot read image photo.png')
+
     def test_illegal_patch_and_halo_name_the_nearest_legal_ones(self):
         study = self.write('bad.yaml', 'network: drunet\nweights: seed:1\nhalo: 8\npatch: 250\nimage: {height: 64, width: 64}\n')
         self.assert_refused(run('plan', study), 2, '250', '248', '256')

@@ -64,6 +64,7 @@ TEST(Suggest, FindsTheNearestWordOnly) {
     const std::vector<std::string> known{"patch", "halo", "batch"};
     EXPECT_EQ(nearest_word("pathc", known), "patch");
     EXPECT_EQ(nearest_word("hallo", known), "halo");
+    EXPECT_EQ(nearest_word("PATCH", known), "patch");
     EXPECT_EQ(nearest_word("temperature", known), "");
 }
 

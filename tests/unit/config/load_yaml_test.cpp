@@ -32,8 +32,49 @@ TEST_F(YamlFile, SixLinesAreAStudy) {
     EXPECT_FALSE(config.study.save_images);
     EXPECT_EQ(config.file, file_.string());
     ASSERT_EQ(config.points.size(), 1U);
-    EXPECT_EQ(config.points[0].image.path, "a.png");
+    EXPECT_EQ(config.points[0].image.path, folder_ / "a.png");
     EXPECT_THAT(summary(config), ElementsAre("unet 128 4 none"));
+}
+
+TEST_F(YamlFile, AStudyWithoutANameIsCalledAsItsFile) {
+    EXPECT_EQ(load("patch: 8\n").study.name, "study");
+    const auto other = folder_ / "sweep of March.v2.yaml";
+    std::filesystem::rename(write("patch: 8\npresets: {quick: {name: fast}}\n"), other);
+    EXPECT_EQ(load_config(other, {}).study.name, "sweep of March.v2");
+    EXPECT_EQ(load_config(other, {"name=mine"}).study.name, "mine");
+    EXPECT_EQ(load_config(other, {"preset=quick"}).study.name, "fast");
+    std::filesystem::rename(other, folder_ / ".hidden.yaml");
+    EXPECT_EQ(load_config(folder_ / ".hidden.yaml", {}).study.name, "study");
+}
+
+TEST_F(YamlFile, PathsAreRelativeToTheStudyAndThoseOfOverridesToTheCurrentFolder) {
+    const std::string study =
+        "weights: [default, 'seed:3', w.pth, /abs/w.pth]\nimage.path: ../a.png\ntimed.results: r.jsonl\n"
+        "groups:\n- {image.path: ['', b.png]}\npresets: {other: {image.path: c.png}}\n"
+        "exclude: [{image.path: b.png, weights: [default, 'seed:3', w.pth]}]\n";
+    const auto points = load(study).points;
+    ASSERT_EQ(points.size(), 5U);
+    const std::vector<std::string> weights{"default", "seed:3", folder_ / "w.pth", "/abs/w.pth", "/abs/w.pth"};
+    for (size_t i = 0; i < points.size(); ++i) {
+        EXPECT_EQ(points[i].weights, weights[i]);
+        EXPECT_EQ(points[i].image.path, i < 4 ? "" : (folder_ / "b.png").string());
+        EXPECT_EQ(points[i].timed.results, folder_ / "r.jsonl");
+    }
+    EXPECT_EQ(load(study, {"preset=other"}).points[0].image.path, folder_ / "c.png");
+    const auto overridden = load(study, {"image.path=d.png", "weights=x.pth"}).points;
+    ASSERT_EQ(overridden.size(), 1U);
+    EXPECT_EQ(overridden[0].image.path, "d.png");
+    EXPECT_EQ(overridden[0].weights, "x.pth");
+    EXPECT_EQ(load("image.path: ../a.png\n").points[0].image.path, folder_.parent_path() / "a.png");
+}
+
+TEST_F(YamlFile, APathThroughALinkedFolderIsTheOneThatTheSystemFinds) {
+    std::filesystem::create_directories(folder_ / "real/studies");
+    std::ofstream(folder_ / "real/a.png") << "a";
+    std::filesystem::create_directory_symlink(folder_ / "real/studies", folder_ / "studies");
+    std::filesystem::rename(write("image.path: ../a.png\n"), folder_ / "real/studies/study.yaml");
+    const std::string path = load_config(folder_ / "studies/study.yaml", {}).points[0].image.path;
+    EXPECT_TRUE(std::filesystem::equivalent(path, folder_ / "real/a.png")) << path;
 }
 
 TEST_F(YamlFile, ListsExpandToTheirProductTheLastKeyFastest) {
@@ -89,7 +130,8 @@ TEST_F(YamlFile, OverrideErrorsNameTheOption) {
 TEST_F(YamlFile, ErrorsSayFileLineAndColumn) {
     EXPECT_EQ(refusal("patch: 64\npathc: 8\n"), ":2:1: unknown key 'pathc'; did you mean 'patch'?");
     EXPECT_EQ(refusal("image:\n  hieght: 8\n"), ":2:3: unknown key 'image.hieght'; did you mean 'image.height'?");
-    EXPECT_EQ(refusal("imgae: {path: x}\n"), ":1:1: unknown key 'imgae'");
+    EXPECT_EQ(refusal("imgae: {path: x}\n"), ":1:1: unknown key 'imgae'; did you mean 'image'?");
+    EXPECT_EQ(refusal("temperature: 3\n"), ":1:1: unknown key 'temperature'");
     EXPECT_EQ(refusal("group: [{patch: 8}]\n"), ":1:1: unknown key 'group'; did you mean 'groups'?");
     EXPECT_EQ(refusal("patch: abc\n"), ":1:8: patch: 'abc' is not a whole number");
     EXPECT_EQ(refusal("patch: [8,\n  0]\n"), ":2:3: patch = 0: must lie between 1 and 1073741824 px");
@@ -101,6 +143,19 @@ TEST_F(YamlFile, ErrorsSayFileLineAndColumn) {
     EXPECT_THAT(refusal("name: [a, b]\n"), StartsWith(":1:1: name: holds for the whole study"));
     EXPECT_THAT(refusal("groups:\n- {name: b}\n"), StartsWith(":2:4: name: holds for the whole study"));
     EXPECT_THAT(refusal("groups:\n- {groups: [{patch: 8}]}\n"), StartsWith(":2:4: 'groups' cannot stand here"));
+}
+
+TEST_F(YamlFile, KeysInOtherCaseAndOtherNamesOfSettingsAreUnderstood) {
+    EXPECT_EQ(refusal("Image: {path: x}\n"), ":1:1: unknown key 'Image'; did you mean 'image'?");
+    EXPECT_EQ(refusal("image: {Path: x}\n"), ":1:9: unknown key 'image.Path'; did you mean 'image.path'?");
+    EXPECT_EQ(refusal("Patch: 8\n"), ":1:1: unknown key 'Patch'; did you mean 'patch'?");
+    EXPECT_EQ(refusal("GROUPS: []\n"), ":1:1: unknown key 'GROUPS'; did you mean 'groups'?");
+    EXPECT_EQ(refusal("precision: fp16\n"), ":1:1: unknown key 'precision'; did you mean 'dtype'?");
+    EXPECT_EQ(refusal("Batch_Size: 4\n"), ":1:1: unknown key 'Batch_Size'; did you mean 'batch'?");
+    for (const char* key : {"model", "tile", "noise", "gpus", "checkpoint", "reps", "seed", "input"})
+        EXPECT_THAT(refusal(std::string(key) + ": 4\n"), HasSubstr("did you mean '")) << key;
+    EXPECT_EQ(refusal("patch: 8\n", {"precision=fp16"}),
+              "--set precision=fp16: unknown key 'precision'; did you mean 'dtype'?");
 }
 
 TEST_F(YamlFile, WrongShapesAreRefused) {
