@@ -1,6 +1,7 @@
 #include "app/folder_lock.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,6 +13,7 @@ namespace pb {
 
 FolderLock::FolderLock(const std::filesystem::path& folder)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (descriptor_ < 0) require_descriptors(folder);
     if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
     ::close(descriptor_);
     throw UsageError("another run is writing into " + folder.string() +

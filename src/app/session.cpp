@@ -1,5 +1,6 @@
 #include "app/session.hpp"
 
+#include "patchbench/comm/failed_elsewhere.hpp"
 #include "patchbench/comm/interruption.hpp"
 #include "patchbench/comm/launcher.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -93,7 +94,9 @@ ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(Ran
     } catch (const PointFailed& error) {
         return leave_together(world, error);
     } catch (const Error& error) {
-        print_error(fmt::format("rank {}@{}: {}", world.rank(), host_name(), error.what()));
+        const bool elsewhere = dynamic_cast<const FailedElsewhere*>(&error) != nullptr;
+        const std::string place = elsewhere ? "" : fmt::format("rank {}@{}: ", world.rank(), host_name());
+        print_error(place + error.what());
         code = static_cast<int>(error.code());
     } catch (const std::exception& error) {
         print_error(fmt::format("rank {}@{}: {}", world.rank(), host_name(), error.what()));

@@ -2,6 +2,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/fault.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -33,7 +34,7 @@ void check_target(const std::filesystem::path& file) {
         throw UsageError("cannot write " + file.string() + ": it is not a regular file; choose another name");
     if (!std::filesystem::is_directory(folder_of(file), ignored))
         throw UsageError("cannot write " + file.string() + ": no folder " + folder_of(file).string() +
-                         "; create it first");
+                         "; create it first, or was it removed or renamed meanwhile?");
 }
 
 std::filesystem::path part_name(const std::filesystem::path& file, int attempt) {
@@ -52,6 +53,9 @@ void remove_abandoned(const std::filesystem::path& part) {
 
 [[noreturn]] void fail_to(const char* action, const std::filesystem::path& file) {
     const int code = errno;
+    if (code == ENOENT)
+        throw Error(std::string("cannot ") + action + " " + file.string() +
+                    ": its folder was removed or renamed meanwhile; leave it in its place while this runs");
     throw Error(std::string("cannot ") + action + " " + file.string() + ": " + reason_of(code) +
                 "; nothing was written under this name. Make room, or choose another folder");
 }
@@ -78,6 +82,7 @@ AtomicFile::AtomicFile(std::filesystem::path file) : final_(std::move(file)) {
         descriptor_ = ::open(part_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
         taken = descriptor_ < 0 ? errno == EEXIST : !claim_part();
     }
+    if (descriptor_ < 0) require_descriptors(final_);
     if (descriptor_ < 0)
         throw UsageError("cannot write " + final_.string() + ": " + reason_of(errno) +
                          "; choose a folder that can be written, or make room");
@@ -160,6 +165,7 @@ void AtomicFile::commit() {
 PartFile::PartFile(std::filesystem::path part, std::filesystem::path final_name)
     : part_(std::move(part)), final_(std::move(final_name)) {
     descriptor_ = ::open(part_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) require_descriptors(part_);
     if (descriptor_ < 0)
         throw Error("cannot write " + final_.string() + ": its temporary file " + part_.string() +
                     " cannot be opened here (" + reason_of(errno) +

@@ -2,10 +2,12 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/handle.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <openssl/evp.h>
 
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <vector>
 
@@ -49,7 +51,9 @@ std::string sha256_of(std::span<const std::byte> bytes) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& file) {
+    errno = 0;
     std::ifstream stream(file, std::ios::binary);
+    if (!stream) require_descriptors(file);
     Digest digest;
     std::vector<char> piece(size_t{1} << 20);
     while (stream) {

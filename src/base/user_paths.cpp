@@ -2,6 +2,10 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <sys/resource.h>
+
+#include <cerrno>
+
 namespace pb {
 
 namespace fs = std::filesystem;
@@ -46,6 +50,17 @@ void make_folder(const fs::path& folder) {
     throw UsageError("cannot make the folder '" + folder.string() + "': " +
                      (blocking.empty() ? error.message() : "'" + blocking.string() + "' is there and is no folder") +
                      "; choose another one");
+}
+
+void require_descriptors(const fs::path& file) {
+    const int code = errno;
+    if (code != EMFILE && code != ENFILE) return;
+    rlimit limit{};
+    std::string whose = "this host has no file descriptor left";
+    if (code == EMFILE && ::getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        whose = "this process may have " + std::to_string(limit.rlim_cur) + " file descriptors";
+    throw Error("cannot open " + file.string() + ": too many files are open: " + whose +
+                "; raise the limit (ulimit -n), of the job or of the host");
 }
 
 std::string describe(const fs::filesystem_error& error) {

@@ -1,6 +1,7 @@
 #include "shared_file.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/user_paths.hpp"
 #include "patchbench/device/host_memory.hpp"
 
 #include <fcntl.h>
@@ -52,6 +53,7 @@ SharedFile::SharedFile(size_t bytes) : bytes_(bytes) {
     if (bytes > static_cast<size_t>(std::numeric_limits<off_t>::max())) fail("a file of " + mib(bytes), ENOMEM);
     SharedFile made;
     made.descriptor_ = memfd_create("patchbench", MFD_CLOEXEC);
+    if (made.descriptor_ < 0) require_descriptors("memory shared by the ranks of a node");
     if (made.descriptor_ < 0) fail("memfd_create", errno);
     if (ftruncate(made.descriptor_, static_cast<off_t>(bytes)) != 0) fail("ftruncate to " + mib(bytes), errno);
     std::swap(descriptor_, made.descriptor_);
@@ -62,6 +64,7 @@ SharedFile::SharedFile(const SharedFileAddress& address) : bytes_(address.bytes)
     const std::string advice = " (start all ranks of a host as one user and inside one container)";
     SharedFile opened;
     opened.descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (opened.descriptor_ < 0) require_descriptors(path);
     if (opened.descriptor_ < 0) fail("cannot open " + path + advice, errno);
     const struct stat status = status_of(opened.descriptor_);
     require(status.st_dev == address.device && status.st_ino == address.inode,

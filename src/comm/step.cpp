@@ -1,6 +1,7 @@
 #include "step.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/comm/failed_elsewhere.hpp"
 
 #include <new>
 
@@ -22,8 +23,11 @@ StepOutcome try_step(const std::function<void()>& step) {
 void agree_on_step(const Communicator& communicator, const StepOutcome& outcome) {
     const auto agreed = communicator.agree(outcome.error);
     if (!agreed) return;
-    if (communicator.max(outcome.out_of_memory ? 1 : 0) > 0) throw OutOfMemory(*agreed);
-    throw Error(*agreed);
+    const bool out_of_memory = communicator.max(outcome.out_of_memory ? 1 : 0) > 0;
+    if (outcome.error && out_of_memory) throw OutOfMemory(*outcome.error);
+    if (outcome.error) throw Error(*outcome.error);
+    if (out_of_memory) throw Elsewhere<OutOfMemory>(*agreed);
+    throw Elsewhere<Error>(*agreed);
 }
 
 void step_together(const Communicator& communicator, const std::function<void()>& step) {

@@ -18,8 +18,8 @@ struct StepOutcome {
 /// Runs `step` and turns what it throws into a value. Not collective.
 [[nodiscard]] StepOutcome try_step(const std::function<void()>& step);
 
-/// Collective: when a rank met an error, all ranks throw the merged texts, as OutOfMemory when any of them was one,
-/// otherwise as Error.
+/// Collective: when a rank met an error, all ranks throw, OutOfMemory when any met one, otherwise Error: those that met
+/// one their own text, the others the merged texts (failed_elsewhere.hpp).
 void agree_on_step(const Communicator& communicator, const StepOutcome& outcome);
 
 /// Both: `step` must contain no collective call.

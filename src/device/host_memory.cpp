@@ -4,12 +4,14 @@
 #include "kernel_text.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 
@@ -18,6 +20,13 @@ namespace {
 
 double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+/// Of a line that find_bytes did not find.
+[[noreturn]] void refuse_without(const char* line, const char* file) {
+    errno = 0;
+    if (!std::ifstream(file)) require_descriptors(file);
+    throw Error(std::string(file) + " has no line " + line + ": is /proc mounted?");
 }
 
 }  // namespace
@@ -31,13 +40,13 @@ bool reset_resident_peak() {
 
 int64_t resident_peak_bytes() {
     const auto peak = find_bytes("/proc/self/status", "VmHWM");
-    require(peak.has_value(), "/proc/self/status has no line VmHWM: is /proc mounted?");
+    if (!peak) refuse_without("VmHWM", "/proc/self/status");
     return *peak;
 }
 
 int64_t available_host_memory_bytes(const std::filesystem::path& root) {
     const auto available = find_bytes(root / "proc/meminfo", "MemAvailable");
-    require(available.has_value(), "/proc/meminfo has no line MemAvailable: is /proc mounted?");
+    if (!available) refuse_without("MemAvailable", "/proc/meminfo");
     return std::min(*available, cgroup_remaining_bytes(root).value_or(*available));
 }
 

@@ -1,6 +1,7 @@
 #include "random_access.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@ std::string reason_of(int code) { return std::generic_category().message(code); 
 RandomAccessFile::RandomAccessFile(const std::filesystem::path& file) : path_(file) {
     // O_NONBLOCK: a pipe of that name must not hang the program; for regular files it changes nothing.
     descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor_ < 0) require_descriptors(file);
     if (descriptor_ < 0) refuse(reason_of(errno), "check the name and the permissions");
     struct stat status {};
     const bool known = ::fstat(descriptor_, &status) == 0;

@@ -4,6 +4,7 @@
 
 #include "patchbench/base/atomic_file.hpp"
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -93,6 +94,7 @@ JsonlWriter::JsonlWriter(std::filesystem::path file, const std::vector<std::stri
 
 void JsonlWriter::open(int flags) {
     descriptor_ = ::open(file_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) require_descriptors(file_);
     if (descriptor_ < 0)
         throw UsageError("cannot write " + file_.string() + ": " + std::generic_category().message(errno) +
                          "; choose a folder that can be written with --out");
@@ -106,7 +108,22 @@ void JsonlWriter::fail(const char* action) const {
                 "; the lines before this one are kept. Make room, or choose another folder with --out");
 }
 
+/// A line into a file without a name would be lost and nobody told.
+void JsonlWriter::require_in_place() const {
+    struct stat ours {};
+    struct stat named {};
+    if (::fstat(descriptor_, &ours) != 0 || !S_ISREG(ours.st_mode)) return;
+    if (::stat(file_.c_str(), &named) == 0 && named.st_dev == ours.st_dev && named.st_ino == ours.st_ino) return;
+    throw Error("cannot write to " + file_.string() +
+                (ours.st_nlink == 0
+                     ? ": it was removed while the study ran, and with it what was measured so far; run the "
+                       "study again, and leave its folder in place"
+                     : ": it was renamed, or its folder was, while the study ran; what was measured so "
+                       "far is in it: rename it back and go on with --resume"));
+}
+
 void JsonlWriter::write_line(std::string line) {
+    require_in_place();
     line += '\n';
     const off_t end = ::lseek(descriptor_, 0, SEEK_END);
     if (!write_all(descriptor_, line)) {

@@ -12,6 +12,7 @@ LineReader::LineReader(const std::filesystem::path& file) : file_(file) {
     require_regular_file(file);
     errno = 0;
     stream_.open(file, std::ios::binary);
+    if (!stream_) require_descriptors(file);
     if (!stream_)
         throw UsageError("cannot read " + file.string() + ": " +
                          std::generic_category().message(errno != 0 ? errno : EIO));

@@ -1,6 +1,7 @@
 #include "patchbench/run/agreement.hpp"
 
 #include "patchbench/base/user_paths.hpp"
+#include "patchbench/comm/failed_elsewhere.hpp"
 
 namespace pb {
 
@@ -26,6 +27,10 @@ Attempt attempt(const std::function<void()>& step) {
     try {
         step();
         return {};
+    } catch (const Elsewhere<OutOfMemory>&) {
+        return {Kind::oom, ""};  // who met it will say so
+    } catch (const Elsewhere<Error>&) {
+        return {Kind::failed, ""};
     } catch (const UsageError& error) {
         return {Kind::usage, error.what()};
     } catch (const OutOfMemory& error) {
@@ -47,7 +52,7 @@ void agree_on(const Communicator& communicator, const Attempt& mine) {
     const auto worst = static_cast<Attempt::Kind>(static_cast<int>(communicator.max(static_cast<double>(mine.kind))));
     if (worst == Attempt::Kind::ok) return;
     // Only the ranks that met the worst are heard: the others' lesser troubles would hide the cause.
-    const auto text = mine.kind == worst ? std::optional(mine.reason) : std::nullopt;
+    const auto text = mine.kind == worst && !mine.reason.empty() ? std::optional(mine.reason) : std::nullopt;
     const std::string reason = communicator.agree(text).value_or("");
     if (worst == Attempt::Kind::usage) throw AgreedError(reason, ExitCode::usage);
     throw PointFailed(status_of(worst), reason);

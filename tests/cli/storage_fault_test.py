@@ -3,6 +3,7 @@
 `python3 storage_fault_test.py <patchbench> <library tests/support/faulty_system.cpp> <mpirun and its options>`
 """
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -108,7 +109,63 @@ class FullDisk(faulty.FaultyTest):
         self.assertEqual(list(self.out.iterdir()), [])
 
 
-class Inputs(faulty.FaultyTest):
+class Stopped:
+    """A study that is stopped in its second point, while `meddle` is called."""
+
+    def run_stopped(self, stage, meddle, study=None):
+        """(exit code, output, errors)"""
+        words = self.rank(fault=in_second_point(stage, 'stop'), study=study)
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        state = Path(f'/proc/{process.pid}/stat')
+        deadline = time.monotonic() + 60
+        while state.read_text().rpartition(')')[2].split()[0] != 'T' and time.monotonic() < deadline:
+            time.sleep(0.1)
+        meddle()
+        process.send_signal(signal.SIGCONT)
+        output, errors = process.communicate(timeout=faulty.HANGS_S)
+        return process.returncode, output, errors
+
+
+class Folder(Stopped, faulty.FaultyTest):
+    def test_one_that_is_removed_while_the_study_runs_is_said_to_be(self):
+        for images, words in (('true', r'cannot write \S+\.png: no folder \S+/out; .*was it removed or renamed meanwhile'),
+                              ('false', r'cannot write to \S+/results\.jsonl: it was removed while the study ran, .* so far; run the study again')):
+            with self.subTest(save_images=images):
+                study = self.write('meddled.yaml', self.study.read_text() + f'save_images: {images}\n')
+                code, output, errors = self.run_stopped('gather', lambda: shutil.rmtree(self.out), study)
+                self.assertIn(code, (1, 2), errors + output)
+                self.assertRegex(errors, rf'patchbench: rank 0@[^: ]+: {words}')
+                self.assertNotIn('Make room', errors)
+
+    def test_one_that_is_renamed_is_said_to_be_and_goes_on_in_its_place(self):
+        self.study.write_text(self.study.read_text() + 'save_images: false\n')
+        code, output, errors = self.run_stopped('gather', lambda: self.out.rename(self.folder / 'other'))
+        self.assertEqual(code, 1, errors + output)
+        self.assertRegex(errors, r'results\.jsonl: it was renamed, or its folder was, while .* go on with --resume')
+        (self.folder / 'other').rename(self.out)
+        self.assert_goes_on(ranks=1)
+
+
+class Descriptors(faulty.FaultyTest):
+    def test_too_few_are_said_to_be_and_the_rank_stands_once(self):
+        """From so few that MPI cannot start to enough; which file is met first changes."""
+        said = []
+        for limit in range(12, 21):
+            subprocess.run(['rm', '-rf', self.out], check=True)
+            words = ['bash', '-c', f'ulimit -n {limit}; exec "$@"', 'bash', *self.rank(options=['--set', 'stop.min_reps=1'])]
+            result = subprocess.run(words, capture_output=True, text=True, timeout=faulty.HANGS_S)
+            text = result.stdout + result.stderr
+            self.assertNotIn('/proc mounted', text)
+            self.assertNotRegex(text, r'rank 0@\S+: rank 0@')
+            said += [line for line in text.splitlines() if f'this process may have {limit} file descriptors' in line]
+        self.assertTrue(said)
+        for line in said:
+            self.assertRegex(line, r'cannot open .*: too many files are open: .*; raise the limit \(ulimit -n\)')
+        print('\n  ' + said[0])
+
+
+class Inputs(Stopped, faulty.FaultyTest):
     def with_image(self, image):
         return self.write('input.yaml', self.study.read_text().replace('{height: 64, width: 64}', IMAGE % image))
 
@@ -119,17 +176,8 @@ class Inputs(faulty.FaultyTest):
                 subprocess.run(['rm', '-rf', self.out], check=True)
                 image = self.write(name, content)
                 study = self.with_image(image)
-                words = self.rank(fault=in_second_point('read', 'stop'), study=study)
-                process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-                self.addCleanup(lambda process=process: process.poll() is None and process.kill())
-                state = Path(f'/proc/{process.pid}/stat')
-                deadline = time.monotonic() + 60
-                while state.read_text().rpartition(')')[2].split()[0] != 'T' and time.monotonic() < deadline:
-                    time.sleep(0.1)
-                os.truncate(image, len(content) // 2)
-                process.send_signal(signal.SIGCONT)
-                output, errors = process.communicate(timeout=faulty.HANGS_S)
-                self.assertEqual(process.returncode, 2, errors + output)
+                code, output, errors = self.run_stopped('read', lambda: os.truncate(image, len(content) // 2), study)
+                self.assertEqual(code, 2, errors + output)
                 self.assertRegex(errors, rf'rank 0@\S+: cannot read image \S*{name}: .*truncated')
                 print(f'\n  {errors.strip().splitlines()[-1]}')
                 self.assertEqual(self.states(), ['ok'])

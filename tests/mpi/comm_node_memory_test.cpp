@@ -1,6 +1,7 @@
 #include "comm/node_file.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/comm/failed_elsewhere.hpp"
 #include "patchbench/comm/node_memory.hpp"
 #include "patchbench/device/host_memory.hpp"
 
@@ -67,6 +68,14 @@ TEST_F(NodeMemoryTest, EveryPageIsTakenBeforeItIsTouched) {
 TEST_F(NodeMemoryTest, DifferentSizesAreAnErrorOnAllRanks) {
     if (node.size() == 1) GTEST_SKIP() << "needs two ranks";
     EXPECT_THROW(NodeMemory(node, node.is_root() ? 100 : 200), Error);
+    try {
+        const NodeMemory memory(node, node.is_root() ? 100 : 200);
+    } catch (const Error& error) {
+        // Who met it leaves the rank to whoever prints it; the others' text names the ranks.
+        const bool elsewhere = dynamic_cast<const FailedElsewhere*>(&error) != nullptr;
+        EXPECT_EQ(elsewhere, node.is_root());
+        EXPECT_EQ(std::string(error.what()).starts_with("rank"), elsewhere) << error.what();
+    }
 }
 
 TEST_F(NodeMemoryTest, MovesLeaveOneOwner) {

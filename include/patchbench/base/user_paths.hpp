@@ -15,6 +15,10 @@ void require_not_input(const std::filesystem::path& output, const std::filesyste
 /// Makes `folder` with its parents. Throws UsageError where it cannot be.
 void make_folder(const std::filesystem::path& folder);
 
+/// To be called where opening `file` failed: throws Error when errno says that too many files are open, which is
+/// nothing about this one. Leaves errno as it is.
+void require_descriptors(const std::filesystem::path& file);
+
 /// "path: reason", what the user can act on.
 [[nodiscard]] std::string describe(const std::filesystem::filesystem_error& error);
 

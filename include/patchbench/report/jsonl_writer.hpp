@@ -42,6 +42,7 @@ class JsonlWriter {
 
   private:
     void open(int flags);
+    void require_in_place() const;
     void write_line(std::string line);
     [[noreturn]] void fail(const char* action) const;
 

@@ -69,7 +69,9 @@ bool is_printable(const std::string& text) {
 std::string read_yaml_file(const std::filesystem::path& file) {
     const auto refuse = [&](const std::string& why) { throw UsageError(file.string() + ": " + why); };
     require_regular_file(file);
+    errno = 0;
     std::ifstream stream(file, std::ios::binary);
+    if (!stream) require_descriptors(file);
     if (!stream) refuse("cannot be read: " + std::string(std::strerror(errno)));
     std::string text(kMaxFileBytes + 1, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));

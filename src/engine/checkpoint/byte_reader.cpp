@@ -1,8 +1,10 @@
 #include "engine/checkpoint/byte_reader.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/user_paths.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 namespace pb {
@@ -18,7 +20,9 @@ std::vector<std::byte> read_file(const std::filesystem::path& file) {
     if (!failed && size > kLargest)
         throw UsageError(file.string() + " is larger than 4 GiB: no weights of these networks are");
     std::vector<std::byte> bytes(failed ? 0 : size);
+    errno = 0;
     std::ifstream stream(file, std::ios::binary);
+    if (!stream) require_descriptors(file);
     stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     if (failed || !stream)
         throw UsageError("cannot read weights " + file.string() + ": check the rights of the file and the disk");
