@@ -121,6 +121,10 @@ TEST(Scaling, CostsOfTheProgram) {
     EXPECT_NEAR(two.beyond_bound.value(), 2.0 / 3, 1e-12);
     EXPECT_NEAR(two.overhead_per_window_s.value(), 2.0 / 5, 1e-12) << "five windows on the busiest rank";
     EXPECT_NEAR(two.between_s.value(), 0.25, 1e-9);
+    traces[1].ranks[0].num_windows = 8;
+    traces[1].ranks[1].num_windows = 2;
+    EXPECT_NEAR(scalings_of(traces).at(0).points[1].overhead_per_window_s.value(), 2.0 / 8, 1e-12)
+        << "whichever rank that is";
 }
 
 TEST(Scaling, WhatChangesBesideTheRanksIsWarnedOf) {
