@@ -19,7 +19,8 @@ BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
     const Attempt tried = attempt([&] {
         stop_if_interrupted();
         const auto pipeline = make_pipeline(bench.denoiser, work, bench.options, bench.channels, bench.sample_type);
-        if (bench.options.device.is_cuda()) (void)pipeline->forward_call();  // the CPU needs no warm-up worth its price
+        if (bench.options.device.is_cuda())
+            (void)pipeline->forward_call();  // only `largest` tries on a CPU, and for memory
         seconds = pipeline->forward_call();
     });
     const bool too_large = tried.kind == Attempt::Kind::oom || tried.kind == Attempt::Kind::index_limit;
@@ -27,7 +28,8 @@ BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
     BatchTrial trial;
     trial.fits = ranks.max(too_large ? 1 : 0) == 0;
     if (trial.fits) {
-        trial.pixels_per_s = static_cast<double>(batch * work.window.pixels()) / std::max(1e-9, ranks.max(seconds));
+        trial.call_s = std::max(1e-9, ranks.max(seconds));
+        trial.pixels_per_s = static_cast<double>(batch * work.window.pixels()) / trial.call_s;
         return trial;
     }
     const bool too_many = ranks.max(tried.kind == Attempt::Kind::index_limit ? 1 : 0) > 0;

@@ -17,6 +17,7 @@ struct BatchTrial {
     PointStatus status = PointStatus::ok;  // oom or index_limit where it does not fit
     std::string reason;
     double pixels_per_s = 0;  // processed, of the slowest rank
+    double call_s = 0;        // the forward call, of the slowest rank
 };
 
 /// What every try of one point needs. All of it must outlive the trials.

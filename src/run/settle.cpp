@@ -15,6 +15,46 @@ namespace {
 constexpr int64_t kHaloProbes = 4;
 constexpr double kWorthwhileGain = 1.03;
 
+constexpr double kSearchShare = 0.05;  // of the predicted job, at most
+constexpr int64_t kCallsOfTrial = 2;   // one warms up
+
+/// Seconds that a search for the batch of `most` windows a rank has taken, and may take.
+class SearchBudget {
+  public:
+    explicit SearchBudget(int64_t most) : most_(most) {}
+
+    void spend(double call_s, int64_t batch) {
+        spent_s_ += kCallsOfTrial * call_s;
+        window_s_ = call_s / static_cast<double>(batch);
+    }
+    /// Whether one more trial keeps within the share, whatever it gains: nothing, or half of a window's time, which
+    /// halves the job as well.
+    [[nodiscard]] bool allows(int64_t batch) const {
+        const double trial_s = window_s_ * static_cast<double>(kCallsOfTrial * batch);
+        return 2 * spent_s_ + trial_s <= kSearchShare * window_s_ * static_cast<double>(most_);
+    }
+
+  private:
+    int64_t most_;
+    double spent_s_ = 0;
+    double window_s_ = 0;
+};
+
+/// Whether batches 1 and 2 can be tried in the share.
+bool is_worth_a_search(int64_t most) {
+    SearchBudget budget(most);
+    budget.spend(1, 1);
+    return budget.allows(2);
+}
+
+/// A CPU gains nothing from a call of more pixels than these (docs/studies/batch_fit.md): nothing is tried. Under a cap
+/// of its memory one window is what fits best.
+int64_t batch_on_cpu(const Point& point, int64_t most) {
+    constexpr int64_t kEnoughPixels = 128 * 128;
+    if (point.settings.memory_limit_mib > 0) return 1;
+    return std::clamp<int64_t>(kEnoughPixels / tile_grid(point).window().pixels(), 1, most);
+}
+
 /// Seams of the coarsest kind: where patches of this point meet, whatever halo they will get.
 std::vector<Rect> halo_probes(const Point& point) {
     const TileGrid grid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
@@ -72,12 +112,16 @@ int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference
 }
 
 int64_t find_batch(const TrialBench& bench) {
-    return find_batch(most_windows(bench.point), [&](int64_t batch) { return try_batch(bench, batch); });
+    const int64_t most = most_windows(bench.point);
+    if (!bench.options.device.is_cuda()) return batch_on_cpu(bench.point, most);
+    if (!is_worth_a_search(most)) return 1;
+    return find_batch(most, [&](int64_t batch) { return try_batch(bench, batch); });
 }
 
 int64_t find_batch(int64_t most, const TryBatch& try_one) {
     int64_t best = 1;
     double best_rate = 0;
+    SearchBudget budget(most);
     for (int64_t batch = 1;; batch *= 2) {
         const BatchTrial trial = try_one(std::min(batch, most));
         if (!trial.fits && batch == 1) throw PointFailed(trial.status, trial.reason);  // that is the point's end
@@ -85,7 +129,8 @@ int64_t find_batch(int64_t most, const TryBatch& try_one) {
         const bool worthwhile = trial.pixels_per_s > best_rate * kWorthwhileGain;
         if (worthwhile) best = std::min(batch, most);
         best_rate = std::max(best_rate, trial.pixels_per_s);
-        if (!worthwhile || batch > most) return best;
+        budget.spend(trial.call_s, std::min(batch, most));
+        if (!worthwhile || batch > most || !budget.allows(std::min(2 * batch, most))) return best;
     }
 }
 

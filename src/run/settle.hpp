@@ -15,10 +15,12 @@ namespace pb {
 [[nodiscard]] int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference);
 
 /// Fastest batch that fits: doubles from 1 while the forward rate of the slowest rank grows by more than 3 %, memory
-/// allows, and the largest share has as many windows. Collective; throws PointFailed where not even one window fits.
+/// allows, the largest share has as many windows, and the search takes no more than 5 % of the job that its own trials
+/// predict; 1 where nothing can be tried in that time. On a CPU, where batching gains next to nothing, a small batch
+/// without any trial. Collective; throws PointFailed where not even one window fits.
 [[nodiscard]] int64_t find_batch(const TrialBench& bench);
 
-/// The same search, by whatever tells how fast a batch is: `most` is the largest that makes sense.
+/// The same search on any device, by whatever tells how fast a batch is: `most` is the largest that makes sense.
 using TryBatch = std::function<BatchTrial(int64_t)>;
 [[nodiscard]] int64_t find_batch(int64_t most, const TryBatch& try_one);
 
