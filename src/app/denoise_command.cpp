@@ -28,6 +28,7 @@ namespace {
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     std::string network = "dncnn", weights = "default", device = "auto", sigma = "auto", halo = "auto", batch = "auto";
+    std::optional<std::string> trained_sigma;  // none: what the weights or their model card say
     std::string dtype = "fp32", threads = "auto", raw, output = "auto", compress = "auto";
     int64_t patch = 256;
     int64_t memory_limit_mib = 0;
@@ -41,9 +42,8 @@ struct DenoiseArguments {
 /// Far below one grey level of 16 bits' noise; a network trained for one sigma scales its input by the quotient.
 constexpr double kSmallestSigma = 1e-4;
 
-/// "0.1", "25/255" or "auto" (empty).
-std::optional<double> parse_sigma(const std::string& text) {
-    if (text == "auto") return std::nullopt;
+/// "0.1" or "25/255".
+double parse_noise_level(const std::string& option, const std::string& text, const std::string& or_else) {
     const size_t slash = text.find('/');
     double value = 0, divisor = 1;
     try {
@@ -53,8 +53,14 @@ std::optional<double> parse_sigma(const std::string& text) {
         value = -1;
     }
     if (!(value / divisor >= kSmallestSigma && value / divisor <= 1))
-        throw UsageError("--sigma " + text + ": must be a noise level from 0.0001 to 1, as 0.1 or 25/255, or auto");
+        throw UsageError(option + " " + text + ": must be a noise level from 0.0001 to 1, as 0.1 or 25/255" + or_else);
     return value / divisor;
+}
+
+/// Empty: auto.
+std::optional<double> parse_sigma(const std::string& text) {
+    if (text == "auto") return std::nullopt;
+    return parse_noise_level("--sigma", text, ", or auto");
 }
 
 template <class Value>
@@ -87,6 +93,8 @@ PointSettings settings_from(const DenoiseArguments& arguments) {
         throw UsageError("--output checksum: is for studies; denoise writes a file");
     if (!arguments.raw.empty()) set_by_key(settings, "image.raw", arguments.raw);
     settings.weights = arguments.weights;
+    if (arguments.trained_sigma)
+        settings.trained_sigma = parse_noise_level("--trained-sigma", *arguments.trained_sigma, "");
     settings.patch = arguments.patch;
     settings.memory_limit_mib = arguments.memory_limit_mib;
     settings.image.noise_sigma = arguments.add_noise;
@@ -122,6 +130,11 @@ Group make_group(const Communicator& world, const Topology& topology, int64_t nu
     group.topology.ranks = {topology.ranks[static_cast<size_t>(world.rank())]};
     group.topology.ranks.front().rank = 0;
     return group;
+}
+
+/// Only what was used is named.
+std::string sigma_text(const Point& point) {
+    return point.no_sigma.empty() ? fmt::format("sigma {:.4g}, ", point.sigma) : "";
 }
 
 class Denoise {
@@ -183,14 +196,15 @@ class Denoise {
                                job.output.string());
         const Point& point = trace.point;
         std::string line =
-            fmt::format("{} -> {}: {}x{}, {}, sigma {:.4g}, halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
+            fmt::format("{} -> {}: {}x{}, {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
                         job.input.string(), job.output.string(), point.source.extent.w, point.source.extent.h,
-                        name_of(point.settings.network), point.sigma, *point.halo, *point.batch, point.num_ranks,
+                        name_of(point.settings.network), sigma_text(point), *point.halo, *point.batch, point.num_ranks,
                         summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
         if (trace.quality)
             line += fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db,
                                 trace.quality->psnr_denoised_db);
-        if (!range_note_.empty()) line += "; note: " + range_note_;
+        for (const std::string& note : {range_note_, point.no_sigma})
+            if (!note.empty()) line += "; note: " + note;
         if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
         return line;
     }
@@ -278,6 +292,8 @@ void add_options(CLI::App& command, DenoiseArguments& a) {
     command.add_option("--sigma", a.sigma,
                        "noise level in [0,1], as 0.1 or 25/255, or auto (estimated: median absolute deviation of "
                        "wavelet coefficients)");
+    command.add_option("--trained-sigma", a.trained_sigma,
+                       "noise level that the weights were trained for, as 0.1 or 25/255, where they do not say it");
     command.add_option("--output", a.output, "auto | memory | file (written by all ranks: none holds the image)");
     command.add_option("--compress", a.compress,
                        "none | deflate | lzw: tiles of a TIFF, in a second pass by one rank; auto: as the input, where "

@@ -177,6 +177,15 @@ void settle_timed(Point& point) {
                               format_setting(settings.timed.slow_factor) + " x as long");
 }
 
+void check_trained_sigma(Point& point) {
+    const double sigma = point.settings.trained_sigma;
+    if (sigma < 0) return;
+    if (sigma == 0) throw UsageError("trained_sigma = 0: must be above 0, or negative where it is not known");
+    if (point.facts().takes_sigma)
+        point.notes.push_back("trained_sigma has no effect: " + std::string(name_of(point.settings.network)) +
+                              " is told the noise level");
+}
+
 /// `image.height_per_rank` is settled here: from then on the scene's height is what it is for this number of ranks.
 void settle_height(PointSettings& settings, int num_ranks) {
     auto& image = settings.image;
@@ -194,6 +203,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.source = sources.find(settings.image);
     point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
     point.sigma = settings.sigma < 0 ? settings.image.noise_sigma : settings.sigma;
+    check_trained_sigma(point);
     check_output(settings);
     settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
     if (is_simulated(point))

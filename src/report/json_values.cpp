@@ -32,7 +32,7 @@ Json point_json(const Point& point) {
                       {"num_ranks", point.num_ranks},
                       {"halo_px", integer(point.halo)},
                       {"batch", integer(point.batch)},
-                      {"sigma", number(point.sigma)},
+                      {"sigma", point.no_sigma.empty() ? number(point.sigma) : Json(nullptr)},
                       {"image_height_px", point.source.extent.h},
                       {"image_width_px", point.source.extent.w},
                       {"image_channels", point.source.channels}};

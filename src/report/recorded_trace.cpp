@@ -63,6 +63,7 @@ Point point_from_settings(const JsonField& line) {
     point.halo = optional_integer(settled, "halo_px");
     point.batch = optional_integer(settled, "batch");
     point.sigma = number_or_zero(settled, "sigma");
+    if (!settled.find("sigma")) point.no_sigma = "sigma had no effect";
     point.source.extent = {settled["image_height_px"].count(), settled["image_width_px"].count()};
     point.source.channels = settled["image_channels"].count();
     return point;

@@ -51,6 +51,17 @@ Conversion conversion_for(const Point& point, const Weights& weights) {
     return conversion;
 }
 
+/// Says so where the noise level changes nothing. Untrained weights have none, and nobody expects it of them.
+void settle_sigma(Point& point, const Weights& weights) {
+    if (point.facts().takes_sigma || weights.trained_sigma) return;
+    point.no_sigma = weights.trained ? "sigma has no effect: the noise level that " + weights.source +
+                                           " was trained for is unknown; state it with trained_sigma (denoise: "
+                                           "--trained-sigma) or as sigma_train in the metadata of a .safetensors "
+                                           "file, unless it was trained for a range"
+                                     : "sigma has no effect: " + weights.source + " is not trained";
+    if (weights.trained) point.notes.push_back(point.no_sigma);
+}
+
 PipelineOptions pipeline_options(const Point& point, const RankPlace& place, const Conversion& conversion) {
     const PointSettings& settings = point.settings;
     return {place.device, settings.dtype, settings.layout, conversion, settings.slots, settings.overlap};
@@ -110,7 +121,7 @@ struct Runner::Impl {
 };
 
 std::shared_ptr<const Weights> Runner::Impl::find_network(const Point& point, int64_t channels) {
-    if (!is_simulated(point)) return weights.find(point.settings.network, point.settings.weights, channels);
+    if (!is_simulated(point)) return weights.find(point.settings, channels);
     Weights none;
     none.kind = point.settings.network;
     none.channels = channels;
@@ -251,6 +262,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
         select_device(team.place.device);
         source = std::make_unique<ImageSource>(trace.point.settings.image);
         network = find_network(trace.point, source->channels());
+        settle_sigma(trace.point, *network);
         describe(*source, *network, files, trace);
     });
     settle(team, *source, network, trace);

@@ -74,11 +74,13 @@ Weights find_weights(NetworkKind network, const std::string& setting, int64_t ch
     return weights;
 }
 
-std::shared_ptr<const Weights> WeightsCache::find(NetworkKind network, const std::string& setting, int64_t channels) {
-    const std::string key = std::string(name_of(network)) + '\n' + setting + '\n' + std::to_string(channels);
+std::shared_ptr<const Weights> WeightsCache::find(const PointSettings& settings, int64_t channels) {
+    const std::string key = std::string(name_of(settings.network)) + '\n' + settings.weights + '\n' +
+                            std::to_string(channels) + '\n' + format_setting(settings.trained_sigma);
     if (key != key_ || weights_ == nullptr) {
         weights_.reset();
-        Weights weights = find_weights(network, setting, channels);
+        Weights weights = find_weights(settings.network, settings.weights, channels);
+        if (settings.trained_sigma > 0) weights.trained_sigma = settings.trained_sigma;
         if (const auto fault = meet_value_fault("weights")) spoil(weights, *fault);
         digest_ = sha256_of_values(weights);
         weights_ = std::make_shared<const Weights>(std::move(weights));

@@ -62,7 +62,8 @@ struct ProtocolSettings {
 struct PointSettings {
     NetworkKind network = NetworkKind::dncnn;
     std::string weights = "default";
-    double sigma = -1;  // < 0: the image's noise_sigma
+    double sigma = -1;          // < 0: the image's noise_sigma
+    double trained_sigma = -1;  // < 0: what the weights or their model card say
     EngineKind engine = EngineKind::torch;
     DeviceChoice device = DeviceChoice::automatic;
     Precision dtype = Precision::fp32;
@@ -128,6 +129,11 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
       s.weights);
     v(FieldName{"sigma", "[0,1]", "noise level told to the network; negative: image.noise_sigma", {-1, 1}}, s.sigma);
+    v(FieldName{"trained_sigma",
+                "[0,1]",
+                "noise level that the weights were trained for; negative: as they, or their model card, say",
+                {-1, 1}},
+      s.trained_sigma);
     v(FieldName{"engine", "", "what runs the network"}, s.engine);
     v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
     v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "patchbench/base/network_facts.hpp"
+#include "patchbench/config/settings.hpp"
 #include "patchbench/engine/weights.hpp"
 
 #include <filesystem>
@@ -21,8 +22,8 @@ namespace pb {
 /// Keeps the last weights, so that a study of many points on one network loads them once.
 class WeightsCache {
   public:
-    [[nodiscard]] std::shared_ptr<const Weights> find(NetworkKind network, const std::string& setting,
-                                                      int64_t channels);
+    /// Those of the settings, whose trained_sigma holds before what the weights or their card say.
+    [[nodiscard]] std::shared_ptr<const Weights> find(const PointSettings& settings, int64_t channels);
     /// `sha256_of_values` of the last weights: what networks on this rank were built from.
     [[nodiscard]] const std::string& digest() const { return digest_; }
 

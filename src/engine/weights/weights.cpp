@@ -11,20 +11,29 @@
 namespace pb {
 namespace {
 
-// Both words are in use; files of this project say `sigma`.
+double parse_trained_sigma(const std::string& text, const std::string& where) {
+    double sigma = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sigma);
+    if (error != std::errc{} || end != text.data() + text.size() || !(sigma > 0 && sigma <= 1))
+        throw UsageError(where + ": " + shown(text) +
+                         " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
+    return sigma;
+}
+
+// Both words are in use; where a file has both, they must agree.
 std::optional<double> trained_sigma(const Checkpoint& checkpoint, const std::string& source) {
+    std::optional<double> known;
     for (const char* word : {"sigma_train", "sigma"}) {
         const auto found = checkpoint.metadata.find(word);
         if (found == checkpoint.metadata.end()) continue;
-        const std::string& text = found->second;
-        double sigma = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sigma);
-        if (error != std::errc{} || end != text.data() + text.size() || !(sigma > 0 && sigma <= 1))
-            throw UsageError(source + ", metadata " + shown(word) + ": " + shown(text) +
-                             " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
-        return sigma;
+        const double sigma = parse_trained_sigma(found->second, source + ", metadata " + shown(word));
+        if (known && *known != sigma)
+            throw UsageError(source +
+                             ", metadata 'sigma_train' and 'sigma': they say two noise levels; leave the wrong "
+                             "one out");
+        known = sigma;
     }
-    return std::nullopt;
+    return known;
 }
 
 void add_digest(std::string& lines, const std::string& key, const std::vector<float>& values) {

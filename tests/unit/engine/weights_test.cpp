@@ -254,6 +254,10 @@ TEST_F(WeightsFile, SaysItsDigestAndTheSigmaItWasTrainedFor) {
     EXPECT_FALSE(load_weights(file_, NetworkKind::dncnn).trained_sigma.has_value());
     save({{"sigma_train", "25"}});
     EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::dncnn); }), HasSubstr("sigma_train"));
+    save({{"sigma_train", "0.1"}, {"sigma", "0.10"}});
+    EXPECT_EQ(load_weights(file_, NetworkKind::dncnn).trained_sigma, 0.1);
+    save({{"sigma_train", "0.1"}, {"sigma", "0.2"}});
+    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::dncnn); }), HasSubstr("two noise levels"));
 }
 
 TEST_F(WeightsFile, OfAnotherNetworkSaysWhichItIs) {

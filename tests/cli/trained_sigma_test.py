@@ -1,0 +1,99 @@
+"""patchbench denoise with weights that say, or do not say, what noise level they were trained for."""
+import json
+import struct
+
+import program
+from program import png, run
+
+SHIPPED = program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors'
+FAST = ('--halo', '8', '--patch', '32', '--batch', '2', '--device', 'cpu', '--verify', '1')
+
+
+def with_metadata(metadata):
+    """The shipped tensors under another header."""
+    content = SHIPPED.read_bytes()
+    length = struct.unpack('<Q', content[:8])[0]
+    header = json.loads(content[8:8 + length])
+    del header['__metadata__']
+    if metadata is not None:
+        header['__metadata__'] = metadata
+    text = json.dumps(header).encode()
+    return struct.pack('<Q', len(text)) + text + content[8 + length:]
+
+
+class TrainedSigma(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.photo = self.write('photo.png', png(40, 36, value=lambda x, y, c: (x * 7 + y * 13 + (x * y * 31 + c * 57) % 97) % 256))
+
+    def denoise(self, *more):
+        out = self.folder / 'out.png'
+        result = run('denoise', self.photo, out, *FAST, *more)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        return out.read_bytes(), result.stdout
+
+    def test_the_same_tensors_give_the_same_bytes_where_it_is_stated(self):
+        keyed = self.write('keyed.safetensors', with_metadata({'sigma_train': '0.1'}))
+        bare = self.write('bare.safetensors', with_metadata(None))
+        other = self.write('other.safetensors', with_metadata({'sigma_train': '0.3'}))
+        outputs = {}
+        for sigma in ('0.05', '0.2'):
+            expected, line = self.denoise('--sigma', sigma, '--weights', SHIPPED)
+            self.assertIn(f'sigma {sigma},', line)
+            for more in ((keyed,), (bare, '--trained-sigma', '0.1'), (bare, '--trained-sigma', '25.5/255'),
+                         (other, '--trained-sigma', '0.1')):
+                got, line = self.denoise('--sigma', sigma, '--weights', *more)
+                self.assertEqual(got, expected, more)
+                self.assertIn(f'sigma {sigma},', line)
+            outputs[sigma] = expected
+        self.assertNotEqual(outputs['0.05'], outputs['0.2'])
+
+    def test_a_sigma_without_effect_is_not_named(self):
+        bare = self.write('bare.safetensors', with_metadata(None))
+        for sigma in ('0.05', '0.2'):
+            line = self.denoise('--sigma', sigma, '--weights', bare)[1]
+            self.assertNotIn(f'sigma {sigma}', line)
+            self.assertIn(f'the noise level that {bare} was trained for is unknown', line)
+            self.assertIn('--trained-sigma', line)
+            self.assertIn('sigma_train', line)
+
+    def test_a_unet_is_told_no_sigma(self):
+        line = self.denoise('--network', 'unet', '--weights', 'seed:1', '--allow-untrained', '--sigma', '0.05')[1]
+        self.assertNotIn('sigma 0.05', line)
+
+    def test_a_study_records_none_where_it_had_no_effect(self):
+        bare = self.write('bare.safetensors', with_metadata(None))
+        study = self.write('study.yaml', f"""
+image: {{height: 40, width: 36}}
+weights: {bare}
+device: cpu
+patch: 32
+halo: 8
+trained_sigma: [-1, 0.1]
+stop: {{min_reps: 1, max_time_s: 0}}
+bounds: off
+""")
+        result = run('run', study, '--out', self.folder / 'results')
+        self.assertIn('was trained for is unknown', result.stdout, result.stderr)
+        lines = map(json.loads, (self.folder / 'results/results.jsonl').read_text().splitlines())
+        points = [line['point'] for line in lines if line['type'] == 'point']
+        self.assertEqual([point['settled']['sigma'] for point in points], [None, 0.1])
+
+    def test_what_is_no_noise_level_is_refused_by_name(self):
+        for text in ('25', '0', '-0.1', 'nan', 'inf', '', '0.1 ', '0.1\n0.2', '1e-1x'):
+            wrong = self.write('wrong.safetensors', with_metadata({'sigma_train': text}))
+            result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--weights', wrong)
+            self.assert_refused(result, 2, 'wrong.safetensors', "'sigma_train'")
+        wrong = self.write('wrong.safetensors', with_metadata({'sigma_train': 0.1}))
+        result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--weights', wrong)
+        self.assert_refused(result, 2, 'wrong.safetensors', 'sigma_train', 'no string')
+        wrong = self.write('wrong.safetensors', with_metadata({'sigma_train': '0.1', 'sigma': '0.2'}))
+        result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--weights', wrong)
+        self.assert_refused(result, 2, 'wrong.safetensors', 'two noise levels')
+        for text in ('25', '0', 'auto', '', '1/0'):
+            result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--trained-sigma', text)
+            self.assert_refused(result, 2, '--trained-sigma')
+
+
+if __name__ == '__main__':
+    program.main()
