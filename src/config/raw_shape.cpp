@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string>
 
 namespace pb {
@@ -15,8 +16,14 @@ namespace {
 [[noreturn]] void refuse(std::string_view text) {
     throw UsageError(
         "image.raw = '" + std::string(text) +
-        "': must be height x width x channels : type, as 2000x3000x1:u16 (channels 1 to 4, with alpha 2 or "
-        "4; u8, u16 or f32)");
+        "': must be height x width x channels : type, as 2000x3000x1:u16 (2 or 4 channels: with alpha, more: bands; "
+        "u8, u16, u32, i16, f16, f32 or f64)");
+}
+
+std::optional<DType> find_type(std::string_view text) {
+    for (const auto& [type, name] : EnumNames<DType>::names)
+        if (name == text && type != DType::bf16) return type;
+    return std::nullopt;
 }
 
 }  // namespace
@@ -34,8 +41,10 @@ RawShape parse_raw_shape(std::string_view text) {
     const auto [height, width, channels] = numbers;
     const std::string_view type(at, static_cast<size_t>(end - at));
     const bool edges = height >= 1 && width >= 1 && static_cast<double>(std::max(height, width)) <= kMaxEdge;
-    if (!edges || channels < 1 || channels > 4 || (type != "u8" && type != "u16" && type != "f32")) refuse(text);
-    return {{height, width}, channels, parse_enum<DType>(type)};
+    constexpr int64_t kMostBands = 65535;
+    const auto dtype = find_type(type);
+    if (!edges || channels < 1 || channels > kMostBands || !dtype) refuse(text);
+    return {{height, width}, channels, *dtype};
 }
 
 }  // namespace pb

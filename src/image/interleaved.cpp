@@ -1,5 +1,7 @@
 #include "interleaved.hpp"
 
+#include "sample_types.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
@@ -39,8 +41,10 @@ void copy_channels(const InterleavedRow& row, size_t sample_bytes, int64_t first
         copy_strided<uint8_t>(row, first, num_channels, to);
     else if (sample_bytes == 2)
         copy_strided<uint16_t>(row, first, num_channels, to);
-    else
+    else if (sample_bytes == 4)
         copy_strided<uint32_t>(row, first, num_channels, to);
+    else
+        copy_strided<uint64_t>(row, first, num_channels, to);
 }
 
 InterleavingRows::InterleavingRows(const ImageToSave& image)
@@ -57,8 +61,11 @@ const std::byte* InterleavingRows::row(int64_t y) {
         case 2:
             interleave<uint16_t>(image_, y, row_.data());
             break;
-        default:
+        case 4:
             interleave<uint32_t>(image_, y, row_.data());
+            break;
+        default:
+            interleave<uint64_t>(image_, y, row_.data());
     }
     return row_.data();
 }
@@ -72,18 +79,22 @@ void check_read(const ImageInfo& info, const Rect& part, const MutableImageView&
 }
 
 void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutableImageView& pixels) {
-    for (int64_t y = 0; y < pixels.extent.h; ++y) {
-        const auto* row = reinterpret_cast<const float*>(pixels.row(y));
-        const int64_t count = pixels.extent.w * pixels.channels;
-        bool any = false;
-        for (int64_t i = 0; i < count; ++i) any |= !std::isfinite(row[i]);
-        if (!any) continue;
-        const int64_t i = std::find_if(row, row + count, [](float v) { return !std::isfinite(v); }) - row;
-        file.refuse(std::string(std::isnan(row[i]) ? "NaN" : "infinity") + " at row " + std::to_string(part.row + y) +
-                        ", column " + std::to_string(part.column + i / pixels.channels) + ", channel " +
-                        std::to_string(i % pixels.channels),
-                    "replace such samples by numbers first");
-    }
+    if (!is_float(pixels.dtype)) return;
+    const auto is_odd = [](auto sample) { return !std::isfinite(value_of(sample)); };
+    with_sample_type(pixels.dtype, [&](auto type) {
+        for (int64_t y = 0; y < pixels.extent.h; ++y) {
+            const auto* row = reinterpret_cast<const decltype(type)*>(pixels.row(y));
+            const int64_t count = pixels.extent.w * pixels.channels;
+            const int64_t i = std::find_if(row, row + count, is_odd) - row;
+            if (i == count) continue;
+            file.refuse(std::string(std::isnan(value_of(row[i])) ? "NaN" : "infinity") + " at row " +
+                            std::to_string(part.row + y) + ", column " +
+                            std::to_string(part.column + i / pixels.channels) + ", channel " +
+                            std::to_string(i % pixels.channels),
+                        "replace such samples by numbers first, or keep them as they are: --range LO:HI, in a study "
+                        "image.range");
+        }
+    });
 }
 
 }  // namespace pb

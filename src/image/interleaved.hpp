@@ -56,8 +56,8 @@ class InterleavingRows {
 /// Throws Error unless `to` fits `part` of an image described by `info`, and `part` lies in the image.
 void check_read(const ImageInfo& info, const Rect& part, const MutableImageView& to);
 
-/// Throws UsageError that names row, column and channel of the first NaN or infinity of an f32 view at `part` of the
-/// file's image.
+/// Throws UsageError that names row, column and channel of the first NaN or infinity of a view of floats at `part` of
+/// the file's image.
 void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutableImageView& pixels);
 
 }  // namespace pb

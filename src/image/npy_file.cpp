@@ -19,7 +19,7 @@ class NpyFile final : public ImageFile {
     void read(const Rect& part, MutableImageView to) override {
         check_read(info(), part, to);
         read_channels(part, 0, to);
-        if (info().dtype == DType::f32) refuse_not_finite(*file_, part, to);
+        if (!keeps_not_finite()) refuse_not_finite(*file_, part, to);
     }
 
     [[nodiscard]] Image read_alpha(const Rect& part) override {

@@ -1,5 +1,6 @@
 #include "npy_header.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -86,9 +87,13 @@ DType dtype_of(const RandomAccessFile& file, std::string_view descr) {
     const std::string_view kind = descr.empty() ? descr : descr.substr(1);
     if (kind == "u1") return DType::u8;
     if (kind == "u2") return DType::u16;
+    if (kind == "i2") return DType::i16;
+    if (kind == "u4") return DType::u32;
+    if (kind == "f2") return DType::f16;
     if (kind == "f4") return DType::f32;
+    if (kind == "f8") return DType::f64;
     file.refuse("samples of type '" + std::string(descr) + "' are not supported",
-                "save uint8, uint16 or, in [0,1], float32: array.astype(numpy.float32)");
+                "save uint8, uint16, uint32, int16, float16, float32 or float64: array.astype(numpy.float32)");
 }
 
 /// Which of the common other shapes this is, and how an image comes out of it.
@@ -110,16 +115,20 @@ std::string advice_for(const std::vector<int64_t>& shape) {
 
 void set_shape(const RandomAccessFile& file, const std::vector<int64_t>& shape, ImageInfo& info) {
     constexpr int64_t kLongest = int64_t{1} << 31U;
+    constexpr int64_t kMostBands = 65535;  // as TIFF
     const int64_t channels = shape.size() == 3 ? shape[2] : 1;
     std::string text;
     for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-    if ((shape.size() != 2 && shape.size() != 3) || channels > 4)
-        file.refuse("shape (" + text + ") is no image, which is (H,W) or (H,W,C) with C = 1 to 4", advice_for(shape));
+    // Fewer than rows and columns: bands. Else the axes are in another order, or planes of a stack.
+    const bool bands = channels > 4 && channels < std::min(shape[0], shape[1]) && channels <= kMostBands;
+    if ((shape.size() != 2 && shape.size() != 3) || (channels > 4 && !bands))
+        file.refuse("shape (" + text + ") is no image, which is (H,W) or (H,W,C) with C = 1 to 4, or more bands",
+                    advice_for(shape));
     if (shape[0] == 0 || shape[1] == 0 || channels == 0)
         file.refuse("shape (" + text + ") has no pixels", "save it again");
     if (shape[0] > kLongest || shape[1] > kLongest) file.refuse_damaged("shape (" + text + ")");
     info.extent = {shape[0], shape[1]};
-    info.has_alpha = channels % 2 == 0;
+    info.has_alpha = channels == 2 || channels == 4;
     info.channels = info.has_alpha ? channels - 1 : channels;
     info.has_channel_axis = channels == 1 && shape.size() == 3;
 }

@@ -11,7 +11,8 @@
 namespace pb {
 
 struct NpyHeader {
-    ImageInfo info;  // (H,W) and (H,W,1) gray, (H,W,2) gray and alpha, (H,W,3) RGB, (H,W,4) RGB and alpha
+    // (H,W) and (H,W,1) gray, (H,W,2) gray and alpha, (H,W,3) RGB, (H,W,4) RGB and alpha, beyond that so many bands
+    ImageInfo info;
     bool big_endian = false;
     uint64_t samples_begin = 0;  // byte offset of the first sample
 };

@@ -7,12 +7,22 @@
 
 namespace pb {
 
+namespace {
+
+/// Of NumPy: byte order, kind, bytes.
+std::string descr_of(DType dtype) {
+    if (dtype == DType::u8) return "|u1";
+    const char* kind = is_float(dtype) ? "f" : dtype == DType::i16 ? "i" : "u";
+    return std::string("<") + kind + std::to_string(size_of(dtype));
+}
+
+}  // namespace
+
 std::string npy_header(const ImageInfo& info) {
     const int64_t channels = info.channels + (info.has_alpha ? 1 : 0);
-    const char* descr = info.dtype == DType::u8 ? "|u1" : info.dtype == DType::u16 ? "<u2" : "<f4";
     std::string shape = std::to_string(info.extent.h) + ", " + std::to_string(info.extent.w);
     if (channels > 1 || info.has_channel_axis) shape += ", " + std::to_string(channels);
-    std::string text = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+    std::string text = "{'descr': '" + descr_of(info.dtype) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     constexpr size_t kFixedBytes = 10;  // magic, version, length
     constexpr size_t kAlignment = 64;
     while ((kFixedBytes + text.size() + 1) % kAlignment != 0) text += ' ';

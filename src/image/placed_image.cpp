@@ -125,6 +125,14 @@ void PixelWriter::write(int64_t row, int64_t column, const ImageView& pixels, co
         write_tiles(part, image);
 }
 
+void save_image(const ImageToSave& image, const std::filesystem::path& file, Compression compression) {
+    if (compression == Compression::none) return save_image(image, file);
+    const ImageInfo info{image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)};
+    PlacedImage placed(info, image.metadata, file, compression);
+    PixelWriter(placed.temporary_name(), info, file).write(0, 0, image.pixels, image.alpha);
+    placed.commit();
+}
+
 std::unique_ptr<ImageFile> open_placed(const std::filesystem::path& name, const ImageInfo& info,
                                        const std::filesystem::path& file) {
     std::error_code ignored;

@@ -18,7 +18,7 @@ struct Format {
     std::string_view extension;
     std::string_view name;
     bool holds_u16;
-    bool holds_f32;
+    bool holds_all;  // every type, and any number of channels
     bool holds_alpha;
     int64_t longest_side;
     void (*write)(const ImageToSave&, AtomicFile&);
@@ -54,10 +54,10 @@ const Format& format_of(const std::filesystem::path& file) {
 void check_format(const ImageInfo& info, const Format& format, const std::filesystem::path& file) {
     const std::string name(format.name);
     if (info.extent.h < 1 || info.extent.w < 1) refuse(file, "the image has no pixels", "check what it was made from");
-    if (info.channels != 1 && info.channels != 3)
-        refuse(file, std::to_string(info.channels) + " colour channels", "images have 1 or 3");
-    const bool holds = info.dtype == DType::u8 || (info.dtype == DType::u16 && format.holds_u16) ||
-                       (info.dtype == DType::f32 && format.holds_f32);
+    if (info.channels != 1 && info.channels != 3 && (!format.holds_all || info.channels < 1 || info.has_alpha))
+        refuse(file, std::to_string(info.channels) + " colour channels",
+               "images have 1 or 3; .tif, .npy and .raw hold bands, without alpha");
+    const bool holds = info.dtype == DType::u8 || (info.dtype == DType::u16 && format.holds_u16) || format.holds_all;
     if (!holds)
         refuse(file, name + " cannot hold " + std::string(name_of(info.dtype)) + " samples", "use .tif or .npy");
     if (info.has_alpha && !format.holds_alpha) refuse(file, name + " cannot hold alpha", "use .png or .tif");

@@ -113,7 +113,7 @@ void TiffFile::read(const Rect& part, MutableImageView to) {
     check_read(info(), part, to);
     read_channels(part, {0, info().channels}, to);
     if (layout_.white_is_zero) invert(to);
-    if (info().dtype == DType::f32) refuse_not_finite(*file_, part, to);
+    if (!keeps_not_finite()) refuse_not_finite(*file_, part, to);
 }
 
 Image TiffFile::read_alpha(const Rect& part) {
@@ -206,6 +206,7 @@ void TiffFile::copy_row(const BlockPart& from, const std::byte* samples, Channel
         if (bytes == 1) spread_row<uint8_t>(samples, count, first, channels.count);
         if (bytes == 2) spread_row<uint16_t>(samples, count, first, channels.count);
         if (bytes == 4) spread_row<uint32_t>(samples, count, first, channels.count);
+        if (bytes == 8) spread_row<uint64_t>(samples, count, first, channels.count);
     }
 }
 

@@ -20,12 +20,17 @@ DType sample_type(TIFF* tiff, const RandomAccessFile& file) {
     const uint16_t bits = short_tag(tiff, TIFFTAG_BITSPERSAMPLE, 1);
     const uint16_t format = short_tag(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
     const bool is_unsigned = format == SAMPLEFORMAT_UINT || format == SAMPLEFORMAT_VOID;
+    const bool floats = format == SAMPLEFORMAT_IEEEFP;
     if (is_unsigned && bits == 8) return DType::u8;
     if (is_unsigned && bits == 16) return DType::u16;
-    if (format == SAMPLEFORMAT_IEEEFP && bits == 32) return DType::f32;
-    const char* kind = format == SAMPLEFORMAT_IEEEFP ? "float" : is_unsigned ? "unsigned" : "signed or complex";
+    if (is_unsigned && bits == 32) return DType::u32;
+    if (format == SAMPLEFORMAT_INT && bits == 16) return DType::i16;
+    if (floats && bits == 16) return DType::f16;
+    if (floats && bits == 32) return DType::f32;
+    if (floats && bits == 64) return DType::f64;
+    const char* kind = floats ? "float" : is_unsigned ? "unsigned" : "signed or complex";
     file.refuse(std::to_string(bits) + "-bit " + kind + " samples are not supported",
-                "convert it to 8 or 16 bits unsigned, or 32 bits float in [0,1]");
+                "convert it to 8, 16 or 32 bits unsigned, 16 bits signed, or 16, 32 or 64 bits float");
 }
 
 /// Colour channels that the photometric interpretation makes of the samples.
@@ -57,10 +62,11 @@ void read_channels(TIFF* tiff, const RandomAccessFile& file, TiffLayout& layout)
     layout.samples = short_tag(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
     const int64_t colour_samples = palette ? 1 : layout.info.channels;
     const int64_t extra = layout.samples - colour_samples;
-    if (extra < 0 || extra > 1 || (palette && extra != 0))
+    if (extra < 0 || (palette && extra != 0))
         file.refuse("it has " + std::to_string(layout.samples) + " samples a pixel",
                     "keep gray or RGB, and one alpha channel at most");
     layout.info.has_alpha = extra == 1;
+    if (extra > 1) layout.info.channels = layout.samples;  // bands, whatever the first ones are said to be
     if (palette && layout.info.dtype != DType::u8) file.refuse("its palette is not of 8 bits", "convert it to RGB");
     if (palette) layout.palette = read_tiff_palette(tiff, file);
 }
@@ -142,6 +148,12 @@ TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file) {
         compression == COMPRESSION_NONE && short_tag(tiff, TIFFTAG_FILLORDER, FILLORDER_MSB2LSB) == FILLORDER_MSB2LSB;
     layout.byte_swapped = TIFFIsByteSwapped(tiff) != 0;
     layout.white_is_zero = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF) == PHOTOMETRIC_MINISWHITE;
+    const DType type = layout.info.dtype;
+    const bool can_invert =
+        layout.info.channels == 1 && (type == DType::u8 || type == DType::u16 || type == DType::f32);
+    if (layout.white_is_zero && !can_invert)
+        file.refuse("its photometric interpretation is white-is-zero, with samples for which that is not agreed",
+                    "convert it to black-is-zero");
     // Decoded strips and tiles are RGB then, whatever the subsampling.
     if (compression == COMPRESSION_JPEG) TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
     return layout;

@@ -28,6 +28,20 @@ uint16_t tag_of(Compression compression) {
     return compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_NONE;
 }
 
+int sample_format(DType type) {
+    if (is_float(type)) return SAMPLEFORMAT_IEEEFP;
+    return type == DType::i16 ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
+}
+
+/// What the samples beyond the photometric interpretation's are: alpha, or bands of no such meaning.
+std::vector<uint16_t> extra_samples(const ImageInfo& info, const ImageMetadata* metadata) {
+    if (info.channels != 1 && info.channels != 3)
+        return std::vector<uint16_t>(static_cast<size_t>(info.channels - 1), EXTRASAMPLE_UNSPECIFIED);
+    if (!info.has_alpha) return {};
+    const bool premultiplied = metadata != nullptr && metadata->premultiplied_alpha;
+    return {premultiplied ? uint16_t{EXTRASAMPLE_ASSOCALPHA} : uint16_t{EXTRASAMPLE_UNASSALPHA}};
+}
+
 /// That of the file the image came from, where it loses nothing.
 uint16_t same_compression(const ImageMetadata* metadata) {
     if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
@@ -44,17 +58,15 @@ void set_layout(TIFF* tiff, const ImageInfo& info, const ImageMetadata* metadata
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(info.extent.w));
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(info.extent.h));
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(info.dtype)));
-    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, is_float(info.dtype) ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format(info.dtype));
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<int>(samples_of(info)));
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, compression);
     if (takes_predictor(compression))
         TIFFSetField(tiff, TIFFTAG_PREDICTOR, is_float(info.dtype) ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
-    if (!info.has_alpha) return;
-    const bool premultiplied = metadata != nullptr && metadata->premultiplied_alpha;
-    const uint16_t kind = premultiplied ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
-    TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind);
+    const std::vector<uint16_t> extra = extra_samples(info, metadata);
+    if (!extra.empty()) TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<int>(extra.size()), extra.data());
 }
 
 void set_metadata(const TiffHandle& handle, const ImageMetadata& metadata) {

@@ -45,12 +45,14 @@ template <NamedEnum E>
 
 template <>
 struct EnumNames<DType> {
-    static constexpr std::array<std::pair<DType, std::string_view>, 6> names{{{DType::u8, "u8"},
+    static constexpr std::array<std::pair<DType, std::string_view>, 8> names{{{DType::u8, "u8"},
                                                                               {DType::u16, "u16"},
                                                                               {DType::f16, "f16"},
                                                                               {DType::bf16, "bf16"},
                                                                               {DType::f32, "f32"},
-                                                                              {DType::f64, "f64"}}};
+                                                                              {DType::f64, "f64"},
+                                                                              {DType::i16, "i16"},
+                                                                              {DType::u32, "u32"}}};
 };
 
 template <>

@@ -34,8 +34,9 @@ struct Shape {
     friend constexpr bool operator==(const Shape&, const Shape&) = default;
 };
 
-/// Element type of a buffer. `tf32` is not one: it is a way to multiply f32 (see `Precision`).
-enum class DType : uint8_t { u8, u16, f16, bf16, f32, f64 };
+/// Element type of a buffer. `tf32` is not one: it is a way to multiply f32 (see `Precision`). i16, u32 and f64 are
+/// found in files only.
+enum class DType : uint8_t { u8, u16, f16, bf16, f32, f64, i16, u32 };
 
 /// How a network computes: the words of the setting `dtype`.
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
@@ -49,8 +50,10 @@ enum class Layout : uint8_t { channels_last, contiguous };  // NHWC | NCHW in me
         case DType::u16:
         case DType::f16:
         case DType::bf16:
+        case DType::i16:
             return 2;
         case DType::f32:
+        case DType::u32:
             return 4;
         case DType::f64:
             return 8;
@@ -69,9 +72,12 @@ enum class Layout : uint8_t { channels_last, contiguous };  // NHWC | NCHW in me
     }
 }
 
-[[nodiscard]] constexpr bool is_float(DType type) { return type != DType::u8 && type != DType::u16; }
+[[nodiscard]] constexpr bool is_float(DType type) {
+    return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
+}
 
-/// Largest sample value of an integer type (255, 65535); 1 for float types, which hold [0,1].
+/// Value of a sample that stands for 1: 255 and 65535 of integers from 0 on; 1 of float types, which hold [0,1], and of
+/// i16 and u32, of which nothing is agreed.
 [[nodiscard]] constexpr double full_scale(DType type) {
     return type == DType::u8 ? 255.0 : type == DType::u16 ? 65535.0 : 1.0;
 }

@@ -11,11 +11,12 @@
 
 namespace pb {
 
-/// What an image is, without its pixels. `channels` counts colour channels only (1 gray, 3 RGB), never alpha.
+/// What an image is, without its pixels. `channels` counts colour channels only (1 gray, 3 RGB; of a file also more,
+/// its bands), never alpha.
 struct ImageInfo {
     Extent extent;
     int64_t channels = 0;
-    DType dtype = DType::u8;  // u8 | u16 | f32
+    DType dtype = DType::u8;  // u8 | u16 | f32; of a file also i16, u32, f16, f64 (sample_map.hpp makes f32 of them)
     bool has_alpha = false;
     bool has_channel_axis = false;  // .npy with one channel: (H,W,1), not (H,W)
     [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
@@ -74,6 +75,9 @@ class Image {
     DType dtype_ = DType::u8;
     std::vector<std::byte> pixels_;
 };
+
+/// Channels [first, first + count) of `from` to those of `to` from `to_first` on. Extents and types equal.
+void copy_bands(const ImageView& from, int64_t first, int64_t count, MutableImageView to, int64_t to_first);
 
 /// Copies and converts samples to f32: integers divided by full scale, floats as they are. Extents and channels equal.
 void to_float(const ImageView& from, MutableImageView to);

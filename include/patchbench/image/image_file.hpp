@@ -3,9 +3,10 @@
 // that part.
 //
 // PNG: 8 and 16 bits, interlaced too; palettes become RGB and a transparent colour becomes alpha. JPEG: 8 bits, gray,
-// YCbCr or RGB. TIFF: 8, 16 bits and 32-bit float; strips or tiles, interleaved or in planes, any compression of
-// libtiff; palettes become RGB, white-is-zero is inverted; thumbnails and pyramid levels are passed over. .npy: u1, u2
-// or f4 of either byte order, (H,W) or (H,W,C): C 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha. Written: JPEG at
+// YCbCr or RGB. TIFF: 8, 16, 32 bits, 16 bits signed, 16, 32 and 64-bit float; strips or tiles, interleaved or in
+// planes, any compression of libtiff; palettes become RGB, white-is-zero is inverted; thumbnails and pyramid levels are
+// passed over; more than one extra channel makes all of them bands. .npy: u1, u2, u4, i2, f2, f4 or f8 of either byte
+// order, (H,W) or (H,W,C): C 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha, more are bands. Written: JPEG at
 // quality 95 without subsampling, TIFF uncompressed in strips (BigTIFF when it must be), .npy version 1
 // ((H,W) for one channel), raw as .npy without its header. What is not kept of a file's metadata is named
 // (lost_metadata).
@@ -55,15 +56,24 @@ class ImageFile {
     /// 128 MiB), false when it decodes the whole file.
     [[nodiscard]] virtual bool windowed() const = 0;
     /// Colour channels of `part` into `to` (extent of `part`, channels and dtype of info()). Throws Error with the
-    /// place when the file is damaged or truncated, or when a float sample is NaN (names row, column, channel).
+    /// place when the file is damaged or truncated, or when a float sample is NaN or infinite (names row, column,
+    /// channel) and keep_not_finite() was not called.
     virtual void read(const Rect& part, MutableImageView to) = 0;
+    /// From now on such samples are read as they are.
+    void keep_not_finite() { keeps_not_finite_ = true; }
     /// Alpha channel of `part` (1 channel, dtype of info()); an empty image when there is none.
     [[nodiscard]] virtual Image read_alpha(const Rect& part) = 0;
     [[nodiscard]] Image read_alpha() { return read_alpha({0, 0, info().extent}); }
+
+  protected:
+    [[nodiscard]] bool keeps_not_finite() const { return keeps_not_finite_; }
+
+  private:
+    bool keeps_not_finite_ = false;
 };
 
 /// Opens by content. Throws UsageError: no such file, unreadable, zero-sized, unsupported (CMYK, more than one page or
-/// frame, 1/2/4-bit gray, more than one extra channel are named), lying header, or too large to be true for the file's
+/// frame, 1/2/4-bit gray are named), lying header, or too large to be true for the file's
 /// length.
 [[nodiscard]] std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file);
 

@@ -87,6 +87,9 @@ class PixelWriter {
     std::vector<std::byte> rows_;  // of one tile
 };
 
+/// `save_image`, compressed as told.
+void save_image(const ImageToSave& image, const std::filesystem::path& file, Compression compression);
+
 /// What was written so far, for reading, by the readers of any image: `temporary_name` or, when it is complete, `file`.
 [[nodiscard]] std::unique_ptr<ImageFile> open_placed(const std::filesystem::path& name, const ImageInfo& info,
                                                      const std::filesystem::path& file);

@@ -86,6 +86,9 @@ TEST(RawShape, IsReadAsWritten) {
     EXPECT_EQ(shape.extent, (Extent{2000, 3000}));
     EXPECT_EQ(shape.channels, 4);
     EXPECT_EQ(shape.dtype, DType::f32);
+    EXPECT_EQ(parse_raw_shape("8x9x224:i16").channels, 224);
+    for (const DType type : {DType::u8, DType::u16, DType::i16, DType::u32, DType::f16, DType::f64})
+        EXPECT_EQ(parse_raw_shape("8x9x1:" + std::string(name_of(type))).dtype, type);
 }
 
 TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
@@ -98,7 +101,8 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     EXPECT_THAT(refusal("sigma", "1.5"), HasSubstr("sigma = 1.5: must lie between -1 and 1"));
     EXPECT_THAT(refusal("image.noise_sigma", "-0.1"), HasSubstr("between 0 and 10"));
     EXPECT_THAT(refusal("image.channels", "2"), HasSubstr("1 (gray) or 3 (colour)"));
-    for (const char* shape : {"8x9", "8x9x1", "8x9x5:u8", "0x9x1:u8", "8x9x1:u32", "8x9x1:u8 ", "8xx1:u8", "-8x9x1:u8"})
+    for (const char* shape :
+         {"8x9", "8x9x1", "8x9x65536:u8", "0x9x1:u8", "8x9x1:bf16", "8x9x1:u8 ", "8xx1:u8", "-8x9x1:u8"})
         EXPECT_THAT(refusal("image.raw", shape), HasSubstr("as 2000x3000x1:u16")) << shape;
     EXPECT_THAT(refusal("batch", "9999999"), HasSubstr("batch = 9999999"));
     EXPECT_THAT(refusal("halo", "1073741825"), HasSubstr("halo = 1073741825: must lie between 0 and 1073741824 px"));

@@ -1,5 +1,5 @@
 // Whole batches on the CPU: every layout and element type against the row functions.
-#include "device/half.hpp"
+#include "patchbench/base/half.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/device/convert.hpp"

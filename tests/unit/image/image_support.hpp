@@ -52,7 +52,11 @@ inline Image make_pattern(Extent extent, int64_t channels, DType dtype, uint32_t
         const uint32_t word = (static_cast<uint32_t>(i) + salt) * 2654435761U;
         if (dtype == DType::u8) image.as<uint8_t>()[i] = static_cast<uint8_t>(word >> 24U);
         if (dtype == DType::u16) image.as<uint16_t>()[i] = static_cast<uint16_t>(word >> 16U);
+        if (dtype == DType::i16) image.as<int16_t>()[i] = static_cast<int16_t>(word >> 16U);
+        if (dtype == DType::u32) image.as<uint32_t>()[i] = word;
+        if (dtype == DType::f16) image.as<uint16_t>()[i] = static_cast<uint16_t>((word >> 16U) & 0xBBFFU);  // finite
         if (dtype == DType::f32) image.as<float>()[i] = static_cast<float>(word >> 8U) / 8388608.0F - 0.5F;
+        if (dtype == DType::f64) image.as<double>()[i] = static_cast<double>(word) / 4294967296.0 - 0.5;
     }
     return image;
 }

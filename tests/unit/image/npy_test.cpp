@@ -85,7 +85,7 @@ TEST(Npy, RefusalsSayWhatToDo) {
         write_npy_fixture(folder / "a.npy", header, std::vector<char>(bytes));
         return test::refusal_of(folder / "a.npy");
     };
-    EXPECT_THAT(refusal(header_of("<f8", "(1, 2)"), 16), HasSubstr("astype"));
+    EXPECT_THAT(refusal(header_of("<i8", "(1, 2)"), 16), HasSubstr("astype"));
     EXPECT_THAT(refusal(header_of("|b1", "(1, 2)"), 2), HasSubstr("astype"));
     EXPECT_THAT(refusal(header_of("<f4", "(1, 2)", "True"), 8), HasSubstr("ascontiguousarray"));
     const auto advice = [&](const std::string& shape) { return refusal(header_of("|u1", shape), 105); };

@@ -1,5 +1,7 @@
 #include "image_support.hpp"
 
+#include "patchbench/base/enum_names.hpp"
+
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -147,6 +149,28 @@ std::string refusal(const ImageInfo& info, const std::filesystem::path& path) {
         return error.what();
     }
     return "(no UsageError)";
+}
+
+TEST(SaveImage, WideTypesAndBandsSurviveWhereAFormatHoldsThem) {
+    const TemporaryFolder folder;
+    for (const DType dtype : {DType::i16, DType::u32, DType::f16, DType::f64, DType::u8})
+        for (const int64_t channels : {1, 3, 7}) {
+            const Image image = make_pattern({37, 23}, channels, dtype);
+            for (const char* name : {"a.npy", "a.tif"}) {
+                save_image({image.view(), {}, nullptr}, folder / name);
+                const auto file = open_image(folder / name);
+                EXPECT_EQ(file->info().channels, channels);
+                EXPECT_EQ(file->info().dtype, dtype);
+                EXPECT_FALSE(file->info().has_alpha);
+                test::expect_parts_equal_whole(folder / name, image);
+            }
+            save_image({image.view(), {}, nullptr}, folder / "a.raw");
+            const auto raw = open_raw_image(folder / "a.raw", {image.extent(), channels, dtype});
+            EXPECT_TRUE(test::same_bytes(test::read_part(*raw, {0, 0, image.extent()}), image));
+            const std::string reason = channels == 7 ? "7 colour channels" : std::string(name_of(dtype));
+            if (dtype == DType::u8 && channels != 7) continue;  // that is what PNG holds
+            EXPECT_THAT(refusal({image.extent(), channels, dtype}, folder / "a.png"), HasSubstr(reason));
+        }
 }
 
 TEST(CheckCanSave, SaysEarlyWhatSavingWouldSay) {

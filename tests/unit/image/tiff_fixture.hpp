@@ -24,7 +24,8 @@ inline void set_tiff_tags(TIFF* tiff, const Image& image, bool alpha, const Tiff
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(image.extent().w));
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<uint32_t>(image.extent().h));
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * size_of(image.dtype())));
-    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, is_float(image.dtype()) ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
+    const int whole = image.dtype() == DType::i16 ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, is_float(image.dtype()) ? SAMPLEFORMAT_IEEEFP : whole);
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, channels);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, kind.planar ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG);
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, kind.compression);

@@ -1,4 +1,4 @@
-#include "half.hpp"
+#include "patchbench/base/half.hpp"
 
 #include <bit>
 #include <cmath>

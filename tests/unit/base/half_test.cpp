@@ -1,4 +1,4 @@
-#include "device/half.hpp"
+#include "patchbench/base/half.hpp"
 
 #include <gtest/gtest.h>
 

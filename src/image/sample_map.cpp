@@ -1,0 +1,117 @@
+#include "patchbench/image/sample_map.hpp"
+
+#include "sample_types.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace pb {
+namespace {
+
+/// Calls `use(row of samples, row of the other, number of values)` with the samples' type, row by row.
+template <class Samples, class Other, class Use>
+void for_rows(const Samples& samples, const Other& other, Use&& use) {
+    require(samples.extent == other.extent && samples.channels == other.channels,
+            "images to map differ in extent or channels");
+    const int64_t count = samples.extent.w * samples.channels;
+    with_sample_type(samples.dtype, [&](auto type) {
+        for (int64_t y = 0; y < samples.extent.h; ++y) use(type, samples.row(y), other.row(y), count);
+    });
+}
+
+template <class Sample>
+bool is_gap(Sample sample, const std::optional<double>& nodata) {
+    const double value = value_of(sample);
+    return !std::isfinite(value) || value == nodata;
+}
+
+/// `value` as samples of `type` hold it; nothing where integers cannot.
+std::optional<double> as_held(DType type, std::optional<double> value) {
+    if (!value) return value;
+    std::optional<double> held;
+    with_sample_type(type, [&](auto zero) { held = value_of(sample_of<decltype(zero)>(*value)); });
+    if (!is_float(type) && held != value) return std::nullopt;
+    return held;
+}
+
+}  // namespace
+
+std::optional<SampleRange> range_of_type(DType type) {
+    if (type == DType::i16 || type == DType::u32) return std::nullopt;
+    return SampleRange{0, full_scale(type)};
+}
+
+SampleRange range_of_values(std::span<float> values) {
+    if (values.empty()) throw UsageError("there are no samples but those that are no data");
+    std::sort(values.begin(), values.end());
+    constexpr double kLeftOut = 0.001;
+    const auto last = static_cast<double>(values.size() - 1);
+    const float low = values[static_cast<size_t>(std::floor(kLeftOut * last))];
+    const float high = values[static_cast<size_t>(std::ceil((1 - kLeftOut) * last))];
+    if (!(low < high)) throw UsageError("nearly all samples are " + std::to_string(low));
+    return {low, high};
+}
+
+SampleMap::SampleMap(DType type, SampleRange range, bool has_gaps, std::optional<double> nodata)
+    : type_(type), range_(range), has_gaps_(has_gaps), nodata_(as_held(type, nodata)) {
+    require(std::isfinite(range.width()) && range.low < range.high, "a range of samples is empty or endless");
+}
+
+void SampleMap::to_unit(const ImageView& samples, MutableImageView unit) const {
+    require(samples.dtype == type_ && unit.dtype == DType::f32, "samples of another type than the map's");
+    for_rows(samples, unit, [&](auto type, const std::byte* from, std::byte* to, int64_t count) {
+        const auto* in = reinterpret_cast<const decltype(type)*>(from);
+        auto* out = reinterpret_cast<float*>(to);
+        for (int64_t i = 0; i < count; ++i)
+            out[i] = has_gaps_ && is_gap(in[i], nodata_)
+                         ? std::numeric_limits<float>::quiet_NaN()
+                         : static_cast<float>((value_of(in[i]) - range_.low) / range_.width());
+    });
+}
+
+void SampleMap::from_unit(const ImageView& unit, MutableImageView samples) const {
+    require(samples.dtype == type_ && unit.dtype == DType::f32, "samples of another type than the map's");
+    for_rows(samples, unit, [&](auto type, std::byte* to, const std::byte* from, int64_t count) {
+        using Sample = decltype(type);
+        const auto* in = reinterpret_cast<const float*>(from);
+        auto* out = reinterpret_cast<Sample*>(to);
+        for (int64_t i = 0; i < count; ++i) {
+            const double value = range_.low + static_cast<double>(in[i]) * range_.width();
+            out[i] = sample_of<Sample>(value);
+            if (nodata_ && value_of(out[i]) == *nodata_) out[i] = next_sample<Sample>(*nodata_, value > *nodata_);
+        }
+    });
+}
+
+void SampleMap::copy_gaps(const ImageView& original, MutableImageView samples) const {
+    if (!has_gaps_) return;
+    require(original.dtype == type_ && samples.dtype == type_, "samples of another type than the map's");
+    for_rows(samples, original, [&](auto type, std::byte* to, const std::byte* from, int64_t count) {
+        using Sample = decltype(type);
+        const auto* in = reinterpret_cast<const Sample*>(from);
+        for (int64_t i = 0; i < count; ++i)
+            if (is_gap(in[i], nodata_)) std::memcpy(to + i * sizeof(Sample), &in[i], sizeof(Sample));
+    });
+}
+
+double SampleMap::rounding() const {
+    if (!is_float(type_)) return 0.5 / range_.width();
+    // Half a unit in the last place at the larger end; of f64 that of the f32 in between.
+    const double precision = type_ == DType::f16 ? std::ldexp(1.0, -11) : std::ldexp(1.0, -24);
+    return precision * std::max(std::abs(range_.low), std::abs(range_.high)) / range_.width();
+}
+
+SampleRange SampleMap::limits() const {
+    SampleRange limits;
+    with_sample_type(type_, [&](auto type) {
+        using Sample = decltype(type);
+        limits = {(lowest_of<Sample>() - range_.low) / range_.width(),
+                  (highest_of<Sample>() - range_.low) / range_.width()};
+    });
+    return limits;
+}
+
+}  // namespace pb

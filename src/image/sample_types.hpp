@@ -1,0 +1,100 @@
+// Samples of any type as numbers: one place that knows how each lies in memory.
+#pragma once
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/base/half.hpp"
+#include "patchbench/base/shape.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace pb {
+
+/// IEEE binary16 as it lies in a file.
+struct Half {
+    uint16_t bits = 0;
+};
+
+/// Calls `use` with a value of the type in memory.
+template <class Use>
+void with_sample_type(DType type, Use&& use) {
+    switch (type) {
+        case DType::u8:
+            return use(uint8_t{});
+        case DType::u16:
+            return use(uint16_t{});
+        case DType::i16:
+            return use(int16_t{});
+        case DType::u32:
+            return use(uint32_t{});
+        case DType::f16:
+            return use(Half{});
+        case DType::f32:
+            return use(float{});
+        case DType::f64:
+            return use(double{});
+        case DType::bf16:
+            break;
+    }
+    throw Error("no image holds bf16 samples");
+}
+
+template <class Sample>
+double value_of(Sample sample) {
+    if constexpr (std::is_same_v<Sample, Half>)
+        return f16_value(sample.bits);
+    else
+        return static_cast<double>(sample);
+}
+
+/// Largest and smallest finite value.
+template <class Sample>
+double highest_of() {
+    if constexpr (std::is_same_v<Sample, Half>)
+        return 65504;
+    else
+        return static_cast<double>(std::numeric_limits<Sample>::max());
+}
+template <class Sample>
+double lowest_of() {
+    if constexpr (std::is_same_v<Sample, Half>)
+        return -65504;
+    else
+        return static_cast<double>(std::numeric_limits<Sample>::lowest());
+}
+
+/// Rounded to nearest (integers: ties to even) and clipped; NaN stays or, in integers, becomes 0.
+template <class Sample>
+Sample sample_of(double value) {
+    if constexpr (std::is_integral_v<Sample>) {
+        if (std::isnan(value)) return 0;
+        return static_cast<Sample>(std::clamp(std::nearbyint(value), lowest_of<Sample>(), highest_of<Sample>()));
+    } else {
+        const double clipped = std::isnan(value) ? value : std::clamp(value, lowest_of<Sample>(), highest_of<Sample>());
+        if constexpr (std::is_same_v<Sample, Half>)
+            return {f16_bits(static_cast<float>(clipped))};
+        else
+            return static_cast<Sample>(clipped);
+    }
+}
+
+/// The sample next to the one of a number, above or below.
+template <class Sample>
+Sample next_sample(double value, bool above) {
+    if (value >= highest_of<Sample>()) above = false;
+    if (value <= lowest_of<Sample>()) above = true;
+    if constexpr (std::is_integral_v<Sample>) {
+        return static_cast<Sample>(value + (above ? 1 : -1));
+    } else if constexpr (std::is_same_v<Sample, Half>) {
+        const double step = std::max(std::ldexp(1.0, -24), std::abs(value) * std::ldexp(1.0, -10));
+        return sample_of<Half>(value + (above ? step : -step));
+    } else {
+        constexpr Sample kInfinity = std::numeric_limits<Sample>::infinity();
+        return std::nextafter(static_cast<Sample>(value), above ? kInfinity : -kInfinity);
+    }
+}
+
+}  // namespace pb
