@@ -18,17 +18,13 @@ Rect centre_of(const Extent& extent) {
     return {(extent.h - part.h) / 2, (extent.w - part.w) / 2, part};
 }
 
-struct SampleRange {
-    float low = 0, high = 1;
-};
-
 /// At least [0,1].
 SampleRange range_of(const ImageView& image) {
     SampleRange range;
     for (int64_t y = 0; y < image.extent.h; ++y) {
         const auto* row = reinterpret_cast<const float*>(image.row(y));
         const auto [low, high] = std::minmax_element(row, row + image.extent.w * image.channels);
-        range = {std::min(range.low, *low), std::max(range.high, *high)};
+        range = {std::min<double>(range.low, *low), std::max<double>(range.high, *high)};
     }
     return range;
 }
@@ -36,20 +32,25 @@ SampleRange range_of(const ImageView& image) {
 }  // namespace
 
 std::string range_note(const ImageSettings& image) {
-    constexpr float kLowest = -1, kHighest = 2;
+    constexpr double kLowest = -1, kHighest = 2;
+    if (!image.range.empty()) return "";
     ImageSource source(image);
-    if (source.file()->info().dtype != DType::f32) return "";
+    if (!is_float(source.file()->info().dtype)) return "";
     const SampleRange range = range_of(source.read_clean(centre_of(source.extent())).view());
     if (range.low >= kLowest && range.high <= kHighest) return "";
-    return fmt::format("samples from {:.4g} to {:.4g}, where [0, 1] is expected", range.low, range.high);
+    return fmt::format(
+        "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", range.low,
+        range.high);
 }
 
 double estimate_sigma(const ImageSettings& image, const std::string& note) {
-    if (!note.empty()) throw UsageError(image.path + ": " + note + "; scale them, or give --sigma");
+    if (!note.empty()) throw UsageError(image.path + ": " + note + ", or give --sigma, in [0, 1] all the same");
     ImageSource source(image);
     const Rect centre = centre_of(source.extent());
     if (centre.extent.h < 2 || centre.extent.w < 2)
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
+    if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())
+        throw UsageError(image.path + ": its centre has no data to find the noise in; give --sigma");
     const double sigma = estimate_noise(source.read_noisy(centre).view());
     if (sigma > 1)
         throw UsageError(image.path + fmt::format(": its noise seems to be {:.4g}, more than 1; give --sigma", sigma));

@@ -5,9 +5,11 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/config/by_key.hpp"
 #include "patchbench/config/call_times.hpp"
+#include "patchbench/config/sample_settings.hpp"
 #include "patchbench/config/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 
@@ -15,26 +17,39 @@ namespace pb {
 
 namespace {
 
+/// Throws UsageError for what is no range, nodata value or choice of bands, or is there without a file.
+void check_samples(const ImageSettings& image) {
+    (void)parse_range(image.range);
+    (void)parse_nodata(image.nodata);
+    (void)parse_bands(image.bands);
+    if (image.path.empty() && !(image.range + image.nodata + image.bands).empty())
+        throw UsageError("image.range, image.nodata, image.bands: are for files, and image.path names none");
+}
+
 /// Source facts of every image, each file looked up once.
 class Sources {
   public:
     explicit Sources(const SourceLookup& lookup) : lookup_(lookup) {}
 
     SourceFacts find(const ImageSettings& image) {
+        check_samples(image);
         if (image.path.empty()) return {{image.height, image.width}, image.channels};
-        const std::pair key(image.path, image.raw);
+        const std::array key{image.path, image.raw, image.bands};
         const auto known = files_.find(key);
         SourceFacts facts = known != files_.end() ? known->second : files_[key] = lookup_(image);
         if (facts.channels != 1 && facts.channels != 3)
-            throw UsageError("image.path = " + image.path + ": has " + std::to_string(facts.channels) +
-                             " channels without alpha; the networks take 1 or 3");
+            throw UsageError(
+                "image.path = " + image.path + ": has " + std::to_string(facts.channels) +
+                " channels without alpha; the networks take 1 or 3: choose bands with image.bands (denoise takes "
+                "more than 4 in groups, --bands); of a stack of images save each by itself, and of "
+                "channels first array.transpose(1, 2, 0)");
         facts.extent = crop_of(image, facts.extent).extent;
         return facts;
     }
 
   private:
     const SourceLookup& lookup_;
-    std::map<std::pair<std::string, std::string>, SourceFacts> files_;  // by path and raw shape
+    std::map<std::array<std::string, 3>, SourceFacts> files_;  // by path, raw shape and bands
 };
 
 std::string list_ranks(const std::vector<int>& ranks) {

@@ -66,8 +66,12 @@ class FaultyOutput final : public Output {
 
     [[nodiscard]] Extent extent() const override { return output_->extent(); }
     [[nodiscard]] DType dtype() const override { return output_->dtype(); }
+    [[nodiscard]] Keeping keeping() const override { return output_->keeping(); }
     [[nodiscard]] bool holds(const Rect& part) const override { return output_->holds(part); }
     [[nodiscard]] Image read(const Rect& part) override { return output_->read(part); }
+    [[nodiscard]] Image as_kept(const Rect& part, const Image& samples) const override {
+        return output_->as_kept(part, samples);
+    }
     [[nodiscard]] Slab room_for(const Rect& kept) override { return room_ = output_->room_for(kept); }
 
     void take(const Rect& kept) override {
@@ -80,7 +84,7 @@ class FaultyOutput final : public Output {
         const Spoil change = find_spoil(action);
         const MutableImageView room = room_.part(kept);
         Spoilt part{Image(kept.extent, room_.channels, DType::f32), source_.read_noisy(kept),
-                    std::max(1e-3, is_float(dtype()) ? 0 : 1 / full_scale(dtype()))};
+                    std::max(1e-3, 2 * keeping().rounding)};
         to_float(room, part.samples.view());
         change(part);
         from_float(part.samples.view(), room);

@@ -6,16 +6,6 @@
 
 namespace pb {
 
-ImageInfo info_to_save(ImageSource& source) {
-    ImageInfo info{source.extent(), source.channels(), DType::u8, false};
-    if (source.file() == nullptr) return info;
-    const ImageInfo& original = source.file()->info();
-    info.dtype = original.dtype;
-    info.has_alpha = original.has_alpha && original.extent == source.extent();
-    info.has_channel_axis = original.has_channel_axis;
-    return info;
-}
-
 ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compression>& chosen) {
     if (source.file() == nullptr) return {};
     ImageMetadata metadata = source.file()->metadata();
@@ -27,7 +17,7 @@ ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compress
 FileOutput::FileOutput(const Team& team, ImageSource& source, const OutputPlan& plan)
     : StreamedOutput(source.extent(), source.channels(), source.dtype()),
       source_(source),
-      info_(info_to_save(source)),
+      info_(source.stored_info()),
       metadata_(metadata_to_save(source, plan.compression)) {
     together(team.ranks, [&] {
         if (team.is_root()) placed_.emplace(info_, &metadata_, plan.file, plan.compression.value_or(Compression::none));
@@ -37,11 +27,25 @@ FileOutput::FileOutput(const Team& team, ImageSource& source, const OutputPlan& 
     together(team.ranks, [&] { writer_.emplace(part_, info_, name_); });
 }
 
+Keeping FileOutput::keeping() const {
+    const SampleMap* map = source_.map();
+    if (map == nullptr) return Output::keeping();
+    constexpr double kArithmetic = 1e-6;
+    return {map->rounding() + kArithmetic, map->limits()};
+}
+
+Image FileOutput::as_kept(const Rect& part, const Image& samples) const {
+    Image stored(samples.extent(), channels(), info_.dtype), back(samples.extent(), channels(), DType::f32);
+    source_.to_stored(part, samples.view(), stored.view());
+    source_.from_stored(part, stored.view(), back.view());
+    return back;
+}
+
 void FileOutput::keep(const Rect& kept, const ImageView& samples, StreamCounts& /*counts*/) {
     ImageView pixels = samples;
-    if (samples.dtype != info_.dtype) {
+    if (samples.dtype != info_.dtype || source_.map() != nullptr) {
         if (converted_.extent() != kept.extent) converted_ = Image(kept.extent, channels(), info_.dtype);
-        from_float(samples, converted_.view());
+        source_.to_stored(kept, samples, converted_.view());
         pixels = converted_.view();
     }
     Image alpha;
@@ -51,15 +55,13 @@ void FileOutput::keep(const Rect& kept, const ImageView& samples, StreamCounts& 
 
 /// By the same readers as any image: what is checked is what a user will read.
 Image FileOutput::read(const Rect& part) {
-    if (!written_) written_ = open_placed(part_, info_, name_);
-    Image image(part.extent, channels(), DType::f32);
-    if (info_.dtype == DType::f32) {
-        written_->read(part, image.view());
-        return image;
+    if (!written_) {
+        written_ = open_placed(part_, info_, name_);
+        if (source_.map() != nullptr) written_->keep_not_finite();
     }
-    Image samples(part.extent, channels(), info_.dtype);
-    written_->read(part, samples.view());
-    to_float(samples.view(), image.view());
+    Image image(part.extent, channels(), DType::f32), stored(part.extent, channels(), info_.dtype);
+    written_->read(part, stored.view());
+    source_.from_stored(part, stored.view(), image.view());
     return image;
 }
 

@@ -13,11 +13,8 @@
 
 namespace pb {
 
-/// What save_output and a FileOutput write of a source's image: the file's own type (u8 for a scene), alpha where it is
-/// not cropped.
-[[nodiscard]] ImageInfo info_to_save(ImageSource& source);
-
-/// What they write of the file's metadata; none for a scene. A compression that was chosen replaces the file's.
+/// What save_output and a FileOutput write of the file's metadata; none for a scene. A compression that was chosen
+/// replaces the file's.
 [[nodiscard]] ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compression>& chosen);
 
 class FileOutput final : public StreamedOutput {
@@ -28,7 +25,9 @@ class FileOutput final : public StreamedOutput {
     FileOutput(const Team& team, ImageSource& source, const OutputPlan& plan);
 
     [[nodiscard]] DType dtype() const override { return info_.dtype; }
+    [[nodiscard]] Keeping keeping() const override;
     [[nodiscard]] Image read(const Rect& part) override;
+    [[nodiscard]] Image as_kept(const Rect& part, const Image& samples) const override;
     void flush() override { writer_->flush(); }
     void commit() override;
 

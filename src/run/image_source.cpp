@@ -1,7 +1,9 @@
 #include "patchbench/run/image_source.hpp"
 
-#include "patchbench/config/raw_shape.hpp"
 #include "patchbench/image/synthetic.hpp"
+#include "patchbench/run/file_samples.hpp"
+
+#include <cmath>
 
 namespace pb {
 
@@ -9,32 +11,6 @@ namespace {
 
 Rect shifted(const Rect& part, const Rect& origin) {
     return {part.row + origin.row, part.column + origin.column, part.extent};
-}
-
-MutableImageView rows_at(MutableImageView view, int64_t first_row, int64_t count) {
-    view.pixels = view.row(first_row);
-    view.extent.h = count;
-    return view;
-}
-
-/// `part` of a decoded image as a view.
-ImageView part_of(const Image& image, const Rect& part) {
-    ImageView view = image.view();
-    view.pixels = view.row(part.row) + static_cast<size_t>(part.column) * view.pixel_bytes();
-    view.extent = part.extent;
-    return view;
-}
-
-void copy_rows(const ImageView& from, MutableImageView to) {
-    const size_t row_bytes = static_cast<size_t>(from.extent.w) * from.pixel_bytes();
-    for (int64_t y = 0; y < from.extent.h; ++y) std::copy_n(from.row(y), row_bytes, to.row(y));
-}
-
-std::unique_ptr<ImageFile> open_file(const ImageSettings& settings) {
-    if (settings.raw.empty()) return open_image(settings.path);
-    const RawShape shape = parse_raw_shape(settings.raw);
-    const bool alpha = shape.channels % 2 == 0;
-    return open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
 }
 
 }  // namespace
@@ -45,41 +21,32 @@ ImageSource::ImageSource(const ImageSettings& settings) : settings_(settings) {
         channels_ = settings.channels;
         return;
     }
-    file_ = open_file(settings);
+    file_ = std::make_unique<FileSamples>(settings);
     crop_ = crop_of(settings, file_->info().extent);
     channels_ = file_->info().channels;
-    dtype_ = settings.noise_sigma > 0 ? DType::f32 : file_->info().dtype;
+    dtype_ = settings.noise_sigma > 0 || file_->map() ? DType::f32 : file_->info().dtype;
 }
 
-bool ImageSource::windowed() const { return file_ == nullptr || file_->windowed(); }
+ImageSource::~ImageSource() = default;
 
-void ImageSource::read_file(const Rect& part, MutableImageView to) {
-    if (file_->windowed()) return file_->read(part, to);
-    if (decoded_.empty()) {
-        const ImageInfo& info = file_->info();
-        Image whole(info.extent, info.channels, info.dtype);
-        file_->read({0, 0, info.extent}, whole.view());
-        decoded_ = std::move(whole);
-    }
-    copy_rows(part_of(decoded_, part), to);
-}
+bool ImageSource::windowed() const { return file_ == nullptr || file_->file().windowed(); }
+
+bool ImageSource::has_gaps() const { return file_ != nullptr && file_->has_gaps(); }
+
+const SampleMap* ImageSource::map() const { return file_ != nullptr && file_->map() ? &*file_->map() : nullptr; }
+
+ImageFile* ImageSource::file() { return file_ == nullptr ? nullptr : &file_->file(); }
 
 void ImageSource::read(const Rect& part, MutableImageView to) {
     if (file_ == nullptr) return fill_scene(settings_.seed, part.row, part.column, to);
-    if (to.dtype == file_->info().dtype) return read_file(shifted(part, crop_), to);
-    // Conversion to float goes through bands, so that a large part needs little extra memory.
-    constexpr int64_t kBand = 64;
-    Image band({std::min(kBand, part.extent.h), part.extent.w}, channels_, file_->info().dtype);
-    for (int64_t y = 0; y < part.extent.h; y += kBand) {
-        const int64_t count = std::min(kBand, part.extent.h - y);
-        const auto rows = rows_at(band.view(), 0, count);
-        read_file(shifted({part.row + y, part.column, {count, part.extent.w}}, crop_), rows);
-        to_float(rows, rows_at(to, y, count));
-    }
+    if (to.dtype == file_->info().dtype && !file_->map()) return file_->read_stored(shifted(part, crop_), to);
+    file_->read_unit(shifted(part, crop_), to);
 }
 
-void ImageSource::add_noise_to(const Rect& part, MutableImageView samples) const {
-    if (settings_.noise_sigma > 0) add_noise(settings_.noise_sigma, settings_.seed, part.row, part.column, samples);
+void ImageSource::add_noise_to(const Rect& part, MutableImageView samples) {
+    if (settings_.noise_sigma == 0) return;
+    add_noise(settings_.noise_sigma, settings_.seed, part.row, part.column, samples);
+    restore_gaps(part, samples);
 }
 
 Image ImageSource::read_clean(const Rect& part) {
@@ -94,9 +61,53 @@ Image ImageSource::read_noisy(const Rect& part) {
     return image;
 }
 
+ImageInfo ImageSource::stored_info() const {
+    ImageInfo info{extent(), channels_, DType::u8, false};
+    if (file_ == nullptr) return info;
+    info.dtype = file_->info().dtype;
+    info.has_alpha = file_->info().has_alpha && file_->info().extent == extent();
+    info.has_channel_axis = file_->info().has_channel_axis;
+    return info;
+}
+
+void ImageSource::to_stored(const Rect& part, const ImageView& samples, MutableImageView stored) {
+    if (samples.dtype == stored.dtype && map() == nullptr) return copy_bands(samples, 0, samples.channels, stored, 0);
+    if (map() == nullptr) return from_float(samples, stored);
+    map()->from_unit(samples, stored);
+    if (!has_gaps()) return;
+    Image original(part.extent, channels_, stored.dtype);
+    file_->read_stored(shifted(part, crop_), original.view());
+    map()->copy_gaps(original.view(), stored);
+}
+
+void ImageSource::from_stored(const Rect& part, const ImageView& stored, MutableImageView unit) {
+    if (map() == nullptr) return to_float(stored, unit);
+    map()->to_unit(stored, unit);
+    restore_gaps(part, unit);
+}
+
+void ImageSource::restore_gaps(const Rect& part, MutableImageView unit) {
+    if (!has_gaps()) return;
+    const Image marked = file_->read_marked(shifted(part, crop_));
+    if (pb::count_gaps(marked.view()) == 0) return;
+    const Image seen = read_clean(part);
+    const int64_t count = part.extent.w * channels_;
+    for (int64_t y = 0; y < part.extent.h; ++y) {
+        const auto* marks = reinterpret_cast<const float*>(marked.view().row(y));
+        const auto* from = reinterpret_cast<const float*>(seen.view().row(y));
+        auto* to = reinterpret_cast<float*>(unit.row(y));
+        for (int64_t i = 0; i < count; ++i)
+            if (std::isnan(marks[i])) to[i] = from[i];
+    }
+}
+
+int64_t ImageSource::count_gaps(const Rect& part) {
+    return has_gaps() ? pb::count_gaps(file_->read_marked(shifted(part, crop_)).view()) : 0;
+}
+
 SourceFacts source_facts(const ImageSettings& settings) {
-    const auto file = open_file(settings);
-    return {file->info().extent, file->info().channels};
+    const ImageInfo info = info_of(settings);
+    return {info.extent, info.channels};
 }
 
 }  // namespace pb

@@ -29,8 +29,9 @@ std::string obstacle(const Point& point, ImageSource& source, const Team& team, 
         return settings.image.path + " is decoded as a whole; convert it to TIFF (tiles, or short strips) or .npy";
     if (!team.is_root() || settings.output == OutputKind::checksum) return "";
     if (files.image.empty()) return "there is no file to write; set save_images: on";
+    if (files.take) return "the bands of " + settings.image.path + " are put together in memory; leave out output";
     try {
-        (void)find_places(info_to_save(source), files.image);
+        (void)find_places(source.stored_info(), files.image);
     } catch (const UsageError& error) {
         return error.what();
     }

@@ -43,9 +43,24 @@ uint64_t row_checksum(const std::byte* row, int64_t count, uint64_t first_place)
 
 }  // namespace
 
+/// Integers of the pass are rounded and clipped by the conversion from the network's numbers.
+Keeping Output::keeping() const {
+    if (is_float(dtype())) return {};
+    return {0.5 / full_scale(dtype()) + 1e-6, SampleRange{0, 1}};
+}
+
+Image Output::as_kept(const Rect& /*part*/, const Image& samples) const {
+    if (is_float(dtype())) return samples;
+    Image kept(samples.extent(), samples.channels(), dtype()), back(samples.extent(), samples.channels(), DType::f32);
+    from_float(samples.view(), kept.view());
+    to_float(kept.view(), back.view());
+    return back;
+}
+
 Image HeldOutput::read(const Rect& part) {
     Image image(part.extent, slab_.channels, DType::f32);
     to_float(slab_.part(part), image.view());
+    source_.restore_gaps(part, image.view());
     return image;
 }
 

@@ -101,7 +101,7 @@ void RankShare::hold(const Point& point, const Team& team, ImageSource& source) 
     together(team.ranks, [&] { add_noise_into(input(), source, team.node.rank(), team.node.size()); });
     noise_s = watch.lap();
     windows_ = std::make_unique<HeldWindows>(input());
-    cores_ = with_faults(std::make_unique<HeldOutput>(output()), source);
+    cores_ = with_faults(std::make_unique<HeldOutput>(output(), source), source);
 }
 
 void RankShare::poison_output(const Team& team) const {

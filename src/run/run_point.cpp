@@ -4,6 +4,7 @@
 #include "run/link_speed.hpp"
 #include "run/measure_quality.hpp"
 #include "run/pipelines.hpp"
+#include "run/point_conversion.hpp"
 #include "run/preview.hpp"
 #include "run/repetitions.hpp"
 #include "run/save_output.hpp"
@@ -39,27 +40,6 @@ EngineOptions engine_options(const Point& point, const RankPlace& place) {
     options.cudnn_benchmark = settings.cudnn_benchmark;
     options.cuda_graph = settings.cuda_graph;
     return options;
-}
-
-/// A network that takes sigma is told it; one that was trained for a single sigma sees its input scaled to that.
-Conversion conversion_for(const Point& point, const Weights& weights) {
-    Conversion conversion;
-    if (point.facts().takes_sigma)
-        conversion.sigma = static_cast<float>(point.sigma);
-    else if (weights.trained_sigma && point.sigma > 0)
-        conversion.gain = static_cast<float>(*weights.trained_sigma / point.sigma);
-    return conversion;
-}
-
-/// Says so where the noise level changes nothing. Untrained weights have none, and nobody expects it of them.
-void settle_sigma(Point& point, const Weights& weights) {
-    if (point.facts().takes_sigma || weights.trained_sigma) return;
-    point.no_sigma = weights.trained ? "sigma has no effect: the noise level that " + weights.source +
-                                           " was trained for is unknown; state it with trained_sigma (denoise: "
-                                           "--trained-sigma) or as sigma_train in the metadata of a .safetensors "
-                                           "file, unless it was trained for a range"
-                                     : "sigma has no effect: " + weights.source + " is not trained";
-    if (weights.trained) point.notes.push_back(point.no_sigma);
 }
 
 PipelineOptions pipeline_options(const Point& point, const RankPlace& place, const Conversion& conversion) {

@@ -4,24 +4,39 @@
 
 namespace pb {
 
+namespace {
+
+/// A few rows at a time: what is no data is read from the input once more.
+Image stored_image(const Slab& output, ImageSource& source, DType type) {
+    constexpr int64_t kRows = 256;
+    Image stored(output.image, output.channels, type);
+    for (int64_t row = 0; row < output.image.h; row += kRows) {
+        const Rect part{row, 0, {std::min(kRows, output.image.h - row), output.image.w}};
+        MutableImageView rows = stored.view();
+        rows.pixels = rows.row(row);
+        rows.extent = part.extent;
+        source.to_stored(part, output.part(part), rows);
+    }
+    return stored;
+}
+
+}  // namespace
+
 void save_output(const Slab& output, ImageSource& source, const PointFiles& files) {
     ImageView pixels = output.part({0, 0, output.image});
     ImageFile* original = source.file();
-    const ImageInfo info = info_to_save(source);
-    Image converted;
-    if (info.dtype != output.dtype) {
-        converted = Image(output.image, output.channels, info.dtype);
-        from_float(pixels, converted.view());
-        pixels = converted.view();
+    const ImageInfo info = source.stored_info();
+    Image stored;
+    if (info.dtype != output.dtype || source.map() != nullptr) {
+        stored = stored_image(output, source, info.dtype);
+        pixels = stored.view();
     }
+    if (files.take) return files.take(pixels);
     Image alpha;
     if (info.has_alpha) alpha = original->read_alpha();
     const ImageMetadata metadata = metadata_to_save(source, files.compression);
-    if (files.compression.value_or(Compression::none) == Compression::none)
-        return save_image({pixels, alpha.view(), &metadata, info.has_channel_axis}, files.image);
-    PlacedImage placed(info, &metadata, files.image, *files.compression);
-    PixelWriter(placed.temporary_name(), info, files.image).write(0, 0, pixels, alpha.view());
-    placed.commit();
+    save_image({pixels, alpha.view(), &metadata, info.has_channel_axis}, files.image,
+               files.compression.value_or(Compression::none));
 }
 
 }  // namespace pb

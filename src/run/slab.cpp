@@ -51,7 +51,7 @@ void read_into(const Slab& slab, ImageSource& source, int local_rank, int local_
     if (rows.extent.h > 0) source.read(rows, slab.part(rows));
 }
 
-void add_noise_into(const Slab& slab, const ImageSource& source, int local_rank, int local_size) {
+void add_noise_into(const Slab& slab, ImageSource& source, int local_rank, int local_size) {
     const Rect rows = share_of_rows(slab, local_rank, local_size);
     if (rows.extent.h > 0) source.add_noise_to(rows, slab.part(rows));
 }

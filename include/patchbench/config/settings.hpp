@@ -20,6 +20,9 @@ namespace pb {
 struct ImageSettings {
     std::string path;
     std::string raw;        // shape and type of raw samples (raw_shape.hpp); empty: the file says it itself
+    std::string range;      // sample values that stand for 0 and 1 (sample_settings.hpp); empty: those of the type
+    std::string nodata;     // sample value that is no data; empty: what the file says
+    std::string bands;      // channels of the file that are the image; empty: all, alpha apart
     int64_t height = 2048;  // of the synthetic scene
     int64_t width = 2048;
     int64_t height_per_rank = 0;  // of the scene, in place of `height`: the same pixels per rank; 0: not used
@@ -191,6 +194,16 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"image.path", "", "image file; empty: a synthetic scene"}, s.image.path);
     v(FieldName{"image.raw", "", "the file holds raw samples of this shape, as 2000x3000x1:u16; empty: it says itself"},
       s.image.raw);
+    v(FieldName{"image.range", "",
+                "sample values of the file that are 0 and 1 to the network: auto (percentiles) or LO:HI, as -300:4700; "
+                "empty: those of the type"},
+      s.image.range);
+    v(FieldName{"image.nodata", "",
+                "sample value of the file that is no data and is kept: a number, nan or none; empty: as the file says"},
+      s.image.nodata);
+    v(FieldName{"image.bands", "",
+                "1 or 3 channels of the file that are the image, as 4 or 4-6, alpha counted; empty: all but alpha"},
+      s.image.bands);
     v(FieldName{"image.height", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.height);
     v(FieldName{"image.width", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.width);
     v(FieldName{"image.height_per_rank",

@@ -8,6 +8,7 @@
 #include "patchbench/run/suspect.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace pb {
@@ -19,20 +20,29 @@ class WindowSource {
     [[nodiscard]] virtual Slab around(const Rect& seen) = 0;
 };
 
+/// What becomes of a number in [0,1] that is kept.
+struct Keeping {
+    double rounding = 0;                // changed by at most
+    std::optional<SampleRange> limits;  // clipped to
+};
+
 class Output {
   public:
     virtual ~Output() = default;
     [[nodiscard]] virtual Extent extent() const = 0;
     /// Type in which the samples are kept: that of the pass, or the file's.
     [[nodiscard]] virtual DType dtype() const = 0;
+    [[nodiscard]] virtual Keeping keeping() const;
     /// Memory for the samples of `kept`, in the type of the pass.
     [[nodiscard]] virtual Slab room_for(const Rect& kept) = 0;
     /// They have been written there. Throws Error where they cannot be kept.
     virtual void take(const Rect& kept) = 0;
     /// Whether `read` can give `part`: all but a checksum keep every pixel.
     [[nodiscard]] virtual bool holds(const Rect& /*part*/) const { return true; }
-    /// `part` as it was kept, as f32.
+    /// `part` as it was kept, as f32 in [0,1]; samples that are no data as the network saw them.
     [[nodiscard]] virtual Image read(const Rect& part) = 0;
+    /// `samples` of `part`, f32, as they would be read had they been kept.
+    [[nodiscard]] virtual Image as_kept(const Rect& part, const Image& samples) const;
 };
 
 /// Both of a slab: nothing is copied.
@@ -47,7 +57,8 @@ class HeldWindows final : public WindowSource {
 
 class HeldOutput final : public Output {
   public:
-    explicit HeldOutput(const Slab& slab) : slab_(slab) {}
+    /// `source` must outlive it.
+    HeldOutput(const Slab& slab, ImageSource& source) : slab_(slab), source_(source) {}
     [[nodiscard]] Extent extent() const override { return slab_.image; }
     [[nodiscard]] DType dtype() const override { return slab_.dtype; }
     [[nodiscard]] Slab room_for(const Rect& /*kept*/) override { return slab_; }
@@ -56,6 +67,7 @@ class HeldOutput final : public Output {
 
   private:
     Slab slab_;
+    ImageSource& source_;
 };
 
 /// Windows of a source that can be read by windows, with the study's noise. `source` must outlive it.

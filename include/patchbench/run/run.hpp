@@ -18,6 +18,9 @@ struct PointFiles {
     std::optional<Compression> compression;  // of that, a TIFF; not chosen: as the input's, where it is held in memory
     std::filesystem::path folder;            // of the results
     std::string preview;                     // pictures for the report: how their names begin, relative to `folder`
+    // In place of writing `image`, which is then somebody else's work: called on the root with the denoised image, in
+    // the input file's type.
+    std::function<void(const ImageView&)> take = {};
 };
 
 /// Asked on the root only.

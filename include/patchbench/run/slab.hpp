@@ -49,7 +49,7 @@ class SharedSlab {
 /// all. Not collective: barrier before use.
 void read_into(const Slab& slab, ImageSource& source, int local_rank, int local_size);
 /// Adds the study's noise to this rank's share of the rows.
-void add_noise_into(const Slab& slab, const ImageSource& source, int local_rank, int local_size);
+void add_noise_into(const Slab& slab, ImageSource& source, int local_rank, int local_size);
 
 /// Copies the window `seen` out of the slab to dense rows at `window` (dtype and channels of the slab), replicating the
 /// image's last column and row beyond its border.

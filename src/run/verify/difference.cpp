@@ -11,11 +11,12 @@ double Difference::excess(const Tolerance& tolerance) const {
     return std::max(largest / tolerance.largest, rms / tolerance.rms);
 }
 
-void clip_to_type(Image& expected, DType dtype) {
-    if (is_float(dtype)) return;
+void clip(Image& expected, const std::optional<SampleRange>& limits) {
+    if (!limits) return;
+    const auto low = static_cast<float>(limits->low), high = static_cast<float>(limits->high);
     const int64_t count = expected.extent().pixels() * expected.channels();
     std::transform(expected.as<float>(), expected.as<float>() + count, expected.as<float>(),
-                   [](float sample) { return std::clamp(sample, 0.0F, 1.0F); });
+                   [=](float sample) { return std::clamp(sample, low, high); });
 }
 
 double scale_of(const Image& expected) {
@@ -27,7 +28,7 @@ double scale_of(const Image& expected) {
 }
 
 Difference find_difference(Output& output, const Rect& part, Image expected) {
-    clip_to_type(expected, output.dtype());
+    clip(expected, output.keeping().limits);
     const double scale = scale_of(expected);
     const Image written = output.read(part);
     const int64_t channels = expected.channels();

@@ -5,6 +5,7 @@
 #include "patchbench/run/pixel_ways.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace pb {
 
@@ -24,8 +25,8 @@ struct Difference {
     [[nodiscard]] double excess(const Tolerance& tolerance) const;
 };
 
-/// `expected` clipped to what samples of type `dtype` can hold: integers [0,1].
-void clip_to_type(Image& expected, DType dtype);
+/// `expected` clipped to what an output can hold (Keeping); none: everything.
+void clip(Image& expected, const std::optional<SampleRange>& limits);
 
 /// What differences are relative to: the largest magnitude in `expected`, at least 1.
 [[nodiscard]] double scale_of(const Image& expected);

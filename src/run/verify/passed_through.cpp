@@ -24,15 +24,6 @@ void for_pieces(const Range& rows, int64_t width, Look&& look) {
         }
 }
 
-/// Samples as an output of another type keeps them.
-Image rounded_to(DType type, const Image& samples) {
-    if (is_float(type)) return samples;
-    Image kept(samples.extent(), samples.channels(), type), back(samples.extent(), samples.channels(), DType::f32);
-    from_float(samples.view(), kept.view());
-    to_float(kept.view(), back.view());
-    return back;
-}
-
 /// Samples of the output that were not written, and those that are not the input's.
 struct Faults {
     double unwritten = 0;
@@ -43,7 +34,7 @@ Faults find_faults(Output& output, ImageSource& source, const Range& rows) {
     Faults faults;
     for_pieces(rows, output.extent().w, [&](const Rect& piece) {
         const Image written = output.read(piece);
-        const Image expected = rounded_to(output.dtype(), source.read_noisy(piece));
+        const Image expected = output.as_kept(piece, source.read_noisy(piece));
         const auto count = static_cast<size_t>(piece.extent.pixels() * written.channels());
         for (size_t i = 0; i < count; ++i) {
             const float sample = written.as<float>()[i];

@@ -94,6 +94,10 @@ Image ReferencePath::run(const Rect& seen) {
         for (int64_t pixel = 0; pixel < seen.extent.pixels(); ++pixel)
             image.as<float>()[pixel * channels + c] =
                 static_cast<float>(output[static_cast<size_t>(c * seen.extent.pixels() + pixel)] / gain_);
+    MutableImageView inside = image.view();
+    inside.extent = {std::min(height, source_.extent().h - seen.row),
+                     std::min(width, source_.extent().w - seen.column)};
+    source_.restore_gaps({seen.row, seen.column, inside.extent}, inside);
     return image;
 }
 

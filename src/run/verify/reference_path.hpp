@@ -18,7 +18,7 @@ class ReferencePath {
     ReferencePath(const Weights& weights, DeviceId device, int threads, double sigma, ImageSource& source);
 
     /// Output of the network for the window `seen` (image coordinates, may reach beyond the image): f32, extent of
-    /// `seen`, [0,1] units.
+    /// `seen`, [0,1] units; samples that are no data as the network saw them.
     [[nodiscard]] Image run(const Rect& seen);
 
     /// `wanted` with all the context that can reach it (halo `context` on each side, cut at the border of the padded

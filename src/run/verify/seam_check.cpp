@@ -16,7 +16,7 @@ namespace {
 
 /// As find_difference, cell by cell.
 SeamRegion compare_cells(Output& output, const Rect& part, Image expected) {
-    clip_to_type(expected, output.dtype());
+    clip(expected, output.keeping().limits);
     DifferenceMap map = map_differences(output.read(part).view(), expected.view());
     const double scale = scale_of(expected);
     for (double& difference : map.largest) difference /= scale;
@@ -30,9 +30,9 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     std::ostringstream key;
     key.precision(17);
     key << name_of(subject.settings().network) << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
-        << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' ' << subject.reference.gain()
-        << ' ' << extent.h << ' ' << extent.w << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' '
-        << probe.extent.w;
+        << image.range << ' ' << image.nodata << ' ' << image.bands << ' ' << image.seed << ' ' << image.noise_sigma
+        << ' ' << subject.point().sigma << ' ' << subject.reference.gain() << ' ' << extent.h << ' ' << extent.w << ' '
+        << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' ' << probe.extent.w;
     return key.str();
 }
 

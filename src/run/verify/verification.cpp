@@ -63,10 +63,9 @@ std::optional<std::string> find_other_weights(const Subject& subject, const std:
            ", not " + root;
 }
 
-/// The precision's error, of which the root mean square is a small part, and the rounding of integer samples.
-Tolerance tolerance_for(Precision precision, DType samples) {
+/// The precision's error, of which the root mean square is a small part, and the rounding of samples that are kept.
+Tolerance tolerance_for(Precision precision, double rounding) {
     constexpr double kRmsShare = 0.125;
-    const double rounding = is_float(samples) ? 0 : 0.5 / full_scale(samples) + 1e-6;
     const double largest = tolerance_of(precision);
     return {largest + rounding, std::hypot(kRmsShare * largest, rounding)};
 }
@@ -90,7 +89,7 @@ double tolerance_of(Precision precision) {
 Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache) {
     const Team& team = subject.team;
     Verification result;
-    const Tolerance tolerance = tolerance_for(subject.settings().dtype, subject.output().dtype());
+    const Tolerance tolerance = tolerance_for(subject.settings().dtype, subject.output().keeping().rounding);
     result.window_tolerance = tolerance.largest;
     result.seam_tolerance = result.window_tolerance;
 

@@ -1,0 +1,58 @@
+#include "app/band_output.hpp"
+
+#include "patchbench/config/sample_settings.hpp"
+#include "patchbench/run/file_samples.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+ImageInfo info_of_all(ImageSettings settings) {
+    settings.bands.clear();
+    return info_of(settings);
+}
+
+int64_t channels_of(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
+
+}  // namespace
+
+std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
+    if (num_bands < size)
+        throw UsageError("--bands " + std::to_string(size) + ": the image has " + std::to_string(num_bands) +
+                         " bands; choose --bands 1, with weights for gray images");
+    std::vector<std::string> groups;
+    for (int64_t begin = 0; begin < num_bands; begin += size) {
+        const int64_t first = std::min(begin, num_bands - size) + 1;
+        groups.push_back(std::to_string(first) + (size == 1 ? "" : "-" + std::to_string(first + size - 1)));
+    }
+    return groups;
+}
+
+int64_t num_bands(const ImageSettings& image) { return channels_of(info_of_all(image)); }
+
+BandOutput::BandOutput(const ImageSettings& image) : settings_(image) {
+    const ImageInfo info = info_of_all(image);
+    image_ = Image(info.extent, channels_of(info), info.dtype);
+}
+
+void BandOutput::take(const std::string& bands, const ImageView& samples) {
+    copy_bands(samples, 0, samples.channels, image_.view(), parse_bands(bands).value().first);
+}
+
+void BandOutput::save(const std::filesystem::path& file, const std::optional<Compression>& chosen) {
+    settings_.bands.clear();
+    FileSamples original(settings_);
+    const ImageInfo& info = original.info();
+    ImageMetadata metadata = original.file().metadata();
+    if (chosen) metadata.tiff_compression = ImageMetadata{}.tiff_compression;
+    const Compression compression = chosen.value_or(Compression::none);
+    if (!info.has_alpha) return save_image({image_.view(), {}, &metadata}, file, compression);
+    Image colour(info.extent, info.channels, info.dtype), alpha(info.extent, 1, info.dtype);
+    copy_bands(image_.view(), 0, info.channels, colour.view(), 0);
+    copy_bands(image_.view(), info.channels, 1, alpha.view(), 0);
+    save_image({colour.view(), alpha.view(), &metadata}, file, compression);
+}
+
+}  // namespace pb

@@ -1,0 +1,280 @@
+"""patchbench denoise with samples that are not in [0,1]: other units, other types, no data, more bands."""
+import math
+import random
+import struct
+
+import program
+from program import run
+
+FAST = ('--halo', '8', '--patch', '24', '--batch', '2', '--device', 'cpu', '--verify', '1')
+GRAY = ('--weights', 'seed:1', '--allow-untrained')
+CODES = {'<i2': 'h', '<u4': 'I', '<f2': 'e', '<f4': 'f', '<f8': 'd', '<u2': 'H', '|u1': 'B'}
+LOW, HIGH, NODATA = -300.0, 4700.0, -9999.0
+EDGE = 48
+
+
+def npy(values, shape, descr):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + '\n'
+    return (b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() +
+            struct.pack(f'<{len(values)}{CODES[descr]}', *values))
+
+
+def values_of(content, descr):
+    """Of a .npy file, whose type must be this one."""
+    assert f"'{descr}'".encode() in content[:128], content[:128]
+    body = content[128:]
+    return list(struct.unpack(f'<{len(body) // struct.calcsize(CODES[descr])}{CODES[descr]}', body))
+
+
+def scene(channels=3, edge=EDGE):
+    """Smooth, with an edge, in [0.1, 0.9]."""
+    return [0.5 + 0.3 * math.sin(x / 9 + c) * math.cos(y / 7) + (0.1 if x > y else -0.1)
+            for y in range(edge) for x in range(edge) for c in range(channels)]
+
+
+def add_noise(clean, sigma):
+    source = random.Random(5)
+    return [value + source.gauss(0, sigma) for value in clean]
+
+
+def psnr(values, clean, places):
+    return -10 * math.log10(sum((values[i] - clean[i]) ** 2 for i in places) / len(places))
+
+
+def gaps():
+    """A block, a line that ends in it, and single samples: (place, value)."""
+    block = [((y * EDGE + x) * 3 + c, NODATA) for y in range(20, 27) for x in range(30, 41) for c in range(3)]
+    line = [((5 * EDGE + x) * 3 + 1, NODATA) for x in range(3, 9)]
+    return block + line + [(7, math.nan), (3000, math.nan), (EDGE * EDGE * 3 - 1, NODATA)]
+
+
+class Samples(program.ProgramTest):
+    def denoise(self, photo, out, *more, ranks=0):
+        result = run('denoise', self.folder / photo, self.folder / out, *FAST, *more, ranks=ranks)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertIn('RESULT: VALID', result.stdout)
+        return (self.folder / out).read_bytes(), result.stdout
+
+    def write_mapped(self, descr='<f4', low=LOW, high=HIGH, with_gaps=True):
+        """A noisy scene in these units: its values."""
+        values = [low + (high - low) * value for value in add_noise(scene(), 0.1)]
+        if descr[1] in 'iu':
+            values = [round(value) for value in values]
+        for place, value in gaps() if with_gaps else ():
+            values[place] = value
+        self.write('mapped.npy', npy(values, (EDGE, EDGE, 3), descr))
+        return values
+
+
+def tiff(values, nodata):
+    """A TIFF of f32 in colour, one strip, with GDAL's tag."""
+    text = nodata.encode() + b'\0'
+    entries = [(256, 4, 1, EDGE), (257, 4, 1, EDGE), (258, 3, 3, None), (259, 3, 1, 1), (262, 3, 1, 2), (273, 4, 1, None),
+               (277, 3, 1, 3), (278, 4, 1, EDGE), (279, 4, 1, 4 * len(values)), (339, 3, 3, None), (42113, 2, len(text), None)]
+    end = 8 + 2 + 12 * len(entries) + 4
+    places = {258: end, 339: end + 6, 42113: end + 12, 273: end + 12 + 32}
+    directory = struct.pack('<H', len(entries))
+    for tag, kind, count, value in entries:
+        directory += struct.pack('<HHI', tag, kind, count) + struct.pack('<I', places[tag] if value is None else value)
+    return (b'II*\0' + struct.pack('<I', 8) + directory + struct.pack('<I', 0) + struct.pack('<3H', 32, 32, 32) +
+            struct.pack('<3H', 3, 3, 3) + text.ljust(32, b'\0') + struct.pack(f'<{len(values)}f', *values))
+
+
+class Units(Samples):
+    def test_a_scene_in_other_units_is_denoised_as_well_as_in_0_to_1(self):
+        clean, noisy = scene(), add_noise(scene(), 0.1)
+        self.write('unit.npy', npy(noisy, (EDGE, EDGE, 3), '<f4'))
+        unit = values_of(self.denoise('unit.npy', 'unit_out.npy', '--sigma', '0.1')[0], '<f4')
+        self.write_mapped()
+        places = sorted(set(range(len(clean))) - {place for place, _ in gaps()})
+        expected = psnr(unit, clean, places)
+        self.assertGreater(expected, psnr(noisy, clean, places) + 3)
+        for words in (('--range=-300:4700', '--sigma', '500'), ('--range=-300:4700', '--sigma', '0.1/1'),
+                      ('--range', 'auto', '--sigma', '500')):
+            out, line = self.denoise('mapped.npy', 'out.npy', *words, '--nodata=-9999')
+            values = [(value - LOW) / (HIGH - LOW) for value in values_of(out, '<f4')]
+            self.assertAlmostEqual(psnr(values, clean, places), expected, delta=0.05, msg=words)
+            self.assertIn('sigma 500 in its units', line)
+        self.assertRegex(line, r'range -?\d+.*:\d+.*, sigma')
+
+    def test_sigma_auto_is_said_in_the_units(self):
+        self.write_mapped()
+        line = self.denoise('mapped.npy', 'out.npy', '--range=-300:4700', '--nodata=-9999')[1]
+        self.assertRegex(line, r'range -300:4700, sigma [45]\d\d(\.\d)? in its units \(0\.\d+ of it\)')
+
+    def test_what_is_no_data_is_kept_bit_for_bit(self):
+        before = self.write_mapped()
+        for place in (3000, 3001):  # a NaN of another kind, and an infinity
+            before[place] = math.nan if place == 3000 else math.inf
+        content = bytearray(npy(before, (EDGE, EDGE, 3), '<f4'))
+        content[128 + 4 * 3000:128 + 4 * 3001] = struct.pack('<I', 0xFFC12345)
+        self.write('mapped.npy', bytes(content))
+        out = self.denoise('mapped.npy', 'out.npy', '--range=-300:4700', '--nodata=-9999', '--sigma', '500')[0]
+        kept = {place for place, _ in gaps()} | {3001}
+        after = values_of(out, '<f4')
+        for i in range(len(before)):
+            same = out[128 + 4 * i:132 + 4 * i] == content[128 + 4 * i:132 + 4 * i]
+            self.assertEqual(same, i in kept, i)
+            self.assertTrue(i in kept or math.isfinite(after[i]), i)
+        self.assertGreater(min(after[i] for i in range(len(after)) if i not in kept), -2000, 'nothing leaks out of -9999')
+
+    def test_the_tag_of_gdal_is_minded(self):
+        values = self.write_mapped()
+        values = [NODATA if math.isnan(value) else value for value in values]
+        self.write('in.tif', tiff(values, '-9999'))
+        self.write('in.npy', npy(values, (EDGE, EDGE, 3), '<f4'))
+        words = ('--range=-300:4700', '--sigma', '500')
+        expected = self.denoise('in.npy', 'expected.npy', *words, '--nodata=-9999')[0]
+        self.assertEqual(self.denoise('in.tif', 'out.npy', *words)[0], expected)
+        self.assertNotEqual(self.denoise('in.tif', 'out.npy', *words, '--nodata', 'none')[0], expected)
+        for hostile in ('', 'abc', '-9999abc', 'nan', '1e999'):
+            self.write('odd.tif', tiff(values, hostile))
+            self.denoise('odd.tif', 'out.npy', *words)
+
+    def test_no_sample_becomes_nodata(self):
+        values = [100 if (x // 4 + y // 4) % 2 else 101 for y in range(EDGE) for x in range(EDGE)] * 3
+        values[5] = 99
+        self.write('in.npy', npy(values, (EDGE, EDGE, 3), '<i2'))
+        for nodata in (100, 101):
+            out = values_of(self.denoise('in.npy', 'out.npy', '--range', '0:200', '--sigma', '20', f'--nodata={nodata}')[0], '<i2')
+            self.assertEqual([i for i, value in enumerate(out) if value == nodata],
+                             [i for i, value in enumerate(values) if value == nodata])
+
+    def test_ranks_and_output_kinds_give_the_same_bytes(self):
+        for descr in ('<f4', '<i2'):
+            self.write_mapped(descr, with_gaps=descr == '<f4')
+            words = ('--range', 'auto', '--nodata=-9999', '--sigma', '500')
+            held = self.denoise('mapped.npy', 'held.npy', *words, '--output', 'memory', ranks=1)[0]
+            self.assertEqual(self.denoise('mapped.npy', 'out.npy', *words, '--output', 'memory', ranks=2)[0], held)
+            for ranks in (1, 2, 3):
+                self.assertEqual(self.denoise('mapped.npy', 'out.npy', *words, '--output', 'file', ranks=ranks)[0], held)
+                self.denoise('mapped.npy', f'{ranks}.tif', *words, '--output', 'file', ranks=ranks)
+            self.assertEqual((self.folder / '1.tif').read_bytes(), (self.folder / '2.tif').read_bytes())
+            self.assertEqual((self.folder / '1.tif').read_bytes(), (self.folder / '3.tif').read_bytes())
+            twice = self.denoise('1.tif', 'twice.npy', *words, ranks=2)[0]
+            self.assertEqual(twice, self.denoise('held.npy', 'again.npy', *words)[0])
+
+    def test_noise_is_added_to_data_only_and_quality_is_of_data_only(self):
+        values = [LOW + (HIGH - LOW) * value for value in scene()]
+        for i in range(len(values) // 2):
+            values[i] = NODATA
+        self.write('half.npy', npy(values, (EDGE, EDGE, 3), '<f4'))
+        words = ('--range=-300:4700', '--nodata=-9999', '--add-noise', '0.1', '--sigma', '500')
+        for kind in ('memory', 'file'):
+            out, line = self.denoise('half.npy', 'out.npy', *words, '--output', kind)
+            self.assertEqual(out[128:128 + 2 * len(values)], npy(values, (EDGE, EDGE, 3), '<f4')[128:128 + 2 * len(values)])
+            self.assertRegex(line, r'PSNR (19\.[89]|20\.[0-6])\d* -> ')
+
+    def test_advice_names_range(self):
+        self.write_mapped(with_gaps=False)
+        result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST)
+        self.assert_refused(result, 2, '--range', 'mapped.npy', 'where [0, 1] is expected')
+        self.assertIn('--range', self.denoise('mapped.npy', 'out.npy', '--sigma', '0.1')[1])
+        self.write_mapped()
+        result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, '--sigma', '0.1')
+        self.assert_refused(result, 2, 'NaN at row 0', '--range')
+        self.write_mapped('<i2', with_gaps=False)
+        result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, '--sigma', '0.1')
+        self.assert_refused(result, 2, '--range', 'i16')
+
+    def test_what_is_no_range_is_refused(self):
+        self.write_mapped()
+        for word, *words in (('range', '--range=1:1'), ('range', '--range=5:1'), ('range', '--range=1'), ('range', '--range=nan:1'),
+                             ('range', '--range=0:inf'), ('nodata', '--nodata=x'), ('--bands', '--bands=2'),
+                             ('samples\' units', '--range=0:100', '--sigma=101'), ('--sigma', '--range=0:100', '--sigma=-1'),
+                             ('range 0:1e+06', '--range=0:1e6', '--sigma=1')):
+            result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, *words)
+            self.assert_refused(result, 2, word)
+        self.write('flat.npy', npy([3.0] * EDGE * EDGE * 3, (EDGE, EDGE, 3), '<f4'))
+        result = run('denoise', self.folder / 'flat.npy', self.folder / 'out.npy', *FAST, '--sigma', '1', '--range', 'auto')
+        self.assert_refused(result, 2, 'flat.npy', '--range')
+
+
+class Types(Samples):
+    def test_types_are_kept_and_alike(self):
+        reference = None
+        for descr, raw in (('<f4', 'f32'), ('<f8', 'f64'), ('<i2', 'i16'), ('<u4', 'u32'), ('<f2', 'f16')):
+            low, high = (100000, 160000) if descr == '<u4' else (-300, 4700) if descr != '<f2' else (-0.3, 4.7)
+            values = self.write_mapped(descr, low, high, with_gaps=False)
+            words = (f'--range={low}:{high}', '--sigma', '0.1/1')
+            out = self.denoise('mapped.npy', 'out.npy', *words)[0]
+            unit = [(value - low) / (high - low) for value in values_of(out, descr)]
+            reference = reference or unit
+            self.assertLess(max(abs(a - b) for a, b in zip(unit, reference)), 2e-3, descr)
+            self.write('mapped.raw', npy(values, (EDGE, EDGE, 3), descr)[128:])
+            self.assertEqual(self.denoise('mapped.raw', 'out.raw', *words, '--raw', f'{EDGE}x{EDGE}x3:{raw}')[0], out[128:])
+            # TIFF: what was written is read as the same samples.
+            again = self.denoise('out.npy', 'again.npy', *words)[0]
+            for more in (('--output', 'file'), ('--output', 'memory', '--compress', 'deflate')):
+                self.denoise('mapped.npy', 'out.tif', *words, *more)
+                self.assertEqual(self.denoise('out.tif', 'twice.npy', *words)[0], again, more)
+
+    def test_floats_in_0_to_1_need_no_range(self):
+        for descr in ('<f2', '<f8'):
+            self.write_mapped(descr, 0, 1, with_gaps=False)
+            self.assertIn('sigma 0.1,', self.denoise('mapped.npy', 'out.npy', '--sigma', '0.1')[1])
+
+    def test_formats_that_cannot_hold_a_type_say_so(self):
+        self.write_mapped('<i2', with_gaps=False)
+        for name in ('out.png', 'out.jpg'):
+            result = run('denoise', self.folder / 'mapped.npy', self.folder / name, *FAST, '--range', 'auto')
+            self.assert_refused(result, 2, 'cannot hold i16')
+
+
+class Bands(Samples):
+    BANDS = 7
+
+    def write_bands(self, bands, name='in.npy'):
+        """These bands (counted from 1) of an image of seven."""
+        noisy = [add_noise(scene(1), 0.02 * band) for band in range(1, self.BANDS + 1)]
+        values = [round(10000 * max(0, noisy[band - 1][i])) for i in range(EDGE * EDGE) for band in bands]
+        shape = (EDGE, EDGE, len(bands)) if len(bands) > 1 else (EDGE, EDGE)
+        self.write(name, npy(values, shape, '<u2'))
+
+    def test_groups_of_three_are_what_each_is_by_itself(self):
+        self.write_bands(range(1, 8))
+        out, lines = self.denoise('in.npy', 'out.npy', '--sigma', '0.02', ranks=2)
+        values = values_of(out, '<u2')
+        for bands in ((1, 2, 3), (4, 5, 6), (5, 6, 7)):
+            self.assertIn(f'in.npy, bands {bands[0]}-{bands[2]} -> ', lines)
+            self.write_bands(bands, 'three.npy')
+            alone = values_of(self.denoise('three.npy', 'three_out.npy', '--sigma', '0.02')[0], '<u2')
+            for place, band in enumerate(bands):
+                if bands == (4, 5, 6) and band > 4:
+                    continue  # the last group overlaps this one
+                self.assertEqual(values[band - 1::7], alone[place::3], band)
+
+    def test_each_band_by_itself_and_in_a_tiff(self):
+        self.write_bands(range(1, 8))
+        out, lines = self.denoise('in.npy', 'out.npy', '--sigma', '0.02', '--bands', '1', *GRAY)
+        self.assertIn('in.npy, band 7 -> ', lines)
+        self.write_bands((6,), 'one.npy')
+        alone = self.denoise('one.npy', 'one_out.npy', '--sigma', '0.02', *GRAY)[0]
+        self.assertEqual(values_of(out, '<u2')[5::7], values_of(alone, '<u2'))
+        self.denoise('in.npy', 'out.tif', '--sigma', '0.02', '--bands', '1', *GRAY)
+        again = self.denoise('out.npy', 'again.npy', '--sigma', '0.02', '--bands', '1', *GRAY)[0]
+        self.assertEqual(self.denoise('out.tif', 'twice.npy', '--sigma', '0.02', '--bands', '1', *GRAY)[0], again)
+
+    def test_a_fourth_band_is_no_alpha_where_bands_are_asked_for(self):
+        self.write_bands((1, 2, 3, 4))
+        out = values_of(self.denoise('in.npy', 'out.npy', '--sigma', '0.02', '--bands', '3')[0], '<u2')
+        self.write_bands((2, 3, 4), 'three.npy')
+        alone = values_of(self.denoise('three.npy', 'three_out.npy', '--sigma', '0.02')[0], '<u2')
+        self.assertEqual(out[3::4], alone[2::3])
+
+    def test_what_cannot_be_is_refused(self):
+        self.write_bands(range(1, 8))
+        out = self.folder / 'out.npy'
+        result = run('denoise', self.folder / 'in.npy', out, *FAST, '--sigma', '0.02', '--output', 'file')
+        self.assert_refused(result, 2, 'put together in memory')
+        result = run('denoise', self.folder / 'in.npy', self.folder / 'out.png', *FAST, '--sigma', '0.02')
+        self.assert_refused(result, 2, '7 colour channels')
+        result = run('denoise', self.folder / 'in.npy', out, *FAST, '--sigma', '0.02', '--bands', '1')
+        self.assert_refused(result, 2, 'no weights for dncnn with 1 image channel(s)')
+        study = self.write('study.yaml', f'image: {{path: {self.folder}/in.npy}}\ndevice: cpu\npatch: 32\nhalo: 8\n')
+        self.assert_refused(run('run', study, '--out', self.folder / 'results'), 2, '7 channels', 'image.bands')
+        self.assertFalse(out.exists())
+
+
+if __name__ == '__main__':
+    program.main()
