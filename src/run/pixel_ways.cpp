@@ -146,6 +146,7 @@ Image ChecksumOutput::read(const Rect& part) {
     if (!holds(part)) throw Error("a checksum keeps no pixels that could be read");
     Image copy(part.extent, channels(), DType::f32);
     std::ranges::copy(find(part)->samples.bytes(), copy.bytes().begin());
+    source_.restore_gaps(part, copy.view());
     return copy;
 }
 

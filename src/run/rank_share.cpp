@@ -49,8 +49,8 @@ std::unique_ptr<BatchQueue> make_batches(const Point& point, const Team& team, c
 }
 
 /// It remembers some of this rank's windows, so that a network's result can be verified.
-std::unique_ptr<ChecksumOutput> make_checksum_output(const Point& point, const Work& work, const ImageSource& source) {
-    auto output = std::make_unique<ChecksumOutput>(source.extent(), source.channels(), source.dtype());
+std::unique_ptr<ChecksumOutput> make_checksum_output(const Point& point, const Work& work, ImageSource& source) {
+    auto output = std::make_unique<ChecksumOutput>(source);
     if (is_simulated(point) || point.settings.protocol.verify == VerifyMode::off) return output;
     std::vector<Rect> parts;
     for (const int64_t index : pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed))

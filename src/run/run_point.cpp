@@ -20,7 +20,6 @@
 #include "patchbench/run/run.hpp"
 #include "patchbench/run/weights_source.hpp"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>

@@ -1,4 +1,5 @@
 """patchbench denoise with samples that are not in [0,1]: other units, other types, no data, more bands."""
+import json
 import math
 import random
 import struct
@@ -164,6 +165,24 @@ class Units(Samples):
             out, line = self.denoise('half.npy', 'out.npy', *words, '--output', kind)
             self.assertEqual(out[128:128 + 2 * len(values)], npy(values, (EDGE, EDGE, 3), '<f4')[128:128 + 2 * len(values)])
             self.assertRegex(line, r'PSNR (19\.[89]|20\.[0-6])\d* -> ')
+
+    def test_a_study_verifies_every_kind_of_output(self):
+        self.write_mapped()
+        study = self.write('study.yaml', """
+image: {path: mapped.npy, range: "-300:4700", nodata: -9999, noise_sigma: 0.1}
+sigma: 0.14
+device: cpu
+patch: 24
+halo: exact
+output: [memory, file, checksum]
+stop: {min_reps: 1, max_time_s: 0}
+bounds: off
+""")
+        result = run('run', study, '--out', self.folder / 'results', cwd=self.folder, ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        lines = map(json.loads, (self.folder / 'results/results.jsonl').read_text().splitlines())
+        outcomes = [line['verification']['outcome'] for line in lines if line['type'] == 'point']
+        self.assertEqual(outcomes, ['passed'] * 3)
 
     def test_advice_names_range(self):
         self.write_mapped(with_gaps=False)

@@ -73,7 +73,7 @@ class StreamOutput : public testing::Test {
         const Work work = make_work(point_of(settings), world_.rank());
         ImageSource source(settings.image);
         StreamedWindows windows(source);
-        ChecksumOutput output(source.extent(), source.channels(), source.dtype());
+        ChecksumOutput output(source);
         std::vector<std::byte> window(static_cast<size_t>(work.window.pixels()) * sizeof(float));
         for (int64_t index = work.windows.begin; index < work.windows.end; ++index) {
             const WindowTask task = work.task(index);

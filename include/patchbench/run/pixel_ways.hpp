@@ -128,7 +128,9 @@ void write_core_from_f32(const float* window, const WindowTask& task, const Conv
 /// the cut. Nothing can be read back but the parts that it was told to remember.
 class ChecksumOutput final : public StreamedOutput {
   public:
-    using StreamedOutput::StreamedOutput;
+    /// Of an image like that of `source`, which must outlive it.
+    explicit ChecksumOutput(ImageSource& source)
+        : StreamedOutput(source.extent(), source.channels(), source.dtype()), source_(source) {}
     /// Parts of the output that verification will look at, whenever they come.
     void remember(const std::vector<Rect>& parts);
     [[nodiscard]] DType dtype() const override { return sample_type(); }
@@ -145,6 +147,7 @@ class ChecksumOutput final : public StreamedOutput {
     };
     [[nodiscard]] const Remembered* find(const Rect& part) const;
 
+    ImageSource& source_;
     std::vector<Remembered> remembered_;
 };
 
