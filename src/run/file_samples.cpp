@@ -84,7 +84,9 @@ FileSamples::FileSamples(const ImageSettings& settings)
 
 std::optional<SampleMap> FileSamples::make_map(const ImageSettings& settings) {
     const RangeChoice range = parse_range(settings.range);
-    const auto nodata = nodata_of(parse_nodata(settings.nodata), file_->metadata());
+    // As the type holds it: -9999 is none of the values of a photograph.
+    const auto nodata =
+        SampleMap(info_.dtype, {0, 1}, true, nodata_of(parse_nodata(settings.nodata), file_->metadata())).nodata();
     const bool has_gaps = nodata || range.kind != RangeChoice::Kind::of_type;
     const bool plain = info_.dtype == DType::u8 || info_.dtype == DType::u16 || info_.dtype == DType::f32;
     if (plain && !has_gaps) return std::nullopt;
