@@ -153,6 +153,8 @@ Trend find_trend(std::span<const double> series) {
     return trend;
 }
 
+double drift_limit(double rel_width) { return std::max(kDriftThatMatters, rel_width); }
+
 bool drifts(const Trend& trend, double limit) { return trend.is_significant() && std::abs(trend.drift) > limit; }
 
 }  // namespace pb

@@ -54,6 +54,14 @@ void interrupt_after(double seconds) {
     require(setitimer(ITIMER_REAL, &timer, nullptr) == 0, std::string("no timer: ") + std::strerror(errno));
 }
 
+std::optional<double> seconds_until_interruption() {
+    itimerval timer{};
+    if (getitimer(ITIMER_REAL, &timer) != 0) return std::nullopt;
+    const double left = static_cast<double>(timer.it_value.tv_sec) + static_cast<double>(timer.it_value.tv_usec) / 1e6;
+    if (left > 0) return left;
+    return came.load() == SIGALRM ? std::optional(0.0) : std::nullopt;
+}
+
 std::string interruption() {
     switch (came.load()) {
         case 0:

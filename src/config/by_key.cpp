@@ -34,6 +34,10 @@ void check_limits(const FieldName& field, const BatchSetting& value) {
     if (!value.is_open()) check_limits(field, value.count);
 }
 
+void check_limits(const FieldName& field, const NoiseLevelSetting& value) {
+    if (!value.is_automatic()) check_limits(field, value.level);
+}
+
 void check_limits(const FieldName& field, const HaloSetting& value) {
     if (value.kind == HaloSetting::Kind::pixels) check_limits(field, value.pixels);
 }

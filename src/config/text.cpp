@@ -85,6 +85,14 @@ void parse_setting(std::string_view text, BatchSetting& value) {
     value = {count, false};
 }
 
+void parse_setting(std::string_view text, NoiseLevelSetting& value) {
+    double level = -1;
+    const bool is_number = read_number(text, level) && std::isfinite(level);
+    // Older studies and results write auto as a negative number.
+    if (text != "auto" && (!is_number || level < -1)) refuse(text, "a noise level or auto");
+    value.level = level < 0 ? -1 : level;
+}
+
 std::string format_setting(const std::string& value) { return value; }
 std::string format_setting(int64_t value) { return number_text(value); }
 std::string format_setting(uint64_t value) { return number_text(value); }
@@ -100,6 +108,10 @@ std::string format_setting(const HaloSetting& value) {
 std::string format_setting(const BatchSetting& value) {
     if (value.is_open()) return value.largest ? "largest" : "auto";
     return number_text(value.count);
+}
+
+std::string format_setting(const NoiseLevelSetting& value) {
+    return value.is_automatic() ? "auto" : number_text(value.level);
 }
 
 std::string format_setting(const CountSetting& value) {

@@ -1,8 +1,11 @@
 #include "patchbench/device/telemetry.hpp"
 
 #include "gauge_sampler.hpp"
+#include "host_load.hpp"
 #include "nvml.hpp"
 #include "processor_energy.hpp"
+
+#include "patchbench/device/host_memory.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -51,6 +54,8 @@ TelemetryOptions usual_telemetry_options() {
     TelemetryOptions options;
     options.nvml_library = variable_or("PATCHBENCH_NVML", "libnvidia-ml.so.1");
     options.powercap_folder = variable_or("PATCHBENCH_POWERCAP", "/sys/class/powercap");
+    options.proc_folder = variable_or("PATCHBENCH_PROC", "/proc");
+    options.cpu_folder = "/sys/devices/system/cpu";
     return options;
 }
 
@@ -71,7 +76,9 @@ Telemetry::~Telemetry() = default;
 const std::string& Telemetry::why_no_device() const { return impl_->why_no_device; }
 
 struct TelemetryWindow::Impl {
-    explicit Impl(Telemetry::Impl& opened) : sources(opened) {
+    explicit Impl(Telemetry::Impl& opened)
+        : sources(opened), own_cpu_before_s(process_cpu_seconds()), start(Clock::now()) {
+        if (sources.options.first_on_node) load_before = read_host_load(load_files());
         if (sources.options.device_uuid.empty()) sampler.emplace(process.emplace(sources.options.num_cores));
         if (sources.device == nullptr) return;
         thermal_before = sources.device->policy_s(nvml::kFieldThermalPolicy);
@@ -85,6 +92,23 @@ struct TelemetryWindow::Impl {
     }
     [[nodiscard]] std::optional<double> processor_energy() const {
         return sources.processors ? sources.processors->joules() : std::nullopt;
+    }
+
+    [[nodiscard]] HostLoadFiles load_files() const {
+        const std::filesystem::path proc = sources.options.proc_folder;
+        return {proc / "stat", proc / "pressure" / "cpu", sources.options.cpu_folder};
+    }
+
+    void describe_host(TelemetryRecord& record) const {
+        record[Meter::observed_s] = std::chrono::duration<double>(Clock::now() - start).count();
+        record[Meter::own_cpu_s] = process_cpu_seconds() - own_cpu_before_s;
+        if (!load_before) return;
+        const HostLoad after = read_host_load(load_files());
+        record[Meter::host_cpu_s] = difference(after.cpu_s, load_before->cpu_s);
+        record[Meter::steal_s] = difference(after.steal_s, load_before->steal_s);
+        record[Meter::cpu_pressure_s] = difference(after.pressure_s, load_before->pressure_s);
+        record[Meter::cpu_clock_begin_mhz] = load_before->clock_mhz;
+        record[Meter::cpu_clock_end_mhz] = after.clock_mhz;
     }
 
     void describe_device(TelemetryRecord& record) {
@@ -102,6 +126,9 @@ struct TelemetryWindow::Impl {
     }
 
     Telemetry::Impl& sources;
+    double own_cpu_before_s;
+    Clock::time_point start;
+    std::optional<HostLoad> load_before;  // of the first rank of a node
     std::optional<double> thermal_before, power_before;
     std::optional<int64_t> others_before;
     Growth device_growth, processor_growth;
@@ -130,6 +157,7 @@ TelemetryRecord TelemetryWindow::finish() {
     TelemetryRecord record;
     record.first_on_node = impl_->sources.options.first_on_node;
     record[Meter::cpu_energy_j] = impl_->processor_growth.total();
+    impl_->describe_host(record);
     if (!impl_->sampler) return record;
     impl_->sampler->stop();
     record.samples = impl_->sampler->samples();

@@ -2,12 +2,14 @@
 
 #include "measure/telemetry_figures.hpp"
 
+#include "patchbench/base/disturbance.hpp"
 #include "patchbench/base/rank_tests.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 namespace pb {
 
@@ -64,17 +66,16 @@ void rate_verification(const PointTrace& trace, Summary& summary) {
         worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full (denoise: --verify 1)");
 }
 
-/// A drift within the width that was asked for leaves the figure as good as it was meant to be.
-double drift_limit(const PointTrace& trace) {
-    return std::max(kDriftThatMatters, trace.point.settings.protocol.rel_width);
+bool is_drifting(const PointTrace& trace) {
+    return drifts(find_trend(trace.wall_s), drift_limit(trace.point.settings.protocol.rel_width));
 }
 
 /// Reasons are the same text for all points that have them, so that the verdict can count them.
 void rate_trend(const PointTrace& trace, Summary& summary) {
-    if (!summary.pipeline_s || !drifts(find_trend(trace.wall_s), drift_limit(trace))) return;
+    if (!summary.pipeline_s || !is_drifting(trace)) return;
     worsen(summary, Validity::invalid,
            "the repetitions get slower or faster with time (see drift); raise warmup.time_s, and keep other work off "
-           "the machine");
+           "the machine; remeasure says how often it is tried");
 }
 
 void rate_measurement(const PointTrace& trace, Summary& summary) {
@@ -82,6 +83,29 @@ void rate_measurement(const PointTrace& trace, Summary& summary) {
     if (trace.wall_s.empty()) worsen(summary, Validity::invalid, "no repetition was timed; set stop.min_reps");
     if (trace.shared_device) worsen(summary, Validity::invalid, "ranks share a device; start one rank for each GPU");
     if (const auto reason = throttling_of(trace)) worsen(summary, Validity::invalid, *reason);
+}
+
+std::string signed_percent(double ratio) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%+.1f %%", 100 * ratio);
+    return text.data();
+}
+
+/// What was measured before and not kept, and what the kernels said of the one that was, where it drifts all the same.
+void note_measurements(const PointTrace& trace, Summary& summary) {
+    const auto with_cause = [](const std::string& cause) {
+        return cause.empty() ? "; the kernels name no cause" : "; meanwhile " + cause;
+    };
+    for (const auto& earlier : trace.discarded)
+        summary.notes.push_back("measured again: the " + std::to_string(earlier.repetitions) +
+                                " repetitions before drifted by " + signed_percent(earlier.drift) +
+                                with_cause(earlier.cause));
+    if (!is_drifting(trace)) return;
+    std::vector<RankLoad> loads;
+    for (const auto& rank : trace.ranks) loads.push_back({rank.host, &rank.telemetry});
+    summary.notes.push_back("drifted by " + signed_percent(find_trend(trace.wall_s).drift) + " in the " +
+                            std::string(trace.discarded.empty() ? "only" : "last") + " measurement" +
+                            with_cause(disturbance_of(loads)));
 }
 
 void note_stop(Summary& summary) {
@@ -144,6 +168,7 @@ void take_notes(const PointTrace& trace, Summary& summary) {
     summary.notes = trace.point.notes;
     if (!summary.pipeline_s) return;
     note_stop(summary);
+    note_measurements(trace, summary);
     for (auto& note : telemetry_notes(trace)) summary.notes.push_back(std::move(note));
     if (summary.repetitions < kMinRepetitionsForInterval)
         summary.notes.push_back("n = " + std::to_string(summary.repetitions) +

@@ -193,9 +193,9 @@ void settle_timed(Point& point) {
 }
 
 void check_trained_sigma(Point& point) {
-    const double sigma = point.settings.trained_sigma;
-    if (sigma < 0) return;
-    if (sigma == 0) throw UsageError("trained_sigma = 0: must be above 0, or negative where it is not known");
+    const NoiseLevelSetting& sigma = point.settings.trained_sigma;
+    if (sigma.is_automatic()) return;
+    if (sigma.level == 0) throw UsageError("trained_sigma = 0: must be above 0, or auto where it is not known");
     if (point.facts().takes_sigma)
         point.notes.push_back("trained_sigma has no effect: " + std::string(name_of(point.settings.network)) +
                               " is told the noise level");
@@ -217,7 +217,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     settle_height(point.settings, point.num_ranks);
     point.source = sources.find(settings.image);
     point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
-    point.sigma = settings.sigma < 0 ? settings.image.noise_sigma : settings.sigma;
+    point.sigma = settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
     check_trained_sigma(point);
     check_output(settings);
     settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);

@@ -37,6 +37,7 @@ void add_identity(const PointTrace& trace, const Summary& summary, const std::st
                            {"status", std::string(name_of(summary.status))},
                            {"validity", std::string(name_of(summary.validity))},
                            {"reasons", joined(summary.reasons)},
+                           {"measurements", std::to_string(num_measurements(trace))},
                            {"reduction", trace.reduction},
                            {"weights_source", trace.weights_source},
                            {"weights_sha256", trace.weights_sha256},

@@ -34,6 +34,11 @@ Json setting_value(const CountSetting& value) {
     return format_setting(value);
 }
 
+Json setting_value(const NoiseLevelSetting& value) {
+    if (!value.is_automatic()) return value.level;
+    return format_setting(value);
+}
+
 Json setting_value(const BatchSetting& value) {
     if (!value.is_open()) return value.count;
     return format_setting(value);

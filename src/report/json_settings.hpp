@@ -17,9 +17,10 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json setting_value(uint64_t value);
 [[nodiscard]] Json setting_value(double value);
 [[nodiscard]] Json setting_value(bool value);
-[[nodiscard]] Json setting_value(const HaloSetting& value);   // pixels, "exact" or "auto"
-[[nodiscard]] Json setting_value(const CountSetting& value);  // count, or its word
-[[nodiscard]] Json setting_value(const BatchSetting& value);  // count, "auto" or "largest"
+[[nodiscard]] Json setting_value(const HaloSetting& value);        // pixels, "exact" or "auto"
+[[nodiscard]] Json setting_value(const CountSetting& value);       // count, or its word
+[[nodiscard]] Json setting_value(const BatchSetting& value);       // count, "auto" or "largest"
+[[nodiscard]] Json setting_value(const NoiseLevelSetting& value);  // level, or "auto"
 template <NamedEnum E>
 [[nodiscard]] Json setting_value(E value) {
     return name_of(value);

@@ -175,19 +175,6 @@ Json summary_json(const Summary& summary) {
     return all;
 }
 
-/// Null where no rank measured any.
-Json bounds_json(const PointTrace& trace) {
-    Json ranks = Json::array();
-    bool measured = false;
-    for (const auto& rank : trace.ranks) {
-        Json line{{"rank", rank.rank}};
-        for (const auto& [bound, name] : EnumNames<Bound>::names) line[std::string(name)] = number(rank.bounds[bound]);
-        ranks.push_back(line);
-        measured = measured || !rank.bounds.empty();
-    }
-    return measured ? Json{{"ranks", ranks}} : Json(nullptr);
-}
-
 /// Null where nothing had to be exchanged.
 Json exchange_json(const PointTrace& trace) {
     if (!trace.exchange) return nullptr;
@@ -278,6 +265,8 @@ Json json_of(const PointTrace& trace, const Summary& summary) {
               {"layout", text(trace.weights_layout)},
               {"sha256", text(trace.weights_sha256)}}},
             {"image_sha256", text(trace.image_sha256)},
+            {"measurements", num_measurements(trace)},
+            {"discarded", discarded_json(trace)},
             {"output_file", text(trace.output_file)},
             {"samples", samples_json(trace)},
             {"memory", memory_json(summary)},

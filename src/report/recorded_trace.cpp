@@ -126,7 +126,8 @@ void read_memory(const JsonField& ranks, PointTrace& trace) {
 TelemetryRecord telemetry_from(const JsonField& json) {
     TelemetryRecord record;
     for (const auto& [meter, name] : EnumNames<Meter>::names) record[meter] = optional_number(json, name);
-    record.first_on_node = record[Meter::cpu_energy_j].has_value();  // only such a rank reads it
+    // Only such a rank reads them.
+    record.first_on_node = record[Meter::cpu_energy_j].has_value() || record[Meter::host_cpu_s].has_value();
     const JsonField samples = json["samples"];
     for (const double at_s : samples["at_s"].numbers()) record.samples.emplace_back().at_s = at_s;
     for (const auto& [gauge, name] : EnumNames<Gauge>::names) {
@@ -168,6 +169,17 @@ std::optional<ExchangeRecord> exchange_from(const JsonField& line) {
                           .bytes = (*json)["bytes"].integer(),
                           .link_bytes_per_s = optional_number(*json, "link_bytes_per_s"),
                           .link_latency_s = optional_number(*json, "link_latency_s")};
+}
+
+/// Files of earlier versions do not have it.
+std::vector<DiscardedMeasurement> discarded_from(const JsonField& line) {
+    std::vector<DiscardedMeasurement> all;
+    const auto json = line.find("discarded");
+    if (!json) return all;
+    for (const auto& earlier : json->items())
+        all.push_back({earlier["repetitions"].integer(), number_or_zero(earlier, "pipeline_s"),
+                       number_or_zero(earlier, "drift"), earlier["cause"].text_or_empty()});
+    return all;
 }
 
 std::optional<BatchSearch> batch_search_from(const JsonField& line) {
@@ -242,6 +254,7 @@ PointTrace trace_from(const JsonField& line) {
     trace.shared_device = line["shared_device"].boolean();
     if (const auto binding = line.find("binding")) trace.binding = binding->text();
     read_samples(line["samples"], trace);
+    trace.discarded = discarded_from(line);
     read_memory(line["memory"]["ranks"], trace);
     trace.verification = verification_from(line["verification"]);
     trace.quality = quality_from(line);

@@ -29,6 +29,16 @@ bool says_nothing(const RankTrace& rank) {
 
 }  // namespace
 
+Json discarded_json(const PointTrace& trace) {
+    Json all = Json::array();
+    for (const auto& earlier : trace.discarded)
+        all.push_back(Json{{"repetitions", earlier.repetitions},
+                           {"pipeline_s", number(earlier.pipeline_s)},
+                           {"drift", number(earlier.drift)},
+                           {"cause", earlier.cause.empty() ? Json(nullptr) : Json(earlier.cause)}});
+    return all;
+}
+
 Json telemetry_json(const PointTrace& trace) {
     if (std::all_of(trace.ranks.begin(), trace.ranks.end(), says_nothing)) return nullptr;
     Json ranks = Json::array();
@@ -40,6 +50,18 @@ Json telemetry_json(const PointTrace& trace) {
         ranks.push_back(line);
     }
     return {{"ranks", ranks}};
+}
+
+Json bounds_json(const PointTrace& trace) {
+    Json ranks = Json::array();
+    bool measured = false;
+    for (const auto& rank : trace.ranks) {
+        Json line{{"rank", rank.rank}};
+        for (const auto& [bound, name] : EnumNames<Bound>::names) line[std::string(name)] = number(rank.bounds[bound]);
+        ranks.push_back(line);
+        measured = measured || !rank.bounds.empty();
+    }
+    return measured ? Json{{"ranks", ranks}} : Json(nullptr);
 }
 
 }  // namespace pb

@@ -4,6 +4,10 @@
 #include "run/gather_timeline.hpp"
 #include "run/pipelines.hpp"
 
+#include "patchbench/base/disturbance.hpp"
+#include "patchbench/base/rank_tests.hpp"
+#include "patchbench/base/statistics.hpp"
+#include "patchbench/comm/interruption.hpp"
 #include "patchbench/device/host_memory.hpp"
 #include "patchbench/engine/memory.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -28,15 +32,49 @@ class Repetitions {
 
     void run() {
         warm_up();
-        start_counting();
-        time_until_done();
-        stop_counting();
+        measure();
+        while (must_repeat()) {
+            discard();
+            measure();
+        }
         count_work();
         gather_ranks();
     }
 
   private:
     [[nodiscard]] DeviceId device() const { return team_.place.device; }
+
+    void measure() {
+        start_counting();
+        time_until_done();
+        stop_counting();
+    }
+
+    /// Whether what was measured drifts, and another try is allowed and has the time for it: an interruption would cost
+    /// the point what it has.
+    [[nodiscard]] bool must_repeat() const {
+        const auto left_s = seconds_until_interruption();
+        const bool has_time = interruption().empty() && (!left_s || *left_s > kTimeToSpare * trace_.repeated_s);
+        const bool may = !is_simulated(trace_.point) && std::ssize(trace_.discarded) < protocol_.remeasure;
+        const bool drifting = drifts(find_trend(trace_.wall_s), drift_limit(protocol_.rel_width));
+        return decided_by_root(may && has_time && drifting ? 1 : 0) != 0;
+    }
+
+    /// Forgets the samples, but for what made them useless.
+    void discard() {
+        std::vector<RankTrace> ranks(team_.members.size());
+        gather_telemetry(*team_.reduction, mine_.telemetry, ranks);
+        std::vector<RankLoad> loads;
+        for (size_t rank = 0; rank < ranks.size(); ++rank)
+            loads.push_back({host_of(team_.members[rank]), &ranks[rank].telemetry});
+        trace_.discarded.push_back(
+            {std::ssize(trace_.wall_s), median(trace_.wall_s), find_trend(trace_.wall_s).drift, disturbance_of(loads)});
+        trace_.wall_s.clear();
+        trace_.stop_reason = StopReason::none;
+        mine_ = {};
+    }
+
+    [[nodiscard]] const std::string& host_of(int rank) const { return topology_.ranks[static_cast<size_t>(rank)].host; }
 
     /// The root's answer, on all ranks: their clocks differ.
     [[nodiscard]] double decided_by_root(double answer) const { return team_.ranks.broadcast(answer); }
@@ -167,7 +205,7 @@ class Repetitions {
     [[nodiscard]] RankTrace unpack(int rank, const std::vector<double>& row) const {
         RankTrace trace;
         trace.rank = team_.members[static_cast<size_t>(rank)];
-        trace.host = topology_.ranks[static_cast<size_t>(trace.rank)].host;
+        trace.host = host_of(trace.rank);
         auto next = row.begin();
         for (int64_t* count : {&trace.num_windows, &trace.num_patches, &trace.num_batches, &trace.allocations,
                                &trace.memory.allocated_peak, &trace.memory.reserved_peak, &trace.memory.device_used,
@@ -195,6 +233,7 @@ class Repetitions {
     }
 
     static constexpr double kShortPassS = 1;
+    static constexpr double kTimeToSpare = 2;  // verification comes after the repetitions
 
     const ProtocolSettings& protocol_;
     Team& team_;

@@ -80,7 +80,7 @@ std::shared_ptr<const Weights> WeightsCache::find(const PointSettings& settings,
     if (key != key_ || weights_ == nullptr) {
         weights_.reset();
         Weights weights = find_weights(settings.network, settings.weights, channels);
-        if (settings.trained_sigma > 0) weights.trained_sigma = settings.trained_sigma;
+        if (!settings.trained_sigma.is_automatic()) weights.trained_sigma = settings.trained_sigma.level;
         if (const auto fault = meet_value_fault("weights")) spoil(weights, *fault);
         digest_ = sha256_of_values(weights);
         weights_ = std::make_shared<const Weights>(std::move(weights));

@@ -69,7 +69,7 @@ weights: {bare}
 device: cpu
 patch: 32
 halo: 8
-trained_sigma: [-1, 0.1]
+trained_sigma: [auto, 0.1]
 stop: {{min_reps: 1, max_time_s: 0}}
 bounds: off
 """)

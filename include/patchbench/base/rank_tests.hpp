@@ -31,6 +31,10 @@ inline constexpr double kDriftThatMatters = 0.02;
 /// Fewer than six samples show no trend that could be told from chance: p_value is 1 for them.
 [[nodiscard]] Trend find_trend(std::span<const double> series);
 
+/// A drift within the width that was asked for the interval (`rel_width`) leaves a figure as good as it was meant to
+/// be.
+[[nodiscard]] double drift_limit(double rel_width);
+
 /// Significant, and larger than `limit`.
 [[nodiscard]] bool drifts(const Trend& trend, double limit = kDriftThatMatters);
 

@@ -32,9 +32,16 @@ enum class Meter : uint8_t {
     thermal_s,            // held down by temperature: the driver's counter, else samples that said so
     power_cap_s,          // held down by the power limit: likewise
     hardware_slowdown_s,  // hardware slowdown or power brake: samples that said so
-    other_processes       // most that were seen on the device beside this one
+    other_processes,      // most that were seen on the device beside this one
+    // Of the host, while the rank was watched; all but the first on one rank of a node only.
+    own_cpu_s,            // CPU time of the rank's process
+    host_cpu_s,           // CPU time of everything that ran on the host, this process among it
+    steal_s,              // time of its cores that the hypervisor gave to others, summed over cores
+    cpu_pressure_s,       // time in which something that could run waited for a core
+    cpu_clock_begin_mhz,  // mean clock of some of its cores, before
+    cpu_clock_end_mhz     // and after
 };
-inline constexpr size_t kNumMeters = 7;
+inline constexpr size_t kNumMeters = 13;
 
 template <>
 struct EnumNames<Meter> {
@@ -45,7 +52,13 @@ struct EnumNames<Meter> {
          {Meter::thermal_s, "thermal_s"},
          {Meter::power_cap_s, "power_cap_s"},
          {Meter::hardware_slowdown_s, "hardware_slowdown_s"},
-         {Meter::other_processes, "other_processes"}}};
+         {Meter::other_processes, "other_processes"},
+         {Meter::own_cpu_s, "own_cpu_s"},
+         {Meter::host_cpu_s, "host_cpu_s"},
+         {Meter::steal_s, "steal_s"},
+         {Meter::cpu_pressure_s, "cpu_pressure_s"},
+         {Meter::cpu_clock_begin_mhz, "cpu_clock_begin_mhz"},
+         {Meter::cpu_clock_end_mhz, "cpu_clock_end_mhz"}}};
 };
 
 struct TelemetrySample {

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <array>
+#include <optional>
 #include <string>
 
 namespace pb {
@@ -26,6 +27,9 @@ class InterruptionGuard {
 
 /// From now on in `seconds` (> 0) the wish comes by itself, unless the guard ends before.
 void interrupt_after(double seconds);
+
+/// How long that is from now; none where no end was set.
+[[nodiscard]] std::optional<double> seconds_until_interruption();
 
 /// What came first ("SIGTERM", "the end of --max-time"), empty when none did. This rank's own: others may have had none
 /// yet.

@@ -32,6 +32,15 @@ struct BatchSetting {
     friend bool operator==(const BatchSetting&, const BatchSetting&) = default;
 };
 
+/// `sigma: <noise level> | auto`. Auto is what the image's noise_sigma says.
+struct NoiseLevelSetting {
+    double level = -1;  // < 0: auto
+    NoiseLevelSetting() = default;
+    NoiseLevelSetting(double known) : level(known) {}  // NOLINT(google-explicit-constructor): a level is one
+    [[nodiscard]] bool is_automatic() const { return level < 0; }
+    friend bool operator==(const NoiseLevelSetting&, const NoiseLevelSetting&) = default;
+};
+
 enum class DeviceChoice : uint8_t { automatic, cpu, cuda };
 enum class Workload : uint8_t { tiles, whole };
 enum class LastBatch : uint8_t { pad, ragged };

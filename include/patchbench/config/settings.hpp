@@ -53,6 +53,7 @@ struct ProtocolSettings {
     int64_t max_reps = 0;
     double rel_width = 0.05;
     double max_time_s = 10;
+    int64_t remeasure = 1;
     int64_t forward_calls = 3;
     VerifyMode verify = VerifyMode::probes;
     int64_t verify_probes = 4;
@@ -65,8 +66,8 @@ struct ProtocolSettings {
 struct PointSettings {
     NetworkKind network = NetworkKind::dncnn;
     std::string weights = "default";
-    double sigma = -1;          // < 0: the image's noise_sigma
-    double trained_sigma = -1;  // < 0: what the weights or their model card say
+    NoiseLevelSetting sigma;
+    NoiseLevelSetting trained_sigma;
     EngineKind engine = EngineKind::torch;
     DeviceChoice device = DeviceChoice::automatic;
     Precision dtype = Precision::fp32;
@@ -131,11 +132,11 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"network", "", "which network"}, s.network);
     v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
       s.weights);
-    v(FieldName{"sigma", "[0,1]", "noise level told to the network; negative: image.noise_sigma", {-1, 1}}, s.sigma);
+    v(FieldName{"sigma", "[0,1]", "noise level told to the network; auto: image.noise_sigma", {0, 1}}, s.sigma);
     v(FieldName{"trained_sigma",
                 "[0,1]",
-                "noise level that the weights were trained for; negative: as they, or their model card, say",
-                {-1, 1}},
+                "noise level that the weights were trained for; auto: as they, or their model card, say",
+                {0, 1}},
       s.trained_sigma);
     v(FieldName{"engine", "", "what runs the network"}, s.engine);
     v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
@@ -237,6 +238,11 @@ void protocol_fields(Settings& s, Visitor&& v) {
                 "begin no repetition later than this after the first, stop.min_reps apart; 0: stop.min_reps exactly",
                 {0, kMaxSeconds}},
       s.max_time_s);
+    v(FieldName{"remeasure",
+                "",
+                "times a point is measured again, at most, when its repetitions drift; simulated points never are",
+                {0, 100}},
+      s.remeasure);
     v(FieldName{"forward_calls",
                 "",
                 "resident forward calls after each repetition, for the scope `forward`",

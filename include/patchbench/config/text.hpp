@@ -15,8 +15,9 @@ void parse_setting(std::string_view text, uint64_t& value);
 void parse_setting(std::string_view text, double& value);
 void parse_setting(std::string_view text, bool& value);  // true | false | on | off | yes | no
 void parse_setting(std::string_view text, HaloSetting& value);
-void parse_setting(std::string_view text, CountSetting& value);  // <n> | auto | all; its word is kept
-void parse_setting(std::string_view text, BatchSetting& value);  // <n> | auto | largest
+void parse_setting(std::string_view text, CountSetting& value);       // <n> | auto | all; its word is kept
+void parse_setting(std::string_view text, BatchSetting& value);       // <n> | auto | largest
+void parse_setting(std::string_view text, NoiseLevelSetting& value);  // <level> | auto
 template <NamedEnum E>
 void parse_setting(std::string_view text, E& value) {
     value = parse_enum<E>(text);
@@ -31,6 +32,7 @@ std::string format_setting(const char* value) = delete;  // would otherwise be t
 [[nodiscard]] std::string format_setting(const HaloSetting& value);
 [[nodiscard]] std::string format_setting(const CountSetting& value);
 [[nodiscard]] std::string format_setting(const BatchSetting& value);
+[[nodiscard]] std::string format_setting(const NoiseLevelSetting& value);
 template <NamedEnum E>
 [[nodiscard]] std::string format_setting(E value) {
     return std::string(name_of(value));

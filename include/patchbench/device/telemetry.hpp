@@ -1,6 +1,6 @@
-// Watches a rank's device (NVML, found at run time; on the CPU this process on its cores) and its host's processors
-// (Linux powercap) while a point is timed. It only reads: no clock, limit or mode is ever changed. What cannot be read
-// is absent.
+// Watches a rank's device (NVML, found at run time; on the CPU this process on its cores), its host's processors (Linux
+// powercap) and what else ran on the host (Linux /proc) while a point is timed. It only reads: no clock, limit or mode
+// is ever changed. What cannot be read is absent.
 #pragma once
 
 #include "patchbench/base/telemetry_record.hpp"
@@ -18,9 +18,12 @@ struct TelemetryOptions {
     bool first_on_node = false;   // reads the processors' energy, once a node
     std::string nvml_library;     // file name for the dynamic linker
     std::string powercap_folder;  // where the kernel shows intel-rapl:*
+    std::string proc_folder;      // where it shows stat and pressure/cpu
+    std::string cpu_folder;       // and cpu<n>/cpufreq
 };
 
-/// The usual places: libnvidia-ml.so.1 and /sys/class/powercap, or what PATCHBENCH_NVML and PATCHBENCH_POWERCAP name.
+/// The usual places: libnvidia-ml.so.1, /sys/class/powercap and /proc, or what PATCHBENCH_NVML, PATCHBENCH_POWERCAP and
+/// PATCHBENCH_PROC name; /sys/devices/system/cpu.
 [[nodiscard]] TelemetryOptions usual_telemetry_options();
 
 /// The sources, opened once and kept from point to point. Never throws for a source that is not there.

@@ -163,18 +163,27 @@ struct ExchangeRecord {
     std::optional<double> link_latency_s;    // of a message of one byte
 };
 
+/// A measurement of a point that was not kept: its repetitions drifted, so the point was measured again.
+struct DiscardedMeasurement {
+    int64_t repetitions = 0;
+    double pipeline_s = 0;  // median
+    double drift = 0;       // last third / first third - 1
+    std::string cause;      // what the kernels told meanwhile (disturbance_of); empty: nothing
+};
+
 struct PointTrace {
     Point point;
     std::optional<Prediction> prediction;
     PointStatus status = PointStatus::ok;
-    std::string reason;                         // of any status but ok
-    std::string reduction;                      // "NCCL" | "MPI": what gathered the per-rank figures
-    bool shared_device = false;                 // two ranks on one GPU
-    std::string binding;                        // cores of the ranks that took part (binding_of)
-    std::vector<double> wall_s;                 // per repetition: maximum over ranks, exchange to the root included
-    StopReason stop_reason = StopReason::none;  // what ended the repetitions
-    double repeated_s = 0;                      // all timed repetitions and what lies between them, on the root
-    double read_s = 0;                          // once, before the repetitions: maximum over ranks
+    std::string reason;                           // of any status but ok
+    std::string reduction;                        // "NCCL" | "MPI": what gathered the per-rank figures
+    bool shared_device = false;                   // two ranks on one GPU
+    std::string binding;                          // cores of the ranks that took part (binding_of)
+    std::vector<double> wall_s;                   // per repetition: maximum over ranks, exchange to the root included
+    StopReason stop_reason = StopReason::none;    // what ended the repetitions
+    std::vector<DiscardedMeasurement> discarded;  // earlier ones, in order: all samples are those of the last
+    double repeated_s = 0;                        // all timed repetitions and what lies between them, on the root
+    double read_s = 0;                            // once, before the repetitions: maximum over ranks
     double noise_s = 0;
     double write_s = 0;  // once, after them: the output file (0 when none was written)
     std::vector<RankTrace> ranks;
@@ -192,6 +201,11 @@ struct PointTrace {
     double processed_pixels = 0;
     int64_t num_patches = 0;
 };
+
+/// How often the point was measured; 0: never to the end.
+[[nodiscard]] inline int64_t num_measurements(const PointTrace& trace) {
+    return trace.wall_s.empty() ? 0 : 1 + std::ssize(trace.discarded);
+}
 
 /// Where, with what and how: enough for somebody else to check a figure.
 struct Environment {

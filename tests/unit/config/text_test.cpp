@@ -61,7 +61,12 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_TRUE(parsed<BatchSetting>("largest").is_open());
     EXPECT_THAT(refused<BatchSetting>("all"), HasSubstr("from 1 on, auto or largest"));
     EXPECT_THAT(refused<CountSetting>("largest"), HasSubstr("from 1 on or auto"));
+    for (const char* text : {"0", "0.25", "auto"}) EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>(text)), text);
+    EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>("-1")), "auto");  // as older results write it
+    for (const char* text : {"-2", "nan", "none"})
+        EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("a noise level or auto"));
     EXPECT_EQ(format_setting(PointSettings{}.ranks), "all");
+    EXPECT_EQ(format_setting(PointSettings{}.sigma), "auto");
     EXPECT_EQ(format_setting(PointSettings{}.threads), "auto");
 }
 
@@ -98,7 +103,7 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     };
     EXPECT_THAT(refusal("patch", "0"), HasSubstr("patch = 0: must lie between 1 and 1073741824 px"));
     EXPECT_THAT(refusal("slots", "4"), HasSubstr("slots = 4: must lie between 2 and 3"));
-    EXPECT_THAT(refusal("sigma", "1.5"), HasSubstr("sigma = 1.5: must lie between -1 and 1"));
+    EXPECT_THAT(refusal("sigma", "1.5"), HasSubstr("sigma = 1.5: must lie between 0 and 1"));
     EXPECT_THAT(refusal("image.noise_sigma", "-0.1"), HasSubstr("between 0 and 10"));
     EXPECT_THAT(refusal("image.channels", "2"), HasSubstr("1 (gray) or 3 (colour)"));
     for (const char* shape :

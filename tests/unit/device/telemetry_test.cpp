@@ -153,7 +153,10 @@ TEST(Nvml, WithoutLibraryOrDeviceEverythingIsAbsentAndSaysWhy) {
         EXPECT_THAT(Telemetry(options).why_no_device(), HasSubstr(why));
         const TelemetryRecord record = record_of(options);
         EXPECT_TRUE(record.samples.empty());
-        for (const auto& meter : record.meters) EXPECT_EQ(meter, std::nullopt);
+        for (const auto& [meter, name] : EnumNames<Meter>::names) {
+            const bool is_of_the_process = meter == Meter::observed_s || meter == Meter::own_cpu_s;
+            EXPECT_EQ(record[meter].has_value(), is_of_the_process) << name;
+        }
     }
     EXPECT_EQ(Telemetry(options_for("libno-such-nvml.so", "")).why_no_device(), "") << "a CPU rank has no device";
 }
@@ -287,6 +290,42 @@ TEST_F(Powercap, TheFirstRankOfANodeReadsIt) {
     const TelemetryRecord record = window.finish();
     EXPECT_TRUE(record.first_on_node);
     EXPECT_DOUBLE_EQ(record[Meter::cpu_energy_j].value(), 3 + 1);
+}
+
+/// The kernel's counters of a host with other work on it, made up.
+TEST(HostLoad, IsTheGrowthOfTheKernelsCounters) {
+    const fs::path folder = fs::temp_directory_path() / ("patchbench-proc-" + std::to_string(::getpid()));
+    const auto write = [&](const fs::path& file, const std::string& text) {
+        fs::create_directories((folder / file).parent_path());
+        std::ofstream(folder / file) << text << '\n';
+    };
+    const double tick_s = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    write("stat", "cpu  100 10 50 900 5 1 2 30 7 0\ncpu0 100 10 50 900 5 1 2 30 7 0");
+    write("pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull avg10=0.00 total=5");
+    write("cpus/cpu0/cpufreq/scaling_cur_freq", "3000000");
+    write("cpus/cpu1/cpufreq/scaling_cur_freq", "2000000");
+    TelemetryOptions options;
+    options.proc_folder = folder;
+    options.cpu_folder = folder / "cpus";
+    options.first_on_node = true;
+    Telemetry telemetry(options);
+    TelemetryWindow window(telemetry);
+    write("stat", "cpu  400 20 90 950 6 2 3 80 7 0");
+    write("pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3500000");
+    write("cpus/cpu0/cpufreq/scaling_cur_freq", "1000000");
+    const TelemetryRecord record = window.finish();
+    EXPECT_NEAR(record[Meter::host_cpu_s].value(), (300 + 10 + 40 + 1 + 1) * tick_s, 1e-9);
+    EXPECT_NEAR(record[Meter::steal_s].value(), 50 * tick_s, 1e-9);
+    EXPECT_NEAR(record[Meter::cpu_pressure_s].value(), 2.5, 1e-9);
+    EXPECT_EQ(record[Meter::cpu_clock_begin_mhz], 2500);
+    EXPECT_EQ(record[Meter::cpu_clock_end_mhz], 1500);
+    options.first_on_node = false;
+    EXPECT_EQ(record_of(options)[Meter::host_cpu_s], std::nullopt) << "once a node";
+    options.first_on_node = true;
+    options.proc_folder = options.cpu_folder = folder / "nowhere";
+    for (const Meter meter : {Meter::host_cpu_s, Meter::steal_s, Meter::cpu_pressure_s, Meter::cpu_clock_end_mhz})
+        EXPECT_EQ(record_of(options)[meter], std::nullopt);
+    fs::remove_all(folder);
 }
 
 TEST_F(Powercap, EnvironmentVariablesNameTheSources) {

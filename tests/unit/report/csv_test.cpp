@@ -71,6 +71,12 @@ TEST(Csv, HoldsEverySettingAndEveryMetricInFullPrecision) {
     EXPECT_EQ(std::stod(cells.at("pipeline_s")), 1.0 / 3);
 }
 
+TEST(Csv, ANoiseLevelThatIsLeftToTheImageIsAutoNotANumber) {
+    const auto cells = row(written({three_rank_trace()}), 0);
+    EXPECT_EQ(cells.at("sigma"), "auto");
+    EXPECT_EQ(cells.at("settled.sigma"), "0.1");
+}
+
 TEST(Csv, WhatIsAbsentIsEmptyNeverZero) {
     const auto cells = row(written({unmeasured_trace(PointStatus::oom, "no room")}), 0);
     EXPECT_EQ(cells.at("pipeline_s"), "");
