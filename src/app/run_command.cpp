@@ -109,6 +109,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
     plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
     Runner runner(world, topology, config.study);
     ExitCode code = ExitCode::ok;
+        record->show_progress(plan);
     run_plan(plan, runner, output_names(folder, config.study.save_images), [&](const PointTrace& trace) {
         together(world, [&] {
             if (record) record->add(trace);

@@ -120,6 +120,9 @@ StudyRecord::StudyRecord(RecordOptions options, const Plan& plan, const Environm
         go_on(*former, plan, environment);
     else
         start_anew(plan, environment);
+}
+
+void StudyRecord::show_progress(const Plan& plan) {
     progress_.emplace(plan.points.size(), rest_of(plan, to_do_).points);
 }
 
@@ -172,7 +175,7 @@ ExitCode StudyRecord::finish() {
         write_whole(options_.folder / "results.csv", csv_text(std::span(&results, 1), options_.csv_style));
         write_html({file_}, report);
     });
-    fmt::print("{}\n", points_table(summaries));
+    fmt::print("{}\n", points_table(summaries, study.recommendations));
     if (!study.empty()) fmt::print("{}\n", study_text(study));
     print_ranks(results, summaries);
     const bool whole = written.kind == Attempt::Kind::ok;

@@ -39,6 +39,9 @@ class StudyRecord {
     /// One character a point of the plan: '1' when it is still to be measured.
     [[nodiscard]] const std::string& to_do() const { return to_do_; }
 
+    /// Begins the bar, which stays at the end of what was printed: called before the first point, after the plan.
+    void show_progress(const Plan& plan);
+
     void add(const PointTrace& trace);
     [[nodiscard]] ExitCode finish();
 

@@ -47,7 +47,7 @@ void compare_forms(BatchFit& fit) {
     }
 }
 
-void recommend(const std::vector<BatchTime>& times, BatchFit& fit) {
+void find_sufficient(const std::vector<BatchTime>& times, BatchFit& fit) {
     const auto faster = [](const BatchTime& a, const BatchTime& b) { return a.window_s < b.window_s; };
     const BatchTime fastest = *std::min_element(times.begin(), times.end(), faster);
     BatchTime taken = fastest;
@@ -57,16 +57,16 @@ void recommend(const std::vector<BatchTime>& times, BatchFit& fit) {
         largest = std::max(largest, time.batch);
     }
     fit.fastest_batch = fastest.batch;
-    fit.recommended_batch = taken.batch;
+    fit.sufficient_batch = taken.batch;
     const bool is_smallest =
         std::none_of(times.begin(), times.end(), [&](const auto& t) { return t.batch < taken.batch; });
     const std::string smaller = is_smallest ? "no smaller one was measured" : "every smaller one loses more than 3 %";
-    fit.recommendation = taken.batch == fastest.batch
-                             ? "the fastest; " + smaller
-                             : percent(taken.window_s / fastest.window_s - 1) + " slower than the fastest (" +
-                                   std::to_string(fastest.batch) + ") with less memory; " + smaller;
+    fit.sufficient_words = taken.batch == fastest.batch
+                               ? "the fastest; " + smaller
+                               : percent(taken.window_s / fastest.window_s - 1) + " slower than the fastest (" +
+                                     std::to_string(fastest.batch) + ") with less memory; " + smaller;
     if (fastest.batch == largest && times.size() > 1)
-        fit.recommendation += "; the fastest is the largest batch measured, so a larger one may be faster";
+        fit.sufficient_words += "; the fastest is the largest batch measured, so a larger one may be faster";
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void recommend(const std::vector<BatchTime>& times, BatchFit& fit) {
 BatchFit fit_batches(const std::vector<BatchTime>& times) {
     require(!times.empty(), "no batch was measured");
     BatchFit fit;
-    recommend(times, fit);
+    find_sufficient(times, fit);
     std::vector<BatchTime> left;
     for (const auto& time : times)
         if (time.batch <= fit.fastest_batch) left.push_back(time);

@@ -20,6 +20,12 @@ double stage(const Summary& summary, Stage stage) {
     return summary.stage_s[static_cast<size_t>(stage)].value_or(0) / *summary.pipeline_s;
 }
 
+/// What the network takes, as the table says it (forward/pipeline: its calls with the batch resident); the calls inside
+/// the passes where none was made apart.
+double share_of_network(const Summary& summary) {
+    return std::min(1.0, summary.efficiency.value_or(stage(summary, Stage::forward)));
+}
+
 /// What is not hidden behind the network: with overlap on a GPU the other stages cost only this.
 double exposed(const Summary& summary) { return std::max(0.0, 1 - stage(summary, Stage::forward)); }
 
@@ -94,8 +100,23 @@ Limit limit_of_network(const Summary& s) {
     return memory > compute ? Limit::memory : Limit::compute;
 }
 
+/// "93.5 %": as many digits as the table's ratio of three.
+std::string exact_percent(double share) {
+    const auto tenths = std::lround(1000 * share);
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+/// Calls inside the passes that take longer than resident ones, where that is more than the clock's rounding.
+std::string slower_inside(const Summary& s) {
+    constexpr double kWorthSaying = 0.02;
+    if (!s.efficiency || *s.efficiency <= 0) return "";
+    const double excess = stage(s, Stage::forward) / *s.efficiency - 1;
+    return excess < kWorthSaying ? "" : " (its calls take " + whole_percent(excess) + " longer inside the passes)";
+}
+
 std::string evidence_of_network(Limit limit, const Summary& s) {
-    std::string text = "the network takes " + whole_percent(stage(s, Stage::forward)) + " of the pipeline";
+    std::string text =
+        "the network takes " + exact_percent(share_of_network(s)) + " of the pipeline" + slower_inside(s);
     if (limit == Limit::launch) text += ", " + std::to_string(std::lround(*s.convolution_us)) + " us a convolution";
     if (!s.forward_of_conv_percent) return text + "; bounds: on says how near it is to a bound";
     text += of_bound(s.forward_of_conv_percent, "the convolution rate");
@@ -140,7 +161,7 @@ std::optional<Bottleneck> find_bottleneck(const Summary& summary) {
         found.evidence = evidence_of(largest, summary) + beside(found.losses);
     } else {
         found.limit = limit_of_network(summary);
-        found.share = std::min(1.0, stage(summary, Stage::forward));
+        found.share = share_of_network(summary);
         found.evidence = evidence_of_network(found.limit, summary);
     }
     found.advice = meaning_of(found.limit).advice;

@@ -9,38 +9,57 @@ namespace pb {
 
 namespace {
 
-/// All that a point does but for one setting, as text.
-std::string identity(const Point& point, std::string_view but_for) {
+using Keys = std::span<const std::string_view>;
+
+bool contains(Keys keys, std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
+
+/// All that a point does but for some settings, as text.
+std::string identity(const Point& point, Keys but_for) {
     PointSettings resolved = point.settings;
     resolved.device = point.device == DeviceKind::cuda ? DeviceChoice::cuda : DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
     if (point.halo) resolved.halo = {HaloSetting::Kind::pixels, *point.halo};
-    const bool grows = but_for == "ranks" && resolved.image.height_per_rank > 0;  // the image goes with the ranks
+    const bool grows =
+        contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image goes with the ranks
     if (grows) resolved.image.height = 0;
     const int64_t height = grows ? 0 : point.source.extent.h;
     std::string text = std::to_string(height) + "x" + std::to_string(point.source.extent.w) + "x" +
                        std::to_string(point.source.channels);
     work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
-        if (but_for != field.key) text += "\n" + format_setting(value);
+        if (!contains(but_for, field.key)) text += "\n" + format_setting(value);
     });
     return text;
 }
 
-/// The label of `point` without the part that `but_for` gives it.
-std::string label_without(const Point& point, std::string_view but_for) {
+/// What the setting `key` adds to the label of a point; empty: nothing.
+std::string part_of_label(const Point& point, std::string_view key) {
+    const PointSettings& settings = point.settings;
+    if (key == "dtype") return "-" + std::string(name_of(settings.dtype));
+    if (key == "batch") return "-b" + (point.batch ? std::to_string(*point.batch) : format_setting(settings.batch));
+    if (key == "halo") return "-h" + (point.halo ? std::to_string(*point.halo) : std::string("auto"));
+    if (key == "patch") return "-p" + std::to_string(settings.patch);
+    return "";
+}
+
+/// The label of `point` without the parts that `but_for` gives it.
+std::string label_without(const Point& point, Keys but_for) {
     std::string label = label_of(point);
-    std::string part;
-    if (but_for == "dtype") part = "-" + std::string(name_of(point.settings.dtype));
-    if (but_for == "batch")
-        part = "-b" + (point.batch ? std::to_string(*point.batch) : format_setting(point.settings.batch));
-    const auto place = part.empty() ? std::string::npos : label.rfind(part);
-    return place == std::string::npos ? label : label.erase(place, part.size());
+    for (const auto key : but_for) {
+        const std::string part = part_of_label(point, key);
+        const auto place = part.empty() ? std::string::npos : label.rfind(part);
+        if (place != std::string::npos) label.erase(place, part.size());
+    }
+    return label;
 }
 
 }  // namespace
 
 std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, std::string_view but_for) {
+    return group_points(traces, Keys(&but_for, 1));
+}
+
+std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, Keys but_for) {
     std::vector<PointGroup> groups;
     std::map<std::string, size_t> known;
     std::map<std::string, int> uses;

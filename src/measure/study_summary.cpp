@@ -75,6 +75,7 @@ class Summariser {
         : traces_(traces), summaries_(summaries), topology_(topology) {}
 
     StudySummary run() {
+        study_.recommendations = recommend(traces_, summaries_);
         for (const auto& group : group_points(traces_, "batch")) {
             add_times(TimeScope::forward, group);
             add_times(TimeScope::pipeline, group);

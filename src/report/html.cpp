@@ -2,6 +2,7 @@
 
 #include "report/base64.hpp"
 #include "report/json_settings.hpp"
+#include "report/named_points.hpp"
 
 #include "patchbench/base/atomic_file.hpp"
 #include "patchbench/base/error.hpp"
@@ -116,12 +117,6 @@ void add_images(const Lines& lines, const fs::path& folder, const std::string& i
     }
 }
 
-/// What tells the files apart: the folder of a results.jsonl, else the file's own name.
-std::string name_of_file(const fs::path& file) {
-    const fs::path folder = fs::absolute(file).parent_path().filename();
-    return file.filename() == "results.jsonl" && !folder.empty() ? folder.string() : file.stem().string();
-}
-
 std::string file_json(const Lines& lines, const std::string& id, const std::string& name) {
     std::string text = R"({"id":)" + dump(Json(id)) + R"(,"name":)" + dump(Json(name)) + R"(,"lines":[)";
     for (size_t i = 0; i < lines.raw.size(); ++i) text += (i == 0 ? "\n" : ",\n") + lines.raw[i];
@@ -133,11 +128,13 @@ std::string file_json(const Lines& lines, const std::string& id, const std::stri
 std::string html_text(const std::vector<fs::path>& results) {
     std::string files;
     Json images = Json::object();
+    const auto names = source_names(results);
     for (const auto& file : results) {
         const std::string id = std::to_string(&file - results.data());
         const Lines lines = read_lines(file);
         add_images(lines, fs::absolute(file).parent_path(), id, images);
-        files += (files.empty() ? "" : ",\n") + file_json(lines, id, name_of_file(file));
+        files +=
+            (files.empty() ? "" : ",\n") + file_json(lines, id, names[static_cast<size_t>(&file - results.data())]);
     }
     const std::string data = R"({"files":[)" + files + R"(],"metrics":)" + dump(metrics_json()) + R"(,"settings":)" +
                              dump(settings_table()) + R"(,"images":)" + dump(images) + "}";

@@ -58,8 +58,8 @@ Json times_json(const BatchTimes& times) {
                                              {"high_s", high(sample.interval)}};
                              })},
             {"fastest_batch", times.fit.fastest_batch},
-            {"recommended_batch", times.fit.recommended_batch},
-            {"recommendation", times.fit.recommendation},
+            {"sufficient_batch", times.fit.sufficient_batch},
+            {"sufficient_words", times.fit.sufficient_words},
             {"better_form", name_of(times.fit.better)},
             {"comparison", times.fit.comparison},
             {"left_arm", curve_json(times.fit.left_arm)},
@@ -130,6 +130,13 @@ Json try_json(const BatchSearch::Try& tried) {
     return {{"batch", tried.batch}, {"fits", tried.fits}, {"peak_mib", tried.fits ? number(peak) : Json(nullptr)}};
 }
 
+Json recommendation_json(const Recommendation& recommendation) {
+    return {{"label", recommendation.label},
+            {"points", recommendation.points},
+            {"point", optional(recommendation.point)},
+            {"why", recommendation.reason}};
+}
+
 }  // namespace
 
 Json json_of(const BatchSearch& search) {
@@ -140,6 +147,7 @@ Json json_of(const BatchSearch& search) {
 
 Json json_of(const StudySummary& study) {
     return {{"type", "study_summary"},
+            {"recommendations", list(study.recommendations, recommendation_json)},
             {"batch_times", list(study.batch_times, times_json)},
             {"batch_memory", list(study.batch_memory, memory_json)},
             {"largest_batches", list(study.largest_batches, largest_json)},

@@ -185,11 +185,15 @@ constexpr Metric kMetrics[] = {
      of<&Summary::predicted_peak_mib>},
     {"pixels_per_forward", "px", "", "pixels in one forward call: batch x window", "max", "-", kNeither,
      of<&Summary::pixels_per_forward>},
-    {"window_error", "[0,1]", "",
-     "largest difference between windows and the same windows run alone in fp32 (batch 1, contiguous)", "max", "-",
-     kLower, of<&Summary::window_error>},
-    {"seam_error", "[0,1]", "seam\nerror",
-     "largest difference to the image run whole, or to probes with full context; decides only when the halo is exact",
+    {"window_error", "ratio", "",
+     "largest difference between windows and the same windows run alone in fp32 (batch 1, contiguous) / full scale: 1 "
+     "(white), or the largest magnitude expected there where that is more",
+     "max", "-", kLower, of<&Summary::window_error>},
+    {"seam_error", "ratio", "seam\nerror",
+     "largest difference to the image run whole, or to probes with full context / full scale: 1 (white), or the "
+     "largest "
+     "magnitude expected there where that is more, as untrained weights give; may exceed 1; decides only when the halo "
+     "is exact",
      "max", "-", kLower, of<&Summary::seam_error>},
     {"psnr_noisy_db", "dB", "", "PSNR of the noisy image against the clean one (clipped to [0,1], peak 1)", "-", "-",
      kHigher, of<&Summary::psnr_noisy_db>},

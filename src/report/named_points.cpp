@@ -11,9 +11,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string source_name(const fs::path& file) {
-    const fs::path folder = fs::absolute(file).parent_path().filename();
-    return file.filename() == "results.jsonl" && !folder.empty() ? folder.string() : file.stem().string();
+/// What names a file, from the nearest word up: its own name unless that is results.jsonl, then the folders above it.
+std::vector<std::string> words_of(const fs::path& file) {
+    const fs::path whole = fs::absolute(file).lexically_normal();
+    std::vector<std::string> words;
+    for (fs::path above = whole.parent_path(); above.has_filename(); above = above.parent_path())
+        words.push_back(above.filename().string());
+    if (whole.filename() != "results.jsonl" || words.empty()) words.insert(words.begin(), whole.stem().string());
+    return words;
+}
+
+/// The first `depth` words, the farthest first: "old/study".
+std::string joined(const std::vector<std::string>& words, size_t depth) {
+    std::string name = words.front();
+    for (size_t i = 1; i < std::min(depth, words.size()); ++i) name.insert(0, words[i] + "/");
+    return name;
 }
 
 /// A resumed study's points are in the order in which they were measured.
@@ -32,16 +44,32 @@ const Topology& NamedPoint::topology() const {
     return file->sessions.at(static_cast<size_t>(recorded->session)).environment.topology;
 }
 
-std::vector<std::string> source_names(std::span<const ResultsFile> files) {
+std::vector<std::string> source_names(std::span<const fs::path> files) {
+    std::vector<std::vector<std::string>> words;
+    size_t deepest = 1;
+    for (const auto& file : files) deepest = std::max(deepest, words.emplace_back(words_of(file)).size());
     std::vector<std::string> names;
-    for (const auto& file : files) {
-        const std::string name = source_name(file.file);
+    for (const auto& mine : words) {
+        const auto same = [&](size_t depth) {
+            return std::count_if(words.begin(), words.end(),
+                                 [&](const auto& other) { return joined(other, depth) == joined(mine, depth); });
+        };
+        size_t depth = 1;
+        while (depth < deepest && same(depth) > 1) ++depth;
+        const std::string name = joined(mine, same(depth) > 1 ? 1 : depth);
         std::string unique = name;
         for (int i = 2; std::count(names.begin(), names.end(), unique) > 0; ++i)
             unique = name + "-" + std::to_string(i);
         names.push_back(unique);
     }
     return names;
+}
+
+std::vector<std::string> source_names(std::span<const ResultsFile> files) {
+    std::vector<fs::path> paths;
+    paths.reserve(files.size());
+    for (const auto& file : files) paths.push_back(file.file);
+    return source_names(paths);
 }
 
 std::vector<NamedPoint> named_points(const ResultsFile& file) {

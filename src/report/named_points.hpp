@@ -3,6 +3,7 @@
 
 #include "patchbench/report/results_file.hpp"
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,7 +34,9 @@ struct NamedPoint {
 /// Those that are: what goes to programs that track and compare figures.
 [[nodiscard]] std::vector<NamedPoint> valid_points(std::span<const ResultsFile> files);
 
-/// One name a file: that of its folder, for results.jsonl, or its own; equal ones are numbered.
+/// One name a file: that of its folder, for results.jsonl, or its own. Equal ones are told apart by the folders above
+/// them ("old/study", "new/study"); the same file twice by numbers.
+[[nodiscard]] std::vector<std::string> source_names(std::span<const std::filesystem::path> files);
 [[nodiscard]] std::vector<std::string> source_names(std::span<const ResultsFile> files);
 
 }  // namespace pb

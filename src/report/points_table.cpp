@@ -15,6 +15,14 @@ namespace {
 
 using Summaries = std::vector<Summary>;
 
+using Recommendations = std::vector<Recommendation>;
+
+std::string star_of(const Summary& summary, const Recommendations& recommendations) {
+    const bool is_taken = std::any_of(recommendations.begin(), recommendations.end(),
+                                      [&](const auto& each) { return each.point == summary.index; });
+    return is_taken ? std::string(" ") + kStar : "";
+}
+
 std::string status_text(const Summary& summary) {
     if (summary.status != PointStatus::ok) return std::string(name_of(summary.status));
     if (summary.simulated && summary.validity == Validity::valid) return "simulated";
@@ -122,7 +130,8 @@ std::string limits_text(const std::vector<PointsTable::Limited>& limits) {
     return text;
 }
 
-TextTable table_of(const Summaries& summaries, const std::vector<std::string>& labels) {
+TextTable table_of(const Summaries& summaries, const std::vector<std::string>& labels,
+                   const Recommendations& recommendations) {
     std::vector<const Metric*> shown;
     for (const auto& metric : metrics())
         if (metric.is_headline() && any_has(summaries, metric)) shown.push_back(&metric);
@@ -142,7 +151,7 @@ TextTable table_of(const Summaries& summaries, const std::vector<std::string>& l
         std::vector<std::string> cells{labels[i]};
         for (const size_t entry : varying) cells.push_back(context_text(summaries[i], entry));
         for (const auto* metric : shown) cells.push_back(cell_of(*metric, summaries[i]));
-        cells.push_back(status_text(summaries[i]));
+        cells.push_back(status_text(summaries[i]) + star_of(summaries[i], recommendations));
         table.add_row(std::move(cells));
     }
     return table;
@@ -150,16 +159,16 @@ TextTable table_of(const Summaries& summaries, const std::vector<std::string>& l
 
 }  // namespace
 
-PointsTable make_points_table(const Summaries& summaries) {
+PointsTable make_points_table(const Summaries& summaries, const Recommendations& recommendations) {
     require(!summaries.empty(), "a table of points needs a point");
     const auto labels = unique_labels(summaries);
-    return {shared_context(summaries), table_of(summaries, labels), remarks_of(summaries, labels),
+    return {shared_context(summaries), table_of(summaries, labels, recommendations), remarks_of(summaries, labels),
             limits_of(summaries, labels)};
 }
 
-std::string points_table(const Summaries& summaries) {
+std::string points_table(const Summaries& summaries, const Recommendations& recommendations) {
     if (summaries.empty()) return "no points\n";
-    const auto [shared, table, remarks, limits] = make_points_table(summaries);
+    const auto [shared, table, remarks, limits] = make_points_table(summaries, recommendations);
     std::string text = shared.empty() ? "" : shared + "\n\n";
     text += table.text();
     for (const auto& remark : remarks) text += (&remark == remarks.data() ? "\n  " : "  ") + remark + "\n";

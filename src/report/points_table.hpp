@@ -3,6 +3,7 @@
 
 #include "report/text_table.hpp"
 
+#include "patchbench/measure/recommendation.hpp"
 #include "patchbench/measure/summary.hpp"
 
 #include <string>
@@ -22,7 +23,8 @@ struct PointsTable {
     std::vector<Limited> limits;  // what limits the points, by class
 };
 
-/// Of one point or more.
-[[nodiscard]] PointsTable make_points_table(const std::vector<Summary>& summaries);
+/// Of one point or more. The points that are recommended bear a star.
+[[nodiscard]] PointsTable make_points_table(const std::vector<Summary>& summaries,
+                                            const std::vector<Recommendation>& recommendations);
 
 }  // namespace pb

@@ -35,8 +35,8 @@ std::string curve_text(const char* name, const std::optional<BatchCurve>& curve)
 
 std::string times_text(const BatchTimes& times) {
     const auto& fit = times.fit;
-    return fmt::format("  {}, {}: recommended batch {} ({}); fastest {}\n", times.label, name_of(times.scope),
-                       fit.recommended_batch, fit.recommendation, fit.fastest_batch) +
+    return fmt::format("  {}, {}: fastest batch {}; smallest within 3 % of it {} ({})\n", times.label,
+                       name_of(times.scope), fit.fastest_batch, fit.sufficient_batch, fit.sufficient_words) +
            curve_text("left arm:", fit.left_arm) + curve_text("all:", fit.rising) + "    " + fit.comparison + "\n";
 }
 
@@ -85,11 +85,20 @@ std::string variants_text(const std::vector<VariantGroup>& variants) {
     return table.text();
 }
 
+std::string recommendation_text(const Recommendation& recommendation) {
+    const std::string words = recommendation.point
+                                  ? std::string(kStar) + " " + recommendation.point_label + ": " + recommendation.reason
+                                  : recommendation.reason;
+    return fmt::format("  {}: {}\n", recommendation.label, words);
+}
+
 }  // namespace
 
 std::string study_text(const StudySummary& study) {
     std::string text;
-    if (!study.batch_times.empty()) text += "Time a window over the batch\n";
+    if (!study.recommendations.empty()) text += "Which point to take\n";
+    for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation);
+    if (!study.batch_times.empty()) text += (text.empty() ? "" : "\n") + std::string("Time a window over the batch\n");
     for (const auto& times : study.batch_times) text += times_text(times);
     const auto add = [&](const auto& rows, const auto& to_text) {
         if (!rows.empty()) text += (text.empty() ? "" : "\n") + to_text(rows);

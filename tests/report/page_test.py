@@ -3,18 +3,18 @@
 usage: page_test.py PATCHBENCH WRITE_MADE_UP FOLDER MPIRUN..   pages and screenshots are left in FOLDER
 """
 import json
-import os
-import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 from browser import Browser, find_chromium
+from page_script import AXES, CHARTS, CONTRAST, CUT_LINKS, RECOMMENDED
+from pages import Pages
 
 PROGRAM, WRITE_MADE_UP, FOLDER, *MPIRUN = sys.argv[1:]
 FOLDER = Path(FOLDER).resolve()
-HERE = Path(__file__).resolve().parent
 DESKTOP, PHONE = (1280, 900), (360, 740)
+WIDTHS = (390, 700, 1000, 1400, 1920)
 
 # What must stand on each page, in this order; summary comes first and has no entry in `pb.sections`.
 BATCHES = ['throughput', 'memory', 'fit']
@@ -26,94 +26,14 @@ SECTIONS = {
     'scaling': ['scaling', 'timeline', 'stages', *END],
     'both': [*BATCHES, 'precision', 'devices', 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
     'launches': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
+    'namesakes': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
 }
-
-# For each chart: its section, how many traces have data that can be seen (a stage of a thousandth of the time is no pixel
-# wide), how many left a mark on the screen (a line, a point or bar with an area, a picture), and the size of the drawing.
-CHARTS = """
-[...document.querySelectorAll('.plot')].map(plot => {
-  const sizes = (within, marks) => [...within.querySelectorAll(marks)].map(mark => {
-    const box = mark.getBoundingClientRect(), style = getComputedStyle(mark);
-    const outline = style.stroke === 'none' ? 0 : parseFloat(style.strokeWidth);  // shows what is thinner than a pixel
-    return box.width + box.height === 0 ? box : {width: box.width + outline, height: box.height + outline};
-  });
-  const isDrawn = trace => trace.matches('image') ? trace.getBoundingClientRect().width > 0 :
-      sizes(trace, '.js-line, .js-fill').some(box => box.width + box.height > 0) ||
-      sizes(trace, 'path.point, .point path').some(box => box.width > 0 && box.height > 0);
-  const traces = plot.querySelectorAll('.scatterlayer .trace, .barlayer .trace, .heatmaplayer image');
-  const box = plot.querySelector('svg.main-svg')?.getBoundingClientRect() ?? {width: 0, height: 0};
-  const pixel = plot._fullLayout?.xaxis ? Math.abs(plot._fullLayout.xaxis.range[1] - plot._fullLayout.xaxis.range[0]) /
-      plot._fullLayout.xaxis._length : 0;
-  const isThin = trace => trace.type === 'bar' && trace.orientation === 'h' && Math.max(...trace.x) < 2 * pixel;
-  const filled = (plot.data ?? []).filter(trace => (trace.z ?? trace.y ?? []).length > 0 && !isThin(trace));
-  return {section: plot.closest('section').id, traces: filled.length, drawn: [...traces].filter(isDrawn).length,
-          width: box.width, height: box.height, fits: box.width <= plot.getBoundingClientRect().width + 1};
-})
-"""
-
-# Contrast (WCAG 2.1) of each text against what lies behind it; the lowest, with its text.
-CONTRAST = """
-(() => {
-  const parse = text => { const n = text.match(/[0-9.]+/g).map(Number); return {rgb: n.slice(0, 3), a: n[3] ?? 1}; };
-  const behind = element => {
-    for (let e = element; e; e = e.parentElement) {
-      const colour = parse(getComputedStyle(e).backgroundColor);
-      if (colour.a === 1) return colour.rgb;
-    }
-    return [255, 255, 255];
-  };
-  const light = rgb => {
-    const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  let worst = {ratio: 99, text: ''};
-  for (const element of document.querySelectorAll('body *')) {
-    const text = [...element.childNodes].filter(n => n.nodeType === 3).map(n => n.textContent.trim()).join('');
-    if (!text || element.closest('script, style, .tag, noscript') || element.getClientRects().length === 0) continue;
-    const style = getComputedStyle(element);
-    const ink = light(parse(element.closest('svg') ? style.fill : style.color).rgb);
-    const paper = light(behind(element));
-    const ratio = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
-    if (ratio < worst.ratio) worst = {ratio, text: text.slice(0, 60)};
-  }
-  return worst;
-})()
-"""
-
-
-def run(*command):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=200, check=False,
-                          cwd=FOLDER, env={**os.environ, 'OMP_NUM_THREADS': '1'})
-    if done.returncode != 0:
-        raise RuntimeError(f'{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}')
-
-
-def make_pages():
-    """Path of each page by name."""
-    results = {name: FOLDER / name / 'results.jsonl' for name in ('tiny', 'scaling', 'gpu', 'shapes')}
-    real_ranks = {'tiny': 2, 'scaling': 4}
-    for name, file in results.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if name in real_ranks:
-            run(*MPIRUN, '-n', real_ranks[name], PROGRAM, 'run', HERE / f'{name}.yaml', '--out', file.parent)
-        else:
-            run(WRITE_MADE_UP, HERE / f'{name}.yaml', file)
-            run(PROGRAM, 'report', file)
-    pages = {name: file.parent / 'report.html' for name, file in results.items()}
-    pages['both'] = FOLDER / 'both.html'
-    run(PROGRAM, 'report', results['gpu'], results['tiny'], '--html', pages['both'])
-    slower = FOLDER / 'slower' / 'results.jsonl'
-    slower.parent.mkdir(exist_ok=True)
-    run(WRITE_MADE_UP, HERE / 'gpu.yaml', slower, 1.2)
-    pages['launches'] = FOLDER / 'launches.html'
-    run(PROGRAM, 'report', results['gpu'], slower, '--html', pages['launches'])
-    return pages
 
 
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.pages = make_pages()
+        cls.pages = Pages(PROGRAM, WRITE_MADE_UP, FOLDER, MPIRUN).make()
         cls.browser = cls.enterClassContext(Browser(find_chromium()))
 
     def open(self, name, size=DESKTOP, scheme='light'):
@@ -264,15 +184,66 @@ class Page(unittest.TestCase):
             });
           })()''')
         for label, said in words:
-            self.assertIn('No difference at all' if '-h20-' in label else 'grey levels', said)
+            self.assertIn('No difference at all' if '-h20-' in label else 'of full scale', said)
 
     def test_several_files_stand_side_by_side(self):
         self.open('both')
         text = self.browser.evaluate('document.getElementById("main").innerText')
         for name in ('made-up GPUs', 'tiny'):
             self.assertIn(name, text)
-        verdicts = self.browser.evaluate('document.querySelectorAll(".verdict").length')
-        self.assertEqual(verdicts, 2)
+        self.assertEqual(self.browser.evaluate('document.querySelectorAll(".verdict").length'), 2)
+
+    def test_every_axis_has_numbers_and_no_title_is_cut(self):
+        for name in SECTIONS:
+            for width in (390, 1400):
+                self.open(name, (width, 900))
+                for chart in self.browser.evaluate(AXES):
+                    with self.subTest(page=name, width=width, section=chart['section']):
+                        names = ('precision', 'devices', 'timeline', 'stages')  # along one axis: there may be one only
+                        self.assertGreaterEqual(min(chart['x'], chart['y']), 1 if chart['section'] in names else 2)
+                        self.assertEqual(chart['cut'], [])
+
+    def test_every_link_of_the_navigation_is_seen(self):
+        for width in WIDTHS:
+            with self.subTest(width=width):
+                self.open('both', (width, 900))
+                self.assertEqual(self.browser.evaluate(CUT_LINKS), [])
+                self.assert_no_overflow()
+
+    def test_one_recommendation_is_said_everywhere(self):
+        for name, count in (('tiny', 1), ('gpu', 2), ('both', 3), ('launches', 4)):
+            with self.subTest(page=name):
+                self.open(name)
+                said = self.browser.evaluate(RECOMMENDED)
+                self.assertEqual(len(said['found']), count)
+                self.assertNotIn('-h0-', ' '.join(said['found']), 'without a halo seams show')
+                self.assertEqual(said['cards'], said['found'])
+                self.assertEqual(said['findings'], said['found'])
+                self.assertEqual(said['stars'], count)
+
+    def test_no_point_is_recommended_where_none_qualifies(self):
+        self.open('gpu')  # the only point with UNet has no halo: its seams are at 0.08, 20 grey levels
+        findings = self.browser.evaluate('[...document.querySelectorAll(".findings li")].map(li => li.textContent)')
+        unet = ' '.join(words for words in findings if words.startswith('unet'))
+        self.assertIn('no point qualifies: 1 with visible seams', unet)
+        self.assertNotIn('★', unet)
+
+    def test_files_are_told_apart_in_every_chart(self):
+        for name, files in (('launches', ('gpu', 'slower')), ('namesakes', (f'{FOLDER.name}/gpu', 'other/gpu'))):
+            self.open(name)
+            for section in ('throughput', 'memory'):
+                looks = self.browser.evaluate(
+                    f'[...document.querySelectorAll("#{section} .plot")].map(plot => plot.data'
+                    '.filter(trace => / halo/.test(trace.name)).map(trace => [trace.name, '
+                    '[trace.line?.color, trace.line?.dash, trace.marker?.symbol].join()]))')
+                for chart in looks:
+                    with self.subTest(page=name, section=section):
+                        self.assertEqual(len({look for _, look in chart}), len(chart), chart)
+                        for file in files:
+                            self.assertTrue(any(trace.startswith(f'{file}, ') for trace, _ in chart), chart)
+            text = self.browser.evaluate('document.querySelector("#summary .findings").innerText')
+            for file in files:
+                self.assertIn(f'{file}: ', text)
 
     def test_two_launches_of_a_study_share_their_charts(self):
         self.open('launches')
@@ -291,7 +262,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.browser.evaluate(
             '[...new Set([...document.querySelectorAll("#points tr:not(.raw) td:nth-child(2)")].map(cell => cell.textContent))]'),
             ['simulated'])
-        self.assertEqual(self.browser.evaluate('pb.lineTrace({points: pb.loadModel().points}, "patches_per_s", {metrics: new Map()}).name'),
+        self.assertEqual(self.browser.evaluate('pb.lineTrace({points: pb.loadModel().points, keys: []}, "patches_per_s", {metrics: new Map()}).name'),
                          'simulated')
         self.assertNotIn('★', text, 'a clock is not to be recommended')
         self.assertIn('strong scaling of simulated-dncnn-p32-h8-b1-fp32', text)
@@ -313,8 +284,8 @@ class Page(unittest.TestCase):
           })()''')
         self.assertEqual([one['name'].split()[0] for one in seen], ['strong', 'weak'])
         for one in seen:
-            self.assertEqual((one['ideal'], one['allowed']), ([1, 2, 4], [1, 2, 4]))
-            self.assertEqual((one['waiting'], one['rows']), ([2, 4], 3))
+            self.assertEqual((one['ideal'], one['allowed'], one['waiting'], one['rows']),
+                             ([1, 2, 4], [1, 2, 4], [2, 4], 3))
             self.assertIn('network', one['parts'])
         self.assert_drawn('scaling')
         self.assert_quiet('scaling')

@@ -1,4 +1,5 @@
-// What a sweep over batches says: the fastest batch, the one to take, and how T(b) bends. Pure.
+// What a sweep over batches says: the fastest batch, the smallest that is about as fast, and how T(b) bends. Which
+// point to take is recommendation.hpp's to say: it looks at seams and memory, too. Pure.
 #pragma once
 
 #include "patchbench/measure/batch_curve.hpp"
@@ -22,10 +23,10 @@ struct BatchFit {
     std::optional<BatchCurve> falling;   // both forms on all batches: only these two can be compared
     std::optional<BatchCurve> rising;
     BetterForm better = BetterForm::undecided;
-    std::string comparison;         // which form fits better, and whether the data can tell
-    int64_t fastest_batch = 1;      // smallest time a window of those measured
-    int64_t recommended_batch = 1;  // the smallest within 3 % of the fastest
-    std::string recommendation;
+    std::string comparison;        // which form fits better, and whether the data can tell
+    int64_t fastest_batch = 1;     // smallest time a window of those measured
+    int64_t sufficient_batch = 1;  // the smallest within 3 % of it
+    std::string sufficient_words;  // how much slower, and what smaller ones lose
 };
 
 /// Throws Error for no times and for those that `fit_batch_curve` refuses.

@@ -1,10 +1,11 @@
-// What follows from several points of a study together: how time and memory go with the batch, the largest batch, and
-// what a precision or a device gains and costs, what more ranks bring. Pure; written to results.jsonl as the line
-// "study_summary".
+// What follows from several points of a study together: which one to take, how time and memory go with the batch, the
+// largest batch, and what a precision or a device gains and costs, what more ranks bring. Pure; written to
+// results.jsonl as the line "study_summary".
 #pragma once
 
 #include "patchbench/measure/batch_fit.hpp"
 #include "patchbench/measure/memory_fit.hpp"
+#include "patchbench/measure/recommendation.hpp"
 #include "patchbench/measure/scaling.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/variants.hpp"
@@ -63,6 +64,7 @@ struct LargestBatch {
 };
 
 struct StudySummary {
+    std::vector<Recommendation> recommendations;
     std::vector<BatchTimes> batch_times;
     std::vector<BatchMemory> batch_memory;
     std::vector<LargestBatch> largest_batches;
@@ -70,8 +72,8 @@ struct StudySummary {
     std::vector<Scaling> scalings;
 
     [[nodiscard]] bool empty() const {
-        return batch_times.empty() && batch_memory.empty() && largest_batches.empty() && variants.empty() &&
-               scalings.empty();
+        return recommendations.empty() && batch_times.empty() && batch_memory.empty() && largest_batches.empty() &&
+               variants.empty() && scalings.empty();
     }
 };
 

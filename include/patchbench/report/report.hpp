@@ -14,9 +14,13 @@
 
 namespace pb {
 
+/// Marks the point to take, in the table and in the text below it.
+inline constexpr const char* kStar = "\u2605";
+
 /// What all points share said once, then one row a point with the headline metrics as columns (those that no point has
-/// are left out), then reasons and notes.
-[[nodiscard]] std::string points_table(const std::vector<Summary>& summaries);
+/// are left out), then reasons and notes. The points to take are marked.
+[[nodiscard]] std::string points_table(const std::vector<Summary>& summaries,
+                                       const std::vector<Recommendation>& recommendations = {});
 
 /// What several points say together: times, memory and largest batches, precisions, devices. Empty for nothing.
 [[nodiscard]] std::string study_text(const StudySummary& study);

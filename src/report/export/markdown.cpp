@@ -2,6 +2,7 @@
 #include "report/named_points.hpp"
 #include "report/points_table.hpp"
 
+#include "patchbench/measure/recommendation.hpp"
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/report/exports.hpp"
 #include "patchbench/report/report.hpp"
@@ -19,6 +20,13 @@ std::vector<Summary> summaries_of(const std::vector<NamedPoint>& points) {
     summaries.reserve(points.size());
     for (const auto& point : points) summaries.push_back(point.summary());
     return summaries;
+}
+
+std::vector<PointTrace> traces_of(const std::vector<NamedPoint>& points) {
+    std::vector<PointTrace> traces;
+    traces.reserve(points.size());
+    for (const auto& point : points) traces.push_back(point.trace());
+    return traces;
 }
 
 std::string counted(size_t count, const char* noun) {
@@ -71,15 +79,21 @@ std::string notes_text(std::vector<std::string> notes, const ResultsFile& file) 
 }
 
 std::string file_text(const ResultsFile& file, const std::string& source) {
-    const auto summaries = summaries_of(named_points(file));
+    const auto points = named_points(file);
+    const auto summaries = summaries_of(points);
     std::string text = source.empty() ? "" : fmt::format("### {}\n\n", source);
     text += fmt::format("{}\n\n- {}\n- {}\n\n", verdict_line(verdict_of(file, summaries)),
                         escaped_markdown(software_line(file.environment())),
                         escaped_markdown(hardware_line(file.environment())));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
-    auto [shared, table, remarks, limits] = make_points_table(summaries);
-    for (const auto& [points, evidence, advice] : limits)
-        remarks.push_back(fmt::format("{} ({}); {}", points, evidence, advice));
+    const auto recommendations = recommend(traces_of(points), summaries);
+    auto [shared, table, remarks, limits] = make_points_table(summaries, recommendations);
+    for (const auto& recommendation : recommendations)
+        remarks.push_back(fmt::format("{}: {}{}", recommendation.label,
+                                      recommendation.point ? recommendation.point_label + ", " : "",
+                                      recommendation.reason));
+    for (const auto& [limited, evidence, advice] : limits)
+        remarks.push_back(fmt::format("{} ({}); {}", limited, evidence, advice));
     if (!shared.empty()) text += shared + "\n\n";
     return text + table.markdown() + notes_text(remarks, file);
 }

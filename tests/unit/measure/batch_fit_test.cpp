@@ -132,11 +132,11 @@ TEST(BatchFit, TheLeftArmEndsAtTheFastestBatch) {
 TEST(BatchFit, RecommendsTheSmallestBatchCloseToTheFastest) {
     const BatchFit fit = fit_batches({{1, 2.0}, {2, 1.5}, {4, 1.02}, {8, 1.0}, {16, 1.4}});
     EXPECT_EQ(fit.fastest_batch, 8);
-    EXPECT_EQ(fit.recommended_batch, 4);
-    EXPECT_THAT(fit.recommendation, HasSubstr("2.0 % slower than the fastest (8)"));
+    EXPECT_EQ(fit.sufficient_batch, 4);
+    EXPECT_THAT(fit.sufficient_words, HasSubstr("2.0 % slower than the fastest (8)"));
     const BatchFit steep = fit_batches({{4, 1.0}, {1, 4.0}, {2, 2.0}});
-    EXPECT_EQ(steep.recommended_batch, 4);
-    EXPECT_THAT(steep.recommendation, HasSubstr("a larger one may be faster"));
+    EXPECT_EQ(steep.sufficient_batch, 4);
+    EXPECT_THAT(steep.sufficient_words, HasSubstr("a larger one may be faster"));
     EXPECT_THROW((void)fit_batches({}), Error);
 }
 

@@ -76,9 +76,22 @@ TEST(Bottleneck, ANetworkNearTheConvolutionRateIsComputeBound) {
     const Summary summary = summarise(trace_of_network(flop_of_call() / 0.8e12));
     EXPECT_NEAR(summary.forward_of_conv_percent.value(), 80, 1e-6);
     EXPECT_EQ(summary.bottleneck->limit, Limit::compute);
-    EXPECT_THAT(summary.bottleneck->evidence,
-                AllOf(HasSubstr("the network takes 95 %"), HasSubstr("80 % of the convolution rate")));
+    EXPECT_THAT(summary.bottleneck->evidence, AllOf(HasSubstr("the network takes 95.0 % of the pipeline,"),
+                                                    HasSubstr("80 % of the convolution rate")));
     EXPECT_THAT(summary.bottleneck->advice, HasSubstr("dtype"));
+}
+
+// A table that says 0.885 beside a text that says 95 % had its readers wonder which of them was wrong.
+TEST(Bottleneck, TheShareOfTheNetworkIsThatOfTheTable) {
+    PointTrace trace = trace_of_network(1);
+    for (auto& rank : trace.ranks) rank.forward_call_s.assign(3, 0.885 * trace.wall_s.front());
+    const Summary summary = summarise(trace);
+    EXPECT_NEAR(summary.efficiency.value(), 0.885, 1e-9);
+    EXPECT_NEAR(summary.bottleneck->share, 0.885, 1e-9);
+    EXPECT_THAT(summary.bottleneck->evidence,
+                HasSubstr("the network takes 88.5 % of the pipeline (its calls take 7 % longer inside the passes)"));
+    for (auto& rank : trace.ranks) rank.forward_call_s.clear();
+    EXPECT_THAT(found_in(trace).evidence, HasSubstr("the network takes 95.0 % of the pipeline"));
 }
 
 TEST(Bottleneck, ANetworkNearTheCopyRateIsMemoryBound) {

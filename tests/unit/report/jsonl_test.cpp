@@ -77,6 +77,13 @@ TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
     EXPECT_EQ(times["samples"][2]["batch"], 4);
     EXPECT_EQ(times["samples"][2]["window_s"], 1.0);
     EXPECT_EQ(times["fastest_batch"], 4);
+    EXPECT_EQ(times["sufficient_batch"], 4);
+    EXPECT_EQ(line["recommendations"][0]["points"], json({4, 1, 2}));
+    EXPECT_TRUE(line["recommendations"][0]["point"].is_null()) << "no seams were compared";
+    traces.front().verification.seam_error = 0;
+    writer.write_study_summary(summarise_study(traces, {summarise(traces[0]), summaries[1], summaries[2], summaries[3]},
+                                               make_local_topology(1)));
+    EXPECT_EQ(lines().at(2)["recommendations"][0]["point"], 4);
     EXPECT_TRUE(times["left_arm"].is_null()) << "three batches fix no curve of three parameters";
     EXPECT_NEAR(line["batch_memory"][0]["fit"]["base_mib"].get<double>(), 100, 1e-9);
     EXPECT_EQ(line["largest_batches"][0]["search"]["largest_batch"], 4);

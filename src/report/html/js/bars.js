@@ -48,7 +48,7 @@ pb.barTable = (groups, key) => {
   return pb.table(
       [
         'points', key === 'dtype' ? 'precision' : 'device', 'Mpx/s', 'against the base', 'peak MiB', 'PSNR dB',
-        'largest difference to fp32 (of 1)'
+        'largest difference to fp32 (of full scale)'
       ],
       rows, [2, 3, 4, 5, 6]);
 };

@@ -40,7 +40,7 @@ pb.lineTrace = (one, key, model, extra = {}) => {
   return {
     x: points.map(pb.batchOf),
     y: points.map(point => point.value(key)),
-    name: pb.plain(one.name || points[0]?.outcome || 'measured'),
+    name: pb.plain(pb.nameOf(one)),
     mode: 'lines+markers',
     line: {color: one.colour, width: 2, dash: one.dash},
     marker: {color: one.colour, size: 7, symbol: one.symbol},
@@ -67,11 +67,9 @@ pb.outOfMemoryTrace = (series, y) => {
   }];
 };
 
-pb.starTrace = (panel, key) => {
-  const best = pb.recommended(panel.points);
-  if (!best || best.value(key) === null) return [];
-  return [pb.starAt(pb.batchOf(best), best.value(key), 'recommended')];
-};
+pb.starTraces = (panel, key) =>
+    panel.points.filter(point => pb.isRecommended(point) && point.value(key) !== null)
+        .map(point => pb.starAt(pb.batchOf(point), point.value(key), pb.plain(pb.ofFile(point.file, 'recommended'))));
 
 pb.section({
   id: 'throughput',
@@ -95,7 +93,7 @@ pb.section({
             ...series.map(one => pb.lineTrace(one, 'useful_mpx_per_s', model, {
               error_y: pb.rateBars(one.points.filter(point => point.isMeasured), 'useful_mpx_per_s')
             })),
-            ...pb.outOfMemoryTrace(series, 0), ...pb.starTrace(panel, 'useful_mpx_per_s')
+            ...pb.outOfMemoryTrace(series, 0), ...pb.starTraces(panel, 'useful_mpx_per_s')
           ],
           layout: {
             xaxis: pb.axis(pb.batchTitle(), pb.powersAxis(panel.points.map(pb.batchOf))),

@@ -61,8 +61,33 @@ pb.powersAxis = values => {
   };
 };
 
+/// Ticks of a logarithmic axis from `low` to `high`: powers of ten; with 2 and 5, or every digit, where these are fewer
+/// than three; in equal steps where even those are.
+pb.logAxis = ([low, high]) => {
+  const ticksOf = digits => {
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power)
+      ticks.push(...digits.map(digit => digit * 10 ** power).filter(tick => tick >= low && tick <= high));
+    return ticks;
+  };
+  const steps = [0, 1, 2, 3, 4].map(step => low + (high - low) * step / 4);
+  const tickvals =
+      [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]].map(ticksOf).find(ticks => ticks.length > 2) ?? steps;
+  return {
+    type: 'log',
+    tickvals,
+    ticktext: tickvals.map(tick => pb.number(tick)),
+    tickangle: 0,
+    minor: {showgrid: false},
+    range: [Math.log10(low), Math.log10(high)]
+  };
+};
+
 /// A phone: little place for words beside a chart.
 pb.isNarrow = () => document.documentElement.clientWidth < 600;
+
+/// Of a chart: a legend of many lines is not to take its place.
+pb.heightFor = named => 330 + 11 * Math.max(0, named - 6);
 
 pb.layout = (extra = {}) => ({
   paper_bgcolor: 'rgba(0,0,0,0)',
@@ -87,8 +112,9 @@ pb.chart = (parent, heading, build) => {
   parent.append(pb.el('figure', {}, heading ? pb.el('figcaption', {}, heading) : null, plot));
   const draw = () => {
     const {traces, layout} = build();
+    const named = traces.filter(trace => trace.showlegend !== false).length;
     Plotly.react(
-        plot, traces, pb.layout(layout),
+        plot, traces, pb.layout({height: pb.heightFor(named), ...layout}),
         {responsive: true, displaylogo: false, displayModeBar: false, plotlyServerURL: ''});
   };
   pb.charts.push({plot, draw});
@@ -110,20 +136,31 @@ pb.redrawAll = () => {
   for (const chart of pb.charts) chart.draw();
 };
 
-/// Colour by the first setting in which the series differ, dash and symbol by the second.
+/// Colour by the first setting in which the series differ, dash and symbol by the others. Of several files each has its
+/// own dash and symbol, the same in every chart; colour then goes by the settings.
 pb.styled = series => {
   const keys = series.length > 0 ? series[0].keys : [];
-  const values = key => pb.distinct(series.map(one => JSON.stringify(one.points[0].settings[key] ?? null)));
-  const index = (one, key) =>
-      key === undefined ? 0 : values(key).indexOf(JSON.stringify(one.points[0].settings[key] ?? null));
-  const [first, second] =
-      ['patch', 'halo_px', 'file', ...keys].filter((key, i, all) => keys.includes(key) && all.indexOf(key) === i);
-  return series.map(one => ({
-                      ...one,
-                      colour: pb.palette[index(one, first) % pb.palette.length],
-                      dash: pb.dashes[index(one, second) % pb.dashes.length],
-                      symbol: pb.symbols[index(one, second) % pb.symbols.length]
-                    }));
+  const ordered = pb.distinct(['patch', 'halo_px', ...keys]).filter(key => key !== 'file' && keys.includes(key));
+  const valueOf = (one, some) => JSON.stringify(some.map(key => one.points[0].settings[key] ?? null));
+  const index = (one, some) => pb.distinct(series.map(other => valueOf(other, some))).indexOf(valueOf(one, some));
+  const isOnly = series.every(one => one.points[0].file.isOnly);
+  return series.map(one => {
+    const colour = index(one, isOnly ? ordered.slice(0, 1) : ordered);
+    const mark = isOnly ? index(one, ordered.slice(1)) : Number(one.points[0].file.id);
+    return {
+      ...one,
+      colour: pb.palette[colour % pb.palette.length],
+      dash: pb.dashes[mark % pb.dashes.length],
+      symbol: pb.symbols[mark % pb.symbols.length]
+    };
+  });
+};
+
+/// What the legend calls a series: its settings, and its file where there are several.
+pb.nameOf = one => {
+  const [first] = one.points;
+  const name = one.name || first?.outcome || 'measured';
+  return first === undefined || one.keys.includes('file') ? name : pb.ofFile(first.file, name);
 };
 
 /// Words inside a chart, at its upper left of the place (x, y) in shares of the drawing.
@@ -159,8 +196,7 @@ pb.hover = (point, keys, model) => {
         null :
         `${key.replaceAll('_', ' ')}: ${pb.withUnit(point.value(key), metric?.unit ?? '')}${range}`;
   });
-  const name = point.file.isOnly ? point.label : `${point.file.name}: ${point.label}`;
-  return [`<b>${pb.plain(name)}</b>`, ...lines.filter(line => line !== null).map(pb.plain)].join('<br>');
+  return [`<b>${pb.plain(pb.ofFile(point.file, point.label))}</b>`, ...lines.filter(line => line !== null).map(pb.plain)].join('<br>');
 };
 
 /// A choice among items that have a name.
@@ -174,6 +210,6 @@ pb.choose = (title, items, chosen, onChoice) => {
 /// A choice among points, by label.
 pb.chooser = (title, points, chosen, onChoice) => {
   const items =
-      points.map(point => ({point, name: point.file.isOnly ? point.label : `${point.file.name}: ${point.label}`}));
+      points.map(point => ({point, name: pb.ofFile(point.file, point.label)}));
   return pb.choose(title, items, items.find(item => item.point === chosen), item => onChoice(item.point));
 };

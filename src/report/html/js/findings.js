@@ -13,25 +13,24 @@ pb.variantWords = model => model.files.flatMap(file => (file.summary?.variants ?
   if (faster.length === 0) return [];
   const best = faster.reduce((most, variant) => variant.speedup > most.speedup ? variant : most);
   const loss = pb.isNumber(best.max_difference) && group.by === 'dtype' ?
-      `; pixels differ from fp32 by at most ${pb.number(best.max_difference, 2)} of 1` :
+      `; pixels differ from fp32 by at most ${pb.number(best.max_difference, 2)} of full scale` :
       '';
   return [`${file.isOnly ? '' : `${file.name}: `}${group.label}: ${best.variant} runs ${pb.times(best.speedup)} ${
       group.base.variant}${pb.within(best.speedup_low, best.speedup_high)}${loss}.`];
 }));
 
-/// What limits the points that are recommended, where their notes say so.
-pb.limitWords = picks => pb.distinct(picks.flatMap(
-    ({name, best}) => (best.raw.summary.notes ?? [])
-                          .filter(note => /-bound|^limited by/.test(note))
-                          .map(note => `${name ? `${name}: ` : ''}${note}.`)));
+/// Which point to take of each group; then why of some there is none.
+pb.recommendationWords = picks =>
+    picks.filter(({best}) => best).map(({name, best, reason}) => `${name}: ★ ${best.label}: ${reason}.`);
+pb.noneWords = picks => picks.filter(({best}) => !best).map(({name, reason}) => `${name}: ${reason}.`);
 
-pb.batchWords = (model, picks) =>
-    pb.fitsOf(model)
-        .filter(
-            times => times.scope === 'pipeline' &&
-                times.samples.some(
-                    sample => picks.some(({best}) => best.file === times.file && best.raw.index === sample.point)))
-        .map(times => `${times.label}: batch ${times.recommended_batch}, ${times.recommendation.replace(/\.$/, '')}.`);
+/// What limits the points that are recommended, where their notes say so.
+pb.limitWords = picks => pb.distinct(
+    picks.filter(({best}) => best)
+        .flatMap(
+            ({name, best}) => (best.raw.summary.notes ?? [])
+                                  .filter(note => /-bound|^limited by/.test(note))
+                                  .map(note => `${name}: ${note}.`)));
 
 pb.shapeWords = model => {
   const jumps = pb.shapeSeries(model.points).flatMap(pb.jumpsIn);
@@ -41,6 +40,6 @@ pb.shapeWords = model => {
 /// At most this many sentences of a kind: beyond, the charts say it better.
 pb.mostFindings = 4;
 
-pb.findings = (model, picks) => [pb.shapeWords(model), pb.limitWords(picks), pb.batchWords(model, picks),
-                                 pb.variantWords(model), pb.scalingWords(model)]
+pb.findings = (model, picks) => [pb.recommendationWords(picks), pb.noneWords(picks), pb.shapeWords(model),
+                                 pb.limitWords(picks), pb.variantWords(model), pb.scalingWords(model)]
                                     .flatMap(sentences => sentences.slice(0, pb.mostFindings));

@@ -79,7 +79,8 @@ pb.measuredTrace = times => {
 
 pb.fitChart = times => {
   const curves = pb.curvesOf(times);
-  const taken = times.samples.find(sample => sample.batch === times.recommended_batch);
+  const isTaken = sample =>
+      times.file.points.some(point => point.raw.index === sample.point && pb.isRecommended(point));
   return {
     traces: [
       ...curves.slice(0, 1).flatMap(pb.bandTrace),
@@ -91,7 +92,8 @@ pb.fitChart = times => {
                       line: {color: curve.colour, width: 2, dash: curve.dash},
                       hoverinfo: 'skip'
                     })),
-      pb.measuredTrace(times), ...taken ? [pb.starAt(taken.batch, taken.window_s * 1e3, 'recommended batch')] : [],
+      pb.measuredTrace(times),
+      ...times.samples.filter(isTaken).map(sample => pb.starAt(sample.batch, sample.window_s * 1e3, 'recommended')),
       ...pb.residualTraces(times, curves)
     ],
     layout: {
@@ -105,6 +107,12 @@ pb.fitChart = times => {
     }
   };
 };
+
+/// Which batches are fast: not yet which point to take, which depends on seams and memory, too.
+pb.sufficientWords = times => `Batch ${times.fastest_batch} is the fastest${
+    pb.isNumber(times.sufficient_batch) && times.sufficient_batch !== times.fastest_batch ?
+        `; batch ${times.sufficient_batch} is ${times.sufficient_words}` :
+        ''}.`;
 
 pb.parameterRows = times => pb.curvesOf(times).map(
     curve =>
@@ -132,7 +140,7 @@ pb.section({
       const better = times.comparison ? pb.el('p', {}, times.comparison) : null;
       const rows = pb.parameterRows(times);
       words.replaceChildren(
-          ...[pb.el('p', {}, times.recommendation), better,
+          ...[pb.el('p', {}, pb.sufficientWords(times)), better,
               rows.length === 0 ?
                   pb.el('p', {class: 'quiet'}, 'Too few batches for a curve: only what was measured is drawn.') :
                   pb.el(

@@ -142,20 +142,15 @@ pb.groupsBut = (points, free) => {
   return [...groups.values()].map(members => ({points: members, keys, name: pb.describe(members[0], keys)}));
 };
 
-/// Whether the seams of a point stay below its halo_tolerance; what was not compared is given the benefit of the doubt.
-pb.isSeamless = point => (point.value('seam_error') ?? 0) <= (point.raw.point.halo_tolerance ?? 0.5 / 255);
+/// Which points to take, as the study's summary says: decided in one place, by the program (measure/recommendation), and
+/// only shown here. A file that was cut short, or that an older version wrote, recommends nothing.
+pb.recommendationsOf = file => file.summary?.recommendations ?? [];
 
-/// The point to take: valid, without visible seams where there is a choice, the fastest; of those whose interval
-/// reaches as far, the one that needs least memory. Null when nothing may be compared.
-pb.recommended = points => {
-  const rate = point => point.value('useful_mpx_per_s');
-  const valid = points.filter(point => point.isValid && !point.isSimulated && rate(point) !== null);
-  const seamless = valid.filter(pb.isSeamless);
-  const candidates = seamless.length > 0 ? seamless : valid;
-  if (candidates.length === 0) return null;
-  const fastest = candidates.reduce((best, point) => rate(point) > rate(best) ? point : best);
-  const low = fastest.rateInterval('useful_mpx_per_s')?.[0] ?? rate(fastest);
-  const asFast = candidates.filter(point => (point.rateInterval('useful_mpx_per_s')?.[1] ?? rate(point)) >= low);
-  const memory = point => point.value('allocated_peak_mib') ?? Infinity;
-  return asFast.reduce((best, point) => memory(point) < memory(best) ? point : best, fastest);
-};
+pb.isRecommended = point =>
+    point.raw.index !== undefined && pb.recommendationsOf(point.file).some(one => one.point === point.raw.index);
+
+/// The first of some points that is recommended; null when none is.
+pb.recommended = points => points.find(pb.isRecommended) ?? null;
+
+/// Words about something of a file, which is named where there are several.
+pb.ofFile = (file, words) => file.isOnly ? words : `${file.name}: ${words}`;

@@ -85,12 +85,22 @@ pb.intensityRange = roofs => {
   return [Math.min(...known) / 2, Math.max(...known) * 2];
 };
 
+/// From below the lowest point or roof that is drawn to above the highest.
+pb.rateRange = (roofs, [low, high]) => {
+  const ys = roofs.flatMap(roof => [
+    ...roof.points.map(point => point.value('forward_tflops')),
+    ...[roof.matmul, roof.conv].filter(pb.isNumber).flatMap(
+        rate => [low, high].map(x => Math.min(rate, x * roof.copy / 1e3)))
+  ]);
+  return [Math.min(...ys) / 1.5, Math.max(...ys) * 1.5];
+};
+
 pb.boundTable = roofs => {
   const points = roofs.flatMap(roof => roof.points);
   const keys = pb.boundKeys.filter(key => points.some(point => point.value(key) !== null));
   const table = pb.table(
       ['point', ...keys.map(key => pb.boundWords[key])],
-      points.map(point => [point.label, ...keys.map(key => pb.number(point.value(key)))]), keys.map((key, i) => i + 1));
+      points.map(point => [pb.ofFile(point.file, point.label), ...keys.map(key => pb.number(point.value(key)))]), keys.map((key, i) => i + 1));
   if (points.length > 20) table.classList.add('tall');
   return table;
 };
@@ -118,8 +128,10 @@ pb.section({
                    ...pb.roofTrace(roof, roof.conv, '3x3 convolution', 'dash', range), ...pb.roofPoints(roof, model)]),
           layout: {
             height: 430,
-            xaxis: pb.axis('FLOP for each byte that the layers read or write', {type: 'log', dtick: 1}),
-            yaxis: pb.axis('TFLOP/s of a rank', {type: 'log', dtick: 1})
+            xaxis: pb.axis(
+                pb.isNarrow() ? 'FLOP for each byte' : 'FLOP for each byte that the layers read or write',
+                pb.logAxis(range)),
+            yaxis: pb.axis('TFLOP/s of a rank', pb.logAxis(pb.rateRange(roofs, range)))
           }
         }));
     body.append(pb.el('details', {}, pb.el('summary', {}, 'Share of each bound'), pb.boundTable(roofs)));

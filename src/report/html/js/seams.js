@@ -35,7 +35,7 @@ pb.heatTrace = (region, i, highest) => {
     hoverongaps: false,
     showscale: i === 0,
     colorbar: {thickness: 12, outlinewidth: 0, title: {text: 'difference', side: 'right'}},
-    hovertemplate: 'row %{y:.0f}, column %{x:.0f} px<br>largest difference %{z:.3g} of 1<extra></extra>'
+    hovertemplate: 'row %{y:.0f}, column %{x:.0f} px<br>largest difference %{z:.3g} of full scale<extra></extra>'
   };
 };
 
@@ -114,7 +114,8 @@ pb.seamMapWords = point => {
   const hidden = pb.seamMapOf(point).length - pb.shownRegions(point).length;
   const size = error === 0 ?
       'No difference at all: the halo is sufficient' :
-      `Largest difference ${pb.number(error)} of 1, which is ${pb.number(error * 255)} grey levels of 255`;
+      `Largest difference ${pb.number(error)} of full scale${
+          error <= 1 ? `, which is ${pb.number(error * 255)} grey levels of 255` : ''}`;
   return `${size}; compared ${where}${hidden > 0 ? ` (the worst ${pb.seamPanels} are drawn)` : ''}.`;
 };
 
@@ -135,7 +136,8 @@ pb.section({
         pb.el(
             'p', {},
             'Largest difference, in each cell, between the image put together from patches and the same image with full context. ',
-            'Dotted lines are where patches meet: a lattice along them means that the halo is too small.'),
+            'Dotted lines are where patches meet: a lattice along them means that the halo is too small. ',
+            'Full scale is 1 (white), or the largest magnitude of the output with full context where that is more, as untrained weights give.'),
         pb.chooser('Point', points, chosen, point => {
           chosen = point;
           say();

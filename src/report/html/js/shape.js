@@ -95,7 +95,7 @@ pb.shapeTraces = (series, key, scale, model, axis) => series.map(
     (one, i) => ({
       x: one.points.map(pb.widthOf),
       y: one.points.map(point => (point.value(key) ?? NaN) * scale),
-      name: pb.plain(one.name || 'measured'),
+      name: pb.plain(pb.nameOf(one)),
       mode: 'lines+markers',
       legendgroup: one.name,
       showlegend: axis === 'y',

@@ -77,7 +77,7 @@ pb.stageChart = points => {
       barmode: 'stack',
       bargap: 0.25,
       height: 110 + 24 * points.length,
-      xaxis: pb.axis('% of the stages of a pass', {range: [0, 100]}),
+      xaxis: pb.axis(pb.isNarrow() ? '%' : '% of the stages of a pass', {range: [0, 100]}),
       yaxis: {automargin: true, autorange: 'reversed', tickfont: {size: 11}},
       legend: {orientation: 'h', y: 1, yanchor: 'bottom', x: 0, traceorder: 'normal'}
     }
@@ -86,4 +86,4 @@ pb.stageChart = points => {
 
 /// Names for rows of a chart: labels, with the file's name where there are several.
 pb.rowNames = points =>
-    points.map(point => pb.plain(point.file.isOnly ? point.label : `${point.file.name}: ${point.label}`));
+    points.map(point => pb.plain(pb.ofFile(point.file, point.label)));

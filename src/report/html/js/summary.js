@@ -68,24 +68,23 @@ pb.rangeWords = interval => interval ? `95 %: ${interval.map(end => pb.number(en
 pb.seamWords = point => {
   const error = point.value('seam_error');
   if (error === null) return null;
-  const name = pb.isSeamless(point) ? 'seams: none visible' : 'seams show: take a halo';
-  return pb.figureOf(error === 0 ? '0' : pb.number(error * 255, 2), 'of 255', name);
+  return pb.figureOf(error === 0 ? '0' : pb.number(error * 255, 2), 'of 255', 'seams: none visible');
 };
 
-/// The points to take, one for each network (and whatever else they cannot be chosen among): {name, best}. Whole images
-/// of several shapes are measured to be compared, not to be chosen among.
-pb.picks = model => pb.groupsBut(
-                          model.points.filter(point => point.isMeasured && point.settings.workload === 'tiles'),
-                          ['patch', 'halo_px', 'batch', 'last_batch', 'overlap'])
-                        .map(group => ({name: group.name, best: pb.recommended(group.points)}))
-                        .filter(pick => pick.best);
+/// What each file recommends: {name, best, reason}; best is null where no point qualifies, and the reason says why.
+pb.picks = model => model.files.flatMap(
+    file => pb.recommendationsOf(file).map(one => ({
+                                             name: pb.ofFile(file, one.label),
+                                             best: file.points.find(point => point.raw.index === one.point) ?? null,
+                                             reason: one.why
+                                           })));
 
 pb.pickCard = ({name, best}) => {
   const [before, after] = [best.value('psnr_noisy_db'), best.value('psnr_denoised_db')];
   const isTrained = !(best.settings.weights ?? '').startsWith('seed:');
   const speed = pb.rangeWords(best.rateInterval('useful_mpx_per_s'));
   return pb.el(
-      'div', {class: 'pick'}, pb.el('h3', {}, name || 'All points'), pb.el('p', {class: 'quiet'}, `★ ${best.label}`),
+      'div', {class: 'pick'}, pb.el('h3', {}, name), pb.el('p', {class: 'quiet'}, `★ ${best.label}`),
       pb.el(
           'div', {class: 'figures'}, pb.figureOf(pb.number(best.value('useful_mpx_per_s')), 'Mpx/s', speed || 'speed'),
           pb.figureOf(pb.number(best.value('patches_per_s')), 'patches/s', 'speed'),
@@ -134,17 +133,18 @@ pb.drawSummary = (model, parent) => {
   const names = model.files.map(file => file.study?.config?.name ?? file.name);
   document.title = `patchbench: ${pb.distinct(names).join(', ')}`;
   const picks = pb.picks(model);
+  const taken = picks.filter(({best}) => best);
   const findings = pb.findings(model, picks);
   const remarks = pb.remarks(model.points);
   parent.append(pb.el(
       'section', {id: 'summary'}, pb.el('h1', {}, pb.distinct(names).join(' · ')), model.files.map(pb.verdictCard),
       pb.el(
           'p', {class: 'lead'}, `${pb.countsOf(model.points)}.`,
-          picks.length > 0 ?
-              ' The star is for the fastest verified point without visible seams; where intervals overlap, for the one that needs least memory.' :
+          taken.length > 0 ?
+              ' The star is for the fastest verified point without visible seams (a seam error of at most its halo_tolerance); where intervals overlap, for the one that needs least memory.' :
               ''),
       findings.length > 0 ? pb.el('ul', {class: 'findings'}, findings.map(text => pb.el('li', {}, text))) : null,
-      pb.pickCards(picks),
+      pb.pickCards(taken),
       remarks.length > 0 ?
           pb.el('details', {}, pb.el('summary', {}, pb.count(remarks.length, 'remark')), pb.el('ul', {}, remarks)) :
           null));

@@ -1,0 +1,152 @@
+#include "patchbench/measure/recommendation.hpp"
+
+#include "measure/point_groups.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+
+namespace pb {
+
+namespace {
+
+/// What may differ between the points of one choice.
+constexpr std::array<std::string_view, 6> kFree{"patch", "halo", "batch", "last_batch", "slots", "overlap"};
+
+enum class Standing : uint8_t { qualifies, not_measured, not_valid, not_compared, seams_show };
+
+struct Candidate {
+    const PointTrace* trace;
+    const Summary* summary;
+    [[nodiscard]] double rate() const { return *summary->useful_mpx_per_s; }
+    /// The ends of the interval of the rate = work / pipeline_s; the rate itself without one.
+    [[nodiscard]] double lowest_rate() const { return at(summary->pipeline_high_s); }
+    [[nodiscard]] double highest_rate() const { return at(summary->pipeline_low_s); }
+    [[nodiscard]] double memory() const {
+        return summary->allocated_peak_mib.value_or(std::numeric_limits<double>::infinity());
+    }
+
+  private:
+    [[nodiscard]] double at(const std::optional<double>& pipeline_s) const {
+        return pipeline_s && *pipeline_s > 0 ? rate() * *summary->pipeline_s / *pipeline_s : rate();
+    }
+};
+
+using Candidates = std::vector<Candidate>;
+
+std::string text_of(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.2g", value);
+    return text.data();
+}
+
+Standing standing_of(const PointTrace& trace, const Summary& summary) {
+    if (!summary.useful_mpx_per_s || !summary.pipeline_s) return Standing::not_measured;
+    if (summary.validity != Validity::valid || summary.verification != Verification::Outcome::passed)
+        return Standing::not_valid;
+    if (trace.num_patches == 1) return Standing::qualifies;  // nothing meets anything
+    if (!summary.seam_error) return Standing::not_compared;
+    return *summary.seam_error <= trace.point.settings.halo_tolerance ? Standing::qualifies : Standing::seams_show;
+}
+
+/// The fastest; of those whose interval reaches as far, the one that needs least memory.
+const Candidate& best_of(const Candidates& all) {
+    const auto slower = [](const Candidate& a, const Candidate& b) { return a.rate() < b.rate(); };
+    const Candidate& fastest = *std::max_element(all.begin(), all.end(), slower);
+    const Candidate* best = &fastest;
+    for (const auto& candidate : all)
+        if (candidate.highest_rate() >= fastest.lowest_rate() && candidate.memory() < best->memory()) best = &candidate;
+    return *best;
+}
+
+std::string why(const Candidate& best, const Candidates& all) {
+    if (all.size() == 1) return "the only verified point without visible seams";
+    const auto faster =
+        std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.rate() > best.rate(); });
+    const std::string of = " of " + std::to_string(all.size()) + " verified points without visible seams";
+    if (faster == 0) return "the fastest" + of;
+    return "needs least memory of those whose interval reaches the fastest" + of;
+}
+
+class Group {
+  public:
+    Group(const PointGroup& group, const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries)
+        : summaries_(summaries) {
+        recommendation_.label = group.label;
+        for (const size_t member : group.members) add(traces[member], summaries[member]);
+    }
+
+    [[nodiscard]] bool is_empty() const { return num_measured_ == 0; }
+
+    [[nodiscard]] Recommendation decide() {
+        if (qualified_.empty()) {
+            recommendation_.reason = why_none();
+            return recommendation_;
+        }
+        const Candidate& best = best_of(qualified_);
+        recommendation_.point = best.summary->index;
+        recommendation_.point_label = unique_label(*best.summary);
+        recommendation_.reason = why(best, qualified_);
+        return recommendation_;
+    }
+
+  private:
+    void add(const PointTrace& trace, const Summary& summary) {
+        if (trace.point.settings.workload != Workload::tiles || summary.simulated) return;
+        recommendation_.points.push_back(summary.index);
+        const Standing standing = standing_of(trace, summary);
+        ++counts_[static_cast<size_t>(standing)];
+        if (standing != Standing::not_measured) ++num_measured_;
+        if (standing == Standing::qualifies) qualified_.push_back({&trace, &summary});
+        if (standing == Standing::seams_show) {
+            least_seam_ = std::min(least_seam_, *summary.seam_error);
+            tolerance_ = trace.point.settings.halo_tolerance;
+        }
+    }
+
+    [[nodiscard]] int64_t count(Standing standing) const { return counts_[static_cast<size_t>(standing)]; }
+
+    [[nodiscard]] std::string why_none() const {
+        std::string text;
+        const auto add = [&](Standing standing, const std::string& words) {
+            if (count(standing) > 0) text += (text.empty() ? "" : "; ") + std::to_string(count(standing)) + " " + words;
+        };
+        add(Standing::seams_show, "with visible seams (seam error from " + text_of(least_seam_) + " on, above " +
+                                      text_of(tolerance_) + "): take a larger halo");
+        add(Standing::not_compared, "whose seams were not compared with full context");
+        add(Standing::not_valid, "not VALID, or not verified");
+        return "no point qualifies: " + text;
+    }
+
+    /// As the tables say it: points that share a label get their index as an ending.
+    [[nodiscard]] std::string unique_label(const Summary& summary) const {
+        const auto same = std::count_if(summaries_.begin(), summaries_.end(),
+                                        [&](const Summary& other) { return other.label == summary.label; });
+        return summary.label + (same > 1 ? "#" + std::to_string(summary.index) : "");
+    }
+
+    const std::vector<Summary>& summaries_;
+    Recommendation recommendation_;
+    Candidates qualified_;
+    std::array<int64_t, 5> counts_{};
+    int64_t num_measured_ = 0;
+    double least_seam_ = std::numeric_limits<double>::infinity();
+    double tolerance_ = 0;
+};
+
+}  // namespace
+
+std::vector<Recommendation> recommend(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
+    require(traces.size() == summaries.size(), "recommend: every trace needs its summary");
+    std::vector<Recommendation> all;
+    for (const auto& points : group_points(traces, kFree)) {
+        Group group(points, traces, summaries);
+        if (!group.is_empty()) all.push_back(group.decide());
+    }
+    return all;
+}
+
+}  // namespace pb
