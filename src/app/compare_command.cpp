@@ -22,7 +22,8 @@ struct CompareArguments {
 std::vector<ResultsFile> load_all(const std::vector<std::string>& names) {
     std::vector<ResultsFile> files;
     files.reserve(names.size());
-    for (const auto& name : names) files.push_back(load_results(results_in(name)));
+    for (const auto& name : names)
+        for (const auto& file : launches_in(name)) files.push_back(load_results(file));
     return files;
 }
 
@@ -59,12 +60,19 @@ ExitCode compare(CompareArguments arguments) {
     sort_files(arguments);
     for (const auto* files : {&arguments.old_files, &arguments.new_files})
         for (const std::string& file : *files) require_not_input(arguments.markdown, file);
-    const double slower = arguments.fail_on.empty() ? 0 : parse_fail_on(arguments.fail_on);
-    const auto comparison = compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
+    const bool is_gate = !arguments.fail_on.empty();
+    const double slower = is_gate ? parse_fail_on(arguments.fail_on) : 0;
+    auto comparison = compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
+    if (is_gate) judge_by_launches(comparison);
     if (!arguments.markdown.empty()) write_whole(arguments.markdown, comparison_markdown(comparison));
     fmt::print("{}", comparison_table(comparison));
-    if (arguments.fail_on.empty()) return ExitCode::ok;
+    if (!is_gate) return ExitCode::ok;
     const auto failures = regressions(comparison, slower);
+    const auto open = undecided(comparison, slower);
+    for (const auto& point : open) fmt::print("UNSURE --fail-on {}: {}\n", arguments.fail_on, point);
+    if (!open.empty())
+        fmt::print("UNSURE is no failure. Launches are separate starts: patchbench run STUDY --launches {}\n",
+                   kFewestLaunches);
     for (const auto& failure : failures) fmt::print("FAILED --fail-on {}: {}\n", arguments.fail_on, failure);
     return failures.empty() ? ExitCode::ok : ExitCode::not_comparable;
 }
@@ -75,12 +83,13 @@ void add_compare_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<CompareArguments>();
     CLI::App* command = app.add_subcommand("compare", "compare results: which points became faster or slower");
     command->add_option("files", arguments->files,
-                        "OLD NEW [NEW2 ..]: results.jsonl files or their folders; all after the first are launches of "
-                        "the new version");
+                        "OLD NEW [NEW2 ..]: results.jsonl files or their folders, or folders that run --launches made; "
+                        "all after the first are launches of the new version");
     command->add_option("--old", arguments->old_files, "launches of the old version");
     command->add_option("--new", arguments->new_files, "launches of the new version");
     command->add_option("--fail-on", arguments->fail_on,
-                        "slower=3%: exit with 4 when a point is SLOWER by that much, or has no figures any more");
+                        "slower=3%: exit with 4 when a point is SLOWER by that much, or has no figures any more. Needs "
+                        "several launches of each version, 3 at least (run --launches 3): with one it says UNSURE");
     command->add_option("--markdown", arguments->markdown, "write the table as Markdown into this file as well");
     command->callback([&chosen, arguments] { chosen = [arguments](const Arguments&) { return compare(*arguments); }; });
 }

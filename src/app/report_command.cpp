@@ -93,7 +93,8 @@ void write(const std::vector<Output>& outputs, const std::vector<fs::path>& resu
 ExitCode make_report(const ReportArguments& arguments) {
     std::vector<fs::path> results;
     results.reserve(arguments.results.size());
-    for (const fs::path name : arguments.results) results.push_back(results_in(name));
+    for (const fs::path name : arguments.results)
+        for (auto& file : launches_in(name)) results.push_back(std::move(file));
     std::vector<ResultsFile> files;
     const bool page_only = arguments.csv.empty() && arguments.markdown.empty() && arguments.exports.empty();
     if (!page_only)

@@ -1,11 +1,13 @@
 // patchbench run STUDY.yaml: Config -> Plan -> Trace -> Summary -> report.
 #include "app/commands.hpp"
+#include "app/launches.hpp"
 #include "app/load_study.hpp"
 #include "app/session.hpp"
 #include "app/study_record.hpp"
 #include "app/within.hpp"
 
 #include "patchbench/comm/interruption.hpp"
+#include "patchbench/measure/comparison.hpp"
 #include "patchbench/report/metrics.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -39,6 +41,8 @@ struct RunArguments {
     bool force = false;
     double max_time_s = 0;  // 0: none
     std::string csv_style = "tidy";
+    int64_t launches = 1;
+    std::string launcher;
 };
 
 /// The wish that all points share; points that differ leave the choice to the machine.
@@ -105,11 +109,11 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
                                           plan, describe_environment(topology, raw.argc, raw.argv));
         fmt::print("{}\n", plan_table(plan));
         std::fflush(stdout);
+        record->show_progress(plan);
     });
     plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
     Runner runner(world, topology, config.study);
     ExitCode code = ExitCode::ok;
-        record->show_progress(plan);
     run_plan(plan, runner, output_names(folder, config.study.save_images), [&](const PointTrace& trace) {
         together(world, [&] {
             if (record) record->add(trace);
@@ -125,6 +129,11 @@ ExitCode dry_run(const RunArguments& arguments) {
     const Config config = load_study(arguments.study, arguments.overrides);
     fmt::print("{}", plan_table(make_plan(config, make_local_topology(1), source_facts)));
     return ExitCode::ok;
+}
+
+ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
+    const Config config = load_study(arguments.study, arguments.overrides);
+    return run_launches({arguments.launches, arguments.launcher, output_folder(arguments, config)}, raw);
 }
 
 }  // namespace
@@ -151,10 +160,21 @@ void add_run_command(CLI::App& app, Action& chosen) {
         ->add_option("--max-time", arguments->max_time_s,
                      "seconds after which no point is started and the current one is dropped; exit code 5")
         ->check(within(1e-3, kMaxSeconds * 366, "s"));
+    CLI::Option* launches =
+        command
+            ->add_option("--launches", arguments->launches,
+                         "start the program so often, one after the other, each with results of its "
+                         "own in <out>/launch-<n>: what compare --fail-on needs, 3 at least")
+            ->check(within(1, kMostLaunches));
+    command
+        ->add_option("--launcher", arguments->launcher,
+                     "what starts the ranks of a launch, as \"mpirun -n 4\" (default: one rank, started directly)")
+        ->needs(launches);
     command->add_option("--csv-style", arguments->csv_style, "columns of results.csv: " + names_of<CsvStyle>());
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
             if (arguments->dry_run) return dry_run(*arguments);
+            if (arguments->launches > 1) return launch_study(*arguments, raw);
             spdlog::set_default_logger(spdlog::stderr_logger_st("patchbench"));
             spdlog::set_pattern("%H:%M:%S %v");
             return with_ranks(raw, [&](RankSession& session) { return run_study(*arguments, raw, session); });

@@ -75,12 +75,14 @@ Comparison compare_by_launch(const Launches& old_launches, const Launches& new_l
     const auto num_new = static_cast<double>(new_logs.size());
     const int degrees = static_cast<int>(old_logs.size() + new_logs.size()) - 2;
     const double difference = mean(new_logs) - mean(old_logs);
-    const double error = pooled_deviation(old_logs, new_logs, degrees) * std::sqrt(1 / num_old + 1 / num_new);
+    const double spread = pooled_deviation(old_logs, new_logs, degrees);
+    const double error = spread * std::sqrt(1 / num_old + 1 / num_new);
     const double half_width = student_t_quantile(kConfidence, degrees) * error;
 
     Comparison comparison;
     comparison.launches_are_units = true;
     comparison.these_launches_only = false;
+    comparison.launch_spread = spread;
     comparison.ratio = std::exp(difference);
     comparison.ratio_interval = exponential({difference - half_width, difference + half_width});
     const double t = difference == 0 ? 0 : std::abs(difference) / error;
@@ -127,6 +129,17 @@ void doubt_drift(const Launch& old_times, const Launch& new_times, Comparison& c
 }
 
 }  // namespace
+
+int64_t launches_needed(double spread, double slower) {
+    constexpr double kPowerOfFourInFive = 0.842;  // that quantile of the normal distribution
+    const double difference = std::log1p(slower);
+    for (int64_t launches = kFewestLaunches; launches < kMostLaunches; ++launches) {
+        const double critical = student_t_quantile(1 - kSignificance, static_cast<int>(2 * launches - 2));
+        const double error = spread * std::sqrt(2.0 / static_cast<double>(launches));
+        if ((critical + kPowerOfFourInFive) * error <= difference) return launches;
+    }
+    return kMostLaunches;
+}
 
 Comparison compare_times(const std::vector<Launch>& old_launches, const std::vector<Launch>& new_launches) {
     const Launches olds = distinct(old_launches);

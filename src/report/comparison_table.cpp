@@ -69,8 +69,8 @@ std::string launches_line(const ResultsComparison& comparison) {
     const bool several = comparison.num_old > 1 || comparison.num_new > 1;
     return fmt::format("OLD: {}, NEW: {}.{}", launches(comparison.num_old), launches(comparison.num_new),
                        several ? ""
-                               : " What is said holds for these launches; measure several of each version to learn how "
-                                 "launches differ.");
+                               : " What is said holds for these launches; measure several of each version (patchbench "
+                                 "run --launches 3) to learn how launches differ.");
 }
 
 std::string section(const std::string& title, const std::vector<std::string>& lines) {

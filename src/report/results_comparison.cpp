@@ -184,6 +184,49 @@ ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
     return comparison;
 }
 
+void judge_by_launches(ResultsComparison& comparison) {
+    for (auto& point : comparison.points) {
+        if (!point.comparison || !point.comparison->these_launches_only) continue;
+        if (point.comparison->change != Change::slower && point.comparison->change != Change::faster) continue;
+        point.comparison->change = Change::unsure;
+        point.comparison->reason = "one launch a side: a slower launch cannot be told from a slower version";
+    }
+}
+
+namespace {
+
+/// One launch a side says nothing of how launches differ, whatever it says; the very same samples are the same.
+std::string why_undecided(const Comparison& comparison, double slower) {
+    const double most = comparison.ratio_interval ? comparison.ratio_interval->high : HUGE_VAL;
+    if (comparison.these_launches_only)
+        return fmt::format("{:+.1f} % between one launch a side, which may be how launches differ; it needs {} a side",
+                           100 * (comparison.ratio - 1), kFewestLaunches);
+    const int64_t needed = launches_needed(comparison.launch_spread.value_or(0), slower);
+    return fmt::format(
+        "the interval of the change reaches {:+.1f} %, as launches of one version spread by {:.1f} %; it needs about "
+        "{} "
+        "a side",
+        100 * (most - 1), 100 * comparison.launch_spread.value_or(0), needed);
+}
+
+bool is_undecided(const Comparison& comparison, double slower) {
+    if (comparison.ratio_interval && comparison.ratio_interval->low == 1 && comparison.ratio_interval->high == 1)
+        return false;  // the same samples
+    if (comparison.these_launches_only) return true;
+    const bool fails = comparison.change == Change::slower && comparison.ratio >= 1 + slower;
+    return !fails && (!comparison.ratio_interval || comparison.ratio_interval->high >= 1 + slower);
+}
+
+}  // namespace
+
+std::vector<std::string> undecided(const ResultsComparison& comparison, double slower) {
+    std::vector<std::string> all;
+    for (const auto& point : comparison.points)
+        if (point.comparison && is_undecided(*point.comparison, slower))
+            all.push_back(fmt::format("{}: {}", point.label, why_undecided(*point.comparison, slower)));
+    return all;
+}
+
 std::vector<std::string> regressions(const ResultsComparison& comparison, double slower) {
     std::vector<std::string> all;
     for (const auto& point : comparison.points) {

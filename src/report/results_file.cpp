@@ -118,6 +118,22 @@ std::filesystem::path results_in(const std::filesystem::path& name) {
     return std::filesystem::is_directory(name, ignored) ? name / "results.jsonl" : name;
 }
 
+std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch) {
+    return folder / ("launch-" + std::to_string(launch));
+}
+
+std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name) {
+    std::error_code ignored;
+    std::vector<std::filesystem::path> launches;
+    for (int64_t i = 1; std::filesystem::is_directory(launch_folder(name, i), ignored); ++i)
+        launches.push_back(launch_folder(name, i) / "results.jsonl");
+    if (launches.empty()) return {results_in(name)};
+    if (std::filesystem::exists(results_in(name), ignored))
+        throw UsageError(name.string() +
+                         ": holds launches and a results.jsonl beside them; name the one that is meant");
+    return launches;
+}
+
 std::vector<std::string> ResultsFile::remarks() const {
     std::vector<std::string> all;
     const std::string path = file.string();

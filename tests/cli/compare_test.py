@@ -81,11 +81,43 @@ class Compare(program.ProgramTest):
         text = self.compared(self.launch('old.jsonl', 5, 1, shorten), self.launch('new.jsonl', 6, 2, shorten))
         self.assertEqual(self.outcomes(text), ['UNSURE'] * 3)
 
+    def launches(self, name, seed, factor=1.0, spread=0.002):
+        """Three launches in a folder, as run --launches leaves them; their speeds differ by `spread`."""
+        for i in (1, 2, 3):
+            (self.folder / name / f'launch-{i}').mkdir(parents=True)
+            self.launch(f'{name}/launch-{i}/results.jsonl', seed + i, factor * (1 + spread * (i - 2)))
+        return self.folder / name
+
     def test_fail_on(self):
+        old, new = self.launches('old', 10), self.launches('new', 20, 1.1)
+        text = self.compared(old, new, '--fail-on', 'slower=3%', code=4)
+        self.assertIn('OLD: 3 launches, NEW: 3 launches', text)
+        self.assertEqual(text.count('FAILED --fail-on slower=3%: dncnn'), 3)
+        self.assertNotIn('UNSURE', text)
+        self.assertNotIn('UNSURE', self.compared(old, new, '--fail-on', 'slower=50%'))
+        self.assertNotIn('UNSURE', self.compared(new, old, '--fail-on', 'slower=3%'))
+
+    def test_one_launch_a_side_fails_no_gate_and_says_what_is_needed(self):
+        old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.085)
+        text = self.compared(old, new, '--fail-on', 'slower=3%')
+        self.assertEqual(self.outcomes(text), ['UNSURE'] * 3, 'not SLOWER, which it could not support')
+        self.assertEqual(text.count('UNSURE --fail-on slower=3%: dncnn'), 3)
+        self.assertIn('it needs 3 a side', text)
+        self.assertIn('patchbench run STUDY --launches 3', text)
+        self.assertNotIn('FAILED', text)
+
+    def test_launches_that_spread_too_much_say_how_many_are_needed(self):
+        old, new = self.launches('old', 10, 1, 0.04), self.launches('new', 20, 1.02, 0.04)
+        text = self.compared(old, new, '--fail-on', 'slower=3%')
+        self.assertRegex(text, r'launches of one version spread by [34]\.\d %; it needs about \d\d+ a side')
+
+    def test_launches_beside_a_plain_study_are_ambiguous(self):
+        old = self.launches('old', 10)
+        self.launch('old/results.jsonl', 1)
+        self.assert_refused(run('compare', old, old), 2, 'name the one that is meant')
+
+    def test_fail_on_is_written_in_one_way(self):
         old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1)
-        self.compared(old, new, '--fail-on', 'slower=3%', code=4)
-        self.compared(old, new, '--fail-on', 'slower=50%')
-        self.compared(new, old, '--fail-on', 'slower=3%')
         for wrong in ('slower', 'slower=3', 'slower=x%', 'slower=-1%', 'faster=3%'):
             self.assert_refused(run('compare', old, new, '--fail-on', wrong), 2, 'slower=3%')
 

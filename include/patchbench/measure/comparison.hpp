@@ -28,6 +28,9 @@ inline constexpr double kSameWithin = 0.01;
 /// with room for launches that are not quite normal.
 inline constexpr double kSignificance = 0.005;
 
+/// A gate needs this many launches of each version at least: fewer say next to nothing of how launches differ.
+inline constexpr int64_t kFewestLaunches = 3;
+
 struct Comparison {
     Change change = Change::unsure;
     double ratio = 1;                        // new time / old time: above 1 is slower
@@ -35,6 +38,7 @@ struct Comparison {
     double p_value = 1;                      // of "no difference", two-sided
     bool launches_are_units = false;         // else single repetitions are
     bool these_launches_only = true;         // the claim covers the launches that were compared, not later ones
+    std::optional<double> launch_spread;     // standard deviation of ln(median) between launches of one version
     std::string reason;                      // in words: what decided, or what is missing and what to do
 };
 
@@ -50,5 +54,10 @@ struct Comparison {
 /// anything else is UNSURE. The same samples on both sides are SAME by identity.
 [[nodiscard]] Comparison compare_times(const std::vector<Launch>& old_launches,
                                        const std::vector<Launch>& new_launches);
+
+/// Launches of each version that tell a slow-down of `slower` (0.03: 3 %) from chance four times in five, where
+/// launches of one version spread by `spread` (see launch_spread). At least kFewestLaunches, at most `kMostLaunches`.
+[[nodiscard]] int64_t launches_needed(double spread, double slower);
+inline constexpr int64_t kMostLaunches = 1000;
 
 }  // namespace pb

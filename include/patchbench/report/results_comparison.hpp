@@ -39,8 +39,15 @@ struct ResultsComparison {
 /// The same as Markdown, to paste.
 [[nodiscard]] std::string comparison_markdown(const ResultsComparison& comparison);
 
+/// For a gate, one launch a side cannot call a version slower or faster: such points become UNSURE, with the reason.
+void judge_by_launches(ResultsComparison& comparison);
+
 /// Points for which `--fail-on slower=<share>` fails: SLOWER by at least `slower` (0.03: 3 %), or measured in OLD and
 /// lost in NEW. In words, one each.
 [[nodiscard]] std::vector<std::string> regressions(const ResultsComparison& comparison, double slower);
+
+/// Points of which the launches tell neither that they are slower by `slower` nor that they are not, with the number of
+/// launches a side that would. In words, one each.
+[[nodiscard]] std::vector<std::string> undecided(const ResultsComparison& comparison, double slower);
 
 }  // namespace pb

@@ -56,4 +56,11 @@ struct ResultsFile {
 /// A study's folder stands for the results.jsonl in it; any other name for itself.
 [[nodiscard]] std::filesystem::path results_in(const std::filesystem::path& name);
 
+/// The results that a name stands for: as `results_in`, and of a folder that `run --launches` made those of each launch
+/// (launch-1, launch-2, ..), in order. Throws UsageError where a folder holds results of both kinds.
+[[nodiscard]] std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name);
+
+/// Folder of the n-th launch, from 1.
+[[nodiscard]] std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch);
+
 }  // namespace pb

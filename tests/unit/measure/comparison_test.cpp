@@ -163,5 +163,38 @@ TEST(ComparisonBySimulation, IntervalCoversTheRatioAndSameLiesWithinOnePercent) 
     EXPECT_LT(sames, kTrials);
 }
 
+/// Launches of one binary on a busy machine: their medians spread by `spread`, repetitions of each by far less.
+std::vector<Launch> launches_of(int count, double spread, double factor) {
+    std::vector<Launch> all;
+    for (int i = 0; i < count; ++i) {
+        const double median = factor * (1 + spread * (2.0 * i / (count - 1) - 1));
+        all.push_back(scaled({0.999, 1.0, 1.001, 0.998, 1.002, 1.0005, 0.9995}, median));
+    }
+    return all;
+}
+
+TEST(LaunchesNeeded, GrowWithTheSpreadAndShrinkWithTheDifference) {
+    EXPECT_EQ(launches_needed(0, 0.03), kFewestLaunches);
+    EXPECT_EQ(launches_needed(0.001, 0.03), kFewestLaunches);
+    EXPECT_GT(launches_needed(0.02, 0.03), launches_needed(0.01, 0.03));
+    EXPECT_GT(launches_needed(0.02, 0.03), launches_needed(0.02, 0.1));
+    EXPECT_EQ(launches_needed(1, 0), kMostLaunches);
+    // By hand: 2 % spread, 10 %: with 4 launches t(0.995, 6) = 4.317; (4.317 + 0.842) 0.02 sqrt(1/2) = 0.0730 <=
+    // ln 1.1; with 3 it is (5.598 + 0.842) 0.02 sqrt(2/3) = 0.1052 > 0.0953.
+    EXPECT_EQ(launches_needed(0.02, 0.1), 4);
+}
+
+TEST(Comparison, OneLaunchASideSaysNothingOfOthersThreeDo) {
+    const auto one = compare_times({launches_of(2, 0.04, 1)[0]}, {launches_of(2, 0.04, 1)[1]});
+    EXPECT_EQ(one.change, Change::slower) << "8 % between two launches of one binary";
+    EXPECT_TRUE(one.these_launches_only);
+    EXPECT_EQ(one.launch_spread, std::nullopt);
+    const auto several = compare_times(launches_of(3, 0.04, 1), launches_of(3, 0.04, 1.01));
+    EXPECT_EQ(several.change, Change::unsure);
+    EXPECT_FALSE(several.these_launches_only);
+    EXPECT_NEAR(several.launch_spread.value(), 0.04, 0.001);
+    EXPECT_EQ(compare_times(launches_of(3, 0.004, 1), launches_of(3, 0.004, 1.1)).change, Change::slower);
+}
+
 }  // namespace
 }  // namespace pb

@@ -1,0 +1,151 @@
+#include "app/launches.hpp"
+
+#include "patchbench/base/user_paths.hpp"
+#include "patchbench/comm/interruption.hpp"
+#include "patchbench/report/report.hpp"
+#include "patchbench/report/results_file.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+namespace pb {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 3> kOwnOptions{"--launches", "--launcher", "--out"};
+
+std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    return words;
+}
+
+pid_t start(const std::vector<std::string>& command) {
+    std::vector<char*> words;
+    for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    pid_t child = 0;
+    const int failure = ::posix_spawnp(&child, words.front(), nullptr, nullptr, words.data(), environ);
+    if (failure != 0)
+        throw UsageError("cannot start " + command.front() + ": " + std::strerror(failure) +
+                         "; --launcher names the program that starts ranks, as \"mpirun -n 4\"");
+    return child;
+}
+
+/// The exit code of a started launch. A signal that comes to this process alone is handed on once, so that the launch
+/// keeps what it has.
+int wait_for(pid_t child) {
+    constexpr std::chrono::milliseconds kPause{50};
+    int status = 0;
+    bool was_told = false;
+    for (pid_t done = 0; done != child; std::this_thread::sleep_for(kPause)) {
+        done = ::waitpid(child, &status, WNOHANG);
+        if (done < 0 && errno != EINTR) return static_cast<int>(ExitCode::failed);
+        if (done == child) break;
+        if (was_told || interruption().empty()) continue;
+        ::kill(child, SIGTERM);
+        was_told = true;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ExitCode::failed);
+}
+
+/// Of two exit codes the one that says more against the results.
+ExitCode graver(ExitCode a, ExitCode b) {
+    constexpr std::array kOrder{ExitCode::usage,          ExitCode::verification, ExitCode::failed,
+                                ExitCode::not_comparable, ExitCode::partial,      ExitCode::ok};
+    return *std::find_if(kOrder.begin(), kOrder.end(), [&](ExitCode code) { return code == a || code == b; });
+}
+
+/// What the launches come to together, each reason with its launch.
+Verdict verdict_of(const StudyLaunches& options, int64_t started) {
+    Verdict all;
+    for (int64_t launch = 1; launch <= started; ++launch) {
+        const auto results = load_results(launch_folder(options.folder, launch) / "results.jsonl");
+        const Verdict own = results.end ? results.end->verdict : Verdict{Validity::failed, {"it did not end"}, {}};
+        all.validity = std::max(all.validity, own.validity);
+        for (const auto& reason : own.reasons) all.reasons.push_back(fmt::format("launch {}: {}", launch, reason));
+    }
+    if (started < options.count) all.reasons.push_back(fmt::format("{} of {} launches", started, options.count));
+    return all;
+}
+
+void print_end(const StudyLaunches& options, int64_t started) {
+    const std::string launcher = options.launcher.empty() ? "the program alone" : options.launcher;
+    fmt::print("\nlaunches: {} of {}, each a start of its own ({}): {} to {}\n", started, options.count, launcher,
+               launch_folder(options.folder, 1).string(), launch_folder(options.folder, started).filename().string());
+    fmt::print("compare them with another version's: patchbench compare OLD {} --fail-on slower=3%\n\n",
+               options.folder.string());
+    fmt::print("{}\n", verdict_line(verdict_of(options, started)));
+}
+
+}  // namespace
+
+void check_can_launch(const StudyLaunches& options) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
+        if (std::getenv(name) != nullptr)
+            throw UsageError(
+                fmt::format("--launches {}: ranks that were started cannot start themselves again; call it "
+                            "without mpirun: patchbench run STUDY --launches {} --launcher \"mpirun -n 4\"",
+                            options.count, options.count));
+    std::error_code ignored;
+    if (fs::exists(options.folder / "results.jsonl", ignored))
+        throw UsageError((options.folder / "results.jsonl").string() +
+                         ": results of a study without launches are there; choose another folder with --out");
+    if (const fs::path more = launch_folder(options.folder, options.count + 1); fs::exists(more, ignored))
+        throw UsageError(more.string() +
+                         ": is of an earlier study with more launches, which compare would take for this "
+                         "one's; remove it, or choose another folder with --out");
+}
+
+std::vector<std::string> launch_command(const StudyLaunches& options, int64_t launch,
+                                        const std::vector<std::string>& arguments, const std::string& program) {
+    std::vector<std::string> command = words_of(options.launcher);
+    command.push_back(program);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const std::string_view word = arguments[i];
+        const std::string_view name = word.substr(0, word.find('='));
+        const bool is_own = std::find(kOwnOptions.begin(), kOwnOptions.end(), name) != kOwnOptions.end();
+        if (!is_own) command.push_back(arguments[i]);
+        if (is_own && name == word) ++i;  // its value is the next word
+    }
+    command.insert(command.end(), {"--out", launch_folder(options.folder, launch).string()});
+    return command;
+}
+
+ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) {
+    check_can_launch(options);
+    make_folder(options.folder);
+    const InterruptionGuard guard;
+    const std::vector<std::string> words(arguments.argv + 1, arguments.argv + arguments.argc);
+    const std::string program = fs::read_symlink("/proc/self/exe").string();
+    ExitCode worst = ExitCode::ok;
+    int64_t started = 0;
+    while (started < options.count && interruption().empty() && worst != ExitCode::usage) {
+        ++started;
+        fmt::print("LAUNCH {} of {}\n", started, options.count);
+        std::fflush(stdout);
+        const int code = wait_for(start(launch_command(options, started, words, program)));
+        worst = graver(worst, code >= 0 && code <= 5 ? static_cast<ExitCode>(code) : ExitCode::failed);
+    }
+    if (worst == ExitCode::usage) return worst;
+    print_end(options, started);
+    return started < options.count ? graver(worst, ExitCode::partial) : worst;
+}
+
+}  // namespace pb

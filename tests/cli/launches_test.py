@@ -1,0 +1,76 @@
+"""patchbench run --launches: separate starts of all ranks, each with results of its own, and what compare makes of them."""
+import json
+import os
+
+import program
+from program import MPIRUN, run
+
+STUDY = """
+name: started
+engine: timed
+timed.per_window_s: 0.001
+device: cpu
+patch: 32
+halo: 8
+batch: [1, 2]
+stop: {min_reps: 6, max_time_s: 0}
+image: {height: 64, width: 64}
+"""
+
+
+class Launches(program.ProgramTest):
+    def started(self, *arguments, code=0, env=None):
+        result = run('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', *arguments,
+                     env={**os.environ, **(env or {})})
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return result
+
+    def environments(self):
+        files = sorted((self.folder / 'out').glob('launch-*/results.jsonl'))
+        return [json.loads(file.read_text().splitlines()[0])['environment'] for file in files]
+
+    def test_each_launch_is_a_start_of_all_ranks(self):
+        text = self.started('--launches', 3, '--launcher', ' '.join([*MPIRUN, '-n', '2'])).stdout
+        environments = self.environments()
+        self.assertEqual([len(one['ranks']) for one in environments], [2, 2, 2])
+        for number, one in enumerate(environments, 1):
+            self.assertIn(f'out/launch-{number}', one['command_line'])
+            self.assertNotIn('--launches', one['command_line'])
+        self.assertEqual(text.count('Plan of started'), 3)
+        self.assertIn('launches: 3 of 3, each a start of its own', text)
+        self.assertTrue(text.splitlines()[-1].startswith('RESULT: VALID'), text)
+        compared = run('compare', self.folder / 'out', self.folder / 'out', '--fail-on', 'slower=3%')
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertIn('OLD: 3 launches, NEW: 3 launches', compared.stdout)
+
+    def test_without_a_launcher_the_program_is_started_alone(self):
+        self.started('--launches=2')
+        self.assertEqual([len(one['ranks']) for one in self.environments()], [1, 1])
+
+    def test_ranks_that_were_started_cannot_start_themselves(self):
+        result = run('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out', '--launches', 2, ranks=2)
+        self.assert_refused(result, 2, 'cannot start themselves again', '--launcher')
+        self.assertFalse((self.folder / 'out').exists())
+
+    def test_results_that_would_be_mixed_are_refused(self):
+        self.started()
+        self.assert_refused(self.started('--launches', 2, code=2), 2, 'without launches')
+        (self.folder / 'out/results.jsonl').unlink()
+        (self.folder / 'out/launch-3').mkdir()
+        self.assert_refused(self.started('--launches', 2, code=2), 2, 'launch-3', 'earlier study')
+
+    def test_a_launch_that_is_wrongly_called_is_the_only_one(self):
+        result = self.started('--launches', 3, '--launcher', '/no/such/mpirun -n 4', code=2)
+        self.assertIn('/no/such/mpirun', result.stderr)
+        result = self.started('--launches', 3, '--set', 'batch=none', code=2)
+        self.assertNotIn('LAUNCH 2', result.stdout)
+
+    def test_the_gravest_exit_code_is_that_of_all(self):
+        once = self.write('once.sh', '#!/bin/bash\n"$@"\ncase "$*" in *launch-2*) exit 3;; esac\n')
+        once.chmod(0o755)
+        self.started('--launches', 3, '--launcher', once, code=3)
+        self.assertEqual(len(self.environments()), 3, 'a launch that failed its verification ends no study')
+
+
+if __name__ == '__main__':
+    program.main()
