@@ -14,7 +14,7 @@ WITHOUT_STATISTICS = GDAL_METADATA.replace('<Item name="STATISTICS_MEAN" sample=
 GEO = {33550: ('d', (0.5, 0.5, 0.0)), 33922: ('d', (0.0, 0.0, 0.0, 440720.0, 3751320.0, 0.0)),
        34264: ('d', tuple(float(i) for i in range(16))), 34735: ('H', (1, 1, 0, 1, 1024, 0, 1, 1)),
        34736: ('d', (6378137.0, 298.25)), 34737: ('s', 'WGS 84 / UTM zone 11N|')}
-TEXTS = {'GDAL_METADATA': (42112, GDAL_METADATA), 'GDAL_NODATA': (42113, '-9999'), 'Artist': (315, 'A. Person'),
+TEXTS = {'GDAL_METADATA': (42112, GDAL_METADATA), 'GDAL_NODATA': (42113, '9'), 'Artist': (315, 'A. Person'),
          'Copyright': (33432, 'public domain')}
 OME = ('<?xml version="1.0"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0" Name="cells">'
        '<Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint16" SizeX="60" SizeY="70" SizeC="3" SizeZ="1" SizeT="1" '
