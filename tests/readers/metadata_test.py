@@ -116,7 +116,7 @@ class Metadata(ReadersTest):
                  'image: {path: in.tif, noise_sigma: 0.1')
         for crop, kept in (('', True), (', crop_height: 40, crop_width: 48', False)):
             notes = run_study(study + crop + '}\n', self.folder)
-            with tifffile.TiffFile(next((self.folder / 'out').glob('*.tif'))) as tiff:
+            with tifffile.TiffFile(max((self.folder / 'out').glob('*.tif'), key=lambda file: file.stat().st_mtime_ns)) as tiff:
                 tags = {tag.code for tag in tiff.pages[0].tags}
             self.assertEqual(tags & set(GEO), set(GEO) if kept else set())
             self.assertTrue({306, 42113} <= tags)
