@@ -89,6 +89,21 @@ TEST_F(SlabCarrierTest, MpiBringsEveryByteToItsPlace) {
         for (const auto& load : loads_) expect_arrival(load, [&](const auto& shipments) { carrier->carry(shipments); });
 }
 
+TEST_F(SlabCarrierTest, RowsThatAreMissingAreAnError) {
+    if (world_.size() == 1) return;
+    const auto carrier = make_slab_carrier(world_, {1}, ExchangeKind::automatic, {}, true, 60);
+    if (world_.rank() > 1) return;
+    RowPlace place({{.count = world_.is_root() ? 4U : 3U, .bytes = 16, .gap = 8}});
+    const std::vector<Shipment> shipments{{1, place.rows()}};
+    if (!world_.is_root()) return carrier->carry(shipments);
+    try {
+        carrier->carry(shipments);
+        ADD_FAILURE() << "a row was not sent";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("rank 1 sent 48 bytes"), std::string::npos) << error.what();
+    }
+}
+
 TEST_F(SlabCarrierTest, ChunksOfAnySizeDo) {
     for (const size_t chunk_bytes : {1U, 10U, 64U, 4096U})
         for (const auto& load : {loads_[0], loads_[1], loads_[2]}) {

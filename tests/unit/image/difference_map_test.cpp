@@ -15,9 +15,9 @@ float& sample(Image& image, int64_t y, int64_t x, int64_t c) {
 
 TEST(DifferenceMap, HoldsTheLargestDifferenceOfEachCell) {
     Image a({10, 13}, 3, DType::f32), b({10, 13}, 3, DType::f32);
-    sample(a, 3, 3, 2) = 0.5F;    // cell 0, 0
-    sample(b, 0, 0, 0) = 0.25F;   // the same cell, less
-    sample(b, 9, 12, 1) = -2.0F;  // the last cell, which is cut short both ways
+    sample(a, 3, 3, 2) = 0.5F;   // cell 0, 0
+    sample(b, 0, 0, 0) = 0.25F;  // the same cell, less
+    sample(b, 9, 12, 1) = 2.0F;  // the other way round, in the last cell, which is cut short both ways
     const DifferenceMap map = map_differences(a.view(), b.view());
     EXPECT_EQ(map.cell_px, 4);
     ASSERT_EQ(map.largest.size(), 3u * 4u);

@@ -6,6 +6,7 @@
 #include <png.h>
 
 #include <array>
+#include <optional>
 
 namespace pb::test {
 
@@ -16,6 +17,7 @@ struct PngKind {
     std::vector<png_color> palette;
     std::vector<png_byte> palette_alpha;
     const png_color_16* transparent = nullptr;
+    std::optional<int> resolution_unit;  // of 3000 x 3000
 };
 
 /// `rows` are packed as the file holds them (16-bit samples big-endian). libpng ends the program on errors.
@@ -31,6 +33,7 @@ inline void write_png_fixture(const std::filesystem::path& path, const PngKind& 
     const auto num_alpha = static_cast<int>(kind.palette_alpha.size());
     if (num_alpha > 0 || kind.transparent != nullptr)
         png_set_tRNS(png, info, kind.palette_alpha.data(), num_alpha, kind.transparent);
+    if (kind.resolution_unit) png_set_pHYs(png, info, 3000, 3000, *kind.resolution_unit);
     std::vector<png_bytep> pointers;
     for (auto& row : rows) pointers.push_back(row.data());
     png_set_rows(png, info, pointers.data());

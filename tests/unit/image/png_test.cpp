@@ -55,6 +55,17 @@ TEST(Png, ATransparentColourBecomesAlpha) {
     EXPECT_EQ(alpha.as<uint8_t>()[1], 255);
 }
 
+TEST(Png, AnAspectRatioIsNoResolution) {
+    const TemporaryFolder folder;
+    PngKind kind;
+    kind.resolution_unit = PNG_RESOLUTION_METER;
+    write_png_fixture(folder / "metres.png", kind, {{1, 2, 3}}, 1);
+    EXPECT_EQ(open_image(folder / "metres.png")->metadata().x_resolution_per_m, 3000);
+    kind.resolution_unit = PNG_RESOLUTION_UNKNOWN;
+    write_png_fixture(folder / "ratio.png", kind, {{1, 2, 3}}, 1);
+    EXPECT_FALSE(open_image(folder / "ratio.png")->metadata().x_resolution_per_m);
+}
+
 TEST(Png, InterlacedFilesReadAsOthers) {
     const TemporaryFolder folder;
     std::vector<std::vector<png_byte>> rows;
