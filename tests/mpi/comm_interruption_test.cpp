@@ -1,6 +1,7 @@
 #include "patchbench/comm/interruption.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -33,6 +34,22 @@ TEST(Interruption, TheTimeIsUp) {
     while (interruption().empty()) {
     }
     EXPECT_EQ(interruption(), "the end of --max-time");
+}
+
+TEST(Interruption, TheTimeHasItsFraction) {
+    const InterruptionGuard guard;
+    const auto seconds_left = [] {
+        itimerval timer{};
+        getitimer(ITIMER_REAL, &timer);
+        return static_cast<double>(timer.it_value.tv_sec) + 1e-6 * static_cast<double>(timer.it_value.tv_usec);
+    };
+    double left = 0;
+    for (int attempt = 0; attempt < 100 && left <= 3600; ++attempt) {  // this process may stand still meanwhile
+        interrupt_after(3600.875);
+        left = seconds_left();
+    }
+    EXPECT_GT(left, 3600);
+    EXPECT_LE(left, 3600.876);
 }
 
 TEST(Interruption, OldHandlersComeBack) {

@@ -286,6 +286,19 @@ TEST(Pickle, OfStoragesThatLieIsRefused) {
     EXPECT_THAT(message_of(file_of("}")), HasSubstr("belongs to no tensor"));
 }
 
+TEST(Pickle, OfManyViewsOfOneStorageIsRefused) {
+    const View view{.shape = {200}, .stride = {1}, .elements = 200};
+    const std::string storages = "\xc8\0\0\0\0\0\0\0"s + std::string(800, '\0');
+    const auto file_of_views = [&](int count) {
+        std::string dict = "}";
+        for (int i = 0; i < count; ++i) dict += text("w" + std::to_string(i)) + tensor(view) + "s";
+        return file_of(dict, storages);
+    };
+    test::write_bytes(scratch(), file_of_views(1));
+    EXPECT_EQ(load_state_dict(scratch()).at("w0").values.size(), 200u);
+    EXPECT_THAT(message_of(file_of_views(20)), HasSubstr("together more than the file has"));
+}
+
 TEST(Pickle, ThatIsNoStateDictIsRefused) {
     EXPECT_THAT(message_of(file_of(tensor({}))), HasSubstr("no dict"));
     EXPECT_THAT(message_of(file_of(dict_of(tensor({})) + text("epoch") + number(3) + "s")), HasSubstr("'epoch'"));
