@@ -41,9 +41,11 @@ def run_test(test, fault_id, limit_s):
         try:
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
-            end_group(process)
             code = None
-        end_marked(mark)
+        finally:  # also where this program is interrupted
+            if process.poll() is None:
+                end_group(process)
+            end_marked(mark)
         output.seek(0)
         text = output.read()
     return judge(code, text, time.monotonic() - begin)
