@@ -62,8 +62,10 @@ Point point_from_settings(const JsonField& line) {
     point.num_ranks = settled["num_ranks"].count();
     point.halo = optional_integer(settled, "halo_px");
     point.batch = optional_integer(settled, "batch");
-    point.sigma = number_or_zero(settled, "sigma");
-    if (!settled.find("sigma")) point.no_sigma = "sigma had no effect";
+    const auto sigma = optional_number(settled, "sigma");
+    if (!sigma) point.no_sigma = "sigma had no effect";
+    const NoiseLevelSetting& asked = point.settings.sigma;  // which the point's key holds, effect or not
+    point.sigma = sigma.value_or(asked.is_automatic() ? point.settings.image.noise_sigma : asked.level);
     point.source.extent = {settled["image_height_px"].count(), settled["image_width_px"].count()};
     point.source.channels = settled["image_channels"].count();
     return point;
