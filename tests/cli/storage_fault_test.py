@@ -186,7 +186,7 @@ class Inputs(Stopped, faulty.FaultyTest):
     def test_a_file_system_that_fails(self):
         image = self.write('a.npy', npy(64, 64))
         study = self.with_image(image)
-        faulty_disk = ['env', f'LD_PRELOAD={SYSTEM}', 'FAULTY_READ=/a.npy:150']
+        faulty_disk = ['env', f'LD_PRELOAD={SYSTEM}', 'FAULTY_READ=/a.npy:400']
         outcome = self.launch(self.rank(study=study), self.rank(study=study, wrapper=faulty_disk))
         self.assert_ended(outcome, 2, r'rank 1@\S+: .*a\.npy.*: Input/output error')
         self.assertEqual(self.states()[:1], ['ok'])
