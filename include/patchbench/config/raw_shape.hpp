@@ -15,7 +15,8 @@ struct RawShape {
     DType dtype = DType::u8;
 };
 
-/// "2000x3000x1:u16": height, width, channels and type (u8 | u16 | u32 | i16 | f16 | f32 | f64). Throws UsageError that says so.
+/// "2000x3000x1:u16": height, width, channels and type (u8 | u16 | u32 | i16 | f16 | f32 | f64). Throws UsageError that
+/// says so.
 [[nodiscard]] RawShape parse_raw_shape(std::string_view text);
 
 }  // namespace pb

@@ -1,7 +1,6 @@
 // Whole batches on the CPU: every layout and element type against the row functions.
-#include "patchbench/base/half.hpp"
-
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/half.hpp"
 #include "patchbench/device/convert.hpp"
 
 #include <gtest/gtest.h>

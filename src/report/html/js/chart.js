@@ -71,8 +71,7 @@ pb.logAxis = ([low, high]) => {
     return ticks;
   };
   const steps = [0, 1, 2, 3, 4].map(step => low + (high - low) * step / 4);
-  const tickvals =
-      [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]].map(ticksOf).find(ticks => ticks.length > 2) ?? steps;
+  const tickvals = [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]].map(ticksOf).find(ticks => ticks.length > 2) ?? steps;
   return {
     type: 'log',
     tickvals,
@@ -196,7 +195,9 @@ pb.hover = (point, keys, model) => {
         null :
         `${key.replaceAll('_', ' ')}: ${pb.withUnit(point.value(key), metric?.unit ?? '')}${range}`;
   });
-  return [`<b>${pb.plain(pb.ofFile(point.file, point.label))}</b>`, ...lines.filter(line => line !== null).map(pb.plain)].join('<br>');
+  return [
+    `<b>${pb.plain(pb.ofFile(point.file, point.label))}</b>`, ...lines.filter(line => line !== null).map(pb.plain)
+  ].join('<br>');
 };
 
 /// A choice among items that have a name.
@@ -209,7 +210,6 @@ pb.choose = (title, items, chosen, onChoice) => {
 
 /// A choice among points, by label.
 pb.chooser = (title, points, chosen, onChoice) => {
-  const items =
-      points.map(point => ({point, name: pb.ofFile(point.file, point.label)}));
+  const items = points.map(point => ({point, name: pb.ofFile(point.file, point.label)}));
   return pb.choose(title, items, items.find(item => item.point === chosen), item => onChoice(item.point));
 };

@@ -25,12 +25,11 @@ pb.recommendationWords = picks =>
 pb.noneWords = picks => picks.filter(({best}) => !best).map(({name, reason}) => `${name}: ${reason}.`);
 
 /// What limits the points that are recommended, where their notes say so.
-pb.limitWords = picks => pb.distinct(
-    picks.filter(({best}) => best)
-        .flatMap(
-            ({name, best}) => (best.raw.summary.notes ?? [])
-                                  .filter(note => /-bound|^limited by/.test(note))
-                                  .map(note => `${name}: ${note}.`)));
+pb.limitWords = picks => pb.distinct(picks.filter(({best}) => best)
+                                         .flatMap(
+                                             ({name, best}) => (best.raw.summary.notes ?? [])
+                                                                   .filter(note => /-bound|^limited by/.test(note))
+                                                                   .map(note => `${name}: ${note}.`)));
 
 pb.shapeWords = model => {
   const jumps = pb.shapeSeries(model.points).flatMap(pb.jumpsIn);

@@ -142,8 +142,8 @@ pb.groupsBut = (points, free) => {
   return [...groups.values()].map(members => ({points: members, keys, name: pb.describe(members[0], keys)}));
 };
 
-/// Which points to take, as the study's summary says: decided in one place, by the program (measure/recommendation), and
-/// only shown here. A file that was cut short, or that an older version wrote, recommends nothing.
+/// Which points to take, as the study's summary says: decided in one place, by the program (measure/recommendation),
+/// and only shown here. A file that was cut short, or that an older version wrote, recommends nothing.
 pb.recommendationsOf = file => file.summary?.recommendations ?? [];
 
 pb.isRecommended = point =>

@@ -87,11 +87,12 @@ pb.intensityRange = roofs => {
 
 /// From below the lowest point or roof that is drawn to above the highest.
 pb.rateRange = (roofs, [low, high]) => {
-  const ys = roofs.flatMap(roof => [
-    ...roof.points.map(point => point.value('forward_tflops')),
-    ...[roof.matmul, roof.conv].filter(pb.isNumber).flatMap(
-        rate => [low, high].map(x => Math.min(rate, x * roof.copy / 1e3)))
-  ]);
+  const ys = roofs.flatMap(
+      roof =>
+          [...roof.points.map(point => point.value('forward_tflops')),
+           ...[roof.matmul, roof.conv]
+               .filter(pb.isNumber)
+               .flatMap(rate => [low, high].map(x => Math.min(rate, x * roof.copy / 1e3)))]);
   return [Math.min(...ys) / 1.5, Math.max(...ys) * 1.5];
 };
 
@@ -100,7 +101,8 @@ pb.boundTable = roofs => {
   const keys = pb.boundKeys.filter(key => points.some(point => point.value(key) !== null));
   const table = pb.table(
       ['point', ...keys.map(key => pb.boundWords[key])],
-      points.map(point => [pb.ofFile(point.file, point.label), ...keys.map(key => pb.number(point.value(key)))]), keys.map((key, i) => i + 1));
+      points.map(point => [pb.ofFile(point.file, point.label), ...keys.map(key => pb.number(point.value(key)))]),
+      keys.map((key, i) => i + 1));
   if (points.length > 20) table.classList.add('tall');
   return table;
 };

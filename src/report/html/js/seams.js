@@ -112,10 +112,9 @@ pb.seamMapWords = point => {
       'against the image run whole' :
       `at ${pb.count(pb.seamMapOf(point).length, 'probe')} with full context, squares where patches meet`;
   const hidden = pb.seamMapOf(point).length - pb.shownRegions(point).length;
-  const size = error === 0 ?
-      'No difference at all: the halo is sufficient' :
-      `Largest difference ${pb.number(error)} of full scale${
-          error <= 1 ? `, which is ${pb.number(error * 255)} grey levels of 255` : ''}`;
+  const size = error === 0 ? 'No difference at all: the halo is sufficient' :
+                             `Largest difference ${pb.number(error)} of full scale${
+                                 error <= 1 ? `, which is ${pb.number(error * 255)} grey levels of 255` : ''}`;
   return `${size}; compared ${where}${hidden > 0 ? ` (the worst ${pb.seamPanels} are drawn)` : ''}.`;
 };
 

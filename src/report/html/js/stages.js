@@ -85,5 +85,4 @@ pb.stageChart = points => {
 };
 
 /// Names for rows of a chart: labels, with the file's name where there are several.
-pb.rowNames = points =>
-    points.map(point => pb.plain(pb.ofFile(point.file, point.label)));
+pb.rowNames = points => points.map(point => pb.plain(pb.ofFile(point.file, point.label)));
