@@ -79,8 +79,10 @@ std::string words_of(const HostCounts& host) {
 std::string disturbance_of(std::span<const RankLoad> ranks) {
     std::string all;
     for (const auto& [name, host] : by_host(ranks))
-        if (const std::string words = words_of(host); !words.empty())
-            all += (all.empty() ? "" : "; ") + name + ": " + words;
+        if (const std::string words = words_of(host); !words.empty()) {
+            if (!all.empty()) all += "; ";
+            all.append(name).append(": ").append(words);
+        }
     return all;
 }
 

@@ -50,7 +50,7 @@ bool is_worth_a_search(int64_t most) {
 /// A CPU gains nothing from a call of more pixels than these (docs/studies/batch_fit.md): nothing is tried. Under a cap
 /// of its memory one window is what fits best.
 int64_t batch_on_cpu(const Point& point, int64_t most) {
-    constexpr int64_t kEnoughPixels = 128 * 128;
+    constexpr int64_t kEnoughPixels = int64_t{128} * 128;
     if (point.settings.memory_limit_mib > 0) return 1;
     return std::clamp<int64_t>(kEnoughPixels / tile_grid(point).window().pixels(), 1, most);
 }
