@@ -52,6 +52,7 @@ std::optional<std::string> find_noise_fault(const Subject& subject) {
     std::vector<int64_t> indices = shuffled(subject.share.windows_done(), 2);
     indices.resize(std::min(indices.size(), kMostWindows));
     std::vector<Rect> parts;
+    parts.reserve(indices.size());
     for (const int64_t index : indices) parts.push_back(subject.share.work().task(index).kept);
     return find_wrong_noise(subject.share.windows(), subject.reference.source(), parts, sigma);
 }
