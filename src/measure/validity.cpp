@@ -102,6 +102,7 @@ void note_measurements(const PointTrace& trace, Summary& summary) {
                                 with_cause(earlier.cause));
     if (!is_drifting(trace)) return;
     std::vector<RankLoad> loads;
+    loads.reserve(trace.ranks.size());
     for (const auto& rank : trace.ranks) loads.push_back({rank.host, &rank.telemetry});
     summary.notes.push_back("drifted by " + signed_percent(find_trend(trace.wall_s).drift) + " in the " +
                             std::string(trace.discarded.empty() ? "only" : "last") + " measurement" +
