@@ -38,6 +38,7 @@ std::vector<std::string> words_of(const std::string& text) {
 
 pid_t start(const std::vector<std::string>& command) {
     std::vector<char*> words;
+    words.reserve(command.size() + 1);
     for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     pid_t child = 0;
