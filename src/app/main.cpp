@@ -38,7 +38,7 @@ std::string hint_for(const CLI::App& app, int argc, char** argv) {
         if (std::find(unexpected.begin(), unexpected.end(), argv[i]) == unexpected.end()) continue;
         if (is_value) return "each key=value needs an option of its own: --set a=1 --set b=2";
         const std::string nearest = nearest_word(word, known_words(app, word));
-        if (!nearest.empty()) return "'" + word + "': did you mean '" + nearest + "'?";
+        if (!nearest.empty()) return fmt::format("'{}': did you mean '{}'?", word, nearest);
     }
     return {};
 }
