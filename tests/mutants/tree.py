@@ -84,13 +84,14 @@ def list_tests(tree):
 
 def targets_of(tests, tree):
     """What must be built for `tests`: programs and libraries in their commands. A command whose program is not built yet
-    is not shown; the target then has the name of the test."""
+    is not shown; the target then has the name of the test. What a set-up is given besides its program is what it makes."""
     build_folder = str(tree / "build") + os.sep
     targets = set()
     for test in tests:
         if not test.get("command"):
             targets.add(test["name"])
-        for word in test.get("command", []):
+        is_setup = "FIXTURES_SETUP" in test["properties"]
+        for word in test.get("command", [])[:1 if is_setup else None]:
             if word.startswith(build_folder) and os.path.splitext(word)[1] in ("", ".so"):
                 targets.add(os.path.relpath(word, build_folder))
     return sorted(targets)
