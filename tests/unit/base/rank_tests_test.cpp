@@ -105,5 +105,13 @@ TEST(StudentT, KnownQuantiles) {
     EXPECT_THROW((void)student_t_quantile(0.95, 0), Error);
 }
 
+TEST(Drift, CountsDownwardsAsUpwards) {
+    std::vector<double> rising;
+    for (int i = 0; i < 20; ++i) rising.push_back(1 + 0.01 * i);
+    const std::vector<double> falling(rising.rbegin(), rising.rend());
+    EXPECT_TRUE(drifts(find_trend(rising)));
+    EXPECT_TRUE(drifts(find_trend(falling))) << "a warm-up that was too short";
+}
+
 }  // namespace
 }  // namespace pb
