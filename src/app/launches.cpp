@@ -134,7 +134,9 @@ ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) 
     make_folder(options.folder);
     const InterruptionGuard guard;
     const std::vector<std::string> words(arguments.argv + 1, arguments.argv + arguments.argc);
-    const std::string program = fs::read_symlink("/proc/self/exe").string();
+    std::error_code unknown;
+    const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
+    const std::string program = unknown ? arguments.argv[0] : self.string();
     ExitCode worst = ExitCode::ok;
     int64_t started = 0;
     while (started < options.count && interruption().empty() && worst != ExitCode::usage) {

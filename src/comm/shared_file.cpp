@@ -43,7 +43,9 @@ struct stat status_of(int descriptor) {
 
 void require_host_memory(size_t bytes) {
     constexpr size_t kMarginPart = 16;  // of what is free, for page tables and for everybody else
-    const auto available = static_cast<size_t>(std::max<int64_t>(0, available_host_memory_bytes()));
+    const auto told = available_host_memory_bytes();
+    if (!told) return;
+    const auto available = static_cast<size_t>(std::max<int64_t>(0, *told));
     if (bytes <= available - available / kMarginPart) return;
     throw OutOfMemory("the ranks of a node need " + mib(bytes) + " of shared host memory but " + mib(available) +
                       " are free (or left to the job's control group); use a smaller image, or ask for more memory");

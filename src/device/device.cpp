@@ -21,7 +21,8 @@ void synchronise_device(DeviceId device) {
 
 DeviceMemory device_memory(DeviceId device) {
     if (device.is_cuda()) return cuda::memory(device.index);
-    return {available_host_memory_bytes(), host_memory_bytes()};
+    const int64_t total = host_memory_bytes();
+    return {available_host_memory_bytes().value_or(total), total};
 }
 
 std::vector<LibraryVersion> cuda_versions() { return cuda::versions(); }

@@ -22,11 +22,12 @@ double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// Of a line that find_bytes did not find.
-[[noreturn]] void refuse_without(const char* line, const char* file) {
+/// A line that the kernel does not have is none; that this process may open no more files is an error of its own.
+std::optional<int64_t> find_line(const std::filesystem::path& file, const char* line) {
+    const auto bytes = find_bytes(file, line);
     errno = 0;
-    if (!std::ifstream(file)) require_descriptors(file);
-    throw Error(std::string(file) + " has no line " + line + ": is /proc mounted?");
+    if (!bytes && !std::ifstream(file)) require_descriptors(file);
+    return bytes;
 }
 
 }  // namespace
@@ -38,16 +39,14 @@ bool reset_resident_peak() {
     return clear_refs.good();
 }
 
-int64_t resident_peak_bytes() {
-    const auto peak = find_bytes("/proc/self/status", "VmHWM");
-    if (!peak) refuse_without("VmHWM", "/proc/self/status");
-    return *peak;
+std::optional<int64_t> resident_peak_bytes(const std::filesystem::path& root) {
+    return find_line(root / "proc/self/status", "VmHWM");
 }
 
-int64_t available_host_memory_bytes(const std::filesystem::path& root) {
-    const auto available = find_bytes(root / "proc/meminfo", "MemAvailable");
-    if (!available) refuse_without("MemAvailable", "/proc/meminfo");
-    return std::min(*available, cgroup_remaining_bytes(root).value_or(*available));
+std::optional<int64_t> available_host_memory_bytes(const std::filesystem::path& root) {
+    const auto available = find_line(root / "proc/meminfo", "MemAvailable");
+    const auto remaining = cgroup_remaining_bytes(root);
+    return available && remaining ? std::min(available, remaining) : available ? available : remaining;
 }
 
 double process_cpu_seconds() {

@@ -40,7 +40,8 @@ std::string obstacle(const Point& point, ImageSource& source, const Team& team, 
 
 OutputPlan settle_automatic(const Point& point, const Team& team, ImageSource& source, const PointFiles& files,
                             std::vector<std::string>& notes) {
-    const bool here = is_beyond_memory(image_bytes(point, source), available_host_memory_bytes());
+    const auto available = available_host_memory_bytes();
+    const bool here = available && is_beyond_memory(image_bytes(point, source), *available);
     if (team.ranks.max(here ? 1 : 0) == 0) return {};
     const bool simulated = is_simulated(point);
     const OutputChoice choice = choose_output(

@@ -45,9 +45,9 @@ class Repetitions {
     [[nodiscard]] DeviceId device() const { return team_.place.device; }
 
     void measure() {
-        start_counting();
+        together(team_.ranks, [this] { start_counting(); });
         time_until_done();
-        stop_counting();
+        together(team_.ranks, [this] { stop_counting(); });
     }
 
     /// Whether what was measured drifts, and another try is allowed and has the time for it: an interruption would cost
@@ -142,7 +142,7 @@ class Repetitions {
         const auto counters = allocator_counters(device());
         mine_.memory.allocated_peak = counters.peak_allocated_bytes;
         mine_.memory.reserved_peak = counters.peak_reserved_bytes;
-        mine_.memory.host_peak = resident_peak_bytes();
+        mine_.memory.host_peak = resident_peak_bytes().value_or(0);
         if (device().is_cuda()) {
             const auto memory = device_memory(device());
             mine_.memory.device_used = memory.total_bytes - memory.free_bytes;

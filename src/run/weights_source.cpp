@@ -56,7 +56,8 @@ void spoil(Weights& weights, const std::string& action) {
 
 fs::path models_folder() {
     if (const char* named = std::getenv("PATCHBENCH_MODELS")) return named;
-    const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+    std::error_code unknown;  // where /proc is not there
+    const fs::path program = fs::read_symlink("/proc/self/exe", unknown).parent_path();
     for (fs::path folder = program; folder.has_relative_path(); folder = folder.parent_path())
         if (fs::exists(folder / "models" / "dncnn.yaml")) return folder / "models";
     throw UsageError("no folder 'models' beside '" + program.string() + "': set PATCHBENCH_MODELS to it");

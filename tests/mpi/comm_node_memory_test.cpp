@@ -46,7 +46,7 @@ TEST_F(NodeMemoryTest, WhatOneRankWritesAllRanksRead) {
 TEST_F(NodeMemoryTest, NoBytesIsNoMemory) { EXPECT_TRUE(NodeMemory(node, 0).bytes().empty()); }
 
 TEST_F(NodeMemoryTest, MoreThanThereIsIsOutOfMemoryOnAllRanks) {
-    const size_t available = static_cast<size_t>(node.min(static_cast<double>(available_host_memory_bytes())));
+    const size_t available = static_cast<size_t>(node.min(static_cast<double>(available_host_memory_bytes().value())));
     for (const size_t bytes :
          {2 * available, size_t{1} << 50, std::numeric_limits<size_t>::max() / 2, std::numeric_limits<size_t>::max()})
         EXPECT_THROW(NodeMemory(node, bytes), OutOfMemory) << bytes;

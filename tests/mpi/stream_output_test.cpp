@@ -166,7 +166,7 @@ TEST_F(StreamOutput, MemoryDoesNotGrowWithTheImage) {
     const auto peak_mib = [&](int64_t edge) {
         reset_resident_peak();
         (void)pass_through(edge, 256);
-        return static_cast<double>(resident_peak_bytes()) / kMiB;
+        return static_cast<double>(resident_peak_bytes().value()) / kMiB;
     };
     (void)peak_mib(1024);  // what is loaded and allocated once
     const double small = peak_mib(1024);

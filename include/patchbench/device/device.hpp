@@ -41,7 +41,7 @@ struct DeviceMemory {
 };
 
 /// Of the whole device, other processes and library contexts included (cudaMemGetInfo); of the host (MemAvailable) on
-/// the CPU.
+/// the CPU, where 0 in all stands for what the kernel does not tell.
 [[nodiscard]] DeviceMemory device_memory(DeviceId device);
 
 /// Versions of the CUDA stack, header and loaded, for the environment record: pairs like {"cuda_runtime", "13.0"}.

@@ -1,8 +1,10 @@
-// Memory of this process and its host, by counters of the kernel (Linux).
+// Memory of this process and its host, by counters of the kernel (Linux). A kernel or a container that shows less of
+// them (gVisor, a /proc that is masked) leaves figures out; it never ends a study. `root` is "/" but in tests.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +14,12 @@ namespace pb {
 /// /proc/self/clear_refs). Returns false where the kernel refuses; the peak then covers the whole life of the process.
 bool reset_resident_peak();
 
-/// Peak resident set in bytes since the last reset (VmHWM).
-[[nodiscard]] int64_t resident_peak_bytes();
+/// Peak resident set in bytes since the last reset (VmHWM); none where the kernel does not tell.
+[[nodiscard]] std::optional<int64_t> resident_peak_bytes(const std::filesystem::path& root = "/");
 
-/// MemAvailable of the host in bytes, and the control group's remaining allowance where that is less. `root` is "/" but
-/// in tests.
-[[nodiscard]] int64_t available_host_memory_bytes(const std::filesystem::path& root = "/");
+/// MemAvailable of the host in bytes, and the control group's remaining allowance where that is less; none where
+/// neither is known.
+[[nodiscard]] std::optional<int64_t> available_host_memory_bytes(const std::filesystem::path& root = "/");
 
 /// CPU seconds (user and system) used by this process so far.
 [[nodiscard]] double process_cpu_seconds();

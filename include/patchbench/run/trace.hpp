@@ -57,7 +57,7 @@ struct RankMemory {
     int64_t allocated_peak = 0;  // engine allocator
     int64_t reserved_peak = 0;   // engine allocator
     int64_t device_used = 0;     // whole device, everything on it (CPU: 0, see host_peak)
-    int64_t host_peak = 0;       // resident set of the process
+    int64_t host_peak = 0;       // resident set of the process; 0: the kernel does not tell
 };
 
 /// One piece of a stage's work.

@@ -25,14 +25,14 @@ constexpr int64_t kTouched = int64_t{64} << 20;
 TEST(ResidentPeak, SeesWhatWasTouchedSinceTheReset) {
     { const std::vector<char> earlier(3 * kTouched, 1); }
     if (!reset_resident_peak()) GTEST_SKIP() << "the kernel refuses /proc/self/clear_refs";
-    const int64_t before = resident_peak_bytes();
+    const int64_t before = resident_peak_bytes().value();
     { const std::vector<char> touched(kTouched, 1); }
-    const int64_t grown = resident_peak_bytes() - before;
+    const int64_t grown = resident_peak_bytes().value() - before;
     EXPECT_GE(grown, kTouched * 9 / 10);
     EXPECT_LE(grown, kTouched * 3 / 2);
 }
 
-TEST(HostMemory, AvailableIsPositive) { EXPECT_GT(available_host_memory_bytes(), 0); }
+TEST(HostMemory, AvailableIsPositive) { EXPECT_GT(available_host_memory_bytes().value(), 0); }
 
 TEST(ProcessTime, HoldsWhatTheKernelDidForIt) {
     const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec; };
@@ -72,7 +72,7 @@ TEST(Affinity, ListsProcessorsInOrderAndThisOneAmongThem) {
 }
 
 /// A tree of files in place of /proc and /sys.
-class Cgroup : public testing::Test {
+class KernelFiles : public testing::Test {
   protected:
     void SetUp() override {
         root_ = fs::temp_directory_path() / ("patchbench-cgroup-" + std::to_string(getpid()));
@@ -85,6 +85,26 @@ class Cgroup : public testing::Test {
     }
     fs::path root_;
 };
+
+TEST_F(KernelFiles, WhatTheKernelDoesNotTellIsAbsentAndNoError) {
+    EXPECT_EQ(resident_peak_bytes(root_), std::nullopt) << "no /proc";
+    EXPECT_EQ(available_host_memory_bytes(root_), std::nullopt);
+    write("proc/self/status", "Name:\tpatchbench\nVmRSS:\t100 kB\n");
+    write("proc/meminfo", "MemTotal: 64 kB\n");
+    EXPECT_EQ(resident_peak_bytes(root_), std::nullopt) << "a kernel without VmHWM";
+    EXPECT_EQ(available_host_memory_bytes(root_), std::nullopt);
+    write("proc/self/status", "Name:\tpatchbench\nVmHWM:\t200 kB\n");
+    EXPECT_EQ(resident_peak_bytes(root_), 204800);
+}
+
+TEST_F(KernelFiles, TheGroupsLimitHoldsWhereTheHostsIsUnknown) {
+    write("proc/self/cgroup", "0::/\n");
+    write("sys/fs/cgroup/memory.max", "5000\n");
+    write("sys/fs/cgroup/memory.current", "1000\n");
+    EXPECT_EQ(available_host_memory_bytes(root_), 4000);
+}
+
+using Cgroup = KernelFiles;
 
 TEST_F(Cgroup, WithoutOneThereIsNoLimit) { EXPECT_EQ(cgroup_remaining_bytes(root_), std::nullopt); }
 
