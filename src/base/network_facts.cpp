@@ -24,6 +24,8 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .num_convolutions = 64,
      .widest = {768, kKernel64},
      .deepest = {544, kKernel512},
+     .widest_sum_bytes_per_pixel = 256,
+     .deepest_sum_bytes_per_pixel = 32,
      .widest_map = 64},
     {.kind = NetworkKind::unet,
      .alignment = 8,
@@ -39,6 +41,8 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .num_convolutions = 18,
      .widest = {1024, kKernel64},
      .deepest = {512, kKernel512},
+     .widest_sum_bytes_per_pixel = 0,
+     .deepest_sum_bytes_per_pixel = 0,
      .widest_map = 128},
     {.kind = NetworkKind::dncnn,
      .alignment = 1,
@@ -54,6 +58,8 @@ constexpr std::array<NetworkFacts, 3> kFacts{{
      .num_convolutions = 20,
      .widest = {512, kKernel64},
      .deepest = {512, kKernel64},
+     .widest_sum_bytes_per_pixel = 0,
+     .deepest_sum_bytes_per_pixel = 0,
      .widest_map = 64},
 }};
 

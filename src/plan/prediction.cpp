@@ -51,10 +51,17 @@ Work whole_work(const Point& point) {
     return work;
 }
 
+/// Of one sample on its way to a device: as it is stored, but for values that noise or a range made.
+double sample_bytes(const ImageSettings& image, const SourceFacts& source) {
+    const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty();
+    return static_cast<double>(size_of(is_made ? DType::f32 : source.dtype));
+}
+
 }  // namespace
 
-PeakParts peak_parts(const PointSettings& settings, DeviceKind device, int64_t channels) {
+PeakParts peak_parts(const PointSettings& settings, DeviceKind device, const SourceFacts& source) {
     const NetworkFacts& facts = network_facts(settings.network);
+    const bool is_cuda = device == DeviceKind::cuda;
     constexpr double kBytesOfTable = 4;  // the moments are those of fp32
     const auto value_bytes = static_cast<double>(size_of(storage_of(settings.dtype)));
     const auto moment = [&](const MemoryMoment& fp32, double more_per_pixel) {
@@ -62,12 +69,14 @@ PeakParts peak_parts(const PointSettings& settings, DeviceKind device, int64_t c
         return PeakParts::Moment{scale * (static_cast<double>(fp32.bytes_per_pixel) + more_per_pixel),
                                  scale * static_cast<double>(fp32.kernel_bytes)};
     };
-    const bool reorders = device == DeviceKind::cpu && settings.layout == Layout::contiguous;
-    const auto parameters = static_cast<double>(channels == 1 ? facts.parameters_gray : facts.parameters_colour);
+    const double reordered = settings.layout == Layout::contiguous ? kReorderedBytesPerPixel : 0;
+    const auto parameters = static_cast<double>(source.channels == 1 ? facts.parameters_gray : facts.parameters_colour);
+    const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
+    const auto samples = static_cast<double>(2 * source.channels) * sample_bytes(settings.image, source);
     return {.weights = value_bytes * parameters,
-            .in_out_per_pixel = value_bytes * static_cast<double>(2 * channels + (facts.takes_sigma ? 1 : 0)),
-            .widest = moment(facts.widest, reorders ? kReorderedBytesPerPixel : 0),
-            .deepest = moment(facts.deepest, 0)};
+            .in_out_per_pixel = values + (is_cuda ? samples : 0),
+            .widest = moment(facts.widest, is_cuda ? static_cast<double>(facts.widest_sum_bytes_per_pixel) : reordered),
+            .deepest = moment(facts.deepest, is_cuda ? static_cast<double>(facts.deepest_sum_bytes_per_pixel) : 0)};
 }
 
 double PeakParts::peak(int64_t pixels, int64_t slots) const {
@@ -88,7 +97,7 @@ std::optional<Prediction> predict(const Point& point) {
     const bool is_whole = settings.workload == Workload::whole;
     const Work work = is_whole ? whole_work(point) : tiles_work(point);
     const double flop_per_pixel = 2.0 * static_cast<double>(mac_per_pixel(settings.network, point.source.channels));
-    const PeakParts parts = peak_parts(settings, point.device, point.source.channels);
+    const PeakParts parts = peak_parts(settings, point.device, point.source);
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
                       .peak_mib = parts.peak(work.pixels_per_forward, batches_in_flight(point)) / kMiB,
                       .flop = flop_per_pixel * work.pixels_all_ranks,

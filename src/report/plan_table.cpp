@@ -101,7 +101,7 @@ std::string moment_text(const PeakParts::Moment& moment) {
 /// "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
 std::string formula_of(const Point& point) {
     const auto& settings = point.settings;
-    const PeakParts parts = peak_parts(settings, point.device, point.source.channels);
+    const PeakParts parts = peak_parts(settings, point.device, point.source);
     const int64_t batches = batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
     return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + max({}, {})\n",
@@ -129,7 +129,8 @@ std::string prediction_text(const Plan& plan) {
         "of two moments\n  of a forward call, at full extent and at the deepest layers; pixels = batch x window"
         "{}\n{}"
         "  TFLOP: 2 x multiply-accumulates a pixel x pixels processed, halo and repeated windows included\n",
-        gpu ? "; cuDNN's scratch memory comes on top" : "", fmt::join(formulas, ""));
+        gpu ? "; on a GPU a batch holds its samples, too, and cuDNN's scratch memory comes on top" : "",
+        fmt::join(formulas, ""));
 }
 
 std::string plan_table(const Plan& plan, std::optional<double> rank_tflops) {

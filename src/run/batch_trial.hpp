@@ -18,6 +18,7 @@ struct BatchTrial {
     std::string reason;
     double pixels_per_s = 0;  // processed, of the slowest rank
     double call_s = 0;        // the forward call, of the slowest rank
+    int64_t peak_bytes = 0;   // of the engine's allocator during it, the largest over ranks
 };
 
 /// What every try of one point needs. All of it must outlive the trials.
@@ -30,7 +31,8 @@ struct TrialBench {
     DType sample_type = DType::f32;
 };
 
-/// Collective. Throws PointFailed for anything but too little memory or too many elements.
+/// Collective. The peak is that of the call alone: preparing tries algorithms in whatever memory is free. Throws
+/// PointFailed for anything but too little memory or too many elements.
 [[nodiscard]] BatchTrial try_batch(const TrialBench& bench, int64_t batch);
 
 /// Windows of the largest share: no batch can be larger.

@@ -38,11 +38,18 @@ class BoundsBench {
     }
 
   private:
-    /// All ranks together. A rank whose attempt fails, for lack of memory say, has no such bound.
+    /// All ranks together. A rank whose attempt fails, for lack of memory say, has no such bound. What it left on the
+    /// device would count in every later point.
     void measure(Bound bound, const std::function<double()>& rate) {
         team_.ranks.barrier();
+        const int64_t held = allocator_counters(team_.place.device).allocated_bytes;
         (void)attempt([&] { found_[bound] = rate(); });
         empty_allocator_cache(team_.place.device);
+        together(team_.ranks, [&] {
+            const int64_t left = allocator_counters(team_.place.device).allocated_bytes - held;
+            require(left == 0, "measuring the bound " + std::string(name_of(bound)) + " left " + std::to_string(left) +
+                                   " bytes in the engine's allocator");
+        });
     }
 
     Team& team_;

@@ -94,6 +94,8 @@ class DevicePipeline final : public Pipeline {
         return slot.forward_end.seconds_since(slot.forward_start);
     }
 
+    [[nodiscard]] int64_t replay_bytes() const override { return denoiser_.replay_bytes(); }
+
   private:
     /// Buffers may go only when nothing in flight uses them, also after an error.
     void finish() noexcept {

@@ -107,7 +107,7 @@ int64_t ImageSource::count_gaps(const Rect& part) {
 
 SourceFacts source_facts(const ImageSettings& settings) {
     const ImageInfo info = info_of(settings);
-    return {info.extent, info.channels};
+    return {info.extent, info.channels, info.dtype};
 }
 
 }  // namespace pb

@@ -40,13 +40,9 @@ class Search {
 
     /// From an empty cache, so that a try is what a point with this batch would be.
     bool tried(int64_t batch) {
-        const DeviceId device = bench_.options.device;
-        empty_allocator_cache(device);
-        reset_allocator_peaks(device);
+        empty_allocator_cache(bench_.options.device);
         const BatchTrial trial = try_batch(bench_, batch);
-        const auto own_peak = static_cast<double>(allocator_counters(device).peak_allocated_bytes);
-        const auto peak = static_cast<int64_t>(bench_.team.ranks.max(own_peak));
-        search_.tries.push_back({batch, trial.fits, trial.fits ? peak : 0});
+        search_.tries.push_back({batch, trial.fits, trial.peak_bytes});
         if (!trial.fits)
             search_.limited_by = trial.status == PointStatus::index_limit ? BatchLimit::index : BatchLimit::memory;
         return trial.fits;

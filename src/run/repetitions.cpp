@@ -140,7 +140,7 @@ class Repetitions {
     void stop_counting() {
         mine_.telemetry = telemetry_->finish();
         const auto counters = allocator_counters(device());
-        mine_.memory.allocated_peak = counters.peak_allocated_bytes;
+        mine_.memory.allocated_peak = peak_allocated_bytes(pipeline_, device());
         mine_.memory.reserved_peak = counters.peak_reserved_bytes;
         mine_.memory.host_peak = resident_peak_bytes().value_or(0);
         if (device().is_cuda()) {

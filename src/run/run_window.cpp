@@ -21,7 +21,6 @@ Image run_window(Denoiser& denoiser, Image window, const Conversion& conversion,
     stop_if_interrupted();
     copy_to_device(samples.pointer(), window.bytes().data(), window.bytes().size(), stream);
     samples_to_network(samples_view, in_view, conversion, stream);
-    denoiser.prepare(in_view, out_view, stream);
     denoiser.forward(in_view, out_view, stream);
     network_to_samples(out_view, samples_view, conversion, stream);
     copy_to_host(window.bytes().data(), samples.pointer(), window.bytes().size(), stream);

@@ -40,7 +40,9 @@ struct CountingPipeline final : public Pipeline {
         if (in_pass) in_pass();
     }
     double forward_call() override { return ++calls; }
+    [[nodiscard]] int64_t replay_bytes() const override { return replayed; }
 
+    int64_t replayed = 0;
     int passes = 0, calls = 0;
     std::function<void()> in_pass;
 };
@@ -205,6 +207,15 @@ TEST_F(RepetitionsOfAPoint, DoNotShowTheHostMemoryOfThePointBefore) {
     const PointTrace small = run(counted_point());
     for (size_t rank = 0; rank < large.ranks.size(); ++rank)
         EXPECT_LT(small.ranks[rank].memory.host_peak, large.ranks[rank].memory.host_peak - kBytes / 2);
+}
+
+TEST_F(RepetitionsOfAPoint, ShowTheMemoryThatAGraphWorksIn) {
+    const PointTrace eager = run(counted_point());
+    pipeline_.replayed = int64_t{1} << 30;
+    const PointTrace graph = run(counted_point());
+    for (size_t rank = 0; rank < eager.ranks.size(); ++rank)
+        EXPECT_EQ(graph.ranks[rank].memory.allocated_peak,
+                  eager.ranks[rank].memory.allocated_peak + pipeline_.replayed);
 }
 
 TEST_F(RepetitionsOfAPoint, DoNotShowTheEnginesMemoryOfThePointBefore) {

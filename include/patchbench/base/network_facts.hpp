@@ -39,7 +39,10 @@ struct NetworkFacts {
     int64_t num_convolutions;
     MemoryMoment widest;   // the peak of large windows: full-resolution maps
     MemoryMoment deepest;  // the peak of small ones: the largest kernels, with the maps that wait for the way up
-    int64_t widest_map;    // channels of the widest full-resolution tensor (32-bit index limit)
+    // Where the sum of a residual block is a kernel of its own (CUDA), the convolution's result is one map more.
+    int64_t widest_sum_bytes_per_pixel;
+    int64_t deepest_sum_bytes_per_pixel;
+    int64_t widest_map;  // channels of the widest full-resolution tensor (32-bit index limit)
 };
 
 /// Facts of `kind` (dncnn: depth 20). Valid for the lifetime of the program.

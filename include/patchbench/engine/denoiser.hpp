@@ -37,8 +37,13 @@ class Denoiser {
     virtual void prepare(const BatchView& in, const BatchView& out, Stream& stream) = 0;
 
     /// `in`: n windows of channels (+ 1 when the network takes sigma), `out`: n windows of channels; element type
-    /// storage_of(precision), layout of the options, extents multiples of the alignment. Enqueued on `stream`.
+    /// storage_of(precision), layout of the options, extents multiples of the alignment. Enqueued on `stream`. Views
+    /// that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, Stream& stream) = 0;
+
+    /// CUDA graphs: bytes of the allocator that a replay works in and that the allocator's counters do not show while
+    /// it does; 0 where forward() allocates by itself.
+    [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
 
     /// What a reader of its figures must know ("this processor has no bf16 arithmetic: ..."); empty for nothing.
     [[nodiscard]] virtual std::string remark() const { return {}; }

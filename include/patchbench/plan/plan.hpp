@@ -20,6 +20,7 @@ namespace pb {
 struct SourceFacts {
     Extent extent;
     int64_t channels = 3;
+    DType dtype = DType::f32;  // of the stored samples; a synthetic scene is made as f32
 };
 /// Called once for each `image.path`, never for synthetic scenes.
 using SourceLookup = std::function<SourceFacts(const ImageSettings&)>;

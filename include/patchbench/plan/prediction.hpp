@@ -17,14 +17,14 @@ struct Prediction {
 };
 
 /// The parts of a rank's peak in the engine's allocator, in bytes. Those of a moment hold for one instant of a forward
-/// call (network_facts.hpp). 16-bit types halve all of them.
+/// call (network_facts.hpp). 16-bit types halve all of them but the samples.
 struct PeakParts {
     struct Moment {
         double per_pixel = 0;  // activations
         double kernel = 0;     // of the layer
     };
     double weights = 0;
-    double in_out_per_pixel = 0;  // input and output of a batch
+    double in_out_per_pixel = 0;  // input and output of a batch; on CUDA its samples, to convert from and to, as well
     Moment widest, deepest;
 
     /// For a forward call of `pixels` (batch times window pixels) with `slots` batches in flight: weights + input and
@@ -32,7 +32,7 @@ struct PeakParts {
     /// The one place that holds this formula.
     [[nodiscard]] double peak(int64_t pixels, int64_t slots) const;
 };
-[[nodiscard]] PeakParts peak_parts(const PointSettings& settings, DeviceKind device, int64_t channels);
+[[nodiscard]] PeakParts peak_parts(const PointSettings& settings, DeviceKind device, const SourceFacts& source);
 
 /// Batches that a rank of the point has in flight.
 [[nodiscard]] int64_t batches_in_flight(const Point& point);

@@ -29,7 +29,12 @@ class Pipeline {
     virtual void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) = 0;
     /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
     virtual double forward_call() = 0;
+    /// Of its denoiser.
+    [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
 };
+
+/// Most that the engine's allocator held since its peaks were reset, what captured graphs work in included. Bytes.
+[[nodiscard]] int64_t peak_allocated_bytes(const Pipeline& pipeline, DeviceId device);
 
 /// Allocates the slots and prepares the denoiser for their shapes. `denoiser` and `work` must outlive it.
 [[nodiscard]] std::unique_ptr<Pipeline> make_pipeline(Denoiser& denoiser, const Work& work,

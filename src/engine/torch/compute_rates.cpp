@@ -64,6 +64,7 @@ class Bench {
                 const auto call = prepare();
                 synchronise_device(options_.device);  // operands were placed on the default stream
                 found_s = seconds_of_call(stream_, budget_s, [&] { cuda_ ? cuda_->run_on(stream_, call) : call(); });
+                if (is_cuda()) release_cublas_workspaces();
             });
         return found_s;
     }

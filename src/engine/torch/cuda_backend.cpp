@@ -3,6 +3,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -22,9 +23,10 @@ namespace {
 
 namespace caching = c10::cuda::CUDACachingAllocator;
 
-/// Brings up LibTorch's CUDA state; throws UsageError that says why `index` cannot be used.
+/// Brings up LibTorch's CUDA state; throws UsageError that says why `index` cannot be used. Asked at every reading of a
+/// counter, so the devices are listed once.
 void require_device(int index) {
-    const int count = static_cast<int>(visible_cuda_devices().size());
+    static const int count = static_cast<int>(visible_cuda_devices().size());
     if (index >= 0 && index < count) {
         at::globalContext().lazyInitDevice(c10::kCUDA);
         return;
@@ -44,10 +46,16 @@ void apply_settings(const EngineOptions& options) {
     context.setDeterministicCuDNN(true);
 }
 
+int64_t allocated_bytes(int index, int64_t c10::CachingAllocator::Stat::*which) {
+    constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    return caching::getDeviceStats(static_cast<c10::DeviceIndex>(index)).allocated_bytes[kAll].*which;
+}
+
 /// Capture that ends whatever happens: a stream left in capture would refuse all later work.
 class Capture {
   public:
-    Capture(at::cuda::CUDAGraph& graph, c10::cuda::MempoolId_t pool) : graph_(graph) {
+    Capture(at::cuda::CUDAGraph& graph, c10::cuda::MempoolId_t pool, int index)
+        : graph_(graph), pool_(pool), index_(static_cast<c10::DeviceIndex>(index)) {
         graph_.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
     }
     ~Capture() {
@@ -55,19 +63,32 @@ class Capture {
         try {
             graph_.capture_end();
         } catch (const std::exception&) {
-            // The reason is the exception that is on its way already.
+            leave_pool();  // the reason is the exception that is on its way already
         }
         (void)cudaGetLastError();
     }
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
     void end() {
-        ended_ = true;
         graph_.capture_end();
+        ended_ = true;
     }
 
   private:
+    /// Where CUDA gave the capture up, capture_end() throws before it takes the allocator out of its capture mode and
+    /// before the graph owns its share of the pool.
+    void leave_pool() const noexcept {
+        try {
+            caching::endAllocateToPool(index_, pool_);
+            caching::releasePool(index_, pool_);
+        } catch (const std::exception&) {
+            // It had got so far itself.
+        }
+    }
+
     at::cuda::CUDAGraph& graph_;
+    c10::cuda::MempoolId_t pool_;
+    c10::DeviceIndex index_;
     bool ended_ = false;
 };
 
@@ -94,16 +115,29 @@ class TorchCudaBackend final : public CudaBackend {
 
     void capture(const BatchView& in, const BatchView& out, Stream& stream,
                  const std::function<void()>& work) override {
-        forget_other_shapes(in.shape);
         graphs_.erase(key_of(in, out));
+        const int index = options_.device.index;
+        caching::resetPeakStats(static_cast<c10::DeviceIndex>(index));
+        const int64_t held = allocated_bytes(index, &c10::CachingAllocator::Stat::current);
         auto graph = std::make_unique<at::cuda::CUDAGraph>();
         run_on(stream, [&] {
-            Capture capture(*graph, pool());
+            Capture capture(*graph, pool(), index);
             work();
             capture.end();
         });
+        captured_bytes_ = std::max(captured_bytes_, allocated_bytes(index, &c10::CachingAllocator::Stat::peak) - held);
         graphs_.emplace(key_of(in, out), std::move(graph));
     }
+
+    bool keep_only(const Shape& shape) override {
+        if (shape == shape_) return !graphs_.empty();
+        graphs_.clear();
+        captured_bytes_ = 0;
+        shape_ = shape;
+        return false;
+    }
+
+    [[nodiscard]] int64_t captured_bytes() const override { return captured_bytes_; }
 
     bool replay(const BatchView& in, const BatchView& out, Stream& stream) override {
         const auto found = graphs_.find(key_of(in, out));
@@ -126,12 +160,6 @@ class TorchCudaBackend final : public CudaBackend {
         return caching::getDeviceStats(static_cast<c10::DeviceIndex>(options_.device.index)).num_ooms;
     }
 
-    void forget_other_shapes(const Shape& shape) {
-        if (shape == shape_) return;
-        graphs_.clear();
-        shape_ = shape;
-    }
-
     /// That of a graph which is alive: a pool goes with its last graph.
     [[nodiscard]] c10::cuda::MempoolId_t pool() const {
         return graphs_.empty() ? at::cuda::graph_pool_handle() : graphs_.begin()->second->pool();
@@ -139,6 +167,7 @@ class TorchCudaBackend final : public CudaBackend {
 
     EngineOptions options_;
     Shape shape_;  // of the captured pairs
+    int64_t captured_bytes_ = 0;
     std::map<Key, std::unique_ptr<at::cuda::CUDAGraph>> graphs_;
 };
 
@@ -173,6 +202,8 @@ void set_cuda_memory_limit(int index, int64_t bytes) {
 }
 
 void empty_cuda_cache() { caching::emptyCache(); }
+
+void release_cublas_workspaces() { at::cuda::clearCublasWorkspaces(); }
 
 c10::DataPtr allocate_cuda(int index, size_t bytes) {
     require_device(index);

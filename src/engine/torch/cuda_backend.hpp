@@ -24,13 +24,20 @@ class CudaBackend {
     /// set to what this denoiser needs: denoisers of several precisions live side by side.
     virtual void run_on(Stream& stream, const std::function<void()>& work) = 0;
 
-    /// Captures `work`, which reads `in` and writes `out`, in place of an earlier capture of the same pair. Graphs of
-    /// other shapes are dropped. All graphs share one memory pool: they are replayed on one stream, one by one.
+    /// Captures `work`, which reads `in` and writes `out`, in place of an earlier capture of the same pair, the shape
+    /// being the one that was kept last. All graphs share one memory pool: they are replayed on one stream, one by one.
     virtual void capture(const BatchView& in, const BatchView& out, Stream& stream,
                          const std::function<void()>& work) = 0;
 
     /// False when this pair was not captured.
     [[nodiscard]] virtual bool replay(const BatchView& in, const BatchView& out, Stream& stream) = 0;
+
+    /// Drops graphs of other shapes. Returns whether there is one of this shape: the next pair then needs no call
+    /// before its capture, which would take the memory of the graphs once more.
+    virtual bool keep_only(const Shape& shape) = 0;
+
+    /// Bytes that the captured work took from the allocator, at its peak.
+    [[nodiscard]] virtual int64_t captured_bytes() const = 0;
 };
 
 /// Throws UsageError where CUDA or the device is absent.
@@ -41,6 +48,8 @@ class CudaBackend {
 void reset_cuda_peaks(int index);
 void set_cuda_memory_limit(int index, int64_t bytes);
 void empty_cuda_cache();
+/// Matrix products keep one for each stream that they ran on.
+void release_cublas_workspaces();
 [[nodiscard]] c10::DataPtr allocate_cuda(int index, size_t bytes);
 
 /// cuDNN's version, compiled against and loaded; empty without CUDA.

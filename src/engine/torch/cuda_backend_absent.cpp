@@ -18,6 +18,7 @@ AllocatorCounters cuda_counters(int) { refuse(); }
 void reset_cuda_peaks(int) { refuse(); }
 void set_cuda_memory_limit(int, int64_t) { refuse(); }
 void empty_cuda_cache() { refuse(); }
+void release_cublas_workspaces() { refuse(); }
 c10::DataPtr allocate_cuda(int, size_t) { refuse(); }
 std::vector<LibraryVersion> cudnn_versions() { return {}; }
 

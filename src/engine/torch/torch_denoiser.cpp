@@ -56,6 +56,8 @@ class TorchDenoiser final : public Denoiser {
         });
     }
 
+    [[nodiscard]] int64_t replay_bytes() const override { return cuda_ ? cuda_->captured_bytes() : 0; }
+
     [[nodiscard]] std::string remark() const override {
         if (cuda_ || options_.precision != Precision::bf16 || processor_has_bf16()) return {};
         return "this processor (" + cpu_device().capability +
@@ -85,9 +87,11 @@ class TorchDenoiser final : public Denoiser {
     /// the capture, is what a forward call needs.
     void prepare_cuda(const BatchView& in, const BatchView& out, Stream& stream) {
         const auto work = [&] { run(in, out); };
-        cuda_->run_on(stream, work);
-        stream.synchronise();
-        empty_cuda_cache();
+        if (!cuda_->keep_only(in.shape)) {
+            cuda_->run_on(stream, work);
+            stream.synchronise();
+            empty_cuda_cache();
+        }
         if (options_.cuda_graph)
             cuda_->capture(in, out, stream, work);
         else

@@ -84,7 +84,6 @@ Image ReferencePath::run(const Rect& seen) {
         in.pointer(), {1, channels + (sigma_ ? 1 : 0), height, width}, DType::f32, Layout::contiguous, device_};
     const BatchView out_view{out.pointer(), {1, channels, height, width}, DType::f32, Layout::contiguous, device_};
     copy_to_device(in.pointer(), input.data(), input.size() * sizeof(float), stream_);
-    denoiser_->prepare(in_view, out_view, stream_);
     denoiser_->forward(in_view, out_view, stream_);
     copy_to_host(output.data(), out.pointer(), output.size() * sizeof(float), stream_);
     stream_.synchronise();

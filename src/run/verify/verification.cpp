@@ -65,18 +65,18 @@ std::optional<std::string> find_other_weights(const Subject& subject, const std:
 }
 
 /// The precision's error, of which the root mean square is a small part, and the rounding of samples that are kept.
-Tolerance tolerance_for(Precision precision, double rounding) {
+Tolerance tolerance_for(Precision precision, DeviceKind device, double rounding) {
     constexpr double kRmsShare = 0.125;
-    const double largest = tolerance_of(precision);
+    const double largest = tolerance_of(precision, device);
     return {largest + rounding, std::hypot(kRmsShare * largest, rounding)};
 }
 
 }  // namespace
 
-double tolerance_of(Precision precision) {
+double tolerance_of(Precision precision, DeviceKind device) {
     switch (precision) {
         case Precision::fp32:
-            return 1e-4;
+            return device == DeviceKind::cuda ? 3e-4 : 1e-4;
         case Precision::tf32:
             return 1e-2;
         case Precision::fp16:
@@ -90,7 +90,8 @@ double tolerance_of(Precision precision) {
 Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache) {
     const Team& team = subject.team;
     Verification result;
-    const Tolerance tolerance = tolerance_for(subject.settings().dtype, subject.output().keeping().rounding);
+    const Tolerance tolerance =
+        tolerance_for(subject.settings().dtype, team.place.device.kind, subject.output().keeping().rounding);
     result.window_tolerance = tolerance.largest;
     result.seam_tolerance = result.window_tolerance;
 

@@ -326,7 +326,7 @@ TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
         PointSettings settings;
         settings.network = NetworkKind::drunet;
         settings.dtype = dtype;
-        return peak_parts(settings, DeviceKind::cuda, 3).peak(1 << 20, slots);
+        return peak_parts(settings, DeviceKind::cpu, {}).peak(1 << 20, slots);
     };
     EXPECT_DOUBLE_EQ(peak(Precision::bf16, 2), peak(Precision::fp32, 2) / 2);
     EXPECT_DOUBLE_EQ(peak(Precision::fp32, 3) - peak(Precision::fp32, 2), (1 << 20) * 4.0 * 7);
@@ -334,12 +334,31 @@ TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
 
 TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
     PointSettings settings;
-    const auto peak = [&](DeviceKind device) { return peak_parts(settings, device, 3).peak(1 << 20, 1); };
-    const double channels_last = peak(DeviceKind::cpu);
-    EXPECT_EQ(peak(DeviceKind::cuda), channels_last);
+    const auto peak = [&](DeviceKind device) { return peak_parts(settings, device, {}).peak(1 << 20, 1); };
+    const double on_cpu = peak(DeviceKind::cpu), on_cuda = peak(DeviceKind::cuda);
     settings.layout = Layout::contiguous;
-    EXPECT_DOUBLE_EQ(peak(DeviceKind::cpu), channels_last + (1 << 20) * 512.0);
-    EXPECT_EQ(peak(DeviceKind::cuda), channels_last);
+    EXPECT_DOUBLE_EQ(peak(DeviceKind::cpu), on_cpu + (1 << 20) * 512.0);
+    EXPECT_EQ(peak(DeviceKind::cuda), on_cuda);
+}
+
+TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
+    PointSettings settings;
+    settings.image.noise_sigma = 0;
+    const SourceFacts photograph{{8, 8}, 3, DType::u8};
+    for (const auto& [network, widest] :
+         {std::pair{NetworkKind::drunet, 1024}, {NetworkKind::unet, 1024}, {NetworkKind::dncnn, 512}}) {
+        settings.network = network;
+        settings.dtype = Precision::fp32;
+        EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).widest.per_pixel, widest) << name_of(network);
+        settings.dtype = Precision::bf16;
+        EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).widest.per_pixel, widest / 2);
+    }
+    settings.network = NetworkKind::drunet;
+    EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).deepest.per_pixel, (544 + 512 * 4 / 64) / 2);
+    EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3) << "u8 samples";
+    settings.image.noise_sigma = 0.1;
+    EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3 * 4) << "noise is f32";
+    EXPECT_EQ(peak_parts(settings, DeviceKind::cpu, photograph).in_out_per_pixel, 2 * 7);
 }
 
 TEST(Topology, CountsNodesAndFindsSharedDevices) {
