@@ -47,6 +47,9 @@ endif()
 file(GLOB _nvidia_lib_folders ${PATCHBENCH_NVIDIA}/*/lib)
 set(PATCHBENCH_RPATH ${PATCHBENCH_TORCH}/lib ${_nvidia_lib_folders})
 set(CMAKE_BUILD_RPATH ${PATCHBENCH_RPATH})
+# RPATH, not RUNPATH, which serves only what the program itself asks for: libnvrtc opens libnvrtc-builtins by name, and
+# without it cuDNN does without the kernels that it compiles at run time, in silence.
+add_link_options(-Wl,--disable-new-dtags)
 # What libtorch_cuda itself needs is found through these, too, when the linker checks it.
 foreach(_folder ${PATCHBENCH_RPATH})
     add_link_options(-Wl,-rpath-link,${_folder})
