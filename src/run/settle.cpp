@@ -130,7 +130,7 @@ int64_t find_batch(int64_t most, const TryBatch& try_one) {
         if (worthwhile) best = std::min(batch, most);
         best_rate = std::max(best_rate, trial.pixels_per_s);
         budget.spend(trial.call_s, std::min(batch, most));
-        if (!worthwhile || batch > most || !budget.allows(std::min(2 * batch, most))) return best;
+        if (!worthwhile || batch >= most || !budget.allows(std::min(2 * batch, most))) return best;
     }
 }
 

@@ -40,9 +40,8 @@ void check_likeness(const Subject& subject, Verification& result) {
     const Communicator& ranks = subject.team.ranks;
     Likeness likeness;
     together(ranks, [&] {
-        std::vector<int64_t> indices = shuffled(subject.share.windows_done(), 1);
         const Work& work = subject.share.work();
-        std::erase_if(indices, [&](int64_t index) { return !subject.output().holds(work.task(index).kept); });
+        std::vector<int64_t> indices = readable_windows(subject.share.windows_done(), work, subject.output(), 1);
         indices.resize(std::min(indices.size(), kMostWindows));
         for (const int64_t index : indices) {
             const Rect part = work.task(index).kept;

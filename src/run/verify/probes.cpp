@@ -81,6 +81,13 @@ std::vector<int64_t> shuffled(const std::vector<Range>& runs, uint64_t seed) {
     return indices;
 }
 
+std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work& work, const Output& output,
+                                      uint64_t seed) {
+    std::vector<int64_t> indices = shuffled(runs, seed);
+    std::erase_if(indices, [&](int64_t index) { return !output.holds(work.task(index).kept); });
+    return indices;
+}
+
 std::vector<int64_t> find_suspects(Output& output, WindowSource& input, const Work& work,
                                    const std::vector<Range>& runs) {
     const bool floats = is_float(output.dtype());

@@ -26,6 +26,10 @@ inline constexpr uint64_t kProbeSeed = 20;
 /// All indices of `runs` in an order that a seed makes.
 [[nodiscard]] std::vector<int64_t> shuffled(const std::vector<Range>& runs, uint64_t seed);
 
+/// As `shuffled`, without the windows that `output` cannot give back (a checksum remembers some).
+[[nodiscard]] std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work& work,
+                                                    const Output& output, uint64_t seed);
+
 /// Windows of `runs` that are worth a look, by all of their output: the one with the most samples that are odd
 /// (suspect.hpp), and those that the network changed most and least, by the mean absolute difference from what it saw.
 [[nodiscard]] std::vector<int64_t> find_suspects(Output& output, WindowSource& input, const Work& work,

@@ -92,11 +92,12 @@ class WindowChecker {
 
     /// Those that look wrong, then the others in an order that a seed makes.
     [[nodiscard]] std::vector<int64_t> in_order(const MadeWindows& made, int maker) const {
+        const Output& output = subject_.output();
         std::vector<int64_t> order = made.suspects;
-        for (const int64_t index : shuffled(made.runs, static_cast<uint64_t>(maker)))
+        std::erase_if(order, [&](int64_t index) { return !output.holds(work_.task(index).kept); });
+        for (const int64_t index : readable_windows(made.runs, work_, output, static_cast<uint64_t>(maker)))
             if (std::find(made.suspects.begin(), made.suspects.end(), index) == made.suspects.end())
                 order.push_back(index);
-        std::erase_if(order, [&](int64_t index) { return !subject_.output().holds(work_.task(index).kept); });
         return order;
     }
 
