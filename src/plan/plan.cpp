@@ -217,7 +217,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     settle_height(point.settings, point.num_ranks);
     point.source = sources.find(settings.image);
     point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
-    point.sigma = settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
+    point.sigma = told_sigma(settings);
     check_trained_sigma(point);
     check_output(settings);
     settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
@@ -276,6 +276,10 @@ void check_refusals(const Plan& plan) {
 }
 
 }  // namespace
+
+double told_sigma(const PointSettings& settings) {
+    return settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
+}
 
 Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup) {
     validate(config.study);

@@ -59,6 +59,10 @@ struct Plan {
 void settle_halo(Point& point, int64_t halo);
 void settle_batch(Point& point, int64_t asked);
 
+/// Noise level of the image as the network is told it, [0,1] units: `sigma`, or that of the added noise where it is
+/// auto.
+[[nodiscard]] double told_sigma(const PointSettings& settings);
+
 /// The part of an image of `whole` extent that is denoised: its centre, as image.crop_height and crop_width say.
 /// Throws UsageError for a crop that is larger than the image.
 [[nodiscard]] Rect crop_of(const ImageSettings& image, Extent whole);
