@@ -2,6 +2,7 @@
 // that are never contracted, so that it gives the CPU's bits.
 #include "cuda_backend.hpp"
 #include "cuda_check.hpp"
+#include "launch_kernel.cuh"
 
 #include "patchbench/base/error.hpp"
 
@@ -149,9 +150,9 @@ void launch_array(const BatchView& in, const BatchView& out, Convert convert, cu
     require_aligned<Pack<typename Convert::In, kPack>>(in.pointer);
     require_aligned<Pack<typename Convert::Out, kPack>>(out.pointer);
     const int64_t count = in.shape.elements();
-    convert_array<<<num_blocks(ceil_div(count, kPack)), kThreads, 0, stream>>>(
-        static_cast<const typename Convert::In*>(in.pointer), static_cast<typename Convert::Out*>(out.pointer), count,
-        convert);
+    launch_kernel(convert_array<Convert>, num_blocks(ceil_div(count, kPack)), kThreads, stream,
+                  static_cast<const typename Convert::In*>(in.pointer),
+                  static_cast<typename Convert::Out*>(out.pointer), count, convert);
 }
 
 /// A stream of launches: what the dispatch below carries through types, channels and layouts.
@@ -177,10 +178,11 @@ void launch_spread(const Launch& launch) {
     if constexpr (kLayout == Layout::channels_last)
         require_aligned<Pack<Value, kChannels + (kExtra ? 1 : 0)>>(launch.network.pointer);
     const Shape& shape = launch.samples.shape;
-    spread_pixels<kChannels, kExtra, kLayout><<<num_blocks(shape.pixels()), kThreads, 0, launch.stream>>>(
-        static_cast<const Sample*>(launch.samples.pointer), static_cast<Value*>(launch.network.pointer), shape.pixels(),
-        shape.h * shape.w, ToNetwork<Sample, Value>{launch.conversion.gain},
-        to_value<Value>(launch.conversion.sigma.value_or(0.0F)));
+    launch_kernel(spread_pixels<kChannels, kExtra, kLayout, ToNetwork<Sample, Value>>, num_blocks(shape.pixels()),
+                  kThreads, launch.stream, static_cast<const Sample*>(launch.samples.pointer),
+                  static_cast<Value*>(launch.network.pointer), shape.pixels(), shape.h * shape.w,
+                  ToNetwork<Sample, Value>{launch.conversion.gain},
+                  to_value<Value>(launch.conversion.sigma.value_or(0.0F)));
 }
 
 template <int kChannels, class Sample, class Value>
@@ -199,9 +201,9 @@ void launch_to_samples(const Launch& launch) {
     if (launch.network.layout == Layout::channels_last)
         return launch_array(launch.network, launch.samples, convert, launch.stream);
     const Shape& shape = launch.samples.shape;
-    collect_pixels<kChannels><<<num_blocks(shape.pixels()), kThreads, 0, launch.stream>>>(
-        static_cast<const Value*>(launch.network.pointer), static_cast<Sample*>(launch.samples.pointer), shape.pixels(),
-        shape.h * shape.w, convert);
+    launch_kernel(collect_pixels<kChannels, ToSample<Sample, Value>>, num_blocks(shape.pixels()), kThreads,
+                  launch.stream, static_cast<const Value*>(launch.network.pointer),
+                  static_cast<Sample*>(launch.samples.pointer), shape.pixels(), shape.h * shape.w, convert);
 }
 
 /// Calls `visit` with a value of the type that `dtype` names; the caller has checked that it is one of them.
