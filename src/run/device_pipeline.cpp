@@ -55,7 +55,7 @@ class DevicePipeline final : public Pipeline {
         // captured graphs for the shape that was prepared last, and the many full batches are worth one more than the
         // tail.
         if (const int64_t last = run_size(batches_.back(), work_); last != first) add_slot(tail_, last);
-        const auto num_slots = std::min<size_t>(static_cast<size_t>(options.slots), batches_.size());
+        const size_t num_slots = std::min(static_cast<size_t>(options.slots), batches_.size() - tail_.size());
         for (size_t i = 0; i < num_slots; ++i) add_slot(slots_, first);
         compute_.synchronise();
     }
@@ -64,6 +64,7 @@ class DevicePipeline final : public Pipeline {
     DevicePipeline& operator=(const DevicePipeline&) = delete;
 
     void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) override {
+        forget_unfinished();
         if (log.spans != nullptr) find_origin();
         size_t next = 0;
         for (;;) {
@@ -103,6 +104,17 @@ class DevicePipeline final : public Pipeline {
                 stream->synchronise();
             } catch (const Error&) {  // the device is lost: the error was reported where it was met
             }
+    }
+
+    /// Batches of a pass that an error or a signal ended: they are not of this pass, and half of their work may never
+    /// have been enqueued.
+    void forget_unfinished() {
+        for (auto* slots : {&slots_, &tail_})
+            for (Slot& slot : *slots)
+                if (slot.batch) {
+                    finish();
+                    slot.batch.reset();
+                }
     }
 
     [[nodiscard]] BatchShapes shapes_of(int64_t n) const {

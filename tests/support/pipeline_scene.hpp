@@ -1,0 +1,136 @@
+// A picture for tests of the pipelines: its windows, of which the last column and row reach beyond it, and an output
+// that notes how often each pixel was written and when.
+#pragma once
+
+#include "run/pipelines.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/plan/tile_grid.hpp"
+#include "patchbench/run/pipeline.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pb::test {
+
+/// What a pass may differ in.
+struct PipelineCase {
+    DType samples = DType::u8;
+    int64_t channels = 3;
+    PipelineOptions options;
+    int64_t batch = 4;
+    LastBatch last_batch = LastBatch::pad;
+};
+
+/// 15 windows of 16 x 16 with a halo of 4: batches of 4 and 7 leave a tail.
+class PipelineScene {
+  public:
+    static constexpr Extent kImage{27, 42};
+
+    explicit PipelineScene(const PipelineCase& chosen) : case_(chosen), grid_(kImage, {8, 4, 4}) {
+        samples_.resize(slab_of(nullptr).bytes());
+        std::mt19937 random(7);
+        std::uniform_real_distribution<float> uniform(0.0F, 1.0F);
+        for (size_t i = 0; i < samples_.size() / size_of(chosen.samples); ++i) {
+            const float value = uniform(random);
+            const auto word = static_cast<uint16_t>(random());
+            std::memcpy(samples_.data() + i * size_of(chosen.samples),
+                        chosen.samples == DType::f32 ? static_cast<const void*>(&value) : &word,
+                        size_of(chosen.samples));
+        }
+    }
+
+    [[nodiscard]] Work work() const { return work_of({0, grid_.num_windows()}); }
+    [[nodiscard]] Work work_of(Range windows) const {
+        Work work;
+        work.task = [grid = &grid_](int64_t index) { return WindowTask{grid->window(index), grid->core(index)}; };
+        work.window = grid_.window();
+        work.windows = windows;
+        work.rows_seen = {0, kImage.h};
+        work.patches_in = [](Range run) { return run.size(); };
+        work.batch = case_.batch;
+        work.last_batch = case_.last_batch;
+        return work;
+    }
+    [[nodiscard]] Slab slab_of(std::byte* pixels) const {
+        return {pixels, kImage, {0, kImage.h}, case_.channels, case_.samples};
+    }
+    /// The picture itself.
+    [[nodiscard]] Slab input() { return slab_of(samples_.data()); }
+
+  private:
+    PipelineCase case_;
+    TileGrid grid_;
+    std::vector<std::byte> samples_;
+};
+
+/// The picture's windows; `before_each` is called first.
+class SceneWindows final : public WindowSource {
+  public:
+    explicit SceneWindows(PipelineScene& scene, std::function<void()> before_each = {})
+        : slab_(scene.input()), before_each_(std::move(before_each)) {}
+    [[nodiscard]] Slab around(const Rect&) override {
+        if (before_each_) before_each_();
+        return slab_;
+    }
+
+  private:
+    Slab slab_;
+    std::function<void()> before_each_;
+};
+
+/// Keeps the pixels; `at_each` is called with each core that was written.
+class SceneOutput final : public Output {
+  public:
+    explicit SceneOutput(const PipelineScene& scene, std::function<void(const Rect&)> at_each = {})
+        : slab_(scene.slab_of(nullptr)),
+          pixels_(slab_.bytes()),
+          times_written_(PipelineScene::kImage.pixels()),
+          at_each_(std::move(at_each)) {
+        slab_.pixels = pixels_.data();
+    }
+    [[nodiscard]] Extent extent() const override { return slab_.image; }
+    [[nodiscard]] DType dtype() const override { return slab_.dtype; }
+    [[nodiscard]] Slab room_for(const Rect&) override { return slab_; }
+    void take(const Rect& kept) override {
+        for (int64_t y = kept.row; y < kept.row + kept.extent.h; ++y)
+            for (int64_t x = kept.column; x < kept.column + kept.extent.w; ++x) ++times_written_[y * slab_.image.w + x];
+        if (at_each_) at_each_(kept);
+    }
+    [[nodiscard]] Image read(const Rect&) override { throw Error("no test reads this output as an image"); }
+
+    [[nodiscard]] const std::vector<std::byte>& pixels() const { return pixels_; }
+    /// By pixel.
+    [[nodiscard]] const std::vector<int>& times_written() const { return times_written_; }
+    [[nodiscard]] bool every_pixel_was_written_once() const {
+        return std::ranges::all_of(times_written_, [](int times) { return times == 1; });
+    }
+
+  private:
+    Slab slab_;
+    std::vector<std::byte> pixels_;
+    std::vector<int> times_written_;
+    std::function<void(const Rect&)> at_each_;
+};
+
+/// What the host pipeline makes of it on the CPU.
+inline std::vector<std::byte> host_pixels(PipelineCase chosen, Denoiser& denoiser) {
+    chosen.options.device = {};
+    PipelineScene scene(chosen);
+    const Work work = scene.work();
+    const auto pipeline = make_host_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
+    BatchQueue batches(work.batches());
+    batches.begin_pass();
+    SceneWindows windows(scene);
+    SceneOutput output(scene);
+    PassLog log;
+    pipeline->pass(batches, windows, output, log);
+    return output.pixels();
+}
+
+}  // namespace pb::test
