@@ -69,11 +69,11 @@ class DevicePipeline final : public Pipeline {
         size_t next = 0;
         for (;;) {
             stop_if_interrupted();
-            if (!slots_.empty()) drain(slots_[next], output, log);  // a batch is taken when there is room for it
+            // A batch is taken when there is room for it.
+            if (!slots_.empty()) drain(slots_[next], output, log);
             const auto batch = batches.next();
             if (!batch) break;
-            Slot& slot = slot_of(*batch, next);
-            drain(slot, output, log);
+            Slot& slot = slot_of(*batch, next);  // drained, or the tail's, which is used once
             meet_fault("gather");
             gather(slot, *batch, input, log);
             meet_fault("forward");

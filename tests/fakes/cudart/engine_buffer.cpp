@@ -1,0 +1,19 @@
+// The engine's buffers without LibTorch: memory of the device straight from the runtime.
+#include "patchbench/device/buffer.hpp"
+#include "patchbench/engine/memory.hpp"
+
+namespace pb {
+
+struct EngineBuffer::Impl {
+    DeviceBuffer memory;
+};
+
+EngineBuffer::EngineBuffer() = default;
+EngineBuffer::EngineBuffer(DeviceId device, size_t bytes)
+    : impl_(std::make_unique<Impl>(Impl{DeviceBuffer(device, bytes)})) {}
+EngineBuffer::~EngineBuffer() = default;
+EngineBuffer::EngineBuffer(EngineBuffer&&) noexcept = default;
+EngineBuffer& EngineBuffer::operator=(EngineBuffer&&) noexcept = default;
+void* EngineBuffer::pointer() const { return impl_ ? impl_->memory.pointer() : nullptr; }
+
+}  // namespace pb
