@@ -15,7 +15,7 @@ namespace {
 
 struct CompareArguments {
     std::vector<std::string> files, old_files, new_files;
-    std::string fail_on;
+    std::optional<std::string> fail_on;
     std::string markdown;
 };
 
@@ -60,8 +60,8 @@ ExitCode compare(CompareArguments arguments) {
     sort_files(arguments);
     for (const auto* files : {&arguments.old_files, &arguments.new_files})
         for (const std::string& file : *files) require_not_input(arguments.markdown, file);
-    const bool is_gate = !arguments.fail_on.empty();
-    const double slower = is_gate ? parse_fail_on(arguments.fail_on) : 0;
+    const bool is_gate = arguments.fail_on.has_value();
+    const double slower = is_gate ? parse_fail_on(*arguments.fail_on) : 0;
     auto comparison = compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
     if (is_gate) judge_by_launches(comparison);
     if (!arguments.markdown.empty()) write_whole(arguments.markdown, comparison_markdown(comparison));
@@ -69,11 +69,11 @@ ExitCode compare(CompareArguments arguments) {
     if (!is_gate) return ExitCode::ok;
     const auto failures = regressions(comparison, slower);
     const auto open = undecided(comparison, slower);
-    for (const auto& point : open) fmt::print("UNSURE --fail-on {}: {}\n", arguments.fail_on, point);
+    for (const auto& point : open) fmt::print("UNSURE --fail-on {}: {}\n", *arguments.fail_on, point);
     if (!open.empty())
         fmt::print("UNSURE is no failure. Launches are separate starts: patchbench run STUDY --launches {}\n",
                    kFewestLaunches);
-    for (const auto& failure : failures) fmt::print("FAILED --fail-on {}: {}\n", arguments.fail_on, failure);
+    for (const auto& failure : failures) fmt::print("FAILED --fail-on {}: {}\n", *arguments.fail_on, failure);
     return failures.empty() ? ExitCode::ok : ExitCode::not_comparable;
 }
 

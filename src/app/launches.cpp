@@ -73,12 +73,19 @@ ExitCode graver(ExitCode a, ExitCode b) {
     return *std::find_if(kOrder.begin(), kOrder.end(), [&](ExitCode code) { return code == a || code == b; });
 }
 
+Verdict verdict_of(const fs::path& launch_folder) {
+    const fs::path file = launch_folder / "results.jsonl";
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) return {Validity::failed, {"it left no results"}, {}};
+    const auto results = load_results(file);
+    return results.end ? results.end->verdict : Verdict{Validity::failed, {"it did not end"}, {}};
+}
+
 /// What the launches come to together, each reason with its launch.
 Verdict verdict_of(const StudyLaunches& options, int64_t started) {
     Verdict all;
     for (int64_t launch = 1; launch <= started; ++launch) {
-        const auto results = load_results(launch_folder(options.folder, launch) / "results.jsonl");
-        const Verdict own = results.end ? results.end->verdict : Verdict{Validity::failed, {"it did not end"}, {}};
+        const Verdict own = verdict_of(launch_folder(options.folder, launch));
         all.validity = std::max(all.validity, own.validity);
         for (const auto& reason : own.reasons) all.reasons.push_back(fmt::format("launch {}: {}", launch, reason));
     }
@@ -86,13 +93,13 @@ Verdict verdict_of(const StudyLaunches& options, int64_t started) {
     return all;
 }
 
-void print_end(const StudyLaunches& options, int64_t started) {
+void print_end(const StudyLaunches& options, int64_t started, const Verdict& verdict) {
     const std::string launcher = options.launcher.empty() ? "the program alone" : options.launcher;
     fmt::print("\nlaunches: {} of {}, each a start of its own ({}): {} to {}\n", started, options.count, launcher,
                launch_folder(options.folder, 1).string(), launch_folder(options.folder, started).filename().string());
     fmt::print("compare them with another version's: patchbench compare OLD {} --fail-on slower=3%\n\n",
                options.folder.string());
-    fmt::print("{}\n", verdict_line(verdict_of(options, started)));
+    fmt::print("{}\n", verdict_line(verdict));
 }
 
 }  // namespace
@@ -147,8 +154,10 @@ ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) 
         worst = graver(worst, code >= 0 && code <= 5 ? static_cast<ExitCode>(code) : ExitCode::failed);
     }
     if (worst == ExitCode::usage) return worst;
-    print_end(options, started);
-    return started < options.count ? graver(worst, ExitCode::partial) : worst;
+    const Verdict verdict = verdict_of(options, started);
+    print_end(options, started, verdict);
+    if (started < options.count) worst = graver(worst, ExitCode::partial);
+    return verdict.validity == Validity::failed && worst == ExitCode::ok ? ExitCode::failed : worst;
 }
 
 }  // namespace pb

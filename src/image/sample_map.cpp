@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <sstream>
 
 namespace pb {
 namespace {
@@ -26,6 +27,18 @@ template <class Sample>
 bool is_gap(Sample sample, const std::optional<double>& nodata) {
     const double value = value_of(sample);
     return !std::isfinite(value) || value == nodata;
+}
+
+/// [0,1] from `low` to the other end of a range of this width. Beyond all that an instrument delivers it is no sample:
+/// a network would smear it over its surroundings.
+float to_unit_value(double value, const SampleRange& range) {
+    constexpr double kFarthest = 1e6;
+    const double unit = (value - range.low) / range.width();
+    if (!(std::abs(unit) > kFarthest)) return static_cast<float>(unit);
+    std::ostringstream text;
+    text << "a sample is " << value << ", more than " << kFarthest << " times the range " << range.low << " to "
+         << range.high << " away: if it stands for no data, name it (--nodata, image.nodata); else give a wider range";
+    throw UsageError(text.str());
 }
 
 /// `value` as samples of `type` hold it; nothing where integers cannot.
@@ -66,9 +79,8 @@ void SampleMap::to_unit(const ImageView& samples, MutableImageView unit) const {
         const auto* in = reinterpret_cast<const decltype(type)*>(from);
         auto* out = reinterpret_cast<float*>(to);
         for (int64_t i = 0; i < count; ++i)
-            out[i] = has_gaps_ && is_gap(in[i], nodata_)
-                         ? std::numeric_limits<float>::quiet_NaN()
-                         : static_cast<float>((value_of(in[i]) - range_.low) / range_.width());
+            out[i] = has_gaps_ && is_gap(in[i], nodata_) ? std::numeric_limits<float>::quiet_NaN()
+                                                         : to_unit_value(value_of(in[i]), range_);
     });
 }
 

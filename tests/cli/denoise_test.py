@@ -1,4 +1,5 @@
 """patchbench denoise: bytes, types, folders, refusals."""
+import os
 import random
 import re
 import struct
@@ -108,6 +109,17 @@ class Denoise(program.ProgramTest):
         (images / '1.png').symlink_to('1.png')
         result = run('denoise', images, self.folder / 'out', *FAST)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+
+    def test_windows_that_come_out_as_they_went_in_are_wrong(self):
+        """All of a rank's from the second on: one probe alone would hardly meet one."""
+        photo = self.write('photo.png', png(160, 160, value=noise))
+        for fault in ('output:identity:2+', 'output:identity:4'):
+            os.environ['PATCHBENCH_FAULT'] = fault
+            self.addCleanup(os.environ.pop, 'PATCHBENCH_FAULT', None)
+            result = run('denoise', photo, self.folder / 'out.png', '--network', 'dncnn', '--halo', '8', '--patch', '48',
+                         '--batch', '1', '--sigma', '0.1', '--device', 'cpu')
+            self.assertEqual(result.returncode, 3, fault + result.stderr + result.stdout)
+            self.assertRegex(result.stderr + result.stdout, r'windows differ .* in window')
 
     def test_without_verification(self):
         photo = self.write('photo.png', png(40, 36, value=noise))

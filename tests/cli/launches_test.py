@@ -71,6 +71,14 @@ class Launches(program.ProgramTest):
         self.started('--launches', 3, '--launcher', once, code=3)
         self.assertEqual(len(self.environments()), 3, 'a launch that failed its verification ends no study')
 
+    def test_a_launch_that_leaves_no_results_is_named(self):
+        once = self.write('once.sh', '#!/bin/bash\ncase "$*" in *launch-1*) exit 7;; esac\n"$@"\n')
+        once.chmod(0o755)
+        for launcher in (once, 'true'):
+            result = self.started('--launches', 2, '--launcher', launcher, code=1)
+            self.assertIn('RESULT: FAILED', result.stdout)
+            self.assertIn('launch 1: it left no results', result.stdout)
+
 
 if __name__ == '__main__':
     program.main()

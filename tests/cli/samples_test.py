@@ -209,6 +209,20 @@ bounds: off
         self.assert_refused(result, 2, 'flat.npy', '--range')
 
 
+    def test_a_sample_beyond_all_ranges_is_no_sample(self):
+        """Fill values that nobody declared: the network would smear them over their surroundings."""
+        values = [0.5] * EDGE * EDGE * 3
+        for descr, wild in (('<f4', -3.4028e38), ('<f8', 1e300), ('<f4', -1e9)):
+            values[3000] = wild
+            self.write('wild.npy', npy(values, (EDGE, EDGE, 3), descr))
+            result = run('denoise', self.folder / 'wild.npy', self.folder / 'out.npy', *FAST, '--range=0:100', '--sigma', '5')
+            self.assert_refused(result, 2, '--nodata')
+            result = run('denoise', self.folder / 'wild.npy', self.folder / 'out.npy', *FAST, '--range=0:100', '--sigma', '5',
+                         f'--nodata={wild!r}')
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            (self.folder / 'out.npy').unlink()
+
+
 class Types(Samples):
     def test_types_are_kept_and_alike(self):
         reference = None

@@ -35,6 +35,7 @@ class SampleMap {
     [[nodiscard]] const std::optional<double>& nodata() const { return nodata_; }
 
     /// Samples to f32, 0 at the range's low end and 1 at its high one; gaps become NaN.
+    /// Throws UsageError for a sample that lies further away than a million ranges.
     void to_unit(const ImageView& samples, MutableImageView unit) const;
     /// The way back, f32 to samples: integers rounded to nearest (ties to even), all clipped to what the type holds;
     /// NaN becomes 0 in integers. No sample becomes `nodata`: it gets the value next to it.

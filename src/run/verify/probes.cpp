@@ -88,8 +88,8 @@ std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work
     return indices;
 }
 
-std::vector<int64_t> find_suspects(Output& output, WindowSource& input, const Work& work,
-                                   const std::vector<Range>& runs) {
+Suspects find_suspects(Output& output, WindowSource& input, const Work& work, const std::vector<Range>& runs) {
+    constexpr double kNothing = 1e-6;  // the rounding of a gain and of samples
     const bool floats = is_float(output.dtype());
     Suspect odd;
     std::optional<int64_t> oddest, most_changed, least_changed;
@@ -104,9 +104,12 @@ std::vector<int64_t> find_suspects(Output& output, WindowSource& input, const Wo
             if (!most_changed || change > most) most_changed = index, most = change;
             if (!least_changed || change < least) least_changed = index, least = change;
         }
-    std::vector<int64_t> suspects;
-    for (const auto& index : {oddest, most_changed, least_changed})
-        if (index && std::find(suspects.begin(), suspects.end(), *index) == suspects.end()) suspects.push_back(*index);
+    Suspects suspects{{}, least <= kNothing};
+    const auto next =
+        suspects.has_unchanged ? std::pair(least_changed, most_changed) : std::pair(most_changed, least_changed);
+    for (const auto& index : {oddest, next.first, next.second})
+        if (index && std::find(suspects.windows.begin(), suspects.windows.end(), *index) == suspects.windows.end())
+            suspects.windows.push_back(*index);
     return suspects;
 }
 

@@ -45,6 +45,14 @@ TEST(Memory, BuffersOfAnySizeAreAlignedAndWritable) {
     EXPECT_EQ(EngineBuffer().pointer(), nullptr);
 }
 
+TEST(Memory, TheCapIsOnAllBuffersTogether) {
+    const EngineBuffer first(kCpu, 2 * kMebibyte);
+    set_memory_limit(kCpu, allocated() + static_cast<int64_t>(3 * kMebibyte));
+    const EngineBuffer second(kCpu, 2 * kMebibyte);
+    EXPECT_THROW(EngineBuffer(kCpu, 2 * kMebibyte), OutOfMemory) << "each by itself would fit";
+    set_memory_limit(kCpu, 0);
+}
+
 TEST(Memory, PeakStartsAgainFromWhatIsAllocated) {
     const EngineBuffer kept(kCpu, kMebibyte);
     reset_allocator_peaks(kCpu);
