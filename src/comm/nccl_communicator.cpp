@@ -11,16 +11,22 @@
 #include <utility>
 
 namespace pb::nccl {
+namespace {
+
+constexpr std::chrono::microseconds kSpin{200};
+
+}  // namespace
 
 void poll(const std::function<bool()>& done, const std::string& what, double timeout_s) {
     using Clock = std::chrono::steady_clock;
-    const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
+    const auto begun = Clock::now();
     while (!done()) {
-        if (Clock::now() > deadline)
-            throw Error(
+        const std::chrono::duration<double> waited = Clock::now() - begun;
+        if (waited.count() > timeout_s)
+            throw TimedOut(
                 what + " did not end within " + std::to_string(static_cast<int>(timeout_s)) +
                 " s: a rank is missing, or the network between the nodes is wrong (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)");
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (waited > kSpin) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 

@@ -1,6 +1,8 @@
 // An NCCL communicator whose every step ends: calls do not block, their completion is polled up to a time-out.
 #pragma once
 
+#include "patchbench/base/error.hpp"
+
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
@@ -9,7 +11,14 @@
 
 namespace pb::nccl {
 
-/// Calls `done` about every millisecond until it returns true; throws Error that names `what` after `timeout_s`.
+/// Waited in vain: the cause may lie with another rank, which knows more.
+class TimedOut : public Error {
+  public:
+    using Error::Error;
+};
+
+/// Calls `done` until it returns true; throws TimedOut that names `what` after `timeout_s`. It spins first, because a
+/// sleep costs more than a chunk of the output takes, and then calls about every millisecond.
 void poll(const std::function<bool()>& done, const std::string& what, double timeout_s);
 
 class NcclCommunicator {

@@ -3,6 +3,7 @@
 #include "nccl_check.hpp"
 #include "step.hpp"
 
+#include "patchbench/comm/metric_reduction.hpp"
 #include "patchbench/device/device.hpp"
 
 #include <exception>
@@ -10,6 +11,9 @@
 
 namespace pb::nccl {
 namespace {
+
+/// Where one rank fails as it begins a step, the others give it up one time-out later, and are not missing until then.
+constexpr double kPatience = 2;
 
 /// Rank 0's, on all ranks.
 ncclUniqueId share_unique_id(const Communicator& ranks) {
@@ -34,13 +38,31 @@ NcclRanks::NcclRanks(Communicator ranks, DeviceId device, double timeout_s)
 }
 
 void NcclRanks::together(const std::string& what, const std::function<void()>& step) {
-    const auto outcome = mpi::try_step(step);
+    bool in_vain = false;
+    auto outcome = mpi::try_step([&] {
+        try {
+            step();
+        } catch (const TimedOut&) {
+            in_vain = true;
+            throw;
+        }
+    });
     try {
-        roll_call_(what, timeout_s_);
+        call_roll(what, outcome);
+        const bool cause_is_known = ranks_.max(outcome.error && !in_vain ? 1 : 0) > 0;
+        if (in_vain && cause_is_known) outcome = {};  // a consequence: it would hide the cause
         mpi::agree_on_step(ranks_, outcome);
     } catch (const std::exception&) {
         nccl_.abort();
         throw;
+    }
+}
+
+void NcclRanks::call_roll(const std::string& what, const mpi::StepOutcome& outcome) {
+    try {
+        roll_call_(what, kPatience * timeout_s_);
+    } catch (const RanksMissing& missing) {
+        throw RanksMissing(missing.what() + (outcome.error ? "; here: " + *outcome.error : ""));
     }
 }
 

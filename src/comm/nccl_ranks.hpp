@@ -3,6 +3,7 @@
 
 #include "nccl_communicator.hpp"
 #include "roll_call.hpp"
+#include "step.hpp"
 
 #include "patchbench/base/device_id.hpp"
 #include "patchbench/device/stream.hpp"
@@ -26,10 +27,14 @@ class NcclRanks {
     [[nodiscard]] double timeout_s() const { return timeout_s_; }
 
     /// Collective: a step that another rank's failure keeps from ending. It ends by its own time-out, and a rank that
-    /// hangs even then is named by the roll call. After a failure NCCL is in no known state: it is ended on all ranks.
+    /// hangs even then is named by the roll call. Where a rank met an error, those that waited in vain say nothing of
+    /// that. After a failure NCCL is in no known state: it is ended on all ranks.
     void together(const std::string& what, const std::function<void()>& step);
 
   private:
+    /// The roll call of a step; an error of this rank's own is said with who is missing.
+    void call_roll(const std::string& what, const mpi::StepOutcome& outcome);
+
     Communicator ranks_;
     mpi::RollCall roll_call_;
     DeviceId device_;

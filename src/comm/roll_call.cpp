@@ -6,7 +6,9 @@
 #include "patchbench/comm/metric_reduction.hpp"
 
 #include <chrono>
+#include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace pb::mpi {
@@ -14,14 +16,13 @@ namespace {
 
 constexpr int kHereTag = 0x5043;
 
-/// Rank 0's side: one open receive for each other rank.
+/// One open receive for each rank that is to come.
 class Roll {
   public:
-    explicit Roll(const Communicator& communicator)
-        : requests_(static_cast<size_t>(communicator.size()), MPI_REQUEST_NULL) {
-        for (int rank = 1; rank < communicator.size(); ++rank)
-            check(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, kHereTag, native(communicator),
-                            &requests_[static_cast<size_t>(rank)]));
+    Roll(const Communicator& communicator, std::vector<int> awaited)
+        : awaited_(std::move(awaited)), requests_(awaited_.size(), MPI_REQUEST_NULL) {
+        for (size_t i = 0; i < awaited_.size(); ++i)
+            check(MPI_Irecv(nullptr, 0, MPI_BYTE, awaited_[i], kHereTag, native(communicator), &requests_[i]));
     }
     ~Roll() {
         for (MPI_Request& request : requests_) {
@@ -36,18 +37,20 @@ class Roll {
     /// Ranks that have not come yet.
     [[nodiscard]] std::vector<int> missing() {
         std::vector<int> ranks;
-        for (size_t rank = 1; rank < requests_.size(); ++rank) {
+        for (size_t i = 0; i < requests_.size(); ++i) {
             int here = 0;
-            check(MPI_Test(&requests_[rank], &here, MPI_STATUS_IGNORE));
-            if (here == 0) ranks.push_back(static_cast<int>(rank));
+            check(MPI_Test(&requests_[i], &here, MPI_STATUS_IGNORE));
+            if (here == 0) ranks.push_back(awaited_[i]);
         }
         return ranks;
     }
 
   private:
+    std::vector<int> awaited_;
     std::vector<MPI_Request> requests_;
 };
 
+/// Waits for the ranks of `roll`; throws RanksMissing that names those which do not come.
 void call(Roll& roll, const std::string& what, double timeout_s, const std::vector<std::string>& hosts) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
     for (;;) {
@@ -64,6 +67,16 @@ void call(Roll& roll, const std::string& what, double timeout_s, const std::vect
     }
 }
 
+void answer(int rank, const Communicator& communicator) {
+    check(MPI_Send(nullptr, 0, MPI_BYTE, rank, kHereTag, native(communicator)));
+}
+
+std::vector<int> all_but_the_root(const Communicator& communicator) {
+    std::vector<int> ranks(static_cast<size_t>(communicator.size()) - 1);
+    std::iota(ranks.begin(), ranks.end(), 1);
+    return ranks;
+}
+
 }  // namespace
 
 RollCall::RollCall(const Communicator& communicator)
@@ -71,10 +84,15 @@ RollCall::RollCall(const Communicator& communicator)
 
 void RollCall::operator()(const std::string& what, double timeout_s) const {
     if (communicator_.is_root()) {
-        Roll roll(communicator_);
+        Roll roll(communicator_, all_but_the_root(communicator_));
         call(roll, what, timeout_s, hosts_);
+        if (communicator_.size() > 1) answer(1, communicator_);
     } else {
-        check(MPI_Send(nullptr, 0, MPI_BYTE, 0, kHereTag, native(communicator_)));
+        answer(0, communicator_);
+    }
+    if (communicator_.rank() == 1) {  // rank 0 may itself be the one that hangs
+        Roll roll(communicator_, {0});
+        call(roll, what, 2 * timeout_s, hosts_);
     }
     communicator_.barrier();
 }

@@ -14,7 +14,7 @@ class RollCall {
     explicit RollCall(const Communicator& communicator);
     /// Collective: returns on all ranks once all have come. Rank 0 waits `timeout_s` and then throws RanksMissing that
     /// names `what` and the missing ranks with their hosts; those that came stay until the job is ended
-    /// (MpiSession::abort).
+    /// (MpiSession::abort). Rank 1 waits twice as long for rank 0 and then throws the same about it.
     void operator()(const std::string& what, double timeout_s) const;
 
   private:

@@ -3,6 +3,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pb {
 
@@ -22,9 +23,11 @@ std::vector<Rows> cut_rows(std::span<const Rows> rows, size_t limit) {
     return parts;
 }
 
-RowStream::RowStream(std::span<const Rows> rows) : rows_(rows.begin(), rows.end()) {
-    std::erase_if(rows_, [](const Rows& each) { return each.total() == 0; });
-    for (const Rows& each : rows_) left_ += each.total();
+RowStream::RowStream(std::span<const Rows> rows) {
+    std::vector<Rows> filled(rows.begin(), rows.end());
+    std::erase_if(filled, [](const Rows& each) { return each.total() == 0; });
+    for (const Rows& each : filled) left_ += each.total();
+    rows_ = std::make_shared<const std::vector<Rows>>(std::move(filled));
 }
 
 template <class Copy>
@@ -32,7 +35,7 @@ void RowStream::advance(size_t bytes, Copy&& copy) {
     require(bytes <= left_, "a stream of rows was asked for more bytes than it has");
     left_ -= bytes;
     for (size_t done = 0; done < bytes;) {
-        const Rows& rows = rows_[index_];
+        const Rows& rows = (*rows_)[index_];
         const size_t run = std::min(bytes - done, rows.bytes - offset_);
         copy(rows.first + row_ * rows.stride + offset_, done, run);
         done += run;
@@ -51,6 +54,10 @@ void RowStream::read(std::span<std::byte> next) {
 void RowStream::write(std::span<const std::byte> next) {
     advance(next.size(),
             [&](std::byte* place, size_t offset, size_t bytes) { std::copy_n(next.data() + offset, bytes, place); });
+}
+
+void RowStream::skip(size_t bytes) {
+    advance(bytes, [](const std::byte*, size_t, size_t) {});
 }
 
 }  // namespace pb

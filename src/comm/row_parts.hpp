@@ -4,6 +4,7 @@
 #include "patchbench/comm/slab_carrier.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,13 +22,16 @@ class RowStream {
     /// Copies the next bytes out of the rows. As write(), never more than are left.
     void read(std::span<std::byte> next);
     void write(std::span<const std::byte> next);
+    /// Passes over the next bytes. Copies of a stream go on from where it was, so that parts of a chunk can be copied
+    /// side by side.
+    void skip(size_t bytes);
 
   private:
     /// Calls `copy(place, offset, bytes)` for each run of the next `bytes`.
     template <class Copy>
     void advance(size_t bytes, Copy&& copy);
 
-    std::vector<Rows> rows_;
+    std::shared_ptr<const std::vector<Rows>> rows_;  // none of them empty
     size_t left_ = 0;
     size_t index_ = 0;   // of the rows that come next
     size_t row_ = 0;     // among them

@@ -32,8 +32,9 @@ bool same_numbers(const Communicator& world, MetricReduction& one, MetricReducti
     const auto figures = awkward_figures(world.rank());
     const auto rows = one.all_gather(figures);
     const auto other_rows = other.all_gather(figures);
-    const bool same =
-        std::ranges::equal(rows, other_rows, same_bits) && same_bits(one.max(figures), other.max(figures));
+    const auto largest = one.max(figures);  // on all ranks, also where the rows differ: it is collective
+    const auto other_largest = other.max(figures);
+    const bool same = std::ranges::equal(rows, other_rows, same_bits) && same_bits(largest, other_largest);
     return world.min(same ? 1 : 0) == 1;
 }
 

@@ -14,7 +14,8 @@
 
 namespace pb {
 
-/// Some ranks do not answer, and the others wait for them: the job must be aborted. Thrown on rank 0 alone.
+/// Some ranks do not answer, and the others wait for them: the job must be aborted. Thrown on rank 0 alone, or
+/// on rank 1 alone where rank 0 is the one that does not answer.
 class RanksMissing : public Error {
   public:
     using Error::Error;
@@ -35,8 +36,8 @@ class MetricReduction {
 /// Collective. `device` is this rank's; `own_device` says that no other rank shares it. `automatic` takes NCCL when all
 /// ranks have a CUDA device of their own; should its bring-up then fail, that is an Error, not a change to MPI. Throws
 /// UsageError (on all ranks) when `nccl` is asked for and cannot be. Bring-up and each NCCL call are bounded by
-/// `timeout_s`: after it rank 0 throws RanksMissing, so main must end the job (MpiSession::abort). The result owns what
-/// it needs of `communicator`; destroying it is collective.
+/// `timeout_s`: some time after it RanksMissing is thrown, so main must end the job (MpiSession::abort). The result
+/// owns what it needs of `communicator`; destroying it is collective.
 [[nodiscard]] std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator,
                                                                      ReductionKind kind, DeviceId device,
                                                                      bool own_device, double timeout_s);

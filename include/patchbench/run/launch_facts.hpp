@@ -19,7 +19,7 @@ struct ReductionTrial {
     Findings findings;
 };
 /// Collective. Gathers the same awkward figures through MPI and, where every rank has a GPU of its own, through NCCL:
-/// they must be equal bit by bit. Throws RanksMissing on rank 0 when NCCL's bring-up leaves ranks behind.
+/// they must be equal bit by bit. Throws RanksMissing on one rank when NCCL's bring-up leaves ranks behind.
 [[nodiscard]] ReductionTrial try_reductions(const Communicator& world, const Topology& topology, double timeout_s);
 
 }  // namespace pb

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +30,7 @@ Group group;
 Trouble meet(std::string_view call) {
     if (current.trouble == Trouble::none || call != current.call || --calls_left != 0) return Trouble::none;
     while (current.trouble == Trouble::never_returns) pause();
+    if (current.trouble == Trouble::stops) (void)std::raise(SIGSTOP);
     return current.trouble;
 }
 

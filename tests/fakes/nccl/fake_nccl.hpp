@@ -17,6 +17,7 @@ enum class Trouble {
     stays_in_progress,  // the call begins, and never ends
     never_runs,         // the operation is in its stream, and never ends there
     never_returns,      // the call hangs, as in a driver
+    stops,              // the process is stopped in the call
     wrong_values,       // a collective's result on this rank is another
 };
 

@@ -86,7 +86,8 @@ class Collective {
         std::vector<Bytes> rows;
         for (auto& row : rows_) rows.push_back(std::move(*row));
         std::vector<double> result = result_of(call_, rows);
-        for (double& value : result) value += add_one_ ? 1 : 0;
+        for (double& value : result)
+            if (add_one_) value += 1;  // adding 0 would change -0.0
         std::memcpy(buffers_.output, result.data(), result.size() * sizeof(double));
     }
 
