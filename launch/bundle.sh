@@ -86,7 +86,7 @@ install_project() {
     cd "$root"
     cp -r configs LICENSE "$stage/"
     mkdir -p "$stage/launch" "$stage/benchmarks" "$stage/data/photos" "$stage/models" "$stage/docs"
-    cp launch/common.sh launch/ranks.sh launch/gpu_check.sh launch/gpu_check.py "$stage/launch/"
+    cp launch/common.sh launch/ranks.sh launch/gpu_check.sh launch/gpu_check*.py "$stage/launch/"
     cat >>"$stage/launch/common.sh" <<'TEXT'
 
 . "$root/bin/env.sh" # this is a bundle

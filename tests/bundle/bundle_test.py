@@ -162,7 +162,7 @@ class Bundle(unittest.TestCase):
     def test_gpu_check_says_what_there_was_no_time_for(self):
         result, summary = self.check_gpu("hasty", "--budget", "16")
         self.assertEqual(result.returncode, 1)
-        self.assertRegex(summary, r"\| study \| NOT RUN \| 0 \| no time was left \|")
+        self.assertRegex(summary, r"\| study_bf16 \| NOT RUN \| 0 \| no time was left \|")
 
     def test_other_torch_is_refused_in_a_sentence(self):
         other = self.folder / "other" / "torch"

@@ -1,0 +1,189 @@
+"""What gpu_check.py says: a page with everything, and the same in short for a standard output of which only the last
+12,000 characters may be kept. Each section is guarded: one that cannot be written says why, and costs no other."""
+
+import re
+import time
+
+import gpu_check_results as results
+
+MAX_BYTES = 200_000  # of the page
+MAX_BRIEF = 11_000  # characters of the short text
+POINT_KEYS = ("patches_per_s", "forward_tflops", "forward_of_matmul_percent", "forward_of_conv_percent",
+              "forward_of_memory_percent", "efficiency", "sm_clock_mhz", "power_cap_s", "window_error",
+              "allocated_peak_mib")
+POINT_HEADINGS = ["patches/s", "forward TFLOP/s", "% matmul", "% conv", "% memory", "forward/pipeline", "SM MHz",
+                  "power cap s", "window error", "peak MiB"]
+
+
+def cell(value):
+    if value is None:
+        return "-"
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return " ".join(text.replace("|", "/").split())
+
+
+def table(headings, rows):
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "".join("| " + " | ".join(cell(value) for value in row) + " |\n" for row in lines) + "\n"
+
+
+def block(text, most):
+    """The end of an output: that is where the reason stands."""
+    return "```\n" + text.strip()[-most:].replace("```", "'''") + "\n```\n\n"
+
+
+def guarded(title, write, *arguments):
+    """A section, or in its place why it could not be written."""
+    try:
+        return f"## {title}\n\n" + write(*arguments)
+    except Exception as error:  # whatever a damaged file holds: the other sections must stand
+        return f"## {title}\n\nThis section could not be written: {type(error).__name__}: {error}\n\n"
+
+
+def percent(value):
+    return None if value is None else f"{100 * value:+.1f} %"
+
+
+def point_row(point):
+    figures = [results.number(results.at(point, "summary", key)) for key in POINT_KEYS]
+    return [results.label(point), results.at(point, "status"), *figures,
+            percent(results.prediction_error(point)), results.at(point, "summary", "bottleneck", "class")]
+
+
+def more_of_point(point):
+    walls = results.numbers(results.at(point, "samples", "wall_s"))
+    spread = f"{min(walls):.4g} .. {max(walls):.4g}" if walls else None
+    keys = ("pipeline_s", "seam_error", "psnr_denoised_db", "device_used_mib")
+    figures = [results.number(results.at(point, "summary", key)) for key in keys]
+    return [results.label(point), figures[0], spread, *figures[1:], results.allocations(point),
+            results.at(point, "verification", "outcome"), results.at(point, "summary", "validity")]
+
+
+def studies_text(studies):
+    text = ""
+    for study in studies:
+        text += f"### {study.name}\n\n" + "".join(f"{trouble}\n\n" for trouble in study.troubles)
+        if study.points:
+            text += table(["point", "status", *POINT_HEADINGS, "off prediction", "bottleneck"],
+                          [point_row(point) for point in study.points])
+            text += table(["point", "pipeline s", "min .. max", "seam error", "PSNR dB", "device used MiB",
+                           "allocations", "verified", "validity"],
+                          [more_of_point(point) for point in study.points])
+    return text or "No study has ended yet.\n\n"
+
+
+def comparisons_text(studies):
+    points = [point for study in studies for point in study.points]
+    text = "Above 1 the point is faster than its counterpart.\n\n"
+    for title, key, base in (("graphs, beside none", "cuda_graph", False), ("copies in turn, beside overlap", "overlap",
+                             True), ("slots, beside 2", "slots", 2), ("layout, beside channels_last", "layout",
+                             "channels_last")):
+        rows = list(results.pairs(points, key, base))
+        if rows:
+            text += table([title, "counterpart s", "s", "ratio", "extremes"], rows)
+    return text
+
+
+def memory_text(studies):
+    text = table(["peak over batches", "MiB at 0", "MiB a window", "largest deviation"],
+                 [[*row[:3], percent(results.number(row[3]))] for row in results.memory_fits(studies)])
+    return text + table(["largest batch", "found", "limited by", "foreseen", "off"],
+                        [[*row[:4], percent(results.number(row[4]))] for row in results.largest_batches(studies)])
+
+
+def beside_text(folder):
+    comparisons, trouble = results.beside_pytorch(folder / "beside_pytorch.json")
+    headings = ["network", "dtype", "windows", "patchbench windows/s", "PyTorch windows/s", "ratio", "min", "max",
+                "error", "PyTorch's error", "error to the CPU"]
+    return (
+        "Forward calls alone, batch resident, same weights and windows, timed in turns; ratio = PyTorch's time / "
+        "patchbench's, above 1 patchbench is faster. Errors are relative to PyTorch in fp32 on the same device, and "
+        "for one window to PyTorch in fp32 on the CPU.\n\n"
+        + (f"{trouble}\n\n" if trouble else "")
+        + table(headings, [results.beside_row(each) for each in comparisons])
+    )
+
+
+def failed_tests(output, most=20):
+    """What GoogleTest printed of each test that failed, the first `most` of them."""
+    case = r"^\[ RUN      \] (?:(?!^\[ RUN|^\[       OK).)*?^\[  FAILED  \][^\n]*\n"
+    found = re.findall(case, output, re.MULTILINE | re.DOTALL)
+    return "".join(case if len(case) < 2500 else case[:2400] + " ...\n" for case in found[:most])
+
+
+def steps_text(steps):
+    return table(["step", "outcome", "s", "note"],
+                 [[each.name, each.verdict, round(each.seconds, 1), each.note[:2000]] for each in steps.outcomes])
+
+
+def outputs_text(steps):
+    outputs = {each.name: each.output for each in steps.outcomes}
+    return block(outputs.get("machine", "") + outputs.get("check", ""), 8000)
+
+
+def profiles_text(steps):
+    texts = [f"### {each.name}\n\n" + block(each.output, 6000)
+             for each in steps.outcomes if each.name.startswith("profile") and each.verdict == "ok"]
+    return "".join(texts) or "Neither nsys nor ncu was there, or they did not end.\n\n"
+
+
+def failures_text(steps):
+    text = ""
+    for each in steps.outcomes:
+        if each.verdict == "FAILED" and each.output:
+            text += f"### {each.name}\n\n" + block(failed_tests(each.output), 30_000) + block(each.output, 8000)
+    return text or "None.\n\n"
+
+
+def headline(steps, is_over):
+    failed = steps.failed()
+    return ("" if is_over else "not over yet; ") + ("FAILED: " + ", ".join(failed) if failed else "everything passed")
+
+
+def page(steps, device, studies, seconds, is_over):
+    """Everything, within MAX_BYTES."""
+    text = f"# GPU check: {headline(steps, is_over)}\n\n"
+    text += f"{time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}, device {device}, {seconds:.0f} s.\n\n"
+    text += guarded("Steps", steps_text, steps) + guarded("Machine", outputs_text, steps)
+    text += guarded("Studies", studies_text, studies) + guarded("Side by side", comparisons_text, studies)
+    text += guarded("Memory", memory_text, studies)
+    text += guarded("Beside plain PyTorch in Python", beside_text, steps.folder)
+    text += guarded("Failures", failures_text, steps) + guarded("Kernels", profiles_text, steps)
+    content = text.encode()
+    if len(content) > MAX_BYTES:
+        text = content[: MAX_BYTES - 100].decode(errors="ignore") + "\n\nCut here; the logs hold all.\n"
+    return text
+
+
+def lines(rows):
+    return "".join(" ".join(cell(value) for value in row) + "\n" for row in rows) + "\n"
+
+
+def brief_steps(steps):
+    return lines([[each.name, each.verdict, round(each.seconds, 1), each.note[:120]] for each in steps.outcomes])
+
+
+def brief_points(studies):
+    headings = "point; status, " + ", ".join(POINT_HEADINGS) + ", off prediction, bottleneck\n"
+    rows = [point_row(point) for study in studies for point in study.points]
+    return headings + lines([[str(row[0]).replace(", ", "+") + ";", *row[1:]] for row in rows])
+
+
+def brief_failures(steps):
+    outputs = [(each.name, each.output) for each in steps.outcomes if each.verdict == "FAILED" and each.output]
+    share = 2000 // max(len(outputs), 1)
+    return "".join(f"{name}: ...{output.strip()[-share:]}\n" for name, output in outputs) + "\n"
+
+
+def brief_beside(folder):
+    comparisons, trouble = results.beside_pytorch(folder / "beside_pytorch.json")
+    return trouble + lines([results.beside_row(each) for each in comparisons])
+
+
+def brief(steps, studies):
+    """The page in short, at most MAX_BRIEF characters: what does not fit is cut from the front, so what matters most
+    stands last."""
+    text = guarded("Failures", brief_failures, steps) + guarded("Memory", memory_text, studies)
+    text += guarded("Side by side", comparisons_text, studies) + guarded("Beside PyTorch", brief_beside, steps.folder)
+    text += guarded("Points", brief_points, studies) + guarded("Steps", brief_steps, steps)
+    return text[-MAX_BRIEF:]

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""gpu_check.py on a fake kit (fake_kit.py): whatever becomes of a step, the summary is there, names it, and holds what
+the other steps found."""
+
+import itertools
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+
+import fake_kit
+
+LAUNCH = pathlib.Path(__file__).resolve().parents[2] / "launch"
+sys.path.insert(0, str(LAUNCH))
+import gpu_check_results as results  # noqa: E402
+import gpu_check_summary as summary  # noqa: E402
+
+PACE = 0.02  # of the limits: a minute becomes 1.2 s
+END_S = 120
+
+
+class GpuCheckTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpu-check-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.kit, self.out = self.folder / "kit", self.folder / "out"
+        fake_kit.make_kit(self.kit)
+        self.page, self.said = "", ""
+
+    def command(self, *options):
+        return [sys.executable, LAUNCH / "gpu_check.py", "--kit", self.kit, "--out", self.out, "--device", "cpu",
+                *options]
+
+    def check(self, ways="", *options, pace=0.3):
+        """The exit code; the page and what was said are kept."""
+        done = subprocess.run(self.command("--pace", str(pace), *options), capture_output=True, text=True,
+                              timeout=END_S, env=os.environ | {"FAKE_KIT": ways})
+        self.said = done.stdout
+        self.page = (self.out / "gpu_check_summary.md").read_text()
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertNotIn("could not be written", self.page + done.stderr)
+        return done.returncode
+
+    def failed(self):
+        """Names behind the last line's `FAILED:`."""
+        last = self.said.strip().splitlines()[-1]
+        self.assertRegex(last, r"^GPU CHECK: (ok|FAILED: )")
+        return [] if last == "GPU CHECK: ok" else last.partition("FAILED: ")[2].split(", ")
+
+    def assert_others_stand(self, page):
+        for words in ("## Steps", "## Machine", "## Studies", "## Side by side", "## Memory", "## Beside plain PyTorch",
+                      "| machine | ok |"):
+            self.assertIn(words, page)
+
+    def test_all_is_well(self):
+        self.assertEqual(self.check(), 0, self.page)
+        self.assertEqual(self.failed(), [])
+        self.assert_others_stand(self.page)
+        for words in ("| drunet-bf16-1 | ok | 123.4 | 271.8 | 41 | 77 | 35.5 | 0.97 | 1980 | 0 | 0.001 | 1024 "
+                      "| +2.4 % | memory |",
+                      "| drunet-graphs-1, graph | 0.5 | 0.25 .. 0.6 | 0.02 |",
+                      "| drunet | 40 | 52 | +1.3 % |", "| drunet | 77 | memory | 75 | -2.6 % |",
+                      "| drunet | bf16 | 4 x 320² | 200 | 100 | 2 | 1.5 | 2.5 | 0.001 | 0.002 | 0.003 |"):
+            self.assertIn(words, self.page)
+
+    def test_what_is_said_fits_12000_characters_and_holds_every_figure(self):
+        self.check()
+        self.assertLess(len(self.said), 12_000)
+        for study in fake_kit.STUDIES:
+            self.assertIn(f"drunet-{study}-1", self.said)
+        for words in ("123.4 271.8 41 77 35.5", "beside_pytorch ok", "drunet bf16 4 x 320²"):
+            self.assertIn(words, self.said)
+
+    def test_the_archive_holds_everything(self):
+        self.check()
+        with tarfile.open(self.out / "gpu_check.tar.gz") as archive:
+            names = archive.getnames()
+        for name in ("gpu_check_summary.md", "check.log", "study_bf16/results.jsonl", "beside_pytorch.json"):
+            self.assertIn(f"out/{name}", names)
+
+    def test_a_program_that_crashes_or_is_killed_costs_its_own_step_only(self):
+        steps = ["version", "check", "device", *fake_kit.TESTS]
+        for way, note in (("crash", "exit code 3"), ("killed", "ended by signal 9")):
+            with self.subTest(way=way):
+                self.assertEqual(self.check(",".join(f"{step}={way}" for step in steps)), 1)
+                self.assertEqual(self.failed(), steps)
+                self.assert_others_stand(self.page)
+                for step in steps:
+                    self.assertIn(f"| {step} | FAILED |", self.page)
+                self.assertIn(note, self.page)
+                self.assertIn("drunet-bf16-1", self.page)
+
+    def test_results_of_each_study_that_are_broken_partial_or_missing(self):
+        halves = (fake_kit.STUDIES[::2], fake_kit.STUDIES[1::2])
+        for way, note in (("crash", "no results"), ("missing", "no results"), ("garbage", "line 1 is damaged"),
+                          ("empty", "no point was measured"), ("partial", "is damaged"), ("killed", "is damaged"),
+                          ("other", "line 1 is damaged")):
+            for broken, whole in (halves, halves[::-1]):
+                with self.subTest(way=way, broken=broken):
+                    self.assertEqual(self.check(",".join(f"study_{study}={way}" for study in broken)), 1)
+                    for study in broken:
+                        self.assertIn(f"results_{study}", self.failed())
+                        self.assertRegex(self.page, rf"\| results_{study} \| FAILED \| 0 \| .*{note}")
+                    for study in whole:
+                        self.assertIn(f"drunet-{study}-1", self.page)
+                    self.assert_others_stand(self.page)
+
+    def test_what_a_study_measured_before_it_broke_is_kept(self):
+        self.check("study_fp32=partial")
+        self.assertRegex(self.page, r"\| drunet-first-0 \| ok \| 123.4 .*\n(.*\n)*### study_slots")
+        self.assertEqual(len(results.Study("x", self.out / "study_fp32" / "results.jsonl").points), 1)
+
+    def test_broken_partial_and_missing_comparisons_with_pytorch(self):
+        for way, note in (("crash", "no results"), ("missing", "no results"), ("garbage", "damaged"),
+                          ("empty", "damaged"), ("partial", "damaged"), ("other", "damaged")):
+            with self.subTest(way=way):
+                self.assertEqual(self.check(f"beside_pytorch={way}"), 1)
+                self.assertIn("results_beside_pytorch", self.failed())
+                self.assertRegex(self.page, rf"\| results_beside_pytorch \| FAILED \| 0 \| .*{note}")
+                self.assert_others_stand(self.page)
+                self.assertIn("drunet-bf16-1", self.page)
+
+    def test_a_step_that_hangs_is_ended_and_the_next_ones_run(self):
+        steps = ("check", "gpu_nccl_test", "gpu_engine_test", "study_bf16", "study_largest", "beside_pytorch",
+                 "profile_unet")
+        self.assertEqual(self.check(",".join(f"{step}=hang" for step in steps), pace=PACE), 1)
+        for step in steps:
+            self.assertRegex(self.page, rf"\| {step} \| FAILED \| [0-9.]+ \| stopped after \d+ s \|")
+        for words in ("| gpu_stream_test | ok |", "| study_fp32 | ok |", "drunet-fp32-1"):
+            self.assertIn(words, self.page)
+
+    def test_results_that_come_too_late_are_not_those_of_an_earlier_check(self):
+        self.check()
+        self.assertEqual(self.check("study_bf16=late,beside_pytorch=late", pace=PACE), 1)
+        self.assertNotIn("drunet-bf16-1", self.page)
+        self.assertNotIn("4 x 320²", self.page)
+        self.assertIn("drunet-graphs-1", self.page)
+
+    def test_test_programs_that_are_not_there_are_named(self):
+        for name in fake_kit.TESTS:
+            (self.kit / "build" / "tests" / name).unlink()
+        self.assertEqual(self.check(), 1)
+        self.assertEqual(self.failed(), list(fake_kit.TESTS))
+
+    def test_a_gpu_test_that_is_new_is_run(self):
+        fake_kit.make_program(self.kit / "build" / "tests" / "gpu_new_test", "fake_kit.end('crash')")
+        self.assertEqual(self.check(), 1)
+        self.assertEqual(self.failed(), ["gpu_new_test"])
+
+    def test_tests_that_are_all_skipped_pass_on_the_cpu_alone(self):
+        self.assertEqual(self.check(",".join(f"{test}=skip" for test in fake_kit.TESTS)), 0)
+        self.assertIn("| gpu_engine_test | skipped |", self.page)
+
+    def test_what_there_was_no_time_for_is_named(self):
+        self.assertEqual(self.check("", "--budget", "6", pace=0.3), 1)
+        self.assertRegex(self.page, r"\| study_bf16 \| NOT RUN \| 0 \| no time was left \|")
+
+    def test_the_summary_is_written_after_each_step(self):
+        process = subprocess.Popen(self.command("--pace", "0.3"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   text=True, env=os.environ | {"FAKE_KIT": "gpu_engine_test=late"})
+        page, deadline = "", time.monotonic() + END_S
+        while "drunet-graphs-1" not in page and time.monotonic() < deadline:
+            time.sleep(0.05)
+            file = self.out / "gpu_check_summary.md"
+            page = file.read_text() if file.exists() else ""
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=END_S)
+        self.assertIn("not over yet", page)
+        self.assertIn("GPU CHECK: FAILED: gpu_check", said)
+        self.assertIn("drunet-graphs-1", said)
+        self.assertTrue((self.out / "gpu_check.tar.gz").exists())
+
+
+class SectionsTest(unittest.TestCase):
+    """Values of any kind at any place of a point: nothing raises, and other points keep their row."""
+
+    @staticmethod
+    def places(value, path=()):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield path + (key,)
+                yield from SectionsTest.places(inner, path + (key,))
+
+    @staticmethod
+    def with_value(point, path, value):
+        changed = dict(point)
+        if len(path) == 1:
+            changed[path[0]] = value
+        else:
+            changed[path[0]] = SectionsTest.with_value(point[path[0]], path[1:], value)
+        return changed
+
+    def test_every_value_of_a_point_may_be_of_any_kind(self):
+        whole = fake_kit.point(0, "whole")
+        for path, value in itertools.product(self.places(whole), (None, "text", 1, -2.5, True, [], [None], {}, [{}])):
+            study = results.Study("study", pathlib.Path("/nowhere"))
+            study.points = [whole, self.with_value(fake_kit.point(1, "odd", cuda_graph=True), path, value)]
+            text = "".join(summary.guarded("x", write, [study]) for write in (
+                summary.studies_text, summary.comparisons_text, summary.memory_text, summary.brief_points))
+            self.assertNotIn("could not be written", text, (path, value))
+            self.assertIn("drunet-whole-0 | ok | 123.4", text)
+            self.assertIsInstance(results.unhappy(study.points) + results.busy_allocators(study.points), list)
+
+    def test_every_value_of_what_points_say_together_may_be_of_any_kind(self):
+        import json
+        together = json.loads(fake_kit.study_lines("bf16")[3])
+        for key in ("batch_memory", "largest_batches"):
+            for value in (None, "text", 1, [], [None], [{}], [{"fit": 1, "search": "x"}], {}):
+                study = results.Study("study", pathlib.Path("/nowhere"))
+                study.together = [together | {key: value}]
+                self.assertNotIn("could not be written", summary.guarded("x", summary.memory_text, [study]))
+
+    def test_a_section_that_fails_says_so_and_costs_no_other(self):
+        def fails():
+            raise KeyError("allocations")
+        self.assertIn("could not be written: KeyError: 'allocations'", summary.guarded("Studies", fails))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
