@@ -19,6 +19,7 @@ LAUNCH = pathlib.Path(__file__).resolve().parents[2] / "launch"
 sys.path.insert(0, str(LAUNCH))
 import gpu_check_results as results  # noqa: E402
 import gpu_check_summary as summary  # noqa: E402
+from gpu_check_steps import Outcome  # noqa: E402
 
 PACE = 0.02  # of the limits: a minute becomes 1.2 s
 END_S = 120
@@ -33,14 +34,15 @@ class GpuCheckTest(unittest.TestCase):
         fake_kit.make_kit(self.kit)
         self.page, self.said = "", ""
 
-    def command(self, *options):
-        return [sys.executable, LAUNCH / "gpu_check.py", "--kit", self.kit, "--out", self.out, "--device", "cpu",
+    def command(self, *options, device="cpu"):
+        return [sys.executable, LAUNCH / "gpu_check.py", "--kit", self.kit, "--out", self.out, "--device", device,
                 *options]
 
-    def check(self, ways="", *options, pace=0.3):
+    def check(self, ways="", *options, pace=0.3, device="cpu"):
         """The exit code; the page and what was said are kept."""
-        done = subprocess.run(self.command("--pace", str(pace), *options), capture_output=True, text=True,
-                              timeout=END_S, env=os.environ | {"FAKE_KIT": ways})
+        path = f"{self.folder / 'tools'}:{os.environ['PATH']}"
+        done = subprocess.run(self.command("--pace", str(pace), *options, device=device), capture_output=True,
+                              text=True, timeout=END_S, env=os.environ | {"FAKE_KIT": ways, "PATH": path})
         self.said = done.stdout
         self.page = (self.out / "gpu_check_summary.md").read_text()
         self.assertNotIn("Traceback", done.stderr)
@@ -157,6 +159,24 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(self.check(",".join(f"{test}=skip" for test in fake_kit.TESTS)), 0)
         self.assertIn("| gpu_engine_test | skipped |", self.page)
 
+    def make_tools(self):
+        """What a machine with two GPUs has."""
+        listed = 'print("GPU 0: a fake\\nGPU 1: a fake" if "-L" in sys.argv else "name, driver_version")'
+        fake_kit.make_program(self.folder / "tools" / "nvidia-smi", listed)
+        run = "import os; rest = sys.argv[next(i for i, word in enumerate(sys.argv) if '/build/' in word):]"
+        for tool in ("nsys", "compute-sanitizer"):
+            fake_kit.make_program(self.folder / "tools" / tool, f"{run}; print({tool!r}, flush=True); "
+                                                                "os.execv(rest[0], rest)")
+
+    def test_two_gpus_with_their_tools(self):
+        self.make_tools()
+        self.assertEqual(self.check(device="cuda"), 0, self.page)
+        for step in ("gpu_nccl_test_2_ranks", "gpu_nccl_exchange_test_2_ranks", "sanitizer", "profile_unet"):
+            self.assertIn(f"| {step} | ok |", self.page)
+        self.assertRegex(self.page, r"### profile_unet\n\n```\nnsys\n")
+        self.assertEqual(self.check("gpu_nccl_test=skip,sanitizer=x,gpu_convert_test=crash", device="cuda"), 1)
+        self.assertEqual(self.failed(), ["gpu_convert_test", "gpu_nccl_test", "gpu_nccl_test_2_ranks", "sanitizer"])
+
     def test_what_there_was_no_time_for_is_named(self):
         self.assertEqual(self.check("", "--budget", "6", pace=0.3), 1)
         self.assertRegex(self.page, r"\| study_bf16 \| NOT RUN \| 0 \| no time was left \|")
@@ -215,6 +235,24 @@ class SectionsTest(unittest.TestCase):
                 study = results.Study("study", pathlib.Path("/nowhere"))
                 study.together = [together | {key: value}]
                 self.assertNotIn("could not be written", summary.guarded("x", summary.memory_text, [study]))
+
+    def test_the_short_text_is_cut_where_it_matters_least(self):
+        class Steps:
+            folder = pathlib.Path("/nowhere")
+            outcomes = [Outcome(f"step {i}", "FAILED", 1.0, "exit code 3", "much was said " * 1000) for i in range(30)]
+
+            def failed(self):
+                return [each.name for each in self.outcomes]
+
+        study = results.Study("study", pathlib.Path("/nowhere"))
+        study.points = [fake_kit.point(i, "many") for i in range(60)]
+        text = summary.brief(Steps(), [study])
+        self.assertLessEqual(len(text), summary.MAX_BRIEF)
+        for words in ("step 0 FAILED", "step 29 FAILED", "drunet-many-0;", "drunet-many-59;"):
+            self.assertIn(words, text)
+        page = summary.page(Steps(), "cuda", [study], 1.0, True)
+        self.assertLessEqual(len(page.encode()), summary.MAX_BYTES)
+        self.assertTrue(page.startswith("# GPU check: FAILED: step 0,"))
 
     def test_a_section_that_fails_says_so_and_costs_no_other(self):
         def fails():
