@@ -136,6 +136,10 @@ class GpuCheckTest(unittest.TestCase):
             self.assertRegex(self.page, rf"\| {step} \| FAILED \| [0-9.]+ \| stopped after \d+ s \|")
         for words in ("| gpu_stream_test | ok |", "| study_fp32 | ok |", "drunet-fp32-1"):
             self.assertIn(words, self.page)
+        hung = [int(pid) for pid in (self.kit / "hung").read_text().split()]
+        self.assertEqual(len(hung), len(steps))
+        for pid in hung:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), "a step goes on beside the next ones")
 
     def test_results_that_come_too_late_are_not_those_of_an_earlier_check(self):
         self.check()
@@ -245,10 +249,11 @@ class SectionsTest(unittest.TestCase):
                 return [each.name for each in self.outcomes]
 
         study = results.Study("study", pathlib.Path("/nowhere"))
-        study.points = [fake_kit.point(i, "many") for i in range(60)]
+        study.points = [fake_kit.point(i, "many") for i in range(100)]
         text = summary.brief(Steps(), [study])
+        self.assertNotIn("## Failures", text)  # so much did not fit
         self.assertLessEqual(len(text), summary.MAX_BRIEF)
-        for words in ("step 0 FAILED", "step 29 FAILED", "drunet-many-0;", "drunet-many-59;"):
+        for words in ("step 0 FAILED", "step 29 FAILED", "drunet-many-0;", "drunet-many-99;"):
             self.assertIn(words, text)
         page = summary.page(Steps(), "cuda", [study], 1.0, True)
         self.assertLessEqual(len(page.encode()), summary.MAX_BYTES)
