@@ -31,7 +31,7 @@ WindowTexts describe_tiles(const Point& point) {
     for (int rank = 0; rank < point.num_ranks; ++rank) {
         const Range windows = windows_of_rank(point, grid, rank);
         patches.insert(grid.num_patches(windows));
-        if (point.batch) batches.insert(static_cast<int64_t>(cut_batches(windows, *point.batch).size()));
+        if (point.batch) batches.insert(ceil_div(windows.size(), *point.batch));
     }
     texts.window = fmt::format("{} x {}", grid.window().h, grid.window().w);
     texts.windows = std::to_string(grid.num_windows());

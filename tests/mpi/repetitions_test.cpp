@@ -12,8 +12,10 @@
 #include <sys/mman.h>
 
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <thread>
+#include <vector>
 
 namespace pb {
 namespace {
@@ -34,10 +36,11 @@ void hold_for_a_moment(size_t bytes) {
 
 /// Passes that do nothing but count, and what a test adds to each. Call i of the network takes i seconds, it says.
 struct CountingPipeline final : public Pipeline {
-    void pass(BatchQueue& batches, WindowSource&, Output&, PassLog&) override {
+    void pass(BatchQueue& batches, WindowSource&, Output& output, PassLog&) override {
         while (batches.next()) continue;
         ++passes;
         if (in_pass) in_pass();
+        if (on_output) on_output(output);
     }
     double forward_call() override { return ++calls; }
     [[nodiscard]] int64_t replay_bytes() const override { return replayed; }
@@ -45,6 +48,7 @@ struct CountingPipeline final : public Pipeline {
     int64_t replayed = 0;
     int passes = 0, calls = 0;
     std::function<void()> in_pass;
+    std::function<void(Output&)> on_output;
 };
 
 /// Whatever the ranks measured, the last one says that it took this much longer.
@@ -165,6 +169,21 @@ TEST_F(RepetitionsOfAPoint, WarmUpForAtLeastTheTimeAskedFor) {
     (void)run(settings);
     EXPECT_LE(pipeline_.passes, 3 + 1) << "a pass takes no less than it sleeps";
     EXPECT_GE(pipeline_.passes, 1 + 1);
+}
+
+TEST_F(RepetitionsOfAPoint, BeginWithAnOutputThatNoEarlierPassWrote) {
+    PointSettings settings = counted_point();
+    settings.protocol.warmup_reps = 1;
+    const Rect own{0, world_.rank(), {1, 1}};
+    std::vector<float> found;
+    pipeline_.on_output = [&](Output& output) {
+        found.push_back(output.read(own).as<float>()[0]);
+        *reinterpret_cast<float*>(output.room_for(own).part(own).row(0)) = 0.5F;
+        output.take(own);
+    };
+    (void)run(settings);
+    ASSERT_EQ(found.size(), 1 + 2U);
+    for (size_t i = 1; i < found.size(); ++i) EXPECT_TRUE(std::isnan(found[i])) << "what the pass before left";
 }
 
 TEST_F(RepetitionsOfAPoint, LastUntilTheSlowestRankHasDelivered) {

@@ -168,6 +168,13 @@ TEST(PlanTable, ShowsTheArithmeticOfTheGrid) {
     EXPECT_THAT(text, AllOf(HasSubstr("296 x 296"), HasSubstr(" 20 "), HasSubstr("6-7"), HasSubstr("a note")));
 }
 
+TEST(PlanTable, OfMoreWindowsThanCouldBeListedIsArithmeticToo) {
+    Plan plan;
+    plan.points = {traced_point()};
+    plan.points[0].source.extent = {int64_t{1} << 26, int64_t{1} << 26};
+    EXPECT_THAT(plan_table(plan), HasSubstr(std::to_string(int64_t{1} << 36))) << "windows of patches of 256";
+}
+
 TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
     Plan plan;
     plan.points = {traced_point(), traced_point()};
