@@ -214,7 +214,7 @@ TEST(PlanTable, SaysHowItPredicts) {
         HasSubstr("dncnn, fp32, channels_last, 3 channels: 2.5 MiB + 24 B x pixels + max(512 B x pixels + 0.1 MiB"));
     EXPECT_THAT(text,
                 HasSubstr("drunet, bf16, channels_last, 3 channels: 62.3 MiB + 14 B x pixels + max(384 B x pixels"));
-    EXPECT_THAT(text, HasSubstr("24 B x pixels x 2 batches"));
+    EXPECT_THAT(text, HasSubstr("48 B x pixels x 2 batches"));
     EXPECT_THAT(text, HasSubstr("scratch memory"));
     plan.points.resize(2);
     EXPECT_THAT(prediction_text(plan), Not(HasSubstr("scratch memory")));
