@@ -134,7 +134,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     for name, text in YAML.items():
         write(folder / 'yaml', f'{name}.yaml', text)
-    for study in (REPOSITORY / 'configs').glob('*.yaml'):
+    for study in (REPOSITORY / 'configs').rglob('*.yaml'):
         write(folder / 'yaml', study.name, study.read_bytes())
     checkpoints(folder / 'checkpoint')
     for name, content in whole_images.images().items():
