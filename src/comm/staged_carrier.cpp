@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kSlotBytes = size_t{64} << 20;
 constexpr size_t kLargestChunk = size_t{8} << 20;
 constexpr size_t kSmallestChunk = size_t{64} << 10;
-constexpr size_t kPiece = size_t{1} << 20;  // so long takes a copy about ten times what a thread costs
-constexpr size_t kMostThreads = 4;          // one core alone copies less than a fast network brings
+constexpr size_t kCopyPiece = size_t{1} << 20;  // so long takes a copy about ten times what a thread costs
+constexpr size_t kMostThreads = 4;              // one core alone copies less than a fast network brings
 
 using Pieces = std::vector<std::function<void()>>;
 
@@ -33,8 +33,8 @@ void do_side_by_side(const Pieces& pieces) {
 
 /// Adds what copies `chunk` from the stream to it, or the other way, to `pieces`; the stream goes on behind it.
 void add_pieces(RowStream& stream, std::span<std::byte> chunk, bool fills_rows, Pieces& pieces) {
-    for (size_t begin = 0; begin < chunk.size(); begin += kPiece) {
-        const auto piece = chunk.subspan(begin, std::min(kPiece, chunk.size() - begin));
+    for (size_t begin = 0; begin < chunk.size(); begin += kCopyPiece) {
+        const auto piece = chunk.subspan(begin, std::min(kCopyPiece, chunk.size() - begin));
         pieces.emplace_back([at = stream, piece, fills_rows]() mutable {
             if (fills_rows)
                 at.write(piece);
