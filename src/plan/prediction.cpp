@@ -51,7 +51,7 @@ Work whole_work(const Point& point) {
     return work;
 }
 
-/// Of one sample on its way to a device: as it is stored, but for values that noise or a range made.
+/// Bytes of one sample as it is copied to a device: the stored type, or f32 where noise or a range changed the value.
 double sample_bytes(const ImageSettings& image, const SourceFacts& source) {
     const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty();
     return static_cast<double>(size_of(is_made ? DType::f32 : source.dtype));

@@ -210,7 +210,7 @@ bounds: off
 
 
     def test_a_sample_beyond_all_ranges_is_no_sample(self):
-        """Fill values that nobody declared: the network would smear them over their surroundings."""
+        """Fill values that are not declared as no data would spoil the pixels round them."""
         values = [0.5] * EDGE * EDGE * 3
         for descr, wild in (('<f4', -3.4028e38), ('<f8', 1e300), ('<f4', -1e9)):
             values[3000] = wild

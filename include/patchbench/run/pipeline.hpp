@@ -29,7 +29,7 @@ class Pipeline {
     virtual void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) = 0;
     /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
     virtual double forward_call() = 0;
-    /// Of its denoiser.
+    /// `Denoiser::replay_bytes` of the denoiser that it runs.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
 };
 

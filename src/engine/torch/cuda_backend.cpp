@@ -46,11 +46,6 @@ void apply_settings(const EngineOptions& options) {
     context.setDeterministicCuDNN(true);
 }
 
-int64_t allocated_bytes(int index, int64_t c10::CachingAllocator::Stat::*which) {
-    constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    return caching::getDeviceStats(static_cast<c10::DeviceIndex>(index)).allocated_bytes[kAll].*which;
-}
-
 /// Capture that ends whatever happens: a stream left in capture would refuse all later work.
 class Capture {
   public:
@@ -117,15 +112,15 @@ class TorchCudaBackend final : public CudaBackend {
                  const std::function<void()>& work) override {
         graphs_.erase(key_of(in, out));
         const int index = options_.device.index;
-        caching::resetPeakStats(static_cast<c10::DeviceIndex>(index));
-        const int64_t held = allocated_bytes(index, &c10::CachingAllocator::Stat::current);
+        reset_cuda_peaks(index);
+        const int64_t held = cuda_counters(index).allocated_bytes;
         auto graph = std::make_unique<at::cuda::CUDAGraph>();
         run_on(stream, [&] {
             Capture capture(*graph, pool(), index);
             work();
             capture.end();
         });
-        captured_bytes_ = std::max(captured_bytes_, allocated_bytes(index, &c10::CachingAllocator::Stat::peak) - held);
+        captured_bytes_ = std::max(captured_bytes_, cuda_counters(index).peak_allocated_bytes - held);
         graphs_.emplace(key_of(in, out), std::move(graph));
     }
 

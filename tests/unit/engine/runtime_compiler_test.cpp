@@ -18,7 +18,7 @@ Function* find(void* library, const char* name) {
     return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-/// Of the library whose path holds `part`; empty when none was loaded.
+/// The folder of the loaded library whose path contains `part`; empty when none was loaded.
 std::filesystem::path folder_of_loaded(std::string_view part) {
     struct Search {
         std::string_view part;
