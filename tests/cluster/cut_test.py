@@ -101,8 +101,8 @@ class CutTest(unittest.TestCase):
         process = self.start('exchange:stop:3')
         self.addCleanup(process.kill)
         self.wait_for('rank 2 never came to its exchange', self.stopped)
-        subprocess.run(['ip', 'link', 'set', 'port3', 'down'], check=True)
-        self.addCleanup(subprocess.run, ['ip', 'link', 'set', 'port3', 'up'], check=True)
+        self.hosts.cut('pb-node3')
+        self.addCleanup(self.hosts.join, 'pb-node3')
         for pid in self.stopped():
             os.kill(pid, 18)
         said = self.end(process)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SKIPPED = 77
@@ -16,6 +17,14 @@ PRIVATE = '/run/lock'  # a folder that every Linux has and where no project lies
 # Killed with this process, and everything in it is killed with that.
 UNSHARE = ['setpriv', '--pdeathsig', 'KILL',
            'unshare', '--mount', '--pid', '--fork', '--mount-proc', '--net', '--kill-child']
+JOINS_WITHIN_S = 30
+# Ends with 0 where the host in its first argument refuses a connection.
+REACH = """
+import errno, socket, sys
+with socket.socket() as probe:
+    probe.settimeout(2)
+    sys.exit(probe.connect_ex((sys.argv[1], 9)) != errno.ECONNREFUSED)
+"""
 
 
 def skip(reason):
@@ -60,6 +69,8 @@ class Hosts:
         for number, name in enumerate(names, start=1):
             self._add(name, number)
         self._name_addresses()
+        for name in names:
+            self._wait_for(name)
         self.agent = self.folder / 'agent.sh'
         self.agent.write_text('#!/bin/sh\nhost=$1\nshift\n'
                               'exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"\n')
@@ -96,6 +107,33 @@ class Hosts:
         finally:
             process.kill()
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+    def cut(self, name):
+        """Takes the network of host `name` away."""
+        self._link(name, 'down')
+
+    def join(self, name):
+        """Gives it back, and returns when `name` and every other host reach each other: the kernel takes up to a second
+        for that, in which a launch would fail."""
+        self._link(name, 'up')
+        self._wait_for(name)
+
+    def _link(self, name, state):
+        command('ip', 'link', 'set', f'port{self.names.index(name) + 1}', state)
+
+    def _wait_for(self, name):
+        for other in self.names:
+            if other != name:
+                self._reach(name, other)
+                self._reach(other, name)
+
+    def _reach(self, start, end):
+        """Returns once `end` refuses a connection from `start` to a port that nobody listens on."""
+        deadline = time.monotonic() + JOINS_WITHIN_S
+        while subprocess.run(['ip', 'netns', 'exec', start, sys.executable, '-c', REACH, end]).returncode != 0:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f'{start} does not reach {end} within {JOINS_WITHIN_S} s')
+            time.sleep(0.1)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
