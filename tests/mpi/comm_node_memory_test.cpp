@@ -1,4 +1,5 @@
 #include "comm/node_file.hpp"
+#include "support/file_size_limit.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/comm/failed_elsewhere.hpp"
@@ -47,6 +48,7 @@ TEST_F(NodeMemoryTest, NoBytesIsNoMemory) { EXPECT_TRUE(NodeMemory(node, 0).byte
 
 TEST_F(NodeMemoryTest, MoreThanThereIsIsOutOfMemoryOnAllRanks) {
     const size_t available = static_cast<size_t>(node.min(static_cast<double>(available_host_memory_bytes().value())));
+    const test::FileSizeLimit limit(1 << 20);  // were the memory not asked for first, the machine would run out of it
     for (const size_t bytes :
          {2 * available, size_t{1} << 50, std::numeric_limits<size_t>::max() / 2, std::numeric_limits<size_t>::max()})
         EXPECT_THROW(NodeMemory(node, bytes), OutOfMemory) << bytes;

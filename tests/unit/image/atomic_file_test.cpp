@@ -1,39 +1,18 @@
 #include "patchbench/base/atomic_file.hpp"
 
 #include "image_support.hpp"
+#include "support/file_size_limit.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
-
-#include <csignal>
 
 namespace pb {
 namespace {
 
 using test::bytes_of;
+using test::FileSizeLimit;
 using test::read_bytes;
 using test::TemporaryFolder;
 using testing::HasSubstr;
-
-/// Files of this process cannot grow beyond `bytes`, as on a full disk.
-class FileSizeLimit {
-  public:
-    explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-        ::getrlimit(RLIMIT_FSIZE, &old_);
-        const rlimit limit{bytes, old_.rlim_max};
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~FileSizeLimit() {
-        ::setrlimit(RLIMIT_FSIZE, &old_);
-        (void)std::signal(SIGXFSZ, old_handler_);
-    }
-    FileSizeLimit(const FileSizeLimit&) = delete;
-    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
-  private:
-    rlimit old_{};
-    void (*old_handler_)(int);
-};
 
 TEST(AtomicFile, AppearsAtCommitAndNotBefore) {
     const TemporaryFolder folder;

@@ -1,3 +1,4 @@
+#include "support/file_size_limit.hpp"
 #include "unit/measure/every_figure.hpp"
 #include "unit/measure/sweep_traces.hpp"
 #include "unit/measure/telemetry_trace.hpp"
@@ -9,11 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -188,20 +187,14 @@ TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
 
 // A file-size limit stands for a full disk: write() takes a part of the line, then refuses.
 TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
-    std::signal(SIGXFSZ, SIG_IGN);
     JsonlWriter writer(file_, {}, {});
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    rlimit small = before;
-    small.rlim_cur = std::filesystem::file_size(file_) + 100;
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
     std::string message;
     try {
+        const test::FileSizeLimit limit(std::filesystem::file_size(file_) + 100);
         writer.write_point(three_rank_trace(), summarise(three_rank_trace()));
     } catch (const Error& error) {
         message = error.what();
     }
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     EXPECT_THAT(message, testing::HasSubstr(file_.string()));
     EXPECT_EQ(lines().size(), 1u);
     writer.write_end({});
