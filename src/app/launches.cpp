@@ -5,10 +5,12 @@
 #include "patchbench/report/report.hpp"
 #include "patchbench/report/results_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -36,13 +38,30 @@ std::vector<std::string> words_of(const std::string& text) {
     return words;
 }
 
+/// Becomes `command`; ends with the parent, however that ends. Writes errno to `failed` where it cannot.
+[[noreturn]] void become(char* const* command, pid_t parent, int failed) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() == parent) ::execvp(command[0], command);
+    const int code = errno;
+    (void)!::write(failed, &code, sizeof code);
+    ::_exit(1);
+}
+
 pid_t start(const std::vector<std::string>& command) {
     std::vector<char*> words;
     words.reserve(command.size() + 1);
     for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
-    pid_t child = 0;
-    const int failure = ::posix_spawnp(&child, words.front(), nullptr, nullptr, words.data(), environ);
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
+        throw Error(std::string("cannot start a launch: ") + std::strerror(errno));
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child == 0) become(words.data(), parent, pipe[1]);
+    int failure = child < 0 ? errno : 0;
+    ::close(pipe[1]);
+    if (child > 0 && ::read(pipe[0], &failure, sizeof failure) > 0) ::waitpid(child, nullptr, 0);
+    ::close(pipe[0]);
     if (failure != 0)
         throw UsageError("cannot start " + command.front() + ": " + std::strerror(failure) +
                          "; --launcher names the program that starts ranks, as \"mpirun -n 4\"");

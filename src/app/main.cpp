@@ -53,7 +53,18 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
     return static_cast<int>(ExitCode::usage);
 }
 
+/// CLI11 would take the next word as the value.
+void refuse_empty_values(const Arguments& arguments) {
+    for (int i = 1; i < arguments.argc; ++i) {
+        const std::string_view word = arguments.argv[i];
+        if (word == "--") return;
+        if (word.starts_with("--") && word.ends_with('='))
+            throw UsageError(fmt::format("'{}' has no value: give one, or leave it out", word));
+    }
+}
+
 int run_program(const Arguments& arguments) {
+    refuse_empty_values(arguments);
     CLI::App app("Measures, and does, patch-based image denoising on many GPUs.", "patchbench");
     Action chosen;
     bool version = false;

@@ -1,6 +1,7 @@
 #include "patchbench/run/file_samples.hpp"
 
 #include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/error.hpp"
 #include "patchbench/config/raw_shape.hpp"
 
 #include <algorithm>
@@ -84,9 +85,13 @@ FileSamples::FileSamples(const ImageSettings& settings)
 
 std::optional<SampleMap> FileSamples::make_map(const ImageSettings& settings) {
     const RangeChoice range = parse_range(settings.range);
-    // As the type holds it: -9999 is none of the values of a photograph.
-    const auto nodata =
-        SampleMap(info_.dtype, {0, 1}, true, nodata_of(parse_nodata(settings.nodata), file_->metadata())).nodata();
+    const NodataChoice choice = parse_nodata(settings.nodata);
+    // As the type holds it: the -9999 of a tag is none of the values of a photograph.
+    const auto nodata = SampleMap(info_.dtype, {0, 1}, true, nodata_of(choice, file_->metadata())).nodata();
+    if (choice.kind == NodataChoice::Kind::value && !std::isnan(choice.value) && !nodata)
+        throw UsageError(settings.path + ": no sample can be " + settings.nodata +
+                         " (image.nodata, denoise: --nodata): " + "its samples are " +
+                         std::string(name_of(info_.dtype)));
     const bool has_gaps = nodata || range.kind != RangeChoice::Kind::of_type;
     const bool plain = info_.dtype == DType::u8 || info_.dtype == DType::u16 || info_.dtype == DType::f32;
     if (plain && !has_gaps) return std::nullopt;

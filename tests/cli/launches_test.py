@@ -1,6 +1,8 @@
 """patchbench run --launches: separate starts of all ranks, each with results of its own, and what compare makes of them."""
 import json
 import os
+import subprocess
+import time
 
 import program
 from program import MPIRUN, run
@@ -78,6 +80,28 @@ class Launches(program.ProgramTest):
             result = self.started('--launches', 2, '--launcher', launcher, code=1)
             self.assertIn('RESULT: FAILED', result.stdout)
             self.assertIn('launch 1: it left no results', result.stdout)
+
+    def test_a_killed_start_takes_its_launch_along(self):
+        """SIGKILL, as a job's end or the kernel sends it, leaves no time to hand anything on."""
+        study = self.write('study.yaml', STUDY.replace('min_reps: 6', 'min_reps: 1000').replace('0.001', '0.1'))
+        words = [program.PROGRAM, 'run', study, '--out', self.folder / 'out', '--launches', 2]
+        started = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(started.kill)
+        results = self.folder / 'out/launch-1/results.jsonl'
+        self.wait_until(results.exists, 'the launch did not start')
+        started.kill()
+        started.wait()
+        self.wait_until(lambda: not self.running(), 'the launch runs on')
+
+    def running(self):
+        listing = subprocess.run(['pgrep', '-f', f'run {self.folder}/study.yaml'], capture_output=True, text=True)
+        return listing.stdout.split()
+
+    def wait_until(self, condition, what, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.1)
 
 
 if __name__ == '__main__':

@@ -204,10 +204,13 @@ bounds: off
                              ('range 0:1e+06', '--range=0:1e6', '--sigma=1')):
             result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, *words)
             self.assert_refused(result, 2, word)
+        self.write_mapped('<i2', with_gaps=False)
+        for value in ('-9999.5', '40000'):
+            result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, '--range=0:100', f'--nodata={value}')
+            self.assert_refused(result, 2, 'mapped.npy', value, 'i16')
         self.write('flat.npy', npy([3.0] * EDGE * EDGE * 3, (EDGE, EDGE, 3), '<f4'))
         result = run('denoise', self.folder / 'flat.npy', self.folder / 'out.npy', *FAST, '--sigma', '1', '--range', 'auto')
         self.assert_refused(result, 2, 'flat.npy', '--range')
-
 
     def test_a_sample_beyond_all_ranges_is_no_sample(self):
         """Fill values that are not declared as no data would spoil the pixels round them."""

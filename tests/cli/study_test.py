@@ -166,6 +166,10 @@ class Refusals(program.ProgramTest):
             self.assert_refused(result, 2, 'bad.yaml:2:1', "unknown key 'pathc'", "did you mean 'patch'?")
             self.assertEqual(result.stderr.count('unknown key'), 1, 'said once')
 
+    def test_an_option_without_the_value_that_it_announces_takes_no_other(self):
+        result = run('denoise', 'a.png', 'b.png', '--nodata=', '--sigma', '0.1')
+        self.assert_refused(result, 2, "'--nodata='", 'no value')
+
     def test_mistyped_commands_and_options_get_a_suggestion(self):
         study = self.write('tiny.yaml', STUDY)
         for words, suggestion in ((('rnu', study), "'rnu': did you mean 'run'?"), (('Plan', study), "'Plan': did you mean 'plan'?"),
