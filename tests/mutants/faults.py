@@ -93,6 +93,8 @@ def make_place(name, fault_id, layer, table):
         raise Refused(f"{name}: {place.file} is no file of the layer {layer}")
     if place.find == place.put or not (place.put.strip() or place.statement):
         raise Refused(f"{name}: 'put' changes nothing, or leaves an expression out")
+    if not place.statement and (place.find.rstrip().endswith(";") or place.put.rstrip().endswith(";")):
+        raise Refused(f"{name}: a text that ends with ';' needs statement = true")
     return place
 
 

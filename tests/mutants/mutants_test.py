@@ -104,6 +104,7 @@ class MutantsTest(unittest.TestCase):
         self.assert_refused(["sum-is-difference", "unknown key 'finds'"], dict(FAULT, finds="x"))
         self.assert_refused(["sum-is-difference", "changes nothing"], dict(FAULT, put="a + b"))
         self.assert_refused(["sum-is-difference", "'why' is missing"], dict(FAULT, why=""))
+        self.assert_refused(["sum-is-difference", "needs statement"], dict(FAULT, find="return a + b;", put="return a;"))
         self.assert_refused(["sum-is-difference", "other", "overlap"], FAULT,
                             dict(FAULT, id="other", find="return a + b", put="x"))
 

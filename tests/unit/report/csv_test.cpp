@@ -1,5 +1,6 @@
 #include "patchbench/report/csv.hpp"
 
+#include "report/csv_table.hpp"
 #include "unit/measure/three_rank_trace.hpp"
 #include "unit/report/results_of.hpp"
 
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -84,6 +86,13 @@ TEST(Csv, WhatIsAbsentIsEmptyNeverZero) {
     EXPECT_EQ(cells.at("slowest_rank"), "");
     EXPECT_EQ(cells.at("status"), "oom");
     EXPECT_THAT(cells.at("reasons"), testing::HasSubstr("no room"));
+}
+
+TEST(Csv, WhatIsNoNumberIsEmpty) {
+    EXPECT_EQ(number_cell(std::nullopt), "");
+    EXPECT_EQ(number_cell(std::numeric_limits<double>::infinity()), "");
+    EXPECT_EQ(number_cell(std::numeric_limits<double>::quiet_NaN()), "");
+    EXPECT_EQ(number_cell(0.25), "0.25");
 }
 
 TEST(Csv, CollidingLabelsAreToldApart) {

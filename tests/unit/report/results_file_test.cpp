@@ -1,5 +1,6 @@
 #include "patchbench/report/results_file.hpp"
 
+#include "report/line_reader.hpp"
 #include "support/damage.hpp"
 #include "unit/measure/telemetry_trace.hpp"
 
@@ -181,10 +182,38 @@ TEST_F(Results, DrawingsThatDoNotFitTogetherAreErrorsWithTheirPlace) {
                 HasSubstr("no part of an image"));
 }
 
+TEST_F(Results, APointBelongsToTheSessionThatItFollows) {
+    const std::string whole = text();
+    const size_t second = whole.find('\n') + 1;
+    const size_t third = whole.find('\n', second) + 1;
+    Environment elsewhere = environment();
+    elsewhere.topology.ranks[0].host = "elsewhere";
+    put(whole.substr(0, third) + resume_line(elsewhere) + "\n" + whole.substr(third));
+    const ResultsFile results = load_results(file_);
+    ASSERT_EQ(results.points.size(), 2u);
+    EXPECT_EQ(results.points[0].session, 0);
+    EXPECT_EQ(results.points[1].session, 1);
+}
+
+TEST_F(Results, LongLinesAreReadWhole) {
+    const std::string longer(200'000, 'x');  // several times what is read at once
+    put(longer + "\n" + "short\n" + longer + "y");
+    LineReader lines(file_);
+    EXPECT_EQ(lines.next()->text, longer);
+    EXPECT_EQ(lines.next()->text, "short");
+    const auto last = lines.next();
+    EXPECT_EQ(last->text, longer + "y");
+    EXPECT_EQ(last->number, 3);
+    EXPECT_FALSE(last->ended);
+    EXPECT_FALSE(lines.next());
+}
+
 TEST_F(Results, HostileLinesAreRefusedNotMet) {
     const std::string study = text().substr(0, text().find('\n') + 1);
     const std::string deep(1000000, '[');
     EXPECT_THAT(refusal(study + deep + "\n"), HasSubstr(":2: not JSON, or nested too deep"));
+    EXPECT_THAT(refusal(study + deep.substr(0, 65) + std::string(65, ']') + "\n"), HasSubstr("nested too deep"));
+    EXPECT_THAT(refusal(study + deep.substr(0, 64) + std::string(64, ']') + "\n"), HasSubstr("an object is expected"));
     EXPECT_THAT(refusal(study + "{\"type\":1e999}\n"), HasSubstr(":2: not JSON"));
     EXPECT_THAT(refusal(study + "[]\n"), HasSubstr(":2: an object is expected"));
     EXPECT_THAT(refusal(study + "{\"type\":\"point\"}\n"), HasSubstr(":2: "));

@@ -46,6 +46,7 @@ TEST(Numbers, HaveFourDigits) {
     EXPECT_EQ(readable(2.25), "2.250");
     EXPECT_EQ(readable(0.0012345), "0.001234");
     EXPECT_EQ(readable(2.5e-7), "2.5e-07");
+    EXPECT_EQ(readable(2.51e6), "2.5e+06");
     EXPECT_EQ(readable(std::numeric_limits<double>::infinity()), "inf");
 }
 
