@@ -38,11 +38,24 @@ if(PATCHBENCH_CUDA)
     target_include_directories(LibTorch::nccl SYSTEM INTERFACE ${PATCHBENCH_NVIDIA}/nccl/include)
     pb_import_library(cudnn ${PATCHBENCH_NVIDIA}/cudnn/lib/libcudnn.so.9)
     target_include_directories(LibTorch::cudnn SYSTEM INTERFACE ${PATCHBENCH_NVIDIA}/cudnn/include)
+    pb_import_library(nvrtc ${PATCHBENCH_NVIDIA}/cu13/lib/libnvrtc.so.13)
     pb_import_library(c10_cuda ${PATCHBENCH_TORCH}/lib/libc10_cuda.so)
     add_library(LibTorch::cuda INTERFACE IMPORTED GLOBAL)
     # libtorch_cuda registers its kernels when it is loaded; nothing refers to it, so it must be kept by force.
     target_link_libraries(LibTorch::cuda INTERFACE LibTorch::cpu LibTorch::c10_cuda LibTorch::cudart LibTorch::cudnn
         "-Wl,--push-state,--no-as-needed,${PATCHBENCH_TORCH}/lib/libtorch_cuda.so,--pop-state")
+    # Headers only, of the wheel nvidia-cudnn-frontend. Without them layers run unfused.
+    file(GLOB _venv_includes ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/include)
+    find_path(PATCHBENCH_CUDNN_FRONTEND cudnn_frontend.h NO_DEFAULT_PATH
+        PATHS ${PATCHBENCH_SITE}/include ${_venv_includes}
+        DOC "The folder of cudnn_frontend.h")
+    if(PATCHBENCH_CUDNN_FRONTEND)
+        add_library(LibTorch::cudnn_frontend INTERFACE IMPORTED GLOBAL)
+        target_include_directories(LibTorch::cudnn_frontend SYSTEM INTERFACE ${PATCHBENCH_CUDNN_FRONTEND})
+        target_link_libraries(LibTorch::cudnn_frontend INTERFACE LibTorch::cudnn LibTorch::nvrtc LibTorch::cudart)
+    else()
+        message(WARNING "No cudnn_frontend.h: layers will not be fused on GPUs (fusion: on). launch/setup.sh fetches it")
+    endif()
 endif()
 file(GLOB _nvidia_lib_folders ${PATCHBENCH_NVIDIA}/*/lib)
 set(PATCHBENCH_RPATH ${PATCHBENCH_TORCH}/lib ${_nvidia_lib_folders})

@@ -20,9 +20,7 @@ NETWORKS = ("drunet", "unet", "dncnn")
 FIRST_TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test")
 ENGINE_TEST = "gpu_engine_test"
 # configs/gpu_check/<name>.yaml, each a `patchbench run` of its own, so that one that fails costs its own part only.
-# Once there is a setting `fusion`, a study fusion.yaml beside bf16.yaml belongs behind graphs, and in
-# gpu_check_summary.py a row ("fusion, beside off", "fusion", "off") into what stands side by side.
-FIRST_STUDIES = (("bf16", 150), ("graphs", 60))
+FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 90))
 LATER_STUDIES = (("reduced", 60), ("fp32", 60), ("slots", 45), ("largest", 60))
 
 

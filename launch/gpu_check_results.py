@@ -68,6 +68,8 @@ def label(point):
     parts = [str(at(point, "label"))]
     if at(settings, "cuda_graph"):
         parts.append("graph")
+    if at(settings, "fusion") == "on":
+        parts.append("fused")
     if at(settings, "last_batch") == "ragged":
         parts.append("ragged")
     if number(at(settings, "slots")) not in (None, 2):
@@ -127,6 +129,12 @@ def pairs(points, key, base):
             continue
         yield [label(point), median(was), median(now), f"{median(was) / median(now):.3f}",
                f"{min(was) / max(now):.3f} .. {max(was) / min(now):.3f}"]
+
+
+def fusion_remarks(points):
+    """[label: what the program says of layers that ran unfused although they were to be fused]"""
+    return [f"{label(point)}: {note}" for point in points for note in listed(at(point, "summary"), "notes")
+            if isinstance(note, str) and note.startswith("fusion:")]
 
 
 def memory_fits(studies):

@@ -69,13 +69,15 @@ def studies_text(studies):
             text += table(["point", "pipeline s", "min .. max", "seam error", "PSNR dB", "device used MiB",
                            "allocations", "verified", "validity"],
                           [more_of_point(point) for point in study.points])
+            text += "".join(f"{remark}\n\n" for remark in results.fusion_remarks(study.points))
     return text or "No study has ended yet.\n\n"
 
 
 def comparisons_text(studies):
     points = [point for study in studies for point in study.points]
     text = "Above 1 the point is faster than its counterpart.\n\n"
-    for title, key, base in (("graphs, beside none", "cuda_graph", False), ("copies in turn, beside overlap", "overlap",
+    for title, key, base in (("graphs, beside none", "cuda_graph", False),
+                             ("fusion, beside off", "fusion", "off"), ("copies in turn, beside overlap", "overlap",
                              True), ("slots, beside 2", "slots", 2), ("layout, beside channels_last", "layout",
                              "channels_last")):
         rows = list(results.pairs(points, key, base))

@@ -36,6 +36,8 @@ nvcc_requirements=(
     nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-cccl==13.0.85
     nvidia-cuda-runtime==13.0.96
 )
+# Headers of cuDNN's fused layers. What its Python part depends on is not needed.
+fusion_requirements=(nvidia-cudnn-frontend==1.32.0)
 # plotly.min.js, which report.html carries. PATCHBENCH_PLOTLY=<plotly.min.js> uses another copy.
 plotly_requirements=(plotly==6.3.0)
 venv=$root/.venv
@@ -196,6 +198,7 @@ main() {
     [ $install = 0 ] || install_packages "${packages[@]}"
     find_torch
     find_nvcc
+    PIP_NO_DEPS=1 pip_install cudnn-frontend 1 "${fusion_requirements[@]}"
     [ -n "${PATCHBENCH_PLOTLY:-}" ] || pip_install plotly 1 "${plotly_requirements[@]}"
     build "$preset" "${targets[@]}"
 }

@@ -237,6 +237,8 @@ void place(Point& point, const StudySettings& study, const Topology& topology) {
     check_sharing(point, topology, members, study.device_sharing);
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");
+    if (point.settings.fusion == FusionKind::on && point.device == DeviceKind::cpu)
+        point.notes.emplace_back("fusion has no effect on the CPU, where layers are fused always");
 }
 
 Point make_point(const PointSettings& settings, int64_t index, const StudySettings& study, const Topology& topology,

@@ -43,6 +43,10 @@ uint64_t fnv1a(const std::string& text) {
 
 }  // namespace
 
+bool is_fused(const PointSettings& settings, DeviceKind device) {
+    return device == DeviceKind::cuda && settings.fusion == FusionKind::on;
+}
+
 void settle_halo(Point& point, int64_t halo) {
     require(point.settings.workload == Workload::tiles, "only tiles have a halo");
     point.halo = halo;

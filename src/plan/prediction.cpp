@@ -62,6 +62,7 @@ double sample_bytes(const ImageSettings& image, const SourceFacts& source) {
 PeakParts peak_parts(const PointSettings& settings, DeviceKind device, const SourceFacts& source) {
     const NetworkFacts& facts = network_facts(settings.network);
     const bool is_cuda = device == DeviceKind::cuda;
+    const bool sums_apart = is_cuda && !is_fused(settings, device);
     constexpr double kBytesOfTable = 4;  // the moments are those of fp32
     const auto value_bytes = static_cast<double>(size_of(storage_of(settings.dtype)));
     const auto moment = [&](const MemoryMoment& fp32, double more_per_pixel) {
@@ -69,14 +70,15 @@ PeakParts peak_parts(const PointSettings& settings, DeviceKind device, const Sou
         return PeakParts::Moment{scale * (static_cast<double>(fp32.bytes_per_pixel) + more_per_pixel),
                                  scale * static_cast<double>(fp32.kernel_bytes)};
     };
-    const double reordered = settings.layout == Layout::contiguous ? kReorderedBytesPerPixel : 0;
+    const double reordered = !is_cuda && settings.layout == Layout::contiguous ? kReorderedBytesPerPixel : 0;
     const auto parameters = static_cast<double>(source.channels == 1 ? facts.parameters_gray : facts.parameters_colour);
     const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
     const auto samples = static_cast<double>(2 * source.channels) * sample_bytes(settings.image, source);
-    return {.weights = value_bytes * parameters,
-            .in_out_per_pixel = values + (is_cuda ? samples : 0),
-            .widest = moment(facts.widest, is_cuda ? static_cast<double>(facts.widest_sum_bytes_per_pixel) : reordered),
-            .deepest = moment(facts.deepest, is_cuda ? static_cast<double>(facts.deepest_sum_bytes_per_pixel) : 0)};
+    return {
+        .weights = value_bytes * parameters,
+        .in_out_per_pixel = values + (is_cuda ? samples : 0),
+        .widest = moment(facts.widest, sums_apart ? static_cast<double>(facts.widest_sum_bytes_per_pixel) : reordered),
+        .deepest = moment(facts.deepest, sums_apart ? static_cast<double>(facts.deepest_sum_bytes_per_pixel) : 0)};
 }
 
 double PeakParts::peak(int64_t pixels, int64_t slots) const {

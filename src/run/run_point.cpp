@@ -38,6 +38,7 @@ EngineOptions engine_options(const Point& point, const RankPlace& place) {
     options.threads = settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
     options.cudnn_benchmark = settings.cudnn_benchmark;
     options.cuda_graph = settings.cuda_graph;
+    options.fusion = is_fused(settings, place.device.kind);
     return options;
 }
 
@@ -169,8 +170,8 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
         denoiser = make_denoiser(*network, engine_options(point, team.place));
         pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
     });
-    if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
+    if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
 }
 
 void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source, const Weights& network,

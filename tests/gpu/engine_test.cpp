@@ -103,6 +103,42 @@ TEST_P(GpuEngine, BenchmarkingOfAlgorithmsKeepsTheResult) {
     }
 }
 
+TEST_P(GpuEngine, FusedLayersAreNearTheCpuAndAllOfThemAreFused) {
+    const Shape shape{.n = 2, .h = 64, .w = 72};
+    const auto expected = denoise(weights_, {}, shape);
+    for (const auto& [precision, name] : EnumNames<Precision>::names)
+        for (const bool graph : {false, true}) {
+            const EngineOptions options{
+                .device = kCuda, .precision = precision, .cudnn_benchmark = true, .cuda_graph = graph, .fusion = true};
+            const auto denoiser = make_denoiser(weights_, options);
+            Stream stream(kCuda);
+            Slot slot(weights_, options, shape);
+            slot.prepare(*denoiser, stream);
+            const auto ours = slot.denoise(*denoiser, windows_of(weights_, shape), stream);
+            EXPECT_LT(relative_difference(ours, expected), tolerance_of(precision)) << name << ", graph " << graph;
+            EXPECT_EQ(denoiser->remark(), "") << name << ", graph " << graph;
+        }
+}
+
+TEST_P(GpuEngine, FusedSumsTakeNoMapMore) {
+    const Shape shape{.n = 4, .h = 128, .w = 128};
+    Stream stream(kCuda);
+    const auto taken_by = [&](bool fusion) {
+        EngineOptions options = options_;
+        options.fusion = fusion;
+        const auto denoiser = make_denoiser(weights_, options);
+        Slot slot(weights_, options, shape);
+        slot.prepare(*denoiser, stream);
+        reset_allocator_peaks(kCuda);
+        slot.forward(*denoiser, stream);
+        stream.synchronise();
+        const auto counters = allocator_counters(kCuda);
+        return static_cast<double>(counters.peak_allocated_bytes - counters.allocated_bytes);
+    };
+    const double most = GetParam() == NetworkKind::drunet ? 0.8 : 1.05;  // DRUNet: 3 maps in place of 4
+    EXPECT_LT(taken_by(true), most * taken_by(false));
+}
+
 TEST_P(GpuEngine, SlotsAndGraphsGiveTheBytesOfOneEagerCall) {
     constexpr int kSlots = 3;
     const Shape shape{.n = 4, .h = 64, .w = 64};

@@ -67,6 +67,8 @@ class GpuCheckTest(unittest.TestCase):
         for words in ("| drunet-bf16-1 | ok | 123.4 | 271.8 | 41 | 77 | 35.5 | 0.97 | 1980 | 0 | 0.001 | 1024 "
                       "| +2.4 % | memory |",
                       "| drunet-graphs-1, graph | 0.5 | 0.25 .. 0.6 | 0.02 |",
+                      "| fusion, beside off |", "| drunet-fusion-1, fused | 0.5 | 0.5 | 1.000 |",
+                      "drunet-fusion-1, fused: fusion: 1 of 8 kinds of layer ran unfused (conv: wrong by 0.3)\n",
                       "| drunet | 40 | 52 | +1.3 % |", "| drunet | 77 | memory | 75 | -2.6 % |",
                       "| drunet | bf16 | 4 x 320² | 200 | 100 | 2 | 1.5 | 2.5 | 0.001 | 0.002 | 0.003 |"):
             self.assertIn(words, self.page)

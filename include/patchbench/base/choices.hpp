@@ -28,6 +28,15 @@ struct EnumNames<OddShape> {
         {{OddShape::split, "split"}, {OddShape::pad, "pad"}, {OddShape::error, "error"}}};
 };
 
+/// Whether a layer's bias, ReLU and sum are computed inside its convolution on a GPU.
+enum class FusionKind : uint8_t { automatic, on, off };
+
+template <>
+struct EnumNames<FusionKind> {
+    static constexpr std::array<std::pair<FusionKind, std::string_view>, 3> names{
+        {{FusionKind::automatic, "auto"}, {FusionKind::on, "on"}, {FusionKind::off, "off"}}};
+};
+
 /// What carries output from other nodes to rank 0.
 enum class ExchangeKind : uint8_t { automatic, mpi, nccl };
 

@@ -1,6 +1,7 @@
 // Extents, element types and memory layouts: the words in which buffers are described between the layers.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -31,7 +32,7 @@ struct Shape {
     int64_t w = 0;
     [[nodiscard]] constexpr int64_t elements() const { return n * c * h * w; }
     [[nodiscard]] constexpr int64_t pixels() const { return n * h * w; }
-    friend constexpr bool operator==(const Shape&, const Shape&) = default;
+    friend constexpr auto operator<=>(const Shape&, const Shape&) = default;
 };
 
 /// Element type of a buffer. `tf32` is not one: it is a way to multiply f32 (see `Precision`). i16, u32 and f64 are

@@ -21,6 +21,7 @@ struct EngineOptions {
     int threads = 1;               ///< CPU: threads inside one forward call (set for the calling thread)
     bool cudnn_benchmark = false;  ///< CUDA: time cuDNN's algorithms in prepare()
     bool cuda_graph = false;       ///< CUDA: capture the forward call in prepare() and replay it
+    bool fusion = false;  ///< CUDA: bias, ReLU and sums inside the convolutions, where found right in prepare()
 };
 
 /// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call

@@ -63,6 +63,10 @@ void settle_batch(Point& point, int64_t asked);
 /// auto.
 [[nodiscard]] double told_sigma(const PointSettings& settings);
 
+/// Whether the network's layers are to be fused. Setting auto: not before launch/gpu_check.sh has shown on a real
+/// device that they are right and faster.
+[[nodiscard]] bool is_fused(const PointSettings& settings, DeviceKind device);
+
 /// The part of an image of `whole` extent that is denoised: its centre, as image.crop_height and crop_width say.
 /// Throws UsageError for a crop that is larger than the image.
 [[nodiscard]] Rect crop_of(const ImageSettings& image, Extent whole);

@@ -31,8 +31,7 @@ void apply(const ResBlock& block, at::Tensor& x) { convolve_onto(x, convolve_rel
 
 /// All blocks of a scale; `x` is kept as it is.
 at::Tensor apply_keeping(const Blocks& blocks, const at::Tensor& x) {
-    at::Tensor y = convolve(convolve_relu(x, blocks.front().first), blocks.front().second);
-    y.add_(x);
+    at::Tensor y = convolve_add(x, convolve_relu(x, blocks.front().first), blocks.front().second);
     for (int i = 1; i < kBlocks; ++i) apply(blocks[i], y);
     return y;
 }

@@ -1,5 +1,7 @@
 #include "engine/torch/layer.hpp"
 
+#include "engine/torch/fusion/fusion.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -134,7 +136,8 @@ Layer make_layer(const Convolution& convolution, const Placement& placement) {
                 .bias = std::nullopt,
                 .stride = {c.stride, c.stride},
                 .padding = {padding, padding},
-                .transposed = c.transposed};
+                .transposed = c.transposed,
+                .fusion = placement.fusion};
     if (!c.bias.empty()) layer.bias = place(c.bias, {c.out_channels}, placement);
     if (c.transposed && placement.options.device().is_cpu()) {
         require(c.kernel == 2 && c.stride == 2, "engine: a transposed convolution that is not 2x2 with stride 2");
@@ -155,10 +158,21 @@ at::Tensor convolve(const at::Tensor& x, const Layer& layer) {
 }
 
 at::Tensor convolve_relu(const at::Tensor& x, const Layer& layer) {
+    if (layer.fusion)
+        if (auto fused = layer.fusion->relu(x, layer)) return *std::move(fused);
     return x.is_cuda() ? convolve_cudnn(x, layer).relu_() : convolve_onednn(x, layer, "relu");
 }
 
+at::Tensor convolve_add(const at::Tensor& kept, const at::Tensor& x, const Layer& layer) {
+    if (layer.fusion)
+        if (auto fused = layer.fusion->add(kept, x, layer)) return *std::move(fused);
+    at::Tensor sum = convolve(x, layer);
+    sum.add_(kept);
+    return sum;
+}
+
 void convolve_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
+    if (layer.fusion && layer.fusion->add_onto(sum, x, layer)) return;
     if (x.is_cuda())
         sum.add_(convolve_cudnn(x, layer));
     else

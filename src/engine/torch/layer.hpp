@@ -9,6 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Layer {
     std::vector<int64_t> stride;
     std::vector<int64_t> padding;
     bool transposed = false;
+    std::shared_ptr<Fusion> fusion;  // null where layers run unfused
 };
 
 /// Whether oneDNN convolves bf16 on this processor by itself; see Note [bf16 without bf16 arithmetic].
@@ -36,7 +38,10 @@ struct Layer {
 [[nodiscard]] at::Tensor convolve(const at::Tensor& x, const Layer& layer);
 [[nodiscard]] at::Tensor convolve_relu(const at::Tensor& x, const Layer& layer);
 
-/// sum += layer(x), in place: no further map is allocated on the CPU.
+/// kept + layer(x).
+[[nodiscard]] at::Tensor convolve_add(const at::Tensor& kept, const at::Tensor& x, const Layer& layer);
+
+/// sum += layer(x), in place: no further map is allocated, but on CUDA where the layer is not fused.
 void convolve_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer);
 
 }  // namespace pb::torch_engine

@@ -6,12 +6,17 @@
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/TensorOptions.h>
 
+#include <memory>
+
 namespace pb::torch_engine {
 
-/// Device and element type, and the memory format of weights and activations.
+class Fusion;
+
+/// Device and element type, the memory format of weights and activations, and who fuses layers.
 struct Placement {
     at::TensorOptions options;
     at::MemoryFormat format = at::MemoryFormat::ChannelsLast;
+    std::shared_ptr<Fusion> fusion;  // null where they run unfused
 };
 
 [[nodiscard]] Placement placement_of(const EngineOptions& options);

@@ -3,6 +3,9 @@
 #include "engine/check_views.hpp"
 #include "engine/torch/counting_allocator.hpp"
 #include "engine/torch/cuda_backend.hpp"
+#include "engine/torch/fusion/cudnn_plans.hpp"
+#include "engine/torch/fusion/fusion.hpp"
+#include "engine/torch/fusion/plan_cache.hpp"
 #include "engine/torch/networks.hpp"
 #include "engine/torch/translate_errors.hpp"
 
@@ -33,6 +36,9 @@ class TorchDenoiser final : public Denoiser {
             cuda_ = make_cuda_backend(options);
         else
             check_cpu_options(options);
+        if (options.device.is_cuda() && options.fusion)
+            placement_.fusion = std::make_shared<Fusion>(make_cudnn_plans(options.cudnn_benchmark, cache_folder()),
+                                                         options.precision, options.layout);
         guarded([&] {
             network_ = make_network(weights, placement_);
             synchronise_device(options_.device);  // weights were placed on the default stream
@@ -59,6 +65,7 @@ class TorchDenoiser final : public Denoiser {
     [[nodiscard]] int64_t replay_bytes() const override { return cuda_ ? cuda_->captured_bytes() : 0; }
 
     [[nodiscard]] std::string remark() const override {
+        if (placement_.fusion) return placement_.fusion->remark();
         if (cuda_ || options_.precision != Precision::bf16 || processor_has_bf16()) return {};
         return "this processor (" + cpu_device().capability +
                ") has no bf16 arithmetic: layers were computed in fp32 and rounded to bf16, so the pixels are those of "

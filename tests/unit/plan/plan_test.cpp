@@ -341,6 +341,21 @@ TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
     EXPECT_EQ(peak(DeviceKind::cuda), on_cuda);
 }
 
+TEST(Prediction, FusedSumsHoldNoMapMore) {
+    PointSettings settings;
+    settings.network = NetworkKind::drunet;
+    const auto widest = [&](FusionKind fusion, DeviceKind device) {
+        settings.fusion = fusion;
+        return peak_parts(settings, device, {}).widest.per_pixel;
+    };
+    EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 768);
+    EXPECT_EQ(widest(FusionKind::off, DeviceKind::cuda), 1024);
+    EXPECT_EQ(widest(FusionKind::automatic, DeviceKind::cuda), 1024) << "auto is off";
+    EXPECT_EQ(widest(FusionKind::off, DeviceKind::cpu), 768);
+    settings.layout = Layout::contiguous;
+    EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 768) << "cuDNN does not reorder";
+}
+
 TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
     PointSettings settings;
     settings.image.noise_sigma = 0;

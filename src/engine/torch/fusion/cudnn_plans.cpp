@@ -1,0 +1,225 @@
+#include "engine/torch/fusion/cudnn_plans.hpp"
+
+#include "engine/torch/fusion/plan_cache.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cudnn/Handle.h>
+#include <ATen/ops/empty.h>
+#include <cudnn_frontend.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <utility>
+#include <vector>
+
+// Note [The form that cuDNN has kernels for]
+// cuDNN answers a graph with kernels of its own where it is convolution, sum, bias and ReLU in this order, with the
+// bias always there; any other order, and ReLU or sum without bias, it compiles at run time, which takes a driver and
+// seconds. A layer without bias is therefore given one of zeros.
+namespace pb::torch_engine {
+
+namespace {
+
+namespace fe = cudnn_frontend;
+
+enum Operand : int64_t { kX = 1, kWeight, kBias, kResidual, kY };  // the order of FusedOperands, and of CudnnPlan::run
+
+void require_good(fe::error_t error, const std::string& action) {
+    if (error.is_bad()) throw Error("cuDNN could not " + action + ": " + error.get_message());
+}
+
+fe::DataType_t data_type(Precision precision) {
+    switch (storage_of(precision)) {
+        case DType::bf16:
+            return fe::DataType_t::BFLOAT16;
+        case DType::f16:
+            return fe::DataType_t::HALF;
+        default:
+            return fe::DataType_t::FLOAT;
+    }
+}
+
+fe::graph::Tensor_attributes map_of(Operand operand, const Shape& shape, Layout layout) {
+    const auto [n, c, h, w] = shape;
+    const std::vector<int64_t> nhwc{c * h * w, 1, w * c, c};
+    const std::vector<int64_t> nchw{c * h * w, h * w, w, 1};
+    return fe::graph::Tensor_attributes()
+        .set_uid(operand)
+        .set_dim({n, c, h, w})
+        .set_stride(layout == Layout::channels_last ? nhwc : nchw);
+}
+
+/// `layer` as a graph of cuDNN, sums in fp32.
+std::unique_ptr<fe::graph::Graph> make_graph(const FusedLayer& layer) {
+    const auto edge = [&](int64_t in) { return (in + 2 * layer.padding - layer.kernel) / layer.stride + 1; };
+    const Shape out{.n = layer.in.n, .c = layer.out_channels, .h = edge(layer.in.h), .w = edge(layer.in.w)};
+    const Shape weight{.n = layer.out_channels, .c = layer.in.c, .h = layer.kernel, .w = layer.kernel};
+    auto graph = std::make_unique<fe::graph::Graph>();
+    graph->set_io_data_type(data_type(layer.precision))
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+    const auto plus = [&](const auto& sum, Operand operand, const Shape& shape) {
+        const auto term = graph->tensor(map_of(operand, shape, layer.layout));
+        return graph->pointwise(sum, term, fe::graph::Pointwise_attributes().set_mode(fe::PointwiseMode_t::ADD));
+    };
+    auto y = graph->conv_fprop(graph->tensor(map_of(kX, layer.in, layer.layout)),
+                               graph->tensor(map_of(kWeight, weight, layer.layout)),
+                               fe::graph::Conv_fprop_attributes()
+                                   .set_padding({layer.padding, layer.padding})
+                                   .set_stride({layer.stride, layer.stride})
+                                   .set_dilation({1, 1}));
+    if (layer.residual) y = plus(y, kResidual, out);
+    y = plus(y, kBias, {.n = 1, .c = layer.out_channels, .h = 1, .w = 1});
+    if (layer.relu) y = graph->pointwise(y, fe::graph::Pointwise_attributes().set_mode(fe::PointwiseMode_t::RELU_FWD));
+    const auto y_map = map_of(kY, out, layer.layout);
+    y->set_output(true).set_uid(kY).set_dim(y_map.get_dim()).set_stride(y_map.get_stride());
+    require_good(graph->validate(), "accept the graph");
+    return graph;
+}
+
+/// Which of the proposed plans may run: the same bits at each call, and no tensor cores for plain fp32.
+void exclude_plans(fe::graph::Graph& graph, Precision precision) {
+    std::vector<fe::NumericalNote_t> unwanted{fe::NumericalNote_t::NONDETERMINISTIC};
+    if (precision == Precision::fp32)
+        unwanted.insert(unwanted.end(), {fe::NumericalNote_t::TENSOR_CORE, fe::NumericalNote_t::DOWN_CONVERT_INPUTS});
+    graph.deselect_numeric_notes(unwanted);
+}
+
+class CudnnPlan final : public FusedPlan {
+  public:
+    CudnnPlan(std::shared_ptr<fe::graph::Graph> graph, int64_t index) : graph_(std::move(graph)), index_(index) {}
+
+    void run(const FusedOperands& operands) override {
+        std::vector<void*> pointers;  // by ascending number
+        for (const at::Tensor* each : {&operands.x, &operands.weight, &operands.bias, &operands.residual, &operands.y})
+            if (each->defined()) pointers.push_back(each->data_ptr());
+        const at::Tensor workspace =
+            at::empty({graph_->get_workspace_size_plan_at_index(index_)}, operands.x.options().dtype(at::kByte));
+        require_good(graph_->execute_plan_at_index(at::native::getCudnnHandle(), pointers.data(),
+                                                   static_cast<int>(pointers.size()), workspace.data_ptr(), index_),
+                     "run a fused layer");
+    }
+
+    [[nodiscard]] std::string name() const {
+        std::string name;
+        require_good(graph_->get_plan_name_at_index(index_, name), "name a plan");
+        return name;
+    }
+
+  private:
+    std::shared_ptr<fe::graph::Graph> graph_;  // keeps all plans that were built
+    int64_t index_;
+};
+
+/// Seconds of the fastest of some calls; endless where it does not run.
+double seconds_of(FusedPlan& plan, const FusedOperands& operands) {
+    constexpr int kCalls = 3;
+    constexpr double kSecondsPerMs = 1e-3;
+    double fastest = std::numeric_limits<double>::infinity();
+    try {
+        plan.run(operands);
+        for (int call = 0; call < kCalls; ++call) {
+            at::cuda::CUDAEvent begin(cudaEventDefault), end(cudaEventDefault);
+            begin.record();
+            plan.run(operands);
+            end.record();
+            end.synchronize();
+            fastest = std::min(fastest, kSecondsPerMs * begin.elapsed_time(end));
+        }
+    } catch (const c10::OutOfMemoryError&) {
+        // of its workspace: another plan may need less
+    } catch (const Error&) {
+        // cuDNN refuses what it had built
+    }
+    return fastest;
+}
+
+/// "nvidia-h200-sm90-cudnn91900-frontend13200": whose plans they are.
+std::string device_and_versions() {
+    const cudaDeviceProp& device = *at::cuda::getCurrentDeviceProperties();
+    std::string name = fmt::format("{}-sm{}{}-cudnn{}-frontend{}", device.name, device.major, device.minor,
+                                   cudnnGetVersion(), CUDNN_FRONTEND_VERSION);
+    for (char& letter : name)
+        letter = std::isalnum(static_cast<unsigned char>(letter)) != 0
+                     ? static_cast<char>(std::tolower(static_cast<unsigned char>(letter)))
+                     : '-';
+    return name;
+}
+
+class CudnnPlans final : public FusedPlans {
+  public:
+    CudnnPlans(bool autotune, const std::filesystem::path& cache)
+        : autotune_(autotune), cache_(cache.empty() ? cache : cache / "fusion" / device_and_versions()) {}
+
+    FusedOffer find(const FusedLayer& layer, const FusedOperands& operands) override {
+        try {
+            const std::shared_ptr<fe::graph::Graph> graph = make_graph(layer);
+            require_good(graph->build_operation_graph(at::native::getCudnnHandle()), "build the graph");
+            require_good(graph->create_execution_plans({fe::HeurMode_t::A}), "propose a plan");
+            exclude_plans(*graph, layer.precision);
+            const auto chosen = choose(graph, layer, operands);
+            if (!chosen) return {nullptr, "cuDNN can build none of the plans that it proposes"};
+            return {std::make_unique<CudnnPlan>(*chosen), {}};
+        } catch (const Error& error) {
+            return {nullptr, error.what()};
+        }
+    }
+
+  private:
+    [[nodiscard]] std::optional<CudnnPlan> choose(const std::shared_ptr<fe::graph::Graph>& graph,
+                                                  const FusedLayer& layer, const FusedOperands& operands) const {
+        const std::optional<std::string> known = autotune_ ? cache_.find(layer.name()) : std::nullopt;
+        if (known)
+            for (int64_t i = 0; i < graph->get_execution_plan_count(); ++i)
+                if (CudnnPlan plan(graph, i); plan.name() == *known && graph->build_plan_at_index(i).is_good())
+                    return plan;
+        const std::vector<CudnnPlan> built = first_plans(graph, autotune_ ? kMostTimed : 1);
+        if (built.empty()) return std::nullopt;
+        if (!autotune_) return built.front();
+        const CudnnPlan fastest = fastest_of(built, operands);
+        cache_.keep(layer.name(), fastest.name());
+        return fastest;
+    }
+
+    /// At most `most` that can be built, the best first as cuDNN sees it.
+    static std::vector<CudnnPlan> first_plans(const std::shared_ptr<fe::graph::Graph>& graph, size_t most) {
+        std::vector<CudnnPlan> built;
+        for (int64_t i = 0; i < graph->get_execution_plan_count() && built.size() < most; ++i)
+            if (graph->build_plan_at_index(i).is_good()) built.emplace_back(graph, i);
+        return built;
+    }
+
+    static CudnnPlan fastest_of(std::vector<CudnnPlan> plans, const FusedOperands& operands) {
+        std::vector<double> seconds;
+        for (CudnnPlan& plan : plans) seconds.push_back(seconds_of(plan, operands));
+        return plans[static_cast<size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin())];
+    }
+
+    static constexpr size_t kMostTimed = 8;
+    bool autotune_;
+    PlanCache cache_;
+};
+
+}  // namespace
+
+std::unique_ptr<FusedPlans> make_cudnn_plans(bool autotune, const std::filesystem::path& cache) {
+    return std::make_unique<CudnnPlans>(autotune, cache);
+}
+
+int64_t count_proposed_plans(const FusedLayer& layer, const std::string& device) {
+    auto properties = std::make_shared<fe::DeviceProperties>();
+    require_good(properties->deserialize({device.begin(), device.end()}), "read the description of the device");
+    const auto graph = make_graph(layer);
+    graph->set_device_properties(properties);
+    require_good(graph->build_operation_graph(), "build the graph");
+    require_good(graph->create_execution_plans({fe::HeurMode_t::A}), "propose a plan");
+    return graph->get_execution_plan_count();
+}
+
+}  // namespace pb::torch_engine

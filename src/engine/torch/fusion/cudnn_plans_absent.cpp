@@ -1,0 +1,23 @@
+// A build without CUDA, or without the headers of cudnn-frontend.
+#include "engine/torch/fusion/cudnn_plans.hpp"
+
+#include "patchbench/base/error.hpp"
+
+namespace pb::torch_engine {
+
+namespace {
+
+constexpr const char* kWhyNot = "this build has no cudnn-frontend";
+
+class NoPlans final : public FusedPlans {
+  public:
+    FusedOffer find(const FusedLayer&, const FusedOperands&) override { return {nullptr, kWhyNot}; }
+};
+
+}  // namespace
+
+std::unique_ptr<FusedPlans> make_cudnn_plans(bool, const std::filesystem::path&) { return std::make_unique<NoPlans>(); }
+
+int64_t count_proposed_plans(const FusedLayer&, const std::string&) { throw Error(kWhyNot); }
+
+}  // namespace pb::torch_engine

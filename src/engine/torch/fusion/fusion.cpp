@@ -1,0 +1,193 @@
+#include "engine/torch/fusion/fusion.hpp"
+
+#include "engine/torch/layer.hpp"
+#include "engine/torch/translate_errors.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace pb::torch_engine {
+
+namespace {
+
+at::MemoryFormat format_of(Layout layout) {
+    return layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+}
+
+/// Of the largest value of a layer's output. Both round what they compute alike, but not at the same places: the
+/// unfused layer rounds its convolution before the sum, and each adds up in an order of its own.
+double tolerance_of(Precision precision) {
+    constexpr double kRoundings = 4;
+    switch (precision) {
+        case Precision::bf16:
+            return std::ldexp(kRoundings, -8);
+        case Precision::fp16:
+        case Precision::tf32:
+            return std::ldexp(kRoundings, -11);
+        case Precision::fp32:
+            break;
+    }
+    return 1e-4;  // by that much algorithms differ, Winograd's among them
+}
+
+at::Tensor empty_output(const FusedLayer& fused, const at::TensorOptions& options) {
+    const auto edge = [&](int64_t in) { return (in + 2 * fused.padding - fused.kernel) / fused.stride + 1; };
+    return at::empty({fused.in.n, fused.out_channels, edge(fused.in.h), edge(fused.in.w)}, options,
+                     format_of(fused.layout));
+}
+
+/// Each term of the output is about 1, so that one which is left out, or taken twice, is seen. `residual` apart from y.
+FusedOperands random_operands(const FusedLayer& fused, const at::TensorOptions& options) {
+    const auto random = [&](at::IntArrayRef shape) {
+        return at::empty(shape, options, format_of(fused.layout)).normal_();
+    };
+    const auto [n, c, h, w] = fused.in;
+    const auto num_products = static_cast<double>(c * fused.kernel * fused.kernel);
+    FusedOperands operands{
+        .x = random({n, c, h, w}),
+        .weight = random({fused.out_channels, c, fused.kernel, fused.kernel}).div_(std::sqrt(num_products)),
+        .bias = at::randn({fused.out_channels}, options),
+        .residual = {},
+        .y = empty_output(fused, options)};
+    if (fused.residual) operands.residual = empty_output(fused, options).normal_();
+    return operands;
+}
+
+/// The largest difference of operands.y to the unfused layer, as a share of its largest value. One window after the
+/// other, which takes little memory.
+double deviation(const FusedLayer& fused, const FusedOperands& operands) {
+    const Layer layer{.weight = operands.weight,
+                      .taps = {},
+                      .bias = operands.bias,
+                      .stride = {fused.stride, fused.stride},
+                      .padding = {fused.padding, fused.padding}};
+    double largest = 0, difference = 0;
+    for (int64_t i = 0; i < fused.in.n; ++i) {
+        const at::Tensor x = operands.x.narrow(0, i, 1);
+        at::Tensor expected = fused.relu ? convolve_relu(x, layer) : convolve(x, layer);
+        if (fused.residual) expected.add_(operands.residual.narrow(0, i, 1));
+        largest = std::max(largest, expected.abs().max().item<double>());
+        const double here = expected.sub(operands.y.narrow(0, i, 1)).abs().max().item<double>();
+        if (std::isnan(here)) return here;
+        difference = std::max(difference, here);
+    }
+    return difference / largest;
+}
+
+/// In place: how most sums are made, and what could go wrong.
+void run_onto_residual(FusedPlan& plan, FusedOperands& operands) {
+    operands.y.copy_(operands.residual);
+    FusedOperands in_place = operands;
+    in_place.residual = in_place.y;
+    plan.run(in_place);
+}
+
+}  // namespace
+
+Fusion::Fusion(std::unique_ptr<FusedPlans> plans, Precision precision, Layout layout)
+    : plans_(std::move(plans)), precision_(precision), layout_(layout) {}
+
+bool Fusion::is_dense(const at::Tensor& map) const { return map.is_contiguous(format_of(layout_)); }
+
+FusedLayer Fusion::describe(const at::Tensor& x, const Layer& layer) const {
+    FusedLayer fused{.in = {.n = x.size(0), .c = x.size(1), .h = x.size(2), .w = x.size(3)},
+                     .out_channels = layer.weight.size(0),
+                     .kernel = layer.weight.size(2),
+                     .stride = layer.stride.front(),
+                     .padding = layer.padding.front()};
+    fused.precision = precision_;
+    fused.layout = layout_;
+    return fused;
+}
+
+at::Tensor Fusion::bias_of(const Layer& layer) {
+    if (layer.bias) return *layer.bias;
+    const int64_t channels = layer.weight.size(0);
+    at::Tensor& zeros = no_bias_[channels];
+    if (!zeros.defined()) zeros = at::zeros({channels}, layer.weight.options());
+    return zeros;
+}
+
+FusedOffer Fusion::find_checked(const FusedLayer& fused, const at::TensorOptions& options) {
+    try {
+        FusedOperands operands = random_operands(fused, options);
+        FusedOffer offer = plans_->find(fused, operands);
+        if (!offer.plan) return offer;
+        if (fused.residual)
+            run_onto_residual(*offer.plan, operands);
+        else
+            offer.plan->run(operands);
+        const double found = deviation(fused, operands);
+        if (found <= tolerance_of(precision_)) return offer;
+        return {nullptr, fmt::format("wrong by {:.2g} of its largest value beside the unfused layer", found)};
+    } catch (const c10::OutOfMemoryError&) {
+        return {nullptr, "too little memory to check it"};
+    } catch (const c10::Error& error) {
+        return {nullptr, first_line(error.what_without_backtrace())};
+    } catch (const Error& error) {
+        return {nullptr, first_line(error.what())};
+    }
+}
+
+FusedPlan* Fusion::plan_for(const FusedLayer& fused, const at::TensorOptions& options) {
+    auto found = offers_.find(fused);
+    if (found == offers_.end()) found = offers_.emplace(fused, find_checked(fused, options)).first;
+    return found->second.plan.get();
+}
+
+std::optional<at::Tensor> Fusion::compute(const FusedLayer& fused, const at::Tensor& x, const Layer& layer,
+                                          const at::Tensor& residual) {
+    FusedPlan* plan = plan_for(fused, x.options());
+    if (plan == nullptr) return std::nullopt;
+    at::Tensor y = empty_output(fused, x.options());
+    plan->run({.x = x, .weight = layer.weight, .bias = bias_of(layer), .residual = residual, .y = y});
+    return y;
+}
+
+std::optional<at::Tensor> Fusion::relu(const at::Tensor& x, const Layer& layer) {
+    if (layer.transposed || !is_dense(x)) return std::nullopt;
+    FusedLayer fused = describe(x, layer);
+    fused.relu = true;
+    return compute(fused, x, layer, {});
+}
+
+std::optional<at::Tensor> Fusion::add(const at::Tensor& kept, const at::Tensor& x, const Layer& layer) {
+    if (layer.transposed || !is_dense(x) || !is_dense(kept)) return std::nullopt;
+    FusedLayer fused = describe(x, layer);
+    fused.residual = true;
+    return compute(fused, x, layer, kept);
+}
+
+bool Fusion::add_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
+    if (layer.transposed || !is_dense(x) || !is_dense(sum)) return false;
+    FusedLayer fused = describe(x, layer);
+    fused.residual = true;
+    FusedPlan* plan = plan_for(fused, x.options());
+    if (plan == nullptr) return false;
+    plan->run({.x = x, .weight = layer.weight, .bias = bias_of(layer), .residual = sum, .y = sum});
+    return true;
+}
+
+std::string Fusion::remark() const {
+    constexpr size_t kNamed = 3;
+    std::string named;
+    size_t unfused = 0;
+    for (const auto& [fused, offer] : offers_) {
+        if (offer.plan) continue;
+        if (++unfused <= kNamed)
+            named += fmt::format("{}{}: {}", unfused == 1 ? "" : "; ", fused.name(), offer.why_not);
+    }
+    if (unfused == 0) return {};
+    return fmt::format("fusion: {} of {} kinds of layer ran unfused ({}{})", unfused, offers_.size(), named,
+                       unfused > kNamed ? "; .." : "");
+}
+
+}  // namespace pb::torch_engine

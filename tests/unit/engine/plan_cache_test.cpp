@@ -1,0 +1,69 @@
+#include "engine/torch/fusion/plan_cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace pb::torch_engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Cache : public testing::Test {
+  protected:
+    Cache() { fs::remove_all(folder_); }
+    ~Cache() override { fs::remove_all(folder_); }
+
+    void put(const std::string& text) {
+        fs::create_directories(folder_);
+        std::ofstream(folder_ / "layer.plan") << text;
+    }
+
+    fs::path folder_ = fs::path(testing::TempDir()) / "patchbench-plan-cache" / "device";
+    PlanCache cache_{folder_};
+};
+
+TEST_F(Cache, KeepsWhatItIsGivenForTheNext) {
+    EXPECT_EQ(cache_.find("layer"), std::nullopt);
+    cache_.keep("layer", "eng1_k2=3");
+    cache_.keep("other", "eng4");
+    EXPECT_EQ(PlanCache(folder_).find("layer"), "eng1_k2=3");
+    cache_.keep("layer", "eng5");
+    EXPECT_EQ(cache_.find("layer"), "eng5");
+    EXPECT_EQ(cache_.find("other"), "eng4");
+}
+
+TEST_F(Cache, TakesNothingFromADamagedFile) {
+    for (const std::string& damaged :
+         {std::string(), std::string("\n"), std::string("no end of line"), std::string(5000, 'x') + "\n"}) {
+        put(damaged);
+        EXPECT_EQ(cache_.find("layer"), std::nullopt) << damaged.size();
+    }
+}
+
+TEST_F(Cache, IsDoneWithoutWhereItCannotBe) {
+    const PlanCache none{fs::path()};
+    none.keep("layer", "eng1");
+    EXPECT_EQ(none.find("layer"), std::nullopt);
+    put("eng1\n");
+    const PlanCache in_a_file(folder_ / "layer.plan");
+    in_a_file.keep("layer", "eng2");
+    EXPECT_EQ(in_a_file.find("layer"), std::nullopt);
+}
+
+TEST(CacheFolder, IsNamedByTheUserOrTheSystem) {
+    ::setenv("HOME", "/home/someone", 1);
+    ::unsetenv("XDG_CACHE_HOME");
+    ::unsetenv("PATCHBENCH_CACHE");
+    EXPECT_EQ(cache_folder(), "/home/someone/.cache/patchbench");
+    ::setenv("XDG_CACHE_HOME", "/caches", 1);
+    EXPECT_EQ(cache_folder(), "/caches/patchbench");
+    ::setenv("PATCHBENCH_CACHE", "/own", 1);
+    EXPECT_EQ(cache_folder(), "/own");
+    for (const char* variable : {"HOME", "XDG_CACHE_HOME", "PATCHBENCH_CACHE"}) ::unsetenv(variable);
+    EXPECT_EQ(cache_folder(), "");
+}
+
+}  // namespace
+}  // namespace pb::torch_engine
