@@ -2,7 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/rank_tests.hpp"
-#include "patchbench/base/student_t.hpp"
+
+#include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@ namespace pb {
 namespace {
 
 using Launches = std::vector<Launch>;
+using StudentT = boost::math::students_t;
 
 constexpr double kConfidence = 0.95;
 
@@ -54,6 +56,12 @@ std::vector<double> log_medians(const Launches& launches) {
     return logs;
 }
 
+/// The t that Student's distribution stays within, on both sides, with this probability. For means of few launches; not
+/// for single repetitions, whose times are not normal.
+double two_sided_quantile(double probability, int degrees) {
+    return quantile(StudentT(degrees), (1 + probability) / 2);
+}
+
 /// Standard deviation of the launches of both sides about their own means.
 double pooled_deviation(const std::vector<double>& a, const std::vector<double>& b, int degrees) {
     const double squares = std::pow(standard_deviation(a), 2) * static_cast<double>(a.size() - 1) +
@@ -65,7 +73,7 @@ double launch_p_value(const std::vector<double>& old_logs, const std::vector<dou
     const auto smallest =
         smallest_rank_sum_p_value(static_cast<int64_t>(old_logs.size()), static_cast<int64_t>(new_logs.size()));
     if (smallest <= kSignificance) return rank_sum_p_value(old_logs, new_logs);
-    return 1 - student_t_within(t, degrees);
+    return 2 * cdf(complement(StudentT(degrees), t));
 }
 
 Comparison compare_by_launch(const Launches& old_launches, const Launches& new_launches) {
@@ -77,7 +85,7 @@ Comparison compare_by_launch(const Launches& old_launches, const Launches& new_l
     const double difference = mean(new_logs) - mean(old_logs);
     const double spread = pooled_deviation(old_logs, new_logs, degrees);
     const double error = spread * std::sqrt(1 / num_old + 1 / num_new);
-    const double half_width = student_t_quantile(kConfidence, degrees) * error;
+    const double half_width = two_sided_quantile(kConfidence, degrees) * error;
 
     Comparison comparison;
     comparison.launches_are_units = true;
@@ -134,7 +142,7 @@ int64_t launches_needed(double spread, double slower) {
     constexpr double kPowerOfFourInFive = 0.842;  // that quantile of the normal distribution
     const double difference = std::log1p(slower);
     for (int64_t launches = kFewestLaunches; launches < kMostLaunches; ++launches) {
-        const double critical = student_t_quantile(1 - kSignificance, static_cast<int>(2 * launches - 2));
+        const double critical = two_sided_quantile(1 - kSignificance, static_cast<int>(2 * launches - 2));
         const double error = spread * std::sqrt(2.0 / static_cast<double>(launches));
         if ((critical + kPowerOfFourInFive) * error <= difference) return launches;
     }

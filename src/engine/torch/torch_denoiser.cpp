@@ -27,6 +27,11 @@ at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options) {
     return at::from_blob(view.pointer, {n, c, h, w}, view.layout == Layout::channels_last ? nhwc : nchw, options);
 }
 
+std::shared_ptr<Fusion> make_fusion(const EngineOptions& options) {
+    auto plans = make_cudnn_plans(options.device.index, options.cudnn_benchmark, cache_folder());
+    return std::make_shared<Fusion>(std::move(plans), options.precision, options.layout);
+}
+
 class TorchDenoiser final : public Denoiser {
   public:
     TorchDenoiser(const Weights& weights, const EngineOptions& options)
@@ -36,10 +41,8 @@ class TorchDenoiser final : public Denoiser {
             cuda_ = make_cuda_backend(options);
         else
             check_cpu_options(options);
-        if (options.device.is_cuda() && options.fusion)
-            placement_.fusion = std::make_shared<Fusion>(make_cudnn_plans(options.cudnn_benchmark, cache_folder()),
-                                                         options.precision, options.layout);
         guarded([&] {
+            if (cuda_ && options.fusion) placement_.fusion = make_fusion(options);
             network_ = make_network(weights, placement_);
             synchronise_device(options_.device);  // weights were placed on the default stream
         });

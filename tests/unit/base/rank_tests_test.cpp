@@ -3,7 +3,6 @@
 #include "support/random_samples.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/student_t.hpp"
 
 #include <gtest/gtest.h>
 
@@ -92,17 +91,6 @@ TEST(TrendBySimulation, DriftRaisesTheFlagAndNoiseDoesNot) {
     }
     EXPECT_GE(found, 0.95 * kTrials);
     EXPECT_LE(false_alarms, 0.01 * kTrials);
-}
-
-TEST(StudentT, KnownQuantiles) {
-    EXPECT_NEAR(student_t_quantile(0.95, 1), 12.7062047, 1e-6);
-    EXPECT_NEAR(student_t_quantile(0.95, 2), 4.3026527, 1e-6);
-    EXPECT_NEAR(student_t_quantile(0.95, 3), 3.1824463, 1e-6);
-    EXPECT_NEAR(student_t_quantile(0.95, 4), 2.7764451, 1e-6);
-    EXPECT_NEAR(student_t_quantile(0.99, 7), 3.4994833, 1e-6);
-    EXPECT_NEAR(student_t_quantile(0.95, 30), 2.0422725, 1e-6);
-    EXPECT_DOUBLE_EQ(student_t_within(0, 5), 0);
-    EXPECT_THROW((void)student_t_quantile(0.95, 0), Error);
 }
 
 TEST(Drift, CountsDownwardsAsUpwards) {

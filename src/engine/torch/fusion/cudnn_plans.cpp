@@ -141,8 +141,8 @@ double seconds_of(FusedPlan& plan, const FusedOperands& operands) {
 }
 
 /// "nvidia-h200-sm90-cudnn91900-frontend13200": whose plans they are.
-std::string device_and_versions() {
-    const cudaDeviceProp& device = *at::cuda::getCurrentDeviceProperties();
+std::string device_and_versions(int index) {
+    const cudaDeviceProp& device = *at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(index));
     std::string name = fmt::format("{}-sm{}{}-cudnn{}-frontend{}", device.name, device.major, device.minor,
                                    cudnnGetVersion(), CUDNN_FRONTEND_VERSION);
     for (char& letter : name)
@@ -154,8 +154,8 @@ std::string device_and_versions() {
 
 class CudnnPlans final : public FusedPlans {
   public:
-    CudnnPlans(bool autotune, const std::filesystem::path& cache)
-        : autotune_(autotune), cache_(cache.empty() ? cache : cache / "fusion" / device_and_versions()) {}
+    CudnnPlans(int index, bool autotune, const std::filesystem::path& cache)
+        : autotune_(autotune), cache_(cache.empty() ? cache : cache / "fusion" / device_and_versions(index)) {}
 
     FusedOffer find(const FusedLayer& layer, const FusedOperands& operands) override {
         try {
@@ -208,8 +208,8 @@ class CudnnPlans final : public FusedPlans {
 
 }  // namespace
 
-std::unique_ptr<FusedPlans> make_cudnn_plans(bool autotune, const std::filesystem::path& cache) {
-    return std::make_unique<CudnnPlans>(autotune, cache);
+std::unique_ptr<FusedPlans> make_cudnn_plans(int index, bool autotune, const std::filesystem::path& cache) {
+    return std::make_unique<CudnnPlans>(index, autotune, cache);
 }
 
 int64_t count_proposed_plans(const FusedLayer& layer, const std::string& device) {
