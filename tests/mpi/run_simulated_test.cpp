@@ -93,7 +93,7 @@ TEST_F(RunSimulated, AnyBatchSlotsAndOverlapPassEveryPixel) {
                     settings.last_batch = last_batch;
                     settings.batch.count = batch;
                     settings.overlap = overlap;
-                    settings.slots = batch == 5 ? 3 : 2;
+                    settings.slots = batch == 100 ? 2 : batch == 5 ? 3 : 1;
                     const PointTrace trace = run(settings);
                     ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
                     EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed)

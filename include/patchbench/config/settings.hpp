@@ -176,7 +176,7 @@ void work_fields(Settings& s, Visitor&& v) {
     v(FieldName{"schedule", "",
                 "contiguous shares of the windows, or dynamic: batches are taken from a shared counter"},
       s.schedule);
-    v(FieldName{"slots", "", "batches in flight on a CUDA device (2 or 3)", {2, 3}}, s.slots);
+    v(FieldName{"slots", "", "batches in flight on a CUDA device, 1 to 3; 1: none overlap", {1, 3}}, s.slots);
     v(FieldName{"overlap", "", "CUDA: copies and compute at the same time; off: stages one after the other"},
       s.overlap);
     v(FieldName{"cudnn_benchmark", "", "CUDA: let cuDNN time its algorithms for each shape"}, s.cudnn_benchmark);

@@ -102,7 +102,7 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
         return usage_error([&] { set_by_key(settings, key, text); });
     };
     EXPECT_THAT(refusal("patch", "0"), HasSubstr("patch = 0: must lie between 1 and 1073741824 px"));
-    EXPECT_THAT(refusal("slots", "4"), HasSubstr("slots = 4: must lie between 2 and 3"));
+    EXPECT_THAT(refusal("slots", "4"), HasSubstr("slots = 4: must lie between 1 and 3"));
     EXPECT_THAT(refusal("sigma", "1.5"), HasSubstr("sigma = 1.5: must lie between 0 and 1"));
     EXPECT_THAT(refusal("image.noise_sigma", "-0.1"), HasSubstr("between 0 and 10"));
     EXPECT_THAT(refusal("image.channels", "2"), HasSubstr("1 (gray) or 3 (colour)"));

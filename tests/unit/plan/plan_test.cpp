@@ -156,7 +156,7 @@ TEST(Plan, ErrorsNameThePointAndTheKey) {
     EXPECT_THAT(refusal_of(settings, make_local_topology(1)), HasSubstr("ranks = 8: only 1 was started"));
     settings = small_point();
     settings.slots = 9;
-    EXPECT_THAT(refusal_of(settings), HasSubstr("slots = 9: must lie between 2 and 3"));
+    EXPECT_THAT(refusal_of(settings), HasSubstr("slots = 9: must lie between 1 and 3"));
     settings = small_point();
     settings.replicate = true;
     EXPECT_THAT(refusal_of(settings), HasSubstr("replicate"));
