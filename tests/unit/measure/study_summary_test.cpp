@@ -34,6 +34,20 @@ TEST(StudySummary, TimesAWindowInBothScopes) {
     EXPECT_EQ(pipeline.label, "dncnn-p256-h20-fp32");
 }
 
+TEST(StudySummary, OfSeveralRanksTheSlowestCallsCount) {
+    auto traces = batch_sweep();
+    for (auto& trace : traces) {
+        RankTrace slower = trace.ranks.front(), faster = slower;
+        for (double& call_s : slower.forward_call_s) call_s *= 2;
+        for (double& call_s : faster.forward_call_s) call_s /= 2;
+        trace.ranks = {trace.ranks.front(), slower, faster};
+        trace.point.num_ranks = 3;
+    }
+    const auto forward = summarise_all(traces, make_local_topology(3)).batch_times.at(0);
+    EXPECT_DOUBLE_EQ(forward.samples.at(0).window_s, 2 * 1.6);
+    EXPECT_DOUBLE_EQ(forward.samples.at(0).interval->low, 2 * 0.9 * 1.6);
+}
+
 TEST(StudySummary, MemoryGrowsWithTheBatchUnderALimit) {
     auto traces = batch_sweep();
     EXPECT_FALSE(summarise_all(traces).batch_memory.at(0).predicted_batch) << "nobody said how much there is";
