@@ -176,6 +176,25 @@ TEST_F(Jsonl, AnyFileNameAndMessageMakesOneValidLine) {
     EXPECT_THAT(line["reason"].get<std::string>(), testing::HasSubstr("two\nlines"));
 }
 
+TEST_F(Jsonl, EarlierResultsAreMovedAsideAndKept) {
+    const auto text_of = [](const std::filesystem::path& file) {
+        std::ifstream stream(file);
+        return std::string(std::istreambuf_iterator<char>(stream), {});
+    };
+    EXPECT_EQ(move_aside(file_), "") << "there is none";
+    std::ofstream(file_) << "";
+    EXPECT_EQ(move_aside(file_), "") << "nothing is in it";
+    std::ofstream(file_) << "earlier";
+    const auto earlier = move_aside(file_);
+    EXPECT_FALSE(std::filesystem::exists(file_));
+    std::ofstream(file_) << "later";
+    const auto later = move_aside(file_);
+    EXPECT_EQ(text_of(earlier), "earlier");
+    EXPECT_EQ(text_of(later), "later") << "in the same second";
+    EXPECT_EQ(earlier.parent_path(), file_.parent_path());
+    for (const auto& aside : {earlier, later}) std::filesystem::remove(aside);
+}
+
 TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
     try {
         JsonlWriter(file_ / "no" / "results.jsonl", {}, {});
