@@ -12,6 +12,7 @@ import sys
 MAY_INCLUDE = {
     "base": set(),
     "config": {"base"},
+    "network": {"base"},
     "plan": {"base", "config"},
     "image": {"base"},
     "device": {"base"},
@@ -28,7 +29,7 @@ TRACE_MAY_INCLUDE = {"base", "config", "plan"}
 
 VENDOR = re.compile(r"^(torch|ATen|c10|caffe2|cuda|cub|thrust|nv|nccl|cudnn|mpi\.h|opencv2|yaml-cpp)")
 # No rank, no device, no image: testable in one process.
-PURE = {"base", "config", "plan", "measure", "report"}
+PURE = {"base", "config", "network", "plan", "measure", "report"}
 YAML_READER = "src/config/yaml/"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -10,6 +10,7 @@ from check_layers import MAY_INCLUDE, check
 CLEAN = {
     "include/patchbench/base/shape.hpp": "#include <vector>\n",
     "include/patchbench/config/settings.hpp": '#include "patchbench/base/shape.hpp"\n',
+    "include/patchbench/network/graph.hpp": '#include "patchbench/base/shape.hpp"\n',
     "include/patchbench/engine/denoiser.hpp": '#include "patchbench/base/shape.hpp"\n',
     "include/patchbench/run/pipeline.hpp": '#include "patchbench/engine/denoiser.hpp"\n',
     "include/patchbench/run/trace.hpp": '#include "patchbench/config/settings.hpp"\n',
@@ -24,6 +25,9 @@ CLEAN = {
 PLANTED = {
     "a layer below includes one above": ("src/base/shape.cpp", '#include "patchbench/config/settings.hpp"'),
     "services do not know the pipeline": ("src/engine/torch_denoiser.cpp", '#include "patchbench/run/pipeline.hpp"'),
+    "a network is built from nothing but base": ("src/network/drunet.cpp", '#include "patchbench/config/settings.hpp"'),
+    "a network knows no engine": ("src/network/drunet.cpp", '#include "patchbench/engine/denoiser.hpp"'),
+    "LibTorch in a pure layer": ("src/network/drunet.cpp", "#include <ATen/Tensor.h>"),
     "measure sees the trace only": ("src/measure/summary.cpp", '#include "patchbench/run/pipeline.hpp"'),
     "report sees no service": ("src/report/table.cpp", '#include "patchbench/engine/denoiser.hpp"'),
     "the trace brings no service": ("include/patchbench/run/trace.hpp", '#include "patchbench/engine/denoiser.hpp"'),

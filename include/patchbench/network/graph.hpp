@@ -1,0 +1,103 @@
+// A denoising network as a value: operations in the order in which they can be computed, each on the results ("maps")
+// of earlier ones. Engines interpret it; alignment, halo, arithmetic and memory are derived from it. It holds no values
+// of weights and no extents: a map has the extents of the input divided by its scale.
+#pragma once
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+enum class OperationKind : uint8_t {
+    input,
+    convolution,
+    transposed_convolution,  // 2x2 with stride 2: doubles both extents
+    relu,
+    add,
+    subtract,     // first operand minus second
+    concatenate,  // channels, in the order of the operands
+    max_pool,     // 2x2 with stride 2: halves both extents
+    upsample      // nearest neighbour: doubles both extents
+};
+
+template <>
+struct EnumNames<OperationKind> {
+    static constexpr std::array<std::pair<OperationKind, std::string_view>, 9> names{
+        {{OperationKind::input, "input"},
+         {OperationKind::convolution, "convolution"},
+         {OperationKind::transposed_convolution, "transposed_convolution"},
+         {OperationKind::relu, "relu"},
+         {OperationKind::add, "add"},
+         {OperationKind::subtract, "subtract"},
+         {OperationKind::concatenate, "concatenate"},
+         {OperationKind::max_pool, "max_pool"},
+         {OperationKind::upsample, "upsample"}}};
+};
+
+/// What a convolution is besides its channels. Padding follows from the kernel: one pixel of zeros around for 3x3, none
+/// for 2x2 (stride 2 only) and 1x1.
+struct Filter {
+    std::string weights;  // name in checkpoints, without the ending `.weight`
+    int64_t kernel = 3;   // pixels along each axis
+    int64_t stride = 1;
+    bool has_bias = false;
+    std::string
+        norm{};  // name of the batch norm that follows in the trained network and is folded into it; empty: none
+
+    [[nodiscard]] int64_t padding() const { return kernel == 3 ? 1 : 0; }
+    friend bool operator==(const Filter&, const Filter&) = default;
+};
+
+struct Operation {
+    OperationKind kind = OperationKind::input;
+    std::vector<size_t> operands;  // indices of earlier operations
+    int64_t channels = 0;          // of the map that an input or a convolution makes; 0: follows from the operands
+    std::optional<Filter> filter;  // of convolutions only
+
+    friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+struct MapShape {
+    int64_t channels = 0;
+    int64_t scale = 1;  // pixels of the input along each axis for one of the map: 1, 2, 4, ...
+
+    [[nodiscard]] double values_per_pixel() const;  // of the input; exact, because scales are powers of two
+    friend bool operator==(const MapShape&, const MapShape&) = default;
+};
+
+class Graph {
+  public:
+    /// Operation 0 is the only input, the last operation makes the output. Throws Error that names the operation whose
+    /// operands are missing, do not fit each other or leave the map unused, or whose filter is not one of `Filter`.
+    explicit Graph(std::vector<Operation> operations);
+
+    [[nodiscard]] size_t size() const { return operations_.size(); }
+    [[nodiscard]] size_t output() const { return operations_.size() - 1; }
+    [[nodiscard]] const Operation& operator[](size_t index) const { return operations_[index]; }
+    [[nodiscard]] const MapShape& shape(size_t index) const { return shapes_[index]; }
+    [[nodiscard]] int64_t channels_in() const { return shapes_.front().channels; }
+    [[nodiscard]] int64_t channels_out() const { return shapes_.back().channels; }
+
+    friend bool operator==(const Graph&, const Graph&) = default;
+
+  private:
+    std::vector<Operation> operations_;
+    std::vector<MapShape> shapes_;
+};
+
+[[nodiscard]] constexpr bool is_convolution(OperationKind kind) {
+    return kind == OperationKind::convolution || kind == OperationKind::transposed_convolution;
+}
+
+/// "operation 1 (convolution 'm_head')": how errors name an operation.
+[[nodiscard]] std::string describe(const Operation& operation, size_t index);
+
+/// One line an operation: `1 convolution 'm_head' 3x3 of 0: 64 channels at scale 1`.
+[[nodiscard]] std::string to_text(const Graph& graph);
+
+}  // namespace pb

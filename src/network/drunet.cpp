@@ -1,0 +1,48 @@
+#include "patchbench/network/drunet.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/network/graph_builder.hpp"
+
+#include <fmt/format.h>
+
+namespace pb {
+
+namespace {
+
+/// Blocks x + second(relu(first(x))), numbered from `first` on.
+size_t residual_blocks(GraphBuilder& net, size_t x, const std::string& module, int64_t first, int64_t blocks,
+                       int64_t width) {
+    for (int64_t i = first; i < first + blocks; ++i) {
+        const std::string block = fmt::format("{}.{}.res.", module, i);
+        const size_t inner = net.relu(net.convolve(x, width, {.weights = block + "0"}));
+        x = net.add(x, net.convolve(inner, width, {.weights = block + "2"}));
+    }
+    return x;
+}
+
+}  // namespace
+
+Graph drunet(const DrunetShape& shape) {
+    const auto& [channels, widths, blocks] = shape;
+    require(!widths.empty(), "network: a drunet without widths");
+    require(blocks >= 1, fmt::format("network: a drunet of {} residual blocks a scale: it has at least 1", blocks));
+    const size_t lowest = widths.size() - 1;
+    GraphBuilder net;
+    std::vector<size_t> skips{net.convolve(net.input(channels + 1), widths[0], {.weights = "m_head"})};
+    for (size_t scale = 0; scale < lowest; ++scale) {
+        const std::string down = fmt::format("m_down{}", scale + 1);
+        const size_t x = residual_blocks(net, skips.back(), down, 0, blocks, widths[scale]);
+        const Filter halving{.weights = fmt::format("{}.{}", down, blocks), .kernel = 2, .stride = 2};
+        skips.push_back(net.convolve(x, widths[scale + 1], halving));
+    }
+    size_t x = residual_blocks(net, skips.back(), "m_body", 0, blocks, widths[lowest]);
+    for (size_t scale = lowest; scale-- > 0;) {
+        const std::string up = fmt::format("m_up{}", scale + 1);
+        x = net.convolve_transposed(net.add(x, skips[scale + 1]), widths[scale], up + ".0");
+        x = residual_blocks(net, x, up, 1, blocks, widths[scale]);
+    }
+    net.convolve(net.add(x, skips[0]), channels, {.weights = "m_tail"});
+    return net.graph();
+}
+
+}  // namespace pb
