@@ -1,0 +1,83 @@
+#include "patchbench/network/facts.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+/// Sum of `count(i)` over the operations that are convolutions.
+template <class Count>
+auto sum_over_convolutions(const Graph& graph, Count count) {
+    decltype(count(size_t{0})) sum = 0;
+    for (size_t i = 0; i < graph.size(); ++i)
+        if (is_convolution(graph[i].kind)) sum += count(i);
+    return sum;
+}
+
+const MapShape& operand_shape(const Graph& graph, size_t index) { return graph.shape(graph[index].operands.front()); }
+
+/// Products that one value of the convolution's map sums up. A transposed one has one tap for each pixel.
+int64_t products_per_value(const TensorShapes& shapes) {
+    return shapes.in_channels * (shapes.transposed ? 1 : shapes.kernel * shapes.kernel);
+}
+
+}  // namespace
+
+int64_t TensorShapes::values() const {
+    return out_channels * in_channels * kernel * kernel + (has_bias ? out_channels : 0);
+}
+
+TensorShapes tensor_shapes(const Graph& graph, size_t index) {
+    const Operation& operation = graph[index];
+    return {.out_channels = operation.channels,
+            .in_channels = operand_shape(graph, index).channels,
+            .kernel = operation.filter->kernel,
+            .transposed = operation.kind == OperationKind::transposed_convolution,
+            .has_bias = operation.filter->has_bias,
+            .norm = operation.filter->norm};
+}
+
+std::map<std::string, TensorShapes> checkpoint_shapes(const Graph& graph) {
+    std::map<std::string, TensorShapes> shapes;
+    for (size_t i = 0; i < graph.size(); ++i)
+        if (is_convolution(graph[i].kind)) shapes[graph[i].filter->weights] = tensor_shapes(graph, i);
+    return shapes;
+}
+
+bool takes_sigma(const Graph& graph) { return graph.channels_in() == graph.channels_out() + 1; }
+
+int64_t num_convolutions(const Graph& graph) {
+    return sum_over_convolutions(graph, [](size_t) { return int64_t{1}; });
+}
+
+int64_t parameters_of(const Graph& graph) {
+    return sum_over_convolutions(graph, [&](size_t i) {
+        const TensorShapes shapes = tensor_shapes(graph, i);
+        return shapes.values() + (shapes.norm.empty() ? 0 : 2 * shapes.out_channels);
+    });
+}
+
+double mac_per_pixel(const Graph& graph) {
+    return sum_over_convolutions(graph, [&](size_t i) {
+        return graph.shape(i).values_per_pixel() * static_cast<double>(products_per_value(tensor_shapes(graph, i)));
+    });
+}
+
+double values_moved_per_pixel(const Graph& graph) {
+    double values = sum_over_convolutions(graph, [&](size_t i) {
+        return operand_shape(graph, i).values_per_pixel() + graph.shape(i).values_per_pixel();
+    });
+    for (size_t i = 0; i < graph.size(); ++i)
+        if (graph[i].kind == OperationKind::add || graph[i].kind == OperationKind::subtract)
+            values += graph.shape(i).values_per_pixel();
+    return values;
+}
+
+double widest_map_of(const Graph& graph) {
+    double widest = 0;
+    for (size_t i = 0; i < graph.size(); ++i) widest = std::max(widest, graph.shape(i).values_per_pixel());
+    return widest;
+}
+
+}  // namespace pb
