@@ -1,0 +1,62 @@
+// Which maps of a forward call live when, before anything runs: from it follow the peak for any window and, in an
+// arena, a place for every map. Input and output are the caller's and not counted, weights neither.
+#pragma once
+
+#include "patchbench/network/steps.hpp"
+
+namespace pb {
+
+/// How an engine spends memory.
+struct MemoryPath {
+    Fusing fusing;
+    bool transposes_by_taps = false;  // a transposed convolution makes each quarter of its map apart, then copies it
+    bool copies_kernels = true;       // a convolution runs with a copy of its kernel, in an order of its own
+    bool copies_output = true;        // an output that a convolution makes is a map first, then copied to the caller's
+    int64_t value_bytes = 4;          // of maps and kernels
+};
+
+/// The engine torch on the CPU: oneDNN, channels last.
+inline constexpr MemoryPath kOnednnPath{.fusing = {.relu = true, .sum = true}, .transposes_by_taps = true};
+/// On CUDA: cuDNN, whose scratch memory is counted as a copy of the kernel.
+inline constexpr MemoryPath kCudnnPath{.fusing = {.relu = true, .sum = false}};
+inline constexpr MemoryPath kFusedCudnnPath{.fusing = {.relu = true, .sum = true}};
+
+struct MemorySize {
+    double bytes_per_pixel = 0;  // of the input at full extent, times the batch
+    int64_t fixed_bytes = 0;
+
+    [[nodiscard]] int64_t bytes(int64_t pixels) const;
+    friend bool operator==(const MemorySize&, const MemorySize&) = default;
+};
+
+/// Memory that is needed in the steps [begin, end).
+struct MemoryBlock {
+    MemorySize size;
+    size_t begin = 0;
+    size_t end = 0;
+};
+
+struct MemoryPlan {
+    std::vector<Step> steps;
+    /// Of maps, and of what a step needs only while it runs. A map that is overwritten in place by the next one shares
+    /// its block.
+    std::vector<MemoryBlock> blocks;
+    /// By operation; none for the input, for an output that is written to the caller's memory and for what is fused
+    /// away.
+    std::vector<std::optional<size_t>> block_of;
+};
+
+/// A ReLU, a sum or a difference, and the sum of a fused convolution, overwrite a map that nothing reads afterwards;
+/// every other step makes a map beside what it reads.
+[[nodiscard]] MemoryPlan plan_memory(const Graph& graph, const MemoryPath& path);
+
+/// What lives while each step runs.
+[[nodiscard]] std::vector<MemorySize> live_sizes(const MemoryPlan& plan);
+
+/// Those of `live_sizes` that are the peak for some number of pixels, from large windows to small ones.
+[[nodiscard]] std::vector<MemorySize> peak_sizes(const MemoryPlan& plan);
+
+/// `pixels`: of all windows of a batch.
+[[nodiscard]] int64_t peak_bytes(const MemoryPlan& plan, int64_t pixels);
+
+}  // namespace pb

@@ -1,0 +1,35 @@
+// A network in the calls that an engine makes: operations one by one, or a convolution together with the ReLU or the
+// sum that follows it.
+#pragma once
+
+#include "patchbench/network/graph.hpp"
+
+namespace pb {
+
+struct Fusing {
+    bool relu = true;  // ReLU(convolution)
+    bool sum = true;   // convolution + a map
+};
+
+/// One call. It computes operation `first`, and `last` of its result where that is another one; only the map of `last`
+/// comes to be.
+struct Step {
+    size_t first = 0;
+    size_t last = 0;
+
+    [[nodiscard]] bool is_fused() const { return first != last; }
+    friend bool operator==(const Step&, const Step&) = default;
+};
+
+/// All operations but the input, in their order; a fused step stands where its last operation does. A convolution is
+/// fused with the only operation that uses its map. A sum that makes the output is a step of its own: it writes into
+/// the caller's memory. Of two convolutions that are summed the later one is fused. Transposed convolutions never are.
+[[nodiscard]] std::vector<Step> steps_of(const Graph& graph, const Fusing& fusing);
+
+/// The operations whose maps a step reads: what `first` reads, then the other operand of a fused sum.
+[[nodiscard]] std::vector<size_t> maps_read(const Graph& graph, const Step& step);
+
+/// The map to which a fused step adds its convolution; none where it adds nothing.
+[[nodiscard]] std::optional<size_t> map_summed(const Graph& graph, const Step& step);
+
+}  // namespace pb

@@ -1,0 +1,138 @@
+#include "patchbench/network/memory_plan.hpp"
+
+#include "patchbench/network/facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+class Planner {
+  public:
+    Planner(const Graph& graph, const MemoryPath& path)
+        : graph_(graph), path_(path), plan_{steps_of(graph, path.fusing), {}, {}}, last_read_(graph.size()) {
+        plan_.block_of.resize(graph.size());
+        for (size_t s = 0; s < plan_.steps.size(); ++s)
+            for (const size_t map : maps_read(graph, plan_.steps[s])) last_read_[map] = s;
+    }
+
+    MemoryPlan run() {
+        for (size_t s = 0; s < plan_.steps.size(); ++s) {
+            place_result(s);
+            place_scratch(s);
+            for (const size_t map : maps_read(graph_, plan_.steps[s]))
+                if (const auto block = plan_.block_of[map]) plan_.blocks[*block].end = s + 1;
+        }
+        return std::move(plan_);
+    }
+
+  private:
+    [[nodiscard]] size_t add_block(const MemorySize& size, size_t step) {
+        plan_.blocks.push_back({size, step, step + 1});
+        return plan_.blocks.size() - 1;
+    }
+
+    [[nodiscard]] double map_bytes_per_pixel(size_t map) const {
+        return graph_.shape(map).values_per_pixel() * static_cast<double>(path_.value_bytes);
+    }
+
+    void place_result(size_t step) {
+        const auto& [first, last] = plan_.steps[step];
+        const bool is_copied = path_.copies_output && is_convolution(graph_[first].kind);
+        if (last == graph_.output() && !is_copied) return;
+        auto block = block_taken_over(step);
+        if (!block) block = add_block({map_bytes_per_pixel(last), 0}, step);
+        plan_.block_of[last] = block;
+    }
+
+    /// Of a map that the step may overwrite.
+    [[nodiscard]] std::optional<size_t> block_taken_over(size_t step) const {
+        for (const size_t map : maps_overwritable(plan_.steps[step]))
+            if (last_read_[map] == step && plan_.block_of[map]) return plan_.block_of[map];
+        return std::nullopt;
+    }
+
+    [[nodiscard]] std::vector<size_t> maps_overwritable(const Step& step) const {
+        if (const auto other = map_summed(graph_, step)) {
+            if (*other == graph_[step.first].operands.front()) return {};  // the convolution reads its neighbours
+            return {*other};
+        }
+        const OperationKind kind = graph_[step.first].kind;
+        const bool is_pixelwise =
+            kind == OperationKind::relu || kind == OperationKind::add || kind == OperationKind::subtract;
+        return is_pixelwise ? graph_[step.first].operands : std::vector<size_t>{};
+    }
+
+    void place_scratch(size_t step) {
+        const size_t index = plan_.steps[step].first;
+        if (!is_convolution(graph_[index].kind)) return;
+        const TensorShapes shapes = tensor_shapes(graph_, index);
+        const bool by_taps = path_.transposes_by_taps && shapes.transposed;
+        constexpr int64_t kTaps = 4;
+        MemorySize scratch;
+        if (by_taps) scratch.bytes_per_pixel = map_bytes_per_pixel(index) / kTaps;
+        if (path_.copies_kernels)
+            scratch.fixed_bytes = shapes.out_channels * shapes.in_channels * shapes.kernel * shapes.kernel *
+                                  path_.value_bytes / (by_taps ? kTaps : 1);
+        if (scratch != MemorySize{}) (void)add_block(scratch, step);
+    }
+
+    const Graph& graph_;
+    MemoryPath path_;
+    MemoryPlan plan_;
+    std::vector<size_t> last_read_;  // step, by operation
+};
+
+/// The number of pixels from which on `other`, which grows faster, is the larger one.
+double crossing(const MemorySize& size, const MemorySize& other) {
+    return static_cast<double>(size.fixed_bytes - other.fixed_bytes) / (other.bytes_per_pixel - size.bytes_per_pixel);
+}
+
+/// The one that is the larger next, as pixels grow from where `size` is the largest; none: no other is.
+std::optional<MemorySize> find_next_peak(const std::vector<MemorySize>& sizes, const MemorySize& size) {
+    std::optional<MemorySize> next;
+    for (const MemorySize& other : sizes) {
+        if (other.bytes_per_pixel <= size.bytes_per_pixel) continue;
+        const double here = crossing(size, other), best = next ? crossing(size, *next) : here + 1;
+        if (here < best || (here == best && other.bytes_per_pixel > next->bytes_per_pixel)) next = other;
+    }
+    return next;
+}
+
+}  // namespace
+
+int64_t MemorySize::bytes(int64_t pixels) const {
+    return static_cast<int64_t>(std::ceil(bytes_per_pixel * static_cast<double>(pixels))) + fixed_bytes;
+}
+
+MemoryPlan plan_memory(const Graph& graph, const MemoryPath& path) { return Planner(graph, path).run(); }
+
+std::vector<MemorySize> live_sizes(const MemoryPlan& plan) {
+    std::vector<MemorySize> sizes(plan.steps.size());
+    for (const MemoryBlock& block : plan.blocks)
+        for (size_t step = block.begin; step < block.end; ++step) {
+            sizes[step].bytes_per_pixel += block.size.bytes_per_pixel;
+            sizes[step].fixed_bytes += block.size.fixed_bytes;
+        }
+    return sizes;
+}
+
+std::vector<MemorySize> peak_sizes(const MemoryPlan& plan) {
+    const std::vector<MemorySize> sizes = live_sizes(plan);
+    const auto order = [](const MemorySize& size) { return std::pair(size.fixed_bytes, size.bytes_per_pixel); };
+    std::optional<MemorySize> peak = *std::max_element(
+        sizes.begin(), sizes.end(), [&](const MemorySize& a, const MemorySize& b) { return order(a) < order(b); });
+    std::vector<MemorySize> peaks;
+    for (; peak; peak = find_next_peak(sizes, *peak)) peaks.insert(peaks.begin(), *peak);
+    return peaks;
+}
+
+int64_t peak_bytes(const MemoryPlan& plan, int64_t pixels) {
+    int64_t peak = 0;
+    for (const MemorySize& size : live_sizes(plan)) peak = std::max(peak, size.bytes(pixels));
+    return peak;
+}
+
+}  // namespace pb
