@@ -63,7 +63,7 @@ class ShapeInference {
         const auto [least, most] = num_operands(operation.kind);
         const size_t count = operation.operands.size();
         demand(count >= least && count <= most,
-               fmt::format("takes {}{} operands, not {}", most > least ? "at least " : "", least, count));
+               fmt::format("has {} operands and takes {}{}", count, most > least ? "at least " : "", least));
         for (const size_t operand : operation.operands)
             demand(operand < index(), fmt::format("its operand {} is no earlier operation", operand));
         demand((operation.kind == OperationKind::input) == (index() == 0), "operation 0 is the only input");

@@ -39,15 +39,14 @@ struct EnumNames<OperationKind> {
          {OperationKind::upsample, "upsample"}}};
 };
 
-/// What a convolution is besides its channels. Padding follows from the kernel: one pixel of zeros around for 3x3, none
+/// Kernel, stride and names of a convolution. Padding follows from the kernel: one pixel of zeros around for 3x3, none
 /// for 2x2 (stride 2 only) and 1x1.
 struct Filter {
     std::string weights;  // name in checkpoints, without the ending `.weight`
     int64_t kernel = 3;   // pixels along each axis
     int64_t stride = 1;
     bool has_bias = false;
-    std::string
-        norm{};  // name of the batch norm that follows in the trained network and is folded into it; empty: none
+    std::string norm{};  // name of the batch norm that training had after it, folded into it; empty: none
 
     [[nodiscard]] int64_t padding() const { return kernel == 3 ? 1 : 0; }
     friend bool operator==(const Filter&, const Filter&) = default;
@@ -72,8 +71,8 @@ struct MapShape {
 
 class Graph {
   public:
-    /// Operation 0 is the only input, the last operation makes the output. Throws Error that names the operation whose
-    /// operands are missing, do not fit each other or leave the map unused, or whose filter is not one of `Filter`.
+    /// Operation 0 is the only input, the last operation makes the output. Throws Error that names the first operation
+    /// that is wrong: an operand is missing or does not fit, its filter is none of those above, nothing uses its map.
     explicit Graph(std::vector<Operation> operations);
 
     [[nodiscard]] size_t size() const { return operations_.size(); }

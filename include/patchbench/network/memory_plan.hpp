@@ -46,8 +46,8 @@ struct MemoryPlan {
     std::vector<std::optional<size_t>> block_of;
 };
 
-/// A ReLU, a sum or a difference, and the sum of a fused convolution, overwrite a map that nothing reads afterwards;
-/// every other step makes a map beside what it reads.
+/// A ReLU, a sum, a difference and the sum of a fused convolution overwrite a map that nothing reads afterwards; every
+/// other step writes to a block of its own.
 [[nodiscard]] MemoryPlan plan_memory(const Graph& graph, const MemoryPath& path);
 
 /// What lives while each step runs.

@@ -18,7 +18,7 @@ namespace pb {
 [[nodiscard]] int64_t receptive_radius_of(const Graph& graph);
 
 /// Pixels on each side that a core aligned to the alignment can see, rounded up to the alignment. It can be less than
-/// the receptive radius: the output pixel that sees furthest to one side does not begin a core.
+/// the receptive radius: the pixel that sees furthest to the left need not be the first one of a core.
 [[nodiscard]] int64_t exact_halo_of(const Graph& graph);
 
 }  // namespace pb

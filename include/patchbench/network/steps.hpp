@@ -11,8 +11,8 @@ struct Fusing {
     bool sum = true;   // convolution + a map
 };
 
-/// One call. It computes operation `first`, and `last` of its result where that is another one; only the map of `last`
-/// comes to be.
+/// One call: operation `first`, followed by `last` on its result where the two differ. Only the map of `last` is
+/// stored.
 struct Step {
     size_t first = 0;
     size_t last = 0;

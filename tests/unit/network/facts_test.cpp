@@ -84,6 +84,7 @@ TEST(NetworkGraphs, OfOtherWidthsAndDepthsFollowTheirArithmetic) {
     const Graph kair = dncnn({.channels = 1, .depth = 17, .residual = DncnnResidual::subtract});
     EXPECT_EQ(parameters_of(kair), 555'137);  // as it was published
     EXPECT_EQ(mac_per_pixel(kair), 554'112);
+    EXPECT_EQ(values_moved_per_pixel(kair), 15 * 128 + 2 * 65 + 1);
     const std::vector<int64_t> widths{32, 64, 128, 256, 512};
     for (size_t scales = 2; scales <= 5; ++scales) {
         const Graph graph = unet({.widths = {widths.begin(), widths.begin() + static_cast<int64_t>(scales)}});

@@ -69,10 +69,10 @@ TEST(Graph, IsEqualWhereEveryOperationIs) {
 TEST(Graph, RefusesOperandsThatAreNotThere) {
     const auto add = [](std::vector<size_t> operands) { return Operation{.kind = Kind::add, .operands = operands}; };
     EXPECT_EQ(refusal({kInput, add({0, 1})}), "network: operation 1 (add): its operand 1 is no earlier operation");
-    EXPECT_EQ(refusal({kInput, add({0})}), "network: operation 1 (add): takes 2 operands, not 1");
+    EXPECT_EQ(refusal({kInput, add({0})}), "network: operation 1 (add): has 1 operands and takes 2");
     EXPECT_EQ(refusal({kInput, {.kind = Kind::concatenate, .operands = {0}}}),
-              "network: operation 1 (concatenate): takes at least 2 operands, not 1");
-    EXPECT_THAT(refusal({{.kind = Kind::relu}}), StartsWith("network: operation 0 (relu): takes 1 operands"));
+              "network: operation 1 (concatenate): has 1 operands and takes at least 2");
+    EXPECT_THAT(refusal({{.kind = Kind::relu}}), StartsWith("network: operation 0 (relu): has 0 operands and takes 1"));
     EXPECT_EQ(refusal({kInput, kInput, add({0, 1})}), "network: operation 1 (input): operation 0 is the only input");
     EXPECT_EQ(refusal({kInput}), "network: operation 0 (input): the graph computes nothing");
     EXPECT_EQ(refusal({}), "network: a graph without operations");

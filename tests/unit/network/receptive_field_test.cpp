@@ -69,6 +69,8 @@ void expect_derived_field(const Graph& graph) {
         const Pixels& pixels = row[static_cast<size_t>(p)];
         const Range seen = hull(pixels);
         EXPECT_EQ(required_ranges(graph, {p, p + 1}).front(), seen) << p;
+        const int64_t q = p - middle;  // the same place on the grid, where the field begins before the origin
+        EXPECT_EQ(required_ranges(graph, {q, q + 1}).front(), (Range{seen.begin - middle, seen.end - middle})) << q;
         radius = std::max({radius, p - seen.begin, seen.end - 1 - p});
         core |= pixels;
     }
