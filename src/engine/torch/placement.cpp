@@ -29,8 +29,17 @@ Placement placement_of(const EngineOptions& options) {
                             ? c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(options.device.index))
                             : c10::Device(c10::kCPU);
     return {.options = at::TensorOptions().dtype(scalar_type(storage_of(options.precision))).device(device),
-            .format = options.layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast
-                                                              : at::MemoryFormat::Contiguous};
+            .format = memory_format(options.layout)};
+}
+
+at::MemoryFormat memory_format(Layout layout) {
+    return layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+}
+
+std::vector<int64_t> strides_of(const Shape& shape, Layout layout) {
+    const auto [n, c, h, w] = shape;
+    if (layout == Layout::channels_last) return {h * w * c, 1, w * c, c};
+    return {c * h * w, h * w, w, 1};
 }
 
 void check_cpu_options(const EngineOptions& options) {

@@ -7,6 +7,7 @@
 #include <c10/core/TensorOptions.h>
 
 #include <memory>
+#include <vector>
 
 namespace pb::torch_engine {
 
@@ -20,6 +21,11 @@ struct Placement {
 };
 
 [[nodiscard]] Placement placement_of(const EngineOptions& options);
+
+[[nodiscard]] at::MemoryFormat memory_format(Layout layout);
+
+/// Of n, c, h and w, in elements, of a dense tensor.
+[[nodiscard]] std::vector<int64_t> strides_of(const Shape& shape, Layout layout);
 
 /// For operators on the CPU that the calling thread calls from now on.
 void use_threads(int threads);

@@ -22,9 +22,7 @@ namespace {
 /// The view as a tensor that owns nothing.
 at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options) {
     const auto [n, c, h, w] = view.shape;
-    const std::vector<int64_t> nhwc{h * w * c, 1, w * c, c};
-    const std::vector<int64_t> nchw{c * h * w, h * w, w, 1};
-    return at::from_blob(view.pointer, {n, c, h, w}, view.layout == Layout::channels_last ? nhwc : nchw, options);
+    return at::from_blob(view.pointer, {n, c, h, w}, strides_of(view.shape, view.layout), options);
 }
 
 std::shared_ptr<Fusion> make_fusion(const EngineOptions& options) {

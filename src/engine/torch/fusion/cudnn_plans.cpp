@@ -1,6 +1,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 
 #include "engine/torch/fusion/plan_cache.hpp"
+#include "engine/torch/placement.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -46,19 +47,15 @@ fe::DataType_t data_type(Precision precision) {
 }
 
 fe::graph::Tensor_attributes map_of(Operand operand, const Shape& shape, Layout layout) {
-    const auto [n, c, h, w] = shape;
-    const std::vector<int64_t> nhwc{c * h * w, 1, w * c, c};
-    const std::vector<int64_t> nchw{c * h * w, h * w, w, 1};
     return fe::graph::Tensor_attributes()
         .set_uid(operand)
-        .set_dim({n, c, h, w})
-        .set_stride(layout == Layout::channels_last ? nhwc : nchw);
+        .set_dim({shape.n, shape.c, shape.h, shape.w})
+        .set_stride(strides_of(shape, layout));
 }
 
 /// `layer` as a graph of cuDNN, sums in fp32.
 std::unique_ptr<fe::graph::Graph> make_graph(const FusedLayer& layer) {
-    const auto edge = [&](int64_t in) { return (in + 2 * layer.padding - layer.kernel) / layer.stride + 1; };
-    const Shape out{.n = layer.in.n, .c = layer.out_channels, .h = edge(layer.in.h), .w = edge(layer.in.w)};
+    const Shape out = layer.out();
     const Shape weight{.n = layer.out_channels, .c = layer.in.c, .h = layer.kernel, .w = layer.kernel};
     auto graph = std::make_unique<fe::graph::Graph>();
     graph->set_io_data_type(data_type(layer.precision))

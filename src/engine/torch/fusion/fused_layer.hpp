@@ -24,6 +24,8 @@ struct FusedLayer {
     Precision precision = Precision::fp32;
     Layout layout = Layout::channels_last;
 
+    [[nodiscard]] Shape out() const;
+
     /// "conv3x3+bias+relu_64to64_4x256x256_bf16_channels_last", also the name of a file.
     [[nodiscard]] std::string name() const;
 

@@ -18,12 +18,8 @@ namespace pb::torch_engine {
 
 namespace {
 
-at::MemoryFormat format_of(Layout layout) {
-    return layout == Layout::channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-}
-
-/// Of the largest value of a layer's output. Both round what they compute alike, but not at the same places: the
-/// unfused layer rounds its convolution before the sum, and each adds up in an order of its own.
+/// A share of the largest value of a layer's output. Both layers round what they compute alike, but not at the same
+/// places: the unfused layer rounds its convolution before the sum, and each adds up in an order of its own.
 double tolerance_of(Precision precision) {
     constexpr double kRoundings = 4;
     switch (precision) {
@@ -39,15 +35,14 @@ double tolerance_of(Precision precision) {
 }
 
 at::Tensor empty_output(const FusedLayer& fused, const at::TensorOptions& options) {
-    const auto edge = [&](int64_t in) { return (in + 2 * fused.padding - fused.kernel) / fused.stride + 1; };
-    return at::empty({fused.in.n, fused.out_channels, edge(fused.in.h), edge(fused.in.w)}, options,
-                     format_of(fused.layout));
+    const auto [n, c, h, w] = fused.out();
+    return at::empty({n, c, h, w}, options, memory_format(fused.layout));
 }
 
 /// Each term of the output is about 1, so that one which is left out, or taken twice, is seen. `residual` apart from y.
 FusedOperands random_operands(const FusedLayer& fused, const at::TensorOptions& options) {
     const auto random = [&](at::IntArrayRef shape) {
-        return at::empty(shape, options, format_of(fused.layout)).normal_();
+        return at::empty(shape, options, memory_format(fused.layout)).normal_();
     };
     const auto [n, c, h, w] = fused.in;
     const auto num_products = static_cast<double>(c * fused.kernel * fused.kernel);
@@ -95,7 +90,7 @@ void run_onto_residual(FusedPlan& plan, FusedOperands& operands) {
 Fusion::Fusion(std::unique_ptr<FusedPlans> plans, Precision precision, Layout layout)
     : plans_(std::move(plans)), precision_(precision), layout_(layout) {}
 
-bool Fusion::is_dense(const at::Tensor& map) const { return map.is_contiguous(format_of(layout_)); }
+bool Fusion::is_dense(const at::Tensor& map) const { return map.is_contiguous(memory_format(layout_)); }
 
 FusedLayer Fusion::describe(const at::Tensor& x, const Layer& layer) const {
     FusedLayer fused{.in = {.n = x.size(0), .c = x.size(1), .h = x.size(2), .w = x.size(3)},
