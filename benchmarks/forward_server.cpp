@@ -34,11 +34,11 @@ class Resident {
           options_(with_precision(options, request.dtype)),
           stream_(options.device),
           denoiser_(make_denoiser(weights_, options_)) {
-        require(windows_.shape.size() == 4 && windows_.shape[3] == weights_.channels,
-                request.windows + ": should be (N, H, W, " + std::to_string(weights_.channels) + ")");
-        const Shape shape{windows_.shape[0], weights_.channels, windows_.shape[1], windows_.shape[2]};
+        require(windows_.shape.size() == 4 && windows_.shape[3] == weights_.channels(),
+                request.windows + ": should be (N, H, W, " + std::to_string(weights_.channels()) + ")");
+        const Shape shape{windows_.shape[0], weights_.channels(), windows_.shape[1], windows_.shape[2]};
         Shape in = shape;
-        if (network_facts(weights_.kind).takes_sigma) {
+        if (network_facts(weights_.kind()).takes_sigma) {
             conversion_.sigma = request.sigma;
             ++in.c;
         }

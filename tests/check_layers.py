@@ -17,7 +17,7 @@ MAY_INCLUDE = {
     "image": {"base"},
     "device": {"base"},
     "comm": {"base", "device"},
-    "engine": {"base", "device"},
+    "engine": {"base", "network", "device"},
     "run": {"base", "config", "plan", "image", "device", "comm", "engine"},
     "measure": {"base", "config", "plan", "run/trace.hpp"},
     "report": {"base", "config", "plan", "measure", "run/trace.hpp"},

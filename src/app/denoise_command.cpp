@@ -147,9 +147,9 @@ class Denoise {
     /// 3 where there are weights for colour images.
     int64_t channels_of_weights() {
         try {
-            return find_weights(settings_.network, settings_.weights, 3).channels;
+            return find_weights(settings_.network, settings_.weights, 3).channels();
         } catch (const UsageError&) {
-            return find_weights(settings_.network, settings_.weights, 1).channels;
+            return find_weights(settings_.network, settings_.weights, 1).channels();
         }
     }
 

@@ -1,6 +1,8 @@
 #include "engine/check_views.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/network/facts.hpp"
+#include "patchbench/network/receptive_field.hpp"
 
 #include <limits>
 
@@ -14,7 +16,7 @@ std::string text_of(const Shape& s) {
 }
 
 void check_view(const ExpectedViews& expected, const BatchView& view, int64_t channels, const std::string& which) {
-    const int64_t alignment = network_facts(expected.kind).alignment;
+    const int64_t alignment = expected.alignment;
     const auto& s = view.shape;
     const std::string where = "engine: the " + which + " of " + std::string(name_of(expected.kind)) + ", " + text_of(s);
     require(view.pointer != nullptr, where + ", is nowhere");
@@ -29,7 +31,7 @@ void check_view(const ExpectedViews& expected, const BatchView& view, int64_t ch
 
 void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
     constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
-    const int64_t widest = network_facts(expected.kind).widest_map;
+    const int64_t widest = expected.widest_map;
     if (shape.h <= kLimit / widest / shape.w) return;
     throw IndexLimit("engine: a window of " + std::to_string(shape.h) + " x " + std::to_string(shape.w) +
                      " has 2^31 elements or more in the widest map of " + std::string(name_of(expected.kind)) + " (" +
@@ -40,10 +42,12 @@ void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
 }  // namespace
 
 ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
-    const int64_t sigma_channel = network_facts(weights.kind).takes_sigma ? 1 : 0;
-    return {.kind = weights.kind,
-            .channels_in = weights.channels + sigma_channel,
-            .channels_out = weights.channels,
+    const Graph graph = graph_of(weights.shape);
+    return {.kind = weights.kind(),
+            .channels_in = graph.channels_in(),
+            .channels_out = graph.channels_out(),
+            .alignment = alignment_of(graph),
+            .widest_map = static_cast<int64_t>(widest_map_of(graph)),
             .dtype = storage_of(options.precision),
             .layout = options.layout,
             .device = options.device};

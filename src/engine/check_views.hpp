@@ -9,6 +9,8 @@ struct ExpectedViews {
     NetworkKind kind;
     int64_t channels_in;
     int64_t channels_out;
+    int64_t alignment;   // of the extents
+    int64_t widest_map;  // values per pixel
     DType dtype;
     Layout layout;
     DeviceId device;

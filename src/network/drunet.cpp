@@ -9,13 +9,16 @@ namespace pb {
 
 namespace {
 
+/// Keeps 24 residual sums from growing out of fp16.
+constexpr double kGainOfSummand = 0.5;
+
 /// Blocks x + second(relu(first(x))), numbered from `first` on.
 size_t residual_blocks(GraphBuilder& net, size_t x, const std::string& module, int64_t first, int64_t blocks,
                        int64_t width) {
     for (int64_t i = first; i < first + blocks; ++i) {
         const std::string block = fmt::format("{}.{}.res.", module, i);
         const size_t inner = net.relu(net.convolve(x, width, {.weights = block + "0"}));
-        x = net.add(x, net.convolve(inner, width, {.weights = block + "2"}));
+        x = net.add(x, net.convolve(inner, width, {.weights = block + "2", .gain = kGainOfSummand}));
     }
     return x;
 }

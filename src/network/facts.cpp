@@ -10,23 +10,25 @@ namespace {
 template <class Count>
 auto sum_over_convolutions(const Graph& graph, Count count) {
     decltype(count(size_t{0})) sum = 0;
-    for (size_t i = 0; i < graph.size(); ++i)
-        if (is_convolution(graph[i].kind)) sum += count(i);
+    for (const size_t i : convolutions_of(graph)) sum += count(i);
     return sum;
 }
 
 const MapShape& operand_shape(const Graph& graph, size_t index) { return graph.shape(graph[index].operands.front()); }
-
-/// Products that one value of the convolution's map sums up. A transposed one has one tap for each pixel.
-int64_t products_per_value(const TensorShapes& shapes) {
-    return shapes.in_channels * (shapes.transposed ? 1 : shapes.kernel * shapes.kernel);
-}
 
 }  // namespace
 
 int64_t TensorShapes::values() const {
     return out_channels * in_channels * kernel * kernel + (has_bias ? out_channels : 0);
 }
+
+std::vector<int64_t> TensorShapes::weight_shape() const {
+    if (transposed) return {in_channels, out_channels, kernel, kernel};
+    return {out_channels, in_channels, kernel, kernel};
+}
+
+// A transposed convolution whose stride is its kernel has one tap for each pixel.
+int64_t TensorShapes::fan_in() const { return transposed ? in_channels : in_channels * kernel * kernel; }
 
 TensorShapes tensor_shapes(const Graph& graph, size_t index) {
     const Operation& operation = graph[index];
@@ -40,16 +42,20 @@ TensorShapes tensor_shapes(const Graph& graph, size_t index) {
 
 std::map<std::string, TensorShapes> checkpoint_shapes(const Graph& graph) {
     std::map<std::string, TensorShapes> shapes;
-    for (size_t i = 0; i < graph.size(); ++i)
-        if (is_convolution(graph[i].kind)) shapes[graph[i].filter->weights] = tensor_shapes(graph, i);
+    for (const size_t i : convolutions_of(graph)) shapes[graph[i].filter->weights] = tensor_shapes(graph, i);
     return shapes;
 }
 
 bool takes_sigma(const Graph& graph) { return graph.channels_in() == graph.channels_out() + 1; }
 
-int64_t num_convolutions(const Graph& graph) {
-    return sum_over_convolutions(graph, [](size_t) { return int64_t{1}; });
+std::vector<size_t> convolutions_of(const Graph& graph) {
+    std::vector<size_t> found;
+    for (size_t i = 0; i < graph.size(); ++i)
+        if (is_convolution(graph[i].kind)) found.push_back(i);
+    return found;
 }
+
+int64_t num_convolutions(const Graph& graph) { return static_cast<int64_t>(convolutions_of(graph).size()); }
 
 int64_t parameters_of(const Graph& graph) {
     return sum_over_convolutions(graph, [&](size_t i) {
@@ -60,7 +66,7 @@ int64_t parameters_of(const Graph& graph) {
 
 double mac_per_pixel(const Graph& graph) {
     return sum_over_convolutions(graph, [&](size_t i) {
-        return graph.shape(i).values_per_pixel() * static_cast<double>(products_per_value(tensor_shapes(graph, i)));
+        return graph.shape(i).values_per_pixel() * static_cast<double>(tensor_shapes(graph, i).fan_in());
     });
 }
 
@@ -69,8 +75,7 @@ double values_moved_per_pixel(const Graph& graph) {
         return operand_shape(graph, i).values_per_pixel() + graph.shape(i).values_per_pixel();
     });
     for (size_t i = 0; i < graph.size(); ++i)
-        if (graph[i].kind == OperationKind::add || graph[i].kind == OperationKind::subtract)
-            values += graph.shape(i).values_per_pixel();
+        if (is_sum(graph[i].kind)) values += graph.shape(i).values_per_pixel();
     return values;
 }
 

@@ -75,7 +75,7 @@ class ShapeInference {
         const bool counts = convolves || operation.kind == OperationKind::input;
         demand(counts || operation.channels == 0, "takes its channels from its operands");
         if (!convolves) return;
-        const auto& [weights, kernel, stride, has_bias, norm] = *operation.filter;
+        const auto& [weights, kernel, stride, has_bias, norm, gain] = *operation.filter;
         demand(!weights.empty(), "its weights have no name");
         const auto [first, is_new] = named_.emplace(weights, index());
         demand(is_new, fmt::format("operation {} has these weights already", first->second));

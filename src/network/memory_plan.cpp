@@ -13,10 +13,9 @@ namespace {
 class Planner {
   public:
     Planner(const Graph& graph, const MemoryPath& path)
-        : graph_(graph), path_(path), plan_{steps_of(graph, path.fusing), {}, {}}, last_read_(graph.size()) {
+        : graph_(graph), path_(path), plan_{steps_of(graph, path.fusing), {}, {}} {
         plan_.block_of.resize(graph.size());
-        for (size_t s = 0; s < plan_.steps.size(); ++s)
-            for (const size_t map : maps_read(graph, plan_.steps[s])) last_read_[map] = s;
+        last_readers_ = last_readers_of(graph, plan_.steps);
     }
 
     MemoryPlan run() {
@@ -41,7 +40,7 @@ class Planner {
 
     void place_result(size_t step) {
         const auto& [first, last] = plan_.steps[step];
-        const bool is_copied = path_.copies_output && is_convolution(graph_[first].kind);
+        const bool is_copied = path_.copies_output && !is_sum(graph_[first].kind);
         if (last == graph_.output() && !is_copied) return;
         auto block = block_taken_over(step);
         if (!block) block = add_block({map_bytes_per_pixel(last), 0}, step);
@@ -51,7 +50,7 @@ class Planner {
     /// Of a map that the step may overwrite.
     [[nodiscard]] std::optional<size_t> block_taken_over(size_t step) const {
         for (const size_t map : maps_overwritable(plan_.steps[step]))
-            if (last_read_[map] == step && plan_.block_of[map]) return plan_.block_of[map];
+            if (last_readers_[map] == step && plan_.block_of[map]) return plan_.block_of[map];
         return std::nullopt;
     }
 
@@ -61,8 +60,7 @@ class Planner {
             return {*other};
         }
         const OperationKind kind = graph_[step.first].kind;
-        const bool is_pixelwise =
-            kind == OperationKind::relu || kind == OperationKind::add || kind == OperationKind::subtract;
+        const bool is_pixelwise = kind == OperationKind::relu || is_sum(kind);
         return is_pixelwise ? graph_[step.first].operands : std::vector<size_t>{};
     }
 
@@ -83,7 +81,7 @@ class Planner {
     const Graph& graph_;
     MemoryPath path_;
     MemoryPlan plan_;
-    std::vector<size_t> last_read_;  // step, by operation
+    std::vector<size_t> last_readers_;
 };
 
 /// The number of pixels from which on `other`, which grows faster, is the larger one.
@@ -109,6 +107,13 @@ int64_t MemorySize::bytes(int64_t pixels) const {
 }
 
 MemoryPlan plan_memory(const Graph& graph, const MemoryPath& path) { return Planner(graph, path).run(); }
+
+std::optional<size_t> map_overwritten(const Graph& graph, const MemoryPlan& plan, const Step& step) {
+    const auto block = plan.block_of[step.last];
+    for (const size_t map : maps_read(graph, step))
+        if (block && plan.block_of[map] == block) return map;
+    return std::nullopt;
+}
 
 std::vector<MemorySize> live_sizes(const MemoryPlan& plan) {
     std::vector<MemorySize> sizes(plan.steps.size());

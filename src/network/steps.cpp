@@ -57,4 +57,11 @@ std::vector<size_t> maps_read(const Graph& graph, const Step& step) {
     return maps;
 }
 
+std::vector<size_t> last_readers_of(const Graph& graph, const std::vector<Step>& steps) {
+    std::vector<size_t> readers(graph.size());
+    for (size_t s = 0; s < steps.size(); ++s)
+        for (const size_t map : maps_read(graph, steps[s])) readers[map] = s;
+    return readers;
+}
+
 }  // namespace pb

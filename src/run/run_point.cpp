@@ -103,8 +103,7 @@ struct Runner::Impl {
 std::shared_ptr<const Weights> Runner::Impl::find_network(const Point& point, int64_t channels) {
     if (!is_simulated(point)) return weights.find(point.settings, channels);
     Weights none;
-    none.kind = point.settings.network;
-    none.channels = channels;
+    none.shape = standard_shape(point.settings.network, channels);
     none.source = "none (simulated)";
     return std::make_shared<const Weights>(std::move(none));
 }

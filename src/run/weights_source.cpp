@@ -40,7 +40,7 @@ fs::path default_file(NetworkKind network, int64_t channels) {
 /// What a checkpoint rarely says of itself: the sigma that a network for one sigma was trained for.
 void add_card_facts(Weights& weights) {
     if (weights.trained_sigma) return;
-    for (const auto& entry : read_card(weights.kind))
+    for (const auto& entry : read_card(weights.kind()))
         if (!entry.sha256.empty() && entry.sha256 == weights.sha256 && entry.sigma_train > 0)
             weights.trained_sigma = entry.sigma_train;
 }
@@ -67,8 +67,8 @@ Weights find_weights(NetworkKind network, const std::string& setting, int64_t ch
     if (setting.starts_with(kSeedPrefix)) return make_seeded_weights(network, channels, parse_seed(setting));
     const fs::path file = setting == "default" ? default_file(network, channels) : fs::path(setting);
     Weights weights = load_weights(file, network);
-    if (weights.channels != channels)
-        throw UsageError("weights '" + file.string() + "' are for " + std::to_string(weights.channels) +
+    if (weights.channels() != channels)
+        throw UsageError("weights '" + file.string() + "' are for " + std::to_string(weights.channels()) +
                          " image channel(s), the image has " + std::to_string(channels) +
                          ": name weights for this kind of image");
     add_card_facts(weights);

@@ -35,7 +35,7 @@ double tolerance_of(Precision precision) {
 }
 
 std::vector<float> windows_of(const Weights& weights, const Shape& shape, uint64_t seed = kSeed) {
-    return test::random_values(static_cast<size_t>(shape.pixels() * weights.channels), seed);
+    return test::random_values(static_cast<size_t>(shape.pixels() * weights.channels()), seed);
 }
 
 /// Windows n x h x w of `shape` through a new denoiser, prepared first.
@@ -283,7 +283,7 @@ TEST_P(GpuEngine, BatchesOfMoreThan2To31ElementsAreRight) {
     const auto denoiser = make_denoiser(weights_, options);
     Stream stream(kCuda);
     const auto values = windows_of(weights_, many);
-    const auto count = one.pixels() * weights_.channels;
+    const auto count = one.pixels() * weights_.channels();
     std::vector<float> ours;
     {
         Slot slot(weights_, options, many);

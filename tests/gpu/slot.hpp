@@ -57,7 +57,7 @@ class Slot {
           out_memory_(device_, bytes_of(samples_shape_)),
           in_(view_of(in_memory_.pointer(), in, options)),
           out_(view_of(out_memory_.pointer(), samples_shape_, options)) {
-        if (network_facts(weights.kind).takes_sigma) conversion_.sigma = 0.1F;
+        if (network_facts(weights.kind()).takes_sigma) conversion_.sigma = 0.1F;
     }
 
     /// Of f32, the widest type of a network.

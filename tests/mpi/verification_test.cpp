@@ -26,7 +26,7 @@ using testing::Not;
 /// DnCNN of four layers: what is tested is the judge, not the network.
 Weights shallow_dncnn() {
     Weights weights = make_seeded_weights(NetworkKind::dncnn, 3, 1);
-    weights.depth = 4;
+    weights.shape = DncnnShape{.depth = 4};
     std::erase_if(weights.convolutions, [](const auto& layer) {
         return layer.first.starts_with("conv_list.") && layer.first != "conv_list.0" && layer.first != "conv_list.1";
     });

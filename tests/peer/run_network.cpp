@@ -45,15 +45,16 @@ class Runner {
           engine_{.engine = parse_enum<EngineKind>(options.engine), .threads = options.threads},
           denoiser_(make_denoiser(weights_, engine_)),
           stream_(engine_.device) {
-        require(images.shape.size() == 4 && images.shape[3] == weights_.channels,
-                "the images should be (N, H, W, " + std::to_string(weights_.channels) + ")");
+        require(images.shape.size() == 4 && images.shape[3] == weights_.channels(),
+                "the images should be (N, H, W, " + std::to_string(weights_.channels()) + ")");
         out_ = images;
     }
 
     /// All calls.
     void run() {
         const Extent extent{images_.shape[1], images_.shape[2]};
-        for (const auto& call : whole_image_calls(weights_.kind, extent, parse_enum<OddShape>(options_.odd))) run(call);
+        for (const auto& call : whole_image_calls(weights_.kind(), extent, parse_enum<OddShape>(options_.odd)))
+            run(call);
     }
 
     [[nodiscard]] const Array& out() const { return out_; }
@@ -66,8 +67,8 @@ class Runner {
     }
 
     void run(const WholeImageCall& call) {
-        const int64_t channels = weights_.channels;
-        const bool sigma = network_facts(weights_.kind).takes_sigma;
+        const int64_t channels = weights_.channels();
+        const bool sigma = network_facts(weights_.kind()).takes_sigma;
         const Shape shape{images_.shape[0], channels + (sigma ? 1 : 0), call.seen.extent.h, call.seen.extent.w};
         std::vector<float> in;
         for_each_pixel(shape.n, call.seen, [&](int64_t n, int64_t y, int64_t x) {

@@ -25,10 +25,10 @@ inline std::vector<float> random_values(size_t count, uint64_t seed) {
 
 /// Shape of the network's input for `n` windows of h x w.
 inline Shape input_shape(const Weights& weights, int64_t n, int64_t h, int64_t w) {
-    return {n, weights.channels + (network_facts(weights.kind).takes_sigma ? 1 : 0), h, w};
+    return {n, weights.channels() + (network_facts(weights.kind()).takes_sigma ? 1 : 0), h, w};
 }
 
-inline Shape output_shape(const Weights& weights, const Shape& in) { return {in.n, weights.channels, in.h, in.w}; }
+inline Shape output_shape(const Weights& weights, const Shape& in) { return {in.n, weights.channels(), in.h, in.w}; }
 
 inline BatchView view_of(void* pointer, const Shape& shape, const EngineOptions& options) {
     return {.pointer = pointer,

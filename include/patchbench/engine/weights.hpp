@@ -2,8 +2,8 @@
 // precision), KAIR's residual sign recorded, keys as in deepinv. Engines are built from this and from nothing else.
 #pragma once
 
-#include "patchbench/base/network_facts.hpp"
 #include "patchbench/engine/state_dict.hpp"
+#include "patchbench/network/network_shape.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -25,27 +25,24 @@ struct Convolution {
     std::vector<float> bias;  // empty: none
 };
 
-/// How a DnCNN ends: deepinv adds the network's output to its input, KAIR subtracts it.
-enum class Residual : uint8_t { none, add, subtract };
-
 struct Weights {
-    NetworkKind kind = NetworkKind::dncnn;
-    int64_t channels = 3;  ///< image channels (1 gray, 3 colour), without the sigma map
-    /// Keys as in deepinv without the ending `.weight`: `m_head`, `m_down1.0.res.0`, `Conv1.0`, `in_conv`,
-    /// `conv_list.3`.
+    NetworkShape shape = DncnnShape{};
+    /// By the names of the graph's filters, which are deepinv's: `m_head`, `m_down1.0.res.0`, `Conv1.0`, `in_conv`,
+    /// `conv_list.3`. A bias may be empty where the graph has one: some checkpoints were trained without.
     std::map<std::string, Convolution> convolutions;
-    Residual residual = Residual::none;   // drunet none, unet add, dncnn add or subtract
-    int64_t depth = 0;                    ///< dncnn: number of convolutions; else 0
     std::string source;                   ///< the file, or "seed:<n>"
     std::string layout;                   ///< which key layout was recognised, e.g. "dncnn (KAIR, batch norm merged)"
     std::string sha256;                   ///< of the file, or of the canonical values for a seed; hex
     bool trained = false;                 ///< false for seeded weights
     std::optional<double> trained_sigma;  ///< in [0,1] units, where a network knows one sigma only and it is known
 
+    [[nodiscard]] NetworkKind kind() const { return kind_of(shape); }
+    /// Of the image (1 gray, 3 colour), without the sigma map.
+    [[nodiscard]] int64_t channels() const { return channels_of(shape); }
     /// Values held: batch norm is folded, so a UNet has 6,528 fewer than as it was trained.
     [[nodiscard]] int64_t parameters() const;
-    /// Pixels on each side that can change an output pixel (dncnn: its depth; else network_facts).
-    [[nodiscard]] int64_t receptive_radius() const;
+    /// Those of one filter; throws Error where there are none.
+    [[nodiscard]] const Convolution& convolution(const std::string& name) const;
 };
 
 /// Recognises the network and the key layout from names and shapes and converts. Throws UsageError that lists missing,
@@ -59,7 +56,10 @@ struct Weights {
 
 /// Deterministic weights of sane scale: the same bits on every machine (counter-based Philox, uniform distribution, no
 /// libm). In each DRUNet ResBlock gain sqrt(2) for the first convolution and 0.5 for the second, 1 elsewhere; for UNet
-/// randomised batch norm folded in; dncnn as deepinv, depth 20, small residual. `channels` is 1 or 3.
+/// randomised batch norm folded in; dncnn as deepinv, small residual.
+[[nodiscard]] Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed);
+
+/// Of the standard shape. `channels` is 1 or 3.
 [[nodiscard]] Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed);
 
 /// Digest of the canonical values: of the lines `<key> <sha256 of the little-endian floats>` in the order of the keys,

@@ -11,6 +11,9 @@ namespace pb {
 /// Whether the input has one channel more than the output: it holds sigma, in the units of the image.
 [[nodiscard]] bool takes_sigma(const Graph& graph);
 
+/// Their indices, in the order of the forward pass.
+[[nodiscard]] std::vector<size_t> convolutions_of(const Graph& graph);
+
 [[nodiscard]] int64_t num_convolutions(const Graph& graph);
 
 /// Values that training set: weights, biases, and scale and shift of each batch norm.
@@ -37,6 +40,9 @@ struct TensorShapes {
 
     /// Of weight and bias.
     [[nodiscard]] int64_t values() const;
+    [[nodiscard]] std::vector<int64_t> weight_shape() const;
+    /// Products that one value of the convolution's map sums up.
+    [[nodiscard]] int64_t fan_in() const;
     friend bool operator==(const TensorShapes&, const TensorShapes&) = default;
 };
 

@@ -47,6 +47,7 @@ struct Filter {
     int64_t stride = 1;
     bool has_bias = false;
     std::string norm{};  // name of the batch norm that training had after it, folded into it; empty: none
+    double gain = 1;     // of seeded weights: deviation of the map over its operand's, after a ReLU that follows
 
     [[nodiscard]] int64_t padding() const { return kernel == 3 ? 1 : 0; }
     friend bool operator==(const Filter&, const Filter&) = default;
@@ -91,6 +92,11 @@ class Graph {
 
 [[nodiscard]] constexpr bool is_convolution(OperationKind kind) {
     return kind == OperationKind::convolution || kind == OperationKind::transposed_convolution;
+}
+
+/// Of two maps, pixel by pixel: a sum or a difference.
+[[nodiscard]] constexpr bool is_sum(OperationKind kind) {
+    return kind == OperationKind::add || kind == OperationKind::subtract;
 }
 
 /// "operation 1 (convolution 'm_head')": how errors name an operation.

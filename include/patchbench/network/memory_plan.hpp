@@ -11,7 +11,7 @@ struct MemoryPath {
     Fusing fusing;
     bool transposes_by_taps = false;  // a transposed convolution makes each quarter of its map apart, then copies it
     bool copies_kernels = true;       // a convolution runs with a copy of its kernel, in an order of its own
-    bool copies_output = true;        // an output that a convolution makes is a map first, then copied to the caller's
+    bool copies_output = true;        // an output that no sum makes is a map first, then copied to the caller's
     int64_t value_bytes = 4;          // of maps and kernels
 };
 
@@ -49,6 +49,9 @@ struct MemoryPlan {
 /// A ReLU, a sum, a difference and the sum of a fused convolution overwrite a map that nothing reads afterwards; every
 /// other step writes to a block of its own.
 [[nodiscard]] MemoryPlan plan_memory(const Graph& graph, const MemoryPath& path);
+
+/// The map in whose block `step`, one of the plan, writes its result; none where the result has a block of its own.
+[[nodiscard]] std::optional<size_t> map_overwritten(const Graph& graph, const MemoryPlan& plan, const Step& step);
 
 /// What lives while each step runs.
 [[nodiscard]] std::vector<MemorySize> live_sizes(const MemoryPlan& plan);

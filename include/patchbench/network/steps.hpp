@@ -29,6 +29,9 @@ struct Step {
 /// The operations whose maps a step reads: what `first` reads, then the other operand of a fused sum.
 [[nodiscard]] std::vector<size_t> maps_read(const Graph& graph, const Step& step);
 
+/// By operation, the last of `steps` that reads its map; 0 where none does.
+[[nodiscard]] std::vector<size_t> last_readers_of(const Graph& graph, const std::vector<Step>& steps);
+
 /// The map to which a fused step adds its convolution; none where it adds nothing.
 [[nodiscard]] std::optional<size_t> map_summed(const Graph& graph, const Step& step);
 

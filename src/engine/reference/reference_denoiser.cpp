@@ -28,80 +28,51 @@ void for_each_sample(const BatchView& view, int64_t n, Map& map, Visit visit) {
             for (int64_t x = 0; x < map.w; ++x) visit(map.row(c, y)[x], samples[offset(view, n, c, y, x)]);
 }
 
-/// The networks as deepinv writes them, with every map kept as long as it likes.
+/// The network's graph, operation by operation, every map kept to the end.
 class ReferenceNetwork {
   public:
-    explicit ReferenceNetwork(Weights weights) : weights_(std::move(weights)) {}
+    explicit ReferenceNetwork(Weights weights) : weights_(std::move(weights)), graph_(graph_of(weights_.shape)) {}
 
     [[nodiscard]] Map run(const Map& in) const {
-        switch (weights_.kind) {
-            case NetworkKind::drunet:
-                return drunet(in);
-            case NetworkKind::unet:
-                return unet(in);
-            case NetworkKind::dncnn:
-                return dncnn(in);
-        }
-        throw Error("engine: an unknown network");
+        std::vector<Map> maps{in};
+        for (size_t i = 1; i < graph_.size(); ++i) maps.push_back(compute(graph_[i], maps));
+        return std::move(maps.back());
     }
 
   private:
-    [[nodiscard]] Map apply(const std::string& name, const Map& x) const {
-        const auto found = weights_.convolutions.find(name);
-        require(found != weights_.convolutions.end(),
-                "engine: the weights of " + weights_.source + " lack '" + name + "'");
-        return reference::convolve(x, found->second);
-    }
-
-    [[nodiscard]] Map residual_blocks(const std::string& prefix, int first, Map x) const {
-        for (int i = first; i < first + 4; ++i) {
-            const std::string block = prefix + "." + std::to_string(i) + ".res.";
-            x = reference::add(apply(block + "2", reference::relu(apply(block + "0", x))), x);
+    [[nodiscard]] Map compute(const Operation& operation, const std::vector<Map>& maps) const {
+        const auto operand = [&](size_t i) -> const Map& { return maps[operation.operands[i]]; };
+        switch (operation.kind) {
+            case OperationKind::input:
+                break;
+            case OperationKind::convolution:
+            case OperationKind::transposed_convolution:
+                return reference::convolve(operand(0), weights_.convolution(operation.filter->weights));
+            case OperationKind::relu:
+                return reference::relu(operand(0));
+            case OperationKind::add:
+                return reference::add(operand(0), operand(1));
+            case OperationKind::subtract:
+                return reference::subtract(operand(0), operand(1));
+            case OperationKind::concatenate:
+                return concatenate(operation, maps);
+            case OperationKind::max_pool:
+                return reference::max_pool_2x2(operand(0));
+            case OperationKind::upsample:
+                return reference::double_nearest(operand(0));
         }
-        return x;
+        throw Error("engine: an operation that the engine reference does not know");
     }
 
-    [[nodiscard]] Map drunet(const Map& in) const {
-        std::vector<Map> skips{apply("m_head", in)};
-        for (const std::string down : {"m_down1", "m_down2", "m_down3"})
-            skips.push_back(apply(down + ".4", residual_blocks(down, 0, skips.back())));
-        Map x = residual_blocks("m_body", 0, skips.back());
-        for (const std::string up : {"m_up3", "m_up2", "m_up1"}) {
-            x = reference::add(std::move(x), skips.back());
-            skips.pop_back();
-            x = residual_blocks(up, 1, apply(up + ".0", x));
-        }
-        return apply("m_tail", reference::add(std::move(x), skips.back()));
-    }
-
-    [[nodiscard]] Map unet_block(const std::string& name, const Map& x) const {
-        return reference::relu(apply(name + ".3", reference::relu(apply(name + ".0", x))));
-    }
-
-    [[nodiscard]] Map unet(const Map& in) const {
-        std::vector<Map> skips{unet_block("Conv1", in)};
-        for (const std::string block : {"Conv2", "Conv3", "Conv4"})
-            skips.push_back(unet_block(block, reference::max_pool_2x2(skips.back())));
-        Map x = skips.back();
-        for (const std::string scale : {"4", "3", "2"}) {
-            skips.pop_back();
-            x = reference::relu(apply("Up" + scale + ".1", reference::double_nearest(x)));
-            x = unet_block("Up_conv" + scale, reference::concatenate(skips.back(), x));
-        }
-        return reference::add(apply("Conv_1x1", x), in);
-    }
-
-    [[nodiscard]] Map dncnn(const Map& in) const {
-        Map x = reference::relu(apply("in_conv", in));
-        for (int64_t i = 0; i + 2 < weights_.depth; ++i)
-            x = reference::relu(apply("conv_list." + std::to_string(i), x));
-        x = apply("out_conv", x);
-        if (weights_.residual == Residual::add) return reference::add(std::move(x), in);
-        if (weights_.residual == Residual::subtract) return reference::subtract(in, x);
-        return x;
+    [[nodiscard]] static Map concatenate(const Operation& operation, const std::vector<Map>& maps) {
+        Map joined = maps[operation.operands.front()];
+        for (size_t i = 1; i < operation.operands.size(); ++i)
+            joined = reference::concatenate(joined, maps[operation.operands[i]]);
+        return joined;
     }
 
     Weights weights_;
+    Graph graph_;
 };
 
 class ReferenceDenoiser final : public Denoiser {

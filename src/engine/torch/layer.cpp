@@ -147,12 +147,6 @@ Layer make_layer(const Convolution& convolution, const Placement& placement) {
     return layer;
 }
 
-Layer make_layer(const Weights& weights, const std::string& name, const Placement& placement) {
-    const auto found = weights.convolutions.find(name);
-    require(found != weights.convolutions.end(), "engine: the weights of " + weights.source + " lack '" + name + "'");
-    return make_layer(found->second, placement);
-}
-
 at::Tensor convolve(const at::Tensor& x, const Layer& layer) {
     return x.is_cuda() ? convolve_cudnn(x, layer) : convolve_onednn(x, layer, "none");
 }

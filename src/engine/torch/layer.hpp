@@ -4,7 +4,6 @@
 
 #include "engine/torch/placement.hpp"
 
-#include "patchbench/base/shape.hpp"
 #include "patchbench/engine/weights.hpp"
 
 #include <ATen/core/Tensor.h>
@@ -31,9 +30,6 @@ struct Layer {
 
 /// Copies `convolution` to its place. 3x3 kernels are padded by one pixel of zeros, others not at all.
 [[nodiscard]] Layer make_layer(const Convolution& convolution, const Placement& placement);
-
-/// The layer called `name` of `weights`; throws Error when there is none.
-[[nodiscard]] Layer make_layer(const Weights& weights, const std::string& name, const Placement& placement);
 
 [[nodiscard]] at::Tensor convolve(const at::Tensor& x, const Layer& layer);
 [[nodiscard]] at::Tensor convolve_relu(const at::Tensor& x, const Layer& layer);

@@ -6,7 +6,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/fusion/plan_cache.hpp"
-#include "engine/torch/networks.hpp"
+#include "engine/torch/network.hpp"
 #include "engine/torch/translate_errors.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -41,7 +41,7 @@ class TorchDenoiser final : public Denoiser {
             check_cpu_options(options);
         guarded([&] {
             if (cuda_ && options.fusion) placement_.fusion = make_fusion(options);
-            network_ = make_network(weights, placement_);
+            network_.emplace(weights, placement_);
             synchronise_device(options_.device);  // weights were placed on the default stream
         });
     }
@@ -88,7 +88,7 @@ class TorchDenoiser final : public Denoiser {
 
     void run(const BatchView& in, const BatchView& out) const {
         at::Tensor result = as_tensor(out, placement_.options);
-        network_(as_tensor(in, placement_.options), result);
+        network_->run(as_tensor(in, placement_.options), result);
     }
 
     /// The first call tries algorithms and leaves their scratch memory behind; what stays after the second, or after
@@ -111,7 +111,7 @@ class TorchDenoiser final : public Denoiser {
     EngineOptions options_;
     Placement placement_;
     std::unique_ptr<CudaBackend> cuda_;  // null on the CPU
-    Network network_;
+    std::optional<Network> network_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "engine/weights/layouts.hpp"
 
+#include "patchbench/network/facts.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -21,28 +23,24 @@ int64_t last_index(const StateDict& tensors, std::string_view prefix, int64_t mo
     return std::min(last, most);
 }
 
-KeyLayout canonical_layout(std::string name, NetworkKind kind, int64_t channels, Residual residual) {
-    KeyLayout layout{.name = std::move(name), .kind = kind, .channels = channels, .residual = residual};
-    for (ConvolutionSpec& spec : architecture(kind, channels, 0)) {
-        const std::string key = spec.name;
-        const std::string norm = spec.norm;
-        layout.layers.push_back({std::move(spec), key, norm});
+/// Keys as in deepinv.
+KeyLayout canonical_layout(std::string name, const NetworkShape& shape) {
+    KeyLayout layout{.name = std::move(name), .shape = shape, .graph = graph_of(shape)};
+    for (const size_t index : convolutions_of(layout.graph)) {
+        const Filter& filter = *layout.graph[index].filter;
+        layout.layers.push_back({index, filter.weights, filter.has_bias, filter.norm});
     }
     return layout;
 }
 
-KeyLayout dncnn_layout(std::string name, int64_t channels, int64_t depth, Residual residual) {
-    KeyLayout layout{.name = std::move(name), .channels = channels, .residual = residual, .depth = depth};
-    for (ConvolutionSpec& spec : architecture(NetworkKind::dncnn, channels, depth)) {
-        const std::string key = spec.name;
-        layout.layers.push_back({std::move(spec), key, ""});
-    }
-    return layout;
+KeyLayout kair_layout(const std::string& variant, int64_t channels, int64_t depth) {
+    return canonical_layout("dncnn (" + variant + ")",
+                            DncnnShape{.channels = channels, .depth = depth, .residual = DncnnResidual::subtract});
 }
 
 // KAIR: a Sequential of convolution, ReLU, convolution, ReLU, ...
 KeyLayout kair_merged(int64_t channels, int64_t depth) {
-    KeyLayout layout = dncnn_layout("dncnn (KAIR, batch norm merged)", channels, depth, Residual::subtract);
+    KeyLayout layout = kair_layout("KAIR, batch norm merged", channels, depth);
     for (size_t i = 0; i < layout.layers.size(); ++i) layout.layers[i].convolution = "model." + std::to_string(2 * i);
     return layout;
 }
@@ -57,7 +55,7 @@ void number_with_norms(KeyLayout& layout, const std::string& prefix) {
 }
 
 KeyLayout kair_unmerged(int64_t channels, int64_t depth) {
-    KeyLayout layout = dncnn_layout("dncnn (KAIR, batch norm folded)", channels, depth, Residual::subtract);
+    KeyLayout layout = kair_layout("KAIR, batch norm folded", channels, depth);
     layout.eps = 1e-4;
     number_with_norms(layout, "model.");
     return layout;
@@ -65,10 +63,9 @@ KeyLayout kair_unmerged(int64_t channels, int64_t depth) {
 
 // SaoYan/DnCNN-PyTorch and what grew out of it; its `module.` is common to all keys and was removed.
 KeyLayout sequential_without_bias(int64_t channels, int64_t depth) {
-    KeyLayout layout =
-        dncnn_layout("dncnn (Sequential without bias, batch norm folded)", channels, depth, Residual::subtract);
+    KeyLayout layout = kair_layout("Sequential without bias, batch norm folded", channels, depth);
     number_with_norms(layout, "dncnn.");
-    for (LayerKeys& layer : layout.layers) layer.spec.bias = false;
+    for (LayerKeys& layer : layout.layers) layer.has_bias = false;
     return layout;
 }
 
@@ -81,9 +78,10 @@ std::vector<KeyLayout> known_layouts(const StateDict& tensors) {
     };
     std::vector<KeyLayout> layouts;
     for (const int64_t channels : {3, 1}) {
-        layouts.push_back(canonical_layout("drunet", NetworkKind::drunet, channels, Residual::none));
-        layouts.push_back(canonical_layout("unet (batch norm folded)", NetworkKind::unet, channels, Residual::add));
-        layouts.push_back(dncnn_layout("dncnn (deepinv)", channels, depth_of("conv_list.", 1, 2), Residual::add));
+        layouts.push_back(canonical_layout("drunet", DrunetShape{.channels = channels}));
+        layouts.push_back(canonical_layout("unet (batch norm folded)", UnetShape{.channels = channels}));
+        const int64_t depth = depth_of("conv_list.", 1, 2);
+        layouts.push_back(canonical_layout("dncnn (deepinv)", DncnnShape{.channels = channels, .depth = depth}));
         layouts.push_back(kair_merged(channels, depth_of("model.", 2, 0)));
         layouts.push_back(kair_unmerged(channels, depth_of("model.", 3, 1)));
         layouts.push_back(sequential_without_bias(channels, depth_of("dncnn.", 3, 1)));

@@ -1,8 +1,6 @@
-// The ways in which checkpoints in the wild name the tensors of these networks. A layout is a list of canonical
-// convolutions and the keys that their parts have in the file.
+// The ways in which checkpoints in the wild name the tensors of these networks: for each convolution of the graph, the
+// keys that its parts have in the file.
 #pragma once
-
-#include "engine/weights/architecture.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -12,19 +10,17 @@
 
 namespace pb {
 
-/// `spec.bias` says whether the file's convolution has one; `norm` is the file's key of the batch norm, empty: none.
 struct LayerKeys {
-    ConvolutionSpec spec;
-    std::string convolution;
-    std::string norm;
+    size_t index = 0;         // of the convolution in the graph
+    std::string convolution;  // key in the file
+    bool has_bias = false;    // of the file's convolution
+    std::string norm;         // key of the batch norm in the file; empty: none
 };
 
 struct KeyLayout {
     std::string name;
-    NetworkKind kind = NetworkKind::dncnn;
-    int64_t channels = 3;
-    Residual residual = Residual::none;
-    int64_t depth = 0;
+    NetworkShape shape;
+    Graph graph;  // of the shape
     double eps = 1e-5;
     std::vector<LayerKeys> layers;
 };

@@ -5,6 +5,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/sha256.hpp"
+#include "patchbench/network/facts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,10 +25,11 @@ constexpr std::string_view kIgnored = ".num_batches_tracked";
 Expected expected_tensors(const KeyLayout& layout) {
     Expected expected;
     for (const LayerKeys& layer : layout.layers) {
-        expected[layer.convolution + ".weight"] = layer.spec.weight_shape();
-        if (layer.spec.bias) expected[layer.convolution + ".bias"] = {layer.spec.out_channels};
+        const TensorShapes shapes = tensor_shapes(layout.graph, layer.index);
+        expected[layer.convolution + ".weight"] = shapes.weight_shape();
+        if (layer.has_bias) expected[layer.convolution + ".bias"] = {shapes.out_channels};
         if (layer.norm.empty()) continue;
-        for (const char* part : kNormParts) expected[layer.norm + part] = {layer.spec.out_channels};
+        for (const char* part : kNormParts) expected[layer.norm + part] = {shapes.out_channels};
     }
     return expected;
 }
@@ -35,13 +37,12 @@ Expected expected_tensors(const KeyLayout& layout) {
 struct Match {
     KeyLayout layout;
     Expected expected;
-    size_t names = 0;   // of the layout that the file has
-    double score = -1;  // 2 when all names and shapes agree and nothing else is there
+    size_t names = 0;  // of the layout that the file has
+    double score = 0;  // 2 when all names and shapes agree and nothing else is there
 };
 
-Match compare(KeyLayout layout, const StateDict& tensors) {
-    Match match{.layout = std::move(layout)};
-    match.expected = expected_tensors(match.layout);
+Match compare(const KeyLayout& layout, const StateDict& tensors) {
+    Match match{.layout = layout, .expected = expected_tensors(layout)};
     size_t shapes = 0;
     for (const auto& [key, shape] : match.expected) {
         const auto found = tensors.find(key);
@@ -54,13 +55,11 @@ Match compare(KeyLayout layout, const StateDict& tensors) {
     return match;
 }
 
+/// Of equal ones the first.
 Match best_match(const StateDict& tensors) {
-    Match best;
-    for (KeyLayout& layout : known_layouts(tensors)) {
-        Match match = compare(std::move(layout), tensors);
-        if (match.score > best.score) best = std::move(match);
-    }
-    return best;
+    std::vector<Match> matches;
+    for (const KeyLayout& layout : known_layouts(tensors)) matches.push_back(compare(layout, tensors));
+    return *std::ranges::max_element(matches, {}, &Match::score);
 }
 
 std::string text_of(const Shape64& shape) {
@@ -124,23 +123,24 @@ void check_match(const Match& match, const StateDict& tensors, const std::string
                          "; check that it is the right file of the right version");
 }
 
-Convolution convert(const LayerKeys& layer, double eps, const StateDict& tensors, const std::string& source) {
-    const ConvolutionSpec& spec = layer.spec;
-    Convolution convolution{spec.out_channels,
-                            spec.in_channels,
-                            spec.kernel,
-                            spec.stride,
-                            spec.transposed,
+Convolution convert(const KeyLayout& layout, const LayerKeys& layer, const StateDict& tensors,
+                    const std::string& source) {
+    const TensorShapes shapes = tensor_shapes(layout.graph, layer.index);
+    Convolution convolution{shapes.out_channels,
+                            shapes.in_channels,
+                            shapes.kernel,
+                            layout.graph[layer.index].filter->stride,
+                            shapes.transposed,
                             tensors.at(layer.convolution + ".weight").values,
                             {}};
-    if (spec.bias) convolution.bias = tensors.at(layer.convolution + ".bias").values;
+    if (layer.has_bias) convolution.bias = tensors.at(layer.convolution + ".bias").values;
     if (layer.norm.empty()) return convolution;
     const auto part = [&](size_t i) -> std::span<const float> { return tensors.at(layer.norm + kNormParts[i]).values; };
     for (size_t c = 0; c < part(3).size(); ++c)
-        if (double{part(3)[c]} + eps <= 0)
+        if (double{part(3)[c]} + layout.eps <= 0)
             throw UsageError(source + ", tensor " + shown(layer.norm + kNormParts[3]) + ", element " +
                              std::to_string(c) + ": a negative variance");
-    fold({part(0), part(1), part(2), part(3), eps}, convolution);
+    fold({part(0), part(1), part(2), part(3), layout.eps}, convolution);
     return convolution;
 }
 
@@ -153,15 +153,9 @@ Weights recognise_weights(const StateDict& all, const std::string& source) {
     check_match(match, tensors, source);
     check_values(tensors, source);
     const KeyLayout& layout = match.layout;
-    Weights weights{.kind = layout.kind,
-                    .channels = layout.channels,
-                    .residual = layout.residual,
-                    .depth = layout.depth,
-                    .source = source,
-                    .layout = layout.name,
-                    .trained = true};
+    Weights weights{.shape = layout.shape, .source = source, .layout = layout.name, .trained = true};
     for (const LayerKeys& layer : layout.layers)
-        weights.convolutions[layer.spec.name] = convert(layer, layout.eps, tensors, source);
+        weights.convolutions[layout.graph[layer.index].filter->weights] = convert(layout, layer, tensors, source);
     weights.sha256 = sha256_of_values(weights);
     return weights;
 }

@@ -1,12 +1,12 @@
 // Weights from a seed. A value is a function of (seed, network, tensor, element), so it does not depend on the order;
 // only +, *, / and sqrt are used, which IEEE 754 rounds alike everywhere. Nothing here is trained: for tests and
 // timing.
-#include "engine/weights/architecture.hpp"
 #include "engine/weights/fold.hpp"
 
 #include "patchbench/base/counter_random.hpp"
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/weights.hpp"
+#include "patchbench/network/facts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,41 +52,53 @@ void fold_random_norm(const SeededValues& values, Convolution& convolution) {
     fold({scale, shift, mean, variance, 1e-5}, convolution);
 }
 
-Convolution make_convolution(const ConvolutionSpec& spec, const SeededValues& values) {
+bool is_before_relu(const Graph& graph, size_t index) {
+    for (size_t i = index + 1; i < graph.size(); ++i)
+        if (graph[i].kind == OperationKind::relu && graph[i].operands.front() == index) return true;
+    return false;
+}
+
+Convolution make_convolution(const Graph& graph, size_t index, const SeededValues& values) {
     constexpr double kBias = 0.05;
-    const int64_t count = spec.out_channels * spec.in_channels * spec.kernel * spec.kernel;
+    const double kBeforeRelu = std::sqrt(2.0);  // keeps the mean square through a ReLU
+    const Filter& filter = *graph[index].filter;
+    const TensorShapes shapes = tensor_shapes(graph, index);
+    const int64_t count = shapes.out_channels * shapes.in_channels * shapes.kernel * shapes.kernel;
+    const double gain = filter.gain * (is_before_relu(graph, index) ? kBeforeRelu : 1);
     // A uniform distribution on [-a, a] has the standard deviation a / sqrt(3).
-    const double spread = std::sqrt(3.0) * spec.gain / std::sqrt(static_cast<double>(spec.fan_in()));
-    Convolution convolution{spec.out_channels,
-                            spec.in_channels,
-                            spec.kernel,
-                            spec.stride,
-                            spec.transposed,
+    const double spread = std::sqrt(3.0) * gain / std::sqrt(static_cast<double>(shapes.fan_in()));
+    Convolution convolution{shapes.out_channels,
+                            shapes.in_channels,
+                            shapes.kernel,
+                            filter.stride,
+                            shapes.transposed,
                             values.uniform(Part::weight, count, 0.0, spread),
                             {}};
-    if (spec.bias) convolution.bias = values.uniform(Part::bias, spec.out_channels, 0.0, kBias);
-    if (!spec.norm.empty()) fold_random_norm(values, convolution);
+    if (shapes.has_bias) convolution.bias = values.uniform(Part::bias, shapes.out_channels, 0.0, kBias);
+    if (!shapes.norm.empty()) fold_random_norm(values, convolution);
     return convolution;
 }
 
-Residual residual_of(NetworkKind kind) { return kind == NetworkKind::drunet ? Residual::none : Residual::add; }
-
 }  // namespace
+
+Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed) {
+    const NetworkKind kind = kind_of(shape);
+    Weights weights{.shape = shape,
+                    .source = "seed:" + std::to_string(seed),
+                    .layout = std::string(name_of(kind)) + " (seeded)"};
+    const Graph graph = graph_of(shape);
+    uint32_t layer = 0;
+    for (const size_t index : convolutions_of(graph))
+        weights.convolutions[graph[index].filter->weights] =
+            make_convolution(graph, index, SeededValues(seed, kind, layer++));
+    weights.sha256 = sha256_of_values(weights);
+    return weights;
+}
 
 Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed) {
     if (channels != 1 && channels != 3)
         throw UsageError("seeded weights for " + std::to_string(channels) + " channels: 1 (gray) or 3 (colour)");
-    Weights weights{.kind = kind,
-                    .channels = channels,
-                    .residual = residual_of(kind),
-                    .depth = kind == NetworkKind::dncnn ? kDncnnDepth : 0,
-                    .source = "seed:" + std::to_string(seed),
-                    .layout = std::string(name_of(kind)) + " (seeded)"};
-    uint32_t layer = 0;
-    for (const ConvolutionSpec& spec : architecture(kind, channels, weights.depth))
-        weights.convolutions[spec.name] = make_convolution(spec, SeededValues(seed, kind, layer++));
-    weights.sha256 = sha256_of_values(weights);
-    return weights;
+    return make_seeded_weights(standard_shape(kind, channels), seed);
 }
 
 }  // namespace pb

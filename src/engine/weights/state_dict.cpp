@@ -1,7 +1,5 @@
-#include "engine/weights/architecture.hpp"
-
-#include "patchbench/base/error.hpp"
 #include "patchbench/engine/weights.hpp"
+#include "patchbench/network/facts.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -23,23 +21,26 @@ void add_identity_norm(StateDict& tensors, const std::string& key, int64_t chann
 
 void negate(std::vector<float>& values) { std::transform(values.begin(), values.end(), values.begin(), std::negate()); }
 
+bool is_subtracted(const NetworkShape& shape) {
+    const auto* const dncnn = std::get_if<DncnnShape>(&shape);
+    return dncnn != nullptr && dncnn->residual == DncnnResidual::subtract;
+}
+
 }  // namespace
 
 StateDict to_state_dict(const Weights& weights) {
     StateDict tensors;
-    for (const ConvolutionSpec& spec : architecture(weights.kind, weights.channels, weights.depth)) {
-        const auto found = weights.convolutions.find(spec.name);
-        require(found != weights.convolutions.end(), "the weights of " + weights.source + " lack '" + spec.name + "'");
-        Convolution convolution = found->second;
-        if (weights.residual == Residual::subtract && spec.name == "out_conv") {
+    for (const auto& [name, shapes] : checkpoint_shapes(graph_of(weights.shape))) {
+        Convolution convolution = weights.convolution(name);
+        if (is_subtracted(weights.shape) && name == "out_conv") {
             negate(convolution.weight);
             negate(convolution.bias);
         }
         // Some layouts have no biases; deepinv's network always has them.
-        if (spec.bias) convolution.bias.resize(static_cast<size_t>(spec.out_channels), 0.0f);
-        tensors[spec.name + ".weight"] = {spec.weight_shape(), std::move(convolution.weight)};
-        if (spec.bias) tensors[spec.name + ".bias"] = {{spec.out_channels}, std::move(convolution.bias)};
-        if (!spec.norm.empty()) add_identity_norm(tensors, spec.norm, spec.out_channels);
+        if (shapes.has_bias) convolution.bias.resize(static_cast<size_t>(shapes.out_channels), 0.0f);
+        tensors[name + ".weight"] = {shapes.weight_shape(), std::move(convolution.weight)};
+        if (shapes.has_bias) tensors[name + ".bias"] = {{shapes.out_channels}, std::move(convolution.bias)};
+        if (!shapes.norm.empty()) add_identity_norm(tensors, shapes.norm, shapes.out_channels);
     }
     return tensors;
 }

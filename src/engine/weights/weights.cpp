@@ -48,8 +48,10 @@ int64_t Weights::parameters() const {
     return static_cast<int64_t>(values);
 }
 
-int64_t Weights::receptive_radius() const {
-    return kind == NetworkKind::dncnn ? depth : network_facts(kind).receptive_radius;
+const Convolution& Weights::convolution(const std::string& name) const {
+    const auto found = convolutions.find(name);
+    require(found != convolutions.end(), "engine: the weights of " + source + " lack '" + name + "'");
+    return found->second;
 }
 
 std::string sha256_of_values(const Weights& weights) {
@@ -64,8 +66,8 @@ std::string sha256_of_values(const Weights& weights) {
 Weights load_weights(const std::filesystem::path& file, NetworkKind expected) {
     const Checkpoint checkpoint = load_checkpoint(file);
     Weights weights = recognise_weights(checkpoint.tensors, file.string());
-    if (weights.kind != expected)
-        throw UsageError(file.string() + ": weights of " + std::string(name_of(weights.kind)) + ", not of " +
+    if (weights.kind() != expected)
+        throw UsageError(file.string() + ": weights of " + std::string(name_of(weights.kind())) + ", not of " +
                          std::string(name_of(expected)) + "; choose that network or another file");
     weights.sha256 = sha256_of_file(file);
     weights.trained_sigma = trained_sigma(checkpoint, file.string());

@@ -16,7 +16,7 @@ constexpr char kDouble = 'u';       // its way back
 /// it, nor are 1x1 convolutions.
 std::string longest_way(const Weights& weights) {
     const std::string blocks(8, kConvolution);  // DRUNet: four residual blocks of two
-    switch (weights.kind) {
+    switch (weights.kind()) {
         case NetworkKind::drunet: {
             const std::string down = blocks + kHalve, up = kDouble + blocks;
             return kConvolution + down + down + down + blocks + up + up + up + kConvolution;
@@ -32,9 +32,9 @@ std::string longest_way(const Weights& weights) {
 }
 
 const Convolution& first_convolution(const Weights& weights) {
-    const char* const name = weights.kind == NetworkKind::drunet ? "m_head"
-                             : weights.kind == NetworkKind::unet ? "Conv1.0"
-                                                                 : "in_conv";
+    const char* const name = weights.kind() == NetworkKind::drunet ? "m_head"
+                             : weights.kind() == NetworkKind::unet ? "Conv1.0"
+                                                                   : "in_conv";
     return weights.convolutions.at(name);
 }
 
@@ -57,13 +57,13 @@ Reach reach_of(const Weights& weights) {
         }
     }
     return {alignment, round_up(std::max(-low, high - alignment), alignment),
-            first_convolution(weights).in_channels == weights.channels + 1};
+            first_convolution(weights).in_channels == weights.channels() + 1};
 }
 
 std::optional<std::string> find_wrong_fact(const Weights& weights) {
-    const NetworkFacts& facts = network_facts(weights.kind);
+    const NetworkFacts& facts = network_facts(weights.kind());
     const Reach reach = reach_of(weights);
-    const std::string name(name_of(weights.kind));
+    const std::string name(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
         return name + ": the table says " + what + " " + std::to_string(table) + ", its layers " +
                std::to_string(layers) + ": a fault of patchbench, please report it";

@@ -3,7 +3,7 @@
 #include "engine/torch/fusion/fusion.hpp"
 
 #include "engine/torch/fusion/cudnn_plans.hpp"
-#include "engine/torch/networks.hpp"
+#include "engine/torch/network.hpp"
 #include "support/denoise_batch.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -83,7 +83,7 @@ class Net {
             placement.fusion =
                 std::make_shared<Fusion>(std::make_unique<FakePlans>(*behaviour), Precision::fp32, layout);
         fusion_ = placement.fusion;
-        run_ = make_network(weights_, placement);
+        network_.emplace(weights_, placement);
     }
 
     at::Tensor operator()(int64_t windows, int64_t edge) {
@@ -92,7 +92,7 @@ class Net {
         const at::Tensor x =
             at::from_blob(const_cast<float*>(values.data()), {in.n, in.c, in.h, in.w}).contiguous(format_);
         at::Tensor y = at::empty({windows, 3, edge, edge}, x.options(), format_);
-        run_(x, y);
+        network_->run(x, y);
         return y;
     }
 
@@ -103,7 +103,7 @@ class Net {
     Weights weights_;
     at::MemoryFormat format_ = at::MemoryFormat::ChannelsLast;
     std::shared_ptr<Fusion> fusion_;
-    Network run_;
+    std::optional<Network> network_;
 };
 
 double relative_difference(const at::Tensor& a, const at::Tensor& b) {

@@ -80,9 +80,9 @@ TEST(Reference, ResidualSignsAreMirrored) {
     const EngineOptions options{.engine = EngineKind::reference};
     const Shape shape = test::input_shape(weights, 1, 6, 7);
     const auto in = test::random_values(static_cast<size_t>(shape.elements()), 4);
-    weights.residual = Residual::add;
+    weights.shape = DncnnShape{.channels = weights.channels(), .residual = DncnnResidual::add};
     const auto added = test::denoise(*make_denoiser(weights, options), weights, options, in, shape);
-    weights.residual = Residual::subtract;
+    weights.shape = DncnnShape{.channels = weights.channels(), .residual = DncnnResidual::subtract};
     const auto subtracted = test::denoise(*make_denoiser(weights, options), weights, options, in, shape);
     for (size_t i = 0; i < in.size(); ++i) EXPECT_NEAR(added[i] + subtracted[i], 2 * in[i], 1e-5);
     EXPECT_NE(added, subtracted);

@@ -1,6 +1,7 @@
 #include "support/denoise_batch.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/network/memory_plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,6 +114,41 @@ TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
     EXPECT_LE(slope, static_cast<double>(allowed));
     EXPECT_GE(slope, 512.0);  // two maps of 64 channels: less would mean that nothing was counted
     RecordProperty("bytes_per_pixel", static_cast<int>(slope));
+}
+
+/// Smaller and larger ones than the standard networks, and DnCNN that ends in every way.
+const std::vector<NetworkShape> kRelatives{
+    DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 1},
+    DrunetShape{.widths = {16, 24, 32, 40, 48}, .blocks = 2},
+    DrunetShape{.widths = {8}, .blocks = 3},
+    UnetShape{.channels = 1, .widths = {8, 20}},
+    UnetShape{.widths = {8, 16, 24, 32, 40}},
+    DncnnShape{.depth = 2, .width = 8, .residual = DncnnResidual::none},
+    DncnnShape{.depth = 3, .width = 24, .residual = DncnnResidual::add},
+    DncnnShape{.channels = 1, .depth = 7, .width = 16, .residual = DncnnResidual::subtract},
+};
+
+TEST(Relatives, EqualTheReference) {
+    for (const NetworkShape& network : kRelatives) {
+        SCOPED_TRACE(to_text(graph_of(network)));
+        const Weights weights = make_seeded_weights(network, kSeed);
+        const Shape shape = input_shape(weights, 2, 32, 48);
+        const EngineOptions torch, reference{.engine = EngineKind::reference};
+        const auto ours = denoise(*make_denoiser(weights, torch), weights, torch, windows(shape), shape);
+        const auto exact = denoise(*make_denoiser(weights, reference), weights, reference, windows(shape), shape);
+        EXPECT_LT(relative_difference(ours, exact), 1e-5);
+    }
+}
+
+TEST(Relatives, TakeTheMemoryThatIsPlanned) {
+    for (const NetworkShape& network : kRelatives) {
+        const Graph graph = graph_of(network);
+        SCOPED_TRACE(to_text(graph));
+        const int64_t planned = peak_bytes(plan_memory(graph, kOnednnPath), 192 * 256);
+        const int64_t taken = activation_peak(make_seeded_weights(network, kSeed), 192, 256);
+        constexpr int64_t kOfOnednn = 32 << 10;
+        EXPECT_NEAR(static_cast<double>(taken), static_cast<double>(planned), kOfOnednn);
+    }
 }
 
 TEST_P(TorchEngine, PeakOfActivationsDoesNotGrowWithThreads) {

@@ -1,6 +1,5 @@
 #include "patchbench/engine/weights.hpp"
 
-#include "engine/weights/architecture.hpp"
 #include "support/messages.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -42,14 +41,17 @@ void add_norm(StateDict& tensors, const std::string& key, size_t tensor, int64_t
     }
 }
 
+const DncnnShape& dncnn_of(const Weights& weights) { return std::get<DncnnShape>(weights.shape); }
+
 /// The convolutions of `weights` under other keys, in the order of a DnCNN: `key_of(i)`.
 template <class KeyOf>
 StateDict renamed(const Weights& weights, const KeyOf& key_of, bool bias) {
     StateDict tensors;
-    for (int64_t i = 0; i < weights.depth; ++i) {
-        const std::string name = i == 0                   ? "in_conv"
-                                 : i + 1 == weights.depth ? "out_conv"
-                                                          : "conv_list." + std::to_string(i - 1);
+    const int64_t depth = dncnn_of(weights).depth;
+    for (int64_t i = 0; i < depth; ++i) {
+        const std::string name = i == 0           ? "in_conv"
+                                 : i + 1 == depth ? "out_conv"
+                                                  : "conv_list." + std::to_string(i - 1);
         const Convolution& c = weights.convolutions.at(name);
         tensors[key_of(i) + ".weight"] = {{c.out_channels, c.in_channels, 3, 3}, c.weight};
         if (bias) tensors[key_of(i) + ".bias"] = {{c.out_channels}, c.bias};
@@ -66,7 +68,6 @@ TEST(SeededWeights, HaveTheParametersOfTheNetwork) {
         const NetworkFacts& facts = network_facts(kind);
         EXPECT_EQ(make_seeded_weights(kind, 3, 5).parameters() + folded, facts.parameters_colour);
         EXPECT_EQ(make_seeded_weights(kind, 1, 5).parameters() + folded, facts.parameters_gray);
-        EXPECT_EQ(make_seeded_weights(kind, 3, 5).receptive_radius(), facts.receptive_radius);
     }
 }
 
@@ -106,10 +107,9 @@ TEST(Recognise, GivesBackWhatToStateDictWrote) {
         for (const int64_t channels : {1, 3}) {
             const Weights weights = make_seeded_weights(kind, channels, 11);
             const Weights read = recognise_weights(to_state_dict(weights), "test");
-            EXPECT_EQ(read.kind, kind);
-            EXPECT_EQ(read.channels, channels);
-            EXPECT_EQ(read.residual, weights.residual);
-            EXPECT_EQ(read.depth, weights.depth);
+            EXPECT_EQ(read.kind(), kind);
+            EXPECT_EQ(read.channels(), channels);
+            EXPECT_EQ(graph_of(read.shape), graph_of(weights.shape));
             EXPECT_TRUE(read.trained);
             expect_same_values(read, weights);
         }
@@ -119,21 +119,20 @@ TEST(Recognise, KnowsDncnnOfKairWithMergedNorm) {
     const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, 2);
     const auto key_of = [](int64_t i) { return numbered("module.model.", 2 * i); };
     const Weights read = recognise_weights(renamed(weights, key_of, true), "test");
-    EXPECT_EQ(read.residual, Residual::subtract);
-    EXPECT_EQ(read.depth, 20);
+    EXPECT_EQ(dncnn_of(read).residual, DncnnResidual::subtract);
+    EXPECT_EQ(dncnn_of(read).depth, 20);
     EXPECT_EQ(read.layout, "dncnn (KAIR, batch norm merged)");
     expect_same_values(read, weights);
 }
 
 TEST(Recognise, TakesTheDepthFromTheKeys) {
     Weights shorter = make_seeded_weights(NetworkKind::dncnn, 1, 2);
-    shorter.depth = 17;
+    shorter.shape = DncnnShape{.channels = 1, .depth = 17};
     const Weights read = recognise_weights(renamed(
                                                shorter, [](int64_t i) { return numbered("model.", 2 * i); }, true),
                                            "test");
-    EXPECT_EQ(read.depth, 17);
+    EXPECT_EQ(dncnn_of(read).depth, 17);
     EXPECT_EQ(read.parameters(), 555'137);
-    EXPECT_EQ(read.receptive_radius(), 17);
     // deepinv adds what KAIR subtracts
     const StateDict exported = to_state_dict(read);
     EXPECT_EQ(exported.at("out_conv.weight").values[5], -read.convolutions.at("out_conv").weight[5]);
@@ -172,13 +171,13 @@ TEST(Recognise, FoldsTheNormOfDncnnLayoutsThatHaveOne) {
         const auto index_of = [](int64_t i) { return i == 0 ? 0 : 3 * i - 1; };
         StateDict tensors = renamed(
             raw, [&](int64_t i) { return numbered(layout.prefix, index_of(i)); }, layout.bias);
-        for (int64_t i = 1; i + 1 < raw.depth; ++i)
+        for (int64_t i = 1; i + 1 < dncnn_of(raw).depth; ++i)
             add_norm(tensors, numbered(layout.prefix, index_of(i) + 1), static_cast<size_t>(i), 64);
         // Small variances show which eps was used.
         tensors.at(numbered(layout.prefix, 3) + ".running_var").values[9] = 1e-4f;
         const Weights read = recognise_weights(tensors, "test");
-        EXPECT_EQ(read.depth, 20);
-        EXPECT_EQ(read.residual, Residual::subtract);
+        EXPECT_EQ(dncnn_of(read).depth, 20);
+        EXPECT_EQ(dncnn_of(read).residual, DncnnResidual::subtract);
         EXPECT_EQ(read.convolutions.at("in_conv").bias.empty(), !layout.bias);
         EXPECT_EQ(read.convolutions.at("out_conv").weight, raw.convolutions.at("out_conv").weight);
         for (const int64_t i : {1, 9, 18})
@@ -264,33 +263,6 @@ TEST_F(WeightsFile, OfAnotherNetworkSaysWhichItIs) {
     save({});
     EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::drunet); }),
                 HasSubstr("weights of dncnn, not of drunet"));
-}
-
-/// Pixels of a map of so many channels, per pixel at full extent: each scale has twice the channels.
-double pixels_of(int64_t channels) {
-    return channels <= 64 ? 1 : 64.0 * 64.0 / static_cast<double>(channels * channels);
-}
-
-// The tables of base know the networks without building them: they must say what the architectures say.
-TEST(NetworkFacts, WhatTheConvolutionsMoveIsCountedInTheirTable) {
-    for (const int64_t channels : {1, 3}) {
-        // Other operands of sums: the residual blocks' and skips' of DRUNet, the image of the others.
-        const double drunet_sums = 2 * 4 * (64 + 32 + 16) + 4 * 8 + (64 + 32 + 16 + 8);
-        const auto image = static_cast<double>(channels);
-        for (const auto& [kind, sums] : {std::pair(NetworkKind::drunet, drunet_sums),
-                                         std::pair(NetworkKind::unet, image), std::pair(NetworkKind::dncnn, image)}) {
-            const auto convolutions = architecture(kind, channels, kDncnnDepth);
-            EXPECT_EQ(static_cast<size_t>(network_facts(kind).num_convolutions), convolutions.size());
-            double values = sums;
-            for (const auto& spec : convolutions) {
-                const double pixels = pixels_of(spec.out_channels);
-                const double scale = spec.transposed ? 0.25 : spec.stride == 2 ? 4 : 1;
-                values += pixels * static_cast<double>(spec.out_channels) +
-                          pixels * scale * static_cast<double>(spec.in_channels);
-            }
-            EXPECT_EQ(static_cast<double>(values_moved_per_pixel(kind, channels)), values) << name_of(kind);
-        }
-    }
 }
 
 }  // namespace

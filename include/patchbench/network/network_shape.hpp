@@ -1,0 +1,27 @@
+// The networks by name, and how large one is. The only list of them: a new network is a page with its graph, and a line
+// in each place here.
+#pragma once
+
+#include "patchbench/base/network_facts.hpp"
+#include "patchbench/network/dncnn.hpp"
+#include "patchbench/network/drunet.hpp"
+#include "patchbench/network/unet.hpp"
+
+#include <variant>
+
+namespace pb {
+
+/// In the order of `NetworkKind`.
+using NetworkShape = std::variant<DrunetShape, UnetShape, DncnnShape>;
+
+[[nodiscard]] NetworkKind kind_of(const NetworkShape& shape);
+
+/// Channels of the image.
+[[nodiscard]] int64_t channels_of(const NetworkShape& shape);
+
+/// The network as it was published: the size of the seeded weights and of most checkpoints.
+[[nodiscard]] NetworkShape standard_shape(NetworkKind kind, int64_t channels);
+
+[[nodiscard]] Graph graph_of(const NetworkShape& shape);
+
+}  // namespace pb
