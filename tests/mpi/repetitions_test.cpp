@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -147,6 +148,18 @@ TEST_F(RepetitionsOfAPoint, AreAsManyAsAskedForAfterAsManyWarmUps) {
         EXPECT_EQ(rank.cpu_s.size(), 2U);
         EXPECT_THAT(rank.forward_call_s, ElementsAre(7, 8, 9, 10)) << "those of the warm-ups do not count";
     }
+}
+
+TEST_F(RepetitionsOfAPoint, CountTheProcessorTimeOfTheirPassesOnly) {
+    constexpr double kBeforeS = 0.5;  // more than passes that compute nothing take
+    while (process_cpu_seconds() < kBeforeS) continue;
+    const double before = process_cpu_seconds();
+    const PointTrace trace = run(counted_point());
+    const double spent = process_cpu_seconds() - before;
+    if (world_.rank() != 0) return;  // the trace is gathered there
+    ASSERT_FALSE(trace.ranks.empty());
+    const auto& passes = trace.ranks.front().cpu_s;
+    EXPECT_LE(std::accumulate(passes.begin(), passes.end(), 0.0), spent);
 }
 
 TEST_F(RepetitionsOfAPoint, HaveOneMoreWarmUpThatIsShownWhereTheFirstIsShort) {

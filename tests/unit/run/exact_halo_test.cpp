@@ -105,7 +105,7 @@ class FarLooking {
 
     /// Largest difference between the image in tiles and whole.
     float tiled_error(int64_t halo) {
-        const TileGrid grid(image_.extent(), {64, halo, network_facts(weights_.kind).alignment});
+        const TileGrid grid(image_.extent(), {64, halo, network_facts(weights_.kind()).alignment});
         const Rect all{0, 0, image_.extent()};
         float error = 0;
         for (int64_t index = 0; index < grid.num_windows(); ++index) {
