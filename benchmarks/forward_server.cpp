@@ -10,6 +10,7 @@
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
 #include "patchbench/engine/memory.hpp"
+#include "patchbench/network/network_facts.hpp"
 
 #include <CLI/CLI.hpp>
 

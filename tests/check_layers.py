@@ -13,19 +13,19 @@ MAY_INCLUDE = {
     "base": set(),
     "config": {"base"},
     "network": {"base"},
-    "plan": {"base", "config"},
+    "plan": {"base", "config", "network"},
     "image": {"base"},
     "device": {"base"},
     "comm": {"base", "device"},
     "engine": {"base", "network", "device"},
-    "run": {"base", "config", "plan", "image", "device", "comm", "engine"},
-    "measure": {"base", "config", "plan", "run/trace.hpp"},
-    "report": {"base", "config", "plan", "measure", "run/trace.hpp"},
+    "run": {"base", "config", "network", "plan", "image", "device", "comm", "engine"},
+    "measure": {"base", "config", "network", "plan", "run/trace.hpp"},
+    "report": {"base", "config", "network", "plan", "measure", "run/trace.hpp"},
 }
 MAY_INCLUDE["app"] = set(MAY_INCLUDE) | {"app"}
 # The trace is values: the pure layers after it include it, so it may not bring a service with it.
 TRACE = "run/trace.hpp"
-TRACE_MAY_INCLUDE = {"base", "config", "plan"}
+TRACE_MAY_INCLUDE = {"base", "config", "network", "plan"}
 
 VENDOR = re.compile(r"^(torch|ATen|c10|caffe2|cuda|cub|thrust|nv|nccl|cudnn|mpi\.h|opencv2|yaml-cpp)")
 # No rank, no device, no image: testable in one process.

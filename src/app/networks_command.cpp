@@ -1,8 +1,8 @@
 // patchbench networks: what is known of each network, and where its weights are.
 #include "app/commands.hpp"
 
-#include "patchbench/base/network_facts.hpp"
 #include "patchbench/config/load_yaml.hpp"
+#include "patchbench/network/network_facts.hpp"
 #include "patchbench/run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
@@ -19,9 +19,9 @@ void print_facts() {
                "radius", "exact halo", "sigma", "bytes/pixel");
     for (const auto& [kind, name] : EnumNames<NetworkKind>::names) {
         const NetworkFacts& facts = network_facts(kind);
-        fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters_colour,
-                   facts.mac_per_pixel_colour, facts.alignment, facts.receptive_radius, facts.exact_halo,
-                   facts.takes_sigma ? "yes" : "no", facts.widest.bytes_per_pixel);
+        fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
+                   facts.alignment, facts.receptive_radius, facts.exact_halo, facts.takes_sigma ? "yes" : "no",
+                   network_peaks(kind, 3, kOnednnPath).front().bytes_per_pixel);
     }
     fmt::print("colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n");
 }

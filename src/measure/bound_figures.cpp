@@ -80,20 +80,19 @@ void add_forward_bounds(const PointTrace& trace, Summary& summary) {
     const auto calls = forward_calls(trace);
     if (!calls || !trace.prediction) return;
     const auto& point = trace.point;
-    const auto network = point.settings.network;
+    const NetworkFacts& facts = point.facts();
     const double pixels = calls->calls * static_cast<double>(trace.prediction->pixels_per_forward);
     Rate flop, bytes;
-    flop.add(2 * static_cast<double>(mac_per_pixel(network, point.source.channels)) * pixels, calls->seconds);
+    flop.add(2 * facts.mac_per_pixel * pixels, calls->seconds);
     const auto bytes_of_value = static_cast<double>(size_of(storage_of(point.settings.dtype)));
-    const auto values = static_cast<double>(values_moved_per_pixel(network, point.source.channels));
-    bytes.add(values * bytes_of_value * pixels, calls->seconds);
+    bytes.add(facts.values_per_pixel * bytes_of_value * pixels, calls->seconds);
     summary.forward_tflops = flop.per(kTera);
     summary.forward_of_matmul_percent = percent_of(trace, Bound::matmul_tflops, summary.forward_tflops);
     summary.forward_of_conv_percent = percent_of(trace, Bound::conv_tflops, summary.forward_tflops);
     summary.forward_of_memory_percent = percent_of(trace, Bound::device_copy_gb_per_s, bytes.per(kGiga));
     constexpr double kMicrosecondsPerSecond = 1e6;
-    summary.convolution_us = kMicrosecondsPerSecond * calls->seconds / calls->calls /
-                             static_cast<double>(network_facts(network).num_convolutions);
+    summary.convolution_us =
+        kMicrosecondsPerSecond * calls->seconds / calls->calls / static_cast<double>(facts.num_convolutions);
 }
 
 /// Bytes that gather and scatter must read and write. On the CPU they convert on the way, to the network's input (with

@@ -71,8 +71,8 @@ void add_rates(const PointTrace& trace, Summary& summary) {
     if (image_pixels > 0) summary.images_per_s = per_second(trace.useful_pixels / image_pixels, seconds);
     summary.useful_mpx_per_s = per_second(trace.useful_pixels / kMega, seconds);
     summary.processed_mpx_per_s = per_second(trace.processed_pixels / kMega, seconds);
-    const auto macs = static_cast<double>(mac_per_pixel(point.settings.network, point.source.channels));
-    if (!summary.simulated) summary.tflops = per_second(2 * macs * trace.processed_pixels / 1e12, seconds);
+    const double flop_per_pixel = 2 * point.facts().mac_per_pixel;
+    if (!summary.simulated) summary.tflops = per_second(flop_per_pixel * trace.processed_pixels / 1e12, seconds);
 }
 
 /// A repetition's forward calls alone: of each rank its calls at the median time of one; the slowest rank counts.

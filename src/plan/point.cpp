@@ -72,7 +72,7 @@ Rect crop_of(const ImageSettings& image, Extent whole) {
 }
 
 bool exceeds_index_limit(NetworkKind network, Extent seen) {
-    return seen.pixels() >= (int64_t{1} << 31) / network_facts(network).widest_map;
+    return static_cast<double>(seen.pixels()) >= 0x1p31 / network_facts(network).widest_map;
 }
 
 std::string key_of(const Point& point) {

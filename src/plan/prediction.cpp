@@ -1,6 +1,7 @@
 #include "patchbench/plan/prediction.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pb {
 
@@ -60,31 +61,26 @@ double sample_bytes(const ImageSettings& image, const SourceFacts& source) {
 }  // namespace
 
 PeakParts peak_parts(const PointSettings& settings, DeviceKind device, const SourceFacts& source) {
-    const NetworkFacts& facts = network_facts(settings.network);
+    const NetworkFacts& facts = network_facts(settings.network, source.channels);
     const bool is_cuda = device == DeviceKind::cuda;
-    const bool sums_apart = is_cuda && !is_fused(settings, device);
-    constexpr double kBytesOfTable = 4;  // the moments are those of fp32
-    const auto value_bytes = static_cast<double>(size_of(storage_of(settings.dtype)));
-    const auto moment = [&](const MemoryMoment& fp32, double more_per_pixel) {
-        const double scale = value_bytes / kBytesOfTable;
-        return PeakParts::Moment{scale * (static_cast<double>(fp32.bytes_per_pixel) + more_per_pixel),
-                                 scale * static_cast<double>(fp32.kernel_bytes)};
-    };
-    const double reordered = !is_cuda && settings.layout == Layout::contiguous ? kReorderedBytesPerPixel : 0;
-    const auto parameters = static_cast<double>(source.channels == 1 ? facts.parameters_gray : facts.parameters_colour);
+    MemoryPath path = is_cuda ? is_fused(settings, device) ? kFusedCudnnPath : kCudnnPath : kOnednnPath;
+    path.value_bytes = static_cast<int64_t>(size_of(storage_of(settings.dtype)));
+    std::vector<MemorySize> forward = network_peaks(settings.network, source.channels, path);
+    if (!is_cuda && settings.layout == Layout::contiguous) forward.front().bytes_per_pixel += kReorderedBytesPerPixel;
+    const auto value_bytes = static_cast<double>(path.value_bytes);
     const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
     const auto samples = static_cast<double>(2 * source.channels) * sample_bytes(settings.image, source);
-    return {
-        .weights = value_bytes * parameters,
-        .in_out_per_pixel = values + (is_cuda ? samples : 0),
-        .widest = moment(facts.widest, sums_apart ? static_cast<double>(facts.widest_sum_bytes_per_pixel) : reordered),
-        .deepest = moment(facts.deepest, sums_apart ? static_cast<double>(facts.deepest_sum_bytes_per_pixel) : 0)};
+    return {.weights = value_bytes * static_cast<double>(facts.parameters),
+            .in_out_per_pixel = values + (is_cuda ? samples : 0),
+            .forward = std::move(forward)};
 }
 
 double PeakParts::peak(int64_t pixels, int64_t slots) const {
     const auto all_pixels = static_cast<double>(pixels);
-    const auto at = [&](const Moment& moment) { return moment.per_pixel * all_pixels + moment.kernel; };
-    return weights + static_cast<double>(slots) * all_pixels * in_out_per_pixel + std::max(at(widest), at(deepest));
+    double largest = 0;
+    for (const auto& [per_pixel, fixed] : forward)
+        largest = std::max(largest, per_pixel * all_pixels + static_cast<double>(fixed));
+    return weights + static_cast<double>(slots) * all_pixels * in_out_per_pixel + largest;
 }
 
 // CPU ranks run their stages inline, and a whole image is one batch at a time.
@@ -98,7 +94,7 @@ std::optional<Prediction> predict(const Point& point) {
     const PointSettings& settings = point.settings;
     const bool is_whole = settings.workload == Workload::whole;
     const Work work = is_whole ? whole_work(point) : tiles_work(point);
-    const double flop_per_pixel = 2.0 * static_cast<double>(mac_per_pixel(settings.network, point.source.channels));
+    const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;
     const PeakParts parts = peak_parts(settings, point.device, point.source);
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
                       .peak_mib = parts.peak(work.pixels_per_forward, batches_in_flight(point)) / kMiB,

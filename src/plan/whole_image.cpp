@@ -2,6 +2,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shard.hpp"
+#include "patchbench/network/network_facts.hpp"
 
 #include <algorithm>
 #include <array>

@@ -94,8 +94,12 @@ std::vector<std::string> row_of(const Point& point, std::optional<double> rank_t
     return row;
 }
 
-std::string moment_text(const PeakParts::Moment& moment) {
-    return fmt::format("{:.0f} B x pixels + {:.1f} MiB", moment.per_pixel, moment.kernel / kMiB);
+/// "512 B x pixels + 0.1 MiB", or "max(.., ..)" where it depends on the pixels which peak is the highest.
+std::string peaks_text(const std::vector<MemorySize>& peaks) {
+    std::vector<std::string> texts;
+    for (const auto& [per_pixel, fixed] : peaks)
+        texts.push_back(fmt::format("{:.0f} B x pixels + {:.1f} MiB", per_pixel, static_cast<double>(fixed) / kMiB));
+    return texts.size() == 1 ? texts.front() : fmt::format("max({})", fmt::join(texts, ", "));
 }
 
 /// "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
@@ -104,10 +108,10 @@ std::string formula_of(const Point& point) {
     const PeakParts parts = peak_parts(settings, point.device, point.source);
     const int64_t batches = batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
-    return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + max({}, {})\n",
+    return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n",
                        name_of(settings.network), name_of(settings.dtype), name_of(settings.layout),
                        point.source.channels, point.source.channels == 1 ? "" : "s", parts.weights / kMiB,
-                       parts.in_out_per_pixel, in_flight, moment_text(parts.widest), moment_text(parts.deepest));
+                       parts.in_out_per_pixel, in_flight, peaks_text(parts.forward));
 }
 
 }  // namespace

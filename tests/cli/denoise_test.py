@@ -38,6 +38,12 @@ class Denoise(program.ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual((self.folder / 'out.png').read_bytes()[25], 6)
 
+    def test_weights_for_colour_images_are_refused_for_a_gray_one(self):
+        photo = self.write('gray.png', png(40, 36, channels=1))
+        colour = program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors'
+        self.assert_refused(run('denoise', photo, self.folder / 'out.png', '--weights', colour), 2, colour.name,
+                            'are for 3 image channel(s), the image has 1')
+
     def test_folder_is_shared_out_over_ranks(self):
         images = self.folder / 'in'
         images.mkdir()

@@ -199,6 +199,14 @@ class Changed(ResumeTest):
         image.write_bytes(program.png(48, 40, value=lambda x, y, c: (x + y) % 256))
         self.assert_refused(self.go('--resume', study=study), 2, str(image))
 
+    def test_weights_of_other_contents_are_a_change(self):
+        shipped = (program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors').read_bytes()
+        weights = self.write('own.safetensors', shipped)
+        study = self.write('own.yaml', STUDY.replace('seed:1', str(weights)).split('groups:')[0])
+        self.assertEqual(self.go(study=study).returncode, 0)
+        weights.write_bytes(shipped[:-1] + bytes([shipped[-1] ^ 1]))
+        self.assert_refused(self.go('--resume', study=study), 2, f"the weights '{weights}' are other ones", '--force-resume')
+
     def test_a_study_may_grow_but_not_shrink(self):
         expected = self.undisturbed()
         smaller = self.write('smaller.yaml', STUDY.replace('[16, 64]', '[16]'))

@@ -4,6 +4,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/compute_rates.hpp"
+#include "patchbench/network/network_facts.hpp"
 #include "patchbench/plan/whole_image.hpp"
 
 #include <gtest/gtest.h>
@@ -273,7 +274,7 @@ TEST_P(GpuEngine, PrecisionsLiveSideBySide) {
 
 TEST_P(GpuEngine, BatchesOfMoreThan2To31ElementsAreRight) {
     const Shape one{.n = 1, .h = 1024, .w = 1024};
-    const int64_t widest = network_facts(GetParam()).widest_map;
+    const auto widest = static_cast<int64_t>(network_facts(GetParam()).widest_map);
     Shape many = one;
     many.n = (int64_t{1} << 31) / (widest * one.pixels()) + 1;
     const int64_t needed = many.pixels() * 1200;  // bytes: activations in bf16, samples, input, output

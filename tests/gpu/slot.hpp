@@ -4,6 +4,7 @@
 #include "support/denoise_batch.hpp"
 
 #include "patchbench/device/convert.hpp"
+#include "patchbench/network/network_facts.hpp"
 
 #include <vector>
 

@@ -4,6 +4,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 #include "patchbench/engine/state_dict.hpp"
+#include "patchbench/network/network_facts.hpp"
 #include "patchbench/plan/whole_image.hpp"
 
 #include <CLI/CLI.hpp>

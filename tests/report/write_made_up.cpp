@@ -4,6 +4,7 @@
 #include "patchbench/config/load_yaml.hpp"
 #include "patchbench/measure/study_summary.hpp"
 #include "patchbench/measure/verdict.hpp"
+#include "patchbench/network/network_facts.hpp"
 #include "patchbench/plan/plan.hpp"
 #include "patchbench/plan/prediction.hpp"
 #include "patchbench/report/jsonl_writer.hpp"
@@ -63,7 +64,7 @@ double peak_flops(const Point& point) {
 
 /// A call costs a launch, then approaches the peak, and pays a little for large batches.
 double call_seconds(const Point& point, double pixels, double slowness) {
-    const double flop = 2.0 * static_cast<double>(mac_per_pixel(point.settings.network, 3)) * pixels;
+    const double flop = 2.0 * network_facts(point.settings.network, 3).mac_per_pixel * pixels;
     const double rising = 1 + 0.004 * static_cast<double>(point.batch.value_or(1));
     return slowness * (2e-4 + 1.6 * flop / peak_flops(point) * rising);
 }
@@ -230,8 +231,7 @@ PointTrace trace_of(const Point& point, double slowness) {
         trace.wall_s.push_back(slowest * 1.01);
     }
     trace.useful_pixels = static_cast<double>(point.source.extent.pixels());
-    trace.processed_pixels =
-        trace.prediction->flop / (2.0 * static_cast<double>(mac_per_pixel(point.settings.network, 3)));
+    trace.processed_pixels = trace.prediction->flop / (2.0 * network_facts(point.settings.network, 3).mac_per_pixel);
     trace.num_patches = point.settings.workload == Workload::tiles ? tile_grid(point).num_patches() : 1;
     verify(trace);
     return trace;

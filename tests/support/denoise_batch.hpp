@@ -3,6 +3,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 #include "patchbench/engine/memory.hpp"
+#include "patchbench/network/facts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ inline std::vector<float> random_values(size_t count, uint64_t seed) {
 
 /// Shape of the network's input for `n` windows of h x w.
 inline Shape input_shape(const Weights& weights, int64_t n, int64_t h, int64_t w) {
-    return {n, weights.channels() + (network_facts(weights.kind()).takes_sigma ? 1 : 0), h, w};
+    return {n, weights.channels() + (takes_sigma(graph_of(weights.shape)) ? 1 : 0), h, w};
 }
 
 inline Shape output_shape(const Weights& weights, const Shape& in) { return {in.n, weights.channels(), in.h, in.w}; }

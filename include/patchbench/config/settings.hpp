@@ -4,7 +4,7 @@
 
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/device_id.hpp"
-#include "patchbench/base/network_facts.hpp"
+#include "patchbench/base/network_kind.hpp"
 #include "patchbench/base/shape.hpp"
 #include "patchbench/config/setting_types.hpp"
 

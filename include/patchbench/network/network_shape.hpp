@@ -2,7 +2,7 @@
 // in each place here.
 #pragma once
 
-#include "patchbench/base/network_facts.hpp"
+#include "patchbench/base/network_kind.hpp"
 #include "patchbench/network/dncnn.hpp"
 #include "patchbench/network/drunet.hpp"
 #include "patchbench/network/unet.hpp"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "patchbench/config/settings.hpp"
+#include "patchbench/network/network_facts.hpp"
 #include "patchbench/plan/tile_grid.hpp"
 #include "patchbench/plan/topology.hpp"
 #include "patchbench/plan/whole_image.hpp"
@@ -40,7 +41,7 @@ struct Point {
     std::string no_sigma;            // why that changes nothing; empty: the network is told it, or scaled to it
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
-    [[nodiscard]] const NetworkFacts& facts() const { return network_facts(settings.network); }
+    [[nodiscard]] const NetworkFacts& facts() const { return network_facts(settings.network, source.channels); }
 };
 
 struct Plan {

@@ -1,5 +1,4 @@
-// What a point will need, by arithmetic from the network's facts. Sources: facts of the architectures (activation bytes
-// per pixel, MAC per pixel), confirmed by the counting allocator.
+// What a point will need, by arithmetic from the network's graph, confirmed by the counting allocator.
 #pragma once
 
 #include "patchbench/plan/plan.hpp"
@@ -16,19 +15,14 @@ struct Prediction {
     double flop_busiest_rank = 0;
 };
 
-/// The parts of a rank's peak in the engine's allocator, in bytes. Those of a moment hold for one instant of a forward
-/// call (network_facts.hpp). 16-bit types halve all of them but the samples.
+/// The parts of a rank's peak in the engine's allocator, in bytes. 16-bit types halve all of them but the samples.
 struct PeakParts {
-    struct Moment {
-        double per_pixel = 0;  // activations
-        double kernel = 0;     // of the layer
-    };
     double weights = 0;
     double in_out_per_pixel = 0;  // input and output of a batch; on CUDA its samples, to convert from and to, as well
-    Moment widest, deepest;
+    std::vector<MemorySize> forward;  // maps and kernels at the peaks of a forward call, from large windows to small
 
     /// For a forward call of `pixels` (batch times window pixels) with `slots` batches in flight: weights + input and
-    /// output of each slot + the larger moment. Within 10 % of what the counting allocator measures on the CPU.
+    /// output of each slot + the largest of `forward`. Within 10 % of what the counting allocator measures on the CPU.
     /// The one place that holds this formula.
     [[nodiscard]] double peak(int64_t pixels, int64_t slots) const;
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "patchbench/base/choices.hpp"
-#include "patchbench/base/network_facts.hpp"
+#include "patchbench/base/network_kind.hpp"
 #include "patchbench/base/shape.hpp"
 
 #include <vector>

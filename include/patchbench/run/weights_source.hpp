@@ -2,7 +2,7 @@
 // model card models/<network>.yaml whose file lies beside it.
 #pragma once
 
-#include "patchbench/base/network_facts.hpp"
+#include "patchbench/base/network_kind.hpp"
 #include "patchbench/config/settings.hpp"
 #include "patchbench/engine/weights.hpp"
 

@@ -61,11 +61,11 @@ Reach reach_of(const Weights& weights) {
 }
 
 std::optional<std::string> find_wrong_fact(const Weights& weights) {
-    const NetworkFacts& facts = network_facts(weights.kind());
+    const NetworkFacts& facts = network_facts(weights.kind(), weights.channels());
     const Reach reach = reach_of(weights);
     const std::string name(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
-        return name + ": the table says " + what + " " + std::to_string(table) + ", its layers " +
+        return name + ": its graph says " + what + " " + std::to_string(table) + ", its layers " +
                std::to_string(layers) + ": a fault of patchbench, please report it";
     };
     if (facts.alignment != reach.alignment) return says("alignment", facts.alignment, reach.alignment);

@@ -1,5 +1,5 @@
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/network_facts.hpp"
+#include "patchbench/base/network_kind.hpp"
 #include "patchbench/base/shard.hpp"
 #include "patchbench/base/statistics.hpp"
 #include "patchbench/base/suggest.hpp"

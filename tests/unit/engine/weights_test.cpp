@@ -4,6 +4,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/sha256.hpp"
+#include "patchbench/network/network_facts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,9 +66,9 @@ TEST(SeededWeights, HaveTheParametersOfTheNetwork) {
     constexpr int64_t kFoldedAway = 6528;  // scale and shift of UNet's 3264 normalised channels
     for (const NetworkKind kind : kKinds) {
         const int64_t folded = kind == NetworkKind::unet ? kFoldedAway : 0;
-        const NetworkFacts& facts = network_facts(kind);
-        EXPECT_EQ(make_seeded_weights(kind, 3, 5).parameters() + folded, facts.parameters_colour);
-        EXPECT_EQ(make_seeded_weights(kind, 1, 5).parameters() + folded, facts.parameters_gray);
+        for (const int64_t channels : {1, 3})
+            EXPECT_EQ(make_seeded_weights(kind, channels, 5).parameters() + folded,
+                      network_facts(kind, channels).parameters);
     }
 }
 

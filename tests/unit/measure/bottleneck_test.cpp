@@ -67,8 +67,8 @@ PointTrace trace_of_network(double seconds) {
     return trace;
 }
 
-double flop_of_call() { return 2.0 * static_cast<double>(mac_per_pixel(NetworkKind::dncnn, 3)) * kPixels; }
-double bytes_of_call() { return 4.0 * static_cast<double>(values_moved_per_pixel(NetworkKind::dncnn, 3)) * kPixels; }
+double flop_of_call() { return 2.0 * network_facts(NetworkKind::dncnn).mac_per_pixel * kPixels; }
+double bytes_of_call() { return 4.0 * network_facts(NetworkKind::dncnn).values_per_pixel * kPixels; }
 
 Bottleneck found_in(const PointTrace& trace) { return summarise(trace).bottleneck.value(); }
 

@@ -1,7 +1,8 @@
 #include "patchbench/network/arena.hpp"
 
 #include "unit/network/random_graph.hpp"
-#include "unit/network/standard_graphs.hpp"
+
+#include "patchbench/network/network_shape.hpp"
 
 #include <gtest/gtest.h>
 
@@ -128,9 +129,9 @@ TEST(Arena, KeepsEveryMapOfAnyGraphAsLongAsItIsRead) {
 }
 
 TEST(Arena, OfTheNetworksIsNoLargerThanTheirPeak) {
-    for (const NetworkKind kind : test::kKinds)
+    for (const auto& [kind, name] : EnumNames<NetworkKind>::names)
         for (const MemoryPath& path : {kOnednnPath, kCudnnPath, kFusedCudnnPath}) {
-            const Graph graph = test::standard_graph(kind, 3);
+            const Graph graph = graph_of(standard_shape(kind, 3));
             const MemoryPlan plan = plan_memory(graph, path);
             for (int64_t edge = 8; edge <= 2048; edge += 40) {
                 const int64_t pixels = edge * edge;

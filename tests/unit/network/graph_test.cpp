@@ -1,9 +1,8 @@
 #include "patchbench/network/graph.hpp"
 
-#include "unit/network/standard_graphs.hpp"
-
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph_builder.hpp"
+#include "patchbench/network/network_shape.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // Every operation of small relatives, written down after deepinv's models, so that no skip, order or name can change.
-#include "unit/network/standard_graphs.hpp"
+#include "patchbench/network/network_shape.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,8 @@
 #include "patchbench/network/receptive_field.hpp"
 
 #include "unit/network/random_graph.hpp"
-#include "unit/network/standard_graphs.hpp"
+
+#include "patchbench/network/network_shape.hpp"
 
 #include <gtest/gtest.h>
 
@@ -81,7 +82,8 @@ void expect_derived_field(const Graph& graph) {
 }
 
 TEST(ReceptiveField, OfTheNetworksIsWhatTheirPixelsDependOn) {
-    for (const NetworkKind kind : test::kKinds) expect_derived_field(test::standard_graph(kind, 1));
+    for (const auto& [kind, name] : EnumNames<NetworkKind>::names)
+        expect_derived_field(graph_of(standard_shape(kind, 1)));
 }
 
 TEST(ReceptiveField, OfRelativesIsWhatTheirPixelsDependOn) {

@@ -1,7 +1,8 @@
 #include "patchbench/network/steps.hpp"
 
 #include "unit/network/random_graph.hpp"
-#include "unit/network/standard_graphs.hpp"
+
+#include "patchbench/network/network_shape.hpp"
 
 #include <gmock/gmock.h>
 

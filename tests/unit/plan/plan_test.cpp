@@ -346,7 +346,7 @@ TEST(Prediction, FusedSumsHoldNoMapMore) {
     settings.network = NetworkKind::drunet;
     const auto widest = [&](FusionKind fusion, DeviceKind device) {
         settings.fusion = fusion;
-        return peak_parts(settings, device, {}).widest.per_pixel;
+        return peak_parts(settings, device, {}).forward.front().bytes_per_pixel;
     };
     EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 768);
     EXPECT_EQ(widest(FusionKind::off, DeviceKind::cuda), 1024);
@@ -364,12 +364,14 @@ TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
          {std::pair{NetworkKind::drunet, 1024}, {NetworkKind::unet, 1024}, {NetworkKind::dncnn, 512}}) {
         settings.network = network;
         settings.dtype = Precision::fp32;
-        EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).widest.per_pixel, widest) << name_of(network);
+        EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest)
+            << name_of(network);
         settings.dtype = Precision::bf16;
-        EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).widest.per_pixel, widest / 2);
+        EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest / 2);
     }
     settings.network = NetworkKind::drunet;
-    EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).deepest.per_pixel, (544 + 512 * 4 / 64) / 2);
+    EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).forward.back().bytes_per_pixel,
+              (544 + 512 * 4 / 64) / 2);
     EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3) << "u8 samples";
     settings.image.noise_sigma = 0.1;
     EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3 * 4) << "noise is f32";

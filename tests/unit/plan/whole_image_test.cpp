@@ -2,6 +2,8 @@
 
 #include "support/messages.hpp"
 
+#include "patchbench/network/network_facts.hpp"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -212,7 +212,7 @@ TEST(PlanTable, SaysHowItPredicts) {
     // 668,227 parameters of 4 bytes; 3 channels in and out; two maps of 64 channels
     EXPECT_THAT(
         text,
-        HasSubstr("dncnn, fp32, channels_last, 3 channels: 2.5 MiB + 24 B x pixels + max(512 B x pixels + 0.1 MiB"));
+        HasSubstr("dncnn, fp32, channels_last, 3 channels: 2.5 MiB + 24 B x pixels + 512 B x pixels + 0.1 MiB\n"));
     EXPECT_THAT(text,
                 HasSubstr("drunet, bf16, channels_last, 3 channels: 62.3 MiB + 14 B x pixels + max(384 B x pixels"));
     EXPECT_THAT(text, HasSubstr("48 B x pixels x 2 batches"));

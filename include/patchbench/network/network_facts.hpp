@@ -1,0 +1,31 @@
+// What plans, tables and bounds need to know of a network, derived from its graph: nothing here is a table.
+#pragma once
+
+#include "patchbench/network/memory_plan.hpp"
+#include "patchbench/network/network_shape.hpp"
+
+namespace pb {
+
+struct NetworkFacts {
+    NetworkKind kind = NetworkKind::drunet;
+    int64_t alignment = 1;         // extents must be multiples of this
+    int64_t receptive_radius = 0;  // pixels on each side that can change an output pixel
+    int64_t exact_halo = 0;        // pixels: what a core aligned to `alignment` can see, rounded up to `alignment`
+    bool takes_sigma = false;      // one more input channel that holds sigma in [0,1] units
+    int64_t parameters = 0;        // as trained: with scale and shift of each batch norm
+    double mac_per_pixel = 0;      // FLOP = 2 MAC
+    double values_per_pixel = 0;   // moved between memory and arithmetic at least, see `values_moved_per_pixel`
+    int64_t num_convolutions = 0;
+    double widest_map = 0;  // values per pixel of the largest map (32-bit index limit)
+};
+
+[[nodiscard]] NetworkFacts facts_of(const NetworkShape& shape);
+
+/// Of the standard shape for gray (`channels` 1) or colour images (any other number). Derived once and valid for the
+/// lifetime of the program.
+[[nodiscard]] const NetworkFacts& network_facts(NetworkKind kind, int64_t channels = 3);
+
+/// Of the same: what a forward call holds at its peaks, from large windows to small ones.
+[[nodiscard]] std::vector<MemorySize> network_peaks(NetworkKind kind, int64_t channels, const MemoryPath& path);
+
+}  // namespace pb
