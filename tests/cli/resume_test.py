@@ -205,7 +205,7 @@ class Changed(ResumeTest):
         study = self.write('own.yaml', STUDY.replace('seed:1', str(weights)).split('groups:')[0])
         self.assertEqual(self.go(study=study).returncode, 0)
         weights.write_bytes(shipped[:-1] + bytes([shipped[-1] ^ 1]))
-        self.assert_refused(self.go('--resume', study=study), 2, f"the weights '{weights}' are other ones", '--force-resume')
+        self.assert_refused(self.go('--resume', study=study), 2, f"the weights '{weights}' are other ones", 'with --force')
 
     def test_a_study_may_grow_but_not_shrink(self):
         expected = self.undisturbed()

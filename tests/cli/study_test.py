@@ -209,6 +209,13 @@ class Refusals(program.ProgramTest):
         refused = run('plan', first, '--set', 'image.path=photo.png', cwd=self.folder)
         self.assert_refused(refused, 2, 'cannot read image photo.png')
 
+    def test_a_study_is_not_overwritten_by_its_results(self):
+        for name in ('results.csv', 'results.jsonl', 'report.html'):
+            study = self.write(name, STUDY)
+            self.assert_refused(run('run', study, '--out', self.folder), 2, f"{name}' is an input itself")
+            self.assertEqual(study.read_text(), STUDY)
+            study.unlink()
+
     def test_illegal_patch_and_halo_name_the_nearest_legal_ones(self):
         study = self.write('bad.yaml', 'network: drunet\nweights: seed:1\nhalo: 8\npatch: 250\nimage: {height: 64, width: 64}\n')
         self.assert_refused(run('plan', study), 2, '250', '248', '256')
