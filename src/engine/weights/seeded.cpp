@@ -83,9 +83,8 @@ Convolution make_convolution(const Graph& graph, size_t index, const SeededValue
 
 Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed) {
     const NetworkKind kind = kind_of(shape);
-    Weights weights{.shape = shape,
-                    .source = "seed:" + std::to_string(seed),
-                    .layout = std::string(name_of(kind)) + " (seeded)"};
+    Weights weights{
+        .shape = shape, .source = "seed:" + std::to_string(seed), .layout = std::string(name_of(kind)) + " (seeded)"};
     const Graph graph = graph_of(shape);
     uint32_t layer = 0;
     for (const size_t index : convolutions_of(graph))
