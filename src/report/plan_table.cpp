@@ -97,6 +97,7 @@ std::vector<std::string> row_of(const Point& point, std::optional<double> rank_t
 /// "512 B x pixels + 0.1 MiB", or "max(.., ..)" where it depends on the pixels which peak is the highest.
 std::string peaks_text(const std::vector<MemorySize>& peaks) {
     std::vector<std::string> texts;
+    texts.reserve(peaks.size());
     for (const auto& [per_pixel, fixed] : peaks)
         texts.push_back(fmt::format("{:.0f} B x pixels + {:.1f} MiB", per_pixel, static_cast<double>(fixed) / kMiB));
     return texts.size() == 1 ? texts.front() : fmt::format("max({})", fmt::join(texts, ", "));

@@ -163,6 +163,13 @@ class Compare(program.ProgramTest):
         text = self.compared(self.launch('old.jsonl', 1, 1, older), self.launch('new.jsonl', 1))
         self.assertEqual(self.outcomes(text), ['SAME'] * 3)
 
+    def test_results_are_not_overwritten_by_their_comparison(self):
+        old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1)
+        for results in (old, new):
+            before = results.read_bytes()
+            self.assert_refused(run('compare', old, new, '--markdown', results), 2, 'is an input itself')
+            self.assertEqual(results.read_bytes(), before)
+
     def test_markdown(self):
         report = self.folder / 'report.md'
         self.compared(self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1), '--markdown', report)

@@ -14,6 +14,8 @@
 namespace pb {
 namespace {
 
+const double kBeforeRelu = std::sqrt(2.0);  // gain that keeps the mean square through a ReLU
+
 // The streams of one convolution; their numbers are part of what a seed means.
 enum class Part : uint32_t { weight, bias, scale, shift, mean, variance };
 
@@ -60,7 +62,6 @@ bool is_before_relu(const Graph& graph, size_t index) {
 
 Convolution make_convolution(const Graph& graph, size_t index, const SeededValues& values) {
     constexpr double kBias = 0.05;
-    const double kBeforeRelu = std::sqrt(2.0);  // keeps the mean square through a ReLU
     const Filter& filter = *graph[index].filter;
     const TensorShapes shapes = tensor_shapes(graph, index);
     const int64_t count = shapes.out_channels * shapes.in_channels * shapes.kernel * shapes.kernel;
