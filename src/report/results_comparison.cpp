@@ -234,6 +234,9 @@ std::vector<std::string> regressions(const ResultsComparison& comparison, double
         if (point.comparison && point.comparison->change == Change::slower && point.comparison->ratio >= 1 + slower)
             all.push_back(fmt::format("{}: SLOWER by {:.1f} %", point.label, 100 * (point.comparison->ratio - 1)));
     }
+    const auto is_compared = [](const PointComparison& point) { return point.comparison.has_value(); };
+    if (all.empty() && std::ranges::none_of(comparison.points, is_compared))
+        all.emplace_back("nothing was compared: no point has figures in both OLD and NEW");
     return all;
 }
 

@@ -163,6 +163,14 @@ class Compare(program.ProgramTest):
         text = self.compared(self.launch('old.jsonl', 1, 1, older), self.launch('new.jsonl', 1))
         self.assertEqual(self.outcomes(text), ['SAME'] * 3)
 
+    def test_a_gate_does_not_pass_where_nothing_is_compared(self):
+        def without_points(line):
+            if line['type'] == 'point':
+                line.clear()
+        text = self.compared(self.launch('old.jsonl', 1, 1, without_points), self.launch('new.jsonl', 2), '--fail-on',
+                             'slower=3%', code=4)
+        self.assertIn('FAILED --fail-on slower=3%: nothing was compared', text)
+
     def test_results_are_not_overwritten_by_their_comparison(self):
         old, new = self.launch('old.jsonl', 1), self.launch('new.jsonl', 2, 1.1)
         for results in (old, new):

@@ -43,7 +43,7 @@ struct ResultsComparison {
 void judge_by_launches(ResultsComparison& comparison);
 
 /// Points for which `--fail-on slower=<share>` fails: SLOWER by at least `slower` (0.03: 3 %), or measured in OLD and
-/// lost in NEW. In words, one each.
+/// lost in NEW; and that there is no point to compare. In words, one each.
 [[nodiscard]] std::vector<std::string> regressions(const ResultsComparison& comparison, double slower);
 
 /// Points of which the launches tell neither that they are slower by `slower` nor that they are not, with the number of

@@ -3,7 +3,7 @@
 #include "unit/measure/sweep_traces.hpp"
 #include "unit/report/results_of.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace pb {
 namespace {
@@ -29,6 +29,13 @@ TEST(ResultsComparison, AWrongOutputHasNoFigures) {
     EXPECT_EQ(compared.points[0].missing, "NEW: the output is wrong");
     EXPECT_TRUE(compared.points[0].lost);
     EXPECT_EQ(regressions(compared, 0.03).size(), 1U);
+}
+
+TEST(ResultsComparison, AGateWithNothingToCompareFails) {
+    const auto first = results_of({sample_point(1, 8, 1, 100)});
+    EXPECT_THAT(regressions(compare_results({results_of({})}, {first}), 0.03),
+                testing::ElementsAre(testing::HasSubstr("nothing was compared")));
+    EXPECT_TRUE(regressions(compare_results({first}, {first}), 0.03).empty());
 }
 
 }  // namespace
