@@ -37,11 +37,11 @@ struct Weights {
     std::optional<double> trained_sigma;  ///< in [0,1] units, where a network knows one sigma only and it is known
 
     [[nodiscard]] NetworkKind kind() const { return kind_of(shape); }
-    /// Of the image (1 gray, 3 colour), without the sigma map.
+    /// Channels of the image (1 gray, 3 colour), without the sigma map.
     [[nodiscard]] int64_t channels() const { return channels_of(shape); }
     /// Values held: batch norm is folded, so a UNet has 6,528 fewer than as it was trained.
     [[nodiscard]] int64_t parameters() const;
-    /// Those of one filter; throws Error where there are none.
+    /// Weights of the filter `name`; throws Error where there are none.
     [[nodiscard]] const Convolution& convolution(const std::string& name) const;
 };
 
@@ -59,7 +59,7 @@ struct Weights {
 /// randomised batch norm folded in; dncnn as deepinv, small residual.
 [[nodiscard]] Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed);
 
-/// Of the standard shape. `channels` is 1 or 3.
+/// The same for the standard shape. `channels` is 1 or 3.
 [[nodiscard]] Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed);
 
 /// Digest of the canonical values: of the lines `<key> <sha256 of the little-endian floats>` in the order of the keys,

@@ -11,7 +11,7 @@ namespace pb {
 /// Whether the input has one channel more than the output: it holds sigma, in the units of the image.
 [[nodiscard]] bool takes_sigma(const Graph& graph);
 
-/// Their indices, in the order of the forward pass.
+/// Indices of all convolutions, in the order of the forward pass.
 [[nodiscard]] std::vector<size_t> convolutions_of(const Graph& graph);
 
 [[nodiscard]] int64_t num_convolutions(const Graph& graph);

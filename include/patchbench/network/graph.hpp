@@ -94,7 +94,7 @@ class Graph {
     return kind == OperationKind::convolution || kind == OperationKind::transposed_convolution;
 }
 
-/// Of two maps, pixel by pixel: a sum or a difference.
+/// A sum or a difference of two maps, pixel by pixel.
 [[nodiscard]] constexpr bool is_sum(OperationKind kind) {
     return kind == OperationKind::add || kind == OperationKind::subtract;
 }

@@ -21,11 +21,11 @@ struct NetworkFacts {
 
 [[nodiscard]] NetworkFacts facts_of(const NetworkShape& shape);
 
-/// Of the standard shape for gray (`channels` 1) or colour images (any other number). Derived once and valid for the
-/// lifetime of the program.
+/// Facts of the standard shape for gray (`channels` 1) or colour images (any other number). Derived once and valid for
+/// the lifetime of the program.
 [[nodiscard]] const NetworkFacts& network_facts(NetworkKind kind, int64_t channels = 3);
 
-/// Of the same: what a forward call holds at its peaks, from large windows to small ones.
+/// What a forward call of that network holds at its peaks, from large windows to small ones.
 [[nodiscard]] std::vector<MemorySize> network_peaks(NetworkKind kind, int64_t channels, const MemoryPath& path);
 
 }  // namespace pb

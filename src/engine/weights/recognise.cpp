@@ -55,7 +55,7 @@ Match compare(const KeyLayout& layout, const StateDict& tensors) {
     return match;
 }
 
-/// Of equal ones the first.
+/// The layout with the highest score; the first of equal ones.
 Match best_match(const StateDict& tensors) {
     std::vector<Match> matches;
     for (const KeyLayout& layout : known_layouts(tensors)) matches.push_back(compare(layout, tensors));

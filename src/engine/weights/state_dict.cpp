@@ -21,18 +21,21 @@ void add_identity_norm(StateDict& tensors, const std::string& key, int64_t chann
 
 void negate(std::vector<float>& values) { std::transform(values.begin(), values.end(), values.begin(), std::negate()); }
 
-bool is_subtracted(const NetworkShape& shape) {
-    const auto* const dncnn = std::get_if<DncnnShape>(&shape);
-    return dncnn != nullptr && dncnn->residual == DncnnResidual::subtract;
+/// Name of the convolution whose map is subtracted from the input; empty: none.
+std::string subtracted_convolution(const Graph& graph) {
+    const Operation& last = graph[graph.output()];
+    return last.kind == OperationKind::subtract ? graph[last.operands.back()].filter.value().weights : "";
 }
 
 }  // namespace
 
 StateDict to_state_dict(const Weights& weights) {
     StateDict tensors;
-    for (const auto& [name, shapes] : checkpoint_shapes(graph_of(weights.shape))) {
+    const Graph graph = graph_of(weights.shape);
+    const std::string subtracted = subtracted_convolution(graph);
+    for (const auto& [name, shapes] : checkpoint_shapes(graph)) {
         Convolution convolution = weights.convolution(name);
-        if (is_subtracted(weights.shape) && name == "out_conv") {
+        if (name == subtracted) {
             negate(convolution.weight);
             negate(convolution.bias);
         }
