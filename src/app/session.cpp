@@ -1,5 +1,6 @@
 #include "app/session.hpp"
 
+#include "patchbench/base/rank_list.hpp"
 #include "patchbench/comm/failed_elsewhere.hpp"
 #include "patchbench/comm/interruption.hpp"
 #include "patchbench/comm/launcher.hpp"
@@ -28,18 +29,6 @@ ExitCode leave_together(const Communicator& world, const Error& error) {
     return error.code();
 }
 
-/// "0-3, 8": ranks, ascending, runs of them by their ends.
-std::string runs_of(const std::vector<int>& ranks) {
-    std::string text;
-    for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
-        end = begin + 1;
-        while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-        text += (text.empty() ? "" : ", ") + std::to_string(ranks[begin]);
-        if (end - begin > 1) text += "-" + std::to_string(ranks[end - 1]);
-    }
-    return text;
-}
-
 }  // namespace
 
 void print_nodes(const Topology& topology) {
@@ -51,8 +40,7 @@ void print_nodes(const Topology& topology) {
     }
     if (nodes.size() < 2) return;
     for (const auto& [node, there] : nodes)
-        fmt::print(stderr, "patchbench: node {}: {} {}\n", there.first, there.second.size() > 1 ? "ranks" : "rank",
-                   runs_of(there.second));
+        fmt::print(stderr, "patchbench: node {}: {}\n", there.first, ranks_text(there.second));
 }
 
 void print_error(const std::string& message) {

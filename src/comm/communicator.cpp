@@ -185,7 +185,7 @@ std::optional<std::string> Communicator::agree(const std::optional<std::string>&
     const auto hosts = all_gather(error ? host_name() : "");
     std::vector<RankText> failed;
     for (size_t rank = 0; rank < texts.size(); ++rank)
-        if (!texts[rank].empty()) failed.push_back({static_cast<int>(rank), hosts[rank], texts[rank].substr(1)});
+        if (!texts[rank].empty()) failed.push_back({{static_cast<int>(rank), hosts[rank]}, texts[rank].substr(1)});
     return merge_texts(failed);
 }
 

@@ -1,8 +1,8 @@
 #include "roll_call.hpp"
 
 #include "mpi_check.hpp"
-#include "rank_texts.hpp"
 
+#include "patchbench/base/rank_list.hpp"
 #include "patchbench/comm/metric_reduction.hpp"
 
 #include <chrono>
@@ -57,11 +57,11 @@ void call(Roll& roll, const std::string& what, double timeout_s, const std::vect
         const std::vector<int> missing = roll.missing();
         if (missing.empty()) return;
         if (std::chrono::steady_clock::now() > deadline) {
-            std::vector<RankText> absent;
+            std::vector<RankOnHost> absent;
             absent.reserve(missing.size());
-            for (const int rank : missing) absent.push_back({rank, hosts[static_cast<size_t>(rank)], ""});
+            for (const int rank : missing) absent.push_back({rank, hosts[static_cast<size_t>(rank)]});
             throw RanksMissing(what + ": no answer within " + std::to_string(static_cast<int>(timeout_s)) + " s from " +
-                               (absent.size() > 1 ? "ranks " : "rank ") + rank_list(absent));
+                               ranks_text(absent));
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

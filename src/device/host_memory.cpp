@@ -4,6 +4,7 @@
 #include "kernel_text.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/rank_list.hpp"
 #include "patchbench/base/user_paths.hpp"
 
 #include <malloc.h>
@@ -70,16 +71,6 @@ std::vector<int> affinity() {
     throw Error("sched_getaffinity failed: the processors of this process are unknown");
 }
 
-std::string affinity_text(const std::vector<int>& processors) {
-    std::string text;
-    for (size_t begin = 0, end = 0; begin < processors.size(); begin = end) {
-        end = begin + 1;
-        while (end < processors.size() && processors[end] == processors[end - 1] + 1) ++end;
-        if (!text.empty()) text += ',';
-        text += std::to_string(processors[begin]);
-        if (end - begin > 1) text.append("-").append(std::to_string(processors[end - 1]));
-    }
-    return text;
-}
+std::string affinity_text(const std::vector<int>& processors) { return runs_text(processors, ","); }
 
 }  // namespace pb

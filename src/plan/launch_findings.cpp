@@ -1,5 +1,7 @@
 #include "patchbench/plan/launch_findings.hpp"
 
+#include "patchbench/base/rank_list.hpp"
+
 #include <algorithm>
 
 namespace pb {
@@ -13,17 +15,10 @@ const std::vector<std::string>& launch_variables() {
 }
 
 std::string ranks_text(const std::vector<const RankPlace*>& places) {
-    std::string list;
-    for (size_t begin = 0, end = 0; begin < places.size(); begin = end) {
-        const std::string& host = places[begin]->host;
-        end = begin + 1;
-        while (end < places.size() && places[end]->rank == places[end - 1]->rank + 1 && places[end]->host == host)
-            ++end;
-        list.append(list.empty() ? "" : ", ").append(std::to_string(places[begin]->rank));
-        if (end - begin > 1) list.append("-").append(std::to_string(places[end - 1]->rank));
-        if (end == places.size() || places[end]->host != host) list.append("@").append(host);
-    }
-    return (places.size() > 1 ? "ranks " : "rank ") + list;
+    std::vector<RankOnHost> ranks;
+    ranks.reserve(places.size());
+    for (const RankPlace* place : places) ranks.push_back({place->rank, place->host});
+    return ranks_text(ranks);
 }
 
 std::vector<std::string> variable_lines(const std::vector<RankFacts>& ranks) {

@@ -3,6 +3,7 @@
 #include "plan/short_number.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/rank_list.hpp"
 #include "patchbench/config/by_key.hpp"
 #include "patchbench/config/call_times.hpp"
 #include "patchbench/config/sample_settings.hpp"
@@ -52,12 +53,6 @@ class Sources {
     std::map<std::array<std::string, 3>, SourceFacts> files_;  // by path, raw shape and bands
 };
 
-std::string list_ranks(const std::vector<int>& ranks) {
-    std::string text;
-    for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-    return (ranks.size() == 1 ? "rank " : "ranks ") + text;
-}
-
 std::string were_started(int64_t num_ranks) {
     return std::to_string(num_ranks) + (num_ranks == 1 ? " was started" : " were started");
 }
@@ -79,7 +74,7 @@ DeviceKind resolve_device(const PointSettings& settings, const Topology& topolog
         if (!topology.ranks[static_cast<size_t>(rank)].device.is_cuda()) without.push_back(rank);
     if (without.empty()) return DeviceKind::cuda;
     if (is_free && without.size() == members.size()) return DeviceKind::cpu;
-    throw Refused("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " + list_ranks(without) +
+    throw Refused("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " + ranks_text(without) +
                   "; choose device: cpu, fewer ranks, or start one rank for each device");
 }
 
@@ -118,7 +113,7 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
                       [&](int rank) { return std::find(members.begin(), members.end(), rank) == members.end(); });
         if (ranks.size() < 2) continue;
         const RankPlace& place = topology.ranks[static_cast<size_t>(ranks.front())];
-        const std::string sharing = list_ranks(ranks) + " share " + place.device_name + " " +
+        const std::string sharing = ranks_text(ranks) + " share " + place.device_name + " " +
                                     (place.device_uuid.empty() ? place.pci_bus_id : place.device_uuid) + " on " +
                                     place.host;
         if (rule == SharingRule::error)

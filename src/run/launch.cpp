@@ -1,5 +1,6 @@
 #include "patchbench/run/launch.hpp"
 
+#include "patchbench/base/rank_list.hpp"
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/host_memory.hpp"
 #include "patchbench/run/agreement.hpp"
@@ -112,11 +113,9 @@ void check_sharing(const Topology& topology, SharingRule sharing) {
     if (sharing == SharingRule::allow) return;
     const auto groups = shared_devices(topology);
     if (groups.empty()) return;
-    std::string ranks;
-    for (const int rank : groups.front()) ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
     const auto& place = topology.ranks[static_cast<size_t>(groups.front().front())];
-    throw AgreedError("ranks " + ranks + " on " + place.host + " share one GPU (" + place.device_name + ", bus " +
-                          place.pci_bus_id + ", " + place.device_uuid +
+    throw AgreedError(ranks_text(groups.front()) + " on " + place.host + " share one GPU (" + place.device_name +
+                          ", bus " + place.pci_bus_id + ", " + place.device_uuid +
                           "); start one rank per GPU, or set devices.sharing: allow (figures are then INVALID)",
                       ExitCode::usage);
 }

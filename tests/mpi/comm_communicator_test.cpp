@@ -171,8 +171,15 @@ TEST_F(CommunicatorTest, AgreeTellsAllRanksWhoMetWhat) {
 }
 
 TEST(RankTexts, EqualTextsOnceWithTheirRanksByHost) {
-    EXPECT_EQ(merge_texts({{0, "a", "x"}, {1, "a", "y"}, {2, "a", "x"}, {3, "a", "x"}, {4, "b", "x"}, {6, "b", "x"}}),
-              "ranks 0, 2-3@a, 4, 6@b: x\nrank 1@a: y");
+    std::vector<RankText> texts;
+    const auto say = [&](int rank, const char* host, const char* text) { texts.push_back({{rank, host}, text}); };
+    say(0, "a", "x");
+    say(1, "a", "y");
+    say(2, "a", "x");
+    say(3, "a", "x");
+    say(4, "b", "x");
+    say(6, "b", "x");
+    EXPECT_EQ(merge_texts(texts), "ranks 0, 2-3@a, 4, 6@b: x\nrank 1@a: y");
     EXPECT_EQ(merge_texts({}), "");
 }
 

@@ -1,5 +1,6 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/network_kind.hpp"
+#include "patchbench/base/rank_list.hpp"
 #include "patchbench/base/shard.hpp"
 #include "patchbench/base/statistics.hpp"
 #include "patchbench/base/suggest.hpp"
@@ -66,6 +67,21 @@ TEST(Suggest, FindsTheNearestWordOnly) {
     EXPECT_EQ(nearest_word("hallo", known), "halo");
     EXPECT_EQ(nearest_word("PATCH", known), "patch");
     EXPECT_EQ(nearest_word("temperature", known), "");
+}
+
+TEST(RankList, WhatFollowsOneAnotherIsARun) {
+    EXPECT_EQ(runs_text(std::vector<int>{}), "");
+    EXPECT_EQ(runs_text(std::vector{7}), "7");
+    EXPECT_EQ(runs_text(std::vector{0, 1, 2, 3, 7, 9, 10}), "0-3, 7, 9-10");
+    EXPECT_EQ(runs_text(std::vector{0, 1, 8}, ","), "0-1,8");
+    EXPECT_EQ(ranks_text(std::vector{7}), "rank 7");
+    EXPECT_EQ(ranks_text(std::vector{0, 1, 4}), "ranks 0-1, 4");
+}
+
+TEST(RankList, NamesTheHostAfterItsRanks) {
+    EXPECT_EQ(ranks_text(std::vector<RankOnHost>{{2, "n1"}}), "rank 2@n1");
+    const std::vector<RankOnHost> ranks{{0, "n1"}, {1, "n1"}, {2, "n2"}, {4, "n2"}, {5, "n1"}};
+    EXPECT_EQ(ranks_text(ranks), "ranks 0-1@n1, 2, 4@n2, 5@n1");
 }
 
 TEST(Enums, ParseListsTheNames) {

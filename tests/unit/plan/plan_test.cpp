@@ -185,14 +185,14 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
 TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {
     Topology topology = cuda_topology(3);
     topology.ranks[2].device_uuid = topology.ranks[1].device_uuid;
-    EXPECT_THAT(refusal_of(small_point(), topology), HasSubstr("ranks 1, 2 share Test GPU GPU-1 on localhost"));
+    EXPECT_THAT(refusal_of(small_point(), topology), HasSubstr("ranks 1-2 share Test GPU GPU-1 on localhost"));
     PointSettings two = small_point();
     two.ranks.count = 2;  // the third sleeps
     EXPECT_THAT(point_of(two, topology).notes, IsEmpty());
     Config config;
     config.points = {small_point()};
     config.study.device_sharing = SharingRule::allow;
-    EXPECT_THAT(make_plan(config, topology, no_file).points.front().notes, Contains(HasSubstr("ranks 1, 2 share")));
+    EXPECT_THAT(make_plan(config, topology, no_file).points.front().notes, Contains(HasSubstr("ranks 1-2 share")));
 }
 
 TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
