@@ -168,7 +168,9 @@ class Denoise {
                          : settings.image.noise_sigma > 0
                              ? settings.image.noise_sigma
                              : std::max(kSmallestSigma, estimate_sigma(settings.image, range_note_));
-        return make_plan({study_, {settings}, ""}, group_.topology, source_facts).points.front();
+        return make_plan({study_, {settings}, ""}, group_.topology, source_facts,
+                         [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
+            .points.front();
     }
 
     [[nodiscard]] std::string line_for(const DenoiseJob& job, const PointTrace& trace, const Summary& summary) const {

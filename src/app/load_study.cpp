@@ -2,6 +2,8 @@
 
 #include "patchbench/config/load_yaml.hpp"
 #include "patchbench/report/measured_calls.hpp"
+#include "patchbench/run/image_source.hpp"
+#include "patchbench/run/weights_source.hpp"
 
 #include <map>
 
@@ -20,6 +22,12 @@ Config load_study(const std::string& file, const std::vector<std::string>& overr
         point.timed.table = measured_call_table(former, point);
     }
     return config;
+}
+
+Plan plan_locally(const Config& config, int ranks) {
+    WeightsCache weights;
+    return make_plan(config, make_local_topology(ranks), source_facts,
+                     [&](const auto& settings, int64_t channels) { return weights.shape_of(settings, channels); });
 }
 
 }  // namespace pb

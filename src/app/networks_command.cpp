@@ -21,7 +21,7 @@ void print_facts() {
         const NetworkFacts& facts = network_facts(kind);
         fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
                    facts.alignment, facts.receptive_radius, facts.exact_halo, facts.takes_sigma ? "yes" : "no",
-                   network_peaks(kind, 3, kOnednnPath).front().bytes_per_pixel);
+                   network_peaks(standard_shape(kind, 3), kOnednnPath).front().bytes_per_pixel);
     }
     fmt::print("colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n");
 }

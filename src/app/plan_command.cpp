@@ -38,7 +38,7 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {
             const Config config = load_study(arguments->study, arguments->overrides);
-            const Plan plan = make_plan(config, make_local_topology(arguments->ranks), source_facts);
+            const Plan plan = plan_locally(config, arguments->ranks);
             fmt::print("{}\n{}", plan_table(plan, arguments->rank_tflops), prediction_text(plan));
             if (!arguments->rank_tflops)
                 fmt::print(

@@ -97,10 +97,12 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
     const Topology topology = gather_topology(world, {common_device(config), config.study.device_sharing});
     if (world.is_root()) print_nodes(topology);
     const fs::path folder = output_folder(arguments, config);
+    Runner runner(world, topology, config.study);
     Plan plan;
     std::unique_ptr<StudyRecord> record;
     together(world, [&] {
-        plan = make_plan(config, topology, source_facts);
+        plan = make_plan(config, topology, source_facts,
+                         [&](const auto& settings, int64_t channels) { return runner.shape_of(settings, channels); });
         if (!world.is_root()) return;
         check_weights(plan);
         record =
@@ -112,7 +114,6 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
         record->show_progress(plan);
     });
     plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
-    Runner runner(world, topology, config.study);
     ExitCode code = ExitCode::ok;
     run_plan(plan, runner, output_names(folder, config.study.save_images), [&](const PointTrace& trace) {
         together(world, [&] {
@@ -127,7 +128,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
 
 ExitCode dry_run(const RunArguments& arguments) {
     const Config config = load_study(arguments.study, arguments.overrides);
-    fmt::print("{}", plan_table(make_plan(config, make_local_topology(1), source_facts)));
+    fmt::print("{}", plan_table(plan_locally(config, 1)));
     return ExitCode::ok;
 }
 

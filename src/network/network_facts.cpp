@@ -3,21 +3,12 @@
 #include "patchbench/network/facts.hpp"
 #include "patchbench/network/receptive_field.hpp"
 
+#include <map>
+#include <mutex>
+
 namespace pb {
 
 namespace {
-
-constexpr int64_t gray_or_colour(int64_t channels) { return channels == 1 ? 1 : 3; }
-
-/// By kind, gray before colour.
-std::vector<NetworkFacts> standard_facts() {
-    std::vector<NetworkFacts> facts;
-    for (const auto& [kind, name] : EnumNames<NetworkKind>::names)
-        for (const int64_t channels : {1, 3}) facts.push_back(facts_of(standard_shape(kind, channels)));
-    return facts;
-}
-
-}  // namespace
 
 NetworkFacts facts_of(const NetworkShape& shape) {
     const Graph graph = graph_of(shape);
@@ -33,13 +24,18 @@ NetworkFacts facts_of(const NetworkShape& shape) {
             .widest_map = widest_map_of(graph)};
 }
 
-const NetworkFacts& network_facts(NetworkKind kind, int64_t channels) {
-    static const std::vector<NetworkFacts> facts = standard_facts();
-    return facts.at(2 * static_cast<size_t>(kind) + (gray_or_colour(channels) == 1 ? 0 : 1));
+}  // namespace
+
+const NetworkFacts& network_facts(const NetworkShape& shape) {
+    static std::mutex mutex;
+    static std::map<NetworkShape, NetworkFacts> known;
+    const std::scoped_lock lock(mutex);
+    const auto found = known.find(shape);
+    return found != known.end() ? found->second : known.emplace(shape, facts_of(shape)).first->second;
 }
 
-std::vector<MemorySize> network_peaks(NetworkKind kind, int64_t channels, const MemoryPath& path) {
-    return peak_sizes(plan_memory(graph_of(standard_shape(kind, gray_or_colour(channels))), path));
+std::vector<MemorySize> network_peaks(const NetworkShape& shape, const MemoryPath& path) {
+    return peak_sizes(plan_memory(graph_of(shape), path));
 }
 
 }  // namespace pb

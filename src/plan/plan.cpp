@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace pb {
@@ -27,10 +28,10 @@ void check_samples(const ImageSettings& image) {
         throw UsageError("image.range, image.nodata, image.bands: are for files, and image.path names none");
 }
 
-/// Source facts of every image, each file looked up once.
+/// What files say of images and networks, each looked up once.
 class Sources {
   public:
-    explicit Sources(const SourceLookup& lookup) : lookup_(lookup) {}
+    Sources(const SourceLookup& lookup, const NetworkLookup& networks) : lookup_(lookup), networks_(networks) {}
 
     SourceFacts find(const ImageSettings& image) {
         check_samples(image);
@@ -48,8 +49,19 @@ class Sources {
         return facts;
     }
 
+    /// None: the standard shape.
+    std::optional<NetworkShape> find_relative(const PointSettings& settings, int64_t channels) {
+        if (!networks_) return std::nullopt;
+        const auto [known, is_new] = shapes_.try_emplace({settings.network, settings.weights, channels});
+        if (is_new) known->second = networks_(settings, channels);
+        const auto& shape = known->second;
+        return shape == standard_shape(settings.network, channels) ? std::nullopt : shape;
+    }
+
   private:
     const SourceLookup& lookup_;
+    const NetworkLookup& networks_;
+    std::map<std::tuple<NetworkKind, std::string, int64_t>, std::optional<NetworkShape>> shapes_;
     std::map<std::array<std::string, 3>, SourceFacts> files_;  // by path, raw shape and bands
 };
 
@@ -141,14 +153,14 @@ void settle_whole(Point& point) {
     if (settings.schedule == Schedule::dynamic) throw UsageError("schedule = dynamic: needs workload: tiles");
     point.halo = 0;
     point.batch = 1;
-    const auto calls = whole_image_calls(settings.network, point.source.extent, settings.odd_shape);
+    const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
     if (settings.odd_shape == OddShape::split && settings.network != NetworkKind::drunet &&
         calls.front().seen.extent != point.source.extent)
         point.notes.emplace_back("odd_shape = split is DRUNet's rule: this network pads instead");
     if (point.num_ranks > 1 && !settings.replicate)
         point.notes.push_back("one image: only rank 0 of " + std::to_string(point.num_ranks) +
                               " works; replicate: true gives every rank a copy");
-    if (exceeds_index_limit(settings.network, calls.front().seen.extent))
+    if (exceeds_index_limit(point, calls.front().seen.extent))
         point.notes.emplace_back("the image has 2^31 or more elements in the widest layer: status index_limit");
 }
 
@@ -211,6 +223,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.num_ranks = settings.ranks.is_automatic() ? topology.num_ranks() : static_cast<int>(settings.ranks.count);
     settle_height(point.settings, point.num_ranks);
     point.source = sources.find(settings.image);
+    if (!is_simulated(point)) point.relative = sources.find_relative(settings, point.source.channels);
     point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
     point.sigma = told_sigma(settings);
     check_trained_sigma(point);
@@ -278,10 +291,11 @@ double told_sigma(const PointSettings& settings) {
     return settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
 }
 
-Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup) {
+Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup,
+               const NetworkLookup& networks) {
     validate(config.study);
     Plan plan{config.study, {}};
-    Sources sources(lookup);
+    Sources sources(lookup, networks);
     std::unordered_map<std::string, int64_t> first_with_key;
     for (const PointSettings& settings : config.points) {
         Point point = make_point(settings, static_cast<int64_t>(plan.points.size()), config.study, topology, sources);

@@ -30,7 +30,7 @@ void note_grid(Point& point, const TileGrid& grid) {
     if (grid.num_windows() < point.num_ranks)
         point.notes.push_back(std::to_string(point.num_ranks - grid.num_windows()) + " of " +
                               std::to_string(point.num_ranks) + " ranks have no window");
-    if (exceeds_index_limit(point.settings.network, grid.window()))
+    if (exceeds_index_limit(point, grid.window()))
         point.notes.push_back("a window of " + extent_text(grid.window()) +
                               " px has 2^31 or more elements in the widest layer: status index_limit");
 }
@@ -71,8 +71,8 @@ Rect crop_of(const ImageSettings& image, Extent whole) {
     return {(whole.h - crop.h) / 2, (whole.w - crop.w) / 2, crop};
 }
 
-bool exceeds_index_limit(NetworkKind network, Extent seen) {
-    return static_cast<double>(seen.pixels()) >= 0x1p31 / network_facts(network).widest_map;
+bool exceeds_index_limit(const Point& point, Extent seen) {
+    return static_cast<double>(seen.pixels()) >= 0x1p31 / point.facts().widest_map;
 }
 
 std::string key_of(const Point& point) {

@@ -43,7 +43,7 @@ Work tiles_work(const Point& point) {
 Work whole_work(const Point& point) {
     const PointSettings& settings = point.settings;
     Work work;
-    for (const auto& call : whole_image_calls(settings.network, point.source.extent, settings.odd_shape)) {
+    for (const auto& call : whole_image_calls(point.facts(), point.source.extent, settings.odd_shape)) {
         const int64_t pixels = call.seen.extent.pixels();
         work.pixels_per_forward = std::max(work.pixels_per_forward, pixels);
         work.pixels_busiest_rank += static_cast<double>(pixels);
@@ -60,12 +60,14 @@ double sample_bytes(const ImageSettings& image, const SourceFacts& source) {
 
 }  // namespace
 
-PeakParts peak_parts(const PointSettings& settings, DeviceKind device, const SourceFacts& source) {
-    const NetworkFacts& facts = network_facts(settings.network, source.channels);
-    const bool is_cuda = device == DeviceKind::cuda;
-    MemoryPath path = is_cuda ? is_fused(settings, device) ? kFusedCudnnPath : kCudnnPath : kOnednnPath;
+PeakParts peak_parts(const Point& point) {
+    const PointSettings& settings = point.settings;
+    const SourceFacts& source = point.source;
+    const NetworkFacts& facts = point.facts();
+    const bool is_cuda = point.device == DeviceKind::cuda;
+    MemoryPath path = is_cuda ? is_fused(settings, point.device) ? kFusedCudnnPath : kCudnnPath : kOnednnPath;
     path.value_bytes = static_cast<int64_t>(size_of(storage_of(settings.dtype)));
-    std::vector<MemorySize> forward = network_peaks(settings.network, source.channels, path);
+    std::vector<MemorySize> forward = network_peaks(point.shape(), path);
     if (!is_cuda && settings.layout == Layout::contiguous) forward.front().bytes_per_pixel += kReorderedBytesPerPixel;
     const auto value_bytes = static_cast<double>(path.value_bytes);
     const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
@@ -95,7 +97,7 @@ std::optional<Prediction> predict(const Point& point) {
     const bool is_whole = settings.workload == Workload::whole;
     const Work work = is_whole ? whole_work(point) : tiles_work(point);
     const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;
-    const PeakParts parts = peak_parts(settings, point.device, point.source);
+    const PeakParts parts = peak_parts(point);
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
                       .peak_mib = parts.peak(work.pixels_per_forward, batches_in_flight(point)) / kMiB,
                       .flop = flop_per_pixel * work.pixels_all_ranks,

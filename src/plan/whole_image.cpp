@@ -2,7 +2,6 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shard.hpp"
-#include "patchbench/network/network_facts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -66,11 +65,11 @@ std::string text_of(Extent extent) { return std::to_string(extent.h) + "x" + std
 
 }  // namespace
 
-std::vector<WholeImageCall> whole_image_calls(NetworkKind kind, Extent extent, OddShape rule) {
+std::vector<WholeImageCall> whole_image_calls(const NetworkFacts& facts, Extent extent, OddShape rule) {
     if (extent.h < 1 || extent.w < 1) throw UsageError("image of " + text_of(extent) + " px: there is nothing to run");
-    const NetworkFacts& facts = network_facts(kind);
     if (rule == OddShape::error && !is_aligned(extent, facts.alignment)) refuse(extent, facts);
-    if (rule == OddShape::split && kind == NetworkKind::drunet) return drunet_calls(extent, facts.alignment);
+    const bool can_split = facts.kind == NetworkKind::drunet && kSmallModulo % facts.alignment == 0;
+    if (rule == OddShape::split && can_split) return drunet_calls(extent, facts.alignment);
     return one_call(extent, facts.alignment);
 }
 

@@ -36,6 +36,7 @@ Json point_json(const Point& point) {
                       {"image_height_px", point.source.extent.h},
                       {"image_width_px", point.source.extent.w},
                       {"image_channels", point.source.channels}};
+    if (point.relative) all["settled"]["network"] = to_text(*point.relative);
     return all;
 }
 
@@ -189,7 +190,7 @@ Json path_json(const Point& point) {
     const PointSettings& settings = point.settings;
     if (settings.workload == Workload::tiles) return "tiles";
     try {
-        const auto calls = whole_image_calls(settings.network, point.source.extent, settings.odd_shape);
+        const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
         if (calls.size() > 1) return "split";
         return calls.front().seen.extent == point.source.extent ? "whole" : "pad";
     } catch (const UsageError&) {

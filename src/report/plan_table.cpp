@@ -48,7 +48,7 @@ WindowTexts describe_tiles(const Point& point) {
 WindowTexts describe_refused() { return {"-", "-", "-", "-", "-"}; }
 
 WindowTexts describe_whole(const Point& point) {
-    const auto calls = whole_image_calls(point.settings.network, point.source.extent, point.settings.odd_shape);
+    const auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
     const Extent window = calls.front().seen.extent;
     double processed = 0;
     for (const auto& call : calls) processed += static_cast<double>(call.seen.extent.pixels());
@@ -106,7 +106,7 @@ std::string peaks_text(const std::vector<MemorySize>& peaks) {
 /// "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
 std::string formula_of(const Point& point) {
     const auto& settings = point.settings;
-    const PeakParts parts = peak_parts(settings, point.device, point.source);
+    const PeakParts parts = peak_parts(point);
     const int64_t batches = batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
     return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n",

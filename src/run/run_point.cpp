@@ -103,7 +103,7 @@ struct Runner::Impl {
 std::shared_ptr<const Weights> Runner::Impl::find_network(const Point& point, int64_t channels) {
     if (!is_simulated(point)) return weights.find(point.settings, channels);
     Weights none;
-    none.shape = standard_shape(point.settings.network, channels);
+    none.shape = point.shape();
     none.source = "none (simulated)";
     return std::make_shared<const Weights>(std::move(none));
 }
@@ -266,6 +266,10 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
 Runner::Runner(const Communicator& world, const Topology& topology, const StudySettings& study)
     : impl_(std::make_unique<Impl>(world, topology, study)) {}
 Runner::~Runner() = default;
+
+std::optional<NetworkShape> Runner::shape_of(const PointSettings& settings, int64_t channels) {
+    return impl_->weights.shape_of(settings, channels);
+}
 
 std::optional<std::string> Runner::find_interruption() const {
     const std::string mine = interruption();

@@ -75,6 +75,15 @@ Weights find_weights(NetworkKind network, const std::string& setting, int64_t ch
     return weights;
 }
 
+std::optional<NetworkShape> WeightsCache::shape_of(const PointSettings& settings, int64_t channels) {
+    if (settings.weights.starts_with(kSeedPrefix)) return std::nullopt;
+    try {
+        return find(settings, channels)->shape;
+    } catch (const UsageError&) {
+        return std::nullopt;
+    }
+}
+
 std::shared_ptr<const Weights> WeightsCache::find(const PointSettings& settings, int64_t channels) {
     const std::string key = std::string(name_of(settings.network)) + '\n' + settings.weights + '\n' +
                             std::to_string(channels) + '\n' + format_setting(settings.trained_sigma);

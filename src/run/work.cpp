@@ -21,7 +21,7 @@ Work make_tile_work(const Point& point, int rank) {
 }
 
 Work make_whole_work(const Point& point, int rank) {
-    auto calls = whole_image_calls(point.settings.network, point.source.extent, point.settings.odd_shape);
+    auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
     const bool takes_part = rank == 0 || (point.settings.replicate && rank < point.num_ranks);
     Work work;
     work.window = calls.front().seen.extent;

@@ -293,6 +293,31 @@ TEST_F(VerificationTest, PixelsThatPassThroughASimulatedDeviceAreCheckedToo) {
 
 // Quality, by shipped weights on a scene: what a factor lost on both sides of the comparison would cost.
 
+TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) {
+    const std::vector<NetworkShape> relatives{DrunetShape{.widths = {8, 16}, .blocks = 1},
+                                              UnetShape{.widths = {8, 12, 16}}, DncnnShape{.depth = 5, .width = 8}};
+    for (const NetworkShape& shape : relatives) {
+        SCOPED_TRACE(to_text(shape));
+        const fs::path file = folder_ / "relative.safetensors";
+        if (world_.is_root()) save_safetensors(to_state_dict(make_seeded_weights(shape, 5)), file);
+        world_.barrier();
+        PointSettings settings = point_with(file);
+        settings.network = kind_of(shape);
+        settings.halo = {HaloSetting::Kind::exact, 0};
+        Runner runner(world_, topology_, study_);
+        const Point point =
+            make_plan({study_, {settings}, ""}, topology_, source_facts, [&](const auto& each, int64_t channels) {
+                return runner.shape_of(each, channels);
+            }).points.front();
+        EXPECT_EQ(point.relative, shape);
+        EXPECT_EQ(point.halo, network_facts(shape).exact_halo);
+        const PointTrace trace = runner.run(point, {});
+        EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        expect_passed(trace);
+        world_.barrier();
+    }
+}
+
 TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIsOfThatLevel) {
     PointSettings settings = small_point();
     settings.weights = "default";

@@ -54,7 +54,8 @@ class Runner {
     /// All calls.
     void run() {
         const Extent extent{images_.shape[1], images_.shape[2]};
-        for (const auto& call : whole_image_calls(weights_.kind(), extent, parse_enum<OddShape>(options_.odd)))
+        for (const auto& call :
+             whole_image_calls(network_facts(weights_.shape), extent, parse_enum<OddShape>(options_.odd)))
             run(call);
     }
 

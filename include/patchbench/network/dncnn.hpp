@@ -4,6 +4,8 @@
 
 #include "patchbench/network/graph.hpp"
 
+#include <compare>
+
 namespace pb {
 
 /// How the output comes from the input and the last convolution.
@@ -13,11 +15,19 @@ enum class DncnnResidual : uint8_t {
     subtract  // KAIR: input - convolution
 };
 
+template <>
+struct EnumNames<DncnnResidual> {
+    static constexpr std::array<std::pair<DncnnResidual, std::string_view>, 3> names{
+        {{DncnnResidual::none, "none"}, {DncnnResidual::add, "add"}, {DncnnResidual::subtract, "subtract"}}};
+};
+
 struct DncnnShape {
     int64_t channels = 3;  // of the image
     int64_t depth = 20;    // convolutions, at least 2
     int64_t width = 64;    // channels between them
     DncnnResidual residual = DncnnResidual::add;
+
+    friend auto operator<=>(const DncnnShape&, const DncnnShape&) = default;
 };
 
 [[nodiscard]] Graph dncnn(const DncnnShape& shape);

@@ -19,13 +19,15 @@ struct NetworkFacts {
     double widest_map = 0;  // values per pixel of the largest map (32-bit index limit)
 };
 
-[[nodiscard]] NetworkFacts facts_of(const NetworkShape& shape);
+/// Derived once a shape and valid for the lifetime of the program.
+[[nodiscard]] const NetworkFacts& network_facts(const NetworkShape& shape);
 
-/// Facts of the standard shape for gray (`channels` 1) or colour images (any other number). Derived once and valid for
-/// the lifetime of the program.
-[[nodiscard]] const NetworkFacts& network_facts(NetworkKind kind, int64_t channels = 3);
+/// Facts of the standard shape for gray (`channels` 1) or colour images (any other number).
+[[nodiscard]] inline const NetworkFacts& network_facts(NetworkKind kind, int64_t channels = 3) {
+    return network_facts(standard_shape(kind, channels));
+}
 
-/// What a forward call of that network holds at its peaks, from large windows to small ones.
-[[nodiscard]] std::vector<MemorySize> network_peaks(NetworkKind kind, int64_t channels, const MemoryPath& path);
+/// What a forward call holds at its peaks, from large windows to small ones.
+[[nodiscard]] std::vector<MemorySize> network_peaks(const NetworkShape& shape, const MemoryPath& path);
 
 }  // namespace pb

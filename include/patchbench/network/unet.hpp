@@ -4,11 +4,15 @@
 
 #include "patchbench/network/graph.hpp"
 
+#include <compare>
+
 namespace pb {
 
 struct UnetShape {
     int64_t channels = 3;                            // of the image
     std::vector<int64_t> widths{64, 128, 256, 512};  // channels at each scale, from full extent down
+
+    friend auto operator<=>(const UnetShape&, const UnetShape&) = default;
 };
 
 [[nodiscard]] Graph unet(const UnetShape& shape);

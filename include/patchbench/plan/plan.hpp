@@ -25,13 +25,17 @@ struct SourceFacts {
 };
 /// Called once for each `image.path`, never for synthetic scenes.
 using SourceLookup = std::function<SourceFacts(const ImageSettings&)>;
+/// What network the weights of a point are for, where they are of a file and known; called once for each network, file
+/// and number of the image's channels.
+using NetworkLookup = std::function<std::optional<NetworkShape>(const PointSettings&, int64_t channels)>;
 
 /// One fully specified measurement.
 struct Point {
     int64_t index = 0;
     std::string key;  // 16 hex digits, see `key_of`: the same measurement has the same key
     PointSettings settings;
-    SourceFacts source;  // after the crop
+    SourceFacts source;                    // after the crop
+    std::optional<NetworkShape> relative;  // of weights whose network is larger or smaller than the standard one
     DeviceKind device = DeviceKind::cpu;
     int num_ranks = 1;
     std::optional<int64_t> halo;     // pixels; empty while `auto` is open
@@ -41,7 +45,10 @@ struct Point {
     std::string no_sigma;            // why that changes nothing; empty: the network is told it, or scaled to it
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
-    [[nodiscard]] const NetworkFacts& facts() const { return network_facts(settings.network, source.channels); }
+    [[nodiscard]] NetworkShape shape() const {
+        return relative.value_or(standard_shape(settings.network, source.channels));
+    }
+    [[nodiscard]] const NetworkFacts& facts() const { return network_facts(shape()); }
 };
 
 struct Plan {
@@ -53,7 +60,9 @@ struct Plan {
 /// nearest legal values, ranks that share a device, ...). What this launch or image cannot have (more ranks than were
 /// started, a device that is not there, fp16 on the CPU, an odd shape with odd_shape error) makes the point refused; it
 /// is thrown when it holds for every point. Whole-image points have halo 0 and batch 1.
-[[nodiscard]] Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup);
+/// Without `networks` every network is the standard one.
+[[nodiscard]] Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup,
+                             const NetworkLookup& networks = {});
 
 /// Settles what `auto` left open, with the notes that follow from it. The halo comes first: the batch (a fixed one is
 /// settled with the halo) depends on it. Throws UsageError for an illegal value.
@@ -74,7 +83,7 @@ void settle_batch(Point& point, int64_t asked);
 
 /// Whether a window or image of `seen` has 2^31 or more elements in the network's widest layer, where ATen's 32-bit
 /// indexing ends: such a forward call is reported as status index_limit.
-[[nodiscard]] bool exceeds_index_limit(NetworkKind network, Extent seen);
+[[nodiscard]] bool exceeds_index_limit(const Point& point, Extent seen);
 
 /// FNV-1a (64 bits), as 16 hex digits, over "key=value\n" of all settings in the order of their table and the extent
 /// and channels of the image; device, ranks and sigma as resolved, so that `ranks: all` of 4 equals `ranks: 4`.

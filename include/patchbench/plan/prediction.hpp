@@ -26,7 +26,7 @@ struct PeakParts {
     /// The one place that holds this formula.
     [[nodiscard]] double peak(int64_t pixels, int64_t slots) const;
 };
-[[nodiscard]] PeakParts peak_parts(const PointSettings& settings, DeviceKind device, const SourceFacts& source);
+[[nodiscard]] PeakParts peak_parts(const Point& point);
 
 /// Batches that a rank of the point has in flight.
 [[nodiscard]] int64_t batches_in_flight(const Point& point);

@@ -39,6 +39,9 @@ class Runner {
     /// (status and reason); AgreedError is thrown for what the user must mend first.
     [[nodiscard]] PointTrace run(const Point& point, const PointFiles& files);
 
+    /// For the plan: `WeightsCache::shape_of`, with weights that are kept for the run. Not collective.
+    [[nodiscard]] std::optional<NetworkShape> shape_of(const PointSettings& settings, int64_t channels);
+
     /// What asked the run to end, on any rank ("rank 0@host: SIGTERM came"). The same on all ranks: collective.
     [[nodiscard]] std::optional<std::string> find_interruption() const;
 

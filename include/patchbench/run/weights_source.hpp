@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace pb {
@@ -24,6 +25,8 @@ class WeightsCache {
   public:
     /// Those of the settings, whose trained_sigma holds before what the weights or their card say.
     [[nodiscard]] std::shared_ptr<const Weights> find(const PointSettings& settings, int64_t channels);
+    /// Of the network that these weights are for; none where they are seeded, or cannot be had: the run then says why.
+    [[nodiscard]] std::optional<NetworkShape> shape_of(const PointSettings& settings, int64_t channels);
     /// `sha256_of_values` of the last weights: what networks on this rank were built from.
     [[nodiscard]] const std::string& digest() const { return digest_; }
 

@@ -2,6 +2,8 @@
 
 #include "patchbench/network/facts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -33,14 +35,14 @@ KeyLayout canonical_layout(std::string name, const NetworkShape& shape) {
     return layout;
 }
 
-KeyLayout kair_layout(const std::string& variant, int64_t channels, int64_t depth) {
-    return canonical_layout("dncnn (" + variant + ")",
-                            DncnnShape{.channels = channels, .depth = depth, .residual = DncnnResidual::subtract});
+KeyLayout kair_layout(const std::string& variant, DncnnShape shape) {
+    shape.residual = DncnnResidual::subtract;
+    return canonical_layout("dncnn (" + variant + ")", shape);
 }
 
 // KAIR: a Sequential of convolution, ReLU, convolution, ReLU, ...
-KeyLayout kair_merged(int64_t channels, int64_t depth) {
-    KeyLayout layout = kair_layout("KAIR, batch norm merged", channels, depth);
+KeyLayout kair_merged(const DncnnShape& shape) {
+    KeyLayout layout = kair_layout("KAIR, batch norm merged", shape);
     for (size_t i = 0; i < layout.layers.size(); ++i) layout.layers[i].convolution = "model." + std::to_string(2 * i);
     return layout;
 }
@@ -54,37 +56,90 @@ void number_with_norms(KeyLayout& layout, const std::string& prefix) {
     }
 }
 
-KeyLayout kair_unmerged(int64_t channels, int64_t depth) {
-    KeyLayout layout = kair_layout("KAIR, batch norm folded", channels, depth);
+KeyLayout kair_unmerged(const DncnnShape& shape) {
+    KeyLayout layout = kair_layout("KAIR, batch norm folded", shape);
     layout.eps = 1e-4;
     number_with_norms(layout, "model.");
     return layout;
 }
 
 // SaoYan/DnCNN-PyTorch and what grew out of it; its `module.` is common to all keys and was removed.
-KeyLayout sequential_without_bias(int64_t channels, int64_t depth) {
-    KeyLayout layout = kair_layout("Sequential without bias, batch norm folded", channels, depth);
+KeyLayout sequential_without_bias(const DncnnShape& shape) {
+    KeyLayout layout = kair_layout("Sequential without bias, batch norm folded", shape);
     number_with_norms(layout, "dncnn.");
     for (LayerKeys& layer : layout.layers) layer.has_bias = false;
     return layout;
 }
 
+constexpr int64_t kMostIndices = 1000;  // names may lie about indices; no DnCNN is as deep
+constexpr int64_t kMostChannels = 4096;
+constexpr int64_t kMostScales = 8;
+
+/// Channels that the convolution `key` makes; `otherwise` where it is not there, or no convolution.
+int64_t channels_made(const StateDict& tensors, const std::string& key, int64_t otherwise) {
+    const auto found = tensors.find(key + ".weight");
+    if (found == tensors.end() || found->second.shape.size() != 4) return otherwise;
+    return std::clamp<int64_t>(found->second.shape.front(), 1, kMostChannels);
+}
+
+bool has(const StateDict& tensors, const std::string& key) { return tensors.contains(key + ".weight"); }
+
+// Where the keys say nothing, the shape stays the standard one: then the differences to that are the error.
+
+DrunetShape drunet_shape(const StateDict& tensors, int64_t channels) {
+    DrunetShape shape{.channels = channels};
+    if (!has(tensors, "m_body.0.res.0")) return shape;
+    for (shape.blocks = 1; shape.blocks < kMostIndices && has(tensors, fmt::format("m_body.{}.res.0", shape.blocks));)
+        ++shape.blocks;
+    shape.widths = {channels_made(tensors, "m_head", shape.widths.front())};
+    for (int64_t scale = 1; scale < kMostScales; ++scale) {
+        const std::string halving = fmt::format("m_down{}.{}", scale, shape.blocks);
+        if (!has(tensors, halving)) break;
+        shape.widths.push_back(channels_made(tensors, halving, 1));
+    }
+    return shape;
+}
+
+UnetShape unet_shape(const StateDict& tensors, int64_t channels) {
+    UnetShape shape{.channels = channels};
+    if (!has(tensors, "Conv1.0")) return shape;
+    shape.widths.clear();
+    for (int64_t scale = 1; scale <= kMostScales && has(tensors, fmt::format("Conv{}.0", scale)); ++scale)
+        shape.widths.push_back(channels_made(tensors, fmt::format("Conv{}.0", scale), 1));
+    return shape;
+}
+
+/// `prefix` before the number of a layer: convolution i has the number `per_layer` * i - `first`, its first one
+/// `first_key`.
+DncnnShape dncnn_shape(const StateDict& tensors, int64_t channels, const std::string& first_key,
+                       std::string_view prefix, int64_t per_layer, int64_t first) {
+    const DncnnShape standard;
+    return {.channels = channels,
+            .depth = std::max<int64_t>(3, (last_index(tensors, prefix, kMostIndices) + first) / per_layer + 1),
+            .width = channels_made(tensors, first_key, standard.width)};
+}
+
+/// `standard`, and what the keys of `tensors` say where that is another one.
+template <class Shape>
+void add_canonical(std::vector<KeyLayout>& layouts, const std::string& name, const Shape& standard,
+                   const Shape& derived) {
+    layouts.push_back(canonical_layout(name, standard));
+    if (derived != standard) layouts.push_back(canonical_layout(name, derived));
+}
+
 }  // namespace
 
 std::vector<KeyLayout> known_layouts(const StateDict& tensors) {
-    constexpr int64_t kMostIndices = 1000;  // names may lie about indices; no DnCNN is as deep
-    const auto depth_of = [&](std::string_view prefix, int64_t per_layer, int64_t first) {
-        return std::max<int64_t>(3, (last_index(tensors, prefix, kMostIndices) + first) / per_layer + 1);
-    };
     std::vector<KeyLayout> layouts;
     for (const int64_t channels : {3, 1}) {
-        layouts.push_back(canonical_layout("drunet", DrunetShape{.channels = channels}));
-        layouts.push_back(canonical_layout("unet (batch norm folded)", UnetShape{.channels = channels}));
-        const int64_t depth = depth_of("conv_list.", 1, 2);
-        layouts.push_back(canonical_layout("dncnn (deepinv)", DncnnShape{.channels = channels, .depth = depth}));
-        layouts.push_back(kair_merged(channels, depth_of("model.", 2, 0)));
-        layouts.push_back(kair_unmerged(channels, depth_of("model.", 3, 1)));
-        layouts.push_back(sequential_without_bias(channels, depth_of("dncnn.", 3, 1)));
+        add_canonical(layouts, "drunet", DrunetShape{.channels = channels}, drunet_shape(tensors, channels));
+        add_canonical(layouts, "unet (batch norm folded)", UnetShape{.channels = channels},
+                      unet_shape(tensors, channels));
+        layouts.push_back(
+            canonical_layout("dncnn (deepinv)", dncnn_shape(tensors, channels, "in_conv", "conv_list.", 1, 2)));
+        layouts.push_back(kair_merged(dncnn_shape(tensors, channels, "model.0", "model.", 2, 0)));
+        layouts.push_back(kair_unmerged(dncnn_shape(tensors, channels, "model.0", "model.", 3, 1)));
+        layouts.push_back(sequential_without_bias(dncnn_shape(tensors, channels, "dncnn.0", "dncnn.", 3, 1)));
     }
     return layouts;
 }

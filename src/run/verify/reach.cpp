@@ -12,18 +12,32 @@ constexpr char kConvolution = 'c';  // 3x3
 constexpr char kHalve = 'd';        // 2x2 with stride 2: pooling or a strided convolution
 constexpr char kDouble = 'u';       // its way back
 
+size_t count_names(const Weights& weights, std::string_view begin, std::string_view end) {
+    return static_cast<size_t>(std::ranges::count_if(weights.convolutions, [&](const auto& item) {
+        return item.first.starts_with(begin) && item.first.ends_with(end);
+    }));
+}
+
+std::string repeated(const std::string& layers, size_t times) {
+    std::string all;
+    for (size_t i = 0; i < times; ++i) all += layers;
+    return all;
+}
+
 /// The layers on the longest way through the network, from the input to the output; what only adds or joins is not in
 /// it, nor are 1x1 convolutions.
 std::string longest_way(const Weights& weights) {
-    const std::string blocks(8, kConvolution);  // DRUNet: four residual blocks of two
     switch (weights.kind()) {
         case NetworkKind::drunet: {
-            const std::string down = blocks + kHalve, up = kDouble + blocks;
-            return kConvolution + down + down + down + blocks + up + up + up + kConvolution;
+            const std::string blocks(count_names(weights, "m_body.", ""), kConvolution);  // two in each
+            const auto scales = static_cast<size_t>(
+                std::ranges::count_if(weights.convolutions, [](const auto& item) { return item.second.transposed; }));
+            return kConvolution + repeated(blocks + kHalve, scales) + blocks + repeated(kDouble + blocks, scales) +
+                   kConvolution;
         }
         case NetworkKind::unet: {
-            const std::string down = "ccd", up = "uccc";
-            return down + down + down + "cc" + up + up + up;
+            const size_t scales = count_names(weights, "Up", ".1");
+            return repeated("ccd", scales) + "cc" + repeated("uccc", scales);
         }
         case NetworkKind::dncnn:
             return std::string(weights.convolutions.size(), kConvolution);
@@ -61,7 +75,7 @@ Reach reach_of(const Weights& weights) {
 }
 
 std::optional<std::string> find_wrong_fact(const Weights& weights) {
-    const NetworkFacts& facts = network_facts(weights.kind(), weights.channels());
+    const NetworkFacts& facts = network_facts(weights.shape);
     const Reach reach = reach_of(weights);
     const std::string name(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {

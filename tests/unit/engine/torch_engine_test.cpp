@@ -107,7 +107,7 @@ int64_t activation_peak(const Weights& weights, int64_t h, int64_t w, int thread
 }
 
 TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
-    const double allowed = network_peaks(GetParam(), 3, kOnednnPath).front().bytes_per_pixel;
+    const double allowed = network_peaks(standard_shape(GetParam(), 3), kOnednnPath).front().bytes_per_pixel;
     // Large enough that the peak lies where the maps are largest, not where oneDNN orders the weights of 512 channels.
     const double slope =
         static_cast<double>(activation_peak(weights_, 224, 232) - activation_peak(weights_, 224, 200)) /

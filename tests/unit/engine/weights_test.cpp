@@ -126,6 +126,29 @@ TEST(Recognise, KnowsDncnnOfKairWithMergedNorm) {
     expect_same_values(read, weights);
 }
 
+TEST(Recognise, TakesWidthsBlocksAndScalesFromTheFile) {
+    const std::vector<NetworkShape> relatives{DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
+                                              DrunetShape{.widths = {4, 6, 8, 10, 12}, .blocks = 1},
+                                              DrunetShape{.widths = {8}, .blocks = 5},
+                                              UnetShape{.channels = 1, .widths = {8, 20}},
+                                              UnetShape{.widths = {4, 8, 12, 16, 20}},
+                                              DncnnShape{.depth = 4, .width = 24},
+                                              DncnnShape{.channels = 1, .depth = 30, .width = 4}};
+    for (const NetworkShape& shape : relatives) {
+        const Weights weights = make_seeded_weights(shape, 11);
+        const Weights read = recognise_weights(to_state_dict(weights), "test");
+        EXPECT_EQ(read.shape, shape) << to_text(shape);
+        expect_same_values(read, weights);
+    }
+}
+
+TEST(Recognise, NamesTheDifferencesToTheNearestShape) {
+    StateDict tensors = to_state_dict(make_seeded_weights(DrunetShape{.widths = {8, 16}, .blocks = 2}, 1));
+    tensors.erase("m_up1.2.res.0.weight");
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }),
+                AllOf(HasSubstr("looks like drunet"), HasSubstr("1 missing: 'm_up1.2.res.0.weight'")));
+}
+
 TEST(Recognise, TakesTheDepthFromTheKeys) {
     Weights shorter = make_seeded_weights(NetworkKind::dncnn, 1, 2);
     shorter.shape = DncnnShape{.channels = 1, .depth = 17};

@@ -25,15 +25,17 @@ TEST(MemoryPlan, PeaksWhereTheAllocatorDoes) {
     for (const auto& [kind, peaks] : measured)
         for (const int64_t channels : {1, 3})
             for (const MemoryPath& path : {kOnednnPath, kFusedCudnnPath})
-                EXPECT_EQ(network_peaks(kind, channels, path), peaks) << name_of(kind);
+                EXPECT_EQ(network_peaks(standard_shape(kind, channels), path), peaks) << name_of(kind);
 }
 
 /// A map at full extent, and one of 512 channels.
 TEST(MemoryPlan, HoldsOneMapMoreWhereSumsAreApart) {
-    EXPECT_THAT(network_peaks(NetworkKind::drunet, 3, kCudnnPath),
+    EXPECT_THAT(network_peaks(standard_shape(NetworkKind::drunet, 3), kCudnnPath),
                 ElementsAre(MemorySize{768 + 256, kernel_bytes(64, 64)}, MemorySize{544 + 32, kernel_bytes(512, 512)}));
     for (const NetworkKind kind : {NetworkKind::unet, NetworkKind::dncnn})
-        EXPECT_EQ(network_peaks(kind, 3, kCudnnPath), network_peaks(kind, 3, kFusedCudnnPath)) << name_of(kind);
+        EXPECT_EQ(network_peaks(standard_shape(kind, 3), kCudnnPath),
+                  network_peaks(standard_shape(kind, 3), kFusedCudnnPath))
+            << name_of(kind);
 }
 
 /// input 0, x 1, first 2, ReLU 3, second 4, sum 5, last 6

@@ -63,6 +63,50 @@ TEST(Plan, ResolvesHaloBatchRanksDeviceAndSigma) {
     EXPECT_EQ(point_of(small_point(), cuda_topology(2)).device, DeviceKind::cuda);
 }
 
+/// A plan of one point whose weights are for `shape`.
+Point point_with_network(const PointSettings& settings, const NetworkShape& shape) {
+    Config config;
+    config.points = {settings};
+    return make_plan(config, make_local_topology(1), no_file, [&](const auto&, int64_t) { return shape; })
+        .points.front();
+}
+
+TEST(Plan, FollowsTheNetworkThatTheWeightsAreFor) {
+    PointSettings settings = small_point();
+    settings.weights = "own.safetensors";
+    settings.halo = {HaloSetting::Kind::exact, 0};
+    const Point deep = point_with_network(settings, DncnnShape{.depth = 7, .width = 16});
+    EXPECT_EQ(deep.halo, 7);
+    EXPECT_EQ(deep.facts().num_convolutions, 7);
+    EXPECT_LT(predict(deep)->flop, predict(point_of(settings))->flop / 20);
+    EXPECT_LT(predict(deep)->peak_mib, predict(point_of(settings))->peak_mib / 2);
+    settings.network = NetworkKind::drunet;
+    settings.patch = 66;
+    const Point small = point_with_network(settings, DrunetShape{.widths = {8, 16}, .blocks = 1});
+    EXPECT_EQ(small.facts().alignment, 2);
+    EXPECT_EQ(tile_grid(small).window().h % 2, 0);
+    EXPECT_THAT(refusal_of(settings), HasSubstr("66")) << "no multiple of 8";
+    EXPECT_EQ(point_with_network(settings, DrunetShape{.widths = {8, 16}}).key, small.key)
+        << "the weights' name tells them apart";
+}
+
+TEST(Plan, AsksOnceForEachNetworkAndNeverForSimulatedOnes) {
+    PointSettings settings = small_point();
+    settings.weights = "own.safetensors";
+    PointSettings simulated = settings;
+    simulated.engine = EngineKind::timed;
+    Config config;
+    config.points = {settings, settings, simulated};
+    config.points[1].patch = 32;
+    int asked = 0;
+    const Plan plan = make_plan(config, make_local_topology(1), no_file, [&](const auto&, int64_t channels) {
+        ++asked;
+        return standard_shape(NetworkKind::dncnn, channels);
+    });
+    EXPECT_EQ(asked, 1);
+    for (const Point& point : plan.points) EXPECT_FALSE(point.relative) << "it is the standard one";
+}
+
 TEST(Plan, SharesAndBatchesPartitionTheWindows) {
     PointSettings settings = small_point();
     for (const int64_t batch : {1, 3, 4, 100})
@@ -321,12 +365,20 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
     EXPECT_DOUBLE_EQ(predict(padded)->peak_mib * kMiB, 668'227 * 4 + 64 * 64 * 9 * 4 + 4 * window * (512 + 4 * 6));
 }
 
+PeakParts parts_of(const PointSettings& settings, DeviceKind device, const SourceFacts& source = {}) {
+    Point point;
+    point.settings = settings;
+    point.device = device;
+    point.source = source;
+    return peak_parts(point);
+}
+
 TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
     const auto peak = [](Precision dtype, int64_t slots) {
         PointSettings settings;
         settings.network = NetworkKind::drunet;
         settings.dtype = dtype;
-        return peak_parts(settings, DeviceKind::cpu, {}).peak(1 << 20, slots);
+        return parts_of(settings, DeviceKind::cpu).peak(1 << 20, slots);
     };
     EXPECT_DOUBLE_EQ(peak(Precision::bf16, 2), peak(Precision::fp32, 2) / 2);
     EXPECT_DOUBLE_EQ(peak(Precision::fp32, 3) - peak(Precision::fp32, 2), (1 << 20) * 4.0 * 7);
@@ -334,7 +386,7 @@ TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
 
 TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
     PointSettings settings;
-    const auto peak = [&](DeviceKind device) { return peak_parts(settings, device, {}).peak(1 << 20, 1); };
+    const auto peak = [&](DeviceKind device) { return parts_of(settings, device).peak(1 << 20, 1); };
     const double on_cpu = peak(DeviceKind::cpu), on_cuda = peak(DeviceKind::cuda);
     settings.layout = Layout::contiguous;
     EXPECT_DOUBLE_EQ(peak(DeviceKind::cpu), on_cpu + (1 << 20) * 512.0);
@@ -346,7 +398,7 @@ TEST(Prediction, FusedSumsHoldNoMapMore) {
     settings.network = NetworkKind::drunet;
     const auto widest = [&](FusionKind fusion, DeviceKind device) {
         settings.fusion = fusion;
-        return peak_parts(settings, device, {}).forward.front().bytes_per_pixel;
+        return parts_of(settings, device).forward.front().bytes_per_pixel;
     };
     EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 768);
     EXPECT_EQ(widest(FusionKind::off, DeviceKind::cuda), 1024);
@@ -364,18 +416,18 @@ TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
          {std::pair{NetworkKind::drunet, 1024}, {NetworkKind::unet, 1024}, {NetworkKind::dncnn, 512}}) {
         settings.network = network;
         settings.dtype = Precision::fp32;
-        EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest)
+        EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest)
             << name_of(network);
         settings.dtype = Precision::bf16;
-        EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest / 2);
+        EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest / 2);
     }
     settings.network = NetworkKind::drunet;
-    EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).forward.back().bytes_per_pixel,
+    EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.back().bytes_per_pixel,
               (544 + 512 * 4 / 64) / 2);
-    EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3) << "u8 samples";
+    EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3) << "u8 samples";
     settings.image.noise_sigma = 0.1;
-    EXPECT_EQ(peak_parts(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3 * 4) << "noise is f32";
-    EXPECT_EQ(peak_parts(settings, DeviceKind::cpu, photograph).in_out_per_pixel, 2 * 7);
+    EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3 * 4) << "noise is f32";
+    EXPECT_EQ(parts_of(settings, DeviceKind::cpu, photograph).in_out_per_pixel, 2 * 7);
 }
 
 TEST(Topology, CountsNodesAndFindsSharedDevices) {
@@ -393,10 +445,16 @@ TEST(Topology, CountsNodesAndFindsSharedDevices) {
     EXPECT_THAT(shared_devices(make_local_topology(3)), IsEmpty());
 }
 
+Point of_network(NetworkKind network) {
+    Point point;
+    point.settings.network = network;
+    return point;
+}
+
 TEST(IndexLimit, IsThatOfTheWidestLayer) {
-    EXPECT_FALSE(exceeds_index_limit(NetworkKind::dncnn, {4096, 8191}));
-    EXPECT_TRUE(exceeds_index_limit(NetworkKind::dncnn, {4096, 8192}));
-    EXPECT_TRUE(exceeds_index_limit(NetworkKind::unet, {4096, 4096}));
+    EXPECT_FALSE(exceeds_index_limit(of_network(NetworkKind::dncnn), {4096, 8191}));
+    EXPECT_TRUE(exceeds_index_limit(of_network(NetworkKind::dncnn), {4096, 8192}));
+    EXPECT_TRUE(exceeds_index_limit(of_network(NetworkKind::unet), {4096, 4096}));
 }
 
 }  // namespace

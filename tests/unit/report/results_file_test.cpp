@@ -91,6 +91,22 @@ TEST_F(Results, WhatWasWrittenIsReadBack) {
     EXPECT_EQ(point.json + "\n", text().substr(text().find('\n') + 1, point.json.size() + 1));
 }
 
+TEST_F(Results, TheShapeOfARelativeIsReadBack) {
+    EXPECT_EQ(text().find("widths"), std::string::npos) << "standard networks need none";
+    PointTrace trace = watched_trace();
+    trace.point.settings.network = NetworkKind::drunet;
+    trace.point.relative = DrunetShape{.channels = trace.point.source.channels, .widths = {8, 16}, .blocks = 2};
+    {
+        JsonlWriter writer(file_, {.name = "night"}, environment());
+        writer.write_point(trace, summarise(trace));
+        writer.write_end(judge({summarise(trace)}, false));
+    }
+    const ResultsFile results = load_results(file_);
+    EXPECT_EQ(results.points.at(0).trace.point.relative, trace.point.relative);
+    EXPECT_EQ(results.points.at(0).trace.point.facts().alignment, 2);
+    EXPECT_THAT(refusal(replaced("widths 8-16, 2 blocks", "widths 8-0, 2 blocks")), HasSubstr("no shape of a network"));
+}
+
 // Tables, FOM lines and verdict of a resumed study are made of what is read back: nothing may be lost on the way.
 TEST_F(Results, EveryFigureOfTheSummarySurvives) {
     const Summary written = summarise(watched_trace());

@@ -28,6 +28,24 @@ TEST(Reach, AgreesWithTheTable) {
         }
 }
 
+TEST(Reach, AgreesWithTheGraphsOfRelatives) {
+    const std::vector<NetworkShape> relatives{
+        DrunetShape{.widths = {8, 16}, .blocks = 1}, DrunetShape{.widths = {4, 4, 4, 4, 4}, .blocks = 2},
+        UnetShape{.widths = {8, 20}}, UnetShape{.widths = {4, 4, 4, 4, 4}}, DncnnShape{.depth = 7, .width = 8}};
+    for (const NetworkShape& shape : relatives) {
+        const Weights weights = make_seeded_weights(shape, 1);
+        EXPECT_EQ(find_wrong_fact(weights), std::nullopt) << to_text(shape);
+        EXPECT_EQ(reach_of(weights).halo, network_facts(shape).exact_halo) << to_text(shape);
+    }
+}
+
+TEST(Reach, AGraphThatItsLayersContradictIsNamed) {
+    Weights weights = make_seeded_weights(DrunetShape{.widths = {8, 16}, .blocks = 1}, 1);
+    weights.shape = DrunetShape{.widths = {8, 16, 32}, .blocks = 1};
+    EXPECT_EQ(find_wrong_fact(weights),
+              "drunet: its graph says alignment 4, its layers 2: a fault of patchbench, please report it");
+}
+
 Weights dncnn_with(const std::string& extra_layer) {
     Weights weights = make_seeded_weights(NetworkKind::dncnn, 3, 1);
     weights.convolutions[extra_layer] = weights.convolutions["conv_list.17"];
