@@ -15,6 +15,7 @@
 #include "patchbench/run/launch.hpp"
 #include "patchbench/run/launch_facts.hpp"
 #include "patchbench/run/run_window.hpp"
+#include "patchbench/run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -47,9 +48,12 @@ Image run_tiny(EngineKind engine, DeviceId device, const Image& scene, const Wei
 double tiny_error(DeviceId device) {
     Image scene({32, 32}, 3, DType::f32);
     fill_scene(1, 0, 0, scene.view());
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 3, 1);
-    const Image expected = run_tiny(EngineKind::reference, {}, scene, weights);
-    return max_abs_difference(run_tiny(EngineKind::torch, device, scene, weights).view(), expected.view());
+    PointSettings settings;
+    settings.network = NetworkKind::dncnn;
+    settings.weights = "seed:1";
+    const auto weights = WeightsCache().find(settings, 3);
+    const Image expected = run_tiny(EngineKind::reference, {}, scene, make_seeded_weights(settings.network, 3, 1));
+    return max_abs_difference(run_tiny(EngineKind::torch, device, scene, *weights).view(), expected.view());
 }
 
 /// Of each rank, on rank 0.
@@ -86,12 +90,10 @@ ReductionTrial try_reductions_or_say(const Communicator& world, const Topology& 
     }
 }
 
-ExitCode end_check(const Communicator& world, const Findings& all, const std::vector<double>& errors) {
-    const bool right = std::none_of(errors.begin(), errors.end(),
-                                    [](double error) { return std::isnan(error) || error > kTolerance; });
+ExitCode end_check(const Communicator& world, const Findings& all, const Findings& wrong_results) {
     ExitCode code = ExitCode::ok;
     if (any_wrong(all)) code = ExitCode::usage;
-    if (!right) code = ExitCode::verification;
+    if (!wrong_results.empty()) code = ExitCode::verification;
     if (code == ExitCode::ok && !interruption().empty()) code = ExitCode::partial;  // the end of the job's time
     if (world.is_root()) say(findings_text(all));
     return static_cast<ExitCode>(static_cast<int>(world.max(static_cast<double>(code))));
@@ -111,11 +113,13 @@ ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     append(all, find_link_findings(topology, links));
     if (world.is_root()) say(links_text(topology, links));
     const auto errors = tiny_errors(world, own_device);
-    if (world.is_root()) say(tiny_text(errors, kTolerance));
+    const Findings wrong_results = tiny_findings(errors, kTolerance, topology);
+    append(all, wrong_results);
+    if (world.is_root()) say(tiny_text(errors));
     const auto trial = try_reductions_or_say(world, topology, arguments.timeout_s, all);
     if (world.is_root()) say("figures are gathered by " + trial.how + "\n");
     append(all, trial.findings);
-    return end_check(world, all, errors);
+    return end_check(world, all, wrong_results);
 }
 
 }  // namespace

@@ -79,20 +79,25 @@ std::string links_text(const Topology& topology, const std::vector<LinkSpeed>& l
     return text;
 }
 
-std::string tiny_text(const std::vector<double>& errors, double tolerance) {
-    std::string wrong;
-    double largest = 0;
+std::string tiny_text(const std::vector<double>& errors) {
+    // A NaN is the largest.
+    const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
+    return fmt::format("a tiny network on each rank, against the fp64 reference: largest difference {:.2e}\n",
+                       *std::max_element(errors.begin(), errors.end(), less));
+}
+
+Findings tiny_findings(const std::vector<double>& errors, double tolerance, const Topology& topology) {
+    Findings all;
     for (size_t rank = 0; rank < errors.size(); ++rank) {
-        if (std::isnan(errors[rank]) || errors[rank] > tolerance)
-            wrong += fmt::format("rank {}: the tiny network differs by {:.2e} from the fp64 reference: WRONG\n", rank,
-                                 errors[rank]);
-        else
-            largest = std::max(largest, errors[rank]);
+        if (errors[rank] <= tolerance) continue;
+        const RankPlace& place = topology.ranks[rank];
+        all.push_back({Severity::wrong,
+                       fmt::format("rank {}@{}: a tiny network on {} differs by {:.2e} from the fp64 reference "
+                                   "(tolerance {:.0e})",
+                                   rank, place.host, place.device_name, errors[rank], tolerance),
+                       "trust no result of this device: try another one, and another driver or build of LibTorch"});
     }
-    return wrong.empty()
-               ? fmt::format("a tiny network on each rank, against the fp64 reference: largest difference {:.2e}, ok\n",
-                             largest)
-               : wrong;
+    return all;
 }
 
 std::string findings_text(const Findings& all) {

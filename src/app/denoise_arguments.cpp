@@ -24,7 +24,9 @@ void parse_option(const char* name, const std::string& text, Value& value) {
 
 std::optional<NoiseLevel> parse_sigma(const DenoiseArguments& arguments) {
     if (arguments.sigma == "auto") return std::nullopt;
-    return parse_noise_level("--sigma", arguments.sigma, !arguments.samples.range.empty(), ", or auto");
+    const bool has_range = !arguments.samples.range.empty();
+    return parse_noise_level("--sigma", arguments.sigma, has_range,
+                             has_range ? ", or auto" : ", or auto; with --range it is in the samples' units");
 }
 
 std::optional<Compression> compression_of(const DenoiseArguments& arguments) {

@@ -10,6 +10,7 @@
 #include "patchbench/config/sample_settings.hpp"
 #include "patchbench/config/text.hpp"
 #include "patchbench/image/placed_image.hpp"
+#include "patchbench/measure/recommendation.hpp"
 #include "patchbench/measure/summary.hpp"
 #include "patchbench/measure/verdict.hpp"
 #include "patchbench/report/report.hpp"
@@ -55,8 +56,18 @@ std::string samples_text(const Point& point) {
     const RangeChoice choice = parse_range(point.settings.image.range);
     const SampleRange range{choice.low, choice.high};
     const bool has_range = choice.kind == RangeChoice::Kind::fixed;
-    if (!point.no_sigma.empty()) return has_range ? range_text(range) + ", " : "";
+    if (!point.uses_sigma) return has_range ? range_text(range) + ", " : "";
     return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
+}
+
+/// Of an output that is right as far as its halo goes, and yet not what the whole image would give.
+std::string seam_note(const PointTrace& trace) {
+    const auto error = visible_seams(trace);
+    return error ? fmt::format(
+                       "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
+                       "--halo auto or exact has none",
+                       *error, *trace.point.halo)
+                 : "";
 }
 
 /// As image.range has it.
@@ -188,7 +199,7 @@ class Denoise {
         if (trace.quality)
             line += fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db,
                                 trace.quality->psnr_denoised_db);
-        for (const std::string& note : {range_note_, point.no_sigma})
+        for (const std::string& note : {range_note_, point.sigma_note, seam_note(trace)})
             if (!note.empty()) line += "; note: " + note;
         if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
         return line;

@@ -6,7 +6,14 @@
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace pb {
+
+/// `--set KEY=VALUE`, of any number.
+void add_overrides(CLI::App& command, std::vector<std::string>& overrides);
 
 /// load_config, and then `timed.table` of simulated points from the results that `timed.results` names. Throws
 /// UsageError.

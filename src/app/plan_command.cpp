@@ -29,9 +29,7 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<PlanArguments>();
     CLI::App* command = app.add_subcommand("plan", "print a study's points, tiles and predicted needs; runs nothing");
     command->add_option("study", arguments->study, "study file (YAML)")->required();
-    command->add_option("--set", arguments->overrides, "overrides a setting everywhere; once for each")
-        ->option_text("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_overrides(*command, arguments->overrides);
     command->add_option("--ranks", arguments->ranks, "ranks to plan for")->check(within(1, kMaxCount));
     command->add_option("--tflops", arguments->rank_tflops, "TFLOP/s that one rank reaches: predicts times with it")
         ->check(within(1e-9, 1e9));

@@ -143,9 +143,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<RunArguments>();
     CLI::App* command = app.add_subcommand("run", "run a study and report its figures");
     command->add_option("study", arguments->study, "study file (YAML)")->required();
-    command->add_option("--set", arguments->overrides, "overrides a setting everywhere; once for each")
-        ->option_text("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_overrides(*command, arguments->overrides);
     command->add_option("--out", arguments->out, "folder for results and images (default: results/<name>)");
     command->add_flag("--dry-run", arguments->dry_run, "print the points and stop");
     command->add_flag("--strict", arguments->strict, "exit with 4 when a figure is INVALID");

@@ -1,5 +1,6 @@
 #include "patchbench/base/disturbance.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +12,7 @@ namespace {
 
 // Below these a figure is named by nobody: the kernel counts in ticks of 10 ms, and every host has a little of each.
 constexpr double kCoresWorthNaming = 0.1;     // that others used, or the hypervisor took
+constexpr double kSecondsWorthNaming = 0.05;  // of any of them: five ticks
 constexpr double kPressureWorthNaming = 0.1;  // of the time
 constexpr double kClockWorthNaming = 0.03;    // change of the clock
 
@@ -55,35 +57,53 @@ void add_clock(const TelemetryRecord& record, Words& words) {
               text_of("%.2f GHz", *end / 1000));
 }
 
-std::string words_of(const HostCounts& host) {
-    if (host.first == nullptr) return "";
-    const TelemetryRecord& record = *host.first;
-    const double seconds = record[Meter::observed_s].value_or(0);
-    if (seconds <= 0) return "";
-    Words words;
-    const double steal = record[Meter::steal_s].value_or(0) / seconds;
-    if (steal >= kCoresWorthNaming)
-        words.add("the hypervisor gave " + text_of("%.1f", steal) + " of its cores to others (steal time)");
-    const double others = (*record[Meter::host_cpu_s] - host.own_cpu_s) / seconds;
-    if (host.all_own_known && others >= kCoresWorthNaming)
-        words.add("other processes used " + text_of("%.1f", others) + " cores");
-    const double pressure = record[Meter::cpu_pressure_s].value_or(0) / seconds;
-    if (pressure >= kPressureWorthNaming)
-        words.add("something waited for a core " + text_of("%.0f", 100 * pressure) + " % of the time");
+/// Whether `counted_s` of `observed_s` can move a time by percents.
+bool counts(double counted_s, double observed_s, double least_share) {
+    return counted_s >= std::max(least_share * observed_s, kSecondsWorthNaming);
+}
+
+/// What others took of the host's cores.
+void add_foreign_work(const HostCounts& host, double observed_s, Words& words) {
+    const double steal_s = (*host.first)[Meter::steal_s].value_or(0);
+    if (counts(steal_s, observed_s, kCoresWorthNaming))
+        words.add("the hypervisor gave " + text_of("%.1f", steal_s / observed_s) +
+                  " of its cores to others (steal time)");
+    const double others_s = *(*host.first)[Meter::host_cpu_s] - host.own_cpu_s;
+    if (host.all_own_known && counts(others_s, observed_s, kCoresWorthNaming))
+        words.add("other processes used " + text_of("%.1f", others_s / observed_s) + " cores");
+}
+
+/// What may come of the ranks themselves, too.
+void add_effects(const TelemetryRecord& record, double observed_s, Words& words) {
+    const double pressure_s = record[Meter::cpu_pressure_s].value_or(0);
+    if (counts(pressure_s, observed_s, kPressureWorthNaming))
+        words.add("something waited for a core " + text_of("%.0f", 100 * pressure_s / observed_s) + " % of the time");
     add_clock(record, words);
-    return words.text();
+}
+
+/// `describe` adds the words of a host whose counters were read.
+template <class Describe>
+std::string join_hosts(std::span<const RankLoad> ranks, const Describe& describe) {
+    std::string all;
+    for (const auto& [name, host] : by_host(ranks)) {
+        const double observed_s = host.first == nullptr ? 0 : (*host.first)[Meter::observed_s].value_or(0);
+        if (observed_s <= 0) continue;
+        Words words;
+        describe(host, observed_s, words);
+        if (!words.text().empty()) all.append(all.empty() ? "" : "; ").append(name).append(": ").append(words.text());
+    }
+    return all;
 }
 
 }  // namespace
 
 std::string disturbance_of(std::span<const RankLoad> ranks) {
-    std::string all;
-    for (const auto& [name, host] : by_host(ranks))
-        if (const std::string words = words_of(host); !words.empty()) {
-            if (!all.empty()) all += "; ";
-            all.append(name).append(": ").append(words);
-        }
-    return all;
+    return join_hosts(ranks, [](const HostCounts& host, double observed_s, Words& words) {
+        add_foreign_work(host, observed_s, words);
+        add_effects(*host.first, observed_s, words);
+    });
 }
+
+std::string foreign_work_of(std::span<const RankLoad> ranks) { return join_hosts(ranks, add_foreign_work); }
 
 }  // namespace pb

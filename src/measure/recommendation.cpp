@@ -1,6 +1,7 @@
 #include "patchbench/measure/recommendation.hpp"
 
 #include "measure/point_groups.hpp"
+#include "measure/validity.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -43,13 +44,18 @@ std::string text_of(double value) {
     return text.data();
 }
 
+/// Seams are judged before the output is rounded to its sample type; the seam error has both.
+double seam_tolerance_of(const PointTrace& trace) {
+    return trace.point.settings.halo_tolerance + trace.verification.output_rounding;
+}
+
 Standing standing_of(const PointTrace& trace, const Summary& summary) {
     if (!summary.useful_mpx_per_s || !summary.pipeline_s) return Standing::not_measured;
     if (summary.validity != Validity::valid || summary.verification != Verification::Outcome::passed)
         return Standing::not_valid;
     if (trace.num_patches == 1) return Standing::qualifies;  // nothing meets anything
     if (!summary.seam_error) return Standing::not_compared;
-    return *summary.seam_error <= trace.point.settings.halo_tolerance ? Standing::qualifies : Standing::seams_show;
+    return visible_seams(trace) ? Standing::seams_show : Standing::qualifies;
 }
 
 /// The fastest; of those whose interval reaches as far, the one that needs least memory.
@@ -71,6 +77,20 @@ std::string why(const Candidate& best, const Candidates& all) {
     return "needs least memory of those whose interval reaches the fastest" + of;
 }
 
+/// Of speeds that were measured beside other work the order may be another on a quiet machine.
+std::string caution(const Candidates& all) {
+    std::string first;
+    int64_t count = 0;
+    for (const Candidate& one : all) {
+        const std::string foreign = foreign_work_of(*one.trace);
+        if (foreign.empty()) continue;
+        if (count++ == 0) first = foreign;
+    }
+    if (count == 0) return "";
+    return "; " + std::to_string(count) + " of them not measured alone (" + first +
+           "): measure again on a quiet machine to be sure";
+}
+
 class Group {
   public:
     Group(const PointGroup& group, const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries)
@@ -89,7 +109,7 @@ class Group {
         const Candidate& best = best_of(qualified_);
         recommendation_.point = best.summary->index;
         recommendation_.point_label = unique_label(*best.summary);
-        recommendation_.reason = why(best, qualified_);
+        recommendation_.reason = why(best, qualified_) + (qualified_.size() > 1 ? caution(qualified_) : "");
         return recommendation_;
     }
 
@@ -103,7 +123,7 @@ class Group {
         if (standing == Standing::qualifies) qualified_.push_back({&trace, &summary});
         if (standing == Standing::seams_show) {
             least_seam_ = std::min(least_seam_, *summary.seam_error);
-            tolerance_ = trace.point.settings.halo_tolerance;
+            tolerance_ = seam_tolerance_of(trace);
         }
     }
 
@@ -138,6 +158,11 @@ class Group {
 };
 
 }  // namespace
+
+std::optional<double> visible_seams(const PointTrace& trace) {
+    const auto& error = trace.verification.seam_error;
+    return error && !(*error <= seam_tolerance_of(trace)) ? error : std::nullopt;
+}
 
 std::vector<Recommendation> recommend(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "recommend: every trace needs its summary");

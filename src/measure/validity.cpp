@@ -91,7 +91,14 @@ std::string signed_percent(double ratio) {
     return text.data();
 }
 
-/// What was measured before and not kept, and what the kernels said of the one that was, where it drifts all the same.
+std::vector<RankLoad> loads_of(const PointTrace& trace) {
+    std::vector<RankLoad> loads;
+    loads.reserve(trace.ranks.size());
+    for (const auto& rank : trace.ranks) loads.push_back({rank.host, &rank.telemetry});
+    return loads;
+}
+
+/// What was measured before and not kept, and what the kernels said of the one that was.
 void note_measurements(const PointTrace& trace, Summary& summary) {
     const auto with_cause = [](const std::string& cause) {
         return cause.empty() ? "; the kernels name no cause" : "; meanwhile " + cause;
@@ -100,13 +107,12 @@ void note_measurements(const PointTrace& trace, Summary& summary) {
         summary.notes.push_back("measured again: the " + std::to_string(earlier.repetitions) +
                                 " repetitions before drifted by " + signed_percent(earlier.drift) +
                                 with_cause(earlier.cause));
-    if (!is_drifting(trace)) return;
-    std::vector<RankLoad> loads;
-    loads.reserve(trace.ranks.size());
-    for (const auto& rank : trace.ranks) loads.push_back({rank.host, &rank.telemetry});
-    summary.notes.push_back("drifted by " + signed_percent(find_trend(trace.wall_s).drift) + " in the " +
-                            std::string(trace.discarded.empty() ? "only" : "last") + " measurement" +
-                            with_cause(disturbance_of(loads)));
+    if (is_drifting(trace))
+        summary.notes.push_back("drifted by " + signed_percent(find_trend(trace.wall_s).drift) + " in the " +
+                                std::string(trace.discarded.empty() ? "only" : "last") + " measurement" +
+                                with_cause(disturbance_of(loads_of(trace))));
+    else if (const std::string foreign = foreign_work_of(trace); !foreign.empty())
+        summary.notes.push_back("not measured alone: " + foreign);
 }
 
 void note_stop(Summary& summary) {
@@ -185,6 +191,8 @@ void take_notes(const PointTrace& trace, Summary& summary) {
 }
 
 }  // namespace
+
+std::string foreign_work_of(const PointTrace& trace) { return foreign_work_of(loads_of(trace)); }
 
 void rate_validity(const PointTrace& trace, Summary& summary) {
     rate_status(trace, summary);

@@ -8,4 +8,7 @@ namespace pb {
 /// Fills validity, reasons and notes of `summary` from `trace`. Reads summary.repetitions.
 void rate_validity(const PointTrace& trace, Summary& summary);
 
+/// What others took of the hosts while the point was measured (base/disturbance.hpp).
+[[nodiscard]] std::string foreign_work_of(const PointTrace& trace);
+
 }  // namespace pb

@@ -203,9 +203,10 @@ void check_trained_sigma(Point& point) {
     const NoiseLevelSetting& sigma = point.settings.trained_sigma;
     if (sigma.is_automatic()) return;
     if (sigma.level == 0) throw UsageError("trained_sigma = 0: must be above 0, or auto where it is not known");
-    if (point.facts().takes_sigma)
-        point.notes.push_back("trained_sigma has no effect: " + std::string(name_of(point.settings.network)) +
-                              " is told the noise level");
+    if (!point.facts().takes_sigma) return;
+    point.sigma_note =
+        "trained_sigma has no effect: " + std::string(name_of(point.settings.network)) + " is told the noise level";
+    point.notes.push_back(point.sigma_note);
 }
 
 /// `image.height_per_rank` is settled here: from then on the scene's height is what it is for this number of ranks.
@@ -269,9 +270,15 @@ Point make_point(const PointSettings& settings, int64_t index, const StudySettin
 /// `ranks: [1, 2, 4, all]` on four ranks: what `all` adds is there already. Other repeated points may be meant.
 void note_repeated(Point& point, const Point& first) {
     const std::string same = "the same measurement as point " + std::to_string(first.index);
-    const bool is_all_again = point.settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
-    if (is_all_again && point.refusal.empty())
+    const PointSettings& settings = point.settings;
+    const bool is_all_again = settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
+    if (!point.refusal.empty())
+        point.notes.push_back(same);
+    else if (is_all_again)
         point.refusal = "ranks = all: " + were_started(point.num_ranks) + ", " + same;
+    else if (settings.batch != first.settings.batch)
+        point.refusal =
+            "batch = " + format_setting(settings.batch) + " comes to " + std::to_string(*point.batch) + ": " + same;
     else
         point.notes.push_back(same);
 }

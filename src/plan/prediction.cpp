@@ -52,6 +52,18 @@ Work whole_work(const Point& point) {
     return work;
 }
 
+Work work_of(const Point& point) {
+    return point.settings.workload == Workload::whole ? whole_work(point) : tiles_work(point);
+}
+
+/// How the point's engine allocates the maps between layers.
+MemoryPath memory_path(const Point& point) {
+    MemoryPath path = kOnednnPath;
+    if (point.device == DeviceKind::cuda) path = is_fused(point.settings, point.device) ? kFusedCudnnPath : kCudnnPath;
+    path.value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
+    return path;
+}
+
 /// Bytes of one sample as it is copied to a device: the stored type, or f32 where noise or a range changed the value.
 double sample_bytes(const ImageSettings& image, const SourceFacts& source) {
     const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty();
@@ -65,8 +77,7 @@ PeakParts peak_parts(const Point& point) {
     const SourceFacts& source = point.source;
     const NetworkFacts& facts = point.facts();
     const bool is_cuda = point.device == DeviceKind::cuda;
-    MemoryPath path = is_cuda ? is_fused(settings, point.device) ? kFusedCudnnPath : kCudnnPath : kOnednnPath;
-    path.value_bytes = static_cast<int64_t>(size_of(storage_of(settings.dtype)));
+    const MemoryPath path = memory_path(point);
     std::vector<MemorySize> forward = network_peaks(point.shape(), path);
     if (!is_cuda && settings.layout == Layout::contiguous) forward.front().bytes_per_pixel += kReorderedBytesPerPixel;
     const auto value_bytes = static_cast<double>(path.value_bytes);
@@ -91,11 +102,11 @@ int64_t batches_in_flight(const Point& point) {
     return is_whole || point.device == DeviceKind::cpu ? 1 : point.settings.slots;
 }
 
+double processed_pixels(const Point& point) { return work_of(point).pixels_all_ranks; }
+
 std::optional<Prediction> predict(const Point& point) {
     if (!point.refusal.empty() || !point.halo || !point.batch) return std::nullopt;
-    const PointSettings& settings = point.settings;
-    const bool is_whole = settings.workload == Workload::whole;
-    const Work work = is_whole ? whole_work(point) : tiles_work(point);
+    const Work work = work_of(point);
     const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;
     const PeakParts parts = peak_parts(point);
     return Prediction{.pixels_per_forward = work.pixels_per_forward,

@@ -49,7 +49,7 @@ void add_settled(const Point& point, CsvRow& row) {
                            {"settled.num_ranks", std::to_string(point.num_ranks)},
                            {"settled.halo_px", integer_cell(point.halo)},
                            {"settled.batch", integer_cell(point.batch)},
-                           {"settled.sigma", point.no_sigma.empty() ? number_cell(point.sigma) : ""},
+                           {"settled.sigma", point.uses_sigma ? number_cell(point.sigma) : ""},
                            {"settled.image_height_px", std::to_string(point.source.extent.h)},
                            {"settled.image_width_px", std::to_string(point.source.extent.w)},
                            {"settled.image_channels", std::to_string(point.source.channels)}});

@@ -50,7 +50,8 @@ Lines read_lines(const fs::path& file) {
     for (std::string line; std::getline(in, line) && !in.eof();) {
         lines.values.push_back(Json::parse(line, nullptr, false));
         if (!lines.values.back().is_object())
-            throw UsageError(file.string() + ":" + std::to_string(lines.values.size()) + ": not a JSON object");
+            throw UsageError(file.string() + ":" + std::to_string(lines.values.size()) +
+                             ": not a JSON object; expected is the results.jsonl of a run");
         lines.raw.push_back(std::move(line));
     }
     if (lines.raw.empty()) throw UsageError(file.string() + ": holds no results");

@@ -32,7 +32,7 @@ Json point_json(const Point& point) {
                       {"num_ranks", point.num_ranks},
                       {"halo_px", integer(point.halo)},
                       {"batch", integer(point.batch)},
-                      {"sigma", point.no_sigma.empty() ? number(point.sigma) : Json(nullptr)},
+                      {"sigma", point.uses_sigma ? number(point.sigma) : Json(nullptr)},
                       {"image_height_px", point.source.extent.h},
                       {"image_width_px", point.source.extent.w},
                       {"image_channels", point.source.channels}};
@@ -108,6 +108,7 @@ Json verification_json(const Verification& verification) {
     const auto if_ran = [&](Json value) { return ran ? std::move(value) : Json(nullptr); };
     all["pixels_unwritten"] = if_ran(verification.pixels_unwritten);
     all["pixels_not_finite"] = if_ran(verification.pixels_not_finite);
+    all["output_rounding"] = if_ran(number(verification.output_rounding));
     all["windows_checked"] = if_ran(verification.windows_checked);
     all["window_error"] = number(verification.window_error);
     all["window_tolerance"] = if_ran(number(verification.window_tolerance));

@@ -23,6 +23,12 @@ std::string span_text(const std::set<int64_t>& counts) {
                                                : fmt::format("{}-{}", *counts.begin(), *counts.rbegin());
 }
 
+/// With what `last_batch: pad` repeats.
+double processed_per_useful(const Point& point) {
+    const double copies = point.settings.replicate ? point.num_ranks : 1;
+    return processed_pixels(point) / (copies * static_cast<double>(point.source.extent.pixels()));
+}
+
 WindowTexts describe_tiles(const Point& point) {
     WindowTexts texts;
     if (!point.halo) return texts;
@@ -36,7 +42,7 @@ WindowTexts describe_tiles(const Point& point) {
     texts.window = fmt::format("{} x {}", grid.window().h, grid.window().w);
     texts.windows = std::to_string(grid.num_windows());
     texts.patches = span_text(patches);
-    texts.processed = readable(grid.processed_per_useful());
+    texts.processed = readable(point.batch ? processed_per_useful(point) : grid.processed_per_useful());
     if (point.batch) texts.batches = span_text(batches);
     if (point.settings.schedule == Schedule::dynamic) {  // known only when they were taken
         texts.patches = fmt::format("of {}", grid.num_patches());
@@ -50,12 +56,9 @@ WindowTexts describe_refused() { return {"-", "-", "-", "-", "-"}; }
 WindowTexts describe_whole(const Point& point) {
     const auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
     const Extent window = calls.front().seen.extent;
-    double processed = 0;
-    for (const auto& call : calls) processed += static_cast<double>(call.seen.extent.pixels());
     const std::string idle = point.num_ranks > 1 && !point.settings.replicate ? "0-" : "";
     return {fmt::format("{} x {}", window.h, window.w), std::to_string(calls.size()),
-            idle + std::to_string(calls.size()), idle + "1",
-            readable(processed / static_cast<double>(point.source.extent.pixels()))};
+            idle + std::to_string(calls.size()), idle + "1", readable(processed_per_useful(point))};
 }
 
 TextTable make_plan_table(bool with_time) {

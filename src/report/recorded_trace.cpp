@@ -63,7 +63,7 @@ Point point_from_settings(const JsonField& line) {
     point.halo = optional_integer(settled, "halo_px");
     point.batch = optional_integer(settled, "batch");
     const auto sigma = optional_number(settled, "sigma");
-    if (!sigma) point.no_sigma = "sigma had no effect";
+    point.uses_sigma = sigma.has_value();
     const NoiseLevelSetting& asked = point.settings.sigma;  // which the point's key holds, effect or not
     point.sigma = sigma.value_or(asked.is_automatic() ? point.settings.image.noise_sigma : asked.level);
     point.source.extent = {settled["image_height_px"].count(), settled["image_width_px"].count()};
@@ -215,6 +215,7 @@ Verification verification_from(const JsonField& json) {
     verification.reasons = json["reasons"].texts();
     verification.pixels_unwritten = optional_integer(json, "pixels_unwritten").value_or(0);
     verification.pixels_not_finite = optional_integer(json, "pixels_not_finite").value_or(0);
+    verification.output_rounding = number_or_zero(json, "output_rounding");
     verification.windows_checked = optional_integer(json, "windows_checked").value_or(0);
     verification.window_error = optional_number(json, "window_error");
     verification.window_tolerance = number_or_zero(json, "window_tolerance");

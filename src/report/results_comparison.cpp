@@ -77,9 +77,44 @@ std::optional<double> median_of(const std::vector<Launch>& launches) {
     return all.empty() ? std::nullopt : std::optional(median(all));
 }
 
-std::string why_missing(const Side& side) {
-    if (side.launches.empty()) return fmt::format("not in {}", side.name);
-    return fmt::format("{}: {}", side.name, state_of(*side.launches.front()));
+/// What tells measurements apart, by key.
+std::vector<std::pair<std::string, std::string>> work_of(const RecordedPoint& recorded) {
+    PointSettings settings = recorded.trace.point.settings;
+    settings.ranks.count = recorded.trace.point.num_ranks;
+    std::vector<std::pair<std::string, std::string>> all;
+    work_fields(std::as_const(settings),
+                [&](const FieldName& field, const auto& value) { all.emplace_back(field.key, format_setting(value)); });
+    return all;
+}
+
+/// "ranks = 2, not 1": how `there` differs from `here`.
+std::string differences(const RecordedPoint& here, const RecordedPoint& there) {
+    const auto mine = work_of(here), its = work_of(there);
+    std::string text;
+    for (size_t i = 0; i < mine.size(); ++i)
+        if (mine[i].second != its[i].second)
+            text += fmt::format("{}{} = {}, not {}", text.empty() ? "" : "; ", mine[i].first, its[i].second,
+                                mine[i].second);
+    return text;
+}
+
+/// Of a side that does not have the point: how the point of the same label that only this side has is another one.
+std::string why_not_in(Side Match::*side, Side Match::*other, const Match& match, const std::vector<Match>& all) {
+    const auto is_like_it = [&](const Match& candidate) {
+        return candidate.label == match.label && !(candidate.*side).launches.empty() &&
+               (candidate.*other).launches.empty();
+    };
+    const auto found = std::find_if(all.begin(), all.end(), is_like_it);
+    const std::string text = fmt::format("not in {}", (match.*side).name);
+    if (found == all.end() || (match.*other).launches.empty()) return text;
+    const std::string how = differences(*(match.*other).launches.front(), *((*found).*side).launches.front());
+    return how.empty() ? text : fmt::format("{}, where {}", text, how);
+}
+
+std::string why_missing(Side Match::*side, Side Match::*other, const Match& match, const std::vector<Match>& all) {
+    const Side& here = match.*side;
+    if (here.launches.empty()) return why_not_in(side, other, match, all);
+    return fmt::format("{}: {}", here.name, state_of(*here.launches.front()));
 }
 
 /// Launches without figures beside others that have some, and figures that are not to be compared.
@@ -111,14 +146,15 @@ void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& afte
             remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", was[i].first, was[i].second, is[i].second));
 }
 
-PointComparison compare_point(const Match& match) {
+PointComparison compare_point(const Match& match, const std::vector<Match>& all) {
     PointComparison point;
     point.label = match.label;
     const auto before = times_of(match.before), after = times_of(match.after);
     point.old_s = median_of(before);
     point.new_s = median_of(after);
-    if (before.empty()) point.missing = why_missing(match.before);
-    if (after.empty()) point.missing += (point.missing.empty() ? "" : ", ") + why_missing(match.after);
+    if (before.empty()) point.missing = why_missing(&Match::before, &Match::after, match, all);
+    if (after.empty())
+        point.missing += (point.missing.empty() ? "" : ", ") + why_missing(&Match::after, &Match::before, match, all);
     point.lost = after.empty() && !before.empty();
     if (point.missing.empty()) point.comparison = compare_times(before, after);
     add_side_remarks(match.before, point.remarks);
@@ -180,7 +216,7 @@ ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
             add_environment(old_files.front().environment(), file, comparison.environment_changes);
             for (const auto& remark : file.remarks()) comparison.remarks.push_back(remark);
         }
-    for (const auto& match : matches.all()) comparison.points.push_back(compare_point(match));
+    for (const auto& match : matches.all()) comparison.points.push_back(compare_point(match, matches.all()));
     return comparison;
 }
 

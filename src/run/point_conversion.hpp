@@ -10,8 +10,8 @@ namespace pb {
 /// A network that takes sigma is told it; one that was trained for a single sigma sees its input scaled to that.
 [[nodiscard]] Conversion conversion_for(const Point& point, const Weights& weights);
 
-/// Says so in the point where the noise level changes nothing, and in its notes unless the weights are untrained: they
-/// have no noise level, and nobody expects it of them.
+/// Says in the point where the noise level changes nothing, and where the weights were trained for another one than is
+/// stated; in its notes, too, unless the weights are untrained: nobody expects a noise level of them.
 void settle_sigma(Point& point, const Weights& weights);
 
 }  // namespace pb

@@ -5,6 +5,7 @@
 #include "run/measure_quality.hpp"
 #include "run/pipelines.hpp"
 #include "run/point_conversion.hpp"
+#include "run/point_notes.hpp"
 #include "run/preview.hpp"
 #include "run/repetitions.hpp"
 #include "run/save_output.hpp"
@@ -51,14 +52,6 @@ PipelineOptions pipeline_options(const Point& point, const RankPlace& place, con
 CallSeconds call_seconds(const TimedSettings& timed, int rank) {
     const double factor = rank == timed.slow_rank ? timed.slow_factor : 1;
     return [times = CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
-}
-
-/// For people: in the notes, and for `denoise` by itself.
-void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, PointTrace& trace) {
-    for (const std::string& each : lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
-        trace.lost_metadata += (trace.lost_metadata.empty() ? "" : ", ") + each;
-    if (!trace.lost_metadata.empty())
-        trace.point.notes.push_back("metadata not kept in the output: " + trace.lost_metadata);
 }
 
 /// The cap holds while a point's own work runs; verification and probes are not part of it.
@@ -242,6 +235,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
         source = std::make_unique<ImageSource>(trace.point.settings.image);
         network = find_network(trace.point, source->channels());
         settle_sigma(trace.point, *network);
+        note_range(*source, trace.point);
         describe(*source, *network, files, trace);
     });
     settle(team, *source, network, trace);

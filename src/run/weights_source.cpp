@@ -45,6 +45,11 @@ void add_card_facts(Weights& weights) {
             weights.trained_sigma = entry.sigma_train;
 }
 
+void state_sigma(Weights& weights, double sigma) {
+    if (weights.trained_sigma && *weights.trained_sigma != sigma) weights.replaced_sigma = weights.trained_sigma;
+    weights.trained_sigma = sigma;
+}
+
 /// Other weights than the file's, for the tests (base/fault.hpp).
 void spoil(Weights& weights, const std::string& action) {
     if (action != "change") refuse_fault(action);
@@ -90,7 +95,7 @@ std::shared_ptr<const Weights> WeightsCache::find(const PointSettings& settings,
     if (key != key_ || weights_ == nullptr) {
         weights_.reset();
         Weights weights = find_weights(settings.network, settings.weights, channels);
-        if (!settings.trained_sigma.is_automatic()) weights.trained_sigma = settings.trained_sigma.level;
+        if (!settings.trained_sigma.is_automatic()) state_sigma(weights, settings.trained_sigma.level);
         if (const auto fault = meet_value_fault("weights")) spoil(weights, *fault);
         digest_ = sha256_of_values(weights);
         weights_ = std::make_shared<const Weights>(std::move(weights));

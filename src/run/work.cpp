@@ -74,16 +74,6 @@ std::vector<Work> shares_of(const Point& point) {
 
 }  // namespace
 
-double processed_pixels(const Point& point) {
-    double pixels = 0;
-    for (const Work& work : shares_of(point)) {
-        const bool padded = work.last_batch == LastBatch::pad;
-        const int64_t num_windows = padded ? round_up(work.windows.size(), work.batch) : work.windows.size();
-        pixels += static_cast<double>(num_windows * work.window.pixels());
-    }
-    return pixels;
-}
-
 int64_t num_patches(const Point& point) {
     int64_t patches = 0;
     for (const Work& work : shares_of(point)) patches += work.patches_in(work.windows);

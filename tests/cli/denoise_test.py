@@ -32,6 +32,15 @@ class Denoise(program.ProgramTest):
         self.assertEqual(photo.read_bytes(), before, 'inputs are never modified')
         self.assertEqual(outputs[0][16:26], before[16:26], 'width, height, depth and colour type')
 
+    def test_seams_that_show_are_named_and_the_rounding_of_the_output_is_none(self):
+        photo = self.write('photo.png', png(90, 71, value=noise))
+        common = ('--patch', '32', '--sigma', '0.1', '--device', 'cpu')
+        said = {halo: run('denoise', photo, self.folder / 'out.png', '--halo', halo, *common) for halo in ('none', 'exact')}
+        for result in said.values():
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertRegex(said['none'].stdout, r'note: seams show: up to 0\.\d+ of the range .*halo of 0 px; --halo auto or exact')
+        self.assertNotIn('seams show', said['exact'].stdout)
+
     def test_alpha_is_kept(self):
         photo = self.write('rgba.png', png(40, 33, channels=4))
         result = run('denoise', photo, self.folder / 'out.png', *FAST)
@@ -49,9 +58,12 @@ class Denoise(program.ProgramTest):
         images.mkdir()
         for i in range(5):
             (images / f'{i}.png').write_bytes(png(40 + i, 36, value=noise))
+        (images / '.half.png').write_bytes(b'of another program')
         result = run('denoise', images, self.folder / 'out', *FAST, ranks=2)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assertEqual(sorted(file.name for file in (self.folder / 'out').iterdir()), [f'{i}.png' for i in range(5)])
+        for i in range(5):
+            self.assertEqual(result.stdout.count(f'{i}.png -> '), 1, 'by one rank')
         alone = run('denoise', images / '3.png', self.folder / 'three.png', *FAST)
         self.assertEqual(alone.returncode, 0, alone.stderr)
         self.assertEqual((self.folder / 'three.png').read_bytes(), (self.folder / 'out/3.png').read_bytes())
@@ -222,7 +234,7 @@ class Refusals(program.ProgramTest):
         self.refused(self.photo, out, '--network', 'drunet', '--weights', program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors',
                      words=['dncnn'], ranks=2)
         for sigma in ('7', '1e-300', 'nan', '25/', ''):
-            self.refused(self.photo, out, '--sigma', sigma, words=['--sigma'])
+            self.refused(self.photo, out, '--sigma', sigma, words=['--sigma', "with --range it is in the samples' units"])
         self.refused(self.photo, out, '--threads', '4096', '--device', 'cpu', '--sigma', '0.1', words=['threads'])
         self.refused(self.photo, out, '--dtype', 'fp16', '--device', 'cpu', '--sigma', '0.1', words=['fp16'])
         self.refused(self.photo, out, '--halo', 'wide', words=['--halo'])

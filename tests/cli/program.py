@@ -1,4 +1,5 @@
 """Runs patchbench for the tests: `python3 some_test.py <patchbench> <mpirun and its options>`."""
+import os
 import struct
 import subprocess
 import sys
@@ -57,4 +58,4 @@ class ProgramTest(unittest.TestCase):
 
 
 def main():
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1], verbosity=2, failfast='FAIL_FAST' in os.environ)

@@ -122,7 +122,8 @@ class Report(program.ProgramTest):
                                  ((self.file, '--csv', other, '--csv-style', 'wide'), ('wide', 'reference')),
                                  ((self.file, '--csv', other, '--markdown', self.folder / 'no' / 'a.md'), ('no',)),
                                  ((self.folder / 'none.jsonl', '--csv', other), ('none.jsonl',)),
-                                 ((self.write('text.jsonl', 'hello\nworld\n'), '--csv', other), ('text.jsonl:1',))):
+                                 ((self.write('text.jsonl', 'hello\nworld\n'), '--csv', other), ('text.jsonl:1',)),
+                                 ((self.study,), (self.study.name, 'not a JSON object; expected is the results.jsonl of a run'))):
             self.assert_refused(run('report', *arguments, cwd=self.folder), 2, *words)
             self.assertFalse(other.exists(), arguments)
         self.assertEqual(run('report', self.file, '--csv-style', 'reference').returncode, 2, '--csv is missing')

@@ -184,6 +184,20 @@ bounds: off
         outcomes = [line['verification']['outcome'] for line in lines if line['type'] == 'point']
         self.assertEqual(outcomes, ['passed'] * 3)
 
+    def test_a_study_says_which_range_it_found(self):
+        self.write_mapped(with_gaps=False)
+        study = self.write('study.yaml', """
+image: {path: mapped.npy, range: auto}
+sigma: 0.1
+device: cpu
+patch: 24
+halo: 8
+stop: {min_reps: 1, max_time_s: 0}
+bounds: off
+""")
+        result = run('run', study, '--out', self.folder / 'results', cwd=self.folder)
+        self.assertRegex(result.stdout, r'image\.range = auto is -?\d+(\.\d+)?:\d+', result.stderr)
+
     def test_advice_names_range(self):
         self.write_mapped(with_gaps=False)
         result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST)

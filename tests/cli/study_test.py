@@ -1,6 +1,7 @@
 """patchbench run, plan, check, networks, --version: what they print, leave behind, and exit with."""
 import csv
 import json
+import os
 import re
 
 import program
@@ -88,6 +89,10 @@ class Study(program.ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn('unet', result.stdout)
         self.assertNotIn('dncnn', result.stdout)
+
+    def test_a_list_that_the_shell_took_apart_is_named(self):
+        result = run('plan', self.write('tiny.yaml', STUDY), '--set', 'batch=[1,', '4]')
+        self.assert_refused(result, 2, 'batch=[1,', 'the list has no end', "--set 'batch=[1, 4]'")
 
     def test_the_quickstart_can_be_planned(self):
         result = run('plan', 'configs/quickstart.yaml', '--set', 'image.path=', cwd=program.REPOSITORY)
@@ -265,6 +270,13 @@ class Information(program.ProgramTest):
             self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: (OK|\d+ findings?, 0 wrong)$')
             self.assertIn('largest difference', result.stdout)
             self.assertEqual(len(re.findall(r'^ +\d+ .* cpu ', result.stdout, re.M)), max(1, ranks), 'a line each')
+
+    def test_a_device_that_computes_nonsense_is_found_by_check(self):
+        result = run('check', '--device', 'cpu', ranks=2, env={**os.environ, 'PATCHBENCH_FAULT': 'weights:change:1'})
+        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        for rank in (0, 1):
+            self.assertRegex(result.stdout, fr'WRONG: rank {rank}@\S+: a tiny network on .* differs by \d\.\d+e-0\d')
+        self.assertRegex(result.stdout, r'CHECK: \d+ findings, 2 wrong')
 
 
 if __name__ == '__main__':

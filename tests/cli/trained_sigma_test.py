@@ -57,6 +57,12 @@ class TrainedSigma(program.ProgramTest):
             self.assertIn('--trained-sigma', line)
             self.assertIn('sigma_train', line)
 
+    def test_another_sigma_than_the_weights_say_is_named(self):
+        line = self.denoise('--sigma', '0.05', '--weights', SHIPPED, '--trained-sigma', '0.2')[1]
+        self.assertIn(f'note: trained_sigma = 0.2 is used, though {SHIPPED} was trained for 0.1', line)
+        line = self.denoise('--sigma', '0.05', '--weights', SHIPPED, '--trained-sigma', '0.1')[1]
+        self.assertNotIn('trained_sigma', line)
+
     def test_a_unet_is_told_no_sigma(self):
         line = self.denoise('--network', 'unet', '--weights', 'seed:1', '--allow-untrained', '--sigma', '0.05')[1]
         self.assertNotIn('sigma 0.05', line)

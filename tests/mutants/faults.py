@@ -95,6 +95,11 @@ def make_place(name, fault_id, layer, table):
         raise Refused(f"{name}: 'put' changes nothing, or leaves an expression out")
     if not place.statement and (place.find.rstrip().endswith(";") or place.put.rstrip().endswith(";")):
         raise Refused(f"{name}: a text that ends with ';' needs statement = true")
+    for text in (place.find.strip(), place.put.strip()):
+        if place.statement and text and not text.endswith((";", "}")):
+            raise Refused(f"{name}: a whole statement ends with ';' or '}}': {text!r}")
+        if not place.statement and re.search(r"^[?:](?!:)|(?<!:)[?:]$", text):
+            raise Refused(f"{name}: the '?' and ':' of a condition belong to one expression: {text!r}")
     return place
 
 

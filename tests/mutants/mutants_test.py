@@ -105,6 +105,8 @@ class MutantsTest(unittest.TestCase):
         self.assert_refused(["sum-is-difference", "changes nothing"], dict(FAULT, put="a + b"))
         self.assert_refused(["sum-is-difference", "'why' is missing"], dict(FAULT, why=""))
         self.assert_refused(["sum-is-difference", "needs statement"], dict(FAULT, find="return a + b;", put="return a;"))
+        self.assert_refused(["sum-is-difference", "ends with ';'"], dict(FAULT, put="a - b", statement=True))
+        self.assert_refused(["sum-is-difference", "one expression"], dict(FAULT, put="a ? b :"))
         self.assert_refused(["sum-is-difference", "other", "overlap"], FAULT,
                             dict(FAULT, id="other", find="return a + b", put="x"))
 

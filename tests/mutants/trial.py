@@ -28,7 +28,7 @@ def run_test(test, fault_id, limit_s):
     environment = dict(os.environ, **dict(entries))
     environment.pop("PATCHBENCH_MUTANT", None)
     if fault_id:
-        environment["PATCHBENCH_MUTANT"] = fault_id
+        environment.update(PATCHBENCH_MUTANT=fault_id, FAIL_FAST="1")  # the second is for the Python tests
         if len(test["command"]) == 1:  # ranks that stop at different cases would wait for each other
             environment["GTEST_FAIL_FAST"] = "1"
     mark = f"PATCHBENCH_MUTANT_TRIAL={os.getpid()}-{time.monotonic_ns()}"

@@ -13,8 +13,9 @@ namespace pb {
 
 /// Points that differ only in how the image is cut and fed (patch, halo, batch, last_batch, slots, overlap), and which
 /// of them to take. A point qualifies when it is VALID, its pixels were verified, and its seams are invisible: nothing
-/// to join, or a seam error of at most its halo_tolerance. Of those the fastest is taken; where intervals reach as far,
-/// the one that needs least memory. Simulated points and whole images are not chosen among.
+/// to join, or a seam error of at most its halo_tolerance and the output's rounding. Of those the fastest is taken;
+/// where intervals reach as far, the one that needs least memory; the reason says where other work on the hosts puts
+/// the order in doubt. Simulated points and whole images are not chosen among.
 struct Recommendation {
     std::string label;             // what the points share
     std::vector<int64_t> points;   // indices of all of them
@@ -22,6 +23,9 @@ struct Recommendation {
     std::string point_label;       // its label; empty: none
     std::string reason;            // in words: why this one, or why none and what to do
 };
+
+/// The seam error of tiles where it can be seen: above the point's halo_tolerance and the rounding of its output.
+[[nodiscard]] std::optional<double> visible_seams(const PointTrace& trace);
 
 /// In the order of the study. Groups without a measured point have none.
 [[nodiscard]] std::vector<Recommendation> recommend(const std::vector<PointTrace>& traces,

@@ -42,7 +42,8 @@ struct Point {
     std::optional<int64_t> batch;    // effective (no larger than the largest share); empty while it or the halo is open
     std::string refusal;             // why it cannot be run here; empty: it can. Recorded as `refused`, never run
     double sigma = 0;                // noise level of the image, [0,1] units
-    std::string no_sigma;            // why that changes nothing; empty: the network is told it, or scaled to it
+    bool uses_sigma = true;          // the network is told it, or sees its input scaled to it
+    std::string sigma_note;          // what a user should know of that
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
     [[nodiscard]] NetworkShape shape() const {

@@ -31,6 +31,9 @@ struct PeakParts {
 /// Batches that a rank of the point has in flight.
 [[nodiscard]] int64_t batches_in_flight(const Point& point);
 
+/// Pixels through the network in one repetition, on all ranks. Halo and batch must be known.
+[[nodiscard]] double processed_pixels(const Point& point);
+
 /// Nothing while halo or batch is open, and for refused points. Windows that `last_batch: pad` repeats count as
 /// processed.
 [[nodiscard]] std::optional<Prediction> predict(const Point& point);

@@ -108,6 +108,7 @@ struct Verification {
     std::vector<std::string> reasons;  // why it failed
     int64_t pixels_unwritten = 0;      // poison left
     int64_t pixels_not_finite = 0;
+    double output_rounding = 0;          // by which the output's sample type changes a value at most, [0,1] units
     int64_t windows_checked = 0;         // rerun through the serial path: fp32, batch 1, contiguous
     std::optional<double> window_error;  // largest absolute difference, [0,1] units
     double window_tolerance = 0;

@@ -32,9 +32,6 @@ struct Work {
 /// Rectangles that runs of windows cover (tiles: at most three a run).
 [[nodiscard]] std::vector<Rect> rects_of_windows(const Point& point, const std::vector<Range>& windows);
 
-/// Processed pixels of one repetition over all ranks.
-[[nodiscard]] double processed_pixels(const Point& point);
-
 /// Patches of one repetition over all ranks.
 [[nodiscard]] int64_t num_patches(const Point& point);
 

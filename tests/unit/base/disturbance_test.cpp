@@ -44,6 +44,26 @@ TEST(Disturbance, EachCauseIsNamedByItself) {
     }
 }
 
+TEST(Disturbance, AFewTicksOfAShortPointAreNone) {
+    TelemetryRecord record;
+    record[Meter::observed_s] = 0.1;
+    record[Meter::own_cpu_s] = 0.1;
+    record[Meter::host_cpu_s] = 0.13;
+    record[Meter::steal_s] = record[Meter::cpu_pressure_s] = 0.03;
+    EXPECT_EQ(said_of(record), "");
+    record[Meter::host_cpu_s] = 0.16;
+    EXPECT_EQ(said_of(record), "node1: other processes used 0.6 cores");
+}
+
+TEST(Disturbance, RanksThatWaitForEachOtherAreNoForeignWork) {
+    TelemetryRecord record = quiet();
+    record[Meter::cpu_pressure_s] = 9;
+    const std::vector<RankLoad> ranks{{"node1", &record}};
+    EXPECT_EQ(foreign_work_of(ranks), "");
+    record[Meter::steal_s] = 12;
+    EXPECT_EQ(foreign_work_of(ranks), "node1: the hypervisor gave 1.2 of its cores to others (steal time)");
+}
+
 TEST(Disturbance, RanksOfAHostAreNoOtherProcesses) {
     TelemetryRecord first = quiet(), second, elsewhere = quiet();
     first[Meter::host_cpu_s] = 38;

@@ -9,8 +9,10 @@
 namespace pb {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr double kHidden = 0.4 / 255, kVisible = 254.0 / 255;  // the tolerance is half a grey level
 
@@ -70,6 +72,16 @@ TEST(Recommendation, ToleranceIsThePointsOwn) {
     EXPECT_EQ(recommended(traces)[0].point, 4);
 }
 
+TEST(Recommendation, RoundingOfTheOutputIsNoSeam) {
+    auto traces = sweep(0.9 / 255);
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+    for (auto& trace : traces) trace.verification.output_rounding = 0.5 / 255;
+    EXPECT_EQ(recommended(traces)[0].point, 4);
+    for (auto& trace : traces) trace.verification.seam_error = 1.1 / 255;
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("above 0.0039"));
+}
+
 TEST(Recommendation, OnePatchHasNothingToJoin) {
     auto traces = sweep(kVisible);
     traces[1].num_patches = 1;
@@ -91,6 +103,21 @@ TEST(Recommendation, PointsThatDriftAreNotRecommended) {
     auto traces = sweep(kHidden);
     traces[0].wall_s = traces[0].ranks[0].wall_s = {1, 2, 3, 4, 5, 6};
     EXPECT_EQ(recommended(traces)[0].point, 2);
+}
+
+TEST(Recommendation, OtherWorkMeanwhilePutsItInDoubt) {
+    auto traces = sweep(kHidden);
+    RankTrace& rank = traces[1].ranks[0];
+    rank.host = "node1";
+    rank.telemetry[Meter::observed_s] = 10;
+    rank.telemetry[Meter::own_cpu_s] = 5;
+    rank.telemetry[Meter::host_cpu_s] = 29;
+    EXPECT_EQ(recommended(traces)[0].reason,
+              "the fastest of 3 verified points without visible seams; 1 of them not measured alone (node1: other "
+              "processes used 2.4 cores): measure again on a quiet machine to be sure");
+    const auto notes = summarise(traces[1]).notes;
+    EXPECT_THAT(notes, Contains(HasSubstr("not measured alone: node1: other processes used 2.4 cores")));
+    EXPECT_THAT(summarise(traces[0]).notes, Not(Contains(HasSubstr("not measured alone"))));
 }
 
 TEST(Recommendation, NetworksAndPrecisionsAreNotChosenAmong) {

@@ -277,6 +277,30 @@ TEST(Plan, KeysTellMeasurementsApartAndRecogniseEqualOnes) {
     EXPECT_NE(point_of(small_point()).key, plan.points[0].key);  // another number of ranks
 }
 
+TEST(Plan, WhatComesToTheSameIsMeasuredOnce) {
+    std::vector<PointSettings> points(4, small_point());
+    for (auto& point : points) point.patch = 512;  // one window
+    points[0].batch.count = points[3].batch.count = 1;
+    points[1].batch.count = 4;
+    points[2].patch = 128;
+    const Plan plan = plan_of(points, make_local_topology(1));
+    EXPECT_THAT(plan.points[0].refusal, IsEmpty());
+    EXPECT_EQ(plan.points[1].refusal, "batch = 4 comes to 1: the same measurement as point 0");
+    EXPECT_THAT(plan.points[2].refusal, IsEmpty());
+    EXPECT_THAT(plan.points[3].refusal, IsEmpty()) << "written twice is meant";
+    EXPECT_THAT(plan.points[3].notes, Contains(HasSubstr("the same measurement as point 0")));
+}
+
+TEST(Plan, WhatWasFoundByTryingDoesNotChangeTheKey) {
+    PointSettings settings = small_point();
+    settings.halo.kind = HaloSetting::Kind::automatic;
+    settings.batch.count = 0;
+    Point point = point_of(settings);
+    point.halo = 8;
+    point.batch = 2;
+    EXPECT_EQ(key_of(point), point.key);
+}
+
 TEST(Plan, KeysHoldTheSigmaThatTheNetworkIsTold) {
     PointSettings told = small_point();
     told.sigma = 0.2;

@@ -31,6 +31,21 @@ TEST(ResultsComparison, AWrongOutputHasNoFigures) {
     EXPECT_EQ(regressions(compared, 0.03).size(), 1U);
 }
 
+TEST(ResultsComparison, APointOfAnotherNumberOfRanksIsSaidToBeThat) {
+    const auto one = results_of({sample_point(1, 8, 1, 100)});
+    PointTrace point = sample_point(1, 8, 1, 100);
+    point.point.num_ranks = 5;
+    point.point.settings.image.seed = 9;
+    const auto compared = compare_results({one}, {results_of({point})});
+    ASSERT_EQ(compared.points.size(), 2U);
+    const std::string ranks = std::to_string(one.points[0].trace.point.num_ranks);
+    EXPECT_EQ(compared.points[0].missing, "not in NEW, where ranks = 5, not " + ranks + "; image.seed = 9, not 7");
+    EXPECT_THAT(compared.points[1].missing, testing::HasSubstr("not in OLD, where ranks = " + ranks + ", not 5"));
+    point.point.settings.network = NetworkKind::unet;
+    point.point.settings.patch = 32;
+    EXPECT_EQ(compare_results({one}, {results_of({point})}).points[0].missing, "not in NEW") << "another label";
+}
+
 TEST(ResultsComparison, AGateWithNothingToCompareFails) {
     const auto first = results_of({sample_point(1, 8, 1, 100)});
     EXPECT_THAT(regressions(compare_results({results_of({})}, {first}), 0.03),

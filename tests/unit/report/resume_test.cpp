@@ -20,7 +20,7 @@ using testing::HasSubstr;
 Point planned(int64_t index, int64_t batch) {
     Point point = traced_point();
     point.index = index;
-    point.settings.batch.count = batch;
+    point.settings.batch.count = point.batch.emplace(batch);
     point.key = key_of(point);
     return point;
 }

@@ -167,6 +167,9 @@ TEST(PlanTable, ShowsTheArithmeticOfTheGrid) {
     const std::string text = plan_table(plan);
     // 1000 x 1250 in patches of 256: 4 x 5 = 20 windows of 296; ranks have 6, 7 and 7, so 2 batches of 4 each
     EXPECT_THAT(text, AllOf(HasSubstr("296 x 296"), HasSubstr(" 20 "), HasSubstr("6-7"), HasSubstr("a note")));
+    EXPECT_THAT(text, HasSubstr("1.68")) << "processed / useful: the batches are filled to 24 windows";
+    plan.points[0].settings.last_batch = LastBatch::ragged;
+    EXPECT_THAT(plan_table(plan), HasSubstr("1.40"));
 }
 
 TEST(PlanTable, OfMoreWindowsThanCouldBeListedIsArithmeticToo) {
