@@ -7,6 +7,7 @@
 #include "app/within.hpp"
 
 #include "patchbench/comm/interruption.hpp"
+#include "patchbench/image/image_file.hpp"
 #include "patchbench/measure/comparison.hpp"
 #include "patchbench/report/metrics.hpp"
 #include "patchbench/report/report.hpp"
@@ -81,8 +82,7 @@ OutputNames output_names(const fs::path& folder, bool save_images) {
         const std::string extension = source.empty() ? for_scenes
                                       : raw          ? ".raw"
                                                      : fs::path(source).extension().string();
-        const bool lossy = extension == ".jpg" || extension == ".jpeg" || extension == ".JPG";
-        files.image = folder / (name + (lossy ? ".png" : extension));
+        files.image = folder / (name + (is_lossy(name + extension) ? ".png" : extension));
         return files;
     };
 }

@@ -83,6 +83,11 @@ std::string extension_of(const std::filesystem::path& file) {
     return extension;
 }
 
+bool is_lossy(const std::filesystem::path& file) {
+    const std::string extension = extension_of(file);
+    return extension == ".jpg" || extension == ".jpeg";
+}
+
 void save_image(const ImageToSave& image, const std::filesystem::path& file) {
     const Format& format = format_of(file);
     check_format({image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)}, format, file);

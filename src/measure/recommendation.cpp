@@ -9,6 +9,8 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <set>
+#include <string>
 
 namespace pb {
 
@@ -117,6 +119,8 @@ class Group {
     void add(const PointTrace& trace, const Summary& summary) {
         if (trace.point.settings.workload != Workload::tiles || summary.simulated) return;
         recommendation_.points.push_back(summary.index);
+        const std::string& key = trace.point.key;
+        if (!key.empty() && !keys_.insert(key).second) return;  // a point measured again competes with itself
         const Standing standing = standing_of(trace, summary);
         ++counts_[static_cast<size_t>(standing)];
         if (standing != Standing::not_measured) ++num_measured_;
@@ -150,6 +154,7 @@ class Group {
 
     const std::vector<Summary>& summaries_;
     Recommendation recommendation_;
+    std::set<std::string> keys_;
     Candidates qualified_;
     std::array<int64_t, 5> counts_{};
     int64_t num_measured_ = 0;

@@ -270,15 +270,9 @@ Point make_point(const PointSettings& settings, int64_t index, const StudySettin
 /// `ranks: [1, 2, 4, all]` on four ranks: what `all` adds is there already. Other repeated points may be meant.
 void note_repeated(Point& point, const Point& first) {
     const std::string same = "the same measurement as point " + std::to_string(first.index);
-    const PointSettings& settings = point.settings;
-    const bool is_all_again = settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
-    if (!point.refusal.empty())
-        point.notes.push_back(same);
-    else if (is_all_again)
+    const bool is_all_again = point.settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
+    if (is_all_again && point.refusal.empty())
         point.refusal = "ranks = all: " + were_started(point.num_ranks) + ", " + same;
-    else if (settings.batch != first.settings.batch)
-        point.refusal =
-            "batch = " + format_setting(settings.batch) + " comes to " + std::to_string(*point.batch) + ": " + same;
     else
         point.notes.push_back(same);
 }

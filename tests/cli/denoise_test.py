@@ -197,6 +197,7 @@ class Refusals(program.ProgramTest):
 
     def test_inputs(self):
         out = self.folder / 'out.png'
+        self.assertNotIn('\x1b', run('denoise', self.folder / 'a\x1b[2Jb.png', out).stderr, 'a name does not steer the terminal')
         self.refused(self.folder / 'none.png', out, words=['none.png'])
         self.refused(self.write('empty.png', b''), out, words=['empty.png'])
         self.refused(self.write('text.png', b'hello, world'), out, words=['text.png'])

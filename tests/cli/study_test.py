@@ -83,6 +83,16 @@ class Study(program.ProgramTest):
         self.assertEqual([line['status'] for line in lines if line['type'] == 'point'], ['oom', 'oom', 'ok', 'ok'])
         self.assertIn('out of memory', result.stdout)
 
+    def test_images_of_a_jpeg_are_saved_without_losses(self):
+        for name in ('a.jpg', 'b.JPEG'):
+            study = self.write('photo.yaml', f'{STUDY.replace("batch: [1, 2]", "batch: 1")}'
+                                             .replace('image: {height: 64, width: 48}', f'image: {{path: {name}}}'))
+            self.write(name, program.png(48, 40))  # what it is, is read from its bytes
+            out = self.folder / name.replace('.', '-')
+            result = run('run', study, '--out', out, cwd=self.folder)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertEqual([file.suffix for file in out.iterdir() if file.name.startswith('000-')], ['.png'])
+
     def test_set_overrides(self):
         study = self.write('tiny.yaml', STUDY)
         result = run('plan', study, '--set', 'batch=4', '--set', 'network=unet')

@@ -1,6 +1,9 @@
 """patchbench denoise with weights that say, or do not say, what noise level they were trained for."""
+import hashlib
 import json
+import os
 import struct
+import unittest.mock
 
 import program
 from program import png, run
@@ -47,6 +50,24 @@ class TrainedSigma(program.ProgramTest):
                 self.assertIn(f'sigma {sigma},', line)
             outputs[sigma] = expected
         self.assertNotEqual(outputs['0.05'], outputs['0.2'])
+
+    def test_a_file_that_the_card_knows_needs_no_metadata(self):
+        bare = self.write('bare.safetensors', with_metadata(None))
+        (self.folder / 'models').mkdir()
+        self.write('models/dncnn.yaml', f"""
+weights:
+  - name: bare
+    file: bare.safetensors
+    channels: 3
+    layout: deepinv
+    sigma_train: 0.1
+    sha256: {hashlib.sha256(bare.read_bytes()).hexdigest()}
+""")
+        expected = self.denoise('--sigma', '0.05', '--weights', SHIPPED)[0]
+        with unittest.mock.patch.dict(os.environ, PATCHBENCH_MODELS=str(self.folder / 'models')):
+            got, line = self.denoise('--sigma', '0.05', '--weights', bare)
+        self.assertIn('sigma 0.05,', line)
+        self.assertEqual(got, expected)
 
     def test_a_sigma_without_effect_is_not_named(self):
         bare = self.write('bare.safetensors', with_metadata(None))

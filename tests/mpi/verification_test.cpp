@@ -218,6 +218,26 @@ TEST_F(VerificationTest, TheWindowThatLooksWorstIsAmongTheProbes) {
     }
 }
 
+TEST_F(VerificationTest, AWindowThatMayStayAsItWasTakesNoOthersPlace) {
+    if (world_.size() > 1) GTEST_SKIP() << "each rank would need such a window";
+    Weights weights = shallow_dncnn();
+    for (auto& [name, convolution] : weights.convolutions)
+        std::fill(convolution.bias.begin(), convolution.bias.end(), 0.0F);
+    save_safetensors(to_state_dict(weights), folder_ / "unbiased.safetensors");
+    Image image({85, 70}, 3, DType::f32);
+    const int64_t count = image.extent().pixels() * 3;
+    std::fill_n(image.as<float>(), count, 0.0F);  // black stays black
+    for (int64_t i = count / 2; i < count; ++i) image.as<float>()[i] = static_cast<float>(i % 7) / 7;
+    save_image({.pixels = image.view()}, folder_ / "half.npy");
+    PointSettings settings = point_with(folder_ / "unbiased.safetensors");
+    settings.image.path = folder_ / "half.npy";
+    settings.image.noise_sigma = 0;
+    settings.protocol.verify_probes = 1;
+    settings.protocol.verify_time_share = 0;
+    expect_passed(run(settings));
+    expect_failed(run(settings, "output:constant:8"), {"window 7,"});
+}
+
 TEST_F(VerificationTest, TheShareOfTimeAddsWindowsToTheProbes) {
     PointSettings settings = small_point();
     settings.protocol.verify_probes = 1;
@@ -291,8 +311,6 @@ TEST_F(VerificationTest, PixelsThatPassThroughASimulatedDeviceAreCheckedToo) {
     }
 }
 
-// Quality, by shipped weights on a scene: what a factor lost on both sides of the comparison would cost.
-
 TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) {
     const std::vector<NetworkShape> relatives{DrunetShape{.widths = {8, 16}, .blocks = 1},
                                               UnetShape{.widths = {8, 12, 16}}, DncnnShape{.depth = 5, .width = 8}};
@@ -317,6 +335,8 @@ TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) 
         world_.barrier();
     }
 }
+
+// Quality, by shipped weights on a scene: what a factor lost on both sides of the comparison would cost.
 
 TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIsOfThatLevel) {
     PointSettings settings = small_point();

@@ -106,6 +106,9 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file);
 /// Of a part of the image that `metadata` describes: tags that tell its place or extent are no longer kept.
 [[nodiscard]] ImageMetadata metadata_of_part(ImageMetadata metadata);
 
+/// Whether a file of this name would hold its samples with losses (JPEG).
+[[nodiscard]] bool is_lossy(const std::filesystem::path& file);
+
 /// Throws UsageError now, before hours of work, when `save_image` would refuse `info` under this name or the folder
 /// does not exist or cannot be written.
 void check_can_save(const ImageInfo& info, const std::filesystem::path& file);

@@ -15,7 +15,8 @@ namespace pb {
 /// of them to take. A point qualifies when it is VALID, its pixels were verified, and its seams are invisible: nothing
 /// to join, or a seam error of at most its halo_tolerance and the output's rounding. Of those the fastest is taken;
 /// where intervals reach as far, the one that needs least memory; the reason says where other work on the hosts puts
-/// the order in doubt. Simulated points and whole images are not chosen among.
+/// the order in doubt. Simulated points, whole images, and
+/// points that measure the same as an earlier one, are not chosen among.
 struct Recommendation {
     std::string label;             // what the points share
     std::vector<int64_t> points;   // indices of all of them

@@ -105,6 +105,15 @@ TEST(Recommendation, PointsThatDriftAreNotRecommended) {
     EXPECT_EQ(recommended(traces)[0].point, 2);
 }
 
+TEST(Recommendation, APointMeasuredAgainDoesNotCompete) {
+    auto traces = sweep(kHidden);
+    traces[0].point.key = traces[2].point.key = "0123456789abcdef";
+    traces[1].point.key = "fedcba9876543210";
+    std::swap(traces[0], traces[2]);  // the fastest is the second of its kind
+    EXPECT_EQ(recommended(traces)[0].point, 2);
+    EXPECT_EQ(recommended(traces)[0].reason, "the fastest of 2 verified points without visible seams");
+}
+
 TEST(Recommendation, OtherWorkMeanwhilePutsItInDoubt) {
     auto traces = sweep(kHidden);
     RankTrace& rank = traces[1].ranks[0];

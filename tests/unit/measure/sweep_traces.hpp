@@ -15,6 +15,7 @@ inline PointTrace sample_point(int64_t batch, double pass_s, double call_s, int6
     trace.point.num_ranks = 1;
     trace.point.settings.batch.count = batch;
     trace.point.batch = batch;
+    trace.point.key = key_of(trace.point);
     trace.num_patches = 8;
     trace.useful_pixels = trace.processed_pixels = 1e6;
     trace.verification.outcome = Verification::Outcome::passed;
