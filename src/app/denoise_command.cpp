@@ -4,6 +4,7 @@
 #include "app/denoise_arguments.hpp"
 #include "app/denoise_inputs.hpp"
 #include "app/file_centre.hpp"
+#include "app/judge_all.hpp"
 #include "app/sample_options.hpp"
 #include "app/session.hpp"
 
@@ -12,7 +13,6 @@
 #include "patchbench/image/placed_image.hpp"
 #include "patchbench/measure/recommendation.hpp"
 #include "patchbench/measure/summary.hpp"
-#include "patchbench/measure/verdict.hpp"
 #include "patchbench/report/report.hpp"
 #include "patchbench/run/agreement.hpp"
 #include "patchbench/run/environment.hpp"
@@ -23,6 +23,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace pb {
 
@@ -184,9 +185,16 @@ class Denoise {
             .points.front();
     }
 
+    /// The level that is not used is worth knowing where it was not asked for by a number.
+    [[nodiscard]] std::string sigma_note(const Point& point) const {
+        const bool is_found = !point.uses_sigma && !sigma_ && point.settings.image.noise_sigma == 0;
+        return point.sigma_note + (is_found ? fmt::format(" (the image's noise is about {:.3g})", point.sigma) : "");
+    }
+
     [[nodiscard]] std::string line_for(const DenoiseJob& job, const PointTrace& trace, const Summary& summary) const {
         if (trace.status != PointStatus::ok)
-            return fmt::format("{}: {}: {}", input_text(job, trace.point), name_of(trace.status), trace.reason);
+            return fmt::format("{}: {}: {}{}", input_text(job, trace.point), name_of(trace.status), trace.reason,
+                               trace.status == PointStatus::oom ? "; take a smaller --patch or --batch" : "");
         if (trace.output_file.empty())
             return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, trace.point),
                                job.output.string());
@@ -199,7 +207,7 @@ class Denoise {
         if (trace.quality)
             line += fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db,
                                 trace.quality->psnr_denoised_db);
-        for (const std::string& note : {range_note_, point.sigma_note, seam_note(trace)})
+        for (const std::string& note : {range_note_, sigma_note(point), seam_note(trace)})
             if (!note.empty()) line += "; note: " + note;
         if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
         return line;
@@ -216,18 +224,16 @@ class Denoise {
     std::string range_note_;  // of the file that was planned last
 };
 
-/// The worst of all files over all groups, printed once.
+/// The lines of all groups, and one verdict on all files.
 ExitCode conclude(const Communicator& world, const Group& group, const std::vector<std::string>& lines,
                   const std::vector<Summary>& summaries) {
-    const Verdict verdict = judge(summaries, false);
+    const bool speaks = group.ranks.is_root();
     std::string said;
     for (const auto& line : lines) said += line + "\n";
-    if (group.ranks.is_root()) said += "\n" + verdict_line(verdict);
-    const auto texts = world.gather(group.ranks.is_root() ? said : "");
-    for (const auto& text : texts)
-        if (!text.empty()) fmt::print("{}\n", text);
-    const double own = group.ranks.is_root() ? static_cast<double>(verdict.exit_code) : 0;
-    return static_cast<ExitCode>(static_cast<int>(world.max(own)));
+    const auto texts = world.gather(speaks ? said : "");
+    const Verdict verdict = judge_all(world, speaks ? summaries : std::vector<Summary>());
+    if (world.is_root()) fmt::print("{}\n{}\n", fmt::join(texts, ""), verdict_line(verdict));
+    return verdict.exit_code;
 }
 
 /// Takes out of `jobs` what has its output already, and says so; as the root sees it.

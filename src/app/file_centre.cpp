@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace pb {
 
@@ -18,9 +19,9 @@ Rect centre_of(const Extent& extent) {
     return {(extent.h - part.h) / 2, (extent.w - part.w) / 2, part};
 }
 
-/// At least [0,1].
 SampleRange range_of(const ImageView& image) {
-    SampleRange range;
+    constexpr double kEndless = std::numeric_limits<double>::infinity();
+    SampleRange range{kEndless, -kEndless};
     for (int64_t y = 0; y < image.extent.h; ++y) {
         const auto* row = reinterpret_cast<const float*>(image.row(y));
         const auto [low, high] = std::minmax_element(row, row + image.extent.w * image.channels);

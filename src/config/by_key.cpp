@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <concepts>
 #include <optional>
 #include <utility>
@@ -78,9 +79,13 @@ void check_rest(const PointSettings& settings) {
 }
 
 void check_rest(const StudySettings& settings) {
-    if (settings.name.empty() || settings.name.front() == '.' || settings.name.find('/') != std::string::npos)
-        throw UsageError("name = '" + settings.name +
-                         "': becomes a file name, so it must not be empty, begin with '.' or hold '/'");
+    const std::string& name = settings.name;
+    const auto is_control = [](unsigned char c) { return std::iscntrl(c) != 0; };
+    if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos ||
+        std::ranges::any_of(name, is_control))
+        throw UsageError("name = '" + name +
+                         "': becomes a file name, so it must not be empty, begin with '.' or hold '/' or control "
+                         "characters");
 }
 
 template <class Settings>

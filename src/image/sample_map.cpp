@@ -57,14 +57,15 @@ std::optional<SampleRange> range_of_type(DType type) {
     return SampleRange{0, full_scale(type)};
 }
 
-SampleRange range_of_values(std::span<float> values) {
+SampleRange range_of_values(std::span<double> values) {
     if (values.empty()) throw UsageError("there are no samples but those that are no data");
     std::sort(values.begin(), values.end());
     constexpr double kLeftOut = 0.001;
     const auto last = static_cast<double>(values.size() - 1);
-    const float low = values[static_cast<size_t>(std::floor(kLeftOut * last))];
-    const float high = values[static_cast<size_t>(std::ceil((1 - kLeftOut) * last))];
+    const double low = values[static_cast<size_t>(std::floor(kLeftOut * last))];
+    const double high = values[static_cast<size_t>(std::ceil((1 - kLeftOut) * last))];
     if (!(low < high)) throw UsageError("nearly all samples are " + std::to_string(low));
+    if (!std::isfinite(high - low)) throw UsageError("they lie further apart than a number can say");
     return {low, high};
 }
 
@@ -95,6 +96,15 @@ void SampleMap::from_unit(const ImageView& unit, MutableImageView samples) const
             out[i] = sample_of<Sample>(value);
             if (nodata_ && value_of(out[i]) == *nodata_) out[i] = next_sample<Sample>(*nodata_, value > *nodata_);
         }
+    });
+}
+
+void SampleMap::append_data(const ImageView& samples, std::vector<double>& values) const {
+    require(samples.dtype == type_, "samples of another type than the map's");
+    for_rows(samples, samples, [&](auto type, const std::byte* from, const std::byte* /*same*/, int64_t count) {
+        const auto* in = reinterpret_cast<const decltype(type)*>(from);
+        for (int64_t i = 0; i < count; ++i)
+            if (!has_gaps_ || !is_gap(in[i], nodata_)) values.push_back(value_of(in[i]));
     });
 }
 

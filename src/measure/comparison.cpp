@@ -149,6 +149,8 @@ int64_t launches_needed(double spread, double slower) {
     return kMostLaunches;
 }
 
+double typical_time(const std::vector<Launch>& launches) { return std::exp(mean(log_medians(distinct(launches)))); }
+
 Comparison compare_times(const std::vector<Launch>& old_launches, const std::vector<Launch>& new_launches) {
     const Launches olds = distinct(old_launches);
     const Launches news = distinct(new_launches);

@@ -19,7 +19,7 @@ namespace {
 /// What may differ between the points of one choice.
 constexpr std::array<std::string_view, 6> kFree{"patch", "halo", "batch", "last_batch", "slots", "overlap"};
 
-enum class Standing : uint8_t { qualifies, not_measured, not_valid, not_compared, seams_show };
+enum class Standing : uint8_t { qualifies, not_measured, not_reached, not_valid, not_compared, seams_show };
 
 struct Candidate {
     const PointTrace* trace;
@@ -52,6 +52,8 @@ double seam_tolerance_of(const PointTrace& trace) {
 }
 
 Standing standing_of(const PointTrace& trace, const Summary& summary) {
+    if (summary.status == PointStatus::skipped || summary.status == PointStatus::interrupted)
+        return Standing::not_reached;
     if (!summary.useful_mpx_per_s || !summary.pipeline_s) return Standing::not_measured;
     if (summary.validity != Validity::valid || summary.verification != Verification::Outcome::passed)
         return Standing::not_valid;
@@ -104,7 +106,8 @@ class Group {
     [[nodiscard]] bool is_empty() const { return num_measured_ == 0; }
 
     [[nodiscard]] Recommendation decide() {
-        if (qualified_.empty()) {
+        leave_out_short_halos();
+        if (qualified_.empty() || count(Standing::not_reached) > 0) {
             recommendation_.reason = why_none();
             return recommendation_;
         }
@@ -123,23 +126,37 @@ class Group {
         if (!key.empty() && !keys_.insert(key).second) return;  // a point measured again competes with itself
         const Standing standing = standing_of(trace, summary);
         ++counts_[static_cast<size_t>(standing)];
-        if (standing != Standing::not_measured) ++num_measured_;
+        if (standing != Standing::not_measured && standing != Standing::not_reached) ++num_measured_;
         if (standing == Standing::qualifies) qualified_.push_back({&trace, &summary});
         if (standing == Standing::seams_show) {
             least_seam_ = std::min(least_seam_, *summary.seam_error);
             tolerance_ = seam_tolerance_of(trace);
+            short_halo_ = std::max(short_halo_, trace.point.halo.value_or(0));
         }
+    }
+
+    /// A halo whose seams show with patches of one size hides them with another only by where they fall.
+    void leave_out_short_halos() {
+        const auto is_short = [&](const Candidate& one) {
+            return one.trace->num_patches > 1 && one.trace->point.halo.value_or(0) <= short_halo_;
+        };
+        num_hidden_ = static_cast<int64_t>(std::erase_if(qualified_, is_short));
     }
 
     [[nodiscard]] int64_t count(Standing standing) const { return counts_[static_cast<size_t>(standing)]; }
 
     [[nodiscard]] std::string why_none() const {
         std::string text;
-        const auto add = [&](Standing standing, const std::string& words) {
-            if (count(standing) > 0) text += (text.empty() ? "" : "; ") + std::to_string(count(standing)) + " " + words;
+        const auto say = [&](int64_t number, const std::string& words) {
+            if (number > 0) text += (text.empty() ? "" : "; ") + std::to_string(number) + " " + words;
         };
+        const auto add = [&](Standing standing, const std::string& words) { say(count(standing), words); };
+        if (count(Standing::not_reached) > 0)
+            return "not finished: " + std::to_string(count(Standing::not_reached)) + " of " +
+                   std::to_string(recommendation_.points.size()) + " points are still to be measured (--resume)";
         add(Standing::seams_show, "with visible seams (seam error from " + text_of(least_seam_) + " on, above " +
                                       text_of(tolerance_) + "): take a larger halo");
+        say(num_hidden_, "with a halo whose seams show at another patch");
         add(Standing::not_compared, "whose seams were not compared with full context");
         add(Standing::not_valid, "not VALID, or not verified");
         return "no point qualifies: " + text;
@@ -156,10 +173,12 @@ class Group {
     Recommendation recommendation_;
     std::set<std::string> keys_;
     Candidates qualified_;
-    std::array<int64_t, 5> counts_{};
+    std::array<int64_t, 6> counts_{};
     int64_t num_measured_ = 0;
     double least_seam_ = std::numeric_limits<double>::infinity();
     double tolerance_ = 0;
+    int64_t short_halo_ = -1;  // the largest whose seams show
+    int64_t num_hidden_ = 0;   // points that qualified but for it
 };
 
 }  // namespace

@@ -202,7 +202,9 @@ void settle_timed(Point& point) {
 void check_trained_sigma(Point& point) {
     const NoiseLevelSetting& sigma = point.settings.trained_sigma;
     if (sigma.is_automatic()) return;
-    if (sigma.level == 0) throw UsageError("trained_sigma = 0: must be above 0, or auto where it is not known");
+    if (sigma.level < 1e-4)
+        throw UsageError("trained_sigma = " + format_setting(sigma) +
+                         ": must be from 0.0001 to 1, or auto where it is not known");
     if (!point.facts().takes_sigma) return;
     point.sigma_note =
         "trained_sigma has no effect: " + std::string(name_of(point.settings.network)) + " is told the noise level";

@@ -68,8 +68,11 @@ Point point_from_settings(const JsonField& line) {
     point.sigma = sigma.value_or(asked.is_automatic() ? point.settings.image.noise_sigma : asked.level);
     point.source.extent = {settled["image_height_px"].count(), settled["image_width_px"].count()};
     point.source.channels = settled["image_channels"].count();
-    if (const auto shape = settled.find("network"))
-        point.relative = parse_network_shape(point.settings.network, point.source.channels, shape->text());
+    if (const auto shape = settled.find("network")) try {
+            point.relative = parse_network_shape(point.settings.network, point.source.channels, shape->text());
+        } catch (const UsageError& error) {
+            shape->fail(error.what());
+        }
     return point;
 }
 

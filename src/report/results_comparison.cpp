@@ -71,10 +71,8 @@ std::vector<Launch> times_of(const Side& side) {
     return launches;
 }
 
-std::optional<double> median_of(const std::vector<Launch>& launches) {
-    Launch all;
-    for (const auto& launch : launches) all.insert(all.end(), launch.begin(), launch.end());
-    return all.empty() ? std::nullopt : std::optional(median(all));
+std::optional<double> typical_of(const std::vector<Launch>& launches) {
+    return launches.empty() ? std::nullopt : std::optional(typical_time(launches));
 }
 
 /// What tells measurements apart, by key.
@@ -150,8 +148,8 @@ PointComparison compare_point(const Match& match, const std::vector<Match>& all)
     PointComparison point;
     point.label = match.label;
     const auto before = times_of(match.before), after = times_of(match.after);
-    point.old_s = median_of(before);
-    point.new_s = median_of(after);
+    point.old_s = typical_of(before);
+    point.new_s = typical_of(after);
     if (before.empty()) point.missing = why_missing(&Match::before, &Match::after, match, all);
     if (after.empty())
         point.missing += (point.missing.empty() ? "" : ", ") + why_missing(&Match::after, &Match::before, match, all);

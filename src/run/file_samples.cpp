@@ -110,16 +110,13 @@ std::optional<SampleMap> FileSamples::make_map(const ImageSettings& settings) {
                      "auto or LO:HI");
 }
 
-/// `marks` leaves values as they are and marks what is no data.
+/// `marks` knows what is no data.
 SampleRange FileSamples::find_range(const SampleMap& marks) {
-    std::vector<float> values;
+    std::vector<double> values;
     for (const Rect& part : spread_parts(info_.extent)) {
-        Image stored(part.extent, info_.channels, info_.dtype), marked(part.extent, info_.channels, DType::f32);
+        Image stored(part.extent, info_.channels, info_.dtype);
         read_stored(part, stored.view());
-        marks.to_unit(stored.view(), marked.view());
-        const auto* samples = marked.as<float>();
-        std::copy_if(samples, samples + part.extent.pixels() * info_.channels, std::back_inserter(values),
-                     [](float value) { return !std::isnan(value); });
+        marks.append_data(stored.view(), values);
     }
     return range_of_values(values);
 }

@@ -62,6 +62,11 @@ class Denoise(program.ProgramTest):
         result = run('denoise', images, self.folder / 'out', *FAST, ranks=2)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assertEqual(sorted(file.name for file in (self.folder / 'out').iterdir()), [f'{i}.png' for i in range(5)])
+        self.assertEqual(result.stdout.count('RESULT:'), 1, 'of all ranks')
+        (images / '4.png').write_bytes(b'not a picture')  # the other rank's
+        bad = run('denoise', images, self.folder / 'more', *FAST, ranks=2)
+        self.assertEqual(bad.returncode, 1, bad.stderr + bad.stdout)
+        self.assertRegex(bad.stdout.strip().splitlines()[-1], '^RESULT: FAILED  1 of 5 points')
         for i in range(5):
             self.assertEqual(result.stdout.count(f'{i}.png -> '), 1, 'by one rank')
         alone = run('denoise', images / '3.png', self.folder / 'three.png', *FAST)

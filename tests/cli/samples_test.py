@@ -184,6 +184,12 @@ bounds: off
         outcomes = [line['verification']['outcome'] for line in lines if line['type'] == 'point']
         self.assertEqual(outcomes, ['passed'] * 3)
 
+    def test_a_range_is_found_in_samples_of_any_size(self):
+        for kind, scale in (('<f8', 1e12), ('<u4', 4e9)):
+            values = [int(scale * (0.1 + 0.8 * ((i * 7) % 97) / 97)) for i in range(EDGE * EDGE * 3)]
+            self.write('large.npy', npy(values, (EDGE, EDGE, 3), kind))
+            self.assertIn('range', self.denoise('large.npy', 'out.npy', '--range', 'auto', '--sigma', '0.1/1')[1])
+
     def test_a_study_says_which_range_it_found(self):
         self.write_mapped(with_gaps=False)
         study = self.write('study.yaml', """

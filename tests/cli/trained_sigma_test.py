@@ -107,7 +107,7 @@ bounds: off
         self.assertEqual([point['settled']['sigma'] for point in points], [None, 0.1])
 
     def test_what_is_no_noise_level_is_refused_by_name(self):
-        for text in ('25', '0', '-0.1', 'nan', 'inf', '', '0.1 ', '0.1\n0.2', '1e-1x'):
+        for text in ('25', '0', '1e-300', '-0.1', 'nan', 'inf', '', '0.1 ', '0.1\n0.2', '1e-1x'):
             wrong = self.write('wrong.safetensors', with_metadata({'sigma_train': text}))
             result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--weights', wrong)
             self.assert_refused(result, 2, 'wrong.safetensors', "'sigma_train'")

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace pb {
 
@@ -22,7 +23,7 @@ struct SampleRange {
 
 /// Nearly all of `values`: from their 0.1 % to their 99.9 % percentile. Throws UsageError where they are all equal or
 /// none is there. Sorts them.
-[[nodiscard]] SampleRange range_of_values(std::span<float> values);
+[[nodiscard]] SampleRange range_of_values(std::span<double> values);
 
 class SampleMap {
   public:
@@ -40,6 +41,8 @@ class SampleMap {
     /// The way back, f32 to samples: integers rounded to nearest (ties to even), all clipped to what the type holds;
     /// NaN becomes 0 in integers. No sample becomes `nodata`: it gets the value next to it.
     void from_unit(const ImageView& unit, MutableImageView samples) const;
+    /// Appends the samples that are data, as the type holds them.
+    void append_data(const ImageView& samples, std::vector<double>& values) const;
     /// Samples of `original` that are gaps, to the same places of `samples`, bit for bit.
     void copy_gaps(const ImageView& original, MutableImageView samples) const;
 

@@ -55,6 +55,9 @@ struct Comparison {
 [[nodiscard]] Comparison compare_times(const std::vector<Launch>& old_launches,
                                        const std::vector<Launch>& new_launches);
 
+/// The time that `Comparison::ratio` is the ratio of: the geometric mean of the launches' medians.
+[[nodiscard]] double typical_time(const std::vector<Launch>& launches);
+
 /// Launches of each version that tell a slow-down of `slower` (0.03: 3 %) from chance four times in five, where
 /// launches of one version spread by `spread` (see launch_spread). At least kFewestLaunches, at most `kMostLaunches`.
 [[nodiscard]] int64_t launches_needed(double spread, double slower);

@@ -13,10 +13,10 @@ namespace pb {
 
 /// Points that differ only in how the image is cut and fed (patch, halo, batch, last_batch, slots, overlap), and which
 /// of them to take. A point qualifies when it is VALID, its pixels were verified, and its seams are invisible: nothing
-/// to join, or a seam error of at most its halo_tolerance and the output's rounding. Of those the fastest is taken;
-/// where intervals reach as far, the one that needs least memory; the reason says where other work on the hosts puts
-/// the order in doubt. Simulated points, whole images, and
-/// points that measure the same as an earlier one, are not chosen among.
+/// to join, or a seam error of at most its halo_tolerance and the output's rounding, with a halo whose seams show in
+/// none of the points. Of those the fastest is taken; where intervals reach as far, the one that needs least memory;
+/// the reason says where other work on the hosts puts the order in doubt. None is taken while points are still to be
+/// measured. Simulated points, whole images, and points that measure the same as an earlier one, are not chosen among.
 struct Recommendation {
     std::string label;             // what the points share
     std::vector<int64_t> points;   // indices of all of them

@@ -12,7 +12,7 @@ namespace pb {
 
 struct PointComparison {
     std::string label;
-    std::optional<double> old_s, new_s;    // pipeline_s: medians over all repetitions of all launches
+    std::optional<double> old_s, new_s;    // pipeline_s: `typical_time` of the launches
     std::optional<Comparison> comparison;  // none: `missing` says why
     std::string missing;                   // "NEW: oom", "only in OLD", ...
     bool lost = false;                     // OLD has figures, NEW has none

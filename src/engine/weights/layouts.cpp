@@ -115,7 +115,7 @@ DncnnShape dncnn_shape(const StateDict& tensors, int64_t channels, const std::st
                        std::string_view prefix, int64_t per_layer, int64_t first) {
     const DncnnShape standard;
     return {.channels = channels,
-            .depth = std::max<int64_t>(3, (last_index(tensors, prefix, kMostIndices) + first) / per_layer + 1),
+            .depth = std::max<int64_t>(2, (last_index(tensors, prefix, kMostIndices) + first) / per_layer + 1),
             .width = channels_made(tensors, first_key, standard.width)};
 }
 

@@ -117,7 +117,7 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     EXPECT_THAT(refusal("image", "a.png"), HasSubstr("is a group of settings, not a value: image.path, image.raw"));
     EXPECT_EQ(refusal("zzzzzzzz", "8"), "unknown key 'zzzzzzzz'");
     StudySettings study;
-    for (const char* name : {"../up", "up/and/away", "", ".hidden"})
+    for (const char* name : {"../up", "up/and/away", "", ".hidden", "a\x1b[31mb"})
         EXPECT_THAT(usage_error([&] { set_by_key(study, "name", name); }), HasSubstr("file name")) << name;
     EXPECT_THAT(usage_error([&] { set_by_key(study, "watchdog_s", "-1"); }), HasSubstr("watchdog_s = -1"));
 }

@@ -246,6 +246,11 @@ TEST(Recognise, RefusesWhatIsNoKnownNetwork) {
                  UsageError);
 }
 
+TEST(Recognise, ADncnnOfTwoLayersIsOne) {
+    const Weights two = make_seeded_weights(DncnnShape{.depth = 2, .width = 4}, 3);
+    EXPECT_EQ(recognise_weights(to_state_dict(two), "two").shape, two.shape);
+}
+
 TEST(Recognise, RefusesValuesThatCannotBeUsed) {
     StateDict tensors = to_state_dict(make_seeded_weights(NetworkKind::unet, 3, 1));
     tensors.at("Conv2.1.running_var").values[3] = -1;

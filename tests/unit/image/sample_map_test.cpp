@@ -144,14 +144,25 @@ TEST(SampleMap, SaysWhatTheWayBackDoesToANumber) {
 }
 
 TEST(RangeOfValues, LeavesOutAThousandthAtEachEnd) {
-    std::vector<float> values;
+    std::vector<double> values;
     for (int i = 0; i <= 10000; ++i) values.push_back(static_cast<float>(10000 - i));
     EXPECT_EQ(range_of_values(values), (SampleRange{10, 9990}));
-    std::vector<float> few{3, 1, 2};
+    std::vector<double> few{3, 1, 2};
     EXPECT_EQ(range_of_values(few), (SampleRange{1, 3}));
-    std::vector<float> flat(9, 7.0F), none;
+    std::vector<double> flat(9, 7.0F), none;
     EXPECT_THROW((void)range_of_values(flat), UsageError);
     EXPECT_THROW((void)range_of_values(none), UsageError);
+    std::vector<double> endless{-1.7e308, 1.7e308};
+    EXPECT_THROW((void)range_of_values(endless), UsageError);
+}
+
+TEST(SampleMap, ARangeIsFoundInSamplesOfAnySize) {
+    Image samples({1, 4}, 1, DType::f64);
+    const double values[] = {1e12, 3e12, -9999, 2e12};
+    std::copy(std::begin(values), std::end(values), samples.as<double>());
+    std::vector<double> data;
+    SampleMap(DType::f64, {0, 1}, true, -9999).append_data(samples.view(), data);
+    EXPECT_EQ(range_of_values(data), (SampleRange{1e12, 3e12}));
 }
 
 /// A ramp with gaps.

@@ -44,6 +44,7 @@ TEST(Recommendation, IsTheFastestPointWithoutVisibleSeams) {
 TEST(Recommendation, SpeedDoesNotMakeUpForVisibleSeams) {
     auto traces = sweep(kHidden);
     traces[0].verification.seam_error = kVisible;  // the fastest
+    traces[0].point.halo = 8;
     const auto found = recommended(traces);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].point, 2);
@@ -112,6 +113,27 @@ TEST(Recommendation, APointMeasuredAgainDoesNotCompete) {
     std::swap(traces[0], traces[2]);  // the fastest is the second of its kind
     EXPECT_EQ(recommended(traces)[0].point, 2);
     EXPECT_EQ(recommended(traces)[0].reason, "the fastest of 2 verified points without visible seams");
+}
+
+TEST(Recommendation, AHaloWhoseSeamsShowAtOnePatchIsTakenAtNone) {
+    auto traces = sweep(kHidden);
+    traces[1].verification.seam_error = kVisible;  // all have the same halo
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("2 with a halo whose seams show at another patch"));
+    traces[2].point.halo = *traces[2].point.halo + 8;
+    EXPECT_EQ(recommended(traces)[0].point, 2);
+    traces[0].num_patches = 1;
+    EXPECT_EQ(recommended(traces)[0].point, 4) << "one patch meets no other";
+}
+
+TEST(Recommendation, IsNoneWhilePointsAreStillToBeMeasured) {
+    for (const PointStatus status : {PointStatus::skipped, PointStatus::interrupted}) {
+        auto traces = sweep(kHidden);
+        traces[2].status = status;
+        traces[2].wall_s.clear();
+        EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+        EXPECT_EQ(recommended(traces)[0].reason, "not finished: 1 of 3 points are still to be measured (--resume)");
+    }
 }
 
 TEST(Recommendation, OtherWorkMeanwhilePutsItInDoubt) {

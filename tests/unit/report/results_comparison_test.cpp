@@ -31,6 +31,14 @@ TEST(ResultsComparison, AWrongOutputHasNoFigures) {
     EXPECT_EQ(regressions(compared, 0.03).size(), 1U);
 }
 
+TEST(ResultsComparison, TheChangeIsThatOfTheTimesShown) {
+    const auto launch = [](double pass_s) { return results_of({sample_point(1, pass_s, 1, 100)}); };
+    const auto compared = compare_results({launch(8), launch(2), launch(3)}, {launch(4), launch(9), launch(1)});
+    const PointComparison& point = compared.points.at(0);
+    EXPECT_NEAR(point.comparison->ratio, *point.new_s / *point.old_s, 1e-12);
+    EXPECT_NEAR(*point.old_s, std::cbrt(8 * 2 * 3), 1e-12);
+}
+
 TEST(ResultsComparison, APointOfAnotherNumberOfRanksIsSaidToBeThat) {
     const auto one = results_of({sample_point(1, 8, 1, 100)});
     PointTrace point = sample_point(1, 8, 1, 100);

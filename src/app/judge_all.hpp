@@ -1,0 +1,13 @@
+// One verdict on what ranks did apart from each other.
+#pragma once
+
+#include "patchbench/comm/communicator.hpp"
+#include "patchbench/measure/verdict.hpp"
+
+namespace pb {
+
+/// `judge` of what each rank brings, in the order of the ranks. Collective; the reasons are on rank 0 alone, the exit
+/// code on all ranks.
+[[nodiscard]] Verdict judge_all(const Communicator& world, const std::vector<Summary>& mine);
+
+}  // namespace pb
