@@ -103,7 +103,7 @@ std::string why_not_in(Side Match::*side, Side Match::*other, const Match& match
                (candidate.*other).launches.empty();
     };
     const auto found = std::find_if(all.begin(), all.end(), is_like_it);
-    const std::string text = fmt::format("not in {}", (match.*side).name);
+    std::string text = fmt::format("not in {}", (match.*side).name);
     if (found == all.end() || (match.*other).launches.empty()) return text;
     const std::string how = differences(*(match.*other).launches.front(), *((*found).*side).launches.front());
     return how.empty() ? text : fmt::format("{}, where {}", text, how);
