@@ -61,7 +61,7 @@ std::string samples_text(const Point& point) {
     return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
 }
 
-/// Of an output that is right as far as its halo goes, and yet not what the whole image would give.
+/// Says by how much an output with too small a halo differs from the whole image; empty where that cannot be seen.
 std::string seam_note(const PointTrace& trace) {
     const auto error = visible_seams(trace);
     return error ? fmt::format(

@@ -1,6 +1,7 @@
 // Options of `denoise` that say what the samples of a file mean, and its noise level in their units.
 #pragma once
 
+#include "patchbench/base/noise_level.hpp"
 #include "patchbench/config/settings.hpp"
 #include "patchbench/image/sample_map.hpp"
 
@@ -33,9 +34,6 @@ struct NoiseLevel {
 
 /// `level` in [0,1] units. Throws UsageError where it is below or above what a network can be told.
 [[nodiscard]] double sigma_of(const NoiseLevel& level, const SampleRange& range);
-
-/// Far below one grey level of 16 bits' noise; a network trained for one sigma scales its input by the quotient.
-inline constexpr double kSmallestSigma = 1e-4;
 
 /// "range -300:4700, sigma 100 in its units (0.02 of it)"; `range` may be null.
 [[nodiscard]] std::string sigma_text(double sigma, const SampleRange* range);

@@ -81,7 +81,7 @@ std::string why(const Candidate& best, const Candidates& all) {
     return "needs least memory of those whose interval reaches the fastest" + of;
 }
 
-/// Of speeds that were measured beside other work the order may be another on a quiet machine.
+/// Names other work that ran while points were measured, because it can change the order of their speeds.
 std::string caution(const Candidates& all) {
     std::string first;
     int64_t count = 0;

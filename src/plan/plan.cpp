@@ -3,6 +3,7 @@
 #include "plan/short_number.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/noise_level.hpp"
 #include "patchbench/base/rank_list.hpp"
 #include "patchbench/config/by_key.hpp"
 #include "patchbench/config/call_times.hpp"
@@ -202,7 +203,7 @@ void settle_timed(Point& point) {
 void check_trained_sigma(Point& point) {
     const NoiseLevelSetting& sigma = point.settings.trained_sigma;
     if (sigma.is_automatic()) return;
-    if (sigma.level < 1e-4)
+    if (sigma.level < kSmallestSigma)
         throw UsageError("trained_sigma = " + format_setting(sigma) +
                          ": must be from 0.0001 to 1, or auto where it is not known");
     if (!point.facts().takes_sigma) return;

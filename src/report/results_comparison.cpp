@@ -96,7 +96,7 @@ std::string differences(const RecordedPoint& here, const RecordedPoint& there) {
     return text;
 }
 
-/// Of a side that does not have the point: how the point of the same label that only this side has is another one.
+/// `side` lacks the point of `match`. Names the settings of the point with the same label that only `side` has.
 std::string why_not_in(Side Match::*side, Side Match::*other, const Match& match, const std::vector<Match>& all) {
     const auto is_like_it = [&](const Match& candidate) {
         return candidate.label == match.label && !(candidate.*side).launches.empty() &&

@@ -10,8 +10,8 @@ namespace pb {
 /// A network that takes sigma is told it; one that was trained for a single sigma sees its input scaled to that.
 [[nodiscard]] Conversion conversion_for(const Point& point, const Weights& weights);
 
-/// Says in the point where the noise level changes nothing, and where the weights were trained for another one than is
-/// stated; in its notes, too, unless the weights are untrained: nobody expects a noise level of them.
+/// Records in the point whether the noise level is used, and a sigma_note where it is not or where the stated training
+/// sigma differs from that of the weights. The note goes into the notes as well, except for untrained weights.
 void settle_sigma(Point& point, const Weights& weights);
 
 }  // namespace pb

@@ -18,7 +18,7 @@ struct RankLoad {
 /// "; ". Only what is large enough to move a time by percents is named. Empty: nothing was, or nothing could be read.
 [[nodiscard]] std::string disturbance_of(std::span<const RankLoad> ranks);
 
-/// Of these only what others took of the cores: not what the ranks may do to each other.
+/// The part of `disturbance_of` that only other processes and the hypervisor can cause: cores that they took.
 [[nodiscard]] std::string foreign_work_of(std::span<const RankLoad> ranks);
 
 }  // namespace pb

@@ -25,7 +25,8 @@ class WeightsCache {
   public:
     /// Those of the settings, whose trained_sigma holds before what the weights or their card say.
     [[nodiscard]] std::shared_ptr<const Weights> find(const PointSettings& settings, int64_t channels);
-    /// Of the network that these weights are for; none where they are seeded, or cannot be had: the run then says why.
+    /// The shape of the network in the weights file; none for seeded weights and for a file that cannot be read, which
+    /// `find` then reports.
     [[nodiscard]] std::optional<NetworkShape> shape_of(const PointSettings& settings, int64_t channels);
     /// `sha256_of_values` of the last weights: what networks on this rank were built from.
     [[nodiscard]] const std::string& digest() const { return digest_; }

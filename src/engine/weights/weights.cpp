@@ -3,6 +3,7 @@
 #include "engine/checkpoint/byte_reader.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/noise_level.hpp"
 #include "patchbench/base/sha256.hpp"
 
 #include <charconv>
@@ -11,12 +12,10 @@
 namespace pb {
 namespace {
 
-constexpr double kLeastSigma = 1e-4;  // below, a gain of 1 / sigma leaves nothing of the image
-
 double parse_trained_sigma(const std::string& text, const std::string& where) {
     double sigma = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sigma);
-    if (error != std::errc{} || end != text.data() + text.size() || !(sigma >= kLeastSigma && sigma <= 1))
+    if (error != std::errc{} || end != text.data() + text.size() || !(sigma >= kSmallestSigma && sigma <= 1))
         throw UsageError(where + ": " + shown(text) +
                          " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
     return sigma;
