@@ -7,9 +7,13 @@ exit code 1 when less than 95 % are caught or one survives that is not explained
 """
 
 import argparse
+import concurrent.futures
+import contextlib
+import os
 import pathlib
 import re
 import sys
+import threading
 
 from faults import Refused, check_faults, load_faults
 from tree import build, list_tests, make_tree, targets_of
@@ -25,17 +29,20 @@ def parse_arguments():
     parser.add_argument("--check", action="store_true", help="only whether each fault still fits its source exactly once")
     parser.add_argument("--only", metavar="REGEX", help="faults whose id matches")
     parser.add_argument("--smoke", action="store_true", help="a selection over all layers with fast tests")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
+                        help="faults tried at the same time (default: one a processor)")
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2],
                         help="the project (default: the one of this file)")
     return parser.parse_args()
 
 
 class Trials:
-    """The tests of a build, each run without faults at most once."""
+    """The tests of a build, each run without faults at most once. May be used by several threads."""
 
     def __init__(self, tests):
         self.tests = tests
         self.control = {}
+        self.locks = {}
 
     def names_for(self, pattern):
         """The quick ones first, as far as that is known."""
@@ -51,6 +58,15 @@ class Trials:
         return [other for other, test in self.tests.items()
                 if needed & set(test["properties"].get("FIXTURES_SETUP", []))]
 
+    @contextlib.contextmanager
+    def alone(self, name):
+        """Nobody else runs this test, what sets it up, or what ctest keeps apart from it: they may share files."""
+        shared = {name, *self.setups_of(name), *self.tests[name]["properties"].get("RESOURCE_LOCK", [])}
+        with contextlib.ExitStack() as held:
+            for lock in sorted(shared):  # in one order, so that nobody waits for each other
+                held.enter_context(self.locks.setdefault(lock, threading.Lock()))
+            yield
+
     def run_control(self, name):
         """Without any fault, once; a test that fails so can say nothing."""
         if name not in self.control:
@@ -63,22 +79,35 @@ class Trials:
         """One of CAUGHT (with the test and its outcome), SURVIVED, and MUTE (with the reason why nothing can be said)."""
         why, is_heard = f"no test is called '{fault.tests}'", False
         for name in self.names_for(fault.tests):
-            control = self.run_control(name)
+            with self.alone(name):
+                control = self.run_control(name)
+                if control.verdict == "passed":
+                    is_heard = True
+                    if seen := self.try_with(fault, name):
+                        return CAUGHT, *seen
             if control.verdict == "skipped":
                 why = f"all its tests are skipped here ({control.detail})"
-                continue
-            if control.verdict != "passed":
+            elif control.verdict != "passed":
                 return MUTE, name, f"{name} fails without any fault: {control.detail}\n{control.output[-3000:]}"
-            is_heard = True
-            for step in [*self.setups_of(name), name]:
-                longest = self.tests[step]["properties"].get("TIMEOUT", 600)
-                outcome = run_test(self.tests[step], fault.id, min(longest, 30 + 5 * self.control[step].seconds))
-                if outcome.verdict in ("failed", "hung"):
-                    return CAUGHT, step, outcome
         return (SURVIVED, None, None) if is_heard else (MUTE, None, why)
 
+    def try_with(self, fault, name):
+        """The step (the test, or what sets it up) that fails with `fault`, and its outcome; None where none does."""
+        for step in [*self.setups_of(name), name]:
+            longest = self.tests[step]["properties"].get("TIMEOUT", 600)
+            outcome = run_test(self.tests[step], fault.id, min(longest, 30 + 5 * self.control[step].seconds))
+            if outcome.verdict in ("failed", "hung"):
+                return step, outcome
+        return None
 
-def measure(faults, root):
+
+def spread(faults, jobs):
+    """In such an order that faults which are neighbours, and have the same tests, are not tried at the same time."""
+    stride = -(-len(faults) // jobs)
+    return [fault for first in range(stride) for fault in faults[first::stride]]
+
+
+def measure(faults, root, jobs):
     """Builds and tries all of `faults`; those that survived, and those of which nothing can be said, with the reason."""
     tree = make_tree(root, faults)
     build(tree, ["help"], quiet=True)  # configures: what tests there are is known then
@@ -88,19 +117,20 @@ def measure(faults, root):
     build(tree, targets_of(chosen, tree))
     trials = Trials(list_tests(tree))
     survivors, mute = [], []
-    for fault in faults:
-        verdict, name, found = trials.attempt(fault)
-        if verdict == MUTE:
-            mute.append(f"{fault.id}: {found}")
-            print(f"MUTE      {fault.id}: {found.splitlines()[0]}", flush=True)
-        elif verdict == SURVIVED:
-            survivors.append(fault)
-            print(f"SURVIVED  {fault.id}: {fault.survives or fault.why}", flush=True)
-        else:
-            hung = " (a hang)" if found.verdict == "hung" else ""
-            print(f"caught    {fault.id:40} {found.seconds:6.1f} s  {name}: {found.detail}{hung}", flush=True)
-            if fault.survives:
-                print(f"          {fault.id} is said to survive: take that out of its list")
+    faults = spread(faults, jobs)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for fault, (verdict, name, found) in zip(faults, pool.map(trials.attempt, faults)):
+            if verdict == MUTE:
+                mute.append(f"{fault.id}: {found}")
+                print(f"MUTE      {fault.id}: {found.splitlines()[0]}", flush=True)
+            elif verdict == SURVIVED:
+                survivors.append(fault)
+                print(f"SURVIVED  {fault.id}: {fault.survives or fault.why}", flush=True)
+            else:
+                hung = " (a hang)" if found.verdict == "hung" else ""
+                print(f"caught    {fault.id:40} {found.seconds:6.1f} s  {name}: {found.detail}{hung}", flush=True)
+                if fault.survives:
+                    print(f"          {fault.id} is said to survive: take that out of its list")
     return survivors, mute
 
 
@@ -127,7 +157,7 @@ def main():
         if arguments.list or arguments.check:
             print(f"mutants: {len(faults)} faults, each fits its source once")
             return 0
-        survivors, mute = measure(faults, root)
+        survivors, mute = measure(faults, root, arguments.jobs)
     except Refused as refusal:
         print(f"mutants: {refusal}", file=sys.stderr)
         return 1
