@@ -66,7 +66,7 @@ std::string seam_note(const PointTrace& trace) {
     const auto error = visible_seams(trace);
     return error ? fmt::format(
                        "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
-                       "--halo auto or exact has none",
+                       "a larger one shows less, --halo exact none",
                        *error, *trace.point.halo)
                  : "";
 }

@@ -184,6 +184,7 @@ class Group {
 }  // namespace
 
 std::optional<double> visible_seams(const PointTrace& trace) {
+    if (trace.point.halo.value_or(0) >= trace.point.facts().exact_halo) return std::nullopt;
     const auto& error = trace.verification.seam_error;
     return error && !(*error <= seam_tolerance_of(trace)) ? error : std::nullopt;
 }

@@ -220,6 +220,17 @@ void settle_height(PointSettings& settings, int num_ranks) {
     image.height = image.height_per_rank * num_ranks;
 }
 
+/// A file has its own extents and channels; whoever sets them beside it may have meant to cut it.
+void note_unused_size(Point& point) {
+    const ImageSettings& image = point.settings.image;
+    const ImageSettings unset;
+    if (image.path.empty()) return;
+    if (image.height != unset.height || image.width != unset.width || image.channels != unset.channels)
+        point.notes.emplace_back(
+            "image.height, image.width and image.channels have no effect on a file: "
+            "image.crop_height and image.crop_width cut it, image.bands chooses channels");
+}
+
 /// What holds for the point wherever it runs. Throws Refused for a shape that odd_shape does not allow.
 void resolve(Point& point, const Topology& topology, Sources& sources) {
     const PointSettings& settings = point.settings;
@@ -227,6 +238,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.num_ranks = settings.ranks.is_automatic() ? topology.num_ranks() : static_cast<int>(settings.ranks.count);
     settle_height(point.settings, point.num_ranks);
     point.source = sources.find(settings.image);
+    note_unused_size(point);
     if (!is_simulated(point)) point.relative = sources.find_relative(settings, point.source.channels);
     point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
     point.sigma = told_sigma(settings);

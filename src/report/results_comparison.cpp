@@ -1,5 +1,7 @@
 #include "patchbench/report/results_comparison.hpp"
 
+#include "measure/validity.hpp"
+
 #include "patchbench/config/text.hpp"
 #include "patchbench/report/environment_differences.hpp"
 #include "patchbench/report/report.hpp"
@@ -127,6 +129,13 @@ void add_side_remarks(const Side& side, std::vector<std::string>& remarks) {
     }
 }
 
+/// What may have made one side slower than the code did.
+void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
+    for (const auto* point : side.launches)
+        if (const std::string foreign = foreign_work_of(point->trace); !foreign.empty())
+            return remarks.push_back(fmt::format("{} was not measured alone: {}", side.name, foreign));
+}
+
 std::vector<std::pair<std::string, std::string>> protocol_of(const RecordedPoint& point) {
     std::vector<std::pair<std::string, std::string>> all;
     protocol_fields(point.trace.point.settings.protocol, [&](const FieldName& field, const auto& value) {
@@ -157,6 +166,8 @@ PointComparison compare_point(const Match& match, const std::vector<Match>& all)
     if (point.missing.empty()) point.comparison = compare_times(before, after);
     add_side_remarks(match.before, point.remarks);
     add_side_remarks(match.after, point.remarks);
+    if (point.comparison && point.comparison->change != Change::same)
+        for (const Side* side : {&match.before, &match.after}) add_foreign_work(*side, point.remarks);
     if (!match.before.launches.empty() && !match.after.launches.empty())
         add_protocol_remarks(*match.before.launches.front(), *match.after.launches.front(), point.remarks);
     return point;

@@ -38,7 +38,7 @@ class Denoise(program.ProgramTest):
         said = {halo: run('denoise', photo, self.folder / 'out.png', '--halo', halo, *common) for halo in ('none', 'exact')}
         for result in said.values():
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        self.assertRegex(said['none'].stdout, r'note: seams show: up to 0\.\d+ of the range .*halo of 0 px; --halo auto or exact')
+        self.assertRegex(said['none'].stdout, r'note: seams show: up to 0\.\d+ of the range .*halo of 0 px; a larger one shows less, --halo exact none')
         self.assertNotIn('seams show', said['exact'].stdout)
 
     def test_alpha_is_kept(self):

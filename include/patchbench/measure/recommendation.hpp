@@ -25,7 +25,9 @@ struct Recommendation {
     std::string reason;            // in words: why this one, or why none and what to do
 };
 
-/// The seam error of tiles where it can be seen: above the point's halo_tolerance and the rounding of its output.
+/// The seam error of tiles where it can be seen: above the point's halo_tolerance and the rounding of its output. None
+/// of an exact halo, which has no seams: what differs there is the arithmetic of the precision, and the verification
+/// judges that.
 [[nodiscard]] std::optional<double> visible_seams(const PointTrace& trace);
 
 /// In the order of the study. Groups without a measured point have none.

@@ -64,9 +64,10 @@ std::string hardware_line(const Environment& environment) {
                        counted(hosts.size(), "host"), fmt::join(texts, ", "));
 }
 
-/// Of a study that was cut short: what its points are good for so far.
-Verdict verdict_of(const ResultsFile& file, const std::vector<Summary>& summaries) {
-    return file.end ? file.end->verdict : judge(summaries, false);
+std::string result_line(const ResultsFile& file, const std::vector<Summary>& summaries) {
+    if (file.end) return verdict_line(file.end->verdict);
+    return fmt::format("RESULT: UNFINISHED  the run was cut short; so far {}: {}", counted(summaries.size(), "point"),
+                       name_of(judge(summaries, false).validity));
 }
 
 std::string notes_text(std::vector<std::string> notes, const ResultsFile& file) {
@@ -82,7 +83,7 @@ std::string file_text(const ResultsFile& file, const std::string& source) {
     const auto points = named_points(file);
     const auto summaries = summaries_of(points);
     std::string text = source.empty() ? "" : fmt::format("### {}\n\n", source);
-    text += fmt::format("{}\n\n- {}\n- {}\n\n", verdict_line(verdict_of(file, summaries)),
+    text += fmt::format("{}\n\n- {}\n- {}\n\n", result_line(file, summaries),
                         escaped_markdown(software_line(file.environment())),
                         escaped_markdown(hardware_line(file.environment())));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);

@@ -16,11 +16,15 @@ using testing::Not;
 
 constexpr double kHidden = 0.4 / 255, kVisible = 254.0 / 255;  // the tolerance is half a grey level
 
-/// Batches 4 (the fastest), 1 and 2, whose intervals do not overlap; the same seam error everywhere.
+/// Batches 4 (the fastest), 1 and 2, whose intervals do not overlap; the same seam error everywhere, of a halo that is
+/// not exact.
 std::vector<PointTrace> sweep(double seam_error) {
     std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(1, 16, 1.6, 130),
                                    sample_point(2, 11, 2, 160)};
-    for (auto& trace : traces) trace.verification.seam_error = seam_error;
+    for (auto& trace : traces) {
+        trace.verification.seam_error = seam_error;
+        trace.point.halo = 16;
+    }
     return traces;
 }
 
@@ -37,7 +41,7 @@ TEST(Recommendation, IsTheFastestPointWithoutVisibleSeams) {
     EXPECT_EQ(found[0].label, "dncnn-fp32");
     EXPECT_THAT(found[0].points, ElementsAre(4, 1, 2));
     EXPECT_EQ(found[0].point, 4);
-    EXPECT_EQ(found[0].point_label, "dncnn-p256-h20-b4-fp32");
+    EXPECT_EQ(found[0].point_label, "dncnn-p256-h16-b4-fp32");
     EXPECT_EQ(found[0].reason, "the fastest of 3 verified points without visible seams");
 }
 
@@ -81,6 +85,13 @@ TEST(Recommendation, RoundingOfTheOutputIsNoSeam) {
     for (auto& trace : traces) trace.verification.seam_error = 1.1 / 255;
     EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
     EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("above 0.0039"));
+}
+
+TEST(Recommendation, AnExactHaloHasNoSeamsInAnyPrecision) {
+    auto traces = sweep(kVisible);
+    traces[1].point.halo = traces[1].point.facts().exact_halo;
+    EXPECT_EQ(visible_seams(traces[1]), std::nullopt);
+    EXPECT_EQ(recommended(traces)[0].point, 1);
 }
 
 TEST(Recommendation, OnePatchHasNothingToJoin) {
@@ -174,7 +185,7 @@ TEST(Recommendation, AClockAndWholeImagesAreNotRecommended) {
 TEST(Recommendation, PointsThatShareALabelAreNamedByTheirIndex) {
     auto traces = sweep(kHidden);
     traces[2].point.batch = 4;  // cut to the number of windows
-    EXPECT_EQ(recommended(traces)[0].point_label, "dncnn-p256-h20-b4-fp32#4");
+    EXPECT_EQ(recommended(traces)[0].point_label, "dncnn-p256-h16-b4-fp32#4");
 }
 
 }  // namespace

@@ -253,6 +253,8 @@ TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
     EXPECT_EQ(calls, 1);
     EXPECT_EQ(plan.points[0].source.extent, (Extent{101, 80}));
     EXPECT_EQ(plan.points[1].source.extent, (Extent{50, 80}));
+    EXPECT_THAT(plan.points[0].notes,
+                Contains(HasSubstr("image.height, image.width and image.channels have no effect")));
     EXPECT_EQ(plan.points[1].source.channels, 1);
     EXPECT_EQ(crop_of(cropped.image, {101, 80}), (Rect{25, 0, {50, 80}}));
     cropped.image.crop_width = 81;

@@ -54,6 +54,21 @@ TEST(ResultsComparison, APointOfAnotherNumberOfRanksIsSaidToBeThat) {
     EXPECT_EQ(compare_results({one}, {results_of({point})}).points[0].missing, "not in NEW") << "another label";
 }
 
+TEST(ResultsComparison, AChangeNamesTheOtherWorkMeanwhile) {
+    const auto quiet = results_of({sample_point(1, 8, 1, 100)});
+    PointTrace point = sample_point(1, 24, 1, 100);
+    point.ranks[0].host = "node1";
+    point.ranks[0].telemetry[Meter::observed_s] = 10;
+    point.ranks[0].telemetry[Meter::own_cpu_s] = 5;
+    point.ranks[0].telemetry[Meter::host_cpu_s] = 29;
+    const auto busy = results_of({point});
+    using testing::Contains;
+    const auto said = testing::HasSubstr("NEW was not measured alone: node1: other processes used 2.4 cores");
+    EXPECT_THAT(compare_results({quiet}, {busy}).points.at(0).remarks, Contains(said));
+    EXPECT_THAT(compare_results({busy}, {busy}).points.at(0).remarks, testing::Not(Contains(said))) << "the same time";
+    EXPECT_TRUE(compare_results({quiet}, {quiet}).points.at(0).remarks.empty());
+}
+
 TEST(ResultsComparison, AGateWithNothingToCompareFails) {
     const auto first = results_of({sample_point(1, 8, 1, 100)});
     EXPECT_THAT(regressions(compare_results({results_of({})}, {first}), 0.03),
