@@ -24,6 +24,8 @@ find_package(Threads REQUIRED)
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(TIFF REQUIRED)
+find_package(Protobuf REQUIRED) # which ONNX's own package does not look for
+find_package(ONNX REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 if(PATCHBENCH_TESTS)

@@ -27,7 +27,7 @@ MAY_INCLUDE["app"] = set(MAY_INCLUDE) | {"app"}
 TRACE = "run/trace.hpp"
 TRACE_MAY_INCLUDE = {"base", "config", "network", "plan"}
 
-VENDOR = re.compile(r"^(torch|ATen|c10|caffe2|cuda|cub|thrust|nv|nccl|cudnn|mpi\.h|opencv2|yaml-cpp)")
+VENDOR = re.compile(r"^(torch|ATen|c10|caffe2|cuda|cub|thrust|nv|nccl|cudnn|mpi\.h|opencv2|yaml-cpp|onnx/|google/)")
 # No rank, no device, no image: testable in one process.
 PURE = {"base", "config", "network", "plan", "measure", "report"}
 YAML_READER = "src/config/yaml/"

@@ -36,6 +36,8 @@ class Patchbench(Package):
     depends_on("boost+math")
     depends_on("eigen")
     depends_on("libzip")
+    depends_on("onnx")
+    depends_on("protobuf")
     depends_on("openssl")
     depends_on("random123")
 

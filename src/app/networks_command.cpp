@@ -1,7 +1,9 @@
-// patchbench networks: what is known of each network, and where its weights are.
+// patchbench networks: what is known of each network, and where its weights are; or one of them for other programs.
 #include "app/commands.hpp"
 
 #include "patchbench/config/load_yaml.hpp"
+#include "patchbench/config/text.hpp"
+#include "patchbench/engine/onnx.hpp"
 #include "patchbench/network/network_facts.hpp"
 #include "patchbench/run/weights_source.hpp"
 
@@ -9,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 
 namespace pb {
 
@@ -41,14 +44,35 @@ void print_weights() {
     fmt::print("models/get_weights.sh fetches the official files\n");
 }
 
+struct ExportArguments {
+    std::string file, network = "dncnn", weights = "default";
+};
+
+void export_network(const ExportArguments& arguments) {
+    NetworkKind kind{};
+    parse_setting(arguments.network, kind);
+    const Weights weights = find_weights(kind, arguments.weights, std::nullopt);
+    save_onnx(weights, arguments.file);
+    fmt::print("{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, arguments.network,
+               weights.channels(), to_text(weights.shape), weights.source, weights.trained ? "" : " (untrained)");
+}
+
 }  // namespace
 
 void add_networks_command(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("networks", "parameters, costs, alignment, receptive radius, weights");
-    command->callback([&chosen] {
-        chosen = [](const Arguments&) {
-            print_facts();
-            print_weights();
+    auto arguments = std::make_shared<ExportArguments>();
+    auto* file = command->add_option("--export", arguments->file, "write a network as an ONNX model into this file");
+    command->add_option("--network", arguments->network, "which: drunet | unet | dncnn (default)")->needs(file);
+    command->add_option("--weights", arguments->weights, "its weights: a file, seed:<n>, or default")->needs(file);
+    command->callback([&chosen, arguments] {
+        chosen = [arguments](const Arguments&) {
+            if (!arguments->file.empty()) {
+                export_network(*arguments);
+            } else {
+                print_facts();
+                print_weights();
+            }
             return ExitCode::ok;
         };
     });

@@ -68,13 +68,15 @@ fs::path models_folder() {
     throw UsageError("no folder 'models' beside '" + program.string() + "': set PATCHBENCH_MODELS to it");
 }
 
-Weights find_weights(NetworkKind network, const std::string& setting, int64_t channels) {
-    if (setting.starts_with(kSeedPrefix)) return make_seeded_weights(network, channels, parse_seed(setting));
-    const fs::path file = setting == "default" ? default_file(network, channels) : fs::path(setting);
+Weights find_weights(NetworkKind network, const std::string& setting, std::optional<int64_t> channels) {
+    constexpr int64_t kColour = 3;
+    if (setting.starts_with(kSeedPrefix))
+        return make_seeded_weights(network, channels.value_or(kColour), parse_seed(setting));
+    const fs::path file = setting == "default" ? default_file(network, channels.value_or(kColour)) : fs::path(setting);
     Weights weights = load_weights(file, network);
-    if (weights.channels() != channels)
+    if (channels && weights.channels() != *channels)
         throw UsageError("weights '" + file.string() + "' are for " + std::to_string(weights.channels()) +
-                         " image channel(s), the image has " + std::to_string(channels) +
+                         " image channel(s), the image has " + std::to_string(*channels) +
                          ": name weights for this kind of image");
     add_card_facts(weights);
     return weights;

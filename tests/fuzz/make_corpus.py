@@ -12,6 +12,7 @@ import types
 import zipfile
 from pathlib import Path
 
+import onnx_models
 import whole_images
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -137,6 +138,8 @@ def main():
     for study in (REPOSITORY / 'configs').rglob('*.yaml'):
         write(folder / 'yaml', study.name, study.read_bytes())
     checkpoints(folder / 'checkpoint')
+    for name, content in onnx_models.models().items():
+        write(folder / 'onnx', name, content)
     for name, content in whole_images.images().items():
         write(folder / 'image', name, content)
     results(folder / 'results', Path(sys.argv[2]))

@@ -3,7 +3,7 @@
 #   --seconds S     for each reader, default 60
 #   --seed N        the same damage each time, as far as the time goes; default: other damage each time
 #   --results FILE  a results.jsonl to start from, default build/tests/golden/results.jsonl (ctest -R write_results)
-#   reader          yaml, checkpoint, image, results; default: all
+#   reader          yaml, checkpoint, onnx, image, results; default: all
 # Exit code 77 where clang 14 is absent (launch/setup.sh --checks installs it). Findings are left in build-fuzz/findings;
 # build-fuzz/<reader>_fuzz FILE shows one again.
 set -euo pipefail
@@ -16,12 +16,12 @@ while [ $# -gt 0 ]; do
         --seconds) seconds=$2; shift ;;
         --seed) seed=$2; shift ;;
         --results) results=$2; shift ;;
-        yaml | checkpoint | image | results) readers+=("$1") ;;
+        yaml | checkpoint | onnx | image | results) readers+=("$1") ;;
         *) sed -n '2,8s/^# //p' "$0" >&2; exit 2 ;;
     esac
     shift
 done
-[ ${#readers[@]} -gt 0 ] || readers=(yaml checkpoint image results)
+[ ${#readers[@]} -gt 0 ] || readers=(yaml checkpoint onnx image results)
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || die "--seconds $seconds: a whole number from 1 is expected (libFuzzer takes 0 as no limit)"
 
 command -v clang++-14 >/dev/null || { echo "skipped: clang++-14 is missing (launch/setup.sh --checks installs it)"; exit 77; }

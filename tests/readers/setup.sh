@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Makes tests/readers/.venv with tifffile and OpenCV from PyPI, which read what all ranks wrote together and write what
-# is read by windows. Needs the network once; a second call does nothing. Without them the test is skipped.
+# is read by windows, and with ONNX Runtime, which computes exported networks. Needs the network once; a second call does
+# nothing. Without them the tests are skipped.
 set -euo pipefail
 venv=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/.venv
-requirements=(numpy==2.2.6 tifffile==2025.5.10 opencv-python-headless==4.11.0.86 imagecodecs==2025.3.30)
+requirements=(numpy==2.2.6 tifffile==2025.5.10 opencv-python-headless==4.11.0.86 imagecodecs==2025.3.30
+              onnx==1.20.1 onnxruntime==1.24.4)
 mark=$venv/installed
 
 if [ "$(cat "$mark" 2>/dev/null)" = "${requirements[*]}" ]; then exit 0; fi

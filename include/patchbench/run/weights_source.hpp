@@ -16,9 +16,10 @@ namespace pb {
 /// The folder `models`: $PATCHBENCH_MODELS, or beside the program's folder. Throws UsageError when there is none.
 [[nodiscard]] std::filesystem::path models_folder();
 
-/// Throws UsageError that says where weights can be had. `channels` is the image's (seeded weights are made for it; a
-/// file must fit it). A file that the model card knows by its sha256 gets the card's sigma_train.
-[[nodiscard]] Weights find_weights(NetworkKind network, const std::string& setting, int64_t channels);
+/// Throws UsageError that says where weights can be had. `channels` is the image's: seeded weights are made for it, and
+/// a file must fit it; without, a file may be for any, and the others are for colour images. A file that the model card
+/// knows by its sha256 gets the card's sigma_train.
+[[nodiscard]] Weights find_weights(NetworkKind network, const std::string& setting, std::optional<int64_t> channels);
 
 /// Keeps the last weights, so that a study of many points on one network loads them once.
 class WeightsCache {

@@ -18,6 +18,9 @@ namespace pb {
 /// torch.save before 1.6: five pickles, then the storages one after the other.
 [[nodiscard]] Checkpoint read_legacy_pth(Bytes file, const std::string& name);
 
+/// Any of them, as `load_checkpoint`.
+[[nodiscard]] Checkpoint read_checkpoint(Bytes file, const std::string& name);
+
 [[nodiscard]] bool is_safetensors(Bytes file);
 [[nodiscard]] bool is_zip(Bytes file);
 [[nodiscard]] bool is_legacy_pth(Bytes file);

@@ -1,6 +1,7 @@
 #include "patchbench/engine/weights.hpp"
 
-#include "engine/checkpoint/byte_reader.hpp"
+#include "engine/checkpoint/readers.hpp"
+#include "engine/onnx/onnx_network.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/noise_level.hpp"
@@ -22,11 +23,11 @@ double parse_trained_sigma(const std::string& text, const std::string& where) {
 }
 
 // Both words are in use; where a file has both, they must agree.
-std::optional<double> trained_sigma(const Checkpoint& checkpoint, const std::string& source) {
+std::optional<double> trained_sigma(const std::map<std::string, std::string>& metadata, const std::string& source) {
     std::optional<double> known;
     for (const char* word : {"sigma_train", "sigma"}) {
-        const auto found = checkpoint.metadata.find(word);
-        if (found == checkpoint.metadata.end()) continue;
+        const auto found = metadata.find(word);
+        if (found == metadata.end()) continue;
         const double sigma = parse_trained_sigma(found->second, source + ", metadata " + shown(word));
         if (known && *known != sigma)
             throw UsageError(source +
@@ -39,6 +40,21 @@ std::optional<double> trained_sigma(const Checkpoint& checkpoint, const std::str
 
 void add_digest(std::string& lines, const std::string& key, const std::vector<float>& values) {
     if (!values.empty()) lines += key + " " + sha256_of(std::as_bytes(std::span(values))) + "\n";
+}
+
+Weights recognise_file(const std::filesystem::path& file) {
+    const std::vector<std::byte> bytes = read_file(file);
+    const std::string name = file.string();
+    if (is_onnx(bytes) && !is_safetensors(bytes)) {
+        const OnnxNetwork network = read_onnx(bytes, name);
+        Weights weights = recognise_network(network, name);
+        weights.trained_sigma = trained_sigma(network.metadata, name);
+        return weights;
+    }
+    const Checkpoint checkpoint = read_checkpoint(bytes, name);
+    Weights weights = recognise_weights(checkpoint.tensors, name);
+    weights.trained_sigma = trained_sigma(checkpoint.metadata, name);
+    return weights;
 }
 
 }  // namespace
@@ -65,13 +81,11 @@ std::string sha256_of_values(const Weights& weights) {
 }
 
 Weights load_weights(const std::filesystem::path& file, NetworkKind expected) {
-    const Checkpoint checkpoint = load_checkpoint(file);
-    Weights weights = recognise_weights(checkpoint.tensors, file.string());
+    Weights weights = recognise_file(file);
     if (weights.kind() != expected)
         throw UsageError(file.string() + ": weights of " + std::string(name_of(weights.kind())) + ", not of " +
                          std::string(name_of(expected)) + "; choose that network or another file");
     weights.sha256 = sha256_of_file(file);
-    weights.trained_sigma = trained_sigma(checkpoint, file.string());
     return weights;
 }
 

@@ -1,0 +1,30 @@
+// A network as it lies in an ONNX file: operations and values, whatever its author called them.
+#pragma once
+
+#include "engine/checkpoint/byte_reader.hpp"
+
+#include "patchbench/engine/weights.hpp"
+
+#include <map>
+#include <string>
+
+namespace pb {
+
+struct OnnxNetwork {
+    Graph graph;                                      ///< filters have the names of the file's weights
+    std::map<std::string, Convolution> convolutions;  ///< by those names; batch norm is folded into them
+    std::map<std::string, std::string> metadata;      ///< `metadata_props` of the model
+};
+
+/// Whether `file` may be an ONNX model: the format has no magic bytes, but writers begin with its version.
+[[nodiscard]] bool is_onnx(Bytes file);
+
+/// Reads a model of one input and one output, whose nodes are the operations of a `Graph` (Identity and Dropout aside).
+/// Nothing is executed and no other file is opened. Throws UsageError that names the file, the node and the reason.
+[[nodiscard]] OnnxNetwork read_onnx(Bytes file, const std::string& name);
+
+/// The network that `found` computes, operation by operation, and its weights. Throws UsageError that says which one it
+/// resembles and where it differs. `source` is used in messages.
+[[nodiscard]] Weights recognise_network(const OnnxNetwork& found, const std::string& source);
+
+}  // namespace pb

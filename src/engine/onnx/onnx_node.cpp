@@ -1,0 +1,85 @@
+#include "engine/onnx/onnx_node.hpp"
+
+#include "engine/checkpoint/byte_reader.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace pb {
+
+using onnx::AttributeProto;
+
+OnnxNode::OnnxNode(const onnx::NodeProto& node, const std::string& file) : node_(node), file_(file) {
+    for (const AttributeProto& attribute : node.attribute()) unread_.insert(attribute.name());
+}
+
+const std::string& OnnxNode::input(int i) const {
+    demand(has_input(i), fmt::format("its input {} is missing", i));
+    return node_.input(i);
+}
+
+const std::string& OnnxNode::only_output() const {
+    demand(node_.output_size() >= 1, "has no output");
+    for (int i = 1; i < node_.output_size(); ++i) demand(node_.output(i).empty(), "has more than one output");
+    return node_.output(0);
+}
+
+int64_t OnnxNode::integer(const std::string& name, int64_t otherwise) {
+    const AttributeProto* found = take(name);
+    return found != nullptr ? found->i() : otherwise;
+}
+
+double OnnxNode::number(const std::string& name, double otherwise) {
+    const AttributeProto* found = take(name);
+    return found != nullptr ? double{found->f()} : otherwise;
+}
+
+std::string OnnxNode::text(const std::string& name, const std::string& otherwise) {
+    const AttributeProto* found = take(name);
+    return found != nullptr ? found->s() : otherwise;
+}
+
+Integers OnnxNode::integers(const std::string& name, const Integers& otherwise) {
+    const AttributeProto* found = take(name);
+    return found != nullptr ? Integers(found->ints().begin(), found->ints().end()) : otherwise;
+}
+
+const onnx::TensorProto* OnnxNode::tensor(const std::string& name) {
+    const AttributeProto* found = take(name);
+    return found != nullptr && found->has_t() ? &found->t() : nullptr;
+}
+
+void OnnxNode::expect(const std::string& name, int64_t wanted) {
+    const int64_t found = integer(name, wanted);
+    demand(found == wanted, fmt::format("{} {}: only {} can be computed here", shown(name), found, wanted));
+}
+
+void OnnxNode::expect(const std::string& name, const Integers& wanted) {
+    const Integers found = integers(name, wanted);
+    demand(found == wanted, fmt::format("{} [{}]: only [{}] can be computed here", shown(name), fmt::join(found, ", "),
+                                        fmt::join(wanted, ", ")));
+}
+
+void OnnxNode::expect_nothing_else() const {
+    if (!unread_.empty()) demand(false, "an attribute that is not known here: " + shown(*unread_.begin()));
+}
+
+void OnnxNode::demand(bool condition, const std::string& reason) const {
+    if (condition) return;
+    const bool is_named = !node_.name().empty() || node_.output_size() == 0;
+    const std::string& name = is_named ? node_.name() : node_.output(0);
+    throw UsageError(fmt::format("{}, node {} ({}): {}", file_, shown(name), shown(type()), reason));
+}
+
+const AttributeProto* OnnxNode::take(const std::string& name) {
+    unread_.erase(name);
+    const auto& all = node_.attribute();
+    const auto found = std::ranges::find_if(all, [&](const auto& attribute) { return attribute.name() == name; });
+    return found != all.end() ? &*found : nullptr;
+}
+
+}  // namespace pb

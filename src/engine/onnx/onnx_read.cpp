@@ -1,0 +1,314 @@
+// From the nodes of an ONNX model to a graph. Each operator is read strictly: what our operation does not do is
+// refused.
+#include "engine/onnx/onnx_network.hpp"
+#include "engine/onnx/onnx_node.hpp"
+#include "engine/onnx/onnx_tensors.hpp"
+#include "engine/weights/fold.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+namespace pb {
+namespace {
+
+using onnx::GraphProto;
+using onnx::ModelProto;
+using onnx::NodeProto;
+
+// Between them the operators below mean the same.
+constexpr int64_t kOldestOpset = 11;
+constexpr int64_t kNewestOpset = 22;
+
+class GraphReader {
+  public:
+    GraphReader(const GraphProto& graph, const std::string& file) : graph_(graph), file_(file), tensors_(file) {}
+
+    [[nodiscard]] OnnxNetwork read() {
+        for (const auto& tensor : graph_.initializer()) tensors_.add(tensor.name(), tensor);
+        count_uses();
+        read_input();
+        for (const NodeProto& proto : graph_.node()) {
+            OnnxNode node(proto, file_);
+            read_node(node);
+            node.expect_nothing_else();
+        }
+        return finish();
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& reason) const { throw UsageError(file_ + ": " + reason); }
+
+    void count_uses() {
+        for (const NodeProto& node : graph_.node())
+            for (const std::string& input : node.input()) ++uses_[input];
+        for (const auto& output : graph_.output()) ++uses_[output.name()];
+    }
+
+    void read_input() {
+        std::set<std::string> constants;
+        for (const auto& tensor : graph_.initializer()) constants.insert(tensor.name());
+        std::vector<const onnx::ValueInfoProto*> inputs;
+        for (const auto& input : graph_.input())
+            if (!constants.contains(input.name())) inputs.push_back(&input);
+        if (inputs.size() != 1)
+            fail(fmt::format(
+                "a model of {} inputs: it must have one, the image (where the network takes a noise level, as "
+                "its last channel)",
+                inputs.size()));
+        const auto& shape = inputs.front()->type().tensor_type().shape();
+        if (shape.dim_size() != 4 || shape.dim(1).dim_value() < 1)
+            fail("its input must have the shape [batch, channels, height, width] with a fixed number of channels");
+        append({.kind = OperationKind::input, .channels = shape.dim(1).dim_value()}, inputs.front()->name());
+    }
+
+    void read_node(OnnxNode& node) {
+        node.demand(operations_.size() < kMostOperations, "more operations than any network here");
+        const std::string& type = node.type();
+        if (type == "Conv") return read_convolution(node, OperationKind::convolution);
+        if (type == "ConvTranspose") return read_convolution(node, OperationKind::transposed_convolution);
+        if (type == "BatchNormalization") return read_norm(node);
+        if (type == "Relu") return append_of(node, OperationKind::relu, 1);
+        if (type == "Add") return append_of(node, OperationKind::add, 2);
+        if (type == "Sub") return append_of(node, OperationKind::subtract, 2);
+        if (type == "Concat") return read_concatenation(node);
+        if (type == "MaxPool") return read_pooling(node);
+        if (type == "Resize") return read_resize(node);
+        if (type == "Constant") return read_constant(node);
+        if (type == "Identity" || type == "Dropout") return read_identity(node);
+        node.demand(false,
+                    "an operator that is not known here (Conv, ConvTranspose, BatchNormalization, Relu, Add, Sub, "
+                    "Concat, MaxPool, Resize)");
+    }
+
+    void read_convolution(OnnxNode& node, OperationKind kind) {
+        const std::string& name = node.input(1);
+        const auto& [shape, values] = tensors_.find(name);
+        node.demand(shape.size() == 4 && shape[2] == shape[3], "its weights are no square kernels");
+        const bool transposed = kind == OperationKind::transposed_convolution;
+        Convolution convolution{.out_channels = shape[transposed ? 1 : 0],
+                                .in_channels = shape[transposed ? 0 : 1],
+                                .kernel = shape[2],
+                                .stride = read_stride(node, shape[2]),
+                                .transposed = transposed,
+                                .weight = values,
+                                .bias = {}};
+        if (node.has_input(2)) convolution.bias = tensors_.find(node.input(2)).values;
+        const auto num_biases = static_cast<int64_t>(convolution.bias.size());
+        node.demand(num_biases == 0 || num_biases == convolution.out_channels, "its bias has not one value a channel");
+        const size_t operand = map_of(node, 0);
+        const Filter filter{.weights = unused_name(name),
+                            .kernel = convolution.kernel,
+                            .stride = convolution.stride,
+                            .has_bias = num_biases > 0};
+        append({kind, {operand}, convolution.out_channels, filter}, node.only_output());
+        convolutions_.emplace(filter.weights, std::move(convolution));
+    }
+
+    /// Checks what else a convolution may be told.
+    [[nodiscard]] static int64_t read_stride(OnnxNode& node, int64_t kernel) {
+        node.expect("kernel_shape", {kernel, kernel});
+        node.expect("dilations", {1, 1});
+        node.expect("group", 1);
+        const std::string padding = node.text("auto_pad", "NOTSET");
+        node.demand(padding == "NOTSET" || padding.empty(), "auto_pad " + shown(padding) + ": give pads instead");
+        const int64_t pad = Filter{.weights = {}, .kernel = kernel}.padding();
+        const Integers pads = node.integers("pads", {0, 0, 0, 0});
+        node.demand(pads == Integers(4, pad), fmt::format("pads [{}]: a kernel of {} has {} on each side here",
+                                                          fmt::join(pads, ", "), kernel, pad));
+        if (node.type() == "ConvTranspose") node.expect("output_padding", {0, 0});
+        const Integers strides = node.integers("strides", {1, 1});
+        node.demand(strides.size() == 2 && strides[0] == strides[1], "strides that are not equal");
+        return strides[0];
+    }
+
+    /// Two nodes may share their weights; a graph names each filter once.
+    [[nodiscard]] std::string unused_name(const std::string& name) const {
+        return convolutions_.contains(name) ? fmt::format("{} (node {})", name, operations_.size()) : name;
+    }
+
+    void read_norm(OnnxNode& node) {
+        const size_t index = map_of(node, 0);
+        node.demand(is_convolution(operations_[index].kind) && uses_[node.input(0)] == 1,
+                    "does not follow a convolution that nothing else reads");
+        const auto part = [&](int i) -> const std::vector<float>& { return tensors_.find(node.input(i)).values; };
+        Convolution& convolution = convolutions_.at(operations_[index].filter->weights);
+        for (int i = 1; i <= 4; ++i)
+            node.demand(static_cast<int64_t>(part(i).size()) == convolution.out_channels,
+                        "a part that has not one value a channel");
+        node.demand(!convolution.transposed, "follows a transposed convolution");
+        const double eps = node.number("epsilon", 1e-5F);
+        node.expect("training_mode", 0);
+        node.ignore("momentum");  // of training
+        for (const float variance : part(4)) node.demand(double{variance} + eps > 0, "a negative variance");
+        fold({part(1), part(2), part(3), part(4), eps}, convolution);
+        operations_[index].filter->has_bias = true;
+        rename(node, index);
+    }
+
+    void read_concatenation(OnnxNode& node) {
+        const int64_t axis = node.integer("axis", 0);
+        node.demand(axis == 1 || axis == -3, fmt::format("axis {}: only channels (1) can be joined here", axis));
+        append_of(node, OperationKind::concatenate, node.num_inputs());
+    }
+
+    void read_pooling(OnnxNode& node) {
+        const Integers kernel = node.integers("kernel_shape", {});
+        const Integers strides = node.integers("strides", {1, 1});
+        node.demand(kernel == Integers{2, 2} && strides == kernel, "only 2x2 with stride 2 can be computed here");
+        const std::string padding = node.text("auto_pad", "NOTSET");
+        node.demand(padding == "NOTSET" || padding == "VALID" || padding.empty(), "auto_pad " + shown(padding));
+        node.expect("pads", {0, 0, 0, 0});
+        node.expect("dilations", {1, 1});
+        node.expect("ceil_mode", 0);
+        node.expect("storage_order", 0);
+        append_of(node, OperationKind::max_pool, 1);
+    }
+
+    /// Doubling where each sample is repeated; there are several ways to say so.
+    void read_resize(OnnxNode& node) {
+        node.demand(!node.has_input(3), "a resize to given sizes; export it with the scale factor 2");
+        node.demand(tensors_.find(node.input(2)).values == std::vector<float>{1, 1, 2, 2},
+                    "scales other than 1, 1, 2, 2");
+        const std::string mode = node.text("mode", "nearest");
+        const std::string places = node.text("coordinate_transformation_mode", "half_pixel");
+        const std::string rounding = node.text("nearest_mode", "round_prefer_floor");
+        const bool is_half = places == "half_pixel" || places == "pytorch_half_pixel";
+        const bool repeats = (is_half && (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil")) ||
+                             (places == "asymmetric" && (rounding == "round_prefer_floor" || rounding == "floor"));
+        node.demand(mode == "nearest" && repeats,
+                    fmt::format("{}, {}, {}: only one that repeats each sample can be computed here", shown(mode),
+                                shown(places), shown(rounding)));
+        node.ignore("cubic_coeff_a");
+        node.ignore("exclude_outside");
+        node.ignore("extrapolation_value");
+        node.expect("antialias", 0);
+        node.ignore("keep_aspect_ratio_policy");
+        append({.kind = OperationKind::upsample, .operands = {map_of(node, 0)}}, node.only_output());
+    }
+
+    void read_constant(OnnxNode& node) {
+        if (const onnx::TensorProto* tensor = node.tensor("value")) tensors_.add(node.only_output(), *tensor);
+    }
+
+    void read_identity(OnnxNode& node) {
+        node.ignore("seed");
+        const bool is_dropout = node.type() == "Dropout";
+        node.demand(!is_dropout || !node.has_input(2), "a dropout that trains");
+        if (tensors_.has(node.input(0))) return tensors_.add_alias(node.only_output(), node.input(0));
+        rename(node, map_of(node, 0));
+    }
+
+    void append_of(OnnxNode& node, OperationKind kind, int num_operands) {
+        node.demand(node.num_inputs() == num_operands, fmt::format("has {} inputs", node.num_inputs()));
+        std::vector<size_t> operands;
+        operands.reserve(static_cast<size_t>(num_operands));
+        for (int i = 0; i < num_operands; ++i) operands.push_back(map_of(node, i));
+        append({.kind = kind, .operands = std::move(operands)}, node.only_output());
+    }
+
+    [[nodiscard]] size_t map_of(const OnnxNode& node, int input) const {
+        const auto found = maps_.find(node.input(input));
+        node.demand(found != maps_.end(),
+                    "its input " + shown(node.input(input)) + " is no map that was computed before");
+        return found->second;
+    }
+
+    void rename(const OnnxNode& node, size_t index) { add_name(node.only_output(), index); }
+
+    void append(Operation operation, const std::string& output) {
+        add_name(output, operations_.size());
+        operations_.push_back(std::move(operation));
+    }
+
+    void add_name(const std::string& name, size_t index) {
+        if (!maps_.emplace(name, index).second) fail("two nodes make " + shown(name));
+    }
+
+    /// Operations that the output does not need are left out.
+    [[nodiscard]] OnnxNetwork finish() {
+        if (graph_.output_size() != 1)
+            fail(fmt::format("a model of {} outputs: it must have one", graph_.output_size()));
+        const auto output = maps_.find(graph_.output(0).name());
+        if (output == maps_.end()) fail("no node makes its output " + shown(graph_.output(0).name()));
+        std::vector<bool> is_needed(operations_.size());
+        is_needed.front() = is_needed[output->second] = true;
+        for (size_t i = output->second; i > 0; --i)
+            if (is_needed[i])
+                for (const size_t operand : operations_[i].operands) is_needed[operand] = true;
+        std::vector<Operation> kept;
+        std::vector<size_t> place(operations_.size());
+        for (size_t i = 0; i <= output->second; ++i) {
+            if (!is_needed[i]) continue;
+            place[i] = kept.size();
+            kept.push_back(operations_[i]);
+            for (size_t& operand : kept.back().operands) operand = place[operand];
+        }
+        return {make_graph(std::move(kept)), std::move(convolutions_), {}};
+    }
+
+    [[nodiscard]] Graph make_graph(std::vector<Operation> operations) const {
+        try {
+            Graph graph(std::move(operations));
+            check_channels(graph);
+            return graph;
+        } catch (const UsageError&) {
+            throw;
+        } catch (const Error& error) {
+            fail(error.what());
+        }
+    }
+
+    /// A graph knows what a convolution makes; what its weights take must be what its operand has.
+    void check_channels(const Graph& graph) const {
+        for (size_t i = 0; i < graph.size(); ++i) {
+            if (!is_convolution(graph[i].kind)) continue;
+            const int64_t has = graph.shape(graph[i].operands.front()).channels;
+            const int64_t takes = convolutions_.at(graph[i].filter->weights).in_channels;
+            if (has != takes) fail(fmt::format("{}: takes {} channels and gets {}", describe(graph[i], i), takes, has));
+        }
+    }
+
+    static constexpr size_t kMostOperations = 4096;
+
+    const GraphProto& graph_;
+    const std::string& file_;
+    OnnxTensors tensors_;
+    std::map<std::string, int> uses_;
+    std::map<std::string, size_t> maps_;  // names of values, and which operation makes them
+    std::vector<Operation> operations_;
+    std::map<std::string, Convolution> convolutions_;
+};
+
+void check_opset(const ModelProto& model, const std::string& file) {
+    for (const auto& opset : model.opset_import()) {
+        if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
+        if (opset.version() >= kOldestOpset && opset.version() <= kNewestOpset) return;
+        throw UsageError(fmt::format("{}: opset {}: export it with one from {} to {}", file, opset.version(),
+                                     kOldestOpset, kNewestOpset));
+    }
+    throw UsageError(file + ": names no opset of ONNX; it is damaged, or no ONNX model");
+}
+
+}  // namespace
+
+bool is_onnx(Bytes file) {
+    constexpr auto kVersionField = std::byte{0x08};  // field 1, an integer
+    constexpr auto kMostVersions = std::byte{0x20};
+    return file.size() > 2 && file[0] == kVersionField && file[1] > std::byte{0} && file[1] < kMostVersions;
+}
+
+OnnxNetwork read_onnx(Bytes file, const std::string& name) {
+    ModelProto model;
+    if (!model.ParseFromArray(file.data(), static_cast<int>(file.size())) || !model.has_graph())
+        throw UsageError(name + ": begins like an ONNX model, but is none: damaged or cut off");
+    check_opset(model, name);
+    OnnxNetwork network = GraphReader(model.graph(), name).read();
+    for (const auto& entry : model.metadata_props()) network.metadata[entry.key()] = entry.value();
+    return network;
+}
+
+}  // namespace pb

@@ -1,0 +1,147 @@
+// Which of the networks does an ONNX model compute? Names say nothing; the operations do. The size of the network is
+// guessed from them, its graph is made, and both are walked from the output to the input, side by side.
+#include "engine/onnx/onnx_network.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/network/facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace pb {
+namespace {
+
+/// Channels that the first convolution at each scale makes, from full extent down.
+std::vector<int64_t> widths_of(const Graph& graph) {
+    std::vector<int64_t> widths;
+    for (const size_t index : convolutions_of(graph)) {
+        const auto& [channels, scale] = graph.shape(index);
+        if (scale == int64_t{1} << widths.size()) widths.push_back(channels);
+    }
+    if (widths.empty()) widths.push_back(graph.channels_in());  // no network here begins with a smaller map
+    return widths;
+}
+
+bool has(const Graph& graph, OperationKind kind) {
+    for (size_t i = 0; i < graph.size(); ++i)
+        if (graph[i].kind == kind) return true;
+    return false;
+}
+
+bool has_kernel(const Graph& graph, int64_t kernel) {
+    return std::ranges::any_of(convolutions_of(graph), [&](size_t i) { return graph[i].filter->kernel == kernel; });
+}
+
+/// Each block has two convolutions. Beside those, the smallest maps have the one that halves; a network of one scale
+/// has the first and the last.
+int64_t blocks_of(const Graph& graph) {
+    int64_t smallest = 1;
+    for (size_t i = 0; i < graph.size(); ++i) smallest = std::max(smallest, graph.shape(i).scale);
+    const int64_t others = smallest > 1 ? 1 : 2;
+    const int64_t there =
+        std::ranges::count_if(convolutions_of(graph), [&](size_t i) { return graph.shape(i).scale == smallest; });
+    return std::max<int64_t>(1, (there - others) / 2);
+}
+
+DncnnResidual residual_of(const Graph& graph) {
+    switch (graph[graph.output()].kind) {
+        case OperationKind::add:
+            return DncnnResidual::add;
+        case OperationKind::subtract:
+            return DncnnResidual::subtract;
+        default:
+            return DncnnResidual::none;
+    }
+}
+
+NetworkShape resembled_shape(const Graph& graph) {
+    const int64_t channels = graph.channels_out();
+    const std::vector<int64_t> widths = widths_of(graph);
+    if (has(graph, OperationKind::max_pool) || has_kernel(graph, 1)) return UnetShape{channels, widths};
+    if (has(graph, OperationKind::transposed_convolution) || takes_sigma(graph))
+        return DrunetShape{channels, widths, blocks_of(graph)};
+    return DncnnShape{channels, std::max<int64_t>(2, num_convolutions(graph)), widths.front(), residual_of(graph)};
+}
+
+/// Pairs each operation of one graph with the one of another that computes the same.
+class Pairing {
+  public:
+    Pairing(const Graph& known, const Graph& found) : known_(known), found_(found), partners_(known.size()) {}
+
+    /// Whether both compute the same, but for the values of weights.
+    bool run() { return pair(known_.output(), found_.output()); }
+
+    [[nodiscard]] size_t partner(size_t known) const { return partners_[known].value(); }
+
+    /// The operations at which the comparison ended.
+    [[nodiscard]] std::string difference() const {
+        return text_of(found_, differing_.second) + " where " + text_of(known_, differing_.first) + " should be";
+    }
+
+  private:
+    bool pair(size_t known, size_t found) {
+        const auto partner = partners_[known];
+        if (partner ? *partner != found : !are_alike(known, found)) {
+            differing_ = {known, found};
+            return false;
+        }
+        if (partner) return true;
+        partners_[known] = found;
+        const std::vector<size_t>& operands = known_[known].operands;
+        std::vector<size_t> others = found_[found].operands;
+        // The summands of each network differ in kind, or in the kind of what they are made from.
+        if (known_[known].kind == OperationKind::add && !are_alike(operands[0], others[0]))
+            std::swap(others[0], others[1]);
+        for (size_t i = 0; i < operands.size(); ++i)
+            if (!pair(operands[i], others[i])) return false;
+        return true;
+    }
+
+    /// Looks as far as the kinds of the operands. A bias of the network may be missing in the file, not the other way
+    /// round.
+    [[nodiscard]] bool are_alike(size_t known, size_t found) const {
+        const Operation &a = known_[known], &b = found_[found];
+        if (a.kind != b.kind || known_.shape(known) != found_.shape(found) || a.operands.size() != b.operands.size())
+            return false;
+        if (!a.filter) return true;
+        return a.filter->kernel == b.filter->kernel && a.filter->stride == b.filter->stride &&
+               (a.filter->has_bias || !b.filter->has_bias) &&
+               known_[a.operands.front()].kind == found_[b.operands.front()].kind;
+    }
+
+    static std::string text_of(const Graph& graph, size_t index) {
+        const auto& [channels, scale] = graph.shape(index);
+        return fmt::format("{} of {} channels at scale {}", describe(graph[index], index), channels, scale);
+    }
+
+    const Graph& known_;
+    const Graph& found_;
+    std::vector<std::optional<size_t>> partners_;  // of the known graph's operations
+    std::pair<size_t, size_t> differing_;
+};
+
+}  // namespace
+
+Weights recognise_network(const OnnxNetwork& found, const std::string& source) {
+    if (num_convolutions(found.graph) == 0)
+        throw UsageError(source + ": a model without convolutions is no network here");
+    const NetworkShape shape = resembled_shape(found.graph);
+    const std::string name{name_of(kind_of(shape))};
+    const Graph graph = graph_of(shape);
+    Pairing pairing(graph, found.graph);
+    if (!pairing.run())
+        throw UsageError(
+            fmt::format("{}: no network that is known here (drunet, unet, dncnn). It resembles {} ({}), but has {}",
+                        source, name, to_text(shape), pairing.difference()));
+    Weights weights{.shape = shape, .source = source, .layout = name + " (ONNX)", .trained = true};
+    for (const size_t index : convolutions_of(graph))
+        weights.convolutions[graph[index].filter->weights] =
+            found.convolutions.at(found.graph[pairing.partner(index)].filter->weights);
+    weights.sha256 = sha256_of_values(weights);
+    return weights;
+}
+
+}  // namespace pb

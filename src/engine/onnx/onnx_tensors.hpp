@@ -1,0 +1,34 @@
+// The constants of an ONNX model, by name.
+#pragma once
+
+#include "patchbench/engine/state_dict.hpp"
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <string>
+
+namespace pb {
+
+class OnnxTensors {
+  public:
+    explicit OnnxTensors(std::string file) : file_(std::move(file)) {}
+
+    /// Throws UsageError for a type other than float, half, bfloat16 and double, for values that lie in another file,
+    /// that are not finite, or whose number is not that of the shape.
+    void add(const std::string& name, const onnx::TensorProto& tensor);
+    /// Another name of the tensor `name`.
+    void add_alias(const std::string& alias, const std::string& name);
+
+    [[nodiscard]] bool has(const std::string& name) const { return tensors_.contains(name); }
+    /// Throws UsageError when there is no tensor of this name.
+    [[nodiscard]] const NamedTensor& find(const std::string& name) const;
+
+  private:
+    [[noreturn]] void fail(const std::string& name, const std::string& reason) const;
+
+    std::string file_;
+    std::map<std::string, NamedTensor> tensors_;
+};
+
+}  // namespace pb

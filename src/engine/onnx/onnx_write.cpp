@@ -1,0 +1,192 @@
+#include "patchbench/base/atomic_file.hpp"
+#include "patchbench/base/error.hpp"
+#include "patchbench/engine/onnx.hpp"
+#include "patchbench/network/facts.hpp"
+#include "patchbench/network/receptive_field.hpp"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <span>
+
+namespace pb {
+namespace {
+
+using onnx::AttributeProto;
+using onnx::GraphProto;
+using onnx::ModelProto;
+using onnx::NodeProto;
+using onnx::TensorProto;
+
+constexpr int64_t kOpset = 17;
+constexpr int64_t kFormat = 8;  // the version of the file format that came with it
+constexpr const char* kDoubling = "doubling";
+
+void add_integers(NodeProto& node, const std::string& name, std::initializer_list<int64_t> values) {
+    AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(AttributeProto::INTS);
+    for (const int64_t value : values) attribute.add_ints(value);
+}
+
+void add_integer(NodeProto& node, const std::string& name, int64_t value) {
+    AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(AttributeProto::INT);
+    attribute.set_i(value);
+}
+
+void add_text(NodeProto& node, const std::string& name, const std::string& value) {
+    AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(AttributeProto::STRING);
+    attribute.set_s(value);
+}
+
+void add_tensor(GraphProto& graph, const std::string& name, const std::vector<int64_t>& shape,
+                const std::vector<float>& values) {
+    TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(TensorProto::FLOAT);
+    for (const int64_t extent : shape) tensor.add_dims(extent);
+    const auto bytes = std::as_bytes(std::span(values));
+    tensor.set_raw_data(bytes.data(), bytes.size());
+}
+
+void set_shape(onnx::ValueInfoProto& value, const std::string& name, int64_t channels) {
+    value.set_name(name);
+    auto& type = *value.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(TensorProto::FLOAT);
+    type.mutable_shape()->add_dim()->set_dim_param("batch");
+    type.mutable_shape()->add_dim()->set_dim_value(channels);
+    type.mutable_shape()->add_dim()->set_dim_param("height");
+    type.mutable_shape()->add_dim()->set_dim_param("width");
+}
+
+std::string operator_of(OperationKind kind) {
+    switch (kind) {
+        case OperationKind::convolution:
+            return "Conv";
+        case OperationKind::transposed_convolution:
+            return "ConvTranspose";
+        case OperationKind::relu:
+            return "Relu";
+        case OperationKind::add:
+            return "Add";
+        case OperationKind::subtract:
+            return "Sub";
+        case OperationKind::concatenate:
+            return "Concat";
+        case OperationKind::max_pool:
+            return "MaxPool";
+        case OperationKind::upsample:
+            return "Resize";
+        case OperationKind::input:
+            break;
+    }
+    throw Error("onnx: an input is no node");
+}
+
+class GraphWriter {
+  public:
+    GraphWriter(const Weights& weights, GraphProto& out)
+        : weights_(weights), graph_(graph_of(weights.shape)), out_(out) {}
+
+    void write() {
+        out_.set_name(std::string(name_of(weights_.kind())));
+        set_shape(*out_.add_input(), name_of_map(0), graph_.channels_in());
+        set_shape(*out_.add_output(), name_of_map(graph_.output()), graph_.channels_out());
+        for (size_t i = 1; i < graph_.size(); ++i) add_node(i);
+    }
+
+  private:
+    [[nodiscard]] std::string name_of_map(size_t index) const {
+        if (index == 0) return "input";
+        if (index == graph_.output()) return "output";
+        const Operation& operation = graph_[index];
+        return operation.filter ? operation.filter->weights : fmt::format("{}_{}", name_of(operation.kind), index);
+    }
+
+    void add_node(size_t index) {
+        const Operation& operation = graph_[index];
+        NodeProto& node = *out_.add_node();
+        node.set_op_type(operator_of(operation.kind));
+        node.set_name(operation.filter ? operation.filter->weights : name_of_map(index));
+        for (const size_t operand : operation.operands) node.add_input(name_of_map(operand));
+        node.add_output(name_of_map(index));
+        if (operation.filter) add_filter(node, index);
+        if (operation.kind == OperationKind::concatenate) add_integer(node, "axis", 1);
+        if (operation.kind == OperationKind::max_pool) {
+            add_integers(node, "kernel_shape", {2, 2});
+            add_integers(node, "strides", {2, 2});
+        }
+        if (operation.kind == OperationKind::upsample) add_doubling(node);
+    }
+
+    void add_filter(NodeProto& node, size_t index) {
+        const Filter& filter = *graph_[index].filter;
+        const Convolution& convolution = weights_.convolution(filter.weights);
+        const int64_t pad = filter.padding();
+        add_integers(node, "kernel_shape", {filter.kernel, filter.kernel});
+        add_integers(node, "strides", {filter.stride, filter.stride});
+        add_integers(node, "pads", {pad, pad, pad, pad});
+        node.add_input(filter.weights + ".weight");
+        add_tensor(out_, filter.weights + ".weight", tensor_shapes(graph_, index).weight_shape(), convolution.weight);
+        if (convolution.bias.empty()) return;
+        node.add_input(filter.weights + ".bias");
+        add_tensor(out_, filter.weights + ".bias", {convolution.out_channels}, convolution.bias);
+    }
+
+    void add_doubling(NodeProto& node) {
+        add_text(node, "mode", "nearest");
+        add_text(node, "coordinate_transformation_mode", "asymmetric");
+        add_text(node, "nearest_mode", "floor");
+        node.add_input("");  // the region of interest, which this mode does not have
+        node.add_input(kDoubling);
+        if (!has_doubling_) add_tensor(out_, kDoubling, {4}, {1, 1, 2, 2});
+        has_doubling_ = true;
+    }
+
+    const Weights& weights_;
+    const Graph graph_;
+    GraphProto& out_;
+    bool has_doubling_ = false;
+};
+
+void add_metadata(ModelProto& model, const std::string& key, const std::string& value) {
+    auto& entry = *model.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+}
+
+std::string describe_input(const Graph& graph) {
+    const std::string image = fmt::format("{} image channels in [0,1]", graph.channels_out());
+    return takes_sigma(graph) ? image + ", then a channel that holds sigma in the same units everywhere" : image;
+}
+
+}  // namespace
+
+void save_onnx(const Weights& weights, const std::filesystem::path& file) {
+    const Graph graph = graph_of(weights.shape);
+    ModelProto model;
+    model.set_ir_version(kFormat);
+    model.set_producer_name("patchbench");
+    auto& opset = *model.add_opset_import();
+    opset.set_domain("");
+    opset.set_version(kOpset);
+    GraphWriter(weights, *model.mutable_graph()).write();
+    const int64_t multiple = alignment_of(graph);
+    add_metadata(model, "network", std::string(name_of(weights.kind())));
+    add_metadata(model, "shape", to_text(weights.shape));
+    add_metadata(model, "input", describe_input(graph));
+    add_metadata(model, "extents", fmt::format("multiples of {}", multiple));
+    add_metadata(model, "weights_sha256", weights.sha256);
+    if (weights.trained_sigma) add_metadata(model, "sigma_train", fmt::format("{}", *weights.trained_sigma));
+    const std::string bytes = model.SerializeAsString();
+    if (bytes.empty()) throw Error("onnx: the model could not be serialised; is it larger than 2 GB?");
+    AtomicFile out(file);
+    out.append(std::as_bytes(std::span(bytes)));
+    out.commit();
+}
+
+}  // namespace pb

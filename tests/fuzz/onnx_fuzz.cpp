@@ -1,0 +1,11 @@
+// ONNX models: what becomes a graph, and which network that is.
+#include "engine/onnx/onnx_network.hpp"
+#include "fuzz/memory_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
+    pb::test::expect_value_or_error(bytes, count, [](const auto& file) {
+        const pb::OnnxNetwork network = pb::read_onnx(pb::read_file(file), file.string());
+        (void)pb::recognise_network(network, file.string());
+    });
+    return 0;
+}
