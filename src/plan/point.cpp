@@ -80,7 +80,10 @@ std::string key_of(const Point& point) {
     resolved.device = point.device == DeviceKind::cuda ? DeviceChoice::cuda : DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
-    if (point.batch && !resolved.batch.is_open()) resolved.batch = {*point.batch};  // one found by trying stays auto
+    if (point.halo && resolved.halo.kind != HaloSetting::Kind::automatic)
+        resolved.halo = {HaloSetting::Kind::pixels, *point.halo};
+    if (point.batch && !resolved.batch.is_open())
+        resolved.batch = {*point.batch};  // what is found by trying stays auto
     std::string text;
     work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
         text += std::string(field.key) + "=" + format_setting(value) + "\n";

@@ -10,9 +10,20 @@ namespace pb {
 
 namespace {
 
+int count_from(const JsonField& field, int least) {
+    const int value = field.count();
+    if (value < least) field.fail("at least " + std::to_string(least) + " is expected here");
+    return value;
+}
+
 std::optional<int64_t> optional_integer(const JsonField& object, const char* key) {
     const auto field = object.find(key);
     return field ? std::optional(field->integer()) : std::nullopt;
+}
+
+std::optional<int64_t> optional_count(const JsonField& object, const char* key, int least) {
+    const auto field = object.find(key);
+    return field ? std::optional<int64_t>(count_from(*field, least)) : std::nullopt;
 }
 
 std::optional<double> optional_number(const JsonField& object, std::string_view key) {
@@ -59,15 +70,15 @@ Point point_from_settings(const JsonField& line) {
     point.key = line["key"].text();
     point.settings = settings_from(line["point"]);
     point.device = settled["device"].named<DeviceKind>();
-    point.num_ranks = settled["num_ranks"].count();
-    point.halo = optional_integer(settled, "halo_px");
-    point.batch = optional_integer(settled, "batch");
+    point.num_ranks = count_from(settled["num_ranks"], 1);
+    point.halo = optional_count(settled, "halo_px", 0);
+    point.batch = optional_count(settled, "batch", 1);
     const auto sigma = optional_number(settled, "sigma");
     point.uses_sigma = sigma.has_value();
     const NoiseLevelSetting& asked = point.settings.sigma;  // which the point's key holds, effect or not
     point.sigma = sigma.value_or(asked.is_automatic() ? point.settings.image.noise_sigma : asked.level);
-    point.source.extent = {settled["image_height_px"].count(), settled["image_width_px"].count()};
-    point.source.channels = settled["image_channels"].count();
+    point.source.extent = {count_from(settled["image_height_px"], 1), count_from(settled["image_width_px"], 1)};
+    point.source.channels = count_from(settled["image_channels"], 1);
     if (const auto shape = settled.find("network")) try {
             point.relative = parse_network_shape(point.settings.network, point.source.channels, shape->text());
         } catch (const UsageError& error) {

@@ -77,25 +77,50 @@ std::optional<double> typical_of(const std::vector<Launch>& launches) {
     return launches.empty() ? std::nullopt : std::optional(typical_time(launches));
 }
 
-/// What tells measurements apart, by key.
-std::vector<std::pair<std::string, std::string>> work_of(const RecordedPoint& recorded) {
-    PointSettings settings = recorded.trace.point.settings;
-    settings.ranks.count = recorded.trace.point.num_ranks;
-    std::vector<std::pair<std::string, std::string>> all;
-    work_fields(std::as_const(settings),
-                [&](const FieldName& field, const auto& value) { all.emplace_back(field.key, format_setting(value)); });
+/// One thing in which two points differ, as text.
+struct Difference {
+    std::string key, here, there;
+};
+
+using Texts = std::vector<std::pair<std::string, std::string>>;  // of the same keys in the same order
+
+std::vector<Difference> differences(const Texts& here, const Texts& there) {
+    std::vector<Difference> all;
+    for (size_t i = 0; i < here.size(); ++i)
+        if (here[i].second != there[i].second) all.push_back({here[i].first, here[i].second, there[i].second});
     return all;
 }
 
-/// "ranks = 2, not 1": how `there` differs from `here`.
-std::string differences(const RecordedPoint& here, const RecordedPoint& there) {
-    const auto mine = work_of(here), its = work_of(there);
-    std::string text;
-    for (size_t i = 0; i < mine.size(); ++i)
-        if (mine[i].second != its[i].second)
-            text += fmt::format("{}{} = {}, not {}", text.empty() ? "" : "; ", mine[i].first, its[i].second,
-                                mine[i].second);
-    return text;
+/// Collects the fields that a visitor is shown.
+auto into(Texts& texts) {
+    return
+        [&texts](const FieldName& field, const auto& value) { texts.emplace_back(field.key, format_setting(value)); };
+}
+
+/// What tells measurements apart.
+Texts work_of(const RecordedPoint& recorded) {
+    PointSettings settings = recorded.trace.point.settings;
+    settings.ranks.count = recorded.trace.point.num_ranks;
+    Texts texts;
+    work_fields(std::as_const(settings), into(texts));
+    return texts;
+}
+
+/// How they were made, and of what.
+Texts protocol_of(const RecordedPoint& point) {
+    Texts texts;
+    protocol_fields(point.trace.point.settings.protocol, into(texts));
+    texts.emplace_back("weights", point.trace.weights_sha256);
+    texts.emplace_back("image", point.trace.image_sha256);
+    return texts;
+}
+
+/// "ranks = 2, not 1": how `there` measures something else than `here`.
+std::string other_work(const RecordedPoint& here, const RecordedPoint& there) {
+    std::vector<std::string> all;
+    for (const auto& [key, mine, its] : differences(work_of(here), work_of(there)))
+        all.push_back(fmt::format("{} = {}, not {}", key, its, mine));
+    return fmt::format("{}", fmt::join(all, "; "));
 }
 
 /// `side` lacks the point of `match`. Names the settings of the point with the same label that only `side` has.
@@ -107,7 +132,7 @@ std::string why_not_in(Side Match::*side, Side Match::*other, const Match& match
     const auto found = std::find_if(all.begin(), all.end(), is_like_it);
     std::string text = fmt::format("not in {}", (match.*side).name);
     if (found == all.end() || (match.*other).launches.empty()) return text;
-    const std::string how = differences(*(match.*other).launches.front(), *((*found).*side).launches.front());
+    const std::string how = other_work(*(match.*other).launches.front(), *((*found).*side).launches.front());
     return how.empty() ? text : fmt::format("{}, where {}", text, how);
 }
 
@@ -136,21 +161,9 @@ void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
             return remarks.push_back(fmt::format("{} was not measured alone: {}", side.name, foreign));
 }
 
-std::vector<std::pair<std::string, std::string>> protocol_of(const RecordedPoint& point) {
-    std::vector<std::pair<std::string, std::string>> all;
-    protocol_fields(point.trace.point.settings.protocol, [&](const FieldName& field, const auto& value) {
-        all.emplace_back(field.key, format_setting(value));
-    });
-    all.emplace_back("weights", point.trace.weights_sha256);
-    all.emplace_back("image", point.trace.image_sha256);
-    return all;
-}
-
 void add_protocol_remarks(const RecordedPoint& before, const RecordedPoint& after, std::vector<std::string>& remarks) {
-    const auto was = protocol_of(before), is = protocol_of(after);
-    for (size_t i = 0; i < was.size(); ++i)
-        if (was[i].second != is[i].second)
-            remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", was[i].first, was[i].second, is[i].second));
+    for (const auto& [key, was, is] : differences(protocol_of(before), protocol_of(after)))
+        remarks.push_back(fmt::format("{} differs: {:.12} -> {:.12}", key, was, is));
 }
 
 PointComparison compare_point(const Match& match, const std::vector<Match>& all) {

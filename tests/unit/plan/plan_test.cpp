@@ -86,7 +86,9 @@ TEST(Plan, FollowsTheNetworkThatTheWeightsAreFor) {
     EXPECT_EQ(small.facts().alignment, 2);
     EXPECT_EQ(tile_grid(small).window().h % 2, 0);
     EXPECT_THAT(refusal_of(settings), HasSubstr("66")) << "no multiple of 8";
-    EXPECT_EQ(point_with_network(settings, DrunetShape{.widths = {8, 16}}).key, small.key)
+    settings.halo = {HaloSetting::Kind::pixels, 8};
+    EXPECT_EQ(point_with_network(settings, DrunetShape{.widths = {8, 16}, .blocks = 1}).key,
+              point_with_network(settings, DrunetShape{.widths = {8, 16}}).key)
         << "the weights' name tells them apart";
 }
 
@@ -284,6 +286,16 @@ TEST(Plan, ABatchThatComesToThatOfAnotherPointIsTheSameMeasurement) {
     points[0].patch = points[1].patch = 512;  // one window
     points[0].batch.count = 1;
     points[1].batch.count = points[2].batch.count = 4;
+    const Plan plan = plan_of(points, make_local_topology(1));
+    EXPECT_EQ(plan.points[1].key, plan.points[0].key);
+    EXPECT_THAT(plan.points[1].notes, Contains(HasSubstr("the same measurement as point 0")));
+    EXPECT_NE(plan.points[2].key, plan.points[0].key);
+}
+
+TEST(Plan, AnExactHaloIsTheSameMeasurementAsItsPixels) {
+    std::vector<PointSettings> points(3, small_point());
+    points[1].halo = {HaloSetting::Kind::pixels, 20};
+    points[2].halo = {HaloSetting::Kind::pixels, 19};
     const Plan plan = plan_of(points, make_local_topology(1));
     EXPECT_EQ(plan.points[1].key, plan.points[0].key);
     EXPECT_THAT(plan.points[1].notes, Contains(HasSubstr("the same measurement as point 0")));

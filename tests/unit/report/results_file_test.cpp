@@ -186,6 +186,18 @@ TEST_F(Results, DamageInTheMiddleIsAnErrorWithItsPlace) {
     EXPECT_THAT(refusal(replaced("\"patch\":256", "\"patch\":-3")), HasSubstr(where + "point.patch: patch = -3"));
 }
 
+TEST_F(Results, WhatNoRunCanSettleIsAnErrorWithItsPlace) {
+    for (const auto& [there, impossible] :
+         std::vector<std::pair<std::string, std::string>>{{"\"halo_px\":20", "\"halo_px\":-8"},
+                                                          {"\"halo_px\":20,\"batch\":4", "\"halo_px\":20,\"batch\":0"},
+                                                          {"\"num_ranks\":3", "\"num_ranks\":0"},
+                                                          {"\"image_height_px\":", "\"image_height_px\":0,\"was\":"},
+                                                          {"\"image_channels\":", "\"image_channels\":-"}}) {
+        EXPECT_THAT(refusal(replaced(there, impossible)), HasSubstr(":2: point.settled")) << impossible;
+        TearDown(), SetUp();
+    }
+}
+
 TEST_F(Results, DrawingsThatDoNotFitTogetherAreErrorsWithTheirPlace) {
     EXPECT_THAT(refusal(replaced("\"begin_s\":[", "\"begin_s\":[0,")), HasSubstr("timeline: stage, batch"));
     TearDown(), SetUp();
