@@ -3,6 +3,8 @@
 #include "patchbench/config/sample_settings.hpp"
 #include "patchbench/run/file_samples.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pb {
@@ -20,12 +22,12 @@ int64_t channels_of(const ImageInfo& info) { return info.channels + (info.has_al
 
 std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     if (num_bands < size)
-        throw UsageError("--bands " + std::to_string(size) + ": the image has " + std::to_string(num_bands) +
-                         " bands; choose --bands 1, with weights for gray images");
+        throw UsageError(fmt::format(
+            "--bands {}: the image has {} bands; choose --bands 1, with weights for gray images", size, num_bands));
     std::vector<std::string> groups;
     for (int64_t begin = 0; begin < num_bands; begin += size) {
         const int64_t first = std::min(begin, num_bands - size) + 1;
-        groups.push_back(std::to_string(first) + (size == 1 ? "" : "-" + std::to_string(first + size - 1)));
+        groups.push_back(size == 1 ? std::to_string(first) : fmt::format("{}-{}", first, first + size - 1));
     }
     return groups;
 }

@@ -4,6 +4,7 @@
 #include "patchbench/base/handle.hpp"
 #include "patchbench/base/user_paths.hpp"
 
+#include <fmt/format.h>
 #include <glob.h>
 
 #include <algorithm>
@@ -75,9 +76,10 @@ bool goes_into_folder(const std::vector<std::string>& inputs, size_t num_files, 
     if (fs::exists(output))
         throw UsageError("'" + output.string() + "' is a file, but there are several inputs: name a folder");
     if (one_folder && !is_image_name(output)) return true;
-    throw UsageError("'" + output.string() + "' is no folder, and one file cannot be the output of " +
-                     (one_folder ? "a folder" : std::to_string(num_files) + " images") +
-                     ": name a folder that is there, or end its name in '/' and it is made");
+    throw UsageError(fmt::format(
+        "'{}' is no folder, and one file cannot be the output of {}: name a folder that is there, or end its name "
+        "in '/' and it is made",
+        output.string(), one_folder ? "a folder" : fmt::format("{} images", num_files)));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ void check_weights(const Plan& plan) {
         if (!point.refusal.empty() || is_simulated(point)) continue;
         const auto& settings = point.settings;
         const std::string key =
-            std::string(name_of(settings.network)) + settings.weights + std::to_string(point.source.channels);
+            fmt::format("{}{}{}", name_of(settings.network), settings.weights, point.source.channels);
         if (seen.insert(key).second && !settings.weights.starts_with("seed:"))
             (void)find_weights(settings.network, settings.weights, point.source.channels);
     }

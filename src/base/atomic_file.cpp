@@ -5,6 +5,7 @@
 #include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ void check_target(const std::filesystem::path& file) {
 std::filesystem::path part_name(const std::filesystem::path& file, int attempt) {
     constexpr size_t kLongestStem = 200;  // 255 bytes is what file systems take
     const std::string stem = file.filename().string().substr(0, kLongestStem);
-    return folder_of(file) / ("." + stem + "." + std::to_string(attempt) + ".part");
+    return folder_of(file) / fmt::format(".{}.{}.part", stem, attempt);
 }
 
 /// A part is locked as long as its writer lives: one that can be locked was left by a process that was killed.

@@ -1,5 +1,7 @@
 #include "patchbench/base/rank_list.hpp"
 
+#include <fmt/format.h>
+
 namespace pb {
 
 namespace {
@@ -15,7 +17,7 @@ std::string runs_text(std::span<const int> numbers, std::string_view separator) 
         while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
         if (!text.empty()) text += separator;
         text += std::to_string(numbers[begin]);
-        if (end - begin > 1) text += "-" + std::to_string(numbers[end - 1]);
+        if (end - begin > 1) text += fmt::format("-{}", numbers[end - 1]);
     }
     return text;
 }

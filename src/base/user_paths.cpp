@@ -2,6 +2,7 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -58,7 +59,7 @@ void require_descriptors(const fs::path& file) {
     rlimit limit{};
     std::string whose = "this host has no file descriptor left";
     if (code == EMFILE && ::getrlimit(RLIMIT_NOFILE, &limit) == 0)
-        whose = "this process may have " + std::to_string(limit.rlim_cur) + " file descriptors";
+        whose = fmt::format("this process may have {} file descriptors", limit.rlim_cur);
     throw Error("cannot open " + file.string() + ": too many files are open: " + whose +
                 "; raise the limit (ulimit -n), of the job or of the host");
 }

@@ -4,6 +4,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -80,8 +82,8 @@ void receive_bytes(std::span<std::byte> bytes, int from, int tag, MPI_Comm commu
         int received = 0;
         check(MPI_Get_count(&status, MPI_BYTE, &received));
         require(static_cast<size_t>(received) == part.size(),
-                "rank " + std::to_string(from) + " sent " + std::to_string(received) + " bytes where " +
-                    std::to_string(part.size()) + " were expected: both ends must name the same size");
+                fmt::format("rank {} sent {} bytes where {} were expected: both ends must name the same size", from,
+                            received, part.size()));
     });
 }
 

@@ -4,6 +4,7 @@
 #include "patchbench/comm/communicator.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,9 +78,10 @@ std::optional<int> launcher_local_rank() {
 void require_connected_tasks() {
     const auto tasks = find_count("SLURM_STEP_NUM_TASKS");
     if (!tasks || *tasks == 1 || knows_a_process_manager()) return;
-    throw UsageError("srun started " + std::to_string(*tasks) +
-                     " tasks that cannot find each other, independent copies: start them with srun --mpi=pmix (`srun "
-                     "--mpi=list` shows what this Slurm has), or with mpirun inside the job");
+    throw UsageError(fmt::format(
+        "srun started {} tasks that cannot find each other, independent copies: start them with srun --mpi=pmix (`srun "
+        "--mpi=list` shows what this Slurm has), or with mpirun inside the job",
+        *tasks));
 }
 
 std::optional<bool> mpi_is_cuda_aware() {

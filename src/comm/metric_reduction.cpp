@@ -6,6 +6,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -49,16 +51,15 @@ std::optional<std::string> find_nccl_obstacle(DeviceId device, bool own_device) 
 
 void require_no_nan(std::span<const double> values) {
     const auto nan = std::find_if(values.begin(), values.end(), [](double value) { return std::isnan(value); });
-    require(nan == values.end(),
-            "figure " + std::to_string(nan - values.begin()) + " to be reduced to its maximum is NaN");
+    require(nan == values.end(), fmt::format("figure {} to be reduced to its maximum is NaN", nan - values.begin()));
 }
 
 void require_equal_lengths(const Communicator& communicator, std::span<const double> values) {
     const auto length = static_cast<double>(values.size());
     const double longest = communicator.max(length);
     mpi::step_together(communicator, [&] {
-        require(length == longest, std::to_string(values.size()) + " figures where another rank has " +
-                                       std::to_string(static_cast<size_t>(longest)));
+        require(length == longest,
+                fmt::format("{} figures where another rank has {}", values.size(), static_cast<size_t>(longest)));
     });
 }
 

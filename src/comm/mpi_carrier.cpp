@@ -5,6 +5,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -54,8 +56,7 @@ class Lane {
         int received = 0;
         mpi::check(MPI_Get_elements(&status, MPI_BYTE, &received));
         require(static_cast<size_t>(received) == expected,
-                "rank " + std::to_string(from_) + " sent " + std::to_string(received) + " bytes of its output where " +
-                    std::to_string(expected) + " were expected");
+                fmt::format("rank {} sent {} bytes of its output where {} were expected", from_, received, expected));
     }
 
   private:

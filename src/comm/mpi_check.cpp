@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <string_view>
@@ -14,9 +16,8 @@ void check(int status, std::source_location where) {
     int length = 0;
     MPI_Error_string(status, text.data(), &length);
     const std::string_view path = where.file_name();
-    throw Error("MPI: " + std::string(text.data(), static_cast<size_t>(length)) + ", at " +
-                std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(where.line()) + " in " +
-                where.function_name());
+    throw Error(fmt::format("MPI: {}, at {}:{} in {}", std::string_view(text.data(), static_cast<size_t>(length)),
+                            path.substr(path.rfind('/') + 1), where.line(), where.function_name()));
 }
 
 bool is_running() {

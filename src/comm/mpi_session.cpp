@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -52,7 +54,7 @@ void MpiSession::abort(int code) {
     std::_Exit(code);
 }
 
-std::string mpi_header_version() { return std::to_string(MPI_VERSION) + "." + std::to_string(MPI_SUBVERSION); }
+std::string mpi_header_version() { return fmt::format("{}.{}", MPI_VERSION, MPI_SUBVERSION); }
 
 std::string mpi_library_version() {
     std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');

@@ -5,6 +5,8 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/device/device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -40,7 +42,7 @@ class NcclCarrier final : public SlabCarrier {
   private:
     [[nodiscard]] int number_of(int sender) const {
         const auto found = std::ranges::find(senders_, sender);
-        require(found != senders_.end(), "rank " + std::to_string(sender) + " was not said to send output");
+        require(found != senders_.end(), fmt::format("rank {} was not said to send output", sender));
         return static_cast<int>(found - senders_.begin()) + 1;
     }
 

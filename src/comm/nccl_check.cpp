@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 
@@ -11,10 +13,9 @@ void check(ncclResult_t status, ncclComm_t communicator, std::source_location wh
     if (status == ncclSuccess || status == ncclInProgress) return;
     const char* last = ncclGetLastError(communicator);
     const std::string_view path = where.file_name();
-    throw Error("NCCL: " + std::string(ncclGetErrorString(status)) +
-                (last == nullptr || *last == '\0' ? "" : std::string(" (") + last + ")") + ", at " +
-                std::string(path.substr(path.rfind('/') + 1)) + ":" + std::to_string(where.line()) + " in " +
-                where.function_name() + "; NCCL_DEBUG=INFO says more");
+    throw Error(fmt::format("NCCL: {}{}, at {}:{} in {}; NCCL_DEBUG=INFO says more", ncclGetErrorString(status),
+                            last == nullptr || *last == '\0' ? "" : fmt::format(" ({})", last),
+                            path.substr(path.rfind('/') + 1), where.line(), where.function_name()));
 }
 
 }  // namespace pb::nccl

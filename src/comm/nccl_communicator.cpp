@@ -5,6 +5,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <exception>
 #include <thread>
@@ -24,8 +26,9 @@ void poll(const std::function<bool()>& done, const std::string& what, double tim
         const std::chrono::duration<double> waited = Clock::now() - begun;
         if (waited.count() > timeout_s)
             throw TimedOut(
-                what + " did not end within " + std::to_string(static_cast<int>(timeout_s)) +
-                " s: a rank is missing, or the network between the nodes is wrong (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)");
+                fmt::format("{} did not end within {} s: a rank is missing, or the network between the nodes is wrong "
+                            "(NCCL_SOCKET_IFNAME, NCCL_IB_HCA)",
+                            what, static_cast<int>(timeout_s)));
         if (waited > kSpin) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }

@@ -9,6 +9,7 @@
 #include "patchbench/device/stream.hpp"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 #include <nccl.h>
 
 #include <cstddef>
@@ -20,9 +21,7 @@ namespace pb {
 namespace {
 
 /// "2.28.9" from NCCL's own coding: 10000 * major + 100 * minor + patch since 2.9.
-std::string version_text(int code) {
-    return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
-}
+std::string version_text(int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); }
 
 /// Values of one collective on the device: what goes in and what comes out.
 struct Exchange {

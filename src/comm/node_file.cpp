@@ -5,6 +5,7 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shard.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,9 +35,9 @@ SharedFile make_node_file(const Communicator& node, size_t bytes) {
     });
     node.broadcast(std::as_writable_bytes(std::span(&address, 1)));
     mpi::step_together(node, [&] {
-        require(address.bytes == bytes, "shared memory of " + std::to_string(bytes) +
-                                            " bytes was asked for where rank 0 of the node asked for " +
-                                            std::to_string(address.bytes));
+        require(address.bytes == bytes,
+                fmt::format("shared memory of {} bytes was asked for where rank 0 of the node asked for {}", bytes,
+                            address.bytes));
         if (!node.is_root()) file = SharedFile(address);
     });
     mpi::step_together(node, [&] { reserve_share(file, bytes, node); });

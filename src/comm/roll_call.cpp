@@ -5,6 +5,8 @@
 #include "patchbench/base/rank_list.hpp"
 #include "patchbench/comm/metric_reduction.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <numeric>
 #include <thread>
@@ -60,8 +62,8 @@ void call(Roll& roll, const std::string& what, double timeout_s, const std::vect
             std::vector<RankOnHost> absent;
             absent.reserve(missing.size());
             for (const int rank : missing) absent.push_back({rank, hosts[static_cast<size_t>(rank)]});
-            throw RanksMissing(what + ": no answer within " + std::to_string(static_cast<int>(timeout_s)) + " s from " +
-                               ranks_text(absent));
+            throw RanksMissing(fmt::format("{}: no answer within {} s from {}", what, static_cast<int>(timeout_s),
+                                           ranks_text(absent)));
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

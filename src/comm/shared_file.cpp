@@ -5,6 +5,7 @@
 #include "patchbench/device/host_memory.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ namespace {
 /// most.
 constexpr size_t kPiece = size_t{256} << 20;
 
-std::string mib(size_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }
+std::string mib(size_t bytes) { return fmt::format("{} MiB", (bytes >> 20) + 1); }
 
 [[noreturn]] void fail(const std::string& what, int error) {
     const std::string message = "memory shared by the ranks of a node: " + what + ": " + std::strerror(error);
@@ -62,7 +63,7 @@ SharedFile::SharedFile(size_t bytes) : bytes_(bytes) {
 }
 
 SharedFile::SharedFile(const SharedFileAddress& address) : bytes_(address.bytes) {
-    const std::string path = "/proc/" + std::to_string(address.pid) + "/fd/" + std::to_string(address.descriptor);
+    const std::string path = fmt::format("/proc/{}/fd/{}", address.pid, address.descriptor);
     const std::string advice = " (start all ranks of a host as one user and inside one container)";
     SharedFile opened;
     opened.descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);

@@ -3,6 +3,7 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/comm/node_memory.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -59,9 +60,7 @@ NodeMemory make_beats(const Communicator& node) {
     return memory;
 }
 
-std::string describe_rank(int rank) {
-    return "rank " + std::to_string(rank) + "@" + host_name() + " (pid " + std::to_string(getpid()) + ")";
-}
+std::string describe_rank(int rank) { return fmt::format("rank {}@{} (pid {})", rank, host_name(), getpid()); }
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/config/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -53,8 +55,8 @@ double CallTimes::seconds(int64_t batch) const {
     if (table_.empty()) return settings_.base_s + settings_.per_window_s * static_cast<double>(batch);
     const auto above = std::find_if(table_.begin(), table_.end(), [&](const CallTime& t) { return t.batch >= batch; });
     if (above == table_.end())
-        refuse_table(settings_, "it ends at batch " + std::to_string(table_.back().batch) +
-                                    " and says nothing of batch " + std::to_string(batch));
+        refuse_table(settings_,
+                     fmt::format("it ends at batch {} and says nothing of batch {}", table_.back().batch, batch));
     if (above == table_.begin()) return above->seconds;
     const auto below = above - 1;
     const double part = static_cast<double>(batch - below->batch) / static_cast<double>(above->batch - below->batch);

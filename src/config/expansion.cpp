@@ -1,5 +1,7 @@
 #include "config/expansion.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -51,7 +53,7 @@ void check_size(const std::vector<Axis>& axes, size_t num_points) {
     for (const Axis& axis : axes) {
         if (size_of(axis) == 1) continue;
         product *= static_cast<double>(size_of(axis));
-        factors += (factors.empty() ? "" : " x ") + axis.front()->key + " (" + std::to_string(size_of(axis)) + ")";
+        factors += fmt::format("{}{} ({})", factors.empty() ? "" : " x ", axis.front()->key, size_of(axis));
     }
     if (static_cast<double>(num_points) + product <= kMaxPoints) return;
     std::array<char, 32> total{};

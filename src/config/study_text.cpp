@@ -7,6 +7,8 @@
 #include "patchbench/base/suggest.hpp"
 #include "patchbench/config/by_key.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pb {
@@ -115,7 +117,7 @@ void check_preset(const PresetText& preset) {
 
 std::string Place::text() const {
     const std::string name = origin ? *origin : "study";
-    return line == 0 ? name : name + ":" + std::to_string(line) + ":" + std::to_string(column);
+    return line == 0 ? name : fmt::format("{}:{}:{}", name, line, column);
 }
 
 Config expand_study(const StudyFile& file, const Assignments& overrides) {

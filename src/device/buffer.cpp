@@ -4,6 +4,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <new>
 #include <string>
 #include <utility>
@@ -15,7 +17,7 @@ constexpr std::align_val_t kAlignment{64};
 
 std::byte* allocate_on_host(size_t bytes) {
     auto* pointer = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
-    if (pointer == nullptr) throw OutOfMemory("host memory: no " + std::to_string(bytes) + " bytes for a buffer");
+    if (pointer == nullptr) throw OutOfMemory(fmt::format("host memory: no {} bytes for a buffer", bytes));
     return pointer;
 }
 

@@ -7,6 +7,8 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/half.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -16,9 +18,8 @@ namespace {
 
 std::string text(const BatchView& view) {
     const Shape& s = view.shape;
-    return std::string(name_of(view.dtype)) + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " h" +
-           std::to_string(s.h) + " w" + std::to_string(s.w) + " " + std::string(name_of(view.layout)) + " on " +
-           std::string(name_of(view.device.kind)) + ":" + std::to_string(view.device.index);
+    return fmt::format("{} n{} c{} h{} w{} {} on {}:{}", name_of(view.dtype), s.n, s.c, s.h, s.w, name_of(view.layout),
+                       name_of(view.device.kind), view.device.index);
 }
 
 /// `extra`: channels that the network's view has beyond the samples'.
@@ -29,11 +30,13 @@ void require_matching(const BatchView& samples, const BatchView& network, int64_
     const bool network_type =
         network.dtype == DType::f32 || network.dtype == DType::bf16 || network.dtype == DType::f16;
     const bool same_device = samples.device == stream.device() && network.device == stream.device();
-    require(sample_type && network_type && same_device && network.shape == expected &&
-                samples.layout == Layout::channels_last,
-            "conversion between samples " + text(samples) + " and network " + text(network) + " with " +
-                std::to_string(extra) + " extra channel(s): the samples must be u8, u16 or f32 in channels_last, the " +
-                "network f32, bf16 or f16 of the same n, h, w, both on the stream's device");
+    require(
+        sample_type && network_type && same_device && network.shape == expected &&
+            samples.layout == Layout::channels_last,
+        fmt::format(
+            "conversion between samples {} and network {} with {} extra channel(s): the samples must be u8, u16 or f32 "
+            "in channels_last, the network f32, bf16 or f16 of the same n, h, w, both on the stream's device",
+            text(samples), text(network), extra));
 }
 
 /// Values of a block that is converted through f32: stays in the first-level cache.

@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 
@@ -11,9 +13,9 @@ void check(cudaError_t status, std::source_location where) {
     if (status == cudaSuccess) return;
     (void)cudaGetLastError();
     const std::string_view path = where.file_name();
-    const std::string message = std::string("CUDA: ") + cudaGetErrorName(status) + ", " + cudaGetErrorString(status) +
-                                ", at " + std::string(path.substr(path.rfind('/') + 1)) + ":" +
-                                std::to_string(where.line()) + " in " + where.function_name();
+    const std::string message =
+        fmt::format("CUDA: {}, {}, at {}:{} in {}", cudaGetErrorName(status), cudaGetErrorString(status),
+                    path.substr(path.rfind('/') + 1), where.line(), where.function_name());
     if (status == cudaErrorMemoryAllocation) throw OutOfMemory(message);
     throw Error(message);
 }

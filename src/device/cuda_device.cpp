@@ -2,6 +2,7 @@
 #include "cuda_check.hpp"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -12,9 +13,7 @@ namespace pb::cuda {
 namespace {
 
 /// 13000 -> "13.0".
-std::string version_text(int version) {
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 /// Newest CUDA version that the driver serves; 0 without a driver. Works without a device.
 int driver_version() {
@@ -62,7 +61,7 @@ DeviceInfo describe(int index) {
     info.uuid = uuid_text(properties.uuid, info.name.find(" MIG ") != std::string::npos);
     info.pci_bus_id = pci_text(index);
     info.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
-    info.capability = std::to_string(properties.major) + "." + std::to_string(properties.minor);
+    info.capability = fmt::format("{}.{}", properties.major, properties.minor);
     return info;
 }
 

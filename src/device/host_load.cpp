@@ -2,6 +2,7 @@
 
 #include "kernel_text.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -44,7 +45,7 @@ std::optional<double> clock_of(const std::filesystem::path& cpus) {
     double khz = 0;
     int read = 0;
     for (int core = 0; core < kCores; ++core) {
-        const auto now = find_number(cpus / ("cpu" + std::to_string(core)) / "cpufreq" / "scaling_cur_freq");
+        const auto now = find_number(cpus / fmt::format("cpu{}", core) / "cpufreq" / "scaling_cur_freq");
         if (!now) continue;
         khz += static_cast<double>(*now);
         ++read;

@@ -1,5 +1,6 @@
 #include "nvml.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -94,7 +95,7 @@ std::unique_ptr<Device> Device::find(const std::string& library, const std::stri
         return nullptr;
     }
     if (const Result result = functions.init(); result != kSuccess) {
-        why = "NVML does not start (error " + std::to_string(result) + ")";
+        why = fmt::format("NVML does not start (error {})", result);
         return nullptr;
     }
     device->call_ = functions;  // from here on the destructor shuts it down

@@ -2,6 +2,8 @@
 
 #include "kernel_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -52,7 +54,7 @@ std::vector<int> ProcessorLayout::processors() const { return read_processors(sy
 std::vector<int> ProcessorLayout::cores_of(const std::vector<int>& processors) const {
     std::set<int> cores;
     for (const int processor : processors) {
-        const fs::path folder = sys_ / "devices/system/cpu" / ("cpu" + std::to_string(processor)) / "topology";
+        const fs::path folder = sys_ / "devices/system/cpu" / fmt::format("cpu{}", processor) / "topology";
         const auto siblings = read_processors(folder / "thread_siblings_list");
         cores.insert(siblings.empty() ? processor : *std::min_element(siblings.begin(), siblings.end()));
     }
@@ -62,7 +64,7 @@ std::vector<int> ProcessorLayout::cores_of(const std::vector<int>& processors) c
 std::vector<int> ProcessorLayout::memory_nodes_of(const std::vector<int>& processors) const {
     std::vector<int> nodes;
     for (const int node : read_processors(sys_ / "devices/system/node/online")) {
-        const fs::path folder = sys_ / "devices/system/node" / ("node" + std::to_string(node));
+        const fs::path folder = sys_ / "devices/system/node" / fmt::format("node{}", node);
         if (meet(processors, read_processors(folder / "cpulist"))) nodes.push_back(node);
     }
     return nodes;

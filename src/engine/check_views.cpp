@@ -4,16 +4,15 @@
 #include "patchbench/network/facts.hpp"
 #include "patchbench/network/receptive_field.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 namespace pb {
 
 namespace {
 
-std::string text_of(const Shape& s) {
-    return std::to_string(s.n) + " x " + std::to_string(s.c) + " x " + std::to_string(s.h) + " x " +
-           std::to_string(s.w);
-}
+std::string text_of(const Shape& s) { return fmt::format("{} x {} x {} x {}", s.n, s.c, s.h, s.w); }
 
 void check_view(const ExpectedViews& expected, const BatchView& view, int64_t channels, const std::string& which) {
     const int64_t alignment = expected.alignment;
@@ -21,9 +20,9 @@ void check_view(const ExpectedViews& expected, const BatchView& view, int64_t ch
     const std::string where = "engine: the " + which + " of " + std::string(name_of(expected.kind)) + ", " + text_of(s);
     require(view.pointer != nullptr, where + ", is nowhere");
     require(s.n > 0 && s.h > 0 && s.w > 0, where + ", is empty");
-    require(s.c == channels, where + ", should have " + std::to_string(channels) + " channels");
+    require(s.c == channels, fmt::format("{}, should have {} channels", where, channels));
     require(s.h % alignment == 0 && s.w % alignment == 0,
-            where + ", should have extents that are multiples of " + std::to_string(alignment));
+            fmt::format("{}, should have extents that are multiples of {}", where, alignment));
     require(view.dtype == expected.dtype, where + ", should be " + std::string(name_of(expected.dtype)));
     require(view.layout == expected.layout, where + ", should be " + std::string(name_of(expected.layout)));
     require(view.device == expected.device, where + ", is on another device than the network");
@@ -33,10 +32,10 @@ void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
     constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
     const int64_t widest = expected.widest_map;
     if (shape.h <= kLimit / widest / shape.w) return;
-    throw IndexLimit("engine: a window of " + std::to_string(shape.h) + " x " + std::to_string(shape.w) +
-                     " has 2^31 elements or more in the widest map of " + std::string(name_of(expected.kind)) + " (" +
-                     std::to_string(widest) + " channels): use windows of at most " +
-                     std::to_string(kLimit / widest / 1'000'000) + " Mpixel");
+    throw IndexLimit(
+        fmt::format("engine: a window of {} x {} has 2^31 elements or more in the widest map of {} ({} channels): "
+                    "use windows of at most {} Mpixel",
+                    shape.h, shape.w, name_of(expected.kind), widest, kLimit / widest / 1'000'000));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -87,12 +89,11 @@ void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const Mut
             const int64_t count = pixels.extent.w * pixels.channels;
             const int64_t i = std::find_if(row, row + count, is_odd) - row;
             if (i == count) continue;
-            file.refuse(std::string(std::isnan(value_of(row[i])) ? "NaN" : "infinity") + " at row " +
-                            std::to_string(part.row + y) + ", column " +
-                            std::to_string(part.column + i / pixels.channels) + ", channel " +
-                            std::to_string(i % pixels.channels),
-                        "replace such samples by numbers first, or keep them as they are: --range LO:HI, in a study "
-                        "image.range");
+            file.refuse(
+                fmt::format("{} at row {}, column {}, channel {}", std::isnan(value_of(row[i])) ? "NaN" : "infinity",
+                            part.row + y, part.column + i / pixels.channels, i % pixels.channels),
+                "replace such samples by numbers first, or keep them as they are: --range LO:HI, in a study "
+                "image.range");
         }
     });
 }

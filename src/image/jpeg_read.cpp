@@ -1,6 +1,8 @@
 #include "decoded_file.hpp"
 #include "jpeg_handle.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -90,8 +92,8 @@ class JpegReader {
         const uint64_t width = codec_.image_width;
         const uint64_t height = codec_.image_height;
         if (width * height / pixels_per_byte > file_.size())
-            file_.refuse_damaged("its header says " + std::to_string(width) + " x " + std::to_string(height) +
-                                 " pixels, which " + std::to_string(file_.size()) + " bytes cannot hold");
+            file_.refuse_damaged(
+                fmt::format("its header says {} x {} pixels, which {} bytes cannot hold", width, height, file_.size()));
     }
 
     template <class Code>

@@ -3,6 +3,8 @@
 #include "interleaved.hpp"
 #include "npy_header.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace pb {
@@ -61,8 +63,8 @@ std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, con
     const auto samples = static_cast<uint64_t>(info.extent.pixels() * (info.channels + (info.has_alpha ? 1 : 0)));
     const uint64_t bytes = size_of(info.dtype);
     if (opened->size() % bytes != 0 || opened->size() / bytes != samples)  // a product could be beyond 64 bits
-        opened->refuse("this shape has " + std::to_string(samples) + " samples of " + std::to_string(bytes) +
-                           " bytes, but the file has " + std::to_string(opened->size()) + " bytes",
+        opened->refuse(fmt::format("this shape has {} samples of {} bytes, but the file has {} bytes", samples, bytes,
+                                   opened->size()),
                        "check height, width, channels and type");
     return std::make_unique<NpyFile>(std::move(opened), NpyHeader{info});
 }

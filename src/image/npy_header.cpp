@@ -1,5 +1,8 @@
 #include "npy_header.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -71,7 +74,7 @@ Dictionary read_dictionary(const RandomAccessFile& file, uint64_t& samples_begin
     file.read_at(0, head);
     const auto version = std::to_integer<int>(head[kMagicBytes - 2]);
     if (version < 1 || version > 3)
-        file.refuse(".npy version " + std::to_string(version) + " is not known", "save it with numpy.save");
+        file.refuse(fmt::format(".npy version {} is not known", version), "save it with numpy.save");
     const size_t length_bytes = version == 1 ? 2 : 4;
     uint64_t length = 0;
     for (size_t i = 0; i < length_bytes; ++i) length |= std::to_integer<uint64_t>(head[kMagicBytes + i]) << (8U * i);
@@ -103,13 +106,12 @@ std::string advice_for(const std::vector<int64_t>& shape) {
     const bool channels_first = rank > 2 && shape[rank - 3] >= 2 && shape[rank - 3] <= 4 && shape[rank - 1] > 4;
     if (rank == 4 && one) return channels_first ? "save array[0].transpose(1, 2, 0)" : "save array[0]";
     if (rank == 4)
-        return "it is a batch of " + std::to_string(shape[0]) + " images: save each by itself, array[0]" +
-               (channels_first ? ".transpose(1, 2, 0)" : "") + " and so on";
+        return fmt::format("it is a batch of {} images: save each by itself, array[0]{} and so on", shape[0],
+                           channels_first ? ".transpose(1, 2, 0)" : "");
     if (rank == 3 && one) return "save array[0]";
     if (rank == 3 && channels_first) return "channels come last here: save array.transpose(1, 2, 0)";
     if (rank == 3)
-        return "if it is a stack of " + std::to_string(shape[0]) +
-               " planes (Z,Y,X), save each by itself, array[0] and so on";
+        return fmt::format("if it is a stack of {} planes (Z,Y,X), save each by itself, array[0] and so on", shape[0]);
     return "save (H,W) or (H,W,C) with C = 1 to 4";
 }
 
@@ -117,8 +119,7 @@ void set_shape(const RandomAccessFile& file, const std::vector<int64_t>& shape, 
     constexpr int64_t kLongest = int64_t{1} << 31U;
     constexpr int64_t kMostBands = 65535;  // as TIFF
     const int64_t channels = shape.size() == 3 ? shape[2] : 1;
-    std::string text;
-    for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+    const std::string text = fmt::format("{}", fmt::join(shape, ", "));
     // Fewer than rows and columns: bands. Else the axes are in another order, or planes of a stack.
     const bool bands = channels > 4 && channels < std::min(shape[0], shape[1]) && channels <= kMostBands;
     if ((shape.size() != 2 && shape.size() != 3) || (channels > 4 && !bands))
@@ -140,8 +141,8 @@ void check_length(const RandomAccessFile& file, const NpyHeader& header) {
     const uint64_t available = file.size() - header.samples_begin;
     const auto rows = static_cast<uint64_t>(info.extent.h);
     if (available / row_bytes != rows || available % row_bytes != 0)
-        file.refuse_damaged("its header says " + std::to_string(rows) + " rows of " + std::to_string(row_bytes) +
-                            " bytes, but it holds " + std::to_string(available) + " bytes");
+        file.refuse_damaged(
+            fmt::format("its header says {} rows of {} bytes, but it holds {} bytes", rows, row_bytes, available));
 }
 
 }  // namespace

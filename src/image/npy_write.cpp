@@ -2,6 +2,8 @@
 #include "interleaved.hpp"
 #include "npy_header.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <string>
 
@@ -13,15 +15,15 @@ namespace {
 std::string descr_of(DType dtype) {
     if (dtype == DType::u8) return "|u1";
     const char* kind = is_float(dtype) ? "f" : dtype == DType::i16 ? "i" : "u";
-    return std::string("<") + kind + std::to_string(size_of(dtype));
+    return fmt::format("<{}{}", kind, size_of(dtype));
 }
 
 }  // namespace
 
 std::string npy_header(const ImageInfo& info) {
     const int64_t channels = info.channels + (info.has_alpha ? 1 : 0);
-    std::string shape = std::to_string(info.extent.h) + ", " + std::to_string(info.extent.w);
-    if (channels > 1 || info.has_channel_axis) shape += ", " + std::to_string(channels);
+    std::string shape = fmt::format("{}, {}", info.extent.h, info.extent.w);
+    if (channels > 1 || info.has_channel_axis) shape += fmt::format(", {}", channels);
     std::string text = "{'descr': '" + descr_of(info.dtype) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     constexpr size_t kFixedBytes = 10;  // magic, version, length
     constexpr size_t kAlignment = 64;

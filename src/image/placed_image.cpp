@@ -8,6 +8,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -26,9 +28,10 @@ void check_room_for_copy(uint64_t bytes, Compression compression, const std::fil
     std::error_code unknown;
     const auto space = std::filesystem::space(file.has_parent_path() ? file.parent_path() : ".", unknown);
     if (unknown || space.available >= needed) return;
-    throw Error("cannot write " + file.string() + ": compressing it needs room for a copy, " +
-                std::to_string(needed / kMiB) + " MiB, and " + std::to_string(space.available / kMiB) +
-                " MiB are free; make room, or write it uncompressed");
+    throw Error(fmt::format(
+        "cannot write {}: compressing it needs room for a copy, {} MiB, and {} MiB are free; make room, or write it "
+        "uncompressed",
+        file.string(), needed / kMiB, space.available / kMiB));
 }
 
 void write_head(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& name,

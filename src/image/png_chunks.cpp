@@ -1,5 +1,7 @@
 #include "png_chunks.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -31,7 +33,7 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
         file.read_at(offset, head);
         const uint64_t length = big_endian(head.data());
         if (length + kFramingBytes > file.size() - offset)
-            file.refuse_damaged("a chunk at byte " + std::to_string(offset) + " reaches past the end");
+            file.refuse_damaged(fmt::format("a chunk at byte {} reaches past the end", offset));
         const std::string_view type(reinterpret_cast<const char*>(head.data()) + 4, 4);
         if (type == "IEND") return chunks;
         if (type == "IDAT") chunks.pixel_data_bytes += length;

@@ -4,6 +4,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <memory>
 
@@ -38,7 +40,7 @@ class PngReader {
         const int bits = png_get_bit_depth(png_, info_);
         const int colour = png_get_color_type(png_, info_);
         if (bits < 8 && colour == PNG_COLOR_TYPE_GRAY)
-            file_.refuse(std::to_string(bits) + "-bit gray samples are not supported", "convert it to 8 bits");
+            file_.refuse(fmt::format("{}-bit gray samples are not supported", bits), "convert it to 8 bits");
         return {{png_get_image_height(png_, info_), png_get_image_width(png_, info_)},
                 (colour & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1,
                 bits == 16 ? DType::u16 : DType::u8,
@@ -51,8 +53,8 @@ class PngReader {
         const uint64_t width = png_get_image_width(png_, info_);
         const uint64_t height = png_get_image_height(png_, info_);
         if (file_row_bytes_ * height / kDeflateRatio > pixel_data_bytes)
-            file_.refuse_damaged("its header says " + std::to_string(width) + " x " + std::to_string(height) +
-                                 " pixels, which " + std::to_string(pixel_data_bytes) + " bytes cannot hold");
+            file_.refuse_damaged(fmt::format("its header says {} x {} pixels, which {} bytes cannot hold", width,
+                                             height, pixel_data_bytes));
     }
 
     void read_metadata(ImageMetadata& metadata) {

@@ -4,6 +4,7 @@
 #include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,10 +53,10 @@ int64_t RandomAccessFile::try_read_at(uint64_t offset, std::span<std::byte> byte
 
 void RandomAccessFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
     const int64_t got = try_read_at(offset, bytes);
-    if (got < 0) refuse("reading failed at byte " + std::to_string(offset) + ": " + reason_of(errno), "check the disk");
+    if (got < 0) refuse(fmt::format("reading failed at byte {}: {}", offset, reason_of(errno)), "check the disk");
     if (static_cast<size_t>(got) < bytes.size())
-        refuse_damaged("it ends at byte " + std::to_string(offset + static_cast<uint64_t>(got)) + " but " +
-                       std::to_string(bytes.size()) + " bytes are expected at " + std::to_string(offset));
+        refuse_damaged(fmt::format("it ends at byte {} but {} bytes are expected at {}",
+                                   offset + static_cast<uint64_t>(got), bytes.size(), offset));
 }
 
 std::vector<std::byte> RandomAccessFile::read_all() const {

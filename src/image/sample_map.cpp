@@ -4,6 +4,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -64,7 +66,7 @@ SampleRange range_of_values(std::span<double> values) {
     const auto last = static_cast<double>(values.size() - 1);
     const double low = values[static_cast<size_t>(std::floor(kLeftOut * last))];
     const double high = values[static_cast<size_t>(std::ceil((1 - kLeftOut) * last))];
-    if (!(low < high)) throw UsageError("nearly all samples are " + std::to_string(low));
+    if (!(low < high)) throw UsageError(fmt::format("nearly all samples are {:f}", low));
     if (!std::isfinite(high - low)) throw UsageError("they lie further apart than a number can say");
     return {low, high};
 }

@@ -4,6 +4,8 @@
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -55,14 +57,14 @@ void check_format(const ImageInfo& info, const Format& format, const std::filesy
     const std::string name(format.name);
     if (info.extent.h < 1 || info.extent.w < 1) refuse(file, "the image has no pixels", "check what it was made from");
     if (info.channels != 1 && info.channels != 3 && (!format.holds_all || info.channels < 1 || info.has_alpha))
-        refuse(file, std::to_string(info.channels) + " colour channels",
+        refuse(file, fmt::format("{} colour channels", info.channels),
                "images have 1 or 3; .tif, .npy and .raw hold bands, without alpha");
     const bool holds = info.dtype == DType::u8 || (info.dtype == DType::u16 && format.holds_u16) || format.holds_all;
     if (!holds)
         refuse(file, name + " cannot hold " + std::string(name_of(info.dtype)) + " samples", "use .tif or .npy");
     if (info.has_alpha && !format.holds_alpha) refuse(file, name + " cannot hold alpha", "use .png or .tif");
     if (std::max(info.extent.h, info.extent.w) > format.longest_side)
-        refuse(file, name + " cannot hold more than " + std::to_string(format.longest_side) + " pixels a side",
+        refuse(file, fmt::format("{} cannot hold more than {} pixels a side", name, format.longest_side),
                "use .png or .tif");
 }
 

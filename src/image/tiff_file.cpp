@@ -4,6 +4,8 @@
 #include "interleaved.hpp"
 #include "tiff_layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -100,7 +102,7 @@ std::vector<std::string> TiffFile::check_single_page() {
     if (TIFFCurrentDirectory(tiff) != 0 && TIFFSetDirectory(tiff, 0) == 0) file_->refuse_damaged(tiff_.error());
     std::vector<std::string> passed_over;
     if (num_levels > 0)
-        passed_over.push_back("pyramid of " + std::to_string(num_levels) + (num_levels > 1 ? " levels" : " level"));
+        passed_over.push_back(fmt::format("pyramid of {} {}", num_levels, num_levels > 1 ? "levels" : "level"));
     if (num_masks > 0) passed_over.emplace_back("transparency mask");
     return passed_over;
 }
@@ -161,7 +163,7 @@ const std::byte* TiffFile::fetch_raw(const Rect& within, uint32_t block, size_t 
     const size_t pieces = whole_rows ? 1 : rows;
     const uint64_t begin = TIFFGetStrileOffset(tiff_.get(), block);
     if (begin == 0 || TIFFGetStrileByteCount(tiff_.get(), block) < block_bytes)
-        file_->refuse_damaged("strip or tile " + std::to_string(block) + " is missing or too short");
+        file_->refuse_damaged(fmt::format("strip or tile {} is missing or too short", block));
     for (size_t i = 0; i < pieces; ++i) {
         const auto pixel =
             static_cast<uint64_t>((within.row + static_cast<int64_t>(i)) * layout_.block.w + within.column);
@@ -180,8 +182,8 @@ const std::byte* TiffFile::decode(uint32_t block, int64_t block_row) {
     const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(tiff, block, decoded.data(), expected)
                                        : TIFFReadEncodedStrip(tiff, block, decoded.data(), expected);
     if (got != expected || tiff_.has_error())
-        file_->refuse_damaged(std::string(layout_.tiled ? "tile " : "strip ") + std::to_string(block) + ", from row " +
-                              std::to_string(block_row * layout_.block.h) + ": " + tiff_.error());
+        file_->refuse_damaged(fmt::format("{} {}, from row {}: {}", layout_.tiled ? "tile" : "strip", block,
+                                          block_row * layout_.block.h, tiff_.error()));
     return cache_.keep(block, std::move(decoded));
 }
 

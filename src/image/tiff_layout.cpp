@@ -5,6 +5,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -29,7 +31,7 @@ DType sample_type(TIFF* tiff, const RandomAccessFile& file) {
     if (floats && bits == 32) return DType::f32;
     if (floats && bits == 64) return DType::f64;
     const char* kind = floats ? "float" : is_unsigned ? "unsigned" : "signed or complex";
-    file.refuse(std::to_string(bits) + "-bit " + kind + " samples are not supported",
+    file.refuse(fmt::format("{}-bit {} samples are not supported", bits, kind),
                 "convert it to 8, 16 or 32 bits unsigned, 16 bits signed, or 16, 32 or 64 bits float");
 }
 
@@ -50,7 +52,7 @@ int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
         case PHOTOMETRIC_SEPARATED:
             file.refuse("it is a CMYK image", "convert it to RGB, with the printer's profile, first");
         default:
-            file.refuse("its photometric interpretation (" + std::to_string(photometric) + ") is not supported",
+            file.refuse(fmt::format("its photometric interpretation ({}) is not supported", photometric),
                         "convert it to gray or RGB");
     }
 }
@@ -63,7 +65,7 @@ void read_channels(TIFF* tiff, const RandomAccessFile& file, TiffLayout& layout)
     const int64_t colour_samples = palette ? 1 : layout.info.channels;
     const int64_t extra = layout.samples - colour_samples;
     if (extra < 0 || (palette && extra != 0))
-        file.refuse("it has " + std::to_string(layout.samples) + " samples a pixel",
+        file.refuse(fmt::format("it has {} samples a pixel", layout.samples),
                     "keep gray or RGB, and one alpha channel at most");
     layout.info.has_alpha = extra == 1;
     if (extra > 1) layout.info.channels = layout.samples;  // bands, whatever the first ones are said to be
@@ -112,14 +114,13 @@ void check_size(const RandomAccessFile& file, const TiffLayout& layout, uint16_t
     const auto row_bytes =
         static_cast<uint64_t>(extent.w) * static_cast<uint64_t>(layout.samples) * layout.sample_bytes();
     if (row_bytes > ratio * file.size() || row_bytes * static_cast<uint64_t>(extent.h) > ratio * file.size())
-        file.refuse_damaged("its header says " + std::to_string(extent.w) + " x " + std::to_string(extent.h) +
-                            " pixels, which " + std::to_string(file.size()) + " bytes cannot hold");
+        file.refuse_damaged(
+            fmt::format("its header says {} x {} pixels, which {} bytes cannot hold", extent.w, extent.h, file.size()));
     constexpr int64_t kLargestTile = 65536;
     const uint64_t block_bytes = static_cast<uint64_t>(layout.block.pixels()) * layout.pixel_bytes();
     if (layout.tiled && (std::max(layout.block.h, layout.block.w) > kLargestTile ||
                          (block_bytes > (uint64_t{1} << 28U) && block_bytes / 4 > layout.info.bytes())))
-        file.refuse_damaged("its header says tiles of " + std::to_string(layout.block.w) + " x " +
-                            std::to_string(layout.block.h) + " pixels");
+        file.refuse_damaged(fmt::format("its header says tiles of {} x {} pixels", layout.block.w, layout.block.h));
 }
 
 }  // namespace
@@ -138,7 +139,7 @@ TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file) {
     if (h == 0 || w == 0) file.refuse_damaged("its header says that it has no pixels");
     const uint16_t compression = short_tag(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
     if (TIFFIsCODECConfigured(compression) == 0)
-        file.refuse("its compression (" + std::to_string(compression) + ") is not known to this libtiff",
+        file.refuse(fmt::format("its compression ({}) is not known to this libtiff", compression),
                     "save it with LZW or Deflate compression");
     read_channels(tiff, file, layout);
     read_blocks(tiff, layout);

@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -123,7 +125,7 @@ std::string name_of_lost(TIFF* tiff, uint16_t number) {
     if (number == TIFFTAG_GPSIFD) return "GPS position";
     const TIFFField* field = TIFFFindField(tiff, number, TIFF_ANY);
     const bool is_known = field != nullptr && !std::string_view(TIFFFieldName(field)).starts_with("Tag ");
-    return is_known ? TIFFFieldName(field) : "tag " + std::to_string(number);
+    return is_known ? TIFFFieldName(field) : fmt::format("tag {}", number);
 }
 
 void name_lost_tags(TIFF* tiff, ImageMetadata& metadata) {
@@ -180,7 +182,7 @@ void write_tiff_tags(const TiffHandle& tiff, const std::vector<TiffTag>& tags) {
 
 std::string tiff_tag_name(uint16_t number) {
     const KeptTag* kept = find_kept(number);
-    if (kept == nullptr) return "tag " + std::to_string(number);
+    if (kept == nullptr) return fmt::format("tag {}", number);
     return kept->is_georeference ? "GeoTIFF tags" : kept->name;
 }
 
@@ -192,7 +194,7 @@ bool is_bound_to_extent(const TiffTag& tag) {
 
 std::string compression_name(uint16_t compression) {
     const TIFFCodec* codec = TIFFFindCODEC(compression);
-    return codec == nullptr ? "compression " + std::to_string(compression) : std::string(codec->name) + " compression";
+    return codec == nullptr ? fmt::format("compression {}", compression) : fmt::format("{} compression", codec->name);
 }
 
 bool can_compress_again(uint16_t compression) {

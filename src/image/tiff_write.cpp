@@ -8,6 +8,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -121,7 +123,7 @@ void compare_tiles(const RandomAccessFile& placed, const ImageInfo& info, const 
     for_tiles(placed, info, [&](uint32_t index, const std::vector<std::byte>& tile) {
         const bool equal = tiff.get() != nullptr &&
                            TIFFReadEncodedTile(tiff.get(), index, decoded.data(), bytes) == bytes && decoded == tile;
-        require(equal, "tile " + std::to_string(index) + " of the compressed copy is not the one that was compressed");
+        require(equal, fmt::format("tile {} of the compressed copy is not the one that was compressed", index));
     });
 }
 

@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -38,7 +40,7 @@ void compare_forms(BatchFit& fit) {
                      " the term d b; root mean square residual " + percent(fit.rising->rms_residual) + " with it, " +
                      percent(fit.falling->rms_residual) + " without: ";
     if (!enough) {
-        fit.comparison += std::to_string(fit.rising->fitted.size()) + " batches cannot tell, 8 or more can";
+        fit.comparison += fmt::format("{} batches cannot tell, 8 or more can", fit.rising->fitted.size());
     } else if (std::abs(gain) < kTellingDifference) {
         fit.comparison += "the data cannot tell (below " + text_of("%.1f", kTellingDifference) + ")";
     } else {
@@ -63,8 +65,8 @@ void find_sufficient(const std::vector<BatchTime>& times, BatchFit& fit) {
     const std::string smaller = is_smallest ? "no smaller one was measured" : "every smaller one loses more than 3 %";
     fit.sufficient_words = taken.batch == fastest.batch
                                ? "the fastest; " + smaller
-                               : percent(taken.window_s / fastest.window_s - 1) + " slower than the fastest (" +
-                                     std::to_string(fastest.batch) + ") with less memory; " + smaller;
+                               : fmt::format("{} slower than the fastest ({}) with less memory; {}",
+                                             percent(taken.window_s / fastest.window_s - 1), fastest.batch, smaller);
     if (fastest.batch == largest && times.size() > 1)
         fit.sufficient_words += "; the fastest is the largest batch measured, so a larger one may be faster";
 }

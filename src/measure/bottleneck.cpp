@@ -2,6 +2,8 @@
 
 #include "patchbench/measure/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,8 +15,8 @@ using Loss = Bottleneck::Loss;
 
 constexpr double kSmallestLoss = 0.01;
 
-std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
-std::string percents(double value) { return std::to_string(std::lround(value)) + " %"; }
+std::string whole_percent(double share) { return fmt::format("{} %", std::lround(100 * share)); }
+std::string percents(double value) { return fmt::format("{} %", std::lround(value)); }
 
 double stage(const Summary& summary, Stage stage) {
     return summary.stage_s[static_cast<size_t>(stage)].value_or(0) / *summary.pipeline_s;
@@ -68,12 +70,11 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
             return "bringing the output to the root takes " + share +
                    of_bound(s.exchange_of_link_percent, "the link between the nodes");
         case Limit::imbalance:
-            return "ranks wait for the slowest" +
-                   (s.slowest_rank ? " (rank " + std::to_string(*s.slowest_rank) + ")" : std::string()) + " for " +
-                   share + " on average";
+            return fmt::format("ranks wait for the slowest{} for {} on average",
+                               s.slowest_rank ? fmt::format(" (rank {})", *s.slowest_rank) : "", share);
         default:
-            return "the fastest of " + std::to_string(s.repetitions) + " passes took " + whole_percent(loss.share) +
-                   " less time than the median";
+            return fmt::format("the fastest of {} passes took {} less time than the median", s.repetitions,
+                               whole_percent(loss.share));
     }
 }
 
@@ -103,7 +104,7 @@ Limit limit_of_network(const Summary& s) {
 /// "93.5 %": as many digits as the table's ratio of three.
 std::string exact_percent(double share) {
     const auto tenths = std::lround(1000 * share);
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+    return fmt::format("{}.{} %", tenths / 10, tenths % 10);
 }
 
 /// Calls inside the passes that take longer than resident ones, where that is more than the clock's rounding.
@@ -117,7 +118,7 @@ std::string slower_inside(const Summary& s) {
 std::string evidence_of_network(Limit limit, const Summary& s) {
     std::string text =
         "the network takes " + exact_percent(share_of_network(s)) + " of the pipeline" + slower_inside(s);
-    if (limit == Limit::launch) text += ", " + std::to_string(std::lround(*s.convolution_us)) + " us a convolution";
+    if (limit == Limit::launch) text += fmt::format(", {} us a convolution", std::lround(*s.convolution_us));
     if (!s.forward_of_conv_percent) return text + "; bounds: on says how near it is to a bound";
     text += of_bound(s.forward_of_conv_percent, "the convolution rate");
     if (s.forward_of_memory_percent) text += " and " + percents(*s.forward_of_memory_percent) + " of the copy rate";

@@ -2,6 +2,8 @@
 
 #include "patchbench/config/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -24,8 +26,7 @@ std::string identity(const Point& point, Keys but_for) {
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image goes with the ranks
     if (grows) resolved.image.height = 0;
     const int64_t height = grows ? 0 : point.source.extent.h;
-    std::string text = std::to_string(height) + "x" + std::to_string(point.source.extent.w) + "x" +
-                       std::to_string(point.source.channels);
+    std::string text = fmt::format("{}x{}x{}", height, point.source.extent.w, point.source.channels);
     work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
         if (!contains(but_for, field.key)) text += "\n" + format_setting(value);
     });
@@ -36,9 +37,10 @@ std::string identity(const Point& point, Keys but_for) {
 std::string part_of_label(const Point& point, std::string_view key) {
     const PointSettings& settings = point.settings;
     if (key == "dtype") return "-" + std::string(name_of(settings.dtype));
-    if (key == "batch") return "-b" + (point.batch ? std::to_string(*point.batch) : format_setting(settings.batch));
-    if (key == "halo") return "-h" + (point.halo ? std::to_string(*point.halo) : std::string("auto"));
-    if (key == "patch") return "-p" + std::to_string(settings.patch);
+    if (key == "batch")
+        return fmt::format("-b{}", point.batch ? std::to_string(*point.batch) : format_setting(settings.batch));
+    if (key == "halo") return fmt::format("-h{}", point.halo ? std::to_string(*point.halo) : "auto");
+    if (key == "patch") return fmt::format("-p{}", settings.patch);
     return "";
 }
 
@@ -73,8 +75,7 @@ std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, Keys
         groups[group->second].members.push_back(i);
     }
     for (auto& group : groups)
-        if (uses[group.label] > 1)
-            group.label += " (point " + std::to_string(traces[group.members.front()].point.index) + ")";
+        if (uses[group.label] > 1) group.label += fmt::format(" (point {})", traces[group.members.front()].point.index);
     return groups;
 }
 

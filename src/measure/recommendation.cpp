@@ -5,6 +5,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -76,7 +78,7 @@ std::string why(const Candidate& best, const Candidates& all) {
     if (all.size() == 1) return "the only verified point without visible seams";
     const auto faster =
         std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.rate() > best.rate(); });
-    const std::string of = " of " + std::to_string(all.size()) + " verified points without visible seams";
+    const std::string of = fmt::format(" of {} verified points without visible seams", all.size());
     if (faster == 0) return "the fastest" + of;
     return "needs least memory of those whose interval reaches the fastest" + of;
 }
@@ -91,8 +93,8 @@ std::string caution(const Candidates& all) {
         if (count++ == 0) first = foreign;
     }
     if (count == 0) return "";
-    return "; " + std::to_string(count) + " of them not measured alone (" + first +
-           "): measure again on a quiet machine to be sure";
+    return fmt::format("; {} of them not measured alone ({}): measure again on a quiet machine to be sure", count,
+                       first);
 }
 
 class Group {
@@ -148,12 +150,12 @@ class Group {
     [[nodiscard]] std::string why_none() const {
         std::string text;
         const auto say = [&](int64_t number, const std::string& words) {
-            if (number > 0) text += (text.empty() ? "" : "; ") + std::to_string(number) + " " + words;
+            if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", number, words);
         };
         const auto add = [&](Standing standing, const std::string& words) { say(count(standing), words); };
         if (count(Standing::not_reached) > 0)
-            return "not finished: " + std::to_string(count(Standing::not_reached)) + " of " +
-                   std::to_string(recommendation_.points.size()) + " points are still to be measured (--resume)";
+            return fmt::format("not finished: {} of {} points are still to be measured (--resume)",
+                               count(Standing::not_reached), recommendation_.points.size());
         add(Standing::seams_show, "with visible seams (seam error from " + text_of(least_seam_) + " on, above " +
                                       text_of(tolerance_) + "): take a larger halo");
         say(num_hidden_, "with a halo whose seams show at another patch");
@@ -166,7 +168,7 @@ class Group {
     [[nodiscard]] std::string unique_label(const Summary& summary) const {
         const auto same = std::count_if(summaries_.begin(), summaries_.end(),
                                         [&](const Summary& other) { return other.label == summary.label; });
-        return summary.label + (same > 1 ? "#" + std::to_string(summary.index) : "");
+        return same > 1 ? fmt::format("{}#{}", summary.label, summary.index) : summary.label;
     }
 
     const std::vector<Summary>& summaries_;

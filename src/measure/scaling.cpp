@@ -5,6 +5,8 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/measure/comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -119,7 +121,7 @@ std::optional<std::string> find_change(const std::vector<RankedPoint>& points, V
     for (const auto& measured : points) {
         values.insert(value(measured.trace));
         text +=
-            (text.empty() ? "" : "; ") + std::to_string(measured.trace.point.num_ranks) + ": " + value(measured.trace);
+            fmt::format("{}{}: {}", text.empty() ? "" : "; ", measured.trace.point.num_ranks, value(measured.trace));
     }
     return values.size() > 1 ? std::optional(text) : std::nullopt;
 }

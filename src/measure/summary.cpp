@@ -7,6 +7,8 @@
 #include "patchbench/base/rank_tests.hpp"
 #include "patchbench/config/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -29,8 +31,8 @@ std::optional<double> median_of(const std::vector<double>& samples) {
 void check_samples(const PointTrace& trace) {
     for (const auto& rank : trace.ranks)
         require(rank.wall_s.size() == trace.wall_s.size() && rank.stage_s.size() == trace.wall_s.size(),
-                "trace of point " + std::to_string(trace.point.index) + ": rank " + std::to_string(rank.rank) +
-                    " does not have one sample for each of " + std::to_string(trace.wall_s.size()) + " repetitions");
+                fmt::format("trace of point {}: rank {} does not have one sample for each of {} repetitions",
+                            trace.point.index, rank.rank, trace.wall_s.size()));
 }
 
 /// A percentile that the sample can support: at least one repetition lies beyond it.
@@ -191,8 +193,7 @@ std::string image_text(const Point& point) {
     const auto& image = point.settings.image;
     const auto& source = point.source;
     const std::string name = image.path.empty() ? "scene" : std::filesystem::path(image.path).filename().string();
-    return name + " " + std::to_string(source.extent.h) + " x " + std::to_string(source.extent.w) + " x " +
-           std::to_string(source.channels);
+    return fmt::format("{} {} x {} x {}", name, source.extent.h, source.extent.w, source.channels);
 }
 
 /// How many take part, with what is unusual about them.

@@ -5,6 +5,8 @@
 #include "patchbench/base/disturbance.hpp"
 #include "patchbench/base/rank_tests.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -104,9 +106,9 @@ void note_measurements(const PointTrace& trace, Summary& summary) {
         return cause.empty() ? "; the kernels name no cause" : "; meanwhile " + cause;
     };
     for (const auto& earlier : trace.discarded)
-        summary.notes.push_back("measured again: the " + std::to_string(earlier.repetitions) +
-                                " repetitions before drifted by " + signed_percent(earlier.drift) +
-                                with_cause(earlier.cause));
+        summary.notes.push_back(fmt::format("measured again: the {} repetitions before drifted by {}{}",
+                                            earlier.repetitions, signed_percent(earlier.drift),
+                                            with_cause(earlier.cause)));
     if (is_drifting(trace))
         summary.notes.push_back("drifted by " + signed_percent(find_trend(trace.wall_s).drift) + " in the " +
                                 std::string(trace.discarded.empty() ? "only" : "last") + " measurement" +
@@ -149,15 +151,15 @@ void note_imbalance(const PointTrace& trace, Summary& summary) {
     const auto slowest = std::find_if(trace.ranks.begin(), trace.ranks.end(),
                                       [&](const RankTrace& rank) { return rank.rank == *summary.slowest_rank; });
     if (slowest == trace.ranks.end()) return;
-    summary.notes.push_back("rank " + std::to_string(slowest->rank) + "@" + slowest->host +
-                            " is the slowest: " + two_digits(*summary.imbalance) +
-                            " x the mean of the ranks, of which the split explains " + two_digits(expected));
+    summary.notes.push_back(
+        fmt::format("rank {}@{} is the slowest: {} x the mean of the ranks, of which the split explains {}",
+                    slowest->rank, slowest->host, two_digits(*summary.imbalance), two_digits(expected)));
 }
 
 void note_outliers(Summary& summary) {
     if (summary.outlier_reps.empty()) return;
-    summary.notes.push_back(std::to_string(summary.outlier_reps.size()) + " of " + std::to_string(summary.repetitions) +
-                            " repetitions are outliers (kept; outlier_reps in results.jsonl)");
+    summary.notes.push_back(fmt::format("{} of {} repetitions are outliers (kept; outlier_reps in results.jsonl)",
+                                        summary.outlier_reps.size(), summary.repetitions));
 }
 
 void note_exchange(const PointTrace& trace, Summary& summary) {
@@ -166,8 +168,8 @@ void note_exchange(const PointTrace& trace, Summary& summary) {
                        two_digits(*summary.exchanged_mib) + " MiB a pass at " + two_digits(*summary.exchange_gb_per_s) +
                        " GB/s";
     if (summary.exchange_of_link_percent)
-        note += ", " + std::to_string(std::lround(*summary.exchange_of_link_percent)) + " % of the link's " +
-                two_digits(*summary.link_gb_per_s);
+        note += fmt::format(", {} % of the link's {}", std::lround(*summary.exchange_of_link_percent),
+                            two_digits(*summary.link_gb_per_s));
     summary.notes.push_back(std::move(note));
 }
 
@@ -178,16 +180,17 @@ void take_notes(const PointTrace& trace, Summary& summary) {
     note_measurements(trace, summary);
     for (auto& note : telemetry_notes(trace)) summary.notes.push_back(std::move(note));
     if (summary.repetitions < kMinRepetitionsForInterval)
-        summary.notes.push_back("n = " + std::to_string(summary.repetitions) +
-                                " < 6 repetitions: no interval; raise stop.min_reps or stop.max_time_s for one");
+        summary.notes.push_back(
+            fmt::format("n = {} < 6 repetitions: no interval; raise stop.min_reps or stop.max_time_s for one",
+                        summary.repetitions));
     note_outliers(summary);
     note_imbalance(trace, summary);
     note_exchange(trace, summary);
     int64_t allocations = 0;
     for (const auto& rank : trace.ranks) allocations += rank.allocations;
     if (allocations > 0)
-        summary.notes.push_back("the engine allocated memory " + std::to_string(allocations) +
-                                " times inside timed repetitions; more warmup.reps may help");
+        summary.notes.push_back(fmt::format(
+            "the engine allocated memory {} times inside timed repetitions; more warmup.reps may help", allocations));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "patchbench/measure/verdict.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -15,7 +17,7 @@ int64_t count_if(const Summaries& summaries, const Condition& condition) {
 }
 
 std::string of_points(int64_t count, size_t total) {
-    return std::to_string(count) + " of " + std::to_string(total) + (total == 1 ? " point" : " points");
+    return fmt::format("{} of {} {}", count, total, total == 1 ? "point" : "points");
 }
 
 bool has_status(const Summary& summary, PointStatus status) { return summary.status == status; }

@@ -1,6 +1,8 @@
 // Findings about cores, threads and memory nodes.
 #include "patchbench/plan/launch_findings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -43,7 +45,7 @@ bool overlap(const RankFacts& one, const RankFacts& other) {
 }
 
 std::string count_text(size_t count, const char* noun) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 constexpr const char* kBind =
@@ -84,9 +86,9 @@ void add_few_cores(const Members& node, Findings& all) {
         if (2 * rank->cores.size() * node.size() <= static_cast<size_t>(rank->node_cores)) few.push_back(rank);
     if (few.empty()) return;
     all.push_back({Severity::advice,
-                   text_of(few) + " may use " + count_text(few.front()->cores.size(), "core") +
-                       (few.size() > 1 ? " each" : "") + " of " + std::to_string(few.front()->node_cores) +
-                       " (mpirun binds to one core for two ranks or fewer)",
+                   fmt::format("{} may use {}{} of {} (mpirun binds to one core for two ranks or fewer)", text_of(few),
+                               count_text(few.front()->cores.size(), "core"), few.size() > 1 ? " each" : "",
+                               few.front()->node_cores),
                    kBind});
 }
 
@@ -95,9 +97,9 @@ void add_unequal(const Ranks& ranks, Findings& all) {
     for (const auto& rank : ranks) by_count[rank.cores.size()].push_back(&rank);
     if (by_count.size() < 2) return;
     all.push_back({Severity::advice,
-                   "unequal shares: " + text_of(by_count.begin()->second) + " may use " +
-                       count_text(by_count.begin()->first, "core") + ", " + text_of(by_count.rbegin()->second) + " " +
-                       std::to_string(by_count.rbegin()->first),
+                   fmt::format("unequal shares: {} may use {}, {} {}", text_of(by_count.begin()->second),
+                               count_text(by_count.begin()->first, "core"), text_of(by_count.rbegin()->second),
+                               by_count.rbegin()->first),
                    "the slowest rank decides: give each as many, by ranks that divide the cores or a list of cores"});
 }
 
@@ -115,8 +117,8 @@ void add_threads(const Ranks& ranks, Findings& all) {
     });
     if (many.empty()) return;
     all.push_back({Severity::advice,
-                   text_of(many) + ": OMP_NUM_THREADS=" + std::to_string(threads_wished(*many.front())) + " on " +
-                       count_text(static_cast<size_t>(many.front()->place.num_cores), "processor"),
+                   fmt::format("{}: OMP_NUM_THREADS={} on {}", text_of(many), threads_wished(*many.front()),
+                               count_text(static_cast<size_t>(many.front()->place.num_cores), "processor")),
                    "unset OMP_NUM_THREADS (threads: auto takes what the rank may use), or bind to more cores"});
 }
 
@@ -128,8 +130,8 @@ void add_far(const Ranks& ranks, Findings& all) {
     });
     if (far.empty()) return;
     all.push_back({Severity::advice,
-                   text_of(far) + ": cores on memory node " + std::to_string(far.front()->memory_nodes.front()) +
-                       ", GPU on " + std::to_string(*far.front()->device_memory_node),
+                   fmt::format("{}: cores on memory node {}, GPU on {}", text_of(far),
+                               far.front()->memory_nodes.front(), *far.front()->device_memory_node),
                    kBind});
 }
 

@@ -1,6 +1,8 @@
 // Findings about devices, local ranks, launchers and libraries.
 #include "patchbench/plan/launch_findings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -56,7 +58,7 @@ void add_idle(const Ranks& ranks, Findings& all) {
     for (const auto& rank : ranks) idle[rank.place.host].erase(rank.place.device_uuid);
     for (const auto& [host, devices] : idle) {
         if (devices.empty()) continue;
-        all.push_back({Severity::advice, std::to_string(devices.size()) + " visible GPUs of " + host + " have no rank",
+        all.push_back({Severity::advice, fmt::format("{} visible GPUs of {} have no rank", devices.size(), host),
                        "start one rank a GPU, or hide the others (CUDA_VISIBLE_DEVICES) if that is meant"});
     }
 }
@@ -82,7 +84,7 @@ void add_order(const Ranks& ranks, Findings& all) {
             names.insert(rank.place.device_name);
     if (names.size() < 2) return;
     all.push_back(
-        {Severity::advice, "GPUs of " + std::to_string(names.size()) + " kinds, numbered the fastest first",
+        {Severity::advice, fmt::format("GPUs of {} kinds, numbered the fastest first", names.size()),
          "export CUDA_DEVICE_ORDER=PCI_BUS_ID (launch/bind.sh does), so that numbers are those of nvidia-smi"});
 }
 

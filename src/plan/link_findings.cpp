@@ -2,6 +2,8 @@
 #include "patchbench/base/statistics.hpp"
 #include "patchbench/plan/launch_findings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +13,7 @@ namespace {
 
 std::string gigabytes(double bytes_per_s) {
     const auto hundredths = std::lround(bytes_per_s / 1e7);
-    const std::string rest = std::to_string(hundredths % 100);
-    return std::to_string(hundredths / 100) + "." + (rest.size() < 2 ? "0" : "") + rest + " GB/s";
+    return fmt::format("{}.{:02} GB/s", hundredths / 100, hundredths % 100);
 }
 
 struct Kind {

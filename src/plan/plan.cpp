@@ -10,6 +10,8 @@
 #include "patchbench/config/sample_settings.hpp"
 #include "patchbench/config/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -41,11 +43,11 @@ class Sources {
         const auto known = files_.find(key);
         SourceFacts facts = known != files_.end() ? known->second : files_[key] = lookup_(image);
         if (facts.channels != 1 && facts.channels != 3)
-            throw UsageError(
-                "image.path = " + image.path + ": has " + std::to_string(facts.channels) +
-                " channels without alpha; the networks take 1 or 3: choose bands with image.bands (denoise takes "
-                "more than 4 in groups, --bands); of a stack of images save each by itself, and of "
-                "channels first array.transpose(1, 2, 0)");
+            throw UsageError(fmt::format(
+                "image.path = {}: has {} channels without alpha; the networks take 1 or 3: choose bands with "
+                "image.bands (denoise takes more than 4 in groups, --bands); of a stack of images save each by itself, "
+                "and of channels first array.transpose(1, 2, 0)",
+                image.path, facts.channels));
         facts.extent = crop_of(image, facts.extent).extent;
         return facts;
     }
@@ -67,15 +69,14 @@ class Sources {
 };
 
 std::string were_started(int64_t num_ranks) {
-    return std::to_string(num_ranks) + (num_ranks == 1 ? " was started" : " were started");
+    return fmt::format("{} {} started", num_ranks, num_ranks == 1 ? "was" : "were");
 }
 
 void check_ranks(const Point& point, const Topology& topology) {
     if (topology.num_ranks() < 1) throw UsageError("no ranks were started");
     if (point.num_ranks > topology.num_ranks())
-        throw Refused("ranks = " + std::to_string(point.num_ranks) + ": only " + were_started(topology.num_ranks()) +
-                      "; start more with mpirun -n " + std::to_string(point.num_ranks) + " (patchbench plan: --ranks " +
-                      std::to_string(point.num_ranks) + ")");
+        throw Refused(fmt::format("ranks = {0}: only {1}; start more with mpirun -n {0} (patchbench plan: --ranks {0})",
+                                  point.num_ranks, were_started(topology.num_ranks())));
 }
 
 DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
@@ -114,9 +115,8 @@ void check_threads(const Point& point, const Topology& topology) {
     if (place.affinity.empty()) return;  // a plan for some other machine
     const int64_t most = kMostPerCore * std::max(1, place.num_cores);
     if (point.settings.threads.count > most)
-        throw Refused("threads = " + std::to_string(point.settings.threads.count) + ": rank 0 may use " +
-                      std::to_string(place.num_cores) + " core(s); choose threads: auto, or at most " +
-                      std::to_string(most));
+        throw Refused(fmt::format("threads = {}: rank 0 may use {} core(s); choose threads: auto, or at most {}",
+                                  point.settings.threads.count, place.num_cores, most));
 }
 
 void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, SharingRule rule) {
@@ -159,8 +159,8 @@ void settle_whole(Point& point) {
         calls.front().seen.extent != point.source.extent)
         point.notes.emplace_back("odd_shape = split is DRUNet's rule: this network pads instead");
     if (point.num_ranks > 1 && !settings.replicate)
-        point.notes.push_back("one image: only rank 0 of " + std::to_string(point.num_ranks) +
-                              " works; replicate: true gives every rank a copy");
+        point.notes.push_back(fmt::format("one image: only rank 0 of {} works; replicate: true gives every rank a copy",
+                                          point.num_ranks));
     if (exceeds_index_limit(point, calls.front().seen.extent))
         point.notes.emplace_back("the image has 2^31 or more elements in the widest layer: status index_limit");
 }
@@ -185,19 +185,20 @@ void settle_timed(Point& point) {
                          ": is found by trying, and engine timed has nothing to try; give a number");
     const CallTimes times(settings.timed);
     const int64_t batch = point.batch.value();
-    point.notes.push_back("simulated: no network is run, a call of " + std::to_string(batch) +
-                          (batch == 1 ? " window waits " : " windows waits ") + short_number(times.seconds(batch)) +
-                          " s (T(b) = " + times.formula() +
-                          "); pixels pass through and are checked, no output is compared with a network's");
+    point.notes.push_back(fmt::format(
+        "simulated: no network is run, a call of {} {} waits {} s (T(b) = {}); pixels pass through and are checked, no "
+        "output is compared with a network's",
+        batch, batch == 1 ? "window" : "windows", short_number(times.seconds(batch)), times.formula()));
     if (settings.output == OutputKind::file)
         point.notes.emplace_back(
             "the file that is written is the image itself, its noise included: no network's result");
     if (const int64_t slow = settings.timed.slow_rank; slow >= point.num_ranks)
-        point.notes.push_back("timed.slow_rank = " + std::to_string(slow) + ": the point has " +
-                              std::to_string(point.num_ranks) + " ranks (the first is 0), none of them is slow");
+        point.notes.push_back(
+            fmt::format("timed.slow_rank = {}: the point has {} ranks (the first is 0), none of them is slow", slow,
+                        point.num_ranks));
     else if (slow >= 0)
-        point.notes.push_back("rank " + std::to_string(slow) + " of the point takes " +
-                              format_setting(settings.timed.slow_factor) + " x as long");
+        point.notes.push_back(
+            fmt::format("rank {} of the point takes {} x as long", slow, format_setting(settings.timed.slow_factor)));
 }
 
 void check_trained_sigma(Point& point) {
@@ -276,7 +277,7 @@ Point make_point(const PointSettings& settings, int64_t index, const StudySettin
     } catch (const Refused& refusal) {
         point.refusal = refusal.what();
     } catch (const UsageError& error) {
-        throw UsageError("point " + std::to_string(index) + " (" + label_of(point) + "): " + error.what());
+        throw UsageError(fmt::format("point {} ({}): {}", index, label_of(point), error.what()));
     }
     point.key = key_of(point);
     return point;
@@ -284,7 +285,7 @@ Point make_point(const PointSettings& settings, int64_t index, const StudySettin
 
 /// `ranks: [1, 2, 4, all]` on four ranks: what `all` adds is there already. Other repeated points may be meant.
 void note_repeated(Point& point, const Point& first) {
-    const std::string same = "the same measurement as point " + std::to_string(first.index);
+    const std::string same = fmt::format("the same measurement as point {}", first.index);
     const bool is_all_again = point.settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
     if (is_all_again && point.refusal.empty())
         point.refusal = "ranks = all: " + were_started(point.num_ranks) + ", " + same;
@@ -297,8 +298,8 @@ void check_refusals(const Plan& plan) {
     const auto is_refused = [](const Point& point) { return !point.refusal.empty(); };
     if (plan.points.empty() || !std::all_of(plan.points.begin(), plan.points.end(), is_refused)) return;
     const Point& first = plan.points.front();
-    throw UsageError("point " + std::to_string(first.index) + " (" + label_of(first) + "): " + first.refusal +
-                     (plan.points.size() > 1 ? " (no point of the study can run here)" : ""));
+    throw UsageError(fmt::format("point {} ({}): {}{}", first.index, label_of(first), first.refusal,
+                                 plan.points.size() > 1 ? " (no point of the study can run here)" : ""));
 }
 
 }  // namespace

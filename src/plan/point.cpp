@@ -5,6 +5,8 @@
 #include "patchbench/config/text.hpp"
 #include "patchbench/plan/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,7 +16,7 @@ namespace pb {
 
 namespace {
 
-std::string extent_text(Extent extent) { return std::to_string(extent.h) + "x" + std::to_string(extent.w); }
+std::string extent_text(Extent extent) { return fmt::format("{}x{}", extent.h, extent.w); }
 
 // A plan that runs most pixels more than this many times says so.
 constexpr double kNotableOverhead = 4;
@@ -25,11 +27,11 @@ void note_grid(Point& point, const TileGrid& grid) {
         point.notes.push_back("processed / useful pixels = " + short_number(overhead) +
                               ": a larger patch or a smaller halo saves work");
     if (2 * grid.num_windows() <= grid.num_patches())
-        point.notes.push_back("windows that coincide are run once: " + std::to_string(grid.num_windows()) +
-                              " windows for " + std::to_string(grid.num_patches()) + " patches");
+        point.notes.push_back(fmt::format("windows that coincide are run once: {} windows for {} patches",
+                                          grid.num_windows(), grid.num_patches()));
     if (grid.num_windows() < point.num_ranks)
-        point.notes.push_back(std::to_string(point.num_ranks - grid.num_windows()) + " of " +
-                              std::to_string(point.num_ranks) + " ranks have no window");
+        point.notes.push_back(
+            fmt::format("{} of {} ranks have no window", point.num_ranks - grid.num_windows(), point.num_ranks));
     if (exceeds_index_limit(point, grid.window()))
         point.notes.push_back("a window of " + extent_text(grid.window()) +
                               " px has 2^31 or more elements in the widest layer: status index_limit");
@@ -55,11 +57,10 @@ void settle_halo(Point& point, int64_t halo) {
 }
 
 void settle_batch(Point& point, int64_t asked) {
-    if (asked < 1) throw UsageError("batch = " + std::to_string(asked) + ": must be at least 1");
+    if (asked < 1) throw UsageError(fmt::format("batch = {}: must be at least 1", asked));
     point.batch = effective_batch(asked, tile_grid(point).num_windows(), point.num_ranks);
     if (*point.batch < asked)
-        point.notes.push_back("batch " + std::to_string(*point.batch) + " instead of " + std::to_string(asked) +
-                              ": no rank has more windows");
+        point.notes.push_back(fmt::format("batch {} instead of {}: no rank has more windows", *point.batch, asked));
 }
 
 Rect crop_of(const ImageSettings& image, Extent whole) {
@@ -88,7 +89,7 @@ std::string key_of(const Point& point) {
     work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
         text += std::string(field.key) + "=" + format_setting(value) + "\n";
     });
-    text += extent_text(point.source.extent) + "x" + std::to_string(point.source.channels);
+    text += fmt::format("{}x{}", extent_text(point.source.extent), point.source.channels);
     std::array<char, 17> digits{};
     std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(fnv1a(text)));
     return digits.data();
@@ -128,7 +129,7 @@ std::string label_of(const Point& point) {
     const std::string simulated = is_simulated(point) ? "simulated-" : "";
     const std::string halo = point.halo ? std::to_string(*point.halo) : "auto";
     const std::string batch = point.batch ? std::to_string(*point.batch) : format_setting(settings.batch);
-    return simulated + network + "-p" + std::to_string(settings.patch) + "-h" + halo + "-b" + batch + "-" + dtype;
+    return fmt::format("{}{}-p{}-h{}-b{}-{}", simulated, network, settings.patch, halo, batch, dtype);
 }
 
 }  // namespace pb

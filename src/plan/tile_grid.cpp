@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -16,17 +18,17 @@ constexpr int64_t kMaxTilesPerAxis = int64_t{1} << 22;
 std::string multiples_near(int64_t value, int64_t alignment, int64_t smallest) {
     const int64_t below = value / alignment * alignment;
     const int64_t above = below + alignment;
-    if (value < smallest || below < smallest) return "the nearest is " + std::to_string(smallest);
-    return "the nearest are " + std::to_string(below) + " and " + std::to_string(above);
+    if (value < smallest || below < smallest) return fmt::format("the nearest is {}", smallest);
+    return fmt::format("the nearest are {} and {}", below, above);
 }
 
 void check_multiple(const char* key, int64_t value, int64_t alignment, int64_t smallest) {
-    const std::string named = std::string(key) + " = " + std::to_string(value) + " px";
-    if (value > kMaxExtent) throw UsageError(named + ": at most " + std::to_string(kMaxExtent));
+    const std::string named = fmt::format("{} = {} px", key, value);
+    if (value > kMaxExtent) throw UsageError(fmt::format("{}: at most {}", named, kMaxExtent));
     if (value >= smallest && value % alignment == 0) return;
     const std::string rule = alignment == 1
-                                 ? "must be at least " + std::to_string(smallest)
-                                 : "must be a multiple of " + std::to_string(alignment) + (smallest > 0 ? "" : " or 0");
+                                 ? fmt::format("must be at least {}", smallest)
+                                 : fmt::format("must be a multiple of {}{}", alignment, smallest > 0 ? "" : " or 0");
     throw UsageError(named + " " + rule + "; " + multiples_near(value, alignment, smallest));
 }
 
@@ -35,13 +37,14 @@ void check_spec(Extent image, const TileSpec& spec) {
     check_multiple("patch", spec.patch, spec.alignment, spec.alignment);
     check_multiple("halo", spec.halo, spec.alignment, 0);
     const int64_t longest = std::max(image.h, image.w);
-    const std::string extent = std::to_string(image.h) + "x" + std::to_string(image.w);
+    const std::string extent = fmt::format("{}x{}", image.h, image.w);
     if (std::min(image.h, image.w) < 1) throw UsageError("image of " + extent + " px: there is nothing to tile");
     if (longest > kMaxExtent)
-        throw UsageError("image of " + extent + " px: edges up to " + std::to_string(kMaxExtent) + " px can be tiled");
+        throw UsageError(fmt::format("image of {} px: edges up to {} px can be tiled", extent, kMaxExtent));
     if (ceil_div(longest, spec.patch) > kMaxTilesPerAxis)
-        throw UsageError("patch = " + std::to_string(spec.patch) + " px cuts an edge of " + std::to_string(longest) +
-                         " px into more than " + std::to_string(kMaxTilesPerAxis) + " patches: choose a larger patch");
+        throw UsageError(
+            fmt::format("patch = {} px cuts an edge of {} px into more than {} patches: choose a larger patch",
+                        spec.patch, longest, kMaxTilesPerAxis));
 }
 
 /// Note [Inward windows]; patches whose windows coincide share one tile.
@@ -92,12 +95,12 @@ int64_t TileGrid::num_patches(Range windows) const {
 }
 
 Rect TileGrid::window(int64_t index) const {
-    require(index >= 0 && index < num_windows(), "window " + std::to_string(index) + " is not in the grid");
+    require(index >= 0 && index < num_windows(), fmt::format("window {} is not in the grid", index));
     return {at(rows_, index / count(columns_)).start, at(columns_, index % count(columns_)).start, window_};
 }
 
 Rect TileGrid::core(int64_t index) const {
-    require(index >= 0 && index < num_windows(), "window " + std::to_string(index) + " is not in the grid");
+    require(index >= 0 && index < num_windows(), fmt::format("window {} is not in the grid", index));
     return rect_of(at(rows_, index / count(columns_)).core, at(columns_, index % count(columns_)).core);
 }
 
@@ -116,8 +119,10 @@ Range TileGrid::rows_written(Range windows) const {
 int64_t TileGrid::processed_pixels() const {
     int64_t pixels = 0;
     if (__builtin_mul_overflow(count(rows_) * window_.h, count(columns_) * window_.w, &pixels))
-        throw UsageError("patch = " + std::to_string(spec_.patch) + " px with halo = " + std::to_string(spec_.halo) +
-                         " px makes more pixels than can be counted: choose a larger patch or a smaller halo");
+        throw UsageError(
+            fmt::format("patch = {} px with halo = {} px makes more pixels than can be counted: choose a larger patch "
+                        "or a smaller halo",
+                        spec_.patch, spec_.halo));
     return pixels;
 }
 

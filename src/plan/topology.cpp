@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -58,8 +60,8 @@ std::string binding_of(const Topology& topology, const std::vector<int>& members
     }
     std::string text;
     for (const auto& [cores, sharers] : cores_and_sharers)
-        text += (text.empty() ? "" : " or ") + std::to_string(cores) + (cores == 1 ? " core" : " cores") +
-                (sharers == 1 ? " a rank" : " shared by " + std::to_string(sharers) + " ranks");
+        text += fmt::format("{}{} {} {}", text.empty() ? "" : " or ", cores, cores == 1 ? "core" : "cores",
+                            sharers == 1 ? "a rank" : fmt::format("shared by {} ranks", sharers));
     return text;
 }
 

@@ -3,6 +3,8 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shard.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -51,16 +53,17 @@ std::vector<WholeImageCall> drunet_calls(Extent extent, int64_t alignment) {
     return quadrants(extent);
 }
 
-std::string text_of(Extent extent) { return std::to_string(extent.h) + "x" + std::to_string(extent.w); }
+std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, extent.w); }
 
 [[noreturn]] void refuse(Extent extent, const NetworkFacts& facts) {
     const int64_t a = facts.alignment;
     const Extent below{std::max(a, extent.h / a * a), std::max(a, extent.w / a * a)};
     const Extent above{round_up(extent.h, a), round_up(extent.w, a)};
-    throw Refused("image of " + text_of(extent) + " px: " + std::string(name_of(facts.kind)) +
-                  " needs extents that are multiples of " + std::to_string(a) + "; the nearest are " +
-                  (below == above ? "" : text_of(below) + " and ") + text_of(above) +
-                  "; crop it, or choose odd_shape: pad" + (facts.kind == NetworkKind::drunet ? " or split" : ""));
+    throw Refused(
+        fmt::format("image of {} px: {} needs extents that are multiples of {}; the nearest are {}{}; crop it, or "
+                    "choose odd_shape: pad{}",
+                    text_of(extent), name_of(facts.kind), a, below == above ? "" : text_of(below) + " and ",
+                    text_of(above), facts.kind == NetworkKind::drunet ? " or split" : ""));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "patchbench/report/environment_differences.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -48,9 +50,9 @@ class Differences {
             ++count;
         }
         if (count == 0) return;
-        const std::string others = count > 1 ? " and " + std::to_string(count - 1) + " more" : "";
-        add(std::string(what) + " of rank " + std::to_string(before.ranks[first].rank) + others,
-            text(before.ranks[first]), text(after.ranks[first]), decisive);
+        const std::string others = count > 1 ? fmt::format(" and {} more", count - 1) : "";
+        add(fmt::format("{} of rank {}{}", what, before.ranks[first].rank, others), text(before.ranks[first]),
+            text(after.ranks[first]), decisive);
     }
 
     std::vector<EnvironmentDifference> take() { return std::move(all_); }

@@ -9,6 +9,8 @@
 #include "patchbench/base/user_paths.hpp"
 #include "patchbench/report/metrics.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -50,8 +52,8 @@ Lines read_lines(const fs::path& file) {
     for (std::string line; std::getline(in, line) && !in.eof();) {
         lines.values.push_back(Json::parse(line, nullptr, false));
         if (!lines.values.back().is_object())
-            throw UsageError(file.string() + ":" + std::to_string(lines.values.size()) +
-                             ": not a JSON object; expected is the results.jsonl of a run");
+            throw UsageError(fmt::format("{}:{}: not a JSON object; expected is the results.jsonl of a run",
+                                         file.string(), lines.values.size()));
         lines.raw.push_back(std::move(line));
     }
     if (lines.raw.empty()) throw UsageError(file.string() + ": holds no results");

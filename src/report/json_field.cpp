@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <limits>
@@ -34,7 +36,7 @@ JsonField JsonField::operator[](std::string_view key) const {
 std::vector<JsonField> JsonField::items() const {
     if (!value_->is_array()) wrong_type("an array");
     std::vector<JsonField> all;
-    for (const auto& item : *value_) all.emplace_back(item, line_, path_ + "[" + std::to_string(all.size()) + "]");
+    for (const auto& item : *value_) all.emplace_back(item, line_, fmt::format("{}[{}]", path_, all.size()));
     return all;
 }
 

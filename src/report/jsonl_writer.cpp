@@ -7,6 +7,7 @@
 #include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -56,7 +57,7 @@ std::filesystem::path move_aside(const std::filesystem::path& file) {
     const std::string stem = file.stem().string() + "-" + stamp_of(file);
     std::filesystem::path aside = file.parent_path() / (stem + file.extension().string());
     for (int i = 2; std::filesystem::exists(aside); ++i)
-        aside = file.parent_path() / (stem + "-" + std::to_string(i) + file.extension().string());
+        aside = file.parent_path() / fmt::format("{}-{}{}", stem, i, file.extension().string());
     std::error_code failure;
     std::filesystem::rename(file, aside, failure);
     if (failure)

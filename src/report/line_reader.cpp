@@ -3,6 +3,8 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/user_paths.hpp"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <system_error>
 
@@ -36,8 +38,8 @@ std::optional<LineReader::Line> LineReader::next() {
         const size_t end = chunk_.find('\n', position_);
         line.text.append(chunk_, position_, end == std::string::npos ? end : end - position_);
         if (line.text.size() > kMaxLineBytes)
-            throw UsageError(file_.string() + ":" + std::to_string(number_) +
-                             ": a line above 256 MiB; this is no results.jsonl of patchbench");
+            throw UsageError(fmt::format("{}:{}: a line above 256 MiB; this is no results.jsonl of patchbench",
+                                         file_.string(), number_));
         position_ = end == std::string::npos ? chunk_.size() : end + 1;
         if (end != std::string::npos) return line;
     }

@@ -4,6 +4,8 @@
 #include "patchbench/base/statistics.hpp"
 #include "patchbench/config/call_times.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -63,10 +65,10 @@ std::string measured_call_table(const ResultsFile& results, const PointSettings&
         if (seconds && !is_known) times.push_back({*point.batch, *seconds});
     }
     if (times.empty())
-        throw UsageError("timed.results = " + results.file.string() + ": no forward calls of " +
-                         std::string(name_of(simulated.network)) + " with patch " + std::to_string(simulated.patch) +
-                         ", the same halo and " + std::string(name_of(simulated.dtype)) + "; it holds " +
-                         list_labels(results));
+        throw UsageError(
+            fmt::format("timed.results = {}: no forward calls of {} with patch {}, the same halo and {}; it holds {}",
+                        results.file.string(), name_of(simulated.network), simulated.patch, name_of(simulated.dtype),
+                        list_labels(results)));
     return call_table(std::move(times));
 }
 

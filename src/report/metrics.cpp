@@ -2,6 +2,8 @@
 
 #include "report/numbers.hpp"
 
+#include <fmt/format.h>
+
 namespace pb {
 
 namespace {
@@ -42,7 +44,7 @@ std::string pipeline_cell(const Summary& s) {
 std::string efficiency_cell(const Summary& s) { return fixed(s.efficiency, 3); }
 
 std::string allocated_cell(const Summary& s) {
-    const std::string rank = s.allocated_peak_rank ? " (" + std::to_string(*s.allocated_peak_rank) + ")" : "";
+    const std::string rank = s.allocated_peak_rank ? fmt::format(" ({})", *s.allocated_peak_rank) : "";
     return readable_mib(s.allocated_peak_mib) + rank;
 }
 

@@ -2,6 +2,8 @@
 
 #include "patchbench/report/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -58,8 +60,7 @@ std::vector<std::string> source_names(std::span<const fs::path> files) {
         while (depth < deepest && same(depth) > 1) ++depth;
         const std::string name = joined(mine, same(depth) > 1 ? 1 : depth);
         std::string unique = name;
-        for (int i = 2; std::count(names.begin(), names.end(), unique) > 0; ++i)
-            unique = name + "-" + std::to_string(i);
+        for (int i = 2; std::count(names.begin(), names.end(), unique) > 0; ++i) unique = fmt::format("{}-{}", name, i);
         names.push_back(unique);
     }
     return names;

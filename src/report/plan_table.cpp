@@ -58,7 +58,7 @@ WindowTexts describe_whole(const Point& point) {
     const Extent window = calls.front().seen.extent;
     const std::string idle = point.num_ranks > 1 && !point.settings.replicate ? "0-" : "";
     return {fmt::format("{} x {}", window.h, window.w), std::to_string(calls.size()),
-            idle + std::to_string(calls.size()), idle + "1", readable(processed_per_useful(point))};
+            fmt::format("{}{}", idle, calls.size()), idle + "1", readable(processed_per_useful(point))};
 }
 
 TextTable make_plan_table(bool with_time) {

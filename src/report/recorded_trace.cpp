@@ -4,6 +4,8 @@
 
 #include "patchbench/config/by_key.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace pb {
@@ -12,7 +14,7 @@ namespace {
 
 int count_from(const JsonField& field, int least) {
     const int value = field.count();
-    if (value < least) field.fail("at least " + std::to_string(least) + " is expected here");
+    if (value < least) field.fail(fmt::format("at least {} is expected here", least));
     return value;
 }
 

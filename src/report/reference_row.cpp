@@ -3,6 +3,8 @@
 
 #include "patchbench/base/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pb {
@@ -74,7 +76,7 @@ void add_shape_study(const NamedPoint& point, CsvRow& row) {
     constexpr double kMega = 1e6;
     const auto& [h, w] = point.trace().point.source.extent;
     row.insert(row.end(),
-               {{"image_size", std::to_string(h) + "x" + std::to_string(w)},
+               {{"image_size", fmt::format("{}x{}", h, w)},
                 {"height", std::to_string(h)},
                 {"width", std::to_string(w)},
                 {"num_pixels", std::to_string(h * w)},

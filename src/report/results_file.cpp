@@ -5,6 +5,8 @@
 
 #include "patchbench/report/jsonl_writer.hpp"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
 namespace pb {
@@ -40,7 +42,7 @@ class Reader {
     ResultsFile read() {
         LineReader lines(results_.file);
         while (const auto line = lines.next()) {
-            place_ = results_.file.string() + ":" + std::to_string(line->number);
+            place_ = fmt::format("{}:{}", results_.file.string(), line->number);
             if (line->text.find_first_not_of(" \t\r") != std::string::npos) take(*line);
         }
         if (results_.sessions.empty())
@@ -119,7 +121,7 @@ std::filesystem::path results_in(const std::filesystem::path& name) {
 }
 
 std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch) {
-    return folder / ("launch-" + std::to_string(launch));
+    return folder / fmt::format("launch-{}", launch);
 }
 
 std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name) {

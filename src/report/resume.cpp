@@ -4,6 +4,8 @@
 
 #include "patchbench/config/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pb {
@@ -26,9 +28,10 @@ class Matching {
                              " more often than this study has it: take the line that repeats it out, or choose another "
                              "folder with --out");
         if (unknown_ > 0)
-            throw UsageError(former_.file.string() + " holds " + std::to_string(unknown_) +
-                             " finished points that this study does not have (" + first_unknown_ +
-                             ", ...); --resume goes on with the same study: choose another folder with --out");
+            throw UsageError(
+                fmt::format("{} holds {} finished points that this study does not have ({}, ...); --resume goes on "
+                            "with the same study: choose another folder with --out",
+                            former_.file.string(), unknown_, first_unknown_));
         return std::move(resumption_);
     }
 

@@ -5,6 +5,8 @@
 #include "patchbench/engine/memory.hpp"
 #include "patchbench/run/agreement.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -47,8 +49,8 @@ class BoundsBench {
         empty_allocator_cache(team_.place.device);
         together(team_.ranks, [&] {
             const int64_t left = allocator_counters(team_.place.device).allocated_bytes - held;
-            require(left == 0, "measuring the bound " + std::string(name_of(bound)) + " left " + std::to_string(left) +
-                                   " bytes in the engine's allocator");
+            require(left == 0, fmt::format("measuring the bound {} left {} bytes in the engine's allocator",
+                                           name_of(bound), left));
         });
     }
 

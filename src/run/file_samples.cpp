@@ -4,6 +4,8 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/config/raw_shape.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -26,8 +28,8 @@ ImageInfo with_bands(const std::string& path, ImageInfo info, const std::optiona
     if (!bands) return info;
     const int64_t there = info.channels + (info.has_alpha ? 1 : 0);
     if (bands->first + bands->count > there)
-        throw UsageError(path + ": has " + std::to_string(there) + " bands, but band " +
-                         std::to_string(bands->first + bands->count) + " is to be denoised (image.bands)");
+        throw UsageError(fmt::format("{}: has {} bands, but band {} is to be denoised (image.bands)", path, there,
+                                     bands->first + bands->count));
     info.channels = bands->count;
     info.has_alpha = false;
     return info;

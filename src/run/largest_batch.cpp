@@ -3,6 +3,8 @@
 #include "patchbench/engine/memory.hpp"
 #include "patchbench/run/agreement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -65,11 +67,11 @@ int64_t search_largest(const TrialBench& bench, PointTrace& trace) {
     const Extent window = tile_grid(bench.point).window();
     if (found == 0)
         throw PointFailed(limited_by == BatchLimit::index ? PointStatus::index_limit : PointStatus::oom,
-                          "nothing fits: not even one window of " + std::to_string(window.h) + " x " +
-                              std::to_string(window.w) + " px");
+                          fmt::format("nothing fits: not even one window of {} x {} px", window.h, window.w));
     if (limited_by == BatchLimit::windows)
-        trace.point.notes.push_back("memory is not what limits the batch: all " + std::to_string(found) +
-                                    " windows of a rank fit into one; a larger image would tell");
+        trace.point.notes.push_back(fmt::format(
+            "memory is not what limits the batch: all {} windows of a rank fit into one; a larger image would tell",
+            found));
     return found;
 }
 

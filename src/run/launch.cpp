@@ -5,6 +5,8 @@
 #include "patchbench/device/host_memory.hpp"
 #include "patchbench/run/agreement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -25,9 +27,10 @@ DeviceInfo choose_cuda_device(const std::vector<DeviceInfo>& visible, int local_
     if (count == 1) return visible.front();
     if (local_rank < count) return visible[static_cast<size_t>(local_rank)];
     if (sharing == SharingRule::allow) return visible[static_cast<size_t>(local_rank % count)];
-    throw UsageError("local rank " + std::to_string(local_rank) + " has no GPU of its own: " + std::to_string(count) +
-                     " visible (CUDA_VISIBLE_DEVICES " + variable("CUDA_VISIBLE_DEVICES") +
-                     "); start one rank per GPU, or set devices.sharing: allow (figures are then INVALID)");
+    throw UsageError(fmt::format(
+        "local rank {} has no GPU of its own: {} visible (CUDA_VISIBLE_DEVICES {}); start one rank per GPU, or set "
+        "devices.sharing: allow (figures are then INVALID)",
+        local_rank, count, variable("CUDA_VISIBLE_DEVICES")));
 }
 
 DeviceInfo choose_device(const LaunchOptions& options, int local_rank) {
@@ -125,11 +128,10 @@ void check_sharing(const Topology& topology, SharingRule sharing) {
 void check_launcher(const Communicator& world) {
     const auto announced = MpiSession::launcher_size();
     if (announced && *announced != world.size())
-        throw UsageError(
-            "the launcher started " + std::to_string(*announced) + " ranks but MPI sees " +
-            std::to_string(world.size()) +
-            ": these are independent copies; start patchbench with the mpirun of the Open MPI it was built "
-            "with (or srun --mpi=pmix)");
+        throw UsageError(fmt::format(
+            "the launcher started {} ranks but MPI sees {}: these are independent copies; start patchbench with the "
+            "mpirun of the Open MPI it was built with (or srun --mpi=pmix)",
+            *announced, world.size()));
 }
 
 Topology gather_topology(const Communicator& world, const LaunchOptions& options) {

@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -63,7 +65,7 @@ Team make_team(const Communicator& world, const Topology& topology, const StudyS
     Team team;
     team.place = topology.ranks.at(static_cast<size_t>(world.rank()));
     if (point.device == DeviceKind::cpu) team.place.device = {};
-    team.name = "rank " + std::to_string(world.rank()) + "@" + team.place.host;
+    team.name = fmt::format("rank {}@{}", world.rank(), team.place.host);
     team.members = members_of(topology, point.num_ranks, point.settings.placement);
     require(team.members.front() == 0, "rank 0 takes part in every point");
     const int position = position_of(team.members, world.rank());

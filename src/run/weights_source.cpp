@@ -5,6 +5,8 @@
 #include "patchbench/config/load_yaml.hpp"
 #include "patchbench/config/text.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 namespace pb {
@@ -30,11 +32,10 @@ fs::path default_file(NetworkKind network, int64_t channels) {
     for (const auto& entry : read_card(network))
         if (!entry.file.empty() && entry.channels == channels && fs::exists(folder / entry.file))
             return folder / entry.file;
-    throw UsageError(
-        "no weights for " + std::string(name_of(network)) + " with " + std::to_string(channels) +
-        " image channel(s) in '" + folder.string() +
-        "': fetch the official ones with models/get_weights.sh, name a file with `weights` (denoise: --weights), or "
-        "use seed:<n> (untrained, for speed only)");
+    throw UsageError(fmt::format(
+        "no weights for {} with {} image channel(s) in '{}': fetch the official ones with models/get_weights.sh, "
+        "name a file with `weights` (denoise: --weights), or use seed:<n> (untrained, for speed only)",
+        name_of(network), channels, folder.string()));
 }
 
 /// What a checkpoint rarely says of itself: the sigma that a network for one sigma was trained for.
@@ -75,9 +76,9 @@ Weights find_weights(NetworkKind network, const std::string& setting, std::optio
     const fs::path file = setting == "default" ? default_file(network, channels.value_or(kColour)) : fs::path(setting);
     Weights weights = load_weights(file, network);
     if (channels && weights.channels() != *channels)
-        throw UsageError("weights '" + file.string() + "' are for " + std::to_string(weights.channels()) +
-                         " image channel(s), the image has " + std::to_string(*channels) +
-                         ": name weights for this kind of image");
+        throw UsageError(fmt::format(
+            "weights '{}' are for {} image channel(s), the image has {}: name weights for this kind of image",
+            file.string(), weights.channels(), *channels));
     add_card_facts(weights);
     return weights;
 }
@@ -92,8 +93,8 @@ std::optional<NetworkShape> WeightsCache::shape_of(const PointSettings& settings
 }
 
 std::shared_ptr<const Weights> WeightsCache::find(const PointSettings& settings, int64_t channels) {
-    const std::string key = std::string(name_of(settings.network)) + '\n' + settings.weights + '\n' +
-                            std::to_string(channels) + '\n' + format_setting(settings.trained_sigma);
+    const std::string key = fmt::format("{}\n{}\n{}\n{}", name_of(settings.network), settings.weights, channels,
+                                        format_setting(settings.trained_sigma));
     if (key != key_ || weights_ == nullptr) {
         weights_.reset();
         Weights weights = find_weights(settings.network, settings.weights, channels);

@@ -2,6 +2,8 @@
 
 #include "patchbench/config/by_key.hpp"
 
+#include <fmt/format.h>
+
 namespace pb {
 
 namespace {
@@ -92,10 +94,9 @@ class StudyReader {
         for (size_t i = first; i < settings.size(); ++i) {
             settings[i].zip = num_zips_;
             if (settings[i].values.size() == settings[first].values.size()) continue;
-            yaml_.fail(zip.Mark(), "zip: " + settings[first].key + " has " +
-                                       std::to_string(settings[first].values.size()) + " values and " +
-                                       settings[i].key + " " + std::to_string(settings[i].values.size()) +
-                                       ": they must have as many");
+            yaml_.fail(zip.Mark(),
+                       fmt::format("zip: {} has {} values and {} {}: they must have as many", settings[first].key,
+                                   settings[first].values.size(), settings[i].key, settings[i].values.size()));
         }
     }
 

@@ -5,6 +5,7 @@
 #include "patchbench/base/user_paths.hpp"
 #include "patchbench/config/text.hpp"
 
+#include <fmt/format.h>
 #include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 
@@ -118,8 +119,7 @@ std::string YamlText::key_of(const YAML::Node& node, const std::string& prefix, 
     std::string key = prefix + scalar(node, "a key").text;
     if (key == prefix + "<<") fail(node.Mark(), "merge keys (<<) are not supported: write the settings out");
     const auto [first, is_new] = seen.emplace(key, node.Mark().line + 1);
-    if (!is_new)
-        fail(node.Mark(), "duplicate key '" + key + "': first written on line " + std::to_string(first->second));
+    if (!is_new) fail(node.Mark(), fmt::format("duplicate key '{}': first written on line {}", key, first->second));
     return key;
 }
 

@@ -3,6 +3,8 @@
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/user_paths.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
@@ -38,8 +40,7 @@ std::string shown(std::string_view text) {
 
 Bytes ByteReader::take(uint64_t count) {
     if (count > left())
-        fail("truncated or with lying sizes: " + std::to_string(count) + " bytes are announced, " +
-             std::to_string(left()) + " are left");
+        fail(fmt::format("truncated or with lying sizes: {} bytes are announced, {} are left", count, left()));
     const Bytes taken = bytes_.subspan(position_, count);
     position_ += count;
     return taken;
@@ -60,7 +61,7 @@ std::string_view ByteReader::take_line() {
 }
 
 void ByteReader::fail(const std::string& reason) const {
-    throw UsageError(name_ + ", byte " + std::to_string(offset()) + ": " + reason);
+    throw UsageError(fmt::format("{}, byte {}: {}", name_, offset(), reason));
 }
 
 }  // namespace pb

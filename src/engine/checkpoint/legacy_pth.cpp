@@ -4,6 +4,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 
 namespace pb {
@@ -40,15 +42,15 @@ StorageMap read_storages(ByteReader& reader, const PickleHeap& heap, const Pickl
         const PickledStorage& storage = *found->second;
         const auto count = reader.take_integer<int64_t>();
         if (count != storage.elements)
-            reader.fail("storage " + shown(*name) + " has " + std::to_string(count) + " elements, announced were " +
-                        std::to_string(storage.elements));
+            reader.fail(
+                fmt::format("storage {} has {} elements, announced were {}", shown(*name), count, storage.elements));
         uint64_t bytes = 0;
         if (__builtin_mul_overflow(static_cast<uint64_t>(count), size_of(storage.type), &bytes))
             reader.fail("storage " + shown(*name) + " is larger than any file");
         if (!storages.emplace(*name, reader.take(bytes)).second)
             reader.fail("storage " + shown(*name) + " comes twice");
     }
-    if (reader.left() != 0) reader.fail(std::to_string(reader.left()) + " bytes are left over");
+    if (reader.left() != 0) reader.fail(fmt::format("{} bytes are left over", reader.left()));
     return storages;
 }
 

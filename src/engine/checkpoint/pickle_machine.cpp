@@ -2,6 +2,8 @@
 
 #include "engine/checkpoint/pickle_globals.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 
 namespace pb {
@@ -34,8 +36,10 @@ PickleValue PickleMachine::run() {
 
 void PickleMachine::step(uint8_t opcode) {
     if (step_constant(opcode) || step_container(opcode) || step_memo(opcode) || step_call(opcode)) return;
-    reader_.fail("pickle opcode " + std::to_string(opcode) +
-                 " is not one that a state dict needs; save the state dict alone with torch.save(model.state_dict())");
+    reader_.fail(
+        fmt::format("pickle opcode {} is not one that a state dict needs; save the state dict alone with "
+                    "torch.save(model.state_dict())",
+                    opcode));
 }
 
 bool PickleMachine::step_constant(uint8_t opcode) {

@@ -2,6 +2,8 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <optional>
@@ -53,7 +55,7 @@ class TensorReader {
                                      const PickledStorage& storage) const {
         const auto elements = checked_elements(tensor.shape);
         if (!elements || *elements > storage.elements)
-            fail(key, "has more elements than its storage (" + std::to_string(storage.elements) + ")");
+            fail(key, fmt::format("has more elements than its storage ({})", storage.elements));
         if (*elements == 0) return 0;
         int64_t last = tensor.offset;
         for (size_t d = 0; d < tensor.shape.size(); ++d) {
@@ -63,8 +65,7 @@ class TensorReader {
                 fail(key, "has strides that are beyond any storage");
         }
         if (last >= storage.elements)
-            fail(key,
-                 "reaches element " + std::to_string(last) + " of a storage of " + std::to_string(storage.elements));
+            fail(key, fmt::format("reaches element {} of a storage of {}", last, storage.elements));
         return *elements;
     }
 
@@ -72,8 +73,7 @@ class TensorReader {
     // archive that share their bytes, would make a small file large in memory.
     void spend(std::string_view key, uint64_t& spent, uint64_t bytes) const {
         if (bytes > file_.bytes - spent)
-            fail(key,
-                 "claims " + std::to_string(bytes) + " bytes: together more than the file has; truncated or lying");
+            fail(key, fmt::format("claims {} bytes: together more than the file has; truncated or lying", bytes));
         spent += bytes;
     }
 
@@ -87,8 +87,7 @@ class TensorReader {
             known = storages_.emplace(storage.key, file_.read_storage(storage)).first;
         }
         if (known->second.size() != announced)
-            fail(key, "announces a storage of " + std::to_string(announced) + " bytes, the file has " +
-                          std::to_string(known->second.size()));
+            fail(key, fmt::format("announces a storage of {} bytes, the file has {}", announced, known->second.size()));
         return known->second;
     }
 

@@ -4,6 +4,7 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class Header {
         std::vector<Entry> all;
         for (const auto& [key, value] : root_.items())
             if (key != "__metadata__") all.push_back(entry(key, value));
-        if (all.size() > kMostTensors) fail("", "lists " + std::to_string(all.size()) + " tensors");
+        if (all.size() > kMostTensors) fail("", fmt::format("lists {} tensors", all.size()));
         return all;
     }
 
@@ -98,7 +99,7 @@ class Header {
         const auto elements = checked_elements(read.shape);
         const uint64_t bytes = read.end - read.begin;
         if (!elements || bytes % size_of(*type) != 0 || bytes / size_of(*type) != static_cast<uint64_t>(*elements))
-            fail(key, "has a shape that does not fit its " + std::to_string(bytes) + " bytes");
+            fail(key, fmt::format("has a shape that does not fit its {} bytes", bytes));
         return read;
     }
 
@@ -127,12 +128,11 @@ void check_places(const Header& header, std::vector<Entry>& entries, uint64_t by
         if (entry.begin != reached)
             header.fail(entry.key, entry.begin < reached ? "overlaps another tensor" : "follows a gap");
         if (entry.end > bytes)
-            header.fail(entry.key, "ends at byte " + std::to_string(entry.end) + " of the data, which has " +
-                                       std::to_string(bytes) + " bytes");
+            header.fail(entry.key, fmt::format("ends at byte {} of the data, which has {} bytes", entry.end, bytes));
         reached = entry.end;
     }
     if (reached != bytes)
-        header.fail("", "is missing: the last " + std::to_string(bytes - reached) + " bytes belong to no tensor");
+        header.fail("", fmt::format("is missing: the last {} bytes belong to no tensor", bytes - reached));
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ bool is_safetensors(Bytes file) { return file.size() > kLengthBytes && file[kLen
 Checkpoint read_safetensors(Bytes file, const std::string& name) {
     ByteReader reader(file, name);
     const auto length = reader.take_integer<uint64_t>();
-    if (length > kLongestHeader) reader.fail("a header of " + std::to_string(length) + " bytes: damaged, or too large");
+    if (length > kLongestHeader) reader.fail(fmt::format("a header of {} bytes: damaged, or too large", length));
     const Header header(reader.take_text(length), name);
     std::vector<Entry> entries = header.entries();
     const Bytes data = reader.take(reader.left());

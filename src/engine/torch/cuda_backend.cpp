@@ -11,6 +11,7 @@
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -31,8 +32,8 @@ void require_device(int index) {
         at::globalContext().lazyInitDevice(c10::kCUDA);
         return;
     }
-    const std::string reason = count == 0 ? why_no_cuda_device() : std::to_string(count) + " are visible";
-    throw UsageError("engine: no CUDA device " + std::to_string(index) + " (" + reason + "); use device cpu");
+    const std::string reason = count == 0 ? why_no_cuda_device() : fmt::format("{} are visible", count);
+    throw UsageError(fmt::format("engine: no CUDA device {} ({}); use device cpu", index, reason));
 }
 
 /// At every call of run_on: LibTorch keeps these settings for the whole process. The older setters: mixing them
@@ -207,9 +208,7 @@ c10::DataPtr allocate_cuda(int index, size_t bytes) {
 }
 
 std::vector<LibraryVersion> cudnn_versions() {
-    const auto text = [](long v) {
-        return std::to_string(v / 10000) + "." + std::to_string(v / 100 % 100) + "." + std::to_string(v % 100);
-    };
+    const auto text = [](long v) { return fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100); };
     return {{"cudnn", text(at::Context::versionCuDNN()), text(at::Context::versionRuntimeCuDNN())}};
 }
 

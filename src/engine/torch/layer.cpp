@@ -8,6 +8,7 @@
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
 
 #include <string_view>
 
@@ -129,7 +130,7 @@ Layer make_layer(const Convolution& convolution, const Placement& placement) {
     const int64_t first = c.transposed ? c.in_channels : c.out_channels;
     const int64_t second = c.transposed ? c.out_channels : c.in_channels;
     require(static_cast<int64_t>(c.weight.size()) == first * second * c.kernel * c.kernel,
-            "engine: a convolution of " + std::to_string(c.weight.size()) + " weights does not have its shape");
+            fmt::format("engine: a convolution of {} weights does not have its shape", c.weight.size()));
     const int64_t padding = c.kernel == 3 ? 1 : 0;
     Layer layer{.weight = place(c.weight, {first, second, c.kernel, c.kernel}, placement),
                 .taps = {},

@@ -4,6 +4,8 @@
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/translate_errors.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace pb {
@@ -22,7 +24,7 @@ void reset_allocator_peaks(DeviceId device) {
 }
 
 void set_memory_limit(DeviceId device, int64_t bytes) {
-    require(bytes >= 0, "engine: a memory limit of " + std::to_string(bytes) + " bytes");
+    require(bytes >= 0, fmt::format("engine: a memory limit of {} bytes", bytes));
     if (device.is_cuda())
         torch_engine::set_cuda_memory_limit(device.index, bytes);
     else
@@ -44,7 +46,7 @@ EngineBuffer::EngineBuffer() = default;
 
 EngineBuffer::EngineBuffer(DeviceId device, size_t bytes) : impl_(std::make_unique<Impl>()) {
     const auto empty_cache = [device] { empty_allocator_cache(device); };
-    torch_engine::translated("engine: a buffer of " + std::to_string(bytes) + " bytes", empty_cache, [&] {
+    torch_engine::translated(fmt::format("engine: a buffer of {} bytes", bytes), empty_cache, [&] {
         impl_->memory =
             device.is_cuda() ? torch_engine::allocate_cuda(device.index, bytes) : counting_allocator().allocate(bytes);
     });

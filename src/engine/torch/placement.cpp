@@ -3,6 +3,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 
 #include <mutex>
 #include <string>
@@ -46,7 +47,7 @@ void check_cpu_options(const EngineOptions& options) {
     if (options.precision == Precision::fp16 || options.precision == Precision::tf32)
         throw UsageError("engine: " + std::string(name_of(options.precision)) +
                          " needs a CUDA device; on the CPU use fp32 or bf16");
-    require(options.threads > 0, "engine: " + std::to_string(options.threads) + " threads");
+    require(options.threads > 0, fmt::format("engine: {} threads", options.threads));
 }
 
 // OpenMP keeps the number of threads for each calling thread, so every call makes sure. Changing it empties oneDNN's

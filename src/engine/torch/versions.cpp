@@ -2,6 +2,7 @@
 #include "engine/torch/torch_denoiser.hpp"
 
 #include <ATen/Version.h>
+#include <fmt/format.h>
 #include <oneapi/dnnl/dnnl_version.h>
 #include <torch/headeronly/version.h>
 
@@ -19,9 +20,7 @@ std::string version_after(const std::string& text, const std::string& mark) {
     return text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
 }
 
-std::string dotted(int major, int minor, int patch) {
-    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-}
+std::string dotted(int major, int minor, int patch) { return fmt::format("{}.{}.{}", major, minor, patch); }
 
 }  // namespace
 

@@ -43,7 +43,7 @@ KeyLayout kair_layout(const std::string& variant, DncnnShape shape) {
 // KAIR: a Sequential of convolution, ReLU, convolution, ReLU, ...
 KeyLayout kair_merged(const DncnnShape& shape) {
     KeyLayout layout = kair_layout("KAIR, batch norm merged", shape);
-    for (size_t i = 0; i < layout.layers.size(); ++i) layout.layers[i].convolution = "model." + std::to_string(2 * i);
+    for (size_t i = 0; i < layout.layers.size(); ++i) layout.layers[i].convolution = fmt::format("model.{}", 2 * i);
     return layout;
 }
 
@@ -51,8 +51,8 @@ KeyLayout kair_merged(const DncnnShape& shape) {
 void number_with_norms(KeyLayout& layout, const std::string& prefix) {
     for (size_t i = 0; i < layout.layers.size(); ++i) {
         const size_t index = i == 0 ? 0 : 3 * i - 1;
-        layout.layers[i].convolution = prefix + std::to_string(index);
-        if (i > 0 && i + 1 < layout.layers.size()) layout.layers[i].norm = prefix + std::to_string(index + 1);
+        layout.layers[i].convolution = fmt::format("{}{}", prefix, index);
+        if (i > 0 && i + 1 < layout.layers.size()) layout.layers[i].norm = fmt::format("{}{}", prefix, index + 1);
     }
 }
 

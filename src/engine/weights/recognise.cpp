@@ -7,6 +7,9 @@
 #include "patchbench/base/sha256.hpp"
 #include "patchbench/network/facts.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -62,20 +65,15 @@ Match best_match(const StateDict& tensors) {
     return *std::ranges::max_element(matches, {}, &Match::score);
 }
 
-std::string text_of(const Shape64& shape) {
-    std::string text;
-    for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-    return "[" + text + "]";
-}
+std::string text_of(const Shape64& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 // `; 3 missing: 'a', 'b', 'c'`, or nothing.
 std::string listed(const std::vector<std::string>& names, const std::string& what) {
     constexpr size_t kMost = 200;  // more than any of the networks has
     if (names.empty()) return "";
-    std::string text;
-    for (size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? " " : ", ") + names[i];
-    if (names.size() > kMost) text += " and others";
-    return "; " + std::to_string(names.size()) + " " + what + ":" + text;
+    const auto first = std::span(names).first(std::min(names.size(), kMost));
+    return fmt::format("; {} {}: {}{}", names.size(), what, fmt::join(first, ", "),
+                       names.size() > kMost ? " and others" : "");
 }
 
 std::string differences(const Match& match, const StateDict& tensors) {
@@ -108,15 +106,19 @@ void check_values(const StateDict& tensors, const std::string& source) {
                 source + ", tensor " + shown(key) + ": its shape is not that of its values");
         for (size_t i = 0; i < tensor.values.size(); ++i)
             if (!std::isfinite(tensor.values[i]))
-                throw UsageError(source + ", tensor " + shown(key) + ", element " + std::to_string(i) +
-                                 ": not a finite number; the training of these weights went wrong, or the file did");
+                throw UsageError(
+                    fmt::format("{}, tensor {}, element {}: not a finite number; the training of these weights "
+                                "went wrong, or the file did",
+                                source, shown(key), i));
     }
 }
 
 void check_match(const Match& match, const StateDict& tensors, const std::string& source) {
     if (match.names * 4 < match.expected.size())
-        throw UsageError(source + ": weights of no network that is known here (drunet, unet, dncnn); its tensors are " +
-                         std::to_string(tensors.size()) + ", the first " + first_keys(tensors));
+        throw UsageError(
+            fmt::format("{}: weights of no network that is known here (drunet, unet, dncnn); its tensors "
+                        "are {}, the first {}",
+                        source, tensors.size(), first_keys(tensors)));
     const std::string found = differences(match, tensors);
     if (!found.empty())
         throw UsageError(source + ": looks like " + match.layout.name + ", but does not fit" + found +
@@ -138,8 +140,8 @@ Convolution convert(const KeyLayout& layout, const LayerKeys& layer, const State
     const auto part = [&](size_t i) -> std::span<const float> { return tensors.at(layer.norm + kNormParts[i]).values; };
     for (size_t c = 0; c < part(3).size(); ++c)
         if (double{part(3)[c]} + layout.eps <= 0)
-            throw UsageError(source + ", tensor " + shown(layer.norm + kNormParts[3]) + ", element " +
-                             std::to_string(c) + ": a negative variance");
+            throw UsageError(fmt::format("{}, tensor {}, element {}: a negative variance", source,
+                                         shown(layer.norm + kNormParts[3]), c));
     fold({part(0), part(1), part(2), part(3), layout.eps}, convolution);
     return convolution;
 }

@@ -8,6 +8,8 @@
 #include "patchbench/engine/weights.hpp"
 #include "patchbench/network/facts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -85,7 +87,7 @@ Convolution make_convolution(const Graph& graph, size_t index, const SeededValue
 Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed) {
     const NetworkKind kind = kind_of(shape);
     Weights weights{
-        .shape = shape, .source = "seed:" + std::to_string(seed), .layout = std::string(name_of(kind)) + " (seeded)"};
+        .shape = shape, .source = fmt::format("seed:{}", seed), .layout = std::string(name_of(kind)) + " (seeded)"};
     const Graph graph = graph_of(shape);
     uint32_t layer = 0;
     for (const size_t index : convolutions_of(graph))
@@ -97,7 +99,7 @@ Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed) {
 
 Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed) {
     if (channels != 1 && channels != 3)
-        throw UsageError("seeded weights for " + std::to_string(channels) + " channels: 1 (gray) or 3 (colour)");
+        throw UsageError(fmt::format("seeded weights for {} channels: 1 (gray) or 3 (colour)", channels));
     return make_seeded_weights(standard_shape(kind, channels), seed);
 }
 

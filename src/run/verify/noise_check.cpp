@@ -1,5 +1,7 @@
 #include "run/verify/noise_check.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace pb {
@@ -43,8 +45,8 @@ std::optional<std::string> find_wrong_noise(WindowSource& noisy, ImageSource& cl
     const double deviation_limit = kErrors * sigma / std::sqrt(2 * noise.count) + kRounding;
     if (std::abs(noise.mean()) <= mean_limit && std::abs(noise.deviation() - sigma) <= deviation_limit)
         return std::nullopt;
-    return "the noise in the input has mean " + std::to_string(noise.mean()) + " and standard deviation " +
-           std::to_string(noise.deviation()) + ", not 0 and " + std::to_string(sigma);
+    return fmt::format("the noise in the input has mean {:f} and standard deviation {:f}, not 0 and {:f}", noise.mean(),
+                       noise.deviation(), sigma);
 }
 
 }  // namespace pb

@@ -5,6 +5,8 @@
 
 #include "patchbench/run/agreement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -27,8 +29,8 @@ void count_not_finite(const Image& band, int64_t first_row, Verification& result
         if (std::isfinite(sample)) continue;
         const int64_t pixel = i / band.channels();
         if (first.empty())
-            first = "row " + std::to_string(first_row + pixel / band.extent().w) + ", column " +
-                    std::to_string(pixel % band.extent().w) + ", channel " + std::to_string(i % band.channels());
+            first = fmt::format("row {}, column {}, channel {}", first_row + pixel / band.extent().w,
+                                pixel % band.extent().w, i % band.channels());
         ++result.pixels_not_finite;
         if (std::isnan(sample)) ++result.pixels_unwritten;
     }
@@ -59,8 +61,8 @@ void check_likeness(const Subject& subject, Verification& result) {
 std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team, const RankShare& share) {
     const double kept = team.ranks.sum(share.work().kept_pixels(share.windows_done()));
     if (kept == trace.useful_pixels) return std::nullopt;
-    return "the windows keep " + std::to_string(static_cast<int64_t>(kept)) + " pixels of " +
-           std::to_string(static_cast<int64_t>(trace.useful_pixels)) + ": a fault of the tiling, please report it";
+    return fmt::format("the windows keep {} pixels of {}: a fault of the tiling, please report it",
+                       static_cast<int64_t>(kept), static_cast<int64_t>(trace.useful_pixels));
 }
 
 std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts) {
@@ -80,8 +82,8 @@ void scan_held_output(const Subject& subject, Verification& result) {
         count_not_finite(out, row, result, first);
     }
     if (result.pixels_not_finite > 0)
-        result.reasons.push_back(std::to_string(result.pixels_not_finite) +
-                                 " output samples are unwritten or not finite, the first at " + first + "; " + kAdvice);
+        result.reasons.push_back(fmt::format("{} output samples are unwritten or not finite, the first at {}; {}",
+                                             result.pixels_not_finite, first, kAdvice));
     judge(likeness.input_constant, likeness.equal, likeness.output_constant, result);
 }
 
@@ -92,12 +94,12 @@ void scan_streamed_output(const Subject& subject, Verification& result) {
     result.pixels_unwritten = static_cast<int64_t>(subject.trace.useful_pixels - written);
     result.pixels_not_finite = static_cast<int64_t>(ranks.sum(static_cast<double>(counts.not_finite)));
     if (result.pixels_unwritten != 0)
-        result.reasons.push_back(std::to_string(static_cast<int64_t>(written)) +
-                                 " output pixels were written, not each one once");
+        result.reasons.push_back(
+            fmt::format("{} output pixels were written, not each one once", static_cast<int64_t>(written)));
     if (const auto names = name_ranks_not_finite(subject.team, counts)) result.reasons.push_back(*names);
     if (result.pixels_not_finite > 0)
-        result.reasons.push_back(std::to_string(result.pixels_not_finite) + " output samples are not finite; " +
-                                 kAdvice);
+        result.reasons.push_back(
+            fmt::format("{} output samples are not finite; {}", result.pixels_not_finite, kAdvice));
     else
         check_likeness(subject, result);
 }

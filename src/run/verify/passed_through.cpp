@@ -4,6 +4,8 @@
 
 #include "patchbench/run/agreement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -69,8 +71,8 @@ void verify_counts(const PointTrace& trace, const Team& team, const StreamedOutp
     const double written = team.ranks.sum(static_cast<double>(output.counts().pixels));
     result.pixels_unwritten = static_cast<int64_t>(trace.useful_pixels - written);
     if (result.pixels_unwritten != 0)
-        result.reasons.push_back(std::to_string(static_cast<int64_t>(written)) +
-                                 " output pixels were written, not each one once");
+        result.reasons.push_back(
+            fmt::format("{} output pixels were written, not each one once", static_cast<int64_t>(written)));
 }
 
 /// Compares with the input what can be read back: a held output on the root's node, a file on all ranks.
@@ -86,10 +88,9 @@ void verify_pixels(const Team& team, const RankShare& share, ImageSource& source
     const auto misplaced = static_cast<int64_t>(team.ranks.sum(mine.misplaced));
     if (held) result.pixels_unwritten = unwritten;
     result.pixels_not_finite = unwritten;
-    if (unwritten > 0) result.reasons.push_back(std::to_string(unwritten) + " output samples are unwritten");
+    if (unwritten > 0) result.reasons.push_back(fmt::format("{} output samples are unwritten", unwritten));
     if (misplaced > 0)
-        result.reasons.push_back(std::to_string(misplaced) +
-                                 " output samples are not those of the input at their place");
+        result.reasons.push_back(fmt::format("{} output samples are not those of the input at their place", misplaced));
 }
 
 }  // namespace

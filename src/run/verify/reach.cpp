@@ -2,6 +2,8 @@
 
 #include "patchbench/base/shape.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pb {
@@ -79,8 +81,8 @@ std::optional<std::string> find_wrong_fact(const Weights& weights) {
     const Reach reach = reach_of(weights);
     const std::string name(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
-        return name + ": its graph says " + what + " " + std::to_string(table) + ", its layers " +
-               std::to_string(layers) + ": a fault of patchbench, please report it";
+        return fmt::format("{}: its graph says {} {}, its layers {}: a fault of patchbench, please report it", name,
+                           what, table, layers);
     };
     if (facts.alignment != reach.alignment) return says("alignment", facts.alignment, reach.alignment);
     if (facts.takes_sigma != reach.takes_sigma)
@@ -93,9 +95,8 @@ std::optional<std::string> find_short_halo(const Point& point, const Weights& we
     const PointSettings& settings = point.settings;
     const bool is_exact = settings.workload == Workload::tiles && settings.halo.kind == HaloSetting::Kind::exact;
     if (!is_exact || point.halo.value() >= halo) return std::nullopt;
-    return "halo: exact is " + std::to_string(point.halo.value()) + " px for " +
-           std::string(name_of(settings.network)) + ", but the layers of these weights see " + std::to_string(halo) +
-           " px: set halo: " + std::to_string(halo);
+    return fmt::format("halo: exact is {} px for {}, but the layers of these weights see {} px: set halo: {}",
+                       point.halo.value(), name_of(settings.network), halo, halo);
 }
 
 }  // namespace pb

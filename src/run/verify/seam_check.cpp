@@ -6,6 +6,8 @@
 
 #include "patchbench/image/difference_map.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -44,8 +46,8 @@ std::string place_of(const SeamRegion& region) {
     const auto middle = [&](int64_t first, int64_t index, int64_t length) {
         return first + std::min(index * region.cell_px + region.cell_px / 2, length - 1);
     };
-    return "near row " + std::to_string(middle(region.part.row, cell / columns, region.part.extent.h)) + ", column " +
-           std::to_string(middle(region.part.column, cell % columns, region.part.extent.w));
+    return fmt::format("near row {}, column {}", middle(region.part.row, cell / columns, region.part.extent.h),
+                       middle(region.part.column, cell % columns, region.part.extent.w));
 }
 
 }  // namespace
@@ -77,9 +79,9 @@ void check_seams(const Subject& subject, ReferenceCache& cache, Verification& re
     result.seam_error = worst;
     result.seam_decides = point.halo.value() >= context;
     if (result.seam_decides && !(worst <= result.seam_tolerance))
-        result.reasons.push_back("with an exact halo the tiled output differs from the whole image by " +
-                                 std::to_string(worst) + " (tolerance " + std::to_string(result.seam_tolerance) + ") " +
-                                 place);
+        result.reasons.push_back(
+            fmt::format("with an exact halo the tiled output differs from the whole image by {:f} (tolerance {:f}) {}",
+                        worst, result.seam_tolerance, place));
 }
 
 }  // namespace pb

@@ -10,6 +10,8 @@
 
 #include "patchbench/run/agreement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,10 +38,10 @@ std::optional<std::string> find_wrong_tile(const Subject& subject) {
             const WindowTask task = subject.share.work().task(index);
             const bool is_there = index < expected.count();
             if (is_there && task.seen == expected.task(index).seen && task.kept == expected.task(index).kept) continue;
-            return "window " + std::to_string(index) + " lies at row " + std::to_string(task.seen.row) + ", column " +
-                   std::to_string(task.seen.column) + " and keeps row " + std::to_string(task.kept.row) + ", column " +
-                   std::to_string(task.kept.column) +
-                   ", which is not where the tile geometry puts it: a fault of the tiling, please report it";
+            return fmt::format(
+                "window {} lies at row {}, column {} and keeps row {}, column {}, which is not where the tile geometry "
+                "puts it: a fault of the tiling, please report it",
+                index, task.seen.row, task.seen.column, task.kept.row, task.kept.column);
         }
     return std::nullopt;
 }

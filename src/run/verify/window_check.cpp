@@ -5,6 +5,8 @@
 
 #include "patchbench/run/agreement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -138,8 +140,8 @@ class WindowChecker {
         std::string finding;
         if (worst_.excess(tolerance_) > 1) {
             const int in_team = subject_.team.ranks_on_node.at(static_cast<size_t>(maker));
-            finding = "rank " + std::to_string(subject_.team.members.at(static_cast<size_t>(in_team))) + "@" +
-                      host_name() + ": " + describe(work_.task(worst_window_), worst_window_, worst_, tolerance_);
+            finding = fmt::format("rank {}@{}: {}", subject_.team.members.at(static_cast<size_t>(in_team)), host_name(),
+                                  describe(work_.task(worst_window_), worst_window_, worst_, tolerance_));
         }
         WindowCheck result;
         for (const std::string& text : ranks.all_gather(finding))
