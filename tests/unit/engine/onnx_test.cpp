@@ -392,13 +392,22 @@ TEST_F(Onnx, RefusesNetworksThatAreNoneOfThese) {
                 HasSubstr("network.onnx"));
     EXPECT_THAT(refusal(kSmallDrunet, [](ModelProto& m) { bypass(m, node_of(m, "Add", 0)); }),
                 HasSubstr(resembles + "drunet"));
-    // The skip to the last convolution from another map of the same shape.
+    // The skip to the last convolution from another map of the same shape, made by a second m_head of other weights.
     EXPECT_THAT(refusal(kSmallDrunet,
                         [](ModelProto& m) {
+                            auto& nodes = *m.mutable_graph()->mutable_node();
+                            m.mutable_graph()->add_initializer()->set_name("other.weight");
+                            tensor_of(m, "other.weight").set_data_type(TensorProto::FLOAT);
+                            set_tensor(m, "other.weight", {4, 4, 3, 3});
+                            NodeProto other = node_of(m, "Conv");
+                            other.set_input(1, "other.weight");
+                            other.set_output(0, "other");
+                            *nodes.Add() = other;
+                            for (int i = nodes.size() - 1; i > 0; --i) nodes.SwapElements(i, i - 1);
                             for (std::string& name : *node_of(m, "Add", 4).mutable_input())
-                                if (name == "m_head") name = "m_up1.0";
+                                if (name == "m_head") name = "other";
                         }),
-                HasSubstr(resembles + "drunet"));
+                AllOf(HasSubstr(resembles + "drunet"), HasSubstr("where operation 1 (convolution 'm_head')")));
     EXPECT_THAT(refusal(kSmallUnet, [](ModelProto& m) { node_of(m, "Concat").mutable_input()->SwapElements(0, 1); }),
                 HasSubstr(resembles + "unet"));
     EXPECT_THAT(refusal(kSmallDncnn, [](ModelProto& m) { node_of(m, "Add").set_op_type("Sub"); }),
