@@ -17,7 +17,7 @@ std::vector<std::byte> read_file(const std::filesystem::path& file) {
     if (!std::filesystem::is_regular_file(file, failed))
         throw UsageError("cannot read weights " + file.string() + ": " +
                          (std::filesystem::exists(file, failed) ? "not a regular file" : "no such file") +
-                         "; name a .safetensors or .pth file");
+                         "; name a .safetensors, .pth or .onnx file");
     const auto size = std::filesystem::file_size(file, failed);
     if (!failed && size > kLargest)
         throw UsageError(file.string() + " is larger than 4 GiB: no weights of these networks are");

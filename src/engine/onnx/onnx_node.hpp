@@ -19,6 +19,8 @@ class OnnxNode {
     OnnxNode(const onnx::NodeProto& node, const std::string& file);
 
     [[nodiscard]] const std::string& type() const { return node_.op_type(); }
+    /// Whose operator it is; empty: ONNX's own.
+    [[nodiscard]] std::string domain() const { return node_.domain() == "ai.onnx" ? "" : node_.domain(); }
     [[nodiscard]] int num_inputs() const { return node_.input_size(); }
     [[nodiscard]] bool has_input(int i) const { return i < num_inputs() && !node_.input(i).empty(); }
     /// Throws where there is no such input.

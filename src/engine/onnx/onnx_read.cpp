@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <limits>
 #include <set>
 
 namespace pb {
@@ -25,11 +26,12 @@ constexpr int64_t kNewestOpset = 22;
 
 class GraphReader {
   public:
-    GraphReader(const GraphProto& graph, const std::string& file) : graph_(graph), file_(file), tensors_(file) {}
+    /// `most_values`: of all convolutions together, those that share their weights counted apart.
+    GraphReader(const GraphProto& graph, const std::string& file, size_t most_values)
+        : graph_(graph), file_(file), most_values_(most_values), tensors_(file) {}
 
     [[nodiscard]] OnnxNetwork read() {
         for (const auto& tensor : graph_.initializer()) tensors_.add(tensor.name(), tensor);
-        count_uses();
         read_input();
         for (const NodeProto& proto : graph_.node()) {
             OnnxNode node(proto, file_);
@@ -41,12 +43,6 @@ class GraphReader {
 
   private:
     [[noreturn]] void fail(const std::string& reason) const { throw UsageError(file_ + ": " + reason); }
-
-    void count_uses() {
-        for (const NodeProto& node : graph_.node())
-            for (const std::string& input : node.input()) ++uses_[input];
-        for (const auto& output : graph_.output()) ++uses_[output.name()];
-    }
 
     void read_input() {
         std::set<std::string> constants;
@@ -67,6 +63,8 @@ class GraphReader {
 
     void read_node(OnnxNode& node) {
         node.demand(operations_.size() < kMostOperations, "more operations than any network here");
+        node.demand(node.domain().empty(), "an operator of the domain " + shown(node.domain()) +
+                                               ": write its functions out first (onnx.inliner)");
         const std::string& type = node.type();
         if (type == "Conv") return read_convolution(node, OperationKind::convolution);
         if (type == "ConvTranspose") return read_convolution(node, OperationKind::transposed_convolution);
@@ -81,13 +79,14 @@ class GraphReader {
         if (type == "Identity" || type == "Dropout") return read_identity(node);
         node.demand(false,
                     "an operator that is not known here (Conv, ConvTranspose, BatchNormalization, Relu, Add, Sub, "
-                    "Concat, MaxPool, Resize)");
+                    "Concat, MaxPool, Resize); export it in eval mode, with constants folded, and sizes as factors");
     }
 
     void read_convolution(OnnxNode& node, OperationKind kind) {
         const std::string& name = node.input(1);
         const auto& [shape, values] = tensors_.find(name);
         node.demand(shape.size() == 4 && shape[2] == shape[3], "its weights are no square kernels");
+        node.demand(!values.empty(), "its weights are empty");
         const bool transposed = kind == OperationKind::transposed_convolution;
         Convolution convolution{.out_channels = shape[transposed ? 1 : 0],
                                 .in_channels = shape[transposed ? 0 : 1],
@@ -99,13 +98,16 @@ class GraphReader {
         if (node.has_input(2)) convolution.bias = tensors_.find(node.input(2)).values;
         const auto num_biases = static_cast<int64_t>(convolution.bias.size());
         node.demand(num_biases == 0 || num_biases == convolution.out_channels, "its bias has not one value a channel");
+        num_values_ += values.size();
+        node.demand(num_values_ <= most_values_, "its weights and those before are more than the file can need");
         const size_t operand = map_of(node, 0);
         const Filter filter{.weights = unused_name(name),
                             .kernel = convolution.kernel,
                             .stride = convolution.stride,
                             .has_bias = num_biases > 0};
         append({kind, {operand}, convolution.out_channels, filter}, node.only_output());
-        convolutions_.emplace(filter.weights, std::move(convolution));
+        require(convolutions_.emplace(filter.weights, std::move(convolution)).second,
+                "onnx: a filter has its name twice");
     }
 
     /// Checks what else a convolution may be told.
@@ -127,12 +129,16 @@ class GraphReader {
 
     /// Two nodes may share their weights; a graph names each filter once.
     [[nodiscard]] std::string unused_name(const std::string& name) const {
-        return convolutions_.contains(name) ? fmt::format("{} (node {})", name, operations_.size()) : name;
+        if (!convolutions_.contains(name)) return name;
+        std::string other = name;
+        do other += fmt::format(" (node {})", operations_.size());
+        while (convolutions_.contains(other));
+        return other;
     }
 
     void read_norm(OnnxNode& node) {
         const size_t index = map_of(node, 0);
-        node.demand(is_convolution(operations_[index].kind) && uses_[node.input(0)] == 1,
+        node.demand(is_convolution(operations_[index].kind) && !read_.contains(index),
                     "does not follow a convolution that nothing else reads");
         const auto part = [&](int i) -> const std::vector<float>& { return tensors_.find(node.input(i)).values; };
         Convolution& convolution = convolutions_.at(operations_[index].filter->weights);
@@ -146,6 +152,7 @@ class GraphReader {
         for (const float variance : part(4)) node.demand(double{variance} + eps > 0, "a negative variance");
         fold({part(1), part(2), part(3), part(4), eps}, convolution);
         operations_[index].filter->has_bias = true;
+        std::erase_if(maps_, [&](const auto& name) { return name.second == index; });  // it is another map from here on
         rename(node, index);
     }
 
@@ -197,7 +204,8 @@ class GraphReader {
     void read_identity(OnnxNode& node) {
         node.ignore("seed");
         const bool is_dropout = node.type() == "Dropout";
-        node.demand(!is_dropout || !node.has_input(2), "a dropout that trains");
+        node.ignore("ratio");
+        node.demand(!is_dropout || !node.has_input(2), "is told whether it trains; export the model in eval mode");
         if (tensors_.has(node.input(0))) return tensors_.add_alias(node.only_output(), node.input(0));
         rename(node, map_of(node, 0));
     }
@@ -221,11 +229,13 @@ class GraphReader {
 
     void append(Operation operation, const std::string& output) {
         add_name(output, operations_.size());
+        read_.insert(operation.operands.begin(), operation.operands.end());
         operations_.push_back(std::move(operation));
     }
 
     void add_name(const std::string& name, size_t index) {
-        if (!maps_.emplace(name, index).second) fail("two nodes make " + shown(name));
+        if (!names_.insert(name).second) fail("two nodes make " + shown(name));
+        maps_.emplace(name, index);
     }
 
     /// Operations that the output does not need are left out.
@@ -276,9 +286,12 @@ class GraphReader {
 
     const GraphProto& graph_;
     const std::string& file_;
+    size_t most_values_;
+    size_t num_values_ = 0;
     OnnxTensors tensors_;
-    std::map<std::string, int> uses_;
     std::map<std::string, size_t> maps_;  // names of values, and which operation makes them
+    std::set<std::string> names_;         // of all values so far
+    std::set<size_t> read_;               // operations that are operands
     std::vector<Operation> operations_;
     std::map<std::string, Convolution> convolutions_;
 };
@@ -302,11 +315,14 @@ bool is_onnx(Bytes file) {
 }
 
 OnnxNetwork read_onnx(Bytes file, const std::string& name) {
+    constexpr size_t kMostValuesPerByte = 8;  // nodes may share their weights
+    if (file.size() > std::numeric_limits<int>::max())
+        throw UsageError(name + ": an ONNX model of more than 2 GB; such a file is damaged, or no network here");
     ModelProto model;
     if (!model.ParseFromArray(file.data(), static_cast<int>(file.size())) || !model.has_graph())
         throw UsageError(name + ": begins like an ONNX model, but is none: damaged or cut off");
     check_opset(model, name);
-    OnnxNetwork network = GraphReader(model.graph(), name).read();
+    OnnxNetwork network = GraphReader(model.graph(), name, kMostValuesPerByte * file.size()).read();
     for (const auto& entry : model.metadata_props()) network.metadata[entry.key()] = entry.value();
     return network;
 }

@@ -73,17 +73,19 @@ void OnnxTensors::add(const std::string& name, const TensorProto& tensor) {
         fail(name,
              fmt::format("element {} is not a finite number; the training of these weights went wrong, or the file did",
                          wrong - read.values.begin()));
-    if (!tensors_.emplace(name, std::move(read)).second) fail(name, "is there twice");
+    if (!tensors_.emplace(name, std::make_shared<const NamedTensor>(std::move(read))).second)
+        fail(name, "is there twice");
 }
 
 void OnnxTensors::add_alias(const std::string& alias, const std::string& name) {
-    if (!tensors_.emplace(alias, find(name)).second) fail(alias, "is there twice");
+    (void)find(name);
+    if (!tensors_.emplace(alias, tensors_.at(name)).second) fail(alias, "is there twice");
 }
 
 const NamedTensor& OnnxTensors::find(const std::string& name) const {
     const auto found = tensors_.find(name);
     if (found == tensors_.end()) fail(name, "is no constant of floating type in this file");
-    return found->second;
+    return *found->second;
 }
 
 }  // namespace pb

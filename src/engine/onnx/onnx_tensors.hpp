@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
 namespace pb {
@@ -28,7 +29,7 @@ class OnnxTensors {
     [[noreturn]] void fail(const std::string& name, const std::string& reason) const;
 
     std::string file_;
-    std::map<std::string, NamedTensor> tensors_;
+    std::map<std::string, std::shared_ptr<const NamedTensor>> tensors_;
 };
 
 }  // namespace pb

@@ -112,6 +112,39 @@ void set_tensor(ModelProto& model, const std::string& name, const std::vector<in
     set_floats(tensor, std::vector<float>(count, 0.5F));
 }
 
+/// So that it becomes node `place`.
+void insert(ModelProto& model, int place, const NodeProto& node) {
+    auto& nodes = *model.mutable_graph()->mutable_node();
+    *nodes.Add() = node;
+    for (int i = nodes.size() - 1; i > place; --i) nodes.SwapElements(i, i - 1);
+}
+
+NodeProto make_node(const std::string& type, const std::string& input, const std::string& output) {
+    NodeProto node;
+    node.set_op_type(type);
+    node.add_input(input);
+    if (!output.empty()) node.add_output(output);
+    return node;
+}
+
+/// Batch norm of 4 channels, without an output yet; its parts are added to `model`.
+NodeProto make_norm(ModelProto& model, const std::string& input) {
+    NodeProto norm = make_node("BatchNormalization", input, "");
+    for (const auto& [name, values] :
+         std::vector<std::pair<std::string, std::vector<float>>>{{"scale", {1.5F, -2, 0.5F, 1}},
+                                                                 {"shift", {0.1F, 0.2F, 0.3F, 0.4F}},
+                                                                 {"mean", {1, 2, 3, 4}},
+                                                                 {"var", {4, 1, 0.25F, 9}}}) {
+        norm.add_input(name);
+        TensorProto& tensor = *model.mutable_graph()->add_initializer();
+        tensor.set_name(name);
+        tensor.set_data_type(TensorProto::FLOAT);
+        tensor.add_dims(4);
+        set_floats(tensor, values);
+    }
+    return norm;
+}
+
 const DncnnShape kSmallDncnn{.depth = 3, .width = 4};
 const UnetShape kSmallUnet{.widths = {4, 6}};
 const DrunetShape kSmallDrunet{.widths = {4, 6}, .blocks = 1};
@@ -201,31 +234,14 @@ TEST_F(Onnx, ReadsWhatComputesTheSameInOtherWords) {
 TEST_F(Onnx, FoldsBatchNormInDoublePrecision) {
     const Weights weights = make_seeded_weights(kSmallDncnn, 5);
     ModelProto model = exported(weights);
-    auto& graph = *model.mutable_graph();
     NodeProto& convolution = node_of(model, "Conv", 1);
     const std::string output = convolution.output(0);
     convolution.set_output(0, "before_norm");
-    NodeProto norm;
-    norm.set_op_type("BatchNormalization");
-    norm.add_input("before_norm");
-    for (const auto& [name, values] :
-         std::vector<std::pair<std::string, std::vector<float>>>{{"scale", {1.5F, -2, 0.5F, 1}},
-                                                                 {"shift", {0.1F, 0.2F, 0.3F, 0.4F}},
-                                                                 {"mean", {1, 2, 3, 4}},
-                                                                 {"var", {4, 1, 0.25F, 9}}}) {
-        norm.add_input(name);
-        TensorProto& tensor = *graph.add_initializer();
-        tensor.set_name(name);
-        tensor.set_data_type(TensorProto::FLOAT);
-        tensor.add_dims(4);
-        set_floats(tensor, values);
-    }
+    NodeProto norm = make_norm(model, "before_norm");
     norm.add_output(output);
     attribute_of(norm, "epsilon").set_type(onnx::AttributeProto::FLOAT);
     attribute_of(norm, "epsilon").set_f(0.5F);
-    *graph.add_node() = norm;
-    for (int i = graph.node_size() - 1; graph.node(i - 1).output(0) != "before_norm"; --i)
-        graph.mutable_node()->SwapElements(i, i - 1);
+    insert(model, 3, norm);
     const Weights read = load(model, NetworkKind::dncnn);
     const Convolution &before = weights.convolution("conv_list.0"), &after = read.convolution("conv_list.0");
     EXPECT_FLOAT_EQ(after.bias[0], (before.bias[0] - 1) * 1.5F / std::sqrt(4.5F) + 0.1F);
@@ -233,6 +249,36 @@ TEST_F(Onnx, FoldsBatchNormInDoublePrecision) {
     EXPECT_FLOAT_EQ(after.weight[0], before.weight[0] * 1.5F / std::sqrt(4.5F));
     EXPECT_FLOAT_EQ(after.weight.back(), before.weight.back() / std::sqrt(9.5F));
     EXPECT_EQ(read.convolution("in_conv").weight, weights.convolution("in_conv").weight);
+}
+
+TEST_F(Onnx, FoldsNoNormIntoWhatElseIsRead) {
+    // By its own name, or by another one, of which the first reader knows nothing.
+    for (const char* normed : {"conv_list.0", "alias"})
+        EXPECT_THAT(refusal(kSmallDncnn,
+                            [&](ModelProto& m) {
+                                NodeProto norm = make_norm(m, normed);
+                                norm.add_output("idle");
+                                insert(m, 3, norm);
+                                insert(m, 3, make_node("Identity", "conv_list.0", "alias"));
+                            }),
+                    HasSubstr("network.onnx"))
+            << normed;
+}
+
+TEST_F(Onnx, SharedWeightsAreNotThoseOfAnotherName) {
+    const Weights weights = make_seeded_weights(DncnnShape{.depth = 4, .width = 4}, 5);
+    ModelProto model = exported(weights);
+    node_of(model, "Conv", 2).set_input(1, "conv_list.0.weight");
+    const std::string made_up = "conv_list.0.weight (node 6)";  // which the reader calls the second use
+    model.mutable_graph()->add_initializer()->set_name(made_up);
+    tensor_of(model, made_up).set_data_type(TensorProto::FLOAT);
+    set_tensor(model, made_up, {4, 4, 3, 3});
+    NodeProto idle = node_of(model, "Conv", 1);
+    idle.set_input(1, made_up);
+    idle.set_output(0, "idle");
+    insert(model, 2, idle);
+    const Weights read = load(model, NetworkKind::dncnn);
+    EXPECT_EQ(read.convolution("conv_list.1").weight, weights.convolution("conv_list.0").weight);
 }
 
 TEST_F(Onnx, ReadsWeightsOfOtherTypes) {
@@ -319,6 +365,19 @@ std::vector<Change> changes() {
         {"known here: 'alpha'", kSmallDncnn, [](ModelProto& m) { attribute_of(node_of(m, "Relu"), "alpha").set_f(1); }},
         {"an operator that is not known", kSmallDncnn,
          [](ModelProto& m) { node_of(m, "Relu").set_op_type("LeakyRelu"); }},
+        {"of the domain 'my'", kSmallDncnn, [](ModelProto& m) { node_of(m, "Relu").set_domain("my"); }},
+        {"its weights are empty", kSmallDncnn,
+         [](ModelProto& m) {
+             set_tensor(m, "in_conv.weight", {0, 3, 3, 3});
+         }},
+        {"more than the file can need", DncnnShape{.depth = 3, .width = 32},
+         [](ModelProto& m) {
+             NodeProto idle = node_of(m, "Conv", 1);
+             for (int i = 0; i < 4000; ++i) {
+                 idle.set_output(0, "idle" + std::to_string(i));
+                 *m.mutable_graph()->add_node() = idle;
+             }
+         }},
         {"ceil_mode", kSmallUnet, [](ModelProto& m) { attribute_of(node_of(m, "MaxPool"), "ceil_mode").set_i(1); }},
         {"only 2x2", kSmallUnet,
          [](ModelProto& m) {
