@@ -2,7 +2,7 @@
 // (gather), and converted back into it (scatter). "hot" writes the same batch again and again, as the pipeline's slots
 // do; "cold" walks through batches that no cache holds.
 //     taskset -c 1 build/benchmarks/convert_benchmark
-#include "patchbench/device/convert.hpp"
+#include "device/convert.hpp"
 
 #include <benchmark/benchmark.h>
 

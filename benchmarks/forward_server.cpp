@@ -4,12 +4,12 @@
 //   load NETWORK WEIGHTS DTYPE WINDOWS.npy SIGMA   -> ready
 //   time CALLS                                     -> seconds of that many forward calls
 //   save OUT.npy                                   -> saved
+#include "device/convert.hpp"
+#include "engine/memory.hpp"
 #include "peer/npy.hpp"
 
-#include "patchbench/device/convert.hpp"
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
-#include "patchbench/engine/memory.hpp"
 #include "patchbench/network/network_facts.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,6 @@
-# pb_add_layer(name SOURCES .. LINKS .. PRIVATE_LINKS ..): the static library pb_<name> from src/<name>, headers from
-# include/patchbench/<name>. Layers link only the layers they may include (tests/check_layers.py enforces the table).
+# pb_add_layer(name SOURCES .. LINKS .. PRIVATE_LINKS ..): the static library pb_<name> from src/<name>, where its headers
+# lie beside its sources; include/patchbench/ holds those that a program outside needs too. Layers link only the layers they
+# may include (tests/check_layers.py enforces the table).
 add_library(pb_options INTERFACE)
 target_compile_options(pb_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wno-missing-field-initializers>
@@ -14,12 +15,26 @@ endif()
 function(pb_add_layer name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
     add_library(pb_${name} STATIC ${ARG_SOURCES})
-    target_include_directories(pb_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(pb_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(pb_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS} pb_options)
-    # Headers compile alone: `cmake --build <dir> --target all_verify_interface_header_sets`.
-    file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/patchbench/${name}/*.hpp)
-    if(headers)
-        target_sources(pb_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${headers})
-        set_target_properties(pb_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-    endif()
+    pb_add_headers(${name} LINKS pb_${name} ${ARG_PRIVATE_LINKS})
+endfunction()
+
+# Each header compiles alone: `cmake --build <dir> --target pb_headers`. Left out is what includes LibTorch (half a minute
+# each) and what only nvcc reads.
+add_custom_target(pb_headers)
+function(pb_add_headers name)
+    cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+    file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+        ${PROJECT_SOURCE_DIR}/include/patchbench/${name}/*.hpp ${PROJECT_SOURCE_DIR}/src/${name}/*.hpp)
+    list(FILTER headers EXCLUDE REGEX "/torch/")
+    foreach(header ${headers})
+        string(REGEX REPLACE "^(include|src)/" "" header ${header})
+        file(CONFIGURE OUTPUT headers/${header}.cpp CONTENT "#include \"${header}\" // IWYU pragma: keep\n")
+        list(APPEND sources ${CMAKE_CURRENT_BINARY_DIR}/headers/${header}.cpp)
+    endforeach()
+    add_library(pb_${name}_headers OBJECT EXCLUDE_FROM_ALL ${sources})
+    set_target_properties(pb_${name}_headers PROPERTIES UNITY_BUILD OFF)
+    target_link_libraries(pb_${name}_headers PRIVATE ${ARG_LINKS} pb_options)
+    add_dependencies(pb_headers pb_${name}_headers)
 endfunction()

@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "measure": {"base", "config", "network", "plan", "run/trace.hpp"},
     "report": {"base", "config", "network", "plan", "measure", "run/trace.hpp"},
 }
+MAY_INCLUDE["doctor"] = set(MAY_INCLUDE)
 MAY_INCLUDE["app"] = set(MAY_INCLUDE) | {"app"}
 # The trace is values: the pure layers after it include it, so it may not bring a service with it.
 TRACE = "run/trace.hpp"
@@ -30,6 +31,8 @@ TRACE_MAY_INCLUDE = {"base", "config", "network", "plan"}
 VENDOR = re.compile(r"^(torch|ATen|c10|caffe2|cuda|cub|thrust|nv|nccl|cudnn|mpi\.h|opencv2|yaml-cpp|onnx/|google/)")
 # No rank, no device, no image: testable in one process.
 PURE = {"base", "config", "network", "plan", "measure", "report"}
+# The CUDA runtime itself, which the backends of comm and engine call too.
+SHARED_BACKEND = "src/device/cuda_check.hpp"
 YAML_READER = "src/config/yaml/"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -70,9 +73,9 @@ def check_own(path, included):
     return f"{layer} may not include {included}; it may include {', '.join(sorted(allowed)) or 'the standard library only'}"
 
 
-def check_vendor(path, header):
-    if path.startswith("include/") and VENDOR.match(header):
-        return f"vendor header <{header}> in include/: hide it in src/"
+def check_vendor(path, header, seen_elsewhere):
+    if VENDOR.match(header) and path != SHARED_BACKEND and (path.startswith("include/") or path in seen_elsewhere):
+        return f"vendor header <{header}> in a header that another layer includes: hide it in a .cpp"
     if header.startswith("yaml-cpp") and path.startswith("src/") and not path.startswith(YAML_READER):
         return f"yaml-cpp belongs into {YAML_READER} only"
     if layer_of(path) in PURE and not path.startswith(YAML_READER) and VENDOR.match(header):
@@ -80,7 +83,30 @@ def check_vendor(path, header):
     return None
 
 
-def check_file(root, path):
+def find_seen_elsewhere(root, paths):
+    """The headers that a file of another layer includes, itself or through other headers."""
+    includes = {path: list(included_files(root, path)) for path in paths}
+    seen = set()
+    todo = [other for path in paths if layer_of(path) for other in includes[path] if layer_of(other) != layer_of(path)]
+    while todo:
+        path = todo.pop()
+        if path not in seen:
+            seen.add(path)
+            todo += includes.get(path, [])
+    return seen
+
+
+def included_files(root, path):
+    """The layers' files that `path` includes, as paths in the project."""
+    for line in (root / path).read_text().splitlines():
+        include = INCLUDE.match(line)
+        included = include and find_included(root, path, include[2])
+        for folder in ("src", "include/patchbench") if included else ():
+            if (root / folder / included).is_file():
+                yield f"{folder}/{included}"
+
+
+def check_file(root, path, seen_elsewhere):
     """Yields (line, message) for each violation in one file."""
     layer = layer_of(path)
     if layer is not None and layer not in MAY_INCLUDE:
@@ -93,7 +119,7 @@ def check_file(root, path):
         if not include:
             continue
         included = find_included(root, path, include[2])
-        message = check_own(path, included) if layer and included else check_vendor(path, include[2])
+        message = check_own(path, included) if layer and included else check_vendor(path, include[2], seen_elsewhere)
         if message:
             yield number, message
 
@@ -102,7 +128,8 @@ def check(root):
     """All violations under `root`, as `file:line: message`. What tests install (.venv) is somebody else's."""
     files = [file.relative_to(root) for folder in FOLDERS for file in sorted((root / folder).rglob("*"))]
     files = [file.as_posix() for file in files if file.suffix in SOURCES and ".venv" not in file.parts]
-    return [f"{path}:{line}: {message}" for path in files for line, message in check_file(root, path)]
+    seen_elsewhere = find_seen_elsewhere(root, files)
+    return [f"{path}:{line}: {message}" for path in files for line, message in check_file(root, path, seen_elsewhere)]
 
 
 def main():

@@ -36,7 +36,7 @@ tests/peer/setup.sh || true
 tests/golden/setup.sh || true
 tests/contrib/setup.sh || true
 tests/cluster/setup.sh || true
-tests/report/setup.sh || true
+tests/page/setup.sh || true
 tests/readers/setup.sh || true
 run_tests "$root/build" all
 

@@ -1,7 +1,7 @@
 #include "app/band_output.hpp"
 
-#include "patchbench/config/sample_settings.hpp"
-#include "patchbench/run/file_samples.hpp"
+#include "config/sample_settings.hpp"
+#include "run/pixels/file_samples.hpp"
 
 #include <fmt/format.h>
 

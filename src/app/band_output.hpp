@@ -1,8 +1,8 @@
 // Images of more bands than a network takes: denoised in groups, and put together in memory.
 #pragma once
 
-#include "patchbench/config/settings.hpp"
-#include "patchbench/image/placed_image.hpp"
+#include "config/settings.hpp"
+#include "image/placed_image.hpp"
 
 #include <filesystem>
 #include <optional>

@@ -1,21 +1,20 @@
 // patchbench check: the doctor. Is this started right, which rank has which device and cores, how fast do they talk,
 // and does a tiny network give the right answer on each of them?
-#include "app/check_text.hpp"
 #include "app/commands.hpp"
+#include "app/number_in_range.hpp"
 #include "app/session.hpp"
-#include "app/within.hpp"
-
-#include "patchbench/comm/interruption.hpp"
-#include "patchbench/comm/launcher.hpp"
-#include "patchbench/comm/metric_reduction.hpp"
-#include "patchbench/config/settings.hpp"
-#include "patchbench/image/quality.hpp"
-#include "patchbench/image/synthetic.hpp"
-#include "patchbench/run/agreement.hpp"
-#include "patchbench/run/launch.hpp"
-#include "patchbench/run/launch_facts.hpp"
-#include "patchbench/run/run_window.hpp"
-#include "patchbench/run/weights_source.hpp"
+#include "comm/interruption.hpp"
+#include "comm/launcher.hpp"
+#include "comm/metric_reduction.hpp"
+#include "config/settings.hpp"
+#include "doctor/check_text.hpp"
+#include "doctor/launch_facts.hpp"
+#include "image/quality.hpp"
+#include "image/synthetic.hpp"
+#include "run/agreement.hpp"
+#include "run/launch.hpp"
+#include "run/pipeline/run_window.hpp"
+#include "run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -129,7 +128,7 @@ void add_check_command(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("check", "is this machine and this launch all right?");
     command->add_option("--device", arguments->device, "auto | cpu | cuda");
     command->add_option("--timeout", arguments->timeout_s, "seconds after which NCCL's missing ranks are named (60)")
-        ->check(within(1e-3, kMaxSeconds, "s"));
+        ->check(number_in_range(1e-3, kMaxSeconds, "s"));
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
             return with_ranks(raw, [&](RankSession& session) { return run_check(*arguments, session); });

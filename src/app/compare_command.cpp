@@ -1,10 +1,9 @@
 // patchbench compare OLD NEW: which points became faster or slower, from results files alone. No MPI, no device.
 #include "app/commands.hpp"
-
-#include "patchbench/base/atomic_file.hpp"
-#include "patchbench/base/user_paths.hpp"
-#include "patchbench/config/text.hpp"
-#include "patchbench/report/results_comparison.hpp"
+#include "base/atomic_file.hpp"
+#include "base/user_paths.hpp"
+#include "config/text.hpp"
+#include "report/results_comparison.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

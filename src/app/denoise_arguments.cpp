@@ -1,9 +1,8 @@
 #include "app/denoise_arguments.hpp"
 
-#include "app/within.hpp"
-
-#include "patchbench/config/by_key.hpp"
-#include "patchbench/config/text.hpp"
+#include "app/number_in_range.hpp"
+#include "config/settings_access.hpp"
+#include "config/text.hpp"
 
 #include <algorithm>
 
@@ -102,11 +101,11 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
     command.add_option("--dtype", a.dtype, "fp32 | tf32 | bf16 | fp16");
     command.add_option("--threads", a.threads, "CPU threads of a rank, or auto");
     command.add_option("--memory-limit-mib", a.memory_limit_mib, "cap on the network's memory")
-        ->check(within(0, kMaxEdge, "MiB"));
+        ->check(number_in_range(0, kMaxEdge, "MiB"));
     command.add_option("--add-noise", a.add_noise, "add Gaussian noise of this sigma first, and report PSNR")
-        ->check(within(0, 1));
+        ->check(number_in_range(0, 1));
     command.add_option("--verify", a.probes, "windows that are run again and compared; 0: none")
-        ->check(within(0, kMaxCount));
+        ->check(number_in_range(0, kMaxCount));
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
     command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
 }

@@ -2,9 +2,8 @@
 #pragma once
 
 #include "app/sample_options.hpp"
-
-#include "patchbench/config/settings.hpp"
-#include "patchbench/image/placed_image.hpp"
+#include "config/settings.hpp"
+#include "image/placed_image.hpp"
 
 #include <CLI/CLI.hpp>
 

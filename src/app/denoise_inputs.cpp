@@ -1,8 +1,9 @@
 #include "app/denoise_inputs.hpp"
 
+#include "base/handle.hpp"
+#include "base/user_paths.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/handle.hpp"
-#include "patchbench/base/user_paths.hpp"
 
 #include <fmt/format.h>
 #include <glob.h>

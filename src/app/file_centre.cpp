@@ -1,8 +1,9 @@
 #include "app/file_centre.hpp"
 
+#include "image/quality.hpp"
+#include "run/pixels/image_source.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/image/quality.hpp"
-#include "patchbench/run/image_source.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // What `denoise` learns of an image file from its central part, of at most 2048 pixels a side, before it works on it.
 #pragma once
 
-#include "patchbench/config/settings.hpp"
+#include "config/settings.hpp"
 
 #include <string>
 

@@ -1,7 +1,8 @@
 #include "app/folder_lock.hpp"
 
+#include "base/user_paths.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

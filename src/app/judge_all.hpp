@@ -1,8 +1,8 @@
 // One verdict on what ranks did apart from each other.
 #pragma once
 
-#include "patchbench/comm/communicator.hpp"
-#include "patchbench/measure/verdict.hpp"
+#include "comm/communicator.hpp"
+#include "measure/verdict.hpp"
 
 namespace pb {
 

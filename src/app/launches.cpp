@@ -1,9 +1,9 @@
 #include "app/launches.hpp"
 
-#include "patchbench/base/user_paths.hpp"
-#include "patchbench/comm/interruption.hpp"
-#include "patchbench/report/report.hpp"
-#include "patchbench/report/results_file.hpp"
+#include "base/user_paths.hpp"
+#include "comm/interruption.hpp"
+#include "report/report.hpp"
+#include "report/results_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

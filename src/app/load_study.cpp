@@ -1,9 +1,9 @@
 #include "app/load_study.hpp"
 
-#include "patchbench/config/load_yaml.hpp"
-#include "patchbench/report/measured_calls.hpp"
-#include "patchbench/run/image_source.hpp"
-#include "patchbench/run/weights_source.hpp"
+#include "config/load_yaml.hpp"
+#include "report/measured_calls.hpp"
+#include "run/pixels/image_source.hpp"
+#include "run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
 

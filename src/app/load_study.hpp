@@ -1,7 +1,7 @@
 // A study file as `run` and `plan` take it.
 #pragma once
 
-#include "patchbench/plan/plan.hpp"
+#include "plan/plan.hpp"
 
 #include <string>
 #include <vector>

@@ -2,9 +2,8 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "app/standard_streams.hpp"
-
-#include "patchbench/base/suggest.hpp"
-#include "patchbench/base/user_paths.hpp"
+#include "base/suggest.hpp"
+#include "base/user_paths.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -45,8 +44,8 @@ std::string hint_for(const CLI::App& app, int argc, char** argv) {
 
 /// CLI11's own exit codes become the program's: 0 for --help, 2 for what it does not understand.
 int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
-    if (error.get_exit_code() == 0) return speaks_before_mpi() ? app.exit(error) : 0;
-    if (!speaks_before_mpi()) return static_cast<int>(ExitCode::usage);
+    if (error.get_exit_code() == 0) return is_first_process() ? app.exit(error) : 0;
+    if (!is_first_process()) return static_cast<int>(ExitCode::usage);
     (void)app.exit(error);
     const std::string hint = hint_for(app, arguments.argc, arguments.argv);
     if (!hint.empty()) print_error(hint);
@@ -101,13 +100,13 @@ int main(int argc, char** argv) {
     try {
         return pb::run_program({argc, argv});
     } catch (const pb::Error& error) {  // before MPI started: every process sees the same
-        if (pb::speaks_before_mpi()) pb::print_error(error.what());
+        if (pb::is_first_process()) pb::print_error(error.what());
         return static_cast<int>(error.code());
     } catch (const std::filesystem::filesystem_error& error) {
-        if (pb::speaks_before_mpi()) pb::print_error(pb::describe(error));
+        if (pb::is_first_process()) pb::print_error(pb::describe(error));
         return static_cast<int>(pb::ExitCode::usage);
     } catch (const std::exception& error) {
-        if (pb::speaks_before_mpi()) pb::print_error(error.what());
+        if (pb::is_first_process()) pb::print_error(error.what());
         return static_cast<int>(pb::ExitCode::failed);
     }
 }

@@ -1,11 +1,11 @@
 // patchbench networks: what is known of each network, and where its weights are; or one of them for other programs.
 #include "app/commands.hpp"
+#include "config/load_yaml.hpp"
+#include "config/text.hpp"
+#include "engine/onnx.hpp"
+#include "run/weights_source.hpp"
 
-#include "patchbench/config/load_yaml.hpp"
-#include "patchbench/config/text.hpp"
-#include "patchbench/engine/onnx.hpp"
 #include "patchbench/network/network_facts.hpp"
-#include "patchbench/run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,11 +1,10 @@
 // patchbench plan STUDY.yaml: what would run, without GPU and mpirun.
 #include "app/commands.hpp"
 #include "app/load_study.hpp"
-#include "app/within.hpp"
-
-#include "patchbench/config/settings.hpp"
-#include "patchbench/report/report.hpp"
-#include "patchbench/run/image_source.hpp"
+#include "app/number_in_range.hpp"
+#include "config/settings.hpp"
+#include "report/report.hpp"
+#include "run/pixels/image_source.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -30,9 +29,9 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("plan", "print a study's points, tiles and predicted needs; runs nothing");
     command->add_option("study", arguments->study, "study file (YAML)")->required();
     add_overrides(*command, arguments->overrides);
-    command->add_option("--ranks", arguments->ranks, "ranks to plan for")->check(within(1, kMaxCount));
+    command->add_option("--ranks", arguments->ranks, "ranks to plan for")->check(number_in_range(1, kMaxCount));
     command->add_option("--tflops", arguments->rank_tflops, "TFLOP/s that one rank reaches: predicts times with it")
-        ->check(within(1e-9, 1e9));
+        ->check(number_in_range(1e-9, 1e9));
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {
             const Config config = load_study(arguments->study, arguments->overrides);

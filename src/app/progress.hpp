@@ -2,8 +2,8 @@
 // below them.
 #pragma once
 
-#include "patchbench/report/time_left.hpp"
-#include "patchbench/run/trace.hpp"
+#include "report/time_left.hpp"
+#include "run/trace.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,11 +1,10 @@
 // patchbench report RESULTS.jsonl...: pages and exports from results, later and elsewhere: no MPI, no GPU.
 #include "app/commands.hpp"
-
-#include "patchbench/base/atomic_file.hpp"
-#include "patchbench/base/user_paths.hpp"
-#include "patchbench/report/csv.hpp"
-#include "patchbench/report/exports.hpp"
-#include "patchbench/report/html.hpp"
+#include "base/atomic_file.hpp"
+#include "base/user_paths.hpp"
+#include "report/csv.hpp"
+#include "report/exports.hpp"
+#include "report/html.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -2,21 +2,20 @@
 #include "app/commands.hpp"
 #include "app/launches.hpp"
 #include "app/load_study.hpp"
+#include "app/number_in_range.hpp"
 #include "app/session.hpp"
 #include "app/study_record.hpp"
-#include "app/within.hpp"
-
-#include "patchbench/comm/interruption.hpp"
-#include "patchbench/image/image_file.hpp"
-#include "patchbench/measure/comparison.hpp"
-#include "patchbench/report/metrics.hpp"
-#include "patchbench/report/report.hpp"
-#include "patchbench/run/agreement.hpp"
-#include "patchbench/run/environment.hpp"
-#include "patchbench/run/image_source.hpp"
-#include "patchbench/run/launch.hpp"
-#include "patchbench/run/run.hpp"
-#include "patchbench/run/weights_source.hpp"
+#include "comm/interruption.hpp"
+#include "image/image_file.hpp"
+#include "measure/comparison.hpp"
+#include "report/metrics.hpp"
+#include "report/report.hpp"
+#include "run/agreement.hpp"
+#include "run/environment.hpp"
+#include "run/launch.hpp"
+#include "run/pixels/image_source.hpp"
+#include "run/run.hpp"
+#include "run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -158,13 +157,13 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command
         ->add_option("--max-time", arguments->max_time_s,
                      "seconds after which no point is started and the current one is dropped; exit code 5")
-        ->check(within(1e-3, kMaxSeconds * 366, "s"));
+        ->check(number_in_range(1e-3, kMaxSeconds * 366, "s"));
     CLI::Option* launches =
         command
             ->add_option("--launches", arguments->launches,
                          "start the program so often, one after the other, each with results of its "
                          "own in <out>/launch-<n>: what compare --fail-on needs, 3 at least")
-            ->check(within(1, kMostLaunches));
+            ->check(number_in_range(1, kMostLaunches));
     command
         ->add_option("--launcher", arguments->launcher,
                      "what starts the ranks of a launch, as \"mpirun -n 4\" (default: one rank, started directly)")

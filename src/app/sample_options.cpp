@@ -1,8 +1,9 @@
 #include "app/sample_options.hpp"
 
+#include "config/sample_settings.hpp"
+#include "config/text.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/config/sample_settings.hpp"
-#include "patchbench/config/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // Options of `denoise` that say what the samples of a file mean, and its noise level in their units.
 #pragma once
 
-#include "patchbench/base/noise_level.hpp"
-#include "patchbench/config/settings.hpp"
-#include "patchbench/image/sample_map.hpp"
+#include "base/noise_level.hpp"
+#include "config/settings.hpp"
+#include "image/sample_map.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,12 +1,12 @@
 #include "app/session.hpp"
 
-#include "patchbench/base/rank_list.hpp"
-#include "patchbench/comm/failed_elsewhere.hpp"
-#include "patchbench/comm/interruption.hpp"
-#include "patchbench/comm/launcher.hpp"
-#include "patchbench/run/agreement.hpp"
-#include "patchbench/run/environment.hpp"
-#include "patchbench/run/launch.hpp"
+#include "base/rank_list.hpp"
+#include "comm/failed_elsewhere.hpp"
+#include "comm/interruption.hpp"
+#include "comm/launcher.hpp"
+#include "run/agreement.hpp"
+#include "run/environment.hpp"
+#include "run/launch.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 /// The error of all ranks: said once, then everybody leaves in the ordinary way.
 ExitCode leave_together(const Communicator& world, const Error& error) {
-    if (world.is_root() && speaks_before_mpi()) print_error(error.what());  // of independent copies the first speaks
+    if (world.is_root() && is_first_process()) print_error(error.what());  // of independent copies the first speaks
     world.barrier();
     return error.code();
 }
@@ -58,7 +58,7 @@ void print_version() {
                    loaded.empty() ? "-" : loaded);
 }
 
-bool speaks_before_mpi() {
+bool is_first_process() {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
         if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
     return true;

@@ -2,10 +2,9 @@
 #pragma once
 
 #include "app/commands.hpp"
-
-#include "patchbench/comm/communicator.hpp"
-#include "patchbench/comm/watchdog.hpp"
-#include "patchbench/plan/topology.hpp"
+#include "comm/communicator.hpp"
+#include "comm/watchdog.hpp"
+#include "plan/topology.hpp"
 
 #include <functional>
 #include <optional>
@@ -40,6 +39,6 @@ void print_version();
 void print_error(const std::string& message);
 
 /// False for all but the first process of a launch: what is printed before MPI starts is printed once.
-[[nodiscard]] bool speaks_before_mpi();
+[[nodiscard]] bool is_first_process();
 
 }  // namespace pb

@@ -1,18 +1,17 @@
 #include "app/study_record.hpp"
 
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
+#include "base/user_paths.hpp"
+#include "measure/study_summary.hpp"
+#include "measure/summary.hpp"
+#include "report/environment_differences.hpp"
+#include "report/html.hpp"
 #include "report/line_reader.hpp"
-
-#include "patchbench/base/atomic_file.hpp"
-#include "patchbench/base/sha256.hpp"
-#include "patchbench/base/user_paths.hpp"
-#include "patchbench/measure/study_summary.hpp"
-#include "patchbench/measure/summary.hpp"
-#include "patchbench/report/environment_differences.hpp"
-#include "patchbench/report/html.hpp"
-#include "patchbench/report/report.hpp"
-#include "patchbench/report/resume.hpp"
-#include "patchbench/run/agreement.hpp"
-#include "patchbench/run/weights_source.hpp"
+#include "report/report.hpp"
+#include "report/resume.hpp"
+#include "run/agreement.hpp"
+#include "run/weights_source.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -117,23 +116,23 @@ StudyRecord::StudyRecord(RecordOptions options, const Plan& plan, const Environm
     lock_.emplace(options_.folder);
     const auto former = options_.resume ? load_former(file_) : std::nullopt;
     if (former)
-        go_on(*former, plan, environment);
+        resume(*former, plan, environment);
     else
-        start_anew(plan, environment);
+        start(plan, environment);
 }
 
 void StudyRecord::show_progress(const Plan& plan) {
     progress_.emplace(plan.points.size(), rest_of(plan, to_do_).points);
 }
 
-void StudyRecord::start_anew(const Plan& plan, const Environment& environment) {
+void StudyRecord::start(const Plan& plan, const Environment& environment) {
     if (const fs::path aside = move_aside(file_); !aside.empty())
         spdlog::info("earlier results are kept as {}", aside.string());
     to_do_.assign(plan.points.size(), '1');
     results_.emplace(file_, plan.study, environment);
 }
 
-void StudyRecord::go_on(const ResultsFile& former, const Plan& plan, const Environment& environment) {
+void StudyRecord::resume(const ResultsFile& former, const Plan& plan, const Environment& environment) {
     for (const auto& remark : former.remarks()) spdlog::info("{}", remark);
     std::vector<std::string> changes;
     for (const auto& difference : decisive_differences(former.sessions.back().environment, environment))

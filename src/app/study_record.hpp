@@ -4,12 +4,11 @@
 
 #include "app/folder_lock.hpp"
 #include "app/progress.hpp"
-
-#include "patchbench/measure/verdict.hpp"
-#include "patchbench/plan/plan.hpp"
-#include "patchbench/report/csv.hpp"
-#include "patchbench/report/jsonl_writer.hpp"
-#include "patchbench/report/results_file.hpp"
+#include "measure/verdict.hpp"
+#include "plan/plan.hpp"
+#include "report/csv.hpp"
+#include "report/jsonl_writer.hpp"
+#include "report/results_file.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -46,8 +45,8 @@ class StudyRecord {
     [[nodiscard]] ExitCode finish();
 
   private:
-    void start_anew(const Plan& plan, const Environment& environment);
-    void go_on(const ResultsFile& former, const Plan& plan, const Environment& environment);
+    void start(const Plan& plan, const Environment& environment);
+    void resume(const ResultsFile& former, const Plan& plan, const Environment& environment);
 
     RecordOptions options_;
     std::filesystem::path file_;

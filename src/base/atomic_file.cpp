@@ -1,8 +1,9 @@
-#include "patchbench/base/atomic_file.hpp"
+#include "base/atomic_file.hpp"
+
+#include "base/fault.hpp"
+#include "base/user_paths.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/fault.hpp"
-#include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -143,7 +144,7 @@ size_t AtomicFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
 }
 
 void AtomicFile::commit() {
-    meet_fault("write");
+    inject_fault("write");
     if (::fsync(descriptor_) != 0) fail("write");
     const int descriptor = std::exchange(descriptor_, -1);
     const int lock = ::dup(descriptor);  // holds until the part has its name

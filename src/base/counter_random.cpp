@@ -1,4 +1,4 @@
-#include "patchbench/base/counter_random.hpp"
+#include "base/counter_random.hpp"
 
 #include <Random123/philox.h>
 

@@ -1,4 +1,4 @@
-#include "patchbench/base/disturbance.hpp"
+#include "base/disturbance.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "patchbench/base/fault.hpp"
+#include "base/fault.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -67,7 +67,7 @@ void refuse_fault(std::string_view what) {
                      ": <stage>:<action>:<n> is meant; it is for tests alone, unset it");
 }
 
-void meet_fault(std::string_view stage) {
+void inject_fault(std::string_view stage) {
     if (const auto action = visit(stage)) act(*action);
 }
 

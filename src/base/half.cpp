@@ -1,4 +1,4 @@
-#include "patchbench/base/half.hpp"
+#include "base/half.hpp"
 
 #include <bit>
 #include <cmath>

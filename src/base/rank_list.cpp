@@ -1,4 +1,4 @@
-#include "patchbench/base/rank_list.hpp"
+#include "base/rank_list.hpp"
 
 #include <fmt/format.h>
 

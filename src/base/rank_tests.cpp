@@ -1,7 +1,8 @@
-#include "patchbench/base/rank_tests.hpp"
+#include "base/rank_tests.hpp"
+
+#include "base/statistics.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

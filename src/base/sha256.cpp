@@ -1,8 +1,9 @@
-#include "patchbench/base/sha256.hpp"
+#include "base/sha256.hpp"
+
+#include "base/handle.hpp"
+#include "base/user_paths.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/handle.hpp"
-#include "patchbench/base/user_paths.hpp"
 
 #include <openssl/evp.h>
 

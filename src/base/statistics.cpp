@@ -1,4 +1,4 @@
-#include "patchbench/base/statistics.hpp"
+#include "base/statistics.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,8 @@
-#include "patchbench/base/stopping.hpp"
+#include "base/stopping.hpp"
+
+#include "base/statistics.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/statistics.hpp"
 
 #include <algorithm>
 

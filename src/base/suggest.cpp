@@ -1,4 +1,4 @@
-#include "patchbench/base/suggest.hpp"
+#include "base/suggest.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "patchbench/base/user_paths.hpp"
+#include "base/user_paths.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,6 +1,6 @@
-#include "collectives.hpp"
+#include "comm/collectives.hpp"
 
-#include "mpi_check.hpp"
+#include "comm/mpi_check.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,8 +1,8 @@
-#include "patchbench/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
-#include "collectives.hpp"
-#include "mpi_check.hpp"
-#include "rank_texts.hpp"
+#include "comm/collectives.hpp"
+#include "comm/mpi_check.hpp"
+#include "comm/rank_texts.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "patchbench/comm/interruption.hpp"
+#include "comm/interruption.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,8 @@
-#include "patchbench/comm/launcher.hpp"
+#include "comm/launcher.hpp"
+
+#include "comm/communicator.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/comm/communicator.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // What both reductions ask of their input.
 #pragma once
 
-#include "patchbench/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 #include <span>
 

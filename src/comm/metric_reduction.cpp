@@ -1,8 +1,8 @@
-#include "patchbench/comm/metric_reduction.hpp"
+#include "comm/metric_reduction.hpp"
 
-#include "metric_checks.hpp"
-#include "nccl_backend.hpp"
-#include "step.hpp"
+#include "comm/metric_checks.hpp"
+#include "comm/nccl_backend.hpp"
+#include "comm/step.hpp"
 
 #include "patchbench/base/error.hpp"
 

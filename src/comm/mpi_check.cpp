@@ -1,4 +1,4 @@
-#include "mpi_check.hpp"
+#include "comm/mpi_check.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,7 @@
 // MPI's return codes as errors: all communicators return codes (MPI_ERRORS_RETURN), and every call goes through check.
 #pragma once
 
-#include "patchbench/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-#include "nccl_backend.hpp"
+#include "comm/nccl_backend.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -10,7 +10,7 @@ std::unique_ptr<MetricReduction> make_nccl_reduction(const Communicator&, Device
     throw UsageError("this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON");
 }
 
-std::unique_ptr<SlabCarrier> make_nccl_carrier(const Communicator&, const std::vector<int>&, DeviceId, double) {
+std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator&, const std::vector<int>&, DeviceId, double) {
     throw UsageError("this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON");
 }
 

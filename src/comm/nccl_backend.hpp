@@ -1,9 +1,9 @@
-// What metric_reduction.cpp and slab_carrier.cpp need of NCCL: nccl_reduction.cpp and nccl_carrier.cpp, or
+// What metric_reduction.cpp and transfer_channel.cpp need of NCCL: nccl_reduction.cpp and nccl_channel.cpp, or
 // nccl_absent.cpp in a build without it.
 #pragma once
 
-#include "patchbench/comm/metric_reduction.hpp"
-#include "patchbench/comm/slab_carrier.hpp"
+#include "comm/metric_reduction.hpp"
+#include "comm/transfer_channel.hpp"
 
 #include <memory>
 #include <optional>
@@ -22,8 +22,9 @@ namespace pb {
 [[nodiscard]] std::unique_ptr<MetricReduction> make_nccl_reduction(const Communicator& communicator, DeviceId device,
                                                                    double timeout_s);
 
-/// Collective, as that. Contract: make_slab_carrier.
-[[nodiscard]] std::unique_ptr<SlabCarrier> make_nccl_carrier(const Communicator& ranks, const std::vector<int>& senders,
-                                                             DeviceId device, double timeout_s);
+/// Collective, as that. Contract: make_transfer_channel.
+[[nodiscard]] std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator& ranks,
+                                                                 const std::vector<int>& senders, DeviceId device,
+                                                                 double timeout_s);
 
 }  // namespace pb

@@ -1,4 +1,4 @@
-#include "nccl_check.hpp"
+#include "comm/nccl_check.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,7 @@
-#include "nccl_communicator.hpp"
+#include "comm/nccl_communicator.hpp"
 
+#include "comm/nccl_check.hpp"
 #include "device/cuda_check.hpp"
-#include "nccl_check.hpp"
 
 #include "patchbench/base/error.hpp"
 

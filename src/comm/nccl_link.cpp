@@ -1,4 +1,4 @@
-#include "nccl_link.hpp"
+#include "comm/nccl_link.hpp"
 
 #include "device/cuda_check.hpp"
 

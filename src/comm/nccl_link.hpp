@@ -1,8 +1,8 @@
 // Chunks from GPU to GPU by grouped ncclSend and ncclRecv, through page-locked host memory and memory of the device.
 #pragma once
 
-#include "nccl_ranks.hpp"
-#include "staged_carrier.hpp"
+#include "comm/nccl_ranks.hpp"
+#include "comm/staged_channel.hpp"
 
 #include "patchbench/device/buffer.hpp"
 

@@ -1,9 +1,9 @@
-#include "nccl_ranks.hpp"
+#include "comm/nccl_ranks.hpp"
 
-#include "nccl_check.hpp"
-#include "step.hpp"
+#include "comm/metric_reduction.hpp"
+#include "comm/nccl_check.hpp"
+#include "comm/step.hpp"
 
-#include "patchbench/comm/metric_reduction.hpp"
 #include "patchbench/device/device.hpp"
 
 #include <exception>

@@ -1,9 +1,9 @@
 // Ranks with a CUDA device each, joined by NCCL: steps that end, failures that all of them learn of.
 #pragma once
 
-#include "nccl_communicator.hpp"
-#include "roll_call.hpp"
-#include "step.hpp"
+#include "comm/barrier_with_timeout.hpp"
+#include "comm/nccl_communicator.hpp"
+#include "comm/step.hpp"
 
 #include "patchbench/base/device_id.hpp"
 #include "patchbench/device/stream.hpp"
@@ -36,7 +36,7 @@ class NcclRanks {
     void call_roll(const std::string& what, const mpi::StepOutcome& outcome);
 
     Communicator ranks_;
-    mpi::RollCall roll_call_;
+    mpi::BarrierWithTimeout roll_call_;
     DeviceId device_;
     double timeout_s_;
     std::optional<Stream> stream_;

@@ -1,8 +1,8 @@
-#include "metric_checks.hpp"
-#include "nccl_backend.hpp"
-#include "nccl_check.hpp"
-#include "nccl_ranks.hpp"
-#include "step.hpp"
+#include "comm/metric_checks.hpp"
+#include "comm/nccl_backend.hpp"
+#include "comm/nccl_check.hpp"
+#include "comm/nccl_ranks.hpp"
+#include "comm/step.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/device/device.hpp"

@@ -1,6 +1,6 @@
-#include "node_file.hpp"
+#include "comm/node_file.hpp"
 
-#include "step.hpp"
+#include "comm/step.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shard.hpp"

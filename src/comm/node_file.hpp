@@ -1,9 +1,8 @@
 // The memory file of a node, open on all its ranks.
 #pragma once
 
-#include "shared_file.hpp"
-
-#include "patchbench/comm/communicator.hpp"
+#include "comm/communicator.hpp"
+#include "comm/shared_file.hpp"
 
 namespace pb {
 

@@ -1,7 +1,7 @@
-#include "patchbench/comm/node_memory.hpp"
+#include "comm/node_memory.hpp"
 
-#include "node_file.hpp"
-#include "step.hpp"
+#include "comm/node_file.hpp"
+#include "comm/step.hpp"
 
 #include <sys/mman.h>
 

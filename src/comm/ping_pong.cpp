@@ -1,4 +1,4 @@
-#include "patchbench/comm/ping_pong.hpp"
+#include "comm/ping_pong.hpp"
 
 #include <algorithm>
 #include <chrono>

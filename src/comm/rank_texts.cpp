@@ -1,4 +1,4 @@
-#include "rank_texts.hpp"
+#include "comm/rank_texts.hpp"
 
 #include <algorithm>
 

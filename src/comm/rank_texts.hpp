@@ -1,7 +1,7 @@
 // What several ranks say, as one text: equal texts once, with the ranks that say them.
 #pragma once
 
-#include "patchbench/base/rank_list.hpp"
+#include "base/rank_list.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "row_parts.hpp"
+#include "comm/row_parts.hpp"
 
 #include "patchbench/base/error.hpp"
 

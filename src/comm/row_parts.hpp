@@ -1,7 +1,7 @@
 // Rows of an image as messages of a bounded size, and as a stream of bytes.
 #pragma once
 
-#include "patchbench/comm/slab_carrier.hpp"
+#include "comm/transfer_channel.hpp"
 
 #include <cstddef>
 #include <memory>

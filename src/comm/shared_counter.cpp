@@ -1,6 +1,6 @@
-#include "patchbench/comm/shared_counter.hpp"
+#include "comm/shared_counter.hpp"
 
-#include "mpi_check.hpp"
+#include "comm/mpi_check.hpp"
 
 namespace pb {
 

@@ -1,8 +1,9 @@
-#include "shared_file.hpp"
+#include "comm/shared_file.hpp"
+
+#include "base/user_paths.hpp"
+#include "device/host_memory.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/user_paths.hpp"
-#include "patchbench/device/host_memory.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
-#include "step.hpp"
+#include "comm/step.hpp"
+
+#include "comm/failed_elsewhere.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/comm/failed_elsewhere.hpp"
 
 #include <new>
 

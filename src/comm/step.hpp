@@ -1,7 +1,7 @@
 // One rank's failure is everybody's, inside the comm layer.
 #pragma once
 
-#include "patchbench/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 #include <functional>
 #include <optional>

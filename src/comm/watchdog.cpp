@@ -1,7 +1,8 @@
-#include "patchbench/comm/watchdog.hpp"
+#include "comm/watchdog.hpp"
+
+#include "comm/node_memory.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/comm/node_memory.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
-#include "patchbench/config/call_times.hpp"
+#include "config/call_times.hpp"
+
+#include "config/text.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/config/text.hpp"
 
 #include <fmt/format.h>
 

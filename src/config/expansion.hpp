@@ -1,10 +1,10 @@
 // The axes of a study to its points.
 #pragma once
 
+#include "config/settings_access.hpp"
 #include "config/study_text.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/config/by_key.hpp"
 
 namespace pb {
 

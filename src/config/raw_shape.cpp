@@ -1,7 +1,8 @@
-#include "patchbench/config/raw_shape.hpp"
+#include "config/raw_shape.hpp"
+
+#include "config/settings.hpp"
 
 #include "patchbench/base/enum_names.hpp"
-#include "patchbench/config/settings.hpp"
 
 #include <algorithm>
 #include <array>

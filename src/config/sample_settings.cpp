@@ -1,7 +1,8 @@
-#include "patchbench/config/sample_settings.hpp"
+#include "config/sample_settings.hpp"
+
+#include "config/text.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/config/text.hpp"
 
 #include <cmath>
 #include <string>

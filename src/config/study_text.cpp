@@ -1,11 +1,11 @@
 // The study that is meant: preset and overrides put in place, every key and value checked.
 #include "config/study_text.hpp"
 
+#include "base/suggest.hpp"
 #include "config/expansion.hpp"
+#include "config/settings_access.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/suggest.hpp"
-#include "patchbench/config/by_key.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // A study as plain text, after YAML and before settings: keys, their values, and where each was written.
 #pragma once
 
-#include "patchbench/config/settings.hpp"
+#include "config/settings.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "patchbench/config/text.hpp"
+#include "config/text.hpp"
 
 #include "patchbench/base/error.hpp"
 

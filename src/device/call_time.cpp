@@ -1,6 +1,6 @@
-#include "patchbench/device/call_time.hpp"
+#include "device/call_time.hpp"
 
-#include "patchbench/base/statistics.hpp"
+#include "base/statistics.hpp"
 
 #include <algorithm>
 #include <chrono>

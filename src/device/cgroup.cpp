@@ -1,6 +1,6 @@
-#include "cgroup.hpp"
+#include "device/cgroup.hpp"
 
-#include "kernel_text.hpp"
+#include "device/kernel_text.hpp"
 
 #include <algorithm>
 #include <fstream>

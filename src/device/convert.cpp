@@ -1,11 +1,11 @@
-#include "patchbench/device/convert.hpp"
+#include "device/convert.hpp"
 
-#include "cuda_backend.hpp"
-#include "row_kernels.hpp"
+#include "base/half.hpp"
+#include "device/cuda_backend.hpp"
+#include "device/row_kernels.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/half.hpp"
 
 #include <fmt/format.h>
 

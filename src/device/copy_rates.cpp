@@ -1,6 +1,6 @@
-#include "patchbench/device/copy_rates.hpp"
+#include "device/copy_rates.hpp"
 
-#include "patchbench/device/call_time.hpp"
+#include "device/call_time.hpp"
 
 #include <algorithm>
 #include <barrier>

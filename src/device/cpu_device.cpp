@@ -1,6 +1,6 @@
-#include "cpu_device.hpp"
+#include "device/cpu_device.hpp"
 
-#include "kernel_text.hpp"
+#include "device/kernel_text.hpp"
 
 #include "patchbench/device/device.hpp"
 

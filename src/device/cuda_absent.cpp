@@ -1,5 +1,5 @@
 // In place of the CUDA backend in a build without CUDA: there is no device, and nothing can be asked of one.
-#include "cuda_backend.hpp"
+#include "device/cuda_backend.hpp"
 
 #include "patchbench/base/error.hpp"
 

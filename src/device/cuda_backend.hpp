@@ -3,9 +3,10 @@
 // cudaEvent_t.
 #pragma once
 
-#include "patchbench/base/handle.hpp"
+#include "base/handle.hpp"
+#include "device/convert.hpp"
+
 #include "patchbench/device/buffer.hpp"
-#include "patchbench/device/convert.hpp"
 #include "patchbench/device/device.hpp"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "cuda_check.hpp"
+#include "device/cuda_check.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,7 @@
 // Conversion on the device: one kernel each way. The arithmetic is that of convert.hpp, written with the intrinsics
 // that are never contracted, so that it gives the CPU's bits.
-#include "cuda_backend.hpp"
-#include "cuda_check.hpp"
+#include "device/cuda_backend.hpp"
+#include "device/cuda_check.hpp"
 #include "launch_kernel.cuh"
 
 #include "patchbench/base/error.hpp"

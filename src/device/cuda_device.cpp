@@ -1,5 +1,5 @@
-#include "cuda_backend.hpp"
-#include "cuda_check.hpp"
+#include "device/cuda_backend.hpp"
+#include "device/cuda_check.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>

@@ -1,9 +1,8 @@
 #include "patchbench/device/device.hpp"
 
-#include "cpu_device.hpp"
-#include "cuda_backend.hpp"
-
-#include "patchbench/device/host_memory.hpp"
+#include "device/cpu_device.hpp"
+#include "device/cuda_backend.hpp"
+#include "device/host_memory.hpp"
 
 namespace pb {
 

@@ -1,4 +1,4 @@
-#include "gauge_sampler.hpp"
+#include "device/gauge_sampler.hpp"
 
 namespace pb {
 

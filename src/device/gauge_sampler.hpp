@@ -1,7 +1,7 @@
 // The thread that samples a rank's gauges while a point is timed.
 #pragma once
 
-#include "gauge_source.hpp"
+#include "device/gauge_source.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -1,7 +1,7 @@
 // What a sampler reads again and again while a point is timed: a GPU (nvml.hpp) or this process on its cores.
 #pragma once
 
-#include "patchbench/base/telemetry_record.hpp"
+#include "base/telemetry_record.hpp"
 
 #include <chrono>
 #include <optional>

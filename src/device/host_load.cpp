@@ -1,6 +1,6 @@
-#include "host_load.hpp"
+#include "device/host_load.hpp"
 
-#include "kernel_text.hpp"
+#include "device/kernel_text.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

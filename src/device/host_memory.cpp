@@ -1,11 +1,11 @@
-#include "patchbench/device/host_memory.hpp"
+#include "device/host_memory.hpp"
 
-#include "cgroup.hpp"
-#include "kernel_text.hpp"
+#include "base/rank_list.hpp"
+#include "base/user_paths.hpp"
+#include "device/cgroup.hpp"
+#include "device/kernel_text.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/rank_list.hpp"
-#include "patchbench/base/user_paths.hpp"
 
 #include <malloc.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "kernel_text.hpp"
+#include "device/kernel_text.hpp"
 
 #include <fstream>
 #include <sstream>

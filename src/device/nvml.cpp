@@ -1,4 +1,4 @@
-#include "nvml.hpp"
+#include "device/nvml.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -2,9 +2,8 @@
 // some of its functions. Every question may go unanswered.
 #pragma once
 
-#include "gauge_source.hpp"
-
-#include "patchbench/base/handle.hpp"
+#include "base/handle.hpp"
+#include "device/gauge_source.hpp"
 
 #include <dlfcn.h>
 

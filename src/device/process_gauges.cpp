@@ -1,6 +1,5 @@
-#include "gauge_source.hpp"
-
-#include "patchbench/device/host_memory.hpp"
+#include "device/gauge_source.hpp"
+#include "device/host_memory.hpp"
 
 namespace pb {
 namespace {

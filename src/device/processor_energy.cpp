@@ -1,6 +1,6 @@
-#include "processor_energy.hpp"
+#include "device/processor_energy.hpp"
 
-#include "kernel_text.hpp"
+#include "device/kernel_text.hpp"
 
 #include <fstream>
 #include <string>

@@ -1,6 +1,6 @@
-#include "patchbench/device/processor_layout.hpp"
+#include "device/processor_layout.hpp"
 
-#include "kernel_text.hpp"
+#include "device/kernel_text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "row_loops.hpp"
+#include "device/row_loops.hpp"
 
 namespace pb {
 const RowKernels kBaselineRows = kLoops;

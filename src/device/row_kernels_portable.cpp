@@ -1,4 +1,4 @@
-#include "row_kernels.hpp"
+#include "device/row_kernels.hpp"
 
 namespace pb {
 

@@ -1,7 +1,7 @@
 // The tables that exist on x86-64 beside the baseline.
 #pragma once
 
-#include "row_kernels.hpp"
+#include "device/row_kernels.hpp"
 
 namespace pb {
 extern const RowKernels kAvx2Rows;

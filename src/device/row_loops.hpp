@@ -3,7 +3,7 @@
 // called: a function that the linker could share would carry one file's instructions into the others.
 #pragma once
 
-#include "row_kernels.hpp"
+#include "device/row_kernels.hpp"
 
 namespace pb {
 namespace {

@@ -1,11 +1,10 @@
-#include "patchbench/device/telemetry.hpp"
+#include "device/telemetry.hpp"
 
-#include "gauge_sampler.hpp"
-#include "host_load.hpp"
-#include "nvml.hpp"
-#include "processor_energy.hpp"
-
-#include "patchbench/device/host_memory.hpp"
+#include "device/gauge_sampler.hpp"
+#include "device/host_load.hpp"
+#include "device/host_memory.hpp"
+#include "device/nvml.hpp"
+#include "device/processor_energy.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,8 +1,9 @@
 #include "engine/check_views.hpp"
 
+#include "network/facts.hpp"
+#include "network/receptive_field.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/network/facts.hpp"
-#include "patchbench/network/receptive_field.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "portable_math.hpp"
-#include "random_streams.hpp"
+#include "base/counter_random.hpp"
+#include "image/portable_math.hpp"
+#include "image/random_streams.hpp"
+#include "image/synthetic.hpp"
 
-#include "patchbench/base/counter_random.hpp"
 #include "patchbench/base/error.hpp"
-#include "patchbench/image/synthetic.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // An image file whose format must be decoded as a whole (PNG, JPEG): decoded at the first reading, parts are copied.
 #pragma once
 
-#include "formats.hpp"
-#include "interleaved.hpp"
+#include "image/formats.hpp"
+#include "image/interleaved.hpp"
 
 #include <functional>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "patchbench/image/difference_map.hpp"
+#include "image/difference_map.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shard.hpp"

@@ -1,4 +1,4 @@
-#include "exif.hpp"
+#include "image/exif.hpp"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "patchbench/image/sample_map.hpp"
+#include "image/sample_map.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "portable_math.hpp"
-#include "random_streams.hpp"
-#include "scene_leaf.hpp"
+#include "image/portable_math.hpp"
+#include "image/random_streams.hpp"
+#include "image/scene_leaf.hpp"
+#include "image/synthetic.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/image/synthetic.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
+#include "image/image.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/image/image.hpp"
 
 #include <bit>
 #include <cstring>

@@ -1,10 +1,9 @@
 // What each file format offers to image_file.cpp (reading) and save_image.cpp (writing).
 #pragma once
 
-#include "random_access.hpp"
-
-#include "patchbench/base/atomic_file.hpp"
-#include "patchbench/image/image_file.hpp"
+#include "base/atomic_file.hpp"
+#include "image/image_file.hpp"
+#include "image/random_access.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,6 @@
-#include "patchbench/image/image_file.hpp"
+#include "image/image_file.hpp"
 
-#include "formats.hpp"
+#include "image/formats.hpp"
 
 #include <array>
 #include <string_view>

@@ -1,6 +1,6 @@
-#include "interleaved.hpp"
+#include "image/interleaved.hpp"
 
-#include "sample_types.hpp"
+#include "image/sample_types.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -2,9 +2,8 @@
 // apart.
 #pragma once
 
-#include "random_access.hpp"
-
-#include "patchbench/image/image_file.hpp"
+#include "image/image_file.hpp"
+#include "image/random_access.hpp"
 
 #include <cstdint>
 #include <vector>

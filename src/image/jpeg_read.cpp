@@ -1,5 +1,5 @@
-#include "decoded_file.hpp"
-#include "jpeg_handle.hpp"
+#include "image/decoded_file.hpp"
+#include "image/jpeg_handle.hpp"
 
 #include <fmt/format.h>
 

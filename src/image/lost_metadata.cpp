@@ -1,6 +1,6 @@
-#include "exif.hpp"
-#include "formats.hpp"
-#include "tiff_tags.hpp"
+#include "image/exif.hpp"
+#include "image/formats.hpp"
+#include "image/tiff_tags.hpp"
 
 #include <algorithm>
 #include <iterator>

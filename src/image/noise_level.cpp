@@ -1,6 +1,7 @@
+#include "base/statistics.hpp"
+#include "image/quality.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/statistics.hpp"
-#include "patchbench/image/quality.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "byte_order.hpp"
-#include "formats.hpp"
-#include "interleaved.hpp"
-#include "npy_header.hpp"
+#include "image/byte_order.hpp"
+#include "image/formats.hpp"
+#include "image/interleaved.hpp"
+#include "image/npy_header.hpp"
 
 #include <fmt/format.h>
 

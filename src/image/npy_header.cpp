@@ -1,4 +1,4 @@
-#include "npy_header.hpp"
+#include "image/npy_header.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,8 @@
 // The header of NumPy's .npy format, versions 1 to 3 (numpy/lib/format.py): a Python dictionary in text.
 #pragma once
 
-#include "random_access.hpp"
-
-#include "patchbench/image/image.hpp"
+#include "image/image.hpp"
+#include "image/random_access.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-#include "formats.hpp"
-#include "interleaved.hpp"
-#include "npy_header.hpp"
+#include "image/formats.hpp"
+#include "image/interleaved.hpp"
+#include "image/npy_header.hpp"
 
 #include <fmt/format.h>
 

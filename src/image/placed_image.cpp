@@ -1,10 +1,10 @@
-#include "patchbench/image/placed_image.hpp"
+#include "image/placed_image.hpp"
 
-#include "formats.hpp"
-#include "interleaved.hpp"
-#include "npy_header.hpp"
-#include "random_access.hpp"
-#include "tiff_write.hpp"
+#include "image/formats.hpp"
+#include "image/interleaved.hpp"
+#include "image/npy_header.hpp"
+#include "image/random_access.hpp"
+#include "image/tiff_write.hpp"
 
 #include "patchbench/base/error.hpp"
 

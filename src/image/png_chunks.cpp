@@ -1,4 +1,4 @@
-#include "png_chunks.hpp"
+#include "image/png_chunks.hpp"
 
 #include <fmt/format.h>
 

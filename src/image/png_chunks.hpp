@@ -2,7 +2,7 @@
 // libpng would report only after the pixels.
 #pragma once
 
-#include "random_access.hpp"
+#include "image/random_access.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
-#include "decoded_file.hpp"
-#include "png_chunks.hpp"
-#include "png_handle.hpp"
+#include "image/decoded_file.hpp"
+#include "image/png_chunks.hpp"
+#include "image/png_handle.hpp"
 
 #include "patchbench/base/error.hpp"
 

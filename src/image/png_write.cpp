@@ -1,6 +1,6 @@
-#include "formats.hpp"
-#include "interleaved.hpp"
-#include "png_handle.hpp"
+#include "image/formats.hpp"
+#include "image/interleaved.hpp"
+#include "image/png_handle.hpp"
 
 #include "patchbench/base/error.hpp"
 

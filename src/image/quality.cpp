@@ -1,4 +1,4 @@
-#include "patchbench/image/quality.hpp"
+#include "image/quality.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,7 +1,8 @@
-#include "random_access.hpp"
+#include "image/random_access.hpp"
+
+#include "base/user_paths.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

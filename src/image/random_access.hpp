@@ -1,7 +1,7 @@
 // A file open for reading at any offset. Thread-compatible; every error names the file.
 #pragma once
 
-#include "patchbench/base/handle.hpp"
+#include "base/handle.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Which random numbers belong to which place of an endless image.
 #pragma once
 
-#include "patchbench/base/counter_random.hpp"
+#include "base/counter_random.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "patchbench/image/sample_map.hpp"
+#include "image/sample_map.hpp"
 
-#include "sample_types.hpp"
+#include "image/sample_types.hpp"
 
 #include "patchbench/base/error.hpp"
 

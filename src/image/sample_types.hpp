@@ -1,8 +1,9 @@
 // Samples of any type as numbers: one place that knows how each lies in memory.
 #pragma once
 
+#include "base/half.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/half.hpp"
 #include "patchbench/base/shape.hpp"
 
 #include <algorithm>

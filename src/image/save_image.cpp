@@ -1,5 +1,5 @@
-#include "formats.hpp"
-#include "interleaved.hpp"
+#include "image/formats.hpp"
+#include "image/interleaved.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"

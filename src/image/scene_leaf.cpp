@@ -1,7 +1,7 @@
-#include "scene_leaf.hpp"
+#include "image/scene_leaf.hpp"
 
-#include "portable_math.hpp"
-#include "random_streams.hpp"
+#include "image/portable_math.hpp"
+#include "image/random_streams.hpp"
 
 #include <algorithm>
 #include <cmath>

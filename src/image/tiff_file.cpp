@@ -1,8 +1,8 @@
-#include "block_cache.hpp"
-#include "byte_order.hpp"
-#include "formats.hpp"
-#include "interleaved.hpp"
-#include "tiff_layout.hpp"
+#include "image/block_cache.hpp"
+#include "image/byte_order.hpp"
+#include "image/formats.hpp"
+#include "image/interleaved.hpp"
+#include "image/tiff_layout.hpp"
 
 #include <fmt/format.h>
 

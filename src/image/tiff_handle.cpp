@@ -1,4 +1,4 @@
-#include "tiff_handle.hpp"
+#include "image/tiff_handle.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,9 +1,8 @@
 // libtiff on our own files, without its global error handlers: what it reports is kept beside the handle.
 #pragma once
 
-#include "random_access.hpp"
-
-#include "patchbench/base/atomic_file.hpp"
+#include "base/atomic_file.hpp"
+#include "image/random_access.hpp"
 
 #include <tiffio.h>
 

@@ -1,7 +1,7 @@
-#include "tiff_layout.hpp"
+#include "image/tiff_layout.hpp"
 
-#include "exif.hpp"
-#include "tiff_tags.hpp"
+#include "image/exif.hpp"
+#include "image/tiff_tags.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,9 +1,8 @@
 // How a TIFF file lays out its pixels, checked before anything is allocated for them.
 #pragma once
 
-#include "tiff_handle.hpp"
-
-#include "patchbench/image/image_file.hpp"
+#include "image/image_file.hpp"
+#include "image/tiff_handle.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "tiff_layout.hpp"
+#include "image/tiff_layout.hpp"
 
 #include <algorithm>
 

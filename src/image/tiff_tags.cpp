@@ -1,4 +1,4 @@
-#include "tiff_tags.hpp"
+#include "image/tiff_tags.hpp"
 
 #include "patchbench/base/error.hpp"
 

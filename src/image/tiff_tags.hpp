@@ -1,9 +1,8 @@
 // Which tags of a TIFF go from input to output, and the names of those that do not.
 #pragma once
 
-#include "tiff_handle.hpp"
-
-#include "patchbench/image/image_file.hpp"
+#include "image/image_file.hpp"
+#include "image/tiff_handle.hpp"
 
 #include <string>
 #include <vector>

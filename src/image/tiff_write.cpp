@@ -1,10 +1,10 @@
-#include "tiff_write.hpp"
+#include "image/tiff_write.hpp"
 
-#include "exif.hpp"
-#include "formats.hpp"
-#include "interleaved.hpp"
-#include "tiff_handle.hpp"
-#include "tiff_tags.hpp"
+#include "image/exif.hpp"
+#include "image/formats.hpp"
+#include "image/interleaved.hpp"
+#include "image/tiff_handle.hpp"
+#include "image/tiff_tags.hpp"
 
 #include "patchbench/base/error.hpp"
 

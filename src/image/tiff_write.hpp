@@ -1,11 +1,10 @@
 // When a TIFF file must be a BigTIFF, and one whose pixels others will write.
 #pragma once
 
-#include "random_access.hpp"
-
-#include "patchbench/base/atomic_file.hpp"
-#include "patchbench/image/image_file.hpp"
-#include "patchbench/image/placed_image.hpp"
+#include "base/atomic_file.hpp"
+#include "image/image_file.hpp"
+#include "image/placed_image.hpp"
+#include "image/random_access.hpp"
 
 #include <cstdint>
 

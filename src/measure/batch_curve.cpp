@@ -1,4 +1,4 @@
-#include "patchbench/measure/batch_curve.hpp"
+#include "measure/batch_curve.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "patchbench/measure/batch_fit.hpp"
+#include "measure/batch_fit.hpp"
 
 #include "patchbench/base/error.hpp"
 

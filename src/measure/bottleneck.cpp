@@ -1,6 +1,6 @@
-#include "patchbench/measure/bottleneck.hpp"
+#include "measure/bottleneck.hpp"
 
-#include "patchbench/measure/summary.hpp"
+#include "measure/summary.hpp"
 
 #include <fmt/format.h>
 

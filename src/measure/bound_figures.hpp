@@ -1,7 +1,7 @@
 // Upper bounds, and what a point reaches of them, into its summary.
 #pragma once
 
-#include "patchbench/measure/summary.hpp"
+#include "measure/summary.hpp"
 
 namespace pb {
 

@@ -1,7 +1,8 @@
-#include "patchbench/measure/comparison.hpp"
+#include "measure/comparison.hpp"
+
+#include "base/rank_tests.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/rank_tests.hpp"
 
 #include <boost/math/distributions/students_t.hpp>
 

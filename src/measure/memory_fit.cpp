@@ -1,4 +1,4 @@
-#include "patchbench/measure/memory_fit.hpp"
+#include "measure/memory_fit.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "measure/point_groups.hpp"
 
-#include "patchbench/config/text.hpp"
+#include "config/text.hpp"
 
 #include <fmt/format.h>
 

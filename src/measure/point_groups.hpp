@@ -1,8 +1,8 @@
 // Points of a study that differ in one setting only, or in a few.
 #pragma once
 
-#include "patchbench/plan/plan.hpp"
-#include "patchbench/run/trace.hpp"
+#include "plan/plan.hpp"
+#include "run/trace.hpp"
 
 #include <span>
 #include <string>

@@ -1,4 +1,4 @@
-#include "patchbench/measure/recommendation.hpp"
+#include "measure/recommendation.hpp"
 
 #include "measure/point_groups.hpp"
 #include "measure/validity.hpp"

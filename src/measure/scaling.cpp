@@ -1,9 +1,9 @@
-#include "patchbench/measure/scaling.hpp"
+#include "measure/scaling.hpp"
 
+#include "measure/comparison.hpp"
 #include "measure/point_groups.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/measure/comparison.hpp"
 
 #include <fmt/format.h>
 

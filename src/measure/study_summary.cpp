@@ -1,4 +1,4 @@
-#include "patchbench/measure/study_summary.hpp"
+#include "measure/study_summary.hpp"
 
 #include "measure/point_groups.hpp"
 

@@ -1,11 +1,10 @@
-#include "patchbench/measure/summary.hpp"
+#include "measure/summary.hpp"
 
+#include "base/rank_tests.hpp"
+#include "config/text.hpp"
 #include "measure/bound_figures.hpp"
 #include "measure/telemetry_figures.hpp"
 #include "measure/validity.hpp"
-
-#include "patchbench/base/rank_tests.hpp"
-#include "patchbench/config/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Counters of devices and hosts to figures of a point, and what they say against it.
 #pragma once
 
-#include "patchbench/measure/summary.hpp"
+#include "measure/summary.hpp"
 
 namespace pb {
 

@@ -1,9 +1,8 @@
 #include "measure/validity.hpp"
 
+#include "base/disturbance.hpp"
+#include "base/rank_tests.hpp"
 #include "measure/telemetry_figures.hpp"
-
-#include "patchbench/base/disturbance.hpp"
-#include "patchbench/base/rank_tests.hpp"
 
 #include <fmt/format.h>
 

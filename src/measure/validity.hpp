@@ -1,7 +1,7 @@
 // Whether a point's figures may be compared, and why not.
 #pragma once
 
-#include "patchbench/measure/summary.hpp"
+#include "measure/summary.hpp"
 
 namespace pb {
 

@@ -1,9 +1,9 @@
-#include "patchbench/measure/variants.hpp"
+#include "measure/variants.hpp"
 
+#include "measure/comparison.hpp"
 #include "measure/point_groups.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/measure/comparison.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "patchbench/measure/verdict.hpp"
+#include "measure/verdict.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "patchbench/network/arena.hpp"
+#include "network/arena.hpp"
 
 #include <algorithm>
 #include <limits>

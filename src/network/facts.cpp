@@ -1,4 +1,4 @@
-#include "patchbench/network/facts.hpp"
+#include "network/facts.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "patchbench/network/memory_plan.hpp"
 
-#include "patchbench/network/facts.hpp"
+#include "network/facts.hpp"
 
 #include <algorithm>
 #include <cmath>

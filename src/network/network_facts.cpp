@@ -1,7 +1,7 @@
 #include "patchbench/network/network_facts.hpp"
 
-#include "patchbench/network/facts.hpp"
-#include "patchbench/network/receptive_field.hpp"
+#include "network/facts.hpp"
+#include "network/receptive_field.hpp"
 
 #include <map>
 #include <mutex>

@@ -1,4 +1,4 @@
-#include "patchbench/network/receptive_field.hpp"
+#include "network/receptive_field.hpp"
 
 #include <algorithm>
 

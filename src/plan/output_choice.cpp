@@ -1,4 +1,4 @@
-#include "patchbench/plan/output_choice.hpp"
+#include "plan/output_choice.hpp"
 
 namespace pb {
 

@@ -1,14 +1,14 @@
-#include "patchbench/plan/plan.hpp"
+#include "plan/plan.hpp"
 
+#include "base/noise_level.hpp"
+#include "base/rank_list.hpp"
+#include "config/call_times.hpp"
+#include "config/sample_settings.hpp"
+#include "config/settings_access.hpp"
+#include "config/text.hpp"
 #include "plan/short_number.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/noise_level.hpp"
-#include "patchbench/base/rank_list.hpp"
-#include "patchbench/config/by_key.hpp"
-#include "patchbench/config/call_times.hpp"
-#include "patchbench/config/sample_settings.hpp"
-#include "patchbench/config/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // What follows from one point alone.
+#include "config/text.hpp"
+#include "plan/plan.hpp"
 #include "plan/short_number.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/config/text.hpp"
-#include "patchbench/plan/plan.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "patchbench/plan/prediction.hpp"
+#include "plan/prediction.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "patchbench/plan/topology.hpp"
+#include "plan/topology.hpp"
 
 #include "patchbench/base/error.hpp"
 

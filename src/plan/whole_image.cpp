@@ -1,4 +1,4 @@
-#include "patchbench/plan/whole_image.hpp"
+#include "plan/whole_image.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/base/shard.hpp"

@@ -1,8 +1,7 @@
 // A comparison as text, for the terminal and as Markdown.
 #include "report/numbers.hpp"
+#include "report/results_comparison.hpp"
 #include "report/text_table.hpp"
-
-#include "patchbench/report/results_comparison.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,10 @@
-#include "patchbench/report/csv.hpp"
+#include "report/csv.hpp"
 
+#include "config/text.hpp"
 #include "report/csv_table.hpp"
+#include "report/metrics.hpp"
 #include "report/named_points.hpp"
 #include "report/reference_row.hpp"
-
-#include "patchbench/config/text.hpp"
-#include "patchbench/report/metrics.hpp"
 
 #include <cctype>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "report/csv_table.hpp"
 
-#include "patchbench/config/text.hpp"
+#include "config/text.hpp"
 
 #include <cmath>
 

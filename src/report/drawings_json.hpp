@@ -3,8 +3,7 @@
 #pragma once
 
 #include "report/json_field.hpp"
-
-#include "patchbench/run/trace.hpp"
+#include "run/trace.hpp"
 
 #include <optional>
 #include <vector>

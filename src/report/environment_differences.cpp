@@ -1,4 +1,4 @@
-#include "patchbench/report/environment_differences.hpp"
+#include "report/environment_differences.hpp"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
-#include "patchbench/report/html.hpp"
+#include "report/html.hpp"
 
+#include "base/atomic_file.hpp"
+#include "base/user_paths.hpp"
 #include "report/base64.hpp"
 #include "report/json_settings.hpp"
+#include "report/metrics.hpp"
 #include "report/named_points.hpp"
 
-#include "patchbench/base/atomic_file.hpp"
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/user_paths.hpp"
-#include "patchbench/report/metrics.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "report/json_settings.hpp"
 
-#include "patchbench/config/text.hpp"
+#include "config/text.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Settings as JSON values of their own type, nested at the dots of their keys: the echo reads like the YAML file.
 #pragma once
 
-#include "patchbench/config/settings.hpp"
+#include "config/settings.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,10 +2,10 @@
 
 #include "report/drawings_json.hpp"
 #include "report/json_number.hpp"
+#include "report/metrics.hpp"
 #include "report/telemetry_json.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/report/metrics.hpp"
 
 #include <utility>
 

@@ -1,12 +1,11 @@
 // Values of the pipeline as JSON: absent, NaN and infinity become null, empty texts that stand for "none" too.
 #pragma once
 
+#include "measure/study_summary.hpp"
+#include "measure/summary.hpp"
+#include "measure/verdict.hpp"
 #include "report/json_settings.hpp"
-
-#include "patchbench/measure/study_summary.hpp"
-#include "patchbench/measure/summary.hpp"
-#include "patchbench/measure/verdict.hpp"
-#include "patchbench/run/trace.hpp"
+#include "run/trace.hpp"
 
 namespace pb {
 

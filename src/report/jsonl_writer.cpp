@@ -1,10 +1,10 @@
-#include "patchbench/report/jsonl_writer.hpp"
+#include "report/jsonl_writer.hpp"
 
+#include "base/atomic_file.hpp"
+#include "base/user_paths.hpp"
 #include "report/json_values.hpp"
 
-#include "patchbench/base/atomic_file.hpp"
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/user_paths.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-#include "patchbench/report/metrics.hpp"
-#include "patchbench/report/report.hpp"
+#include "report/metrics.hpp"
+#include "report/report.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
-#include "patchbench/report/measured_calls.hpp"
+#include "report/measured_calls.hpp"
+
+#include "base/statistics.hpp"
+#include "config/call_times.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/statistics.hpp"
-#include "patchbench/config/call_times.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "patchbench/report/metrics.hpp"
+#include "report/metrics.hpp"
 
 #include "report/numbers.hpp"
 

@@ -1,6 +1,6 @@
 #include "report/named_points.hpp"
 
-#include "patchbench/report/report.hpp"
+#include "report/report.hpp"
 
 #include <fmt/format.h>
 

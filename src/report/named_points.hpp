@@ -1,7 +1,7 @@
 // The points of one or several results files as exports list them: in the order of their plans, each with a name.
 #pragma once
 
-#include "patchbench/report/results_file.hpp"
+#include "report/results_file.hpp"
 
 #include <filesystem>
 #include <span>

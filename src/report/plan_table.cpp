@@ -1,8 +1,7 @@
+#include "plan/prediction.hpp"
 #include "report/numbers.hpp"
+#include "report/report.hpp"
 #include "report/text_table.hpp"
-
-#include "patchbench/plan/prediction.hpp"
-#include "patchbench/report/report.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,8 @@
 #include "report/points_table.hpp"
 
+#include "report/metrics.hpp"
 #include "report/numbers.hpp"
-
-#include "patchbench/report/metrics.hpp"
-#include "patchbench/report/report.hpp"
+#include "report/report.hpp"
 
 #include <fmt/format.h>
 

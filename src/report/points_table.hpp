@@ -1,10 +1,9 @@
 // The table of points in its parts, for the terminal and for Markdown.
 #pragma once
 
+#include "measure/recommendation.hpp"
+#include "measure/summary.hpp"
 #include "report/text_table.hpp"
-
-#include "patchbench/measure/recommendation.hpp"
-#include "patchbench/measure/summary.hpp"
 
 #include <string>
 #include <vector>

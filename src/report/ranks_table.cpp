@@ -1,7 +1,6 @@
 #include "report/numbers.hpp"
+#include "report/report.hpp"
 #include "report/text_table.hpp"
-
-#include "patchbench/report/report.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,7 @@
 // A point's line back to its PointTrace: member by member what json_values.cpp writes.
+#include "config/settings_access.hpp"
 #include "report/drawings_json.hpp"
 #include "report/recorded_values.hpp"
-
-#include "patchbench/config/by_key.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "report/recorded_values.hpp"
 
-#include "patchbench/report/metrics.hpp"
+#include "report/metrics.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "report/json_field.hpp"
-
-#include "patchbench/report/results_file.hpp"
+#include "report/results_file.hpp"
 
 namespace pb {
 

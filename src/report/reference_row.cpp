@@ -1,7 +1,7 @@
 // The reference takes means over runs where patchbench takes medians, so the columns here are means, too.
 #include "report/reference_row.hpp"
 
-#include "patchbench/base/statistics.hpp"
+#include "base/statistics.hpp"
 
 #include <fmt/format.h>
 

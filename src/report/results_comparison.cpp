@@ -1,10 +1,9 @@
-#include "patchbench/report/results_comparison.hpp"
+#include "report/results_comparison.hpp"
 
+#include "config/text.hpp"
 #include "measure/validity.hpp"
-
-#include "patchbench/config/text.hpp"
-#include "patchbench/report/environment_differences.hpp"
-#include "patchbench/report/report.hpp"
+#include "report/environment_differences.hpp"
+#include "report/report.hpp"
 
 #include <fmt/format.h>
 

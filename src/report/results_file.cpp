@@ -1,9 +1,8 @@
-#include "patchbench/report/results_file.hpp"
+#include "report/results_file.hpp"
 
+#include "report/jsonl_writer.hpp"
 #include "report/line_reader.hpp"
 #include "report/recorded_values.hpp"
-
-#include "patchbench/report/jsonl_writer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,7 @@
-#include "patchbench/report/resume.hpp"
+#include "report/resume.hpp"
 
+#include "config/text.hpp"
 #include "report/json_settings.hpp"
-
-#include "patchbench/config/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Speed-up, efficiency, parts of the time and costs over ranks, for the terminal.
 #pragma once
 
-#include "patchbench/measure/scaling.hpp"
+#include "measure/scaling.hpp"
 
 #include <string>
 

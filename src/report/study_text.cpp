@@ -1,9 +1,8 @@
 // What points of a study say together, as tables below the table of points.
 #include "report/numbers.hpp"
+#include "report/report.hpp"
 #include "report/scaling_text.hpp"
 #include "report/text_table.hpp"
-
-#include "patchbench/report/report.hpp"
 
 #include <fmt/format.h>
 

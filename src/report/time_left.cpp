@@ -1,7 +1,8 @@
-#include "patchbench/report/time_left.hpp"
+#include "report/time_left.hpp"
+
+#include "plan/prediction.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/plan/prediction.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
-#include "patchbench/run/agreement.hpp"
+#include "run/agreement.hpp"
 
-#include "patchbench/base/user_paths.hpp"
-#include "patchbench/comm/failed_elsewhere.hpp"
+#include "base/user_paths.hpp"
+#include "comm/failed_elsewhere.hpp"
 
 namespace pb {
 

@@ -1,12 +1,12 @@
-#include "patchbench/run/environment.hpp"
+#include "run/environment.hpp"
 
+#include "comm/communicator.hpp"
+#include "comm/metric_reduction.hpp"
+#include "run/agreement.hpp"
 #include "run/build_info.hpp"
 
-#include "patchbench/comm/communicator.hpp"
-#include "patchbench/comm/metric_reduction.hpp"
 #include "patchbench/device/device.hpp"
 #include "patchbench/engine/denoiser.hpp"
-#include "patchbench/run/agreement.hpp"
 
 #include <chrono>
 #include <cstdlib>

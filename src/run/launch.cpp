@@ -1,9 +1,10 @@
-#include "patchbench/run/launch.hpp"
+#include "run/launch.hpp"
 
-#include "patchbench/base/rank_list.hpp"
+#include "base/rank_list.hpp"
+#include "device/host_memory.hpp"
+#include "run/agreement.hpp"
+
 #include "patchbench/device/device.hpp"
-#include "patchbench/device/host_memory.hpp"
-#include "patchbench/run/agreement.hpp"
 
 #include <fmt/format.h>
 

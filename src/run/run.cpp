@@ -1,4 +1,4 @@
-#include "patchbench/run/run.hpp"
+#include "run/run.hpp"
 
 namespace pb {
 

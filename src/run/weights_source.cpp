@@ -1,9 +1,10 @@
-#include "patchbench/run/weights_source.hpp"
+#include "run/weights_source.hpp"
+
+#include "base/fault.hpp"
+#include "config/load_yaml.hpp"
+#include "config/text.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/fault.hpp"
-#include "patchbench/config/load_yaml.hpp"
-#include "patchbench/config/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "patchbench/run/work.hpp"
+#include "run/work.hpp"
 
 #include <algorithm>
 #include <memory>

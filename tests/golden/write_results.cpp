@@ -1,11 +1,10 @@
 // Writes a results.jsonl with points of every status: what the schema is tested on.
-#include "unit/measure/scaling_traces.hpp"
-#include "unit/measure/sweep_traces.hpp"
-#include "unit/measure/telemetry_trace.hpp"
-#include "unit/measure/three_rank_trace.hpp"
-
-#include "patchbench/report/jsonl_writer.hpp"
-#include "patchbench/report/results_file.hpp"
+#include "measure/scaling_traces.hpp"
+#include "measure/sweep_traces.hpp"
+#include "measure/telemetry_trace.hpp"
+#include "measure/three_rank_trace.hpp"
+#include "report/jsonl_writer.hpp"
+#include "report/results_file.hpp"
 
 #include <cstdio>
 

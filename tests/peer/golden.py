@@ -1,4 +1,4 @@
-"""golden.py RUN_NETWORK FILE [--update]: the outputs that tests/unit/engine/golden_outputs_test.cpp expects, against deepinv
+"""golden.py RUN_NETWORK FILE [--update]: the outputs that tests/engine/golden_outputs_test.cpp expects, against deepinv
 
 FILE holds a line for each network and number of channels: mean, root mean square and samples of its output. Here the
 same seeded weights go through deepinv's network in double precision: the file must say the same. --update writes it.

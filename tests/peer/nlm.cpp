@@ -1,8 +1,8 @@
 // nlm <photo>: PSNR of OpenCV's fastNlMeansDenoisingColored at its best strength on the photograph with the noise that
 // `patchbench denoise --add-noise 0.1` adds, clipped to 8 bits as it needs.
-#include "patchbench/image/image_file.hpp"
-#include "patchbench/image/quality.hpp"
-#include "patchbench/image/synthetic.hpp"
+#include "image/image_file.hpp"
+#include "image/quality.hpp"
+#include "image/synthetic.hpp"
 
 #include <opencv2/photo.hpp>
 

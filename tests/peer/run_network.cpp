@@ -1,11 +1,11 @@
 // Runs one network over images of a .npy file (N, H, W, C), for comparison with Python: whole images through
 // whole_image_calls, exactly as `workload: whole` does.
 #include "peer/npy.hpp"
+#include "plan/whole_image.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 #include "patchbench/engine/state_dict.hpp"
 #include "patchbench/network/network_facts.hpp"
-#include "patchbench/plan/whole_image.hpp"
 
 #include <CLI/CLI.hpp>
 

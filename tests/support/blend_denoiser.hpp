@@ -2,7 +2,8 @@
 // the one above and the extra channel. Any misplaced, stale or unwritten value changes the output's bits.
 #pragma once
 
-#include "patchbench/base/half.hpp"
+#include "base/half.hpp"
+
 #include "patchbench/engine/denoiser.hpp"
 
 #include <cstring>

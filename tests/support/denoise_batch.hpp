@@ -1,9 +1,10 @@
 // Windows of known pixels through a Denoiser, for the tests of engines on any device.
 #pragma once
 
+#include "engine/memory.hpp"
+#include "network/facts.hpp"
+
 #include "patchbench/engine/denoiser.hpp"
-#include "patchbench/engine/memory.hpp"
-#include "patchbench/network/facts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,11 +2,11 @@
 // that notes how often each pixel was written and when.
 #pragma once
 
-#include "run/pipelines.hpp"
+#include "run/pipeline/pipeline.hpp"
+#include "run/pipeline/pipelines.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/plan/tile_grid.hpp"
-#include "patchbench/run/pipeline.hpp"
 
 #include <algorithm>
 #include <cstring>

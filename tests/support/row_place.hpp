@@ -1,7 +1,7 @@
 // Rows in memory, with gaps between them that nobody may write.
 #pragma once
 
-#include "patchbench/comm/slab_carrier.hpp"
+#include "comm/transfer_channel.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +16,7 @@ inline std::byte byte_of(int rank, size_t index) {
     return static_cast<std::byte>((index * 7 + index / 251 + rank * 31) % 200);
 }
 
-/// Sizes of rows of one shipment, and the memory that holds them, with gaps between the rows.
+/// Sizes of rows of one transfer, and the memory that holds them, with gaps between the rows.
 class RowPlace {
   public:
     struct Shape {

@@ -2,13 +2,12 @@
 // watch: ranks watch each other, and leave one after the other. missing: a rank never beats; the job ends.
 // sample: a sampler of gauges is started and stopped beside work. copy: a team of threads copies together. signal: a
 // signal comes while threads look for it.
+#include "comm/interruption.hpp"
+#include "comm/node_memory.hpp"
+#include "comm/watchdog.hpp"
+#include "device/copy_rates.hpp"
 #include "device/gauge_sampler.hpp"
 #include "threads/one_process_node.hpp"
-
-#include "patchbench/comm/interruption.hpp"
-#include "patchbench/comm/node_memory.hpp"
-#include "patchbench/comm/watchdog.hpp"
-#include "patchbench/device/copy_rates.hpp"
 
 #include <atomic>
 #include <csignal>

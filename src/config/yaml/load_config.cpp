@@ -1,8 +1,8 @@
+#include "config/load_yaml.hpp"
+#include "config/settings_access.hpp"
 #include "config/yaml/study_reader.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/config/by_key.hpp"
-#include "patchbench/config/load_yaml.hpp"
 
 namespace pb {
 

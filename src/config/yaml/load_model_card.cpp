@@ -1,8 +1,8 @@
+#include "config/load_yaml.hpp"
+#include "config/text.hpp"
 #include "config/yaml/yaml_text.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/config/load_yaml.hpp"
-#include "patchbench/config/text.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "config/yaml/study_reader.hpp"
 
-#include "patchbench/config/by_key.hpp"
+#include "config/settings_access.hpp"
 
 #include <fmt/format.h>
 

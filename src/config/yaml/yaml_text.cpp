@@ -1,9 +1,10 @@
 #include "config/yaml/yaml_text.hpp"
 
+#include "base/suggest.hpp"
+#include "base/user_paths.hpp"
+#include "config/text.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/suggest.hpp"
-#include "patchbench/base/user_paths.hpp"
-#include "patchbench/config/text.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/depthguard.h>

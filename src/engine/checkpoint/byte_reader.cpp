@@ -1,7 +1,8 @@
 #include "engine/checkpoint/byte_reader.hpp"
 
+#include "base/user_paths.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/user_paths.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
-#include "patchbench/base/atomic_file.hpp"
+#include "base/atomic_file.hpp"
+
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/state_dict.hpp"
 

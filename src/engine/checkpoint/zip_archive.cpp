@@ -1,7 +1,8 @@
 #include "engine/checkpoint/zip_archive.hpp"
 
+#include "base/handle.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/handle.hpp"
 
 #include <zip.h>
 

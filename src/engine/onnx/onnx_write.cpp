@@ -1,8 +1,9 @@
-#include "patchbench/base/atomic_file.hpp"
+#include "base/atomic_file.hpp"
+#include "engine/onnx.hpp"
+#include "network/facts.hpp"
+#include "network/receptive_field.hpp"
+
 #include "patchbench/base/error.hpp"
-#include "patchbench/engine/onnx.hpp"
-#include "patchbench/network/facts.hpp"
-#include "patchbench/network/receptive_field.hpp"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>

@@ -1,11 +1,10 @@
-#include "patchbench/engine/compute_rates.hpp"
+#include "engine/compute_rates.hpp"
 
+#include "device/call_time.hpp"
 #include "engine/torch/counting_allocator.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/layer.hpp"
 #include "engine/torch/translate_errors.hpp"
-
-#include "patchbench/device/call_time.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>

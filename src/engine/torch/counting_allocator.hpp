@@ -1,9 +1,8 @@
 // LibTorch's CPU allocator with a counter and a cap: peaks and out-of-memory become as real on a CPU as on a GPU.
 #pragma once
 
+#include "engine/memory.hpp"
 #include "engine/torch/block_cache.hpp"
-
-#include "patchbench/engine/memory.hpp"
 
 #include <c10/core/Allocator.h>
 

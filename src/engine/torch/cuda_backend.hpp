@@ -2,10 +2,11 @@
 // cuda_backend_absent.cpp is linked, never both.
 #pragma once
 
+#include "engine/memory.hpp"
+
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/denoiser.hpp"
-#include "patchbench/engine/memory.hpp"
 
 #include <c10/core/Allocator.h>
 

@@ -16,7 +16,7 @@
 // ATen's own choice between convolution implementations depends on batch, size and number of threads, and results then
 // differ in their last bits between rank counts. On the CPU every convolution therefore goes to oneDNN by name, through
 // the operators that PyTorch's compiler uses: they fuse the ReLU, and the in-place sum, into the convolution. Their
-// results were found bit-identical for any batch and any number of threads (tests/unit/engine/torch_engine_test.cpp).
+// results were found bit-identical for any batch and any number of threads (tests/engine/torch_engine_test.cpp).
 // Weights are not packed beforehand: oneDNN's order depends on the shape of the batch, and from one such order to
 // another it has slow generic code only; packing at each call costs 3-5 % at 512 channels, and the wrong order a factor
 // of four.

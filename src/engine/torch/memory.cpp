@@ -1,4 +1,4 @@
-#include "patchbench/engine/memory.hpp"
+#include "engine/memory.hpp"
 
 #include "engine/torch/counting_allocator.hpp"
 #include "engine/torch/cuda_backend.hpp"

@@ -1,6 +1,6 @@
 #include "engine/weights/layouts.hpp"
 
-#include "patchbench/network/facts.hpp"
+#include "network/facts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // Which layout do these tensors have? The one that shares most names with them; then every difference is an error.
+#include "base/sha256.hpp"
 #include "engine/checkpoint/element_type.hpp"
 #include "engine/weights/fold.hpp"
 #include "engine/weights/layouts.hpp"
+#include "network/facts.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/sha256.hpp"
-#include "patchbench/network/facts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,12 +1,12 @@
 // Weights from a seed. A value is a function of (seed, network, tensor, element), so it does not depend on the order;
 // only +, *, / and sqrt are used, which IEEE 754 rounds alike everywhere. Nothing here is trained: for tests and
 // timing.
+#include "base/counter_random.hpp"
 #include "engine/weights/fold.hpp"
+#include "network/facts.hpp"
 
-#include "patchbench/base/counter_random.hpp"
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/weights.hpp"
-#include "patchbench/network/facts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
+#include "network/facts.hpp"
+
 #include "patchbench/engine/weights.hpp"
-#include "patchbench/network/facts.hpp"
 
 #include <algorithm>
 #include <functional>

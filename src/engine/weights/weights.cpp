@@ -1,11 +1,11 @@
 #include "patchbench/engine/weights.hpp"
 
+#include "base/noise_level.hpp"
+#include "base/sha256.hpp"
 #include "engine/checkpoint/readers.hpp"
 #include "engine/onnx/onnx_network.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/noise_level.hpp"
-#include "patchbench/base/sha256.hpp"
 
 #include <charconv>
 #include <span>

@@ -1,8 +1,7 @@
 #include "report/export/formats.hpp"
 
+#include "report/exports.hpp"
 #include "report/named_points.hpp"
-
-#include "patchbench/report/exports.hpp"
 
 #include <cmath>
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include "report/json_settings.hpp"
-
-#include "patchbench/report/metrics.hpp"
-#include "patchbench/report/results_file.hpp"
+#include "report/metrics.hpp"
+#include "report/results_file.hpp"
 
 #include <span>
 #include <string>

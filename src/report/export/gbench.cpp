@@ -1,10 +1,9 @@
 // The JSON of Google Benchmark. Source: its docs/user_guide.md ("Output Formats") and tools/gbench/report.py: a
 // context, and one entry a repetition, then aggregates; times of all entries in one unit. A repetition of a point is
 // one iteration; its CPU time is that of all ranks together. All metrics are user counters of the median.
+#include "base/statistics.hpp"
 #include "report/export/formats.hpp"
 #include "report/named_points.hpp"
-
-#include "patchbench/base/statistics.hpp"
 
 #include <cmath>
 

@@ -1,11 +1,10 @@
 // Results as Markdown, to paste into an issue.
+#include "measure/recommendation.hpp"
+#include "measure/verdict.hpp"
+#include "report/exports.hpp"
 #include "report/named_points.hpp"
 #include "report/points_table.hpp"
-
-#include "patchbench/measure/recommendation.hpp"
-#include "patchbench/measure/verdict.hpp"
-#include "patchbench/report/exports.hpp"
-#include "patchbench/report/report.hpp"
+#include "report/report.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // Where an output differs most from what was expected of it.
 #pragma once
 
-#include "patchbench/image/image.hpp"
-#include "patchbench/run/pixel_ways.hpp"
+#include "image/image.hpp"
+#include "run/pixels/pixel_ways.hpp"
 
 #include <cstdint>
 #include <optional>

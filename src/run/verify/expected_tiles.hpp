@@ -2,7 +2,7 @@
 // code with plan/tile_grid, which it is compared with.
 #pragma once
 
-#include "patchbench/run/work.hpp"
+#include "run/work.hpp"
 
 #include <cstdint>
 #include <vector>

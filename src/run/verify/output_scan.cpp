@@ -1,9 +1,8 @@
 #include "run/verify/output_scan.hpp"
 
-#include "run/verify/likeness.hpp"
+#include "run/agreement.hpp"
 #include "run/verify/probes.hpp"
-
-#include "patchbench/run/agreement.hpp"
+#include "run/verify/trivial_output_check.hpp"
 
 #include <fmt/format.h>
 
@@ -37,23 +36,23 @@ void count_not_finite(const Image& band, int64_t first_row, Verification& result
 }
 
 /// By some windows of each rank: one that differs is enough.
-void check_likeness(const Subject& subject, Verification& result) {
+void check_trivial_output(const Subject& subject, Verification& result) {
     constexpr size_t kMostWindows = 8;
     const Communicator& ranks = subject.team.ranks;
-    Likeness likeness;
+    TrivialOutputCheck trivial;
     together(ranks, [&] {
         const Work& work = subject.share.work();
         std::vector<int64_t> indices = readable_windows(subject.share.windows_done(), work, subject.output(), 1);
         indices.resize(std::min(indices.size(), kMostWindows));
         for (const int64_t index : indices) {
             const Rect part = work.task(index).kept;
-            likeness.add(subject.reference.source().read_noisy(part), subject.output().read(part));
+            trivial.add(subject.reference.source().read_noisy(part), subject.output().read(part));
         }
     });
     const auto on_all = [&](bool answer) { return ranks.min(answer ? 1 : 0) > 0; };
-    const bool input_constant = on_all(likeness.input_constant);
-    const bool equal = on_all(likeness.equal);
-    judge(input_constant, equal, on_all(likeness.output_constant), result);
+    const bool input_constant = on_all(trivial.input_constant);
+    const bool equal = on_all(trivial.equal);
+    judge(input_constant, equal, on_all(trivial.output_constant), result);
 }
 
 }  // namespace
@@ -72,19 +71,19 @@ std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamC
 
 void scan_held_output(const Subject& subject, Verification& result) {
     constexpr int64_t kBand = 256;
-    Likeness likeness;
+    TrivialOutputCheck trivial;
     std::string first;
     const Extent extent = subject.output().extent();
     for (int64_t row = 0; row < extent.h; row += kBand) {
         const Rect band{row, 0, {std::min(kBand, extent.h - row), extent.w}};
         const Image out = subject.output().read(band);
-        likeness.add(subject.reference.source().read_noisy(band), out);
+        trivial.add(subject.reference.source().read_noisy(band), out);
         count_not_finite(out, row, result, first);
     }
     if (result.pixels_not_finite > 0)
         result.reasons.push_back(fmt::format("{} output samples are unwritten or not finite, the first at {}; {}",
                                              result.pixels_not_finite, first, kAdvice));
-    judge(likeness.input_constant, likeness.equal, likeness.output_constant, result);
+    judge(trivial.input_constant, trivial.equal, trivial.output_constant, result);
 }
 
 void scan_streamed_output(const Subject& subject, Verification& result) {
@@ -101,7 +100,7 @@ void scan_streamed_output(const Subject& subject, Verification& result) {
         result.reasons.push_back(
             fmt::format("{} output samples are not finite; {}", result.pixels_not_finite, kAdvice));
     else
-        check_likeness(subject, result);
+        check_trivial_output(subject, result);
 }
 
 }  // namespace pb

@@ -1,8 +1,7 @@
-#include "run/pipelines.hpp"
+#include "run/agreement.hpp"
+#include "run/pipeline/pipelines.hpp"
 #include "run/verify/output_scan.hpp"
 #include "run/verify/verification.hpp"
-
-#include "patchbench/run/agreement.hpp"
 
 #include <fmt/format.h>
 

@@ -88,10 +88,10 @@ std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work
     return indices;
 }
 
-Suspects find_suspects(Output& output, WindowSource& input, const Work& work, const std::vector<Range>& runs) {
+Anomalies find_anomalies(Output& output, WindowSource& input, const Work& work, const std::vector<Range>& runs) {
     constexpr double kNothing = 1e-6;  // the rounding of a gain and of samples
     const bool floats = is_float(output.dtype());
-    Suspect odd;
+    AnomalyTracker odd;
     std::optional<int64_t> oddest, most_changed, least_changed;
     double most = 0, least = std::numeric_limits<double>::infinity();
     for (const Range& run : runs)
@@ -104,13 +104,13 @@ Suspects find_suspects(Output& output, WindowSource& input, const Work& work, co
             if (!most_changed || change > most) most_changed = index, most = change;
             if (!least_changed || change < least) least_changed = index, least = change;
         }
-    Suspects suspects{{}, least <= kNothing};
+    Anomalies anomalies{{}, least <= kNothing};
     const auto next =
-        suspects.has_unchanged ? std::pair(least_changed, most_changed) : std::pair(most_changed, least_changed);
+        anomalies.has_unchanged ? std::pair(least_changed, most_changed) : std::pair(most_changed, least_changed);
     for (const auto& index : {oddest, next.first, next.second})
-        if (index && std::find(suspects.windows.begin(), suspects.windows.end(), *index) == suspects.windows.end())
-            suspects.windows.push_back(*index);
-    return suspects;
+        if (index && std::find(anomalies.windows.begin(), anomalies.windows.end(), *index) == anomalies.windows.end())
+            anomalies.windows.push_back(*index);
+    return anomalies;
 }
 
 }  // namespace pb

@@ -1,9 +1,9 @@
 // Where to look: regions that cross seams, chosen by a seed, the same for every run of a point.
 #pragma once
 
-#include "patchbench/plan/plan.hpp"
-#include "patchbench/run/pixel_ways.hpp"
-#include "patchbench/run/work.hpp"
+#include "plan/plan.hpp"
+#include "run/pixels/pixel_ways.hpp"
+#include "run/work.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -30,15 +30,15 @@ inline constexpr uint64_t kProbeSeed = 20;
 [[nodiscard]] std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work& work,
                                                     const Output& output, uint64_t seed);
 
-struct Suspects {
+struct Anomalies {
     std::vector<int64_t> windows;  // the worst first
     bool has_unchanged = false;    // one came out as it went in: no network does that to noise
 };
 
 /// Windows of `runs` that are worth a look, by all of their output: the one with the most samples that are odd
-/// (suspect.hpp), and those that the network changed most and least, by the mean absolute difference from what it saw.
-/// The least comes before the most where it is next to nothing.
-[[nodiscard]] Suspects find_suspects(Output& output, WindowSource& input, const Work& work,
-                                     const std::vector<Range>& runs);
+/// (anomaly_tracker.hpp), and those that the network changed most and least, by the mean absolute difference from what
+/// it saw. The least comes before the most where it is next to nothing.
+[[nodiscard]] Anomalies find_anomalies(Output& output, WindowSource& input, const Work& work,
+                                       const std::vector<Range>& runs);
 
 }  // namespace pb

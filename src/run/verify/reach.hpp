@@ -2,8 +2,9 @@
 // tables use: verification compares their constants with it.
 #pragma once
 
+#include "plan/plan.hpp"
+
 #include "patchbench/engine/weights.hpp"
-#include "patchbench/plan/plan.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "run/verify/reference_path.hpp"
 
-#include "run/pipelines.hpp"
+#include "run/pipeline/pipelines.hpp"
 #include "run/verify/reach.hpp"
 
 #include <algorithm>

@@ -3,8 +3,9 @@
 // and nothing else: window, padding, scale, gain and sigma channel are its own.
 #pragma once
 
+#include "run/pixels/image_source.hpp"
+
 #include "patchbench/engine/denoiser.hpp"
-#include "patchbench/run/image_source.hpp"
 
 #include <memory>
 #include <optional>

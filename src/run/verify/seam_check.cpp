@@ -1,10 +1,9 @@
 #include "run/verify/seam_check.hpp"
 
+#include "image/difference_map.hpp"
 #include "run/verify/difference.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
-
-#include "patchbench/image/difference_map.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,9 @@
 // What is verified: a point's output as its ranks made it, and the independent path beside it.
 #pragma once
 
-#include "run/rank_share.hpp"
+#include "run/point/rank_share.hpp"
+#include "run/trace.hpp"
 #include "run/verify/reference_path.hpp"
-
-#include "patchbench/run/trace.hpp"
 
 namespace pb {
 

@@ -1,5 +1,6 @@
 #include "run/verify/verification.hpp"
 
+#include "run/agreement.hpp"
 #include "run/verify/expected_tiles.hpp"
 #include "run/verify/noise_check.hpp"
 #include "run/verify/output_scan.hpp"
@@ -7,8 +8,6 @@
 #include "run/verify/reach.hpp"
 #include "run/verify/seam_check.hpp"
 #include "run/verify/window_check.hpp"
-
-#include "patchbench/run/agreement.hpp"
 
 #include <fmt/format.h>
 

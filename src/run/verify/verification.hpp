@@ -1,9 +1,8 @@
 // The output of a point compared with independent computations, outside the timed region.
 #pragma once
 
+#include "run/trace.hpp"
 #include "run/verify/subject.hpp"
-
-#include "patchbench/run/trace.hpp"
 
 #include <map>
 #include <string>

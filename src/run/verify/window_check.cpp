@@ -1,9 +1,8 @@
 #include "run/verify/window_check.hpp"
 
-#include "run/stopwatch.hpp"
+#include "run/agreement.hpp"
+#include "run/pipeline/stopwatch.hpp"
 #include "run/verify/probes.hpp"
-
-#include "patchbench/run/agreement.hpp"
 
 #include <fmt/format.h>
 
@@ -20,15 +19,15 @@ namespace {
 /// The windows of one rank, and by whom they are spoken of.
 struct MadeWindows {
     std::vector<Range> runs;
-    Suspects suspects;
+    Anomalies anomalies;
 };
 
 std::string to_text(const MadeWindows& made) {
     std::ostringstream text;
     text << made.runs.size();
     for (const Range& run : made.runs) text << ' ' << run.begin << ' ' << run.end;
-    text << ' ' << made.suspects.has_unchanged;
-    for (const int64_t index : made.suspects.windows) text << ' ' << index;
+    text << ' ' << made.anomalies.has_unchanged;
+    for (const int64_t index : made.anomalies.windows) text << ' ' << index;
     return text.str();
 }
 
@@ -39,8 +38,8 @@ MadeWindows from_text(const std::string& text) {
     MadeWindows made;
     made.runs.resize(num_runs);
     for (Range& run : made.runs) words >> run.begin >> run.end;
-    words >> made.suspects.has_unchanged;
-    for (int64_t index = 0; words >> index;) made.suspects.windows.push_back(index);
+    words >> made.anomalies.has_unchanged;
+    for (int64_t index = 0; words >> index;) made.anomalies.windows.push_back(index);
     return made;
 }
 
@@ -80,9 +79,9 @@ class WindowChecker {
 
     [[nodiscard]] MadeWindows made_here() const {
         MadeWindows made{subject_.share.windows_done(), {}};
-        made.suspects = subject_.is_held()
-                            ? find_suspects(subject_.output(), subject_.share.windows(), work_, made.runs)
-                            : Suspects{find_window(made.runs, subject_.share.streamed()->counts().suspect.part())};
+        made.anomalies = subject_.is_held()
+                             ? find_anomalies(subject_.output(), subject_.share.windows(), work_, made.runs)
+                             : Anomalies{find_window(made.runs, subject_.share.streamed()->counts().anomaly.part())};
         return made;
     }
 
@@ -97,29 +96,29 @@ class WindowChecker {
     /// Those that look wrong, then the others in an order that a seed makes.
     [[nodiscard]] std::vector<int64_t> in_order(const MadeWindows& made, int maker) const {
         const Output& output = subject_.output();
-        const std::vector<int64_t>& suspects = made.suspects.windows;
-        std::vector<int64_t> order = suspects;
+        const std::vector<int64_t>& anomalies = made.anomalies.windows;
+        std::vector<int64_t> order = anomalies;
         std::erase_if(order, [&](int64_t index) { return !output.holds(work_.task(index).kept); });
         for (const int64_t index : readable_windows(made.runs, work_, output, static_cast<uint64_t>(maker)))
-            if (std::find(suspects.begin(), suspects.end(), index) == suspects.end()) order.push_back(index);
+            if (std::find(anomalies.begin(), anomalies.end(), index) == anomalies.end()) order.push_back(index);
         return order;
     }
 
     /// Windows of the maker that are run again whatever the time: one that the network seems to have left alone takes
     /// no other's place.
-    [[nodiscard]] int64_t num_wanted(const Suspects& suspects) const {
+    [[nodiscard]] int64_t num_wanted(const Anomalies& anomalies) const {
         const ProtocolSettings& protocol = subject_.settings().protocol;
         if (protocol.verify == VerifyMode::full) return std::numeric_limits<int64_t>::max();
         const Communicator& ranks = subject_.team.ranks;
         const int64_t probes = shard(protocol.verify_probes, ranks.rank(), ranks.size()).size();
-        return std::max<int64_t>(1, probes) + (suspects.has_unchanged ? 1 : 0);
+        return std::max<int64_t>(1, probes) + (anomalies.has_unchanged ? 1 : 0);
     }
 
     void check(const MadeWindows& made, int maker) {
         constexpr double kAlwaysS = 1;  // small images are checked whole
         const double share = subject_.settings().protocol.verify_time_share;
         const double most_s = share > 0 ? std::max(kAlwaysS, share * subject_.trace.repeated_s) : 0;
-        const int64_t wanted = num_wanted(made.suspects);
+        const int64_t wanted = num_wanted(made.anomalies);
         const Stopwatch watch;
         for (const int64_t index : in_order(made, maker)) {
             if (num_checked_ >= wanted && watch.seconds() >= most_s) return;

@@ -1,11 +1,10 @@
 // The pipeline of a GPU rank over the fake runtime, where streams run late and in any order that events allow:
 // thousands of seeds, each another order, another case and another end.
+#include "base/fault.hpp"
 #include "blend_on_device.hpp"
 #include "fake_cuda.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"
-
-#include "patchbench/base/fault.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // A job for nccl_job_test.py, on a fake NCCL: brings NCCL up, gathers figures and carries rows to the root, and ends as
 // the program does (app/session.cpp). One rank meets trouble at one call.
 // usage: nccl_job <error|async_error|stays_in_progress|never_runs|never_returns|stops> <call> <rank> <time-out in s>
+#include "comm/failed_elsewhere.hpp"
+#include "comm/metric_reduction.hpp"
+#include "comm/transfer_channel.hpp"
+#include "comm/watchdog.hpp"
 #include "fakes/nccl/fake_nccl.hpp"
 #include "support/row_place.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/comm/failed_elsewhere.hpp"
-#include "patchbench/comm/metric_reduction.hpp"
-#include "patchbench/comm/slab_carrier.hpp"
-#include "patchbench/comm/watchdog.hpp"
 
 #include <cstdlib>
 #include <iostream>
@@ -31,16 +31,16 @@ const std::map<std::string, fake::Trouble> kTroubles{
     {"stops", fake::Trouble::stops},
 };
 
-void carry_rows(const pb::Communicator& world, pb::DeviceId device, double timeout_s) {
+void transfer_rows(const pb::Communicator& world, pb::DeviceId device, double timeout_s) {
     std::vector<int> senders;
     for (int rank = 1; rank < world.size(); ++rank) senders.push_back(rank);
-    const auto carrier = pb::make_slab_carrier(world, senders, pb::ExchangeKind::nccl, device, true, timeout_s);
+    const auto channel = pb::make_transfer_channel(world, senders, pb::ExchangeKind::nccl, device, true, timeout_s);
     std::vector<pb::RowPlace> places;
-    std::vector<pb::Shipment> shipments;
+    std::vector<pb::RowTransfer> transfers;
     for (const int rank : senders)
         if (world.is_root() || rank == world.rank())
-            shipments.push_back({rank, places.emplace_back(pb::narrow_rows()).rows()});
-    carrier->carry(shipments);
+            transfers.push_back({rank, places.emplace_back(pb::narrow_rows()).rows()});
+    channel->transfer(transfers);
 }
 
 void run(const pb::Communicator& world, double timeout_s) {
@@ -49,7 +49,7 @@ void run(const pb::Communicator& world, double timeout_s) {
     const std::vector<double> figures{1.0 * world.rank()};
     (void)reduction->all_gather(figures);
     const double largest = reduction->max(figures).front();
-    carry_rows(world, device, timeout_s);
+    transfer_rows(world, device, timeout_s);
     if (world.is_root()) std::cout << "done, the largest is " << largest << std::endl;
 }
 

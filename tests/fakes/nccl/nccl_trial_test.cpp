@@ -1,9 +1,9 @@
 // What `patchbench check` finds when it gathers figures through NCCL and through MPI (run/launch_trials.cpp), on a fake
 // NCCL and fake devices.
+#include "doctor/launch_facts.hpp"
 #include "fakes/nccl/fake_nccl.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/run/launch_facts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // What becomes of the ranks when one of them meets trouble in NCCL: all of them learn of it, of its cause and not of
 // its consequences, and NCCL is ended everywhere. On a fake NCCL (fake_nccl.hpp).
+#include "comm/metric_reduction.hpp"
 #include "comm/nccl_communicator.hpp"
+#include "comm/transfer_channel.hpp"
 #include "fakes/nccl/fake_nccl.hpp"
 #include "support/row_place.hpp"
 
 #include "patchbench/base/error.hpp"
-#include "patchbench/comm/metric_reduction.hpp"
-#include "patchbench/comm/slab_carrier.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,18 +57,18 @@ class NcclTrouble : public testing::Test {
     [[nodiscard]] std::unique_ptr<MetricReduction> bring_up() const {
         return make_metric_reduction(world, ReductionKind::nccl, device, true, kTimeout_s);
     }
-    [[nodiscard]] std::unique_ptr<SlabCarrier> make_carrier() const {
+    [[nodiscard]] std::unique_ptr<TransferChannel> make_channel() const {
         std::vector<int> senders;
         for (int rank = 1; rank < world.size(); ++rank) senders.push_back(rank);
-        return make_slab_carrier(world, senders, ExchangeKind::nccl, device, true, kTimeout_s);
+        return make_transfer_channel(world, senders, ExchangeKind::nccl, device, true, kTimeout_s);
     }
-    void carry_rows(SlabCarrier& carrier) const {
+    void transfer_rows(TransferChannel& channel) const {
         std::vector<RowPlace> places;  // a copy would name the memory of the first
-        std::vector<Shipment> shipments;
+        std::vector<RowTransfer> transfers;
         for (int rank = 1; rank < world.size(); ++rank)
             if (world.is_root() || rank == world.rank())
-                shipments.push_back({rank, places.emplace_back(narrow_rows()).rows()});
-        carrier.carry(shipments);
+                transfers.push_back({rank, places.emplace_back(narrow_rows()).rows()});
+        channel.transfer(transfers);
     }
 
     const Communicator world = Communicator::world();
@@ -79,7 +79,7 @@ class NcclTrouble : public testing::Test {
 TEST_F(NcclTrouble, EndsInOrderWhereThereIsNone) {
     const fake::Counts before = fake::counts();
     (void)bring_up()->max(figures);
-    if (world.size() > 1) carry_rows(*make_carrier());
+    if (world.size() > 1) transfer_rows(*make_channel());
     const int expected = world.size() > 1 ? 2 : 1;
     EXPECT_EQ(fake::counts().begun - before.begun, expected);
     EXPECT_EQ(fake::counts().destroyed - before.destroyed, expected);
@@ -149,23 +149,24 @@ TEST_F(NcclTrouble, AnExchangeThatFailsIsTheErrorOfAllWhoTakePart) {
     for (const auto& [trouble, call, text] : {std::tuple{Trouble::error, "ncclSend", "a fake error"},
                                               {Trouble::error, "ncclGroupEnd", "a fake error of the call"},
                                               {Trouble::async_error, "ncclGroupEnd", "a fake error after the call"}}) {
-        const auto carrier = make_carrier();
+        const auto channel = make_channel();
         plant(trouble, call);
-        expect_cause(error_of([&] { carry_rows(*carrier); }), text);
+        expect_cause(error_of([&] { transfer_rows(*channel); }), text);
         fake::behave({});
     }
-    const auto carrier = make_carrier();
+    const auto channel = make_channel();
     plant(Trouble::never_runs, "ncclSend");
-    EXPECT_THAT(error_of([&] { carry_rows(*carrier); }), HasSubstr("a chunk of the output by NCCL did not end within"));
+    EXPECT_THAT(error_of([&] { transfer_rows(*channel); }),
+                HasSubstr("a chunk of the output by NCCL did not end within"));
 }
 
 TEST_F(NcclTrouble, SendersAloneAndTheRootAreNumberedByNccl) {
     if (world.size() < 3) GTEST_SKIP() << "needs a rank that does not send";
     const int sender = world.size() - 1;
-    const auto carrier = make_slab_carrier(world, {sender}, ExchangeKind::nccl, device, true, kTimeout_s);
+    const auto channel = make_transfer_channel(world, {sender}, ExchangeKind::nccl, device, true, kTimeout_s);
     RowPlace place(narrow_rows());
     if (world.rank() == sender) place.fill(sender);
-    if (world.is_root() || world.rank() == sender) carrier->carry(std::array{Shipment{sender, place.rows()}});
+    if (world.is_root() || world.rank() == sender) channel->transfer(std::array{RowTransfer{sender, place.rows()}});
     if (world.is_root()) {
         EXPECT_TRUE(place.holds(sender));
     }

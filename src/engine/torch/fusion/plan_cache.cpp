@@ -1,7 +1,7 @@
 #include "engine/torch/fusion/plan_cache.hpp"
 
-#include "patchbench/base/atomic_file.hpp"
-#include "patchbench/base/user_paths.hpp"
+#include "base/atomic_file.hpp"
+#include "base/user_paths.hpp"
 
 #include <cstdlib>
 #include <fstream>

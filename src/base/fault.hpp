@@ -1,0 +1,30 @@
+// Faults on request, for the tests alone: a process with PATCHBENCH_FAULT=<stage>:<action>:<n> in its environment meets
+// that fault the n-th time that it comes to the stage, and with <n>+ every time from then on. Without the variable
+// nothing happens.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pb {
+
+/// Stages: read (the pixels of an image whose header is read), gather, forward, exchange, write (an output file that is
+/// complete but for its name). Actions: kill and stop (SIGKILL and SIGSTOP to this process), throw (an Error), memory
+/// (more is asked of operator new than there is). Throws UsageError where the variable says anything else.
+void inject_fault(std::string_view stage);
+
+/// Stages whose values go wrong: output (a window's kept samples, run/faulty_output.hpp) and weights (a network's, once
+/// they are loaded). The action that is to be taken this time, which the caller knows; none: all is well.
+[[nodiscard]] std::optional<std::string> meet_value_fault(std::string_view stage);
+
+/// Whether a fault of this stage is wanted at all.
+[[nodiscard]] bool is_fault_wanted(std::string_view stage);
+
+/// Visits count from the start again; the variable may have changed.
+void restart_faults();
+
+/// Throws UsageError: the variable asks for something that is none of the stage's actions.
+[[noreturn]] void refuse_fault(std::string_view what);
+
+}  // namespace pb

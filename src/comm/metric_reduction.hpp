@@ -1,0 +1,50 @@
+// Per-rank figures to rank 0, through NCCL when every rank owns a GPU, through MPI otherwise. Both give the same
+// numbers.
+#pragma once
+
+#include "comm/communicator.hpp"
+
+#include "patchbench/base/choices.hpp"
+#include "patchbench/base/device_id.hpp"
+#include "patchbench/base/error.hpp"
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace pb {
+
+/// Some ranks do not answer, and the others wait for them: the job must be aborted. Thrown on rank 0 alone, or
+/// on rank 1 alone where rank 0 is the one that does not answer.
+class RanksMissing : public Error {
+  public:
+    using Error::Error;
+};
+
+class MetricReduction {
+  public:
+    virtual ~MetricReduction() = default;
+    /// "NCCL" or "MPI": the report says which.
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    /// Collective, as all calls here: an error on one rank is an Error on all. One row a rank in rank order, on all
+    /// ranks. `values` has the same length on every rank.
+    [[nodiscard]] virtual std::vector<std::vector<double>> all_gather(std::span<const double> values) = 0;
+    /// Largest value over ranks, element by element, on all ranks. No NaN: backends differ in what becomes of it.
+    [[nodiscard]] virtual std::vector<double> max(std::span<const double> values) = 0;
+};
+
+/// Collective. `device` is this rank's; `own_device` says that no other rank shares it. `automatic` takes NCCL when all
+/// ranks have a CUDA device of their own; should its bring-up then fail, that is an Error, not a change to MPI. Throws
+/// UsageError (on all ranks) when `nccl` is asked for and cannot be. Bring-up and each NCCL call are bounded by
+/// `timeout_s`: some time after it RanksMissing is thrown, so main must end the job (MpiSession::abort). The result
+/// owns what it needs of `communicator`; destroying it is collective.
+[[nodiscard]] std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator,
+                                                                     ReductionKind kind, DeviceId device,
+                                                                     bool own_device, double timeout_s);
+
+/// Header and loaded version of NCCL ("2.28.9"); "absent" in a build without it.
+[[nodiscard]] std::string nccl_header_version();
+[[nodiscard]] std::string nccl_loaded_version();
+
+}  // namespace pb

@@ -1,0 +1,70 @@
+// Slabs by NCCL: transfers staged through the GPUs of the root and of the senders, who alone are NCCL's ranks.
+#include "comm/nccl_backend.hpp"
+#include "comm/nccl_link.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/device/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pb {
+namespace {
+
+/// The root first, then the senders as they are numbered in `ranks`; null on other ranks.
+Communicator root_and_senders(const Communicator& ranks, const std::vector<int>& senders) {
+    const bool takes_part = ranks.is_root() || std::ranges::find(senders, ranks.rank()) != senders.end();
+    return ranks.split(takes_part ? 0 : -1, ranks.rank());
+}
+
+class NcclChannel final : public TransferChannel {
+  public:
+    NcclChannel(Communicator root_and_senders, std::vector<int> senders, DeviceId device, double timeout_s)
+        : senders_(std::move(senders)), ranks_(std::move(root_and_senders), device, timeout_s) {
+        const size_t num_lanes = ranks_.ranks().is_root() ? senders_.size() : 1;
+        ranks_.together("buffers of the exchange by NCCL",
+                        [&] { link_.emplace(ranks_, num_lanes, staged_chunk_bytes(senders_.size())); });
+    }
+
+    [[nodiscard]] std::string_view name() const override { return "NCCL"; }
+
+    void transfer(std::span<const RowTransfer> transfers) override {
+        std::vector<RowTransfer> numbered(transfers.begin(), transfers.end());
+        for (RowTransfer& transfer : numbered) transfer.from = number_of(transfer.from);
+        ranks_.together("the exchange by NCCL", [&] {
+            select_device(ranks_.device());
+            carry_staged(*link_, numbered, ranks_.ranks().is_root());
+        });
+    }
+
+  private:
+    [[nodiscard]] int number_of(int sender) const {
+        const auto found = std::ranges::find(senders_, sender);
+        require(found != senders_.end(), fmt::format("rank {} was not said to send output", sender));
+        return static_cast<int>(found - senders_.begin()) + 1;
+    }
+
+    std::vector<int> senders_;
+    nccl::NcclRanks ranks_;
+    std::optional<nccl::NcclLink> link_;
+};
+
+/// On ranks that neither send nor receive.
+class IdleCarrier final : public TransferChannel {
+  public:
+    [[nodiscard]] std::string_view name() const override { return "NCCL"; }
+    void transfer(std::span<const RowTransfer>) override {}
+};
+
+}  // namespace
+
+std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator& ranks, const std::vector<int>& senders,
+                                                   DeviceId device, double timeout_s) {
+    Communicator joined = root_and_senders(ranks, senders);
+    if (joined.is_null()) return std::make_unique<IdleCarrier>();
+    return std::make_unique<NcclChannel>(std::move(joined), senders, device, timeout_s);
+}
+
+}  // namespace pb

@@ -1,0 +1,115 @@
+#include "comm/staged_channel.hpp"
+
+#include "comm/row_parts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace pb {
+namespace {
+
+constexpr size_t kSlotBytes = size_t{64} << 20;
+constexpr size_t kLargestChunk = size_t{8} << 20;
+constexpr size_t kSmallestChunk = size_t{64} << 10;
+constexpr size_t kCopyPiece = size_t{1} << 20;  // so long takes a copy about ten times what a thread costs
+constexpr size_t kMostThreads = 4;              // one core alone copies less than a fast network brings
+
+using Pieces = std::vector<std::function<void()>>;
+
+/// Does all of them, on this thread and on a few more where they are several.
+void do_side_by_side(const Pieces& pieces) {
+    std::atomic<size_t> next = 0;
+    const auto work = [&] {
+        for (size_t i = next++; i < pieces.size(); i = next++) pieces[i]();
+    };
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < std::min(kMostThreads, pieces.size()); ++i) others.emplace_back(work);
+    work();
+}
+
+/// Adds what copies `chunk` from the stream to it, or the other way, to `pieces`; the stream goes on behind it.
+void add_pieces(RowStream& stream, std::span<std::byte> chunk, bool fills_rows, Pieces& pieces) {
+    for (size_t begin = 0; begin < chunk.size(); begin += kCopyPiece) {
+        const auto piece = chunk.subspan(begin, std::min(kCopyPiece, chunk.size() - begin));
+        pieces.emplace_back([at = stream, piece, fills_rows]() mutable {
+            if (fills_rows)
+                at.write(piece);
+            else
+                at.read(piece);
+        });
+        stream.skip(piece.size());
+    }
+}
+
+/// Round by round the next chunk of each transfer that is not at its end.
+class Rounds {
+  public:
+    Rounds(StagingLink& link, std::span<const RowTransfer> transfers, bool receives)
+        : link_(link), receives_(receives) {
+        for (const RowTransfer& transfer : transfers) {
+            from_.push_back(transfer.from);
+            streams_.emplace_back(transfer.rows);
+            left_.push_back(streams_.back().bytes_left());
+        }
+    }
+
+    void run() {
+        for (size_t round = 0;; ++round) {
+            const size_t slot = round % StagingLink::kSlots;
+            link_.end(slot);
+            if (receives_) unload(slot);
+            moving_[slot] = load(slot);
+            if (!moving_[slot].empty()) link_.begin(slot, moving_[slot]);
+            if (std::ranges::all_of(moving_, [](const auto& chunks) { return chunks.empty(); })) return;
+        }
+    }
+
+  private:
+    /// The chunks of a round; on a sender filled. None when all has been sent.
+    [[nodiscard]] std::vector<Chunk> load(size_t slot) {
+        std::vector<Chunk> chunks;
+        Pieces copies;
+        for (size_t lane = 0; lane < from_.size(); ++lane) {
+            const size_t bytes = std::min(link_.chunk_bytes(), left_[lane]);
+            if (bytes == 0) continue;
+            left_[lane] -= bytes;
+            const std::span<std::byte> chunk = link_.buffer(slot, lane).first(bytes);
+            if (!receives_) add_pieces(streams_[lane], chunk, false, copies);
+            chunks.push_back({receives_ ? from_[lane] : 0, !receives_, chunk});
+        }
+        do_side_by_side(copies);
+        return chunks;
+    }
+
+    void unload(size_t slot) {
+        Pieces copies;
+        for (const Chunk& chunk : moving_[slot]) {
+            const auto lane = std::ranges::find(from_, chunk.peer) - from_.begin();
+            add_pieces(streams_[static_cast<size_t>(lane)], chunk.bytes, true, copies);
+        }
+        do_side_by_side(copies);
+    }
+
+    StagingLink& link_;
+    bool receives_;
+    std::vector<int> from_;
+    std::vector<RowStream> streams_;
+    std::vector<size_t> left_;  // not yet begun
+    std::array<std::vector<Chunk>, StagingLink::kSlots> moving_;
+};
+
+}  // namespace
+
+void carry_staged(StagingLink& link, std::span<const RowTransfer> transfers, bool receives) {
+    Rounds(link, transfers, receives).run();
+}
+
+size_t staged_chunk_bytes(size_t num_lanes) {
+    return std::clamp(kSlotBytes / std::max<size_t>(num_lanes, 1), kSmallestChunk, kLargestChunk);
+}
+
+}  // namespace pb

@@ -1,0 +1,59 @@
+// Brings rows of an image from ranks of other nodes to the root: by MPI, or by NCCL through the ranks' GPUs. Which
+// rows, and from whom, is the caller's to say; where they come from and go to is host memory.
+#pragma once
+
+#include "comm/communicator.hpp"
+
+#include "patchbench/base/choices.hpp"
+#include "patchbench/base/device_id.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace pb {
+
+/// Rows of equal length in host memory, `stride` bytes from one to the next.
+struct Rows {
+    std::byte* first = nullptr;
+    size_t count = 0;
+    size_t bytes = 0;  // of one
+    size_t stride = 0;
+
+    [[nodiscard]] size_t total() const { return count * bytes; }
+};
+
+/// What one rank sends to the root: on that rank where it is read, on the root where it is written.
+struct RowTransfer {
+    int from = 0;
+    std::vector<Rows> rows;
+
+    [[nodiscard]] size_t total() const {
+        size_t bytes = 0;
+        for (const Rows& each : rows) bytes += each.total();
+        return bytes;
+    }
+};
+
+class TransferChannel {
+  public:
+    virtual ~TransferChannel() = default;
+    /// "MPI" or "NCCL": the results say which.
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    /// The root names what every sender sends, a sender its own transfer alone; all of them call it, nobody else needs
+    /// to. Both ends name rows of the same numbers and lengths in the same order. Buffers are bounded, whatever the
+    /// transfers. An error leaves the ranks apart: the job must be ended (MpiSession::abort).
+    virtual void transfer(std::span<const RowTransfer> transfers) = 0;
+};
+
+/// Collective over `ranks`; `senders` (ascending, never the root) are the same on all of them. `automatic` takes MPI.
+/// Throws UsageError (on all ranks) when `nccl` is asked for and cannot be. Contract of `device`, `own_device` and
+/// `timeout_s`, and of what it owns: make_metric_reduction.
+[[nodiscard]] std::unique_ptr<TransferChannel> make_transfer_channel(const Communicator& ranks,
+                                                                     const std::vector<int>& senders, ExchangeKind kind,
+                                                                     DeviceId device, bool own_device,
+                                                                     double timeout_s);
+
+}  // namespace pb

@@ -1,0 +1,314 @@
+// Every setting of patchbench with its default, unit and meaning, each named in one place: the `fields` functions
+// below. YAML reading, unknown-key errors, `--set`, `--help` and the echo in results are visitors over them.
+#pragma once
+
+#include "config/setting_types.hpp"
+
+#include "patchbench/base/choices.hpp"
+#include "patchbench/base/device_id.hpp"
+#include "patchbench/base/network_kind.hpp"
+#include "patchbench/base/shape.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pb {
+
+/// What is denoised. A file (`path`) or, when it is empty, a synthetic scene.
+struct ImageSettings {
+    std::string path;
+    std::string raw;        // shape and type of raw samples (raw_shape.hpp); empty: the file says it itself
+    std::string range;      // sample values that stand for 0 and 1 (sample_settings.hpp); empty: those of the type
+    std::string nodata;     // sample value that is no data; empty: what the file says
+    std::string bands;      // channels of the file that are the image; empty: all, alpha apart
+    int64_t height = 2048;  // of the synthetic scene
+    int64_t width = 2048;
+    int64_t height_per_rank = 0;  // of the scene, in place of `height`: the same pixels per rank; 0: not used
+    int64_t channels = 3;
+    int64_t crop_height = 0;  // of a file: the centre; 0: the whole image
+    int64_t crop_width = 0;
+    double noise_sigma = 0.1;
+    uint64_t seed = 7;
+};
+
+/// How long the simulated device of the engine `timed` takes for a batch of b windows (call_times.hpp).
+struct TimedSettings {
+    double base_s = 0;
+    double per_window_s = 0.01;
+    std::string table;    // in place of both: "1:0.012,4:0.03"
+    std::string results;  // file from which the table is taken
+    int64_t slow_rank = -1;
+    double slow_factor = 1;
+
+    bool operator==(const TimedSettings&) const = default;
+};
+
+/// How a point is measured and checked: changes no pixel and is no part of a point's key.
+struct ProtocolSettings {
+    int64_t warmup_reps = 1;
+    double warmup_time_s = 0;
+    int64_t min_reps = 3;
+    int64_t max_reps = 0;
+    double rel_width = 0.05;
+    double max_time_s = 10;
+    int64_t remeasure = 1;
+    int64_t forward_calls = 3;
+    VerifyMode verify = VerifyMode::probes;
+    int64_t verify_probes = 4;
+    double verify_time_share = 0.5;
+    double verify_whole_max_mpx = 0.3;
+    int64_t timeline = 240;
+};
+
+/// One point, before it is planned: every key may be a list in the YAML file, which makes an axis of the study.
+struct PointSettings {
+    NetworkKind network = NetworkKind::dncnn;
+    std::string weights = "default";
+    NoiseLevelSetting sigma;
+    NoiseLevelSetting trained_sigma;
+    EngineKind engine = EngineKind::torch;
+    DeviceChoice device = DeviceChoice::automatic;
+    Precision dtype = Precision::fp32;
+    Layout layout = Layout::channels_last;
+    CountSetting threads;
+    int64_t patch = 256;
+    HaloSetting halo;
+    double halo_tolerance = 0.5 / 255;
+    BatchSetting batch;
+    LastBatch last_batch = LastBatch::pad;
+    Workload workload = Workload::tiles;
+    bool replicate = false;
+    OutputKind output = OutputKind::automatic;
+    OddShape odd_shape = OddShape::pad;
+    CountSetting ranks{0, "all"};
+    Placement placement = Placement::compact;
+    Schedule schedule = Schedule::contiguous;
+    int64_t slots = 2;
+    bool overlap = true;
+    bool cudnn_benchmark = true;
+    bool cuda_graph = false;
+    FusionKind fusion = FusionKind::automatic;
+    int64_t memory_limit_mib = 0;
+    TimedSettings timed;
+    ImageSettings image;
+    ProtocolSettings protocol;
+};
+
+/// What holds for the whole study.
+struct StudySettings {
+    std::string name = "study";
+    std::string preset;
+    SharingRule device_sharing = SharingRule::error;
+    ReductionKind reduction = ReductionKind::automatic;
+    ExchangeKind exchange = ExchangeKind::automatic;
+    double watchdog_s = 60;
+    bool bounds = true;
+    bool save_images = true;
+    int64_t previews = 384;
+};
+
+/// Legal values of a number, both ends included. Of a count or halo it holds for the number, not for auto, all, exact.
+struct Limits {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+};
+
+inline constexpr double kMaxEdge = 1 << 30;  // px: keeps all products of extents within int64
+inline constexpr double kMaxCount = 1 << 20;
+inline constexpr double kMaxSeconds = 86400;
+inline constexpr double kMaxPreviewEdge = 4096;
+
+/// How a setting is spoken of: dotted key in YAML, unit ("" for none), one sentence, and the range of a number.
+struct FieldName {
+    const char* key;
+    const char* unit;
+    const char* meaning;
+    Limits limits = {};
+};
+
+template <class Settings, class Visitor>
+void work_fields(Settings& s, Visitor&& v) {
+    v(FieldName{"network", "", "which network"}, s.network);
+    v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
+      s.weights);
+    v(FieldName{"sigma", "[0,1]", "noise level told to the network; auto: image.noise_sigma", {0, 1}}, s.sigma);
+    v(FieldName{"trained_sigma",
+                "[0,1]",
+                "noise level that the weights were trained for; auto: as they, or their model card, say",
+                {0, 1}},
+      s.trained_sigma);
+    v(FieldName{"engine", "", "what runs the network"}, s.engine);
+    v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
+    v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);
+    v(FieldName{"layout", "", "memory layout of the network's tensors"}, s.layout);
+    v(FieldName{"threads", "", "CPU threads inside a forward call; auto: the rank's share of its cores", {1, 4096}},
+      s.threads);
+    v(
+        FieldName{
+            "patch", "px", "edge of the square a rank is responsible for; a multiple of the alignment", {1, kMaxEdge}},
+        s.patch);
+    v(FieldName{"halo",
+                "px",
+                "context round a patch: none, a multiple of the alignment, exact, or auto (probed)",
+                {0, kMaxEdge}},
+      s.halo);
+    v(FieldName{"halo_tolerance", "[0,1]", "largest seam error that halo auto accepts", {0, 1}}, s.halo_tolerance);
+    v(FieldName{"batch",
+                "",
+                "windows in one forward call; auto: the fastest found in 5 % of the job, on a CPU a small one; "
+                "largest: the largest that fits",
+                {1, kMaxCount}},
+      s.batch);
+    v(FieldName{"last_batch", "", "pad repeats a window and drops its output; ragged runs a smaller batch"},
+      s.last_batch);
+    v(FieldName{"workload", "", "tiles, or whole images with one forward call each"}, s.workload);
+    v(FieldName{"replicate", "", "whole: every rank runs its own copy"}, s.replicate);
+    v(FieldName{"output", "",
+                "memory; file: written by all ranks, none holds the image; checksum: nothing is kept; auto: file where "
+                "the image takes more than half of a host's memory"},
+      s.output);
+    v(FieldName{"odd_shape", "", "whole: extents that are not multiples of the alignment"}, s.odd_shape);
+    v(FieldName{"ranks", "", "how many of the started ranks take part", {1, kMaxCount}}, s.ranks);
+    v(FieldName{"placement", "", "of fewer ranks than were started over nodes: fill node after node, or all in turn"},
+      s.placement);
+    v(FieldName{"schedule", "",
+                "contiguous shares of the windows, or dynamic: batches are taken from a shared counter"},
+      s.schedule);
+    v(FieldName{"slots", "", "batches in flight on a CUDA device, 1 to 3; 1: none overlap", {1, 3}}, s.slots);
+    v(FieldName{"overlap", "", "CUDA: copies and compute at the same time; off: stages one after the other"},
+      s.overlap);
+    v(FieldName{"cudnn_benchmark", "", "CUDA: let cuDNN time its algorithms for each shape"}, s.cudnn_benchmark);
+    v(FieldName{"cuda_graph", "", "CUDA: replay the forward call as a captured graph"}, s.cuda_graph);
+    v(FieldName{"fusion", "", "CUDA: bias, ReLU and sums inside the convolutions, each checked; auto: off"}, s.fusion);
+    v(FieldName{"memory_limit_mib", "MiB", "cap on the engine's allocator, CPU too; 0: none", {0, kMaxEdge}},
+      s.memory_limit_mib);
+    v(FieldName{"timed.base_s", "s", "engine timed: T(b) = base_s + per_window_s b", {0, kMaxSeconds}}, s.timed.base_s);
+    v(FieldName{"timed.per_window_s", "s", "engine timed: see timed.base_s", {0, kMaxSeconds}}, s.timed.per_window_s);
+    v(FieldName{"timed.table", "", "engine timed: T(b) by batch in seconds, as in 1:0.012,4:0.03; wins over both"},
+      s.timed.table);
+    v(FieldName{"timed.results", "", "engine timed: results.jsonl whose forward calls give the table"},
+      s.timed.results);
+    v(FieldName{"timed.slow_rank", "", "engine timed: number of a slow rank; -1: none", {-1, kMaxCount}},
+      s.timed.slow_rank);
+    v(FieldName{"timed.slow_factor", "", "engine timed: how much longer its calls take", {1, 1000}},
+      s.timed.slow_factor);
+    v(FieldName{"image.path", "", "image file; empty: a synthetic scene"}, s.image.path);
+    v(FieldName{"image.raw", "", "the file holds raw samples of this shape, as 2000x3000x1:u16; empty: it says itself"},
+      s.image.raw);
+    v(FieldName{"image.range", "",
+                "sample values of the file that are 0 and 1 to the network: auto (percentiles) or LO:HI, as -300:4700; "
+                "empty: those of the type"},
+      s.image.range);
+    v(FieldName{"image.nodata", "",
+                "sample value of the file that is no data and is kept: a number, nan or none; empty: as the file says"},
+      s.image.nodata);
+    v(FieldName{"image.bands", "",
+                "1 or 3 channels of the file that are the image, as 4 or 4-6, alpha counted; empty: all but alpha"},
+      s.image.bands);
+    v(FieldName{"image.height", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.height);
+    v(FieldName{"image.width", "px", "of the synthetic scene", {1, kMaxEdge}}, s.image.width);
+    v(FieldName{"image.height_per_rank",
+                "px",
+                "of the scene: its height is this times the ranks of the point; 0: image.height",
+                {0, kMaxEdge}},
+      s.image.height_per_rank);
+    v(FieldName{"image.channels", "", "of the synthetic scene: 1 or 3", {1, 3}}, s.image.channels);
+    v(FieldName{"image.crop_height", "px", "of the file: its centre; 0: all", {0, kMaxEdge}}, s.image.crop_height);
+    v(FieldName{"image.crop_width", "px", "of the file: its centre; 0: all", {0, kMaxEdge}}, s.image.crop_width);
+    v(FieldName{"image.noise_sigma", "[0,1]", "standard deviation of the Gaussian noise added; 0: none", {0, 10}},
+      s.image.noise_sigma);
+    v(FieldName{"image.seed", "", "of the scene and of the noise"}, s.image.seed);
+}
+
+template <class Settings, class Visitor>
+void protocol_fields(Settings& s, Visitor&& v) {
+    v(FieldName{"warmup.reps", "", "repetitions of each point before the timed ones, at least", {0, kMaxCount}},
+      s.warmup_reps);
+    v(FieldName{"warmup.time_s", "s", "and at least for this long", {0, kMaxSeconds}}, s.warmup_time_s);
+    v(FieldName{"stop.min_reps", "", "timed repetitions of each point, at least", {1, kMaxCount}}, s.min_reps);
+    v(FieldName{"stop.max_reps", "", "and at most, which wins over stop.min_reps; 0: as time allows", {0, kMaxCount}},
+      s.max_reps);
+    v(FieldName{"stop.rel_width",
+                "",
+                "from 20 repetitions on, stop when the median's 95 % interval is narrower than this share of it",
+                {0, 10}},
+      s.rel_width);
+    v(FieldName{"stop.max_time_s",
+                "s",
+                "begin no repetition later than this after the first, stop.min_reps apart; 0: stop.min_reps exactly",
+                {0, kMaxSeconds}},
+      s.max_time_s);
+    v(FieldName{"remeasure",
+                "",
+                "times a point is measured again, at most, when its repetitions drift; simulated points never are",
+                {0, 100}},
+      s.remeasure);
+    v(FieldName{"forward_calls",
+                "",
+                "resident forward calls after each repetition, for the scope `forward`",
+                {0, kMaxCount}},
+      s.forward_calls);
+    v(FieldName{"verify.mode", "", "probes, full (every window) or off (the verdict is then INVALID)"}, s.verify);
+    v(FieldName{"verify.probes",
+                "",
+                "windows and seam regions that are run again, of each rank one at least",
+                {1, kMaxCount}},
+      s.verify_probes);
+    v(FieldName{"verify.time_share",
+                "",
+                "probes: further windows are run again for this share of the repetitions' time, or a second; 0: none",
+                {0, 100}},
+      s.verify_time_share);
+    v(
+        FieldName{
+            "verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image", {0, kMaxEdge}},
+        s.verify_whole_max_mpx);
+    v(FieldName{"timeline",
+                "",
+                "what each rank did when, in one pass outside the timed ones where there is a warm-up: its first stage "
+                "spans, this many; 0: none",
+                {0, kMaxCount}},
+      s.timeline);
+}
+
+/// All settings of a point.
+template <class Settings, class Visitor>
+void point_fields(Settings& s, Visitor&& v) {
+    work_fields(s, v);
+    protocol_fields(s.protocol, v);
+}
+
+template <class Settings, class Visitor>
+void study_fields(Settings& s, Visitor&& v) {
+    v(FieldName{"name", "", "of the study, in results and file names"}, s.name);
+    v(FieldName{"preset", "", "which of the study's `presets` holds; empty: none"}, s.preset);
+    v(FieldName{"devices.sharing", "", "two ranks on one GPU: error, or allow (figures are then INVALID)"},
+      s.device_sharing);
+    v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
+    v(FieldName{"exchange", "",
+                "what carries output between nodes: mpi, or nccl through the GPUs (not yet run on any); auto: mpi"},
+      s.exchange);
+    v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, kMaxSeconds}},
+      s.watchdog_s);
+    v(FieldName{"bounds", "",
+                "measure what devices and hosts reach at best, once a precision, and set points beside it"},
+      s.bounds);
+    v(FieldName{"save_images", "", "write the denoised image of each point into the study's folder"}, s.save_images);
+    v(FieldName{"previews",
+                "px",
+                "edge of the pictures before and after that the report shows of each network; 0: none",
+                {0, kMaxPreviewEdge}},
+      s.previews);
+}
+
+/// A study: its own settings and the points that its lists expand to, in the order of the file.
+struct Config {
+    StudySettings study;
+    std::vector<PointSettings> points;
+    std::string file;  // where it came from
+};
+
+}  // namespace pb

@@ -1,0 +1,230 @@
+#include "config/settings_access.hpp"
+
+#include "base/suggest.hpp"
+#include "config/call_times.hpp"
+#include "config/raw_shape.hpp"
+#include "config/text.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <concepts>
+#include <optional>
+#include <utility>
+
+namespace pb {
+
+namespace {
+
+template <class Number>
+requires std::integral<Number> || std::floating_point<Number>
+void check_limits(const FieldName& field, Number value) {
+    const auto number = static_cast<double>(value);
+    if (number >= field.limits.low && number <= field.limits.high) return;
+    const std::string unit = field.unit[0] == '\0' || field.unit[0] == '[' ? "" : " " + std::string(field.unit);
+    throw UsageError(std::string(field.key) + " = " + format_setting(value) + ": must lie between " +
+                     format_setting(field.limits.low) + " and " + format_setting(field.limits.high) + unit);
+}
+
+void check_limits(const FieldName& field, const CountSetting& value) {
+    if (!value.is_automatic()) check_limits(field, value.count);
+}
+
+void check_limits(const FieldName& field, const BatchSetting& value) {
+    if (!value.is_open()) check_limits(field, value.count);
+}
+
+void check_limits(const FieldName& field, const NoiseLevelSetting& value) {
+    if (!value.is_automatic()) check_limits(field, value.level);
+}
+
+void check_limits(const FieldName& field, const HaloSetting& value) {
+    if (value.kind == HaloSetting::Kind::pixels) check_limits(field, value.pixels);
+}
+
+template <class Value>
+requires NamedEnum<Value> || std::same_as<Value, std::string>
+void check_limits(const FieldName& /*field*/, const Value& /*value*/) {}
+
+void check_limits(const FieldName& /*field*/, bool /*value*/) {}
+
+void visit(PointSettings& settings, auto&& visitor) { point_fields(settings, visitor); }
+void visit(const PointSettings& settings, auto&& visitor) { point_fields(settings, visitor); }
+void visit(StudySettings& settings, auto&& visitor) { study_fields(settings, visitor); }
+void visit(const StudySettings& settings, auto&& visitor) { study_fields(settings, visitor); }
+
+template <class Settings>
+std::vector<std::string> keys_of() {
+    std::vector<std::string> keys;
+    const Settings settings;
+    visit(settings, [&](const FieldName& field, const auto&) { keys.emplace_back(field.key); });
+    return keys;
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// What no range can say.
+void check_rest(const PointSettings& settings) {
+    if (settings.image.channels == 2) throw UsageError("image.channels = 2: must be 1 (gray) or 3 (colour)");
+    if (!settings.image.raw.empty()) (void)parse_raw_shape(settings.image.raw);
+    if (settings.weights.empty()) throw UsageError("weights: must name a file, seed:<n> or default");
+    constexpr std::string_view kSeed = "seed:";
+    uint64_t seed = 0;
+    if (settings.weights.starts_with(kSeed))
+        parse_setting(std::string_view(settings.weights).substr(kSeed.size()), seed);
+    (void)CallTimes(settings.timed);
+}
+
+void check_rest(const StudySettings& settings) {
+    const std::string& name = settings.name;
+    const auto is_control = [](unsigned char c) { return std::iscntrl(c) != 0; };
+    if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos ||
+        std::ranges::any_of(name, is_control))
+        throw UsageError("name = '" + name +
+                         "': becomes a file name, so it must not be empty, begin with '.' or hold '/' or control "
+                         "characters");
+}
+
+template <class Settings>
+void set_any(Settings& settings, std::string_view key, std::string_view text) {
+    bool found = false;
+    visit(settings, [&](const FieldName& field, auto& value) {
+        if (field.key != key) return;
+        found = true;
+        try {
+            parse_setting(text, value);
+        } catch (const UsageError& error) {
+            throw UsageError(std::string(key) + ": " + error.what());
+        }
+        check_limits(field, value);
+    });
+    if (!found) throw UsageError(unknown_key(key));
+    check_rest(settings);
+}
+
+template <class Settings>
+void validate_any(const Settings& settings) {
+    visit(settings, [](const FieldName& field, const auto& value) { check_limits(field, value); });
+    check_rest(settings);
+}
+
+std::vector<std::string> all_keys() {
+    std::vector<std::string> keys = point_keys();
+    keys.insert(keys.end(), study_keys().begin(), study_keys().end());
+    return keys;
+}
+
+/// What others call a setting.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 36> kSynonyms{{{"precision", "dtype"},
+                                                                                   {"data_type", "dtype"},
+                                                                                   {"model", "network"},
+                                                                                   {"net", "network"},
+                                                                                   {"architecture", "network"},
+                                                                                   {"checkpoint", "weights"},
+                                                                                   {"tile", "patch"},
+                                                                                   {"tile_size", "patch"},
+                                                                                   {"tiles", "patch"},
+                                                                                   {"patch_size", "patch"},
+                                                                                   {"window", "patch"},
+                                                                                   {"batch_size", "batch"},
+                                                                                   {"batchsize", "batch"},
+                                                                                   {"padding", "halo"},
+                                                                                   {"border", "halo"},
+                                                                                   {"context", "halo"},
+                                                                                   {"margin", "halo"},
+                                                                                   {"noise", "image.noise_sigma"},
+                                                                                   {"noise_sigma", "image.noise_sigma"},
+                                                                                   {"noise_level", "sigma"},
+                                                                                   {"gpus", "ranks"},
+                                                                                   {"num_ranks", "ranks"},
+                                                                                   {"processes", "ranks"},
+                                                                                   {"num_threads", "threads"},
+                                                                                   {"backend", "engine"},
+                                                                                   {"memory_format", "layout"},
+                                                                                   {"seed", "image.seed"},
+                                                                                   {"input", "image.path"},
+                                                                                   {"file", "image.path"},
+                                                                                   {"path", "image.path"},
+                                                                                   {"image.file", "image.path"},
+                                                                                   {"width", "image.width"},
+                                                                                   {"height", "image.height"},
+                                                                                   {"repetitions", "stop.min_reps"},
+                                                                                   {"reps", "stop.min_reps"},
+                                                                                   {"iterations", "stop.min_reps"}}};
+
+std::string_view find_synonym(std::string_view key) {
+    const std::string lower = lower_case(key);
+    const auto* found =
+        std::find_if(kSynonyms.begin(), kSynonyms.end(), [&](const auto& each) { return each.first == lower; });
+    return found == kSynonyms.end() ? std::string_view{} : found->second;
+}
+
+/// "image" and the like.
+std::vector<std::string> all_groups() {
+    std::vector<std::string> groups;
+    for (const auto& key : all_keys())
+        if (const auto dot = key.find('.'); dot != std::string::npos) groups.push_back(key.substr(0, dot));
+    return groups;
+}
+
+/// Keys below `group`, joined by ", "; empty when there is no such group.
+std::string members_of(std::string_view group) {
+    const std::string prefix = std::string(group) + ".";
+    std::string members;
+    for (const auto& key : all_keys())
+        if (key.starts_with(prefix)) members += (members.empty() ? "" : ", ") + key;
+    return members;
+}
+
+}  // namespace
+
+const std::vector<std::string>& point_keys() {
+    static const auto keys = keys_of<PointSettings>();
+    return keys;
+}
+
+const std::vector<std::string>& study_keys() {
+    static const auto keys = keys_of<StudySettings>();
+    return keys;
+}
+
+bool is_point_key(std::string_view key) { return contains(point_keys(), key); }
+bool is_study_key(std::string_view key) { return contains(study_keys(), key); }
+
+void set_by_key(PointSettings& settings, std::string_view key, std::string_view text) { set_any(settings, key, text); }
+void set_by_key(StudySettings& settings, std::string_view key, std::string_view text) { set_any(settings, key, text); }
+
+std::string text_by_key(const PointSettings& settings, std::string_view key) {
+    std::optional<std::string> text;
+    visit(settings, [&](const FieldName& field, const auto& value) {
+        if (field.key == key) text = format_setting(value);
+    });
+    if (!text) throw UsageError(unknown_key(key));
+    return *text;
+}
+
+void validate(const PointSettings& settings) { validate_any(settings); }
+void validate(const StudySettings& settings) { validate_any(settings); }
+
+bool is_key_group(std::string_view word) { return !members_of(word).empty(); }
+
+std::string unknown_key(std::string_view key) {
+    const std::string members = members_of(key);
+    if (!members.empty()) return "'" + std::string(key) + "' is a group of settings, not a value: " + members;
+    constexpr std::array<std::string_view, 4> kStudyWords{"groups", "zip", "exclude", "presets"};
+    if (std::find(kStudyWords.begin(), kStudyWords.end(), key) != kStudyWords.end())
+        return "'" + std::string(key) + "' cannot stand here; docs/studies.md says where it can";
+    std::vector<std::string> known = all_keys();
+    known.insert(known.end(), kStudyWords.begin(), kStudyWords.end());
+    const std::vector<std::string> groups = all_groups();
+    known.insert(known.end(), groups.begin(), groups.end());
+    std::string nearest(find_synonym(key));
+    if (nearest.empty()) nearest = nearest_word(key, known);
+    return "unknown key '" + std::string(key) + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+}
+
+}  // namespace pb

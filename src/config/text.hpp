@@ -1,0 +1,41 @@
+// Settings as text: one `parse` and one `format` for each type, used by YAML, `--set`, `--help` and the echo.
+#pragma once
+
+#include "config/settings.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace pb {
+
+// Each throws UsageError that says what was expected ("'abc' is not a whole number").
+void parse_setting(std::string_view text, std::string& value);
+void parse_setting(std::string_view text, int64_t& value);
+void parse_setting(std::string_view text, uint64_t& value);
+void parse_setting(std::string_view text, double& value);
+void parse_setting(std::string_view text, bool& value);  // true | false | on | off | yes | no
+void parse_setting(std::string_view text, HaloSetting& value);
+void parse_setting(std::string_view text, CountSetting& value);       // <n> | auto | all; its word is kept
+void parse_setting(std::string_view text, BatchSetting& value);       // <n> | auto | largest
+void parse_setting(std::string_view text, NoiseLevelSetting& value);  // <level> | auto
+template <NamedEnum E>
+void parse_setting(std::string_view text, E& value) {
+    value = parse_enum<E>(text);
+}
+
+[[nodiscard]] std::string format_setting(const std::string& value);
+std::string format_setting(const char* value) = delete;  // would otherwise be taken for a bool
+[[nodiscard]] std::string format_setting(int64_t value);
+[[nodiscard]] std::string format_setting(uint64_t value);
+[[nodiscard]] std::string format_setting(double value);  // shortest text that reads back as the same number
+[[nodiscard]] std::string format_setting(bool value);
+[[nodiscard]] std::string format_setting(const HaloSetting& value);
+[[nodiscard]] std::string format_setting(const CountSetting& value);
+[[nodiscard]] std::string format_setting(const BatchSetting& value);
+[[nodiscard]] std::string format_setting(const NoiseLevelSetting& value);
+template <NamedEnum E>
+[[nodiscard]] std::string format_setting(E value) {
+    return std::string(name_of(value));
+}
+
+}  // namespace pb

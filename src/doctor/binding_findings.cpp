@@ -1,0 +1,152 @@
+// Findings about cores, threads and memory nodes.
+#include "doctor/launch_findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <set>
+
+namespace pb {
+
+namespace {
+
+using Ranks = std::vector<RankFacts>;
+using Members = std::vector<const RankFacts*>;
+
+std::vector<Members> by_node(const Ranks& ranks) {
+    std::map<int, Members> nodes;
+    for (const auto& rank : ranks) nodes[rank.place.node].push_back(&rank);
+    std::vector<Members> all;
+    all.reserve(nodes.size());
+    for (auto& [node, members] : nodes) all.push_back(std::move(members));
+    return all;
+}
+
+std::string text_of(const Members& members) {
+    std::vector<const RankPlace*> places;
+    for (const auto* member : members) places.push_back(&member->place);
+    return ranks_text(places);
+}
+
+Members members_where(const Ranks& ranks, const std::function<bool(const RankFacts&)>& condition) {
+    Members members;
+    for (const auto& rank : ranks)
+        if (condition(rank)) members.push_back(&rank);
+    return members;
+}
+
+bool overlap(const RankFacts& one, const RankFacts& other) {
+    std::vector<int> common;
+    std::set_intersection(one.cores.begin(), one.cores.end(), other.cores.begin(), other.cores.end(),
+                          std::back_inserter(common));
+    return !common.empty();
+}
+
+std::string count_text(size_t count, const char* noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+constexpr const char* kBind =
+    "start with launch/bind.sh (and --bind-to none, --cpu-bind=none), which gives each rank the cores beside its GPU";
+
+void add_overlap(const Members& node, Findings& all) {
+    Members sharing;
+    std::set<int> cores;
+    for (const auto* rank : node) {
+        const auto meets = [&](const RankFacts* other) { return other != rank && overlap(*rank, *other); };
+        if (std::none_of(node.begin(), node.end(), meets)) continue;
+        sharing.push_back(rank);
+        cores.insert(rank->cores.begin(), rank->cores.end());
+    }
+    if (sharing.empty()) return;
+    const std::string what = text_of(sharing) + " may run on the same " + count_text(cores.size(), "core");
+    if (cores.size() < sharing.size())
+        all.push_back({Severity::advice, what,
+                       "start no more ranks on a node than it has cores (hardware threads of "
+                       "one core count once)"});
+    else
+        all.push_back({Severity::advice, what, kBind});
+    const auto pins = [](const RankFacts* rank) {
+        const auto found = rank->variables.find("OMP_PROC_BIND");
+        return rank->variables.contains("GOMP_CPU_AFFINITY") ||
+               (found != rank->variables.end() && found->second != "false" && found->second != "FALSE");
+    };
+    if (std::any_of(sharing.begin(), sharing.end(), pins))
+        all.push_back({Severity::advice,
+                       "OMP_PROC_BIND pins threads of " + text_of(sharing) + " to the same first cores",
+                       "unset OMP_PROC_BIND and GOMP_CPU_AFFINITY, or bind the ranks apart"});
+}
+
+/// Fewer than half of the cores that a fair share of the node would be.
+void add_few_cores(const Members& node, Findings& all) {
+    Members few;
+    for (const auto* rank : node)
+        if (2 * rank->cores.size() * node.size() <= static_cast<size_t>(rank->node_cores)) few.push_back(rank);
+    if (few.empty()) return;
+    all.push_back({Severity::advice,
+                   fmt::format("{} may use {}{} of {} (mpirun binds to one core for two ranks or fewer)", text_of(few),
+                               count_text(few.front()->cores.size(), "core"), few.size() > 1 ? " each" : "",
+                               few.front()->node_cores),
+                   kBind});
+}
+
+void add_unequal(const Ranks& ranks, Findings& all) {
+    std::map<size_t, Members> by_count;
+    for (const auto& rank : ranks) by_count[rank.cores.size()].push_back(&rank);
+    if (by_count.size() < 2) return;
+    all.push_back({Severity::advice,
+                   fmt::format("unequal shares: {} may use {}, {} {}", text_of(by_count.begin()->second),
+                               count_text(by_count.begin()->first, "core"), text_of(by_count.rbegin()->second),
+                               by_count.rbegin()->first),
+                   "the slowest rank decides: give each as many, by ranks that divide the cores or a list of cores"});
+}
+
+int threads_wished(const RankFacts& rank) {
+    const auto found = rank.variables.find("OMP_NUM_THREADS");
+    int threads = 0;
+    if (found == rank.variables.end()) return threads;
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), threads);
+    return threads;
+}
+
+void add_threads(const Ranks& ranks, Findings& all) {
+    const Members many = members_where(ranks, [](const RankFacts& rank) {
+        return threads_wished(rank) > rank.place.num_cores;  // hardware threads count here
+    });
+    if (many.empty()) return;
+    all.push_back({Severity::advice,
+                   fmt::format("{}: OMP_NUM_THREADS={} on {}", text_of(many), threads_wished(*many.front()),
+                               count_text(static_cast<size_t>(many.front()->place.num_cores), "processor")),
+                   "unset OMP_NUM_THREADS (threads: auto takes what the rank may use), or bind to more cores"});
+}
+
+void add_far(const Ranks& ranks, Findings& all) {
+    const Members far = members_where(ranks, [](const RankFacts& rank) {
+        const auto& nodes = rank.memory_nodes;
+        return rank.device_memory_node && !nodes.empty() &&
+               std::find(nodes.begin(), nodes.end(), *rank.device_memory_node) == nodes.end();
+    });
+    if (far.empty()) return;
+    all.push_back({Severity::advice,
+                   fmt::format("{}: cores on memory node {}, GPU on {}", text_of(far),
+                               far.front()->memory_nodes.front(), *far.front()->device_memory_node),
+                   kBind});
+}
+
+}  // namespace
+
+Findings find_binding_findings(const Ranks& ranks) {
+    Findings all;
+    for (const auto& node : by_node(ranks)) {
+        add_overlap(node, all);
+        add_few_cores(node, all);
+    }
+    add_unequal(ranks, all);
+    add_threads(ranks, all);
+    add_far(ranks, all);
+    return all;
+}
+
+}  // namespace pb

@@ -1,0 +1,126 @@
+#include "doctor/check_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+/// Enough of a UUID to tell devices apart: "GPU-8932f937".
+std::string short_uuid(const std::string& uuid) { return or_dash(uuid.substr(0, uuid.find('-', 4))); }
+
+std::string rank_table(const std::vector<RankFacts>& ranks) {
+    size_t width = 4;
+    for (const auto& rank : ranks) width = std::max(width, rank.place.host.size());
+    std::string text = fmt::format("\n{:>4}  {:<{}}  {:>5}  {:<7}{:<24}{:<14}{:<14}{:>5}  {:<7}{}\n", "rank", "host",
+                                   width, "local", "device", "name", "bus", "uuid", "cores", "memory", "processors");
+    for (const auto& rank : ranks) {
+        const RankPlace& place = rank.place;
+        text += fmt::format(
+            "{:>4}  {:<{}}  {:>5}  {:<7}{:<24}{:<14}{:<14}{:>5}  {:<7}{}\n", place.rank, place.host, width,
+            place.local_rank, place.device.is_cuda() ? fmt::format("cuda:{}", place.device.index) : "cpu",
+            place.device_name.substr(0, 22), or_dash(place.pci_bus_id), short_uuid(place.device_uuid),
+            rank.cores.size(), or_dash(fmt::format("{}", fmt::join(rank.memory_nodes, ","))), place.affinity);
+    }
+    return text;
+}
+
+std::string library_lines(const std::vector<LoadedLibrary>& libraries) {
+    std::string text;
+    for (const auto& [name, header, loaded] : libraries)
+        text += name == "patchbench"
+                    ? loaded + "\n"
+                    : fmt::format("  {:<16} header {:<10} loaded {}\n", name, or_dash(header), or_dash(loaded));
+    return text;
+}
+
+std::string cuda_awareness(std::optional<bool> cuda_aware) {
+    if (!cuda_aware) return "MPI does not say whether it is CUDA-aware";
+    return *cuda_aware ? "MPI is CUDA-aware" : "MPI is not CUDA-aware";
+}
+
+}  // namespace
+
+std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware) {
+    Topology topology;
+    for (const auto& rank : ranks) topology.ranks.push_back(rank.place);
+    const int nodes = topology.num_nodes();
+    std::string text = library_lines(ranks.front().libraries);
+    text += fmt::format("  {} rank{} on {} node{}; {}: patchbench gives it host memory only\n", ranks.size(),
+                        ranks.size() > 1 ? "s" : "", nodes, nodes > 1 ? "s" : "", cuda_awareness(cuda_aware));
+    for (const auto& line : variable_lines(ranks)) text += "  " + line + "\n";
+    return text + rank_table(ranks);
+}
+
+std::string links_text(const Topology& topology, const std::vector<LinkSpeed>& links) {
+    std::string text = "\n";
+    for (const bool between : {false, true}) {
+        std::vector<const LinkSpeed*> chosen;
+        for (const auto& link : links) {
+            const auto node = [&](int rank) { return topology.ranks[static_cast<size_t>(rank)].node; };
+            if ((node(link.from) != node(link.to)) == between) chosen.push_back(&link);
+        }
+        if (chosen.empty()) continue;
+        const auto [slowest, fastest] = std::minmax_element(
+            chosen.begin(), chosen.end(), [](auto* a, auto* b) { return a->bytes_per_s < b->bytes_per_s; });
+        text += fmt::format("messages {}: {:.2f} GB/s, {:.1f} us", between ? "between nodes" : "within a node",
+                            (*slowest)->bytes_per_s * 1e-9, (*slowest)->latency_s * 1e6);
+        if (chosen.size() > 1)
+            text += fmt::format(" (slowest of {}: ranks {} and {}; fastest {:.2f} GB/s)", chosen.size(),
+                                (*slowest)->from, (*slowest)->to, (*fastest)->bytes_per_s * 1e-9);
+        text += "\n";
+    }
+    return text;
+}
+
+std::string tiny_text(const std::vector<double>& errors) {
+    // A NaN is the largest.
+    const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
+    return fmt::format("a tiny network on each rank, against the fp64 reference: largest difference {:.2e}\n",
+                       *std::max_element(errors.begin(), errors.end(), less));
+}
+
+Findings tiny_findings(const std::vector<double>& errors, double tolerance, const Topology& topology) {
+    Findings all;
+    for (size_t rank = 0; rank < errors.size(); ++rank) {
+        if (errors[rank] <= tolerance) continue;
+        const RankPlace& place = topology.ranks[rank];
+        all.push_back({Severity::wrong,
+                       fmt::format("rank {}@{}: a tiny network on {} differs by {:.2e} from the fp64 reference "
+                                   "(tolerance {:.0e})",
+                                   rank, place.host, place.device_name, errors[rank], tolerance),
+                       "trust no result of this device: try another one, and another driver or build of LibTorch"});
+    }
+    return all;
+}
+
+std::string findings_text(const Findings& all) {
+    std::string text = "\n";
+    for (const auto& finding : all)
+        text += fmt::format("{}: {}\n    fix: {}\n", finding.severity == Severity::wrong ? "WRONG" : "advice",
+                            finding.what, finding.fix);
+    const auto wrong = std::count_if(all.begin(), all.end(),
+                                     [](const Finding& finding) { return finding.severity == Severity::wrong; });
+    if (all.empty()) return text + "CHECK: OK\n";
+    return text + fmt::format("CHECK: {} finding{}, {} wrong\n", all.size(), all.size() > 1 ? "s" : "", wrong);
+}
+
+Findings launch_findings(const std::vector<RankFacts>& ranks) {
+    Findings all;
+    for (const auto find : {find_launcher_findings, find_device_findings, find_binding_findings, find_library_findings})
+        for (auto& finding : find(ranks)) all.push_back(std::move(finding));
+    return all;
+}
+
+bool any_wrong(const Findings& all) {
+    return std::any_of(all.begin(), all.end(),
+                       [](const Finding& finding) { return finding.severity == Severity::wrong; });
+}
+
+}  // namespace pb

@@ -1,0 +1,84 @@
+// What follows from several points of a study together: which one to take, how time and memory go with the batch, the
+// largest batch, and what a precision or a device gains and costs, what more ranks bring. Pure; written to
+// results.jsonl as the line "study_summary".
+#pragma once
+
+#include "measure/batch_fit.hpp"
+#include "measure/memory_fit.hpp"
+#include "measure/recommendation.hpp"
+#include "measure/scaling.hpp"
+#include "measure/summary.hpp"
+#include "measure/variants.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// forward: one forward call / its windows, slowest rank. pipeline: pipeline_s / windows of the busiest rank.
+enum class TimeScope : uint8_t { forward, pipeline };
+
+template <>
+struct EnumNames<TimeScope> {
+    static constexpr std::array<std::pair<TimeScope, std::string_view>, 2> names{
+        {{TimeScope::forward, "forward"}, {TimeScope::pipeline, "pipeline"}}};
+};
+
+/// Points that differ only in batch: seconds a window, and what is fitted to them.
+struct BatchTimes {
+    struct Sample {
+        int64_t point = 0;  // index
+        int64_t batch = 1;  // as settled
+        double window_s = 0;
+        std::optional<Interval> interval;
+    };
+    std::string label;
+    TimeScope scope = TimeScope::pipeline;
+    std::vector<Sample> samples;  // by batch
+    BatchFit fit;
+};
+
+/// The same points: peak of the engine's allocator, maximum over ranks.
+struct BatchMemory {
+    struct Sample {
+        int64_t point = 0;
+        BatchPeak peak;
+    };
+    std::string label;
+    std::vector<Sample> samples;
+    MemoryFit fit;
+    std::optional<double> limit_mib;         // memory_limit_mib, or the smallest device's memory; none on a free CPU
+    std::optional<int64_t> predicted_batch;  // largest that the fit allows under it
+};
+
+/// A point with `batch: largest`, and how well the doublings of its search foretold the answer.
+struct LargestBatch {
+    int64_t point = 0;
+    std::string label;
+    BatchSearch search;
+    std::optional<double> limit_mib;
+    std::optional<MemoryFit> fit;  // of the doublings that fitted
+    std::optional<int64_t> predicted_batch;
+    std::optional<double> prediction_error;  // predicted / found - 1, where memory was the limit
+};
+
+struct StudySummary {
+    std::vector<Recommendation> recommendations;
+    std::vector<BatchTimes> batch_times;
+    std::vector<BatchMemory> batch_memory;
+    std::vector<LargestBatch> largest_batches;
+    std::vector<VariantGroup> variants;
+    std::vector<Scaling> scalings;
+
+    [[nodiscard]] bool empty() const {
+        return recommendations.empty() && batch_times.empty() && batch_memory.empty() && largest_batches.empty() &&
+               variants.empty() && scalings.empty();
+    }
+};
+
+/// `summaries` belong to `traces`, in order. `topology` says how much memory a device has.
+[[nodiscard]] StudySummary summarise_study(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
+                                           const Topology& topology);
+
+}  // namespace pb

@@ -1,0 +1,28 @@
+// Points as a table for spreadsheets and data frames: results.csv, and `patchbench report --csv`.
+#pragma once
+
+#include "report/results_file.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// tidy: all settings and all metrics, under their own names. reference: the columns of the studies that patchbench
+/// reproduces, for scripts that read those (docs/reading-results.md says what each holds).
+enum class CsvStyle : uint8_t { tidy, reference };
+
+template <>
+struct EnumNames<CsvStyle> {
+    static constexpr std::array<std::pair<CsvStyle, std::string_view>, 2> names{
+        {{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}}};
+};
+
+/// RFC 4180, lines end with \n: one row a point, in the order of the plan; empty where there is no value. With several
+/// files the first column, `file`, tells them apart.
+[[nodiscard]] std::string csv_text(std::span<const ResultsFile> files, CsvStyle style = CsvStyle::tidy);
+
+}  // namespace pb

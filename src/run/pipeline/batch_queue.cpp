@@ -1,0 +1,43 @@
+#include "run/pipeline/batch_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pb {
+
+BatchQueue::BatchQueue(std::vector<Range> batches) : batches_(std::move(batches)) {
+    taken_.reserve(batches_.size());  // a pass allocates nothing
+}
+
+BatchQueue::BatchQueue(std::vector<Range> batches, const Communicator& ranks, bool ask_early)
+    : BatchQueue(std::move(batches)) {
+    counter_ = std::make_unique<SharedCounter>(ranks);
+    ask_early_ = ask_early;
+}
+
+void BatchQueue::begin_pass() {
+    taken_.clear();
+    if (counter_) counter_->reset();
+}
+
+std::optional<Range> BatchQueue::next() {
+    const size_t index = next_index();
+    if (index >= batches_.size()) return std::nullopt;
+    if (counter_ && ask_early_) counter_->request();
+    return taken_.emplace_back(batches_[index]);
+}
+
+size_t BatchQueue::next_index() { return counter_ ? static_cast<size_t>(counter_->take()) : taken_.size(); }
+
+std::vector<Range> joined_runs(std::vector<Range> runs) {
+    std::sort(runs.begin(), runs.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    std::vector<Range> joined;
+    for (const Range& run : runs)
+        if (!joined.empty() && joined.back().end == run.begin)
+            joined.back().end = run.end;
+        else
+            joined.push_back(run);
+    return joined;
+}
+
+}  // namespace pb

@@ -1,0 +1,65 @@
+#include "run/pipeline/clock_offset.hpp"
+
+#include <limits>
+#include <set>
+#include <span>
+
+namespace pb {
+
+namespace {
+
+constexpr int kClockTag = 18;
+constexpr int kQuestions = 20;
+
+void send(const Communicator& ranks, double value, int to) {
+    ranks.send(std::as_bytes(std::span(&value, 1)), to, kClockTag);
+}
+
+double receive(const Communicator& ranks, int from) {
+    double value = 0;
+    ranks.receive(std::as_writable_bytes(std::span(&value, 1)), from, kClockTag);
+    return value;
+}
+
+void answer(const Communicator& ranks, int from, const std::function<double()>& clock) {
+    for (int i = 0; i < kQuestions; ++i) {
+        (void)receive(ranks, from);
+        send(ranks, clock(), from);
+    }
+}
+
+ClockOffset ask(const Communicator& ranks, const std::function<double()>& clock) {
+    ClockOffset best{0, std::numeric_limits<double>::infinity()};
+    for (int i = 0; i < kQuestions; ++i) {
+        const double before = clock();
+        send(ranks, before, 0);
+        const double root = receive(ranks, 0);
+        const double after = clock();
+        const double error_s = (after - before) / 2;
+        if (error_s < best.error_s) best = {before + error_s - root, error_s};
+    }
+    return best;
+}
+
+/// First ranks of the hosts other than rank 0's, in order.
+std::vector<int> askers(const Team& team, const Topology& topology) {
+    std::set<int> seen{topology.ranks.front().node};
+    std::vector<int> first;
+    for (int rank = 1; rank < team.ranks.size(); ++rank)
+        if (seen.insert(topology.ranks[static_cast<size_t>(rank)].node).second) first.push_back(rank);
+    return first;
+}
+
+}  // namespace
+
+ClockOffset measure_clock_offset(const Team& team, const Topology& topology, const std::function<double()>& clock) {
+    ClockOffset mine;
+    for (const int asker : askers(team, topology)) {
+        if (team.ranks.is_root()) answer(team.ranks, asker, clock);
+        if (team.ranks.rank() == asker) mine = ask(team.ranks, clock);
+    }
+    // The ranks of a host share its clock; its first rank is the first of its node's communicator.
+    return {team.node.broadcast(mine.offset_s), team.node.broadcast(mine.error_s)};
+}
+
+}  // namespace pb

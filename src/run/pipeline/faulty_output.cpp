@@ -1,0 +1,105 @@
+#include "run/pipeline/faulty_output.hpp"
+
+#include "base/fault.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace pb {
+
+namespace {
+
+/// A window's kept samples, f32 in [0,1] units, on their way into the output.
+struct Spoilt {
+    Image samples;
+    Image seen;   // the same part as the network saw it
+    double step;  // the smallest change that the output's type can hold, at least 1e-3
+
+    [[nodiscard]] int64_t count() const { return samples.extent().pixels() * samples.channels(); }
+    [[nodiscard]] float* begin() { return samples.as<float>(); }
+};
+
+void add_a_little(Spoilt& part) {
+    for (int64_t i = 0; i < part.count(); ++i) part.begin()[i] += static_cast<float>(part.step);
+}
+
+void shift_by_a_pixel(Spoilt& part) {
+    const int64_t channels = part.samples.channels(), row = part.samples.extent().w * channels;
+    for (float* begin = part.begin(); begin != part.begin() + part.count(); begin += row)
+        std::copy_backward(begin, begin + row - channels, begin + row);
+}
+
+void spoil_last_channel(Spoilt& part) {
+    const int64_t channels = part.samples.channels();
+    for (int64_t i = channels - 1; i < part.count(); i += channels) part.begin()[i] = 0.8F * part.begin()[i] + 0.1F;
+}
+
+void be_the_identity(Spoilt& part) { part.samples = std::move(part.seen); }
+
+void be_constant(Spoilt& part) { std::fill_n(part.begin(), part.count(), 0.5F); }
+
+void become_nan(Spoilt& part) { std::fill_n(part.begin(), part.count(), std::numeric_limits<float>::quiet_NaN()); }
+
+void lose_the_last_sample(Spoilt& part) { part.begin()[part.count() - 1] = std::numeric_limits<float>::quiet_NaN(); }
+
+using Spoil = void (*)(Spoilt&);
+constexpr std::array<std::pair<std::string_view, Spoil>, 7> kSpoils{{{"add", add_a_little},
+                                                                     {"shift", shift_by_a_pixel},
+                                                                     {"channel", spoil_last_channel},
+                                                                     {"identity", be_the_identity},
+                                                                     {"constant", be_constant},
+                                                                     {"nan", become_nan},
+                                                                     {"sample", lose_the_last_sample}}};
+
+Spoil find_spoil(std::string_view action) {
+    for (const auto& [name, spoil] : kSpoils)
+        if (name == action) return spoil;
+    refuse_fault(action);
+}
+
+class FaultyOutput final : public Output {
+  public:
+    FaultyOutput(std::unique_ptr<Output> output, ImageSource& source) : output_(std::move(output)), source_(source) {}
+
+    [[nodiscard]] Extent extent() const override { return output_->extent(); }
+    [[nodiscard]] DType dtype() const override { return output_->dtype(); }
+    [[nodiscard]] Keeping keeping() const override { return output_->keeping(); }
+    [[nodiscard]] bool holds(const Rect& part) const override { return output_->holds(part); }
+    [[nodiscard]] Image read(const Rect& part) override { return output_->read(part); }
+    [[nodiscard]] Image as_kept(const Rect& part, const Image& samples) const override {
+        return output_->as_kept(part, samples);
+    }
+    [[nodiscard]] Slab room_for(const Rect& kept) override { return room_ = output_->room_for(kept); }
+
+    void take(const Rect& kept) override {
+        if (const auto action = meet_value_fault("output")) spoil(kept, *action);
+        output_->take(kept);
+    }
+
+  private:
+    void spoil(const Rect& kept, const std::string& action) {
+        const Spoil change = find_spoil(action);
+        const MutableImageView room = room_.part(kept);
+        Spoilt part{Image(kept.extent, room_.channels, DType::f32), source_.read_noisy(kept),
+                    std::max(1e-3, 2 * keeping().rounding)};
+        to_float(room, part.samples.view());
+        change(part);
+        from_float(part.samples.view(), room);
+    }
+
+    std::unique_ptr<Output> output_;
+    ImageSource& source_;
+    Slab room_;
+};
+
+}  // namespace
+
+std::unique_ptr<Output> with_faults(std::unique_ptr<Output> output, ImageSource& source) {
+    if (!is_fault_wanted("output")) return output;
+    return std::make_unique<FaultyOutput>(std::move(output), source);
+}
+
+}  // namespace pb

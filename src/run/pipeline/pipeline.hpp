@@ -1,0 +1,45 @@
+// One rank's pass over its windows: gather, h2d, forward, d2h, scatter. On a CUDA device with two or three slots, three
+// streams and events, so that copies, compute and host work overlap; on the CPU inline. After construction a pass
+// allocates nothing and never synchronises the whole device.
+#pragma once
+
+#include "run/pipeline/batch_queue.hpp"
+#include "run/pipeline/span_log.hpp"
+#include "run/pixels/pixel_ways.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+
+#include <memory>
+
+namespace pb {
+
+struct PipelineOptions {
+    DeviceId device;
+    Precision precision = Precision::fp32;
+    Layout layout = Layout::channels_last;
+    Conversion conversion;
+    int64_t slots = 2;
+    bool overlap = true;
+};
+
+class Pipeline {
+  public:
+    virtual ~Pipeline() = default;
+    /// All that `batches` hands out, from `input` into `output`; returns when the last core is written. Adds to `log`.
+    /// Throws Interrupted between batches when a signal came.
+    virtual void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) = 0;
+    /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
+    virtual double forward_call() = 0;
+    /// `Denoiser::replay_bytes` of the denoiser that it runs.
+    [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
+};
+
+/// Most that the engine's allocator held since its peaks were reset, what captured graphs work in included. Bytes.
+[[nodiscard]] int64_t peak_allocated_bytes(const Pipeline& pipeline, DeviceId device);
+
+/// Allocates the slots and prepares the denoiser for their shapes. `denoiser` and `work` must outlive it.
+[[nodiscard]] std::unique_ptr<Pipeline> make_pipeline(Denoiser& denoiser, const Work& work,
+                                                      const PipelineOptions& options, int64_t channels,
+                                                      DType sample_type);
+
+}  // namespace pb

@@ -1,0 +1,40 @@
+#include "run/pipeline/point_conversion.hpp"
+
+#include "config/text.hpp"
+
+namespace pb {
+
+namespace {
+
+/// The noise level that the weights were trained for is not known.
+void leave_sigma_unused(Point& point, const Weights& weights) {
+    point.uses_sigma = false;
+    point.sigma_note = weights.trained ? "sigma has no effect: the noise level that " + weights.source +
+                                             " was trained for is unknown; state it with trained_sigma (denoise: "
+                                             "--trained-sigma) or as sigma_train in the metadata of a .safetensors "
+                                             "file, unless it was trained for a range"
+                                       : "sigma has no effect: " + weights.source + " is not trained";
+    if (weights.trained) point.notes.push_back(point.sigma_note);
+}
+
+}  // namespace
+
+Conversion conversion_for(const Point& point, const Weights& weights) {
+    Conversion conversion;
+    if (point.facts().takes_sigma)
+        conversion.sigma = static_cast<float>(point.sigma);
+    else if (weights.trained_sigma && point.sigma > 0)
+        conversion.gain = static_cast<float>(*weights.trained_sigma / point.sigma);
+    return conversion;
+}
+
+void settle_sigma(Point& point, const Weights& weights) {
+    if (point.facts().takes_sigma) return;
+    if (!weights.trained_sigma) return leave_sigma_unused(point, weights);
+    if (!weights.replaced_sigma) return;
+    point.sigma_note = "trained_sigma = " + format_setting(*weights.trained_sigma) + " is used, though " +
+                       weights.source + " was trained for " + format_setting(*weights.replaced_sigma);
+    point.notes.push_back(point.sigma_note);
+}
+
+}  // namespace pb

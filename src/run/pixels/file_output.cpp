@@ -1,0 +1,72 @@
+#include "run/pixels/file_output.hpp"
+
+#include "run/agreement.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compression>& chosen) {
+    if (source.file() == nullptr) return {};
+    ImageMetadata metadata = source.file()->metadata();
+    if (source.file()->info().extent != source.extent()) metadata = metadata_of_part(std::move(metadata));
+    if (chosen) metadata.tiff_compression = ImageMetadata{}.tiff_compression;
+    return metadata;
+}
+
+FileOutput::FileOutput(const Team& team, ImageSource& source, const OutputPlan& plan)
+    : StreamedOutput(source.extent(), source.channels(), source.dtype()),
+      source_(source),
+      info_(source.stored_info()),
+      metadata_(metadata_to_save(source, plan.compression)) {
+    together(team.ranks, [&] {
+        if (team.is_root()) placed_.emplace(info_, &metadata_, plan.file, plan.compression.value_or(Compression::none));
+    });
+    part_ = team.ranks.broadcast(placed_ ? placed_->temporary_name().string() : "");
+    name_ = team.ranks.broadcast(plan.file.string());
+    together(team.ranks, [&] { writer_.emplace(part_, info_, name_); });
+}
+
+Keeping FileOutput::keeping() const {
+    const SampleMap* map = source_.map();
+    if (map == nullptr) return Output::keeping();
+    constexpr double kArithmetic = 1e-6;
+    return {map->rounding() + kArithmetic, map->limits()};
+}
+
+Image FileOutput::as_kept(const Rect& part, const Image& samples) const {
+    Image stored(samples.extent(), channels(), info_.dtype), back(samples.extent(), channels(), DType::f32);
+    source_.to_stored(part, samples.view(), stored.view());
+    source_.from_stored(part, stored.view(), back.view());
+    return back;
+}
+
+void FileOutput::keep(const Rect& kept, const ImageView& samples, StreamCounts& /*counts*/) {
+    ImageView pixels = samples;
+    if (samples.dtype != info_.dtype || source_.map() != nullptr) {
+        if (converted_.extent() != kept.extent) converted_ = Image(kept.extent, channels(), info_.dtype);
+        source_.to_stored(kept, samples, converted_.view());
+        pixels = converted_.view();
+    }
+    Image alpha;
+    if (info_.has_alpha) alpha = source_.file()->read_alpha(kept);
+    writer_->write(kept.row, kept.column, pixels, alpha.view());
+}
+
+/// By the same readers as any image: what is checked is what a user will read.
+Image FileOutput::read(const Rect& part) {
+    if (!written_) {
+        written_ = open_placed(part_, info_, name_);
+        if (source_.map() != nullptr) written_->keep_not_finite();
+    }
+    Image image(part.extent, channels(), DType::f32), stored(part.extent, channels(), info_.dtype);
+    written_->read(part, stored.view());
+    source_.from_stored(part, stored.view(), image.view());
+    return image;
+}
+
+void FileOutput::commit() {
+    if (placed_) placed_->commit();
+}
+
+}  // namespace pb

@@ -1,0 +1,176 @@
+#include "run/pixels/file_samples.hpp"
+
+#include "config/raw_shape.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace pb {
+
+namespace {
+
+constexpr int64_t kBandRows = 64;  // converted at a time, so that a large part needs little extra memory
+
+std::unique_ptr<ImageFile> open_file(const ImageSettings& settings) {
+    if (settings.raw.empty()) return open_image(settings.path);
+    const RawShape shape = parse_raw_shape(settings.raw);
+    const bool alpha = shape.channels == 2 || shape.channels == 4;
+    return open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
+}
+
+/// `info` of a file where `bands` of it are the image.
+ImageInfo with_bands(const std::string& path, ImageInfo info, const std::optional<BandChoice>& bands) {
+    if (!bands) return info;
+    const int64_t there = info.channels + (info.has_alpha ? 1 : 0);
+    if (bands->first + bands->count > there)
+        throw UsageError(fmt::format("{}: has {} bands, but band {} is to be denoised (image.bands)", path, there,
+                                     bands->first + bands->count));
+    info.channels = bands->count;
+    info.has_alpha = false;
+    return info;
+}
+
+/// Rows [first, first + count) of a view.
+MutableImageView rows_at(MutableImageView view, int64_t first, int64_t count) {
+    view.pixels = view.row(first);
+    view.extent.h = count;
+    return view;
+}
+
+/// Calls `use(rows of part, the same rows of to)`, a few at a time.
+template <class Use>
+void for_bands(const Rect& part, MutableImageView to, Use&& use) {
+    for (int64_t y = 0; y < part.extent.h; y += kBandRows) {
+        const int64_t count = std::min(kBandRows, part.extent.h - y);
+        use(Rect{part.row + y, part.column, {count, part.extent.w}}, rows_at(to, y, count));
+    }
+}
+
+/// `part` and so much on each side, as far as the image reaches.
+Rect grown(const Rect& part, int64_t margin, Extent image) {
+    const int64_t top = std::max<int64_t>(0, part.row - margin), left = std::max<int64_t>(0, part.column - margin);
+    return {top,
+            left,
+            {std::min(image.h, part.row + part.extent.h + margin) - top,
+             std::min(image.w, part.column + part.extent.w + margin) - left}};
+}
+
+/// Some of the image, spread over it: the same for every rank. All of a small one.
+std::vector<Rect> spread_parts(Extent image) {
+    constexpr int64_t kParts = 16, kEdge = 32;
+    if (image.h <= kParts * kEdge && image.w <= kParts * kEdge) return {{0, 0, image}};
+    const Extent part{std::min(kEdge, image.h), std::min(kEdge, image.w)};
+    std::vector<Rect> parts;
+    for (int64_t i = 0; i < kParts; ++i)
+        for (int64_t j = 0; j < kParts; ++j)
+            parts.push_back({(image.h - part.h) * i / (kParts - 1), (image.w - part.w) * j / (kParts - 1), part});
+    return parts;
+}
+
+std::optional<double> nodata_of(const NodataChoice& choice, const ImageMetadata& metadata) {
+    if (choice.kind == NodataChoice::Kind::none) return std::nullopt;
+    return choice.kind == NodataChoice::Kind::value ? choice.value : metadata.nodata;
+}
+
+}  // namespace
+
+FileSamples::FileSamples(const ImageSettings& settings)
+    : file_(open_file(settings)),
+      bands_(parse_bands(settings.bands)),
+      info_(with_bands(settings.path, file_->info(), bands_)),
+      map_(make_map(settings)) {}
+
+std::optional<SampleMap> FileSamples::make_map(const ImageSettings& settings) {
+    const RangeChoice range = parse_range(settings.range);
+    const NodataChoice choice = parse_nodata(settings.nodata);
+    // As the type holds it: the -9999 of a tag is none of the values of a photograph.
+    const auto nodata = SampleMap(info_.dtype, {0, 1}, true, nodata_of(choice, file_->metadata())).nodata();
+    if (choice.kind == NodataChoice::Kind::value && !std::isnan(choice.value) && !nodata)
+        throw UsageError(settings.path + ": no sample can be " + settings.nodata +
+                         " (image.nodata, denoise: --nodata): " + "its samples are " +
+                         std::string(name_of(info_.dtype)));
+    const bool has_gaps = nodata || range.kind != RangeChoice::Kind::of_type;
+    const bool plain = info_.dtype == DType::u8 || info_.dtype == DType::u16 || info_.dtype == DType::f32;
+    if (plain && !has_gaps) return std::nullopt;
+    if (has_gaps) file_->keep_not_finite();
+    if (range.kind == RangeChoice::Kind::fixed)
+        return SampleMap(info_.dtype, {range.low, range.high}, has_gaps, nodata);
+    if (range.kind == RangeChoice::Kind::automatic) try {
+            return SampleMap(info_.dtype, find_range({info_.dtype, {0, 1}, has_gaps, nodata}), has_gaps, nodata);
+        } catch (const UsageError& error) {
+            throw UsageError(settings.path + ": no range of the samples is found: " + error.what() +
+                             "; give image.range (denoise: --range) as LO:HI");
+        }
+    if (const auto agreed = range_of_type(info_.dtype)) return SampleMap(info_.dtype, *agreed, has_gaps, nodata);
+    throw UsageError(settings.path + ": of " + std::string(name_of(info_.dtype)) +
+                     " samples nothing says which values are black and white; give image.range (denoise: --range) as "
+                     "auto or LO:HI");
+}
+
+/// `marks` knows what is no data.
+SampleRange FileSamples::find_range(const SampleMap& marks) {
+    std::vector<double> values;
+    for (const Rect& part : spread_parts(info_.extent)) {
+        Image stored(part.extent, info_.channels, info_.dtype);
+        read_stored(part, stored.view());
+        marks.append_data(stored.view(), values);
+    }
+    return range_of_values(values);
+}
+
+void FileSamples::read_bands(const Rect& part, MutableImageView to) {
+    if (!bands_) return file_->read(part, to);
+    const ImageInfo& all = file_->info();
+    for_bands(part, to, [&](const Rect& rows, MutableImageView out) {
+        Image colour(rows.extent, all.channels, all.dtype);
+        file_->read(rows, colour.view());
+        const int64_t colours = std::min(bands_->count, std::max<int64_t>(0, all.channels - bands_->first));
+        copy_bands(colour.view(), bands_->first, colours, out, 0);
+        if (colours < bands_->count) copy_bands(file_->read_alpha(rows).view(), 0, 1, out, colours);
+    });
+}
+
+void FileSamples::read_stored(const Rect& part, MutableImageView to) {
+    if (file_->windowed()) return read_bands(part, to);
+    if (decoded_.empty()) {
+        Image whole(info_.extent, info_.channels, info_.dtype);
+        read_bands({0, 0, info_.extent}, whole.view());
+        decoded_ = std::move(whole);
+    }
+    const ImageView from = decoded_.view();
+    const size_t row_bytes = static_cast<size_t>(part.extent.w) * from.pixel_bytes();
+    for (int64_t y = 0; y < part.extent.h; ++y)
+        std::copy_n(from.row(part.row + y) + static_cast<size_t>(part.column) * from.pixel_bytes(), row_bytes,
+                    to.row(y));
+}
+
+Image FileSamples::read_marked(const Rect& part) {
+    Image stored(part.extent, info_.channels, info_.dtype), marked(part.extent, info_.channels, DType::f32);
+    read_stored(part, stored.view());
+    if (map_)
+        map_->to_unit(stored.view(), marked.view());
+    else
+        to_float(stored.view(), marked.view());
+    return marked;
+}
+
+void FileSamples::read_unit(const Rect& part, MutableImageView to) {
+    for_bands(part, to, [&](const Rect& rows, MutableImageView out) {
+        const Rect around = grown(rows, has_gaps() ? kGapReach : 0, info_.extent);
+        Image unit = read_marked(around);
+        if (has_gaps()) unit = fill_gaps(unit.view(), around, rows);
+        copy_bands(unit.view(), 0, info_.channels, out, 0);
+    });
+}
+
+ImageInfo info_of(const ImageSettings& settings) {
+    return with_bands(settings.path, open_file(settings)->info(), parse_bands(settings.bands));
+}
+
+}  // namespace pb

@@ -1,0 +1,113 @@
+#include "run/pixels/image_source.hpp"
+
+#include "image/synthetic.hpp"
+#include "run/pixels/file_samples.hpp"
+
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+Rect shifted(const Rect& part, const Rect& origin) {
+    return {part.row + origin.row, part.column + origin.column, part.extent};
+}
+
+}  // namespace
+
+ImageSource::ImageSource(const ImageSettings& settings) : settings_(settings) {
+    if (settings.path.empty()) {
+        crop_ = {0, 0, {settings.height, settings.width}};
+        channels_ = settings.channels;
+        return;
+    }
+    file_ = std::make_unique<FileSamples>(settings);
+    crop_ = crop_of(settings, file_->info().extent);
+    channels_ = file_->info().channels;
+    dtype_ = settings.noise_sigma > 0 || file_->map() ? DType::f32 : file_->info().dtype;
+}
+
+ImageSource::~ImageSource() = default;
+
+bool ImageSource::windowed() const { return file_ == nullptr || file_->file().windowed(); }
+
+bool ImageSource::has_gaps() const { return file_ != nullptr && file_->has_gaps(); }
+
+const SampleMap* ImageSource::map() const { return file_ != nullptr && file_->map() ? &*file_->map() : nullptr; }
+
+ImageFile* ImageSource::file() { return file_ == nullptr ? nullptr : &file_->file(); }
+
+void ImageSource::read(const Rect& part, MutableImageView to) {
+    if (file_ == nullptr) return fill_scene(settings_.seed, part.row, part.column, to);
+    if (to.dtype == file_->info().dtype && !file_->map()) return file_->read_stored(shifted(part, crop_), to);
+    file_->read_unit(shifted(part, crop_), to);
+}
+
+void ImageSource::add_noise_to(const Rect& part, MutableImageView samples) {
+    if (settings_.noise_sigma == 0) return;
+    add_noise(settings_.noise_sigma, settings_.seed, part.row, part.column, samples);
+    restore_gaps(part, samples);
+}
+
+Image ImageSource::read_clean(const Rect& part) {
+    Image image(part.extent, channels_, DType::f32);
+    read(part, image.view());
+    return image;
+}
+
+Image ImageSource::read_noisy(const Rect& part) {
+    Image image = read_clean(part);
+    add_noise_to(part, image.view());
+    return image;
+}
+
+ImageInfo ImageSource::stored_info() const {
+    ImageInfo info{extent(), channels_, DType::u8, false};
+    if (file_ == nullptr) return info;
+    info.dtype = file_->info().dtype;
+    info.has_alpha = file_->info().has_alpha && file_->info().extent == extent();
+    info.has_channel_axis = file_->info().has_channel_axis;
+    return info;
+}
+
+void ImageSource::to_stored(const Rect& part, const ImageView& samples, MutableImageView stored) {
+    if (samples.dtype == stored.dtype && map() == nullptr) return copy_bands(samples, 0, samples.channels, stored, 0);
+    if (map() == nullptr) return from_float(samples, stored);
+    map()->from_unit(samples, stored);
+    if (!has_gaps()) return;
+    Image original(part.extent, channels_, stored.dtype);
+    file_->read_stored(shifted(part, crop_), original.view());
+    map()->copy_gaps(original.view(), stored);
+}
+
+void ImageSource::from_stored(const Rect& part, const ImageView& stored, MutableImageView unit) {
+    if (map() == nullptr) return to_float(stored, unit);
+    map()->to_unit(stored, unit);
+    restore_gaps(part, unit);
+}
+
+void ImageSource::restore_gaps(const Rect& part, MutableImageView unit) {
+    if (!has_gaps()) return;
+    const Image marked = file_->read_marked(shifted(part, crop_));
+    if (pb::count_gaps(marked.view()) == 0) return;
+    const Image seen = read_clean(part);
+    const int64_t count = part.extent.w * channels_;
+    for (int64_t y = 0; y < part.extent.h; ++y) {
+        const auto* marks = reinterpret_cast<const float*>(marked.view().row(y));
+        const auto* from = reinterpret_cast<const float*>(seen.view().row(y));
+        auto* to = reinterpret_cast<float*>(unit.row(y));
+        for (int64_t i = 0; i < count; ++i)
+            if (std::isnan(marks[i])) to[i] = from[i];
+    }
+}
+
+int64_t ImageSource::count_gaps(const Rect& part) {
+    return has_gaps() ? pb::count_gaps(file_->read_marked(shifted(part, crop_)).view()) : 0;
+}
+
+SourceFacts source_facts(const ImageSettings& settings) {
+    const ImageInfo info = info_of(settings);
+    return {info.extent, info.channels, info.dtype};
+}
+
+}  // namespace pb

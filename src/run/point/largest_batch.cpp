@@ -1,0 +1,78 @@
+#include "run/point/largest_batch.hpp"
+
+#include "engine/memory.hpp"
+#include "run/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace pb {
+
+namespace {
+
+class Search {
+  public:
+    explicit Search(const TrialBench& bench) : bench_(bench), most_(most_windows(bench.point)) {}
+
+    BatchSearch run() {
+        double_up();
+        while (beyond_ - fits_ > 1) {
+            const int64_t middle = fits_ + (beyond_ - fits_) / 2;
+            (tried(middle) ? fits_ : beyond_) = middle;
+        }
+        while (fits_ > 0 && !tried(fits_)) beyond_ = fits_--;
+        if (beyond_ > most_) search_.limited_by = BatchLimit::windows;
+        search_.found = fits_;
+        return std::move(search_);
+    }
+
+  private:
+    void double_up() {
+        for (int64_t batch = 1; fits_ < most_; batch = std::min(batch * 2, most_)) {
+            if (!tried(batch)) {
+                beyond_ = batch;
+                return;
+            }
+            fits_ = batch;
+        }
+        beyond_ = most_ + 1;
+    }
+
+    /// From an empty cache, so that a try is what a point with this batch would be.
+    bool tried(int64_t batch) {
+        empty_allocator_cache(bench_.options.device);
+        const BatchTrial trial = try_batch(bench_, batch);
+        search_.tries.push_back({batch, trial.fits, trial.peak_bytes});
+        if (!trial.fits)
+            search_.limited_by = trial.status == PointStatus::index_limit ? BatchLimit::index : BatchLimit::memory;
+        return trial.fits;
+    }
+
+    const TrialBench& bench_;
+    int64_t most_;
+    int64_t fits_ = 0;    // fitted
+    int64_t beyond_ = 0;  // did not, or more than there are windows
+    BatchSearch search_;
+};
+
+}  // namespace
+
+BatchSearch find_largest_batch(const TrialBench& bench) { return Search(bench).run(); }
+
+int64_t search_largest(const TrialBench& bench, PointTrace& trace) {
+    trace.batch_search = find_largest_batch(bench);
+    const auto& [tries, found, limited_by] = *trace.batch_search;
+    const Extent window = tile_grid(bench.point).window();
+    if (found == 0)
+        throw PointFailed(limited_by == BatchLimit::index ? PointStatus::index_limit : PointStatus::oom,
+                          fmt::format("nothing fits: not even one window of {} x {} px", window.h, window.w));
+    if (limited_by == BatchLimit::windows)
+        trace.point.notes.push_back(fmt::format(
+            "memory is not what limits the batch: all {} windows of a rank fit into one; a larger image would tell",
+            found));
+    return found;
+}
+
+}  // namespace pb

@@ -1,0 +1,22 @@
+#include "run/point/point_notes.hpp"
+
+#include "config/sample_settings.hpp"
+#include "config/text.hpp"
+#include "run/pixels/file_output.hpp"
+
+namespace pb {
+
+void note_range(const ImageSource& source, Point& point) {
+    if (source.map() == nullptr || parse_range(point.settings.image.range).kind != RangeChoice::Kind::automatic) return;
+    const SampleRange& range = source.map()->range();
+    point.notes.push_back("image.range = auto is " + format_setting(range.low) + ":" + format_setting(range.high));
+}
+
+void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, PointTrace& trace) {
+    for (const std::string& each : lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
+        trace.lost_metadata += (trace.lost_metadata.empty() ? "" : ", ") + each;
+    if (!trace.lost_metadata.empty())
+        trace.point.notes.push_back("metadata not kept in the output: " + trace.lost_metadata);
+}
+
+}  // namespace pb

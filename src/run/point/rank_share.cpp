@@ -1,0 +1,115 @@
+#include "run/point/rank_share.hpp"
+
+#include "run/agreement.hpp"
+#include "run/pipeline/faulty_output.hpp"
+#include "run/pipeline/stopwatch.hpp"
+#include "run/pixels/file_output.hpp"
+#include "run/verify/probes.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+Range hull(const Range& a, const Range& b) {
+    if (a.size() == 0) return b;
+    if (b.size() == 0) return a;
+    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+Range rows_seen_on_node(const Point& point, const Team& team) {
+    Range rows;
+    for (const int rank : team.ranks_on_node) rows = hull(rows, make_work(point, rank).rows_seen);
+    return rows;
+}
+
+/// The root's node holds the whole output; the others hold the rows that they write.
+Range rows_written_on_node(const Point& point, const Team& team) {
+    if (team.ranks_on_node.front() == 0) return {0, point.source.extent.h};
+    Range rows;
+    for (const int rank : team.ranks_on_node)
+        for (const Rect& rect : rects_of_windows(point, {make_work(point, rank).windows}))
+            rows = hull(rows, {rect.row, rect.row + rect.extent.h});
+    return rows;
+}
+
+/// Collective: where there is no shared counter, all ranks throw alike.
+std::unique_ptr<BatchQueue> make_batches(const Point& point, const Team& team, const Work& work) {
+    if (point.settings.schedule == Schedule::contiguous) return std::make_unique<BatchQueue>(work.batches());
+    try {
+        return std::make_unique<BatchQueue>(work.batches(), team.ranks, team.spans_nodes);
+    } catch (const Error& error) {
+        throw PointFailed(
+            PointStatus::refused,
+            std::string("schedule = dynamic: this MPI has no one-sided operations between these nodes (") +
+                error.what() + "); choose schedule: contiguous");
+    }
+}
+
+/// It remembers some of this rank's windows, so that a network's result can be verified.
+std::unique_ptr<ChecksumOutput> make_checksum_output(const Point& point, const Work& work, ImageSource& source) {
+    auto output = std::make_unique<ChecksumOutput>(source);
+    if (is_simulated(point) || point.settings.protocol.verify == VerifyMode::off) return output;
+    std::vector<Rect> parts;
+    for (const int64_t index : pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed))
+        parts.push_back(work.task(index).kept);
+    output->remember(parts);
+    return output;
+}
+
+}  // namespace
+
+RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
+    : work_(make_work(point, team.ranks.rank())),
+      channels_(source.channels()),
+      sample_type_(source.dtype()),
+      batches_(make_batches(point, team, work_)) {
+    if (plan.is_streamed())
+        open_streamed(point, team, source, plan);
+    else
+        allocate_in_memory(point, team, source);
+}
+
+void RankShare::open_streamed(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan) {
+    std::unique_ptr<StreamedOutput> output;
+    if (plan.kind == OutputKind::file)
+        output = std::make_unique<FileOutput>(team, source, plan);
+    else
+        output = make_checksum_output(point, work_, source);
+    streamed_ = output.get();
+    cores_ = with_faults(std::move(output), source);
+    windows_ = std::make_unique<StreamedWindows>(source);
+}
+
+void RankShare::allocate_in_memory(const Point& point, const Team& team, ImageSource& source) {
+    const Extent extent = point.source.extent;
+    together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node alike
+        input_ = SharedSlab(team.node, extent, rows_seen_on_node(point, team), source.channels(), source.dtype());
+    });
+    together(team.ranks, [&] {
+        output_ = SharedSlab(team.node, extent, rows_written_on_node(point, team), source.channels(), source.dtype());
+        if (point.settings.replicate && team.ranks.rank() > 0) {
+            own_output_ = Image(extent, source.channels(), source.dtype());
+            own_slab_ = {own_output_.bytes().data(), extent, {0, extent.h}, source.channels(), source.dtype()};
+        }
+    });
+    Stopwatch watch;
+    together(team.ranks, [&] { read_into(input(), source, team.node.rank(), team.node.size()); });
+    read_s = watch.lap();
+    together(team.ranks, [&] { add_noise_into(input(), source, team.node.rank(), team.node.size()); });
+    noise_s = watch.lap();
+    windows_ = std::make_unique<HeldWindows>(input());
+    cores_ = with_faults(std::make_unique<HeldOutput>(output(), source), source);
+}
+
+void RankShare::poison_output(const Team& team) const {
+    if (!own_output_.empty()) poison(own_slab_, 0, 1);
+    if (streamed_ != nullptr)
+        streamed_->start_pass();
+    else
+        poison(output_.slab(), team.node.rank(), team.node.size());
+    team.ranks.barrier();
+}
+
+}  // namespace pb

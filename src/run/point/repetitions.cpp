@@ -1,0 +1,256 @@
+#include "run/point/repetitions.hpp"
+
+#include "base/disturbance.hpp"
+#include "base/rank_tests.hpp"
+#include "base/statistics.hpp"
+#include "comm/interruption.hpp"
+#include "device/host_memory.hpp"
+#include "engine/memory.hpp"
+#include "run/agreement.hpp"
+#include "run/pipeline/gather_timeline.hpp"
+#include "run/pipeline/pipelines.hpp"
+#include "run/point/gather_telemetry.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace pb {
+
+namespace {
+
+class Repetitions {
+  public:
+    Repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace)
+        : protocol_(trace.point.settings.protocol),
+          team_(team),
+          topology_(topology),
+          pipeline_(pipeline),
+          share_(share),
+          trace_(trace),
+          spans_(protocol_.timeline) {}
+
+    void run() {
+        warm_up();
+        measure();
+        while (must_repeat()) {
+            discard();
+            measure();
+        }
+        count_work();
+        gather_ranks();
+    }
+
+  private:
+    [[nodiscard]] DeviceId device() const { return team_.place.device; }
+
+    void measure() {
+        together(team_.ranks, [this] { start_counting(); });
+        time_until_done();
+        together(team_.ranks, [this] { stop_counting(); });
+    }
+
+    /// Whether what was measured drifts, and another try is allowed and has the time for it: an interruption would cost
+    /// the point what it has.
+    [[nodiscard]] bool must_repeat() const {
+        const auto left_s = seconds_until_interruption();
+        const bool has_time = interruption().empty() && (!left_s || *left_s > kTimeToSpare * trace_.repeated_s);
+        const bool may = !is_simulated(trace_.point) && std::ssize(trace_.discarded) < protocol_.remeasure;
+        const bool drifting = drifts(find_trend(trace_.wall_s), drift_limit(protocol_.rel_width));
+        return decided_by_root(may && has_time && drifting ? 1 : 0) != 0;
+    }
+
+    /// Forgets the samples, but for what made them useless.
+    void discard() {
+        std::vector<RankTrace> ranks(team_.members.size());
+        gather_telemetry(*team_.reduction, mine_.telemetry, ranks);
+        std::vector<RankLoad> loads;
+        for (size_t rank = 0; rank < ranks.size(); ++rank)
+            loads.push_back({host_of(team_.members[rank]), &ranks[rank].telemetry});
+        trace_.discarded.push_back(
+            {std::ssize(trace_.wall_s), median(trace_.wall_s), find_trend(trace_.wall_s).drift, disturbance_of(loads)});
+        trace_.wall_s.clear();
+        trace_.stop_reason = StopReason::none;
+        mine_ = {};
+    }
+
+    [[nodiscard]] const std::string& host_of(int rank) const { return topology_.ranks[static_cast<size_t>(rank)].host; }
+
+    /// The root's answer, on all ranks: their clocks differ.
+    [[nodiscard]] double decided_by_root(double answer) const { return team_.ranks.broadcast(answer); }
+
+    void warm_up() {
+        const Stopwatch watch;
+        for (int64_t done = 0;; ++done) {
+            const bool enough = done >= protocol_.warmup_reps && watch.seconds() >= protocol_.warmup_time_s;
+            if (decided_by_root(enough && !wants_another(done) ? 1 : 0) != 0) return;
+            repeat(false);
+        }
+    }
+
+    [[nodiscard]] bool has_warm_up() const { return protocol_.warmup_reps > 0 || protocol_.warmup_time_s > 0; }
+
+    /// The last warm-up is the pass that is shown stage by stage. The very first one is no picture of the others: where
+    /// it is short there is one more.
+    [[nodiscard]] bool wants_another(int64_t done) const {
+        return protocol_.timeline > 0 && has_warm_up() && done == 1 && last_pass_s_ < kShortPassS;
+    }
+
+    /// Without a warm-up the timed passes are logged, and the last is kept: a handful of numbers written to a place
+    /// that is there already.
+    [[nodiscard]] SpanLog* spans_of(bool timed) {
+        if (protocol_.timeline == 0 || timed == has_warm_up()) return nullptr;
+        spans_.clear();
+        return &spans_;
+    }
+
+    /// Any repetition may turn out to be the last, whose output is verified: the output is poisoned before each of
+    /// them, and all start alike.
+    void time_until_done() {
+        StoppingRule rule({.min_reps = protocol_.min_reps,
+                           .max_reps = protocol_.max_reps,
+                           .rel_width = protocol_.rel_width,
+                           .max_time_s = protocol_.max_time_s});
+        const Stopwatch watch;
+        while (trace_.stop_reason == StopReason::none) {
+            share_.poison_output(team_);
+            repeat(true);
+            if (team_.is_root()) rule.add(trace_.wall_s.back(), watch.seconds());
+            const double reason = decided_by_root(static_cast<double>(rule.reason()));
+            trace_.stop_reason = static_cast<StopReason>(static_cast<int>(reason));
+        }
+        trace_.repeated_s = watch.seconds();
+    }
+
+    /// What this rank did: fixed, or that of the last pass.
+    void count_work() {
+        mine_.num_batches = static_cast<int64_t>(share_.batches().taken().size());
+        for (const Range& run : share_.windows_done()) {
+            mine_.num_windows += run.size();
+            mine_.num_patches += share_.work().patches_in(run);
+        }
+    }
+
+    void start_counting() {
+        reset_allocator_peaks(device());
+        (void)reset_resident_peak();
+        telemetry_.emplace(*team_.telemetry);
+    }
+
+    void stop_counting() {
+        mine_.telemetry = telemetry_->finish();
+        const auto counters = allocator_counters(device());
+        mine_.memory.allocated_peak = peak_allocated_bytes(pipeline_, device());
+        mine_.memory.reserved_peak = counters.peak_reserved_bytes;
+        mine_.memory.host_peak = resident_peak_bytes().value_or(0);
+        if (device().is_cuda()) {
+            const auto memory = device_memory(device());
+            mine_.memory.device_used = memory.total_bytes - memory.free_bytes;
+        }
+    }
+
+    void repeat(bool timed) {
+        PassLog log{{}, spans_of(timed)};
+        if (telemetry_) telemetry_->pass_begins();
+        const double cpu_before = process_cpu_seconds();
+        const int64_t allocations_before = allocator_counters(device()).num_allocations;
+        share_.batches().begin_pass();
+        team_.ranks.barrier();
+        const double begin_s = monotonic_seconds();
+        const Attempt passed =
+            attempt([&] { pipeline_.pass(share_.batches(), share_.windows(), share_.cores(), log); });
+        const double own_end_s = monotonic_seconds();
+        agree_on(team_.ranks, passed);  // also the barrier before the root may read the node's slab
+        const double exchange_begin_s = monotonic_seconds();  // what a rank waits for a slower one is no exchange
+        const auto exchanged = exchange(trace_.point, team_, share_);
+        const double end_s = monotonic_seconds();
+        add(log, {Stage::exchange, -1, exchange_begin_s, end_s});
+        if (exchanged) trace_.exchange = {.carrier = std::string(team_.channel->name()), .bytes = *exchanged};
+        const double slowest_s = team_.reduction->max(std::array{end_s - begin_s}).front();
+        last_pass_s_ = slowest_s;
+        if (log.spans != nullptr) logged_begin_s_ = begin_s;
+        if (timed) {
+            trace_.wall_s.push_back(slowest_s);
+            mine_.wall_s.push_back(own_end_s - begin_s);
+            mine_.stage_s.push_back(log.stages);
+            mine_.cpu_s.push_back(process_cpu_seconds() - cpu_before);
+            if (device().is_cuda())
+                mine_.allocations += allocator_counters(device()).num_allocations - allocations_before;
+        }
+        if (telemetry_) telemetry_->pass_ends();
+        together(team_.ranks, [&] { call_forward(timed); });
+    }
+
+    void call_forward(bool timed) {
+        for (int64_t call = 0; call < protocol_.forward_calls; ++call) {
+            const double seconds = pipeline_.forward_call();
+            if (timed) mine_.forward_call_s.push_back(seconds);
+        }
+    }
+
+    /// A rank's figures as one row of numbers, in the order in which `unpack` reads them.
+    [[nodiscard]] std::vector<double> pack() const {
+        const auto& memory = mine_.memory;
+        std::vector<double> row;
+        for (const int64_t count : {mine_.num_windows, mine_.num_patches, mine_.num_batches, mine_.allocations,
+                                    memory.allocated_peak, memory.reserved_peak, memory.device_used, memory.host_peak})
+            row.push_back(static_cast<double>(count));
+        row.insert(row.end(), mine_.wall_s.begin(), mine_.wall_s.end());
+        row.insert(row.end(), mine_.cpu_s.begin(), mine_.cpu_s.end());
+        for (const auto& stages : mine_.stage_s) row.insert(row.end(), stages.begin(), stages.end());
+        row.insert(row.end(), mine_.forward_call_s.begin(), mine_.forward_call_s.end());
+        return row;
+    }
+
+    [[nodiscard]] RankTrace unpack(int rank, const std::vector<double>& row) const {
+        RankTrace trace;
+        trace.rank = team_.members[static_cast<size_t>(rank)];
+        trace.host = host_of(trace.rank);
+        auto next = row.begin();
+        for (int64_t* count : {&trace.num_windows, &trace.num_patches, &trace.num_batches, &trace.allocations,
+                               &trace.memory.allocated_peak, &trace.memory.reserved_peak, &trace.memory.device_used,
+                               &trace.memory.host_peak})
+            *count = static_cast<int64_t>(*next++);
+        const auto reps = static_cast<ptrdiff_t>(mine_.wall_s.size());
+        trace.wall_s.assign(next, next + reps);
+        trace.cpu_s.assign(next + reps, next + 2 * reps);
+        next += 2 * reps;
+        trace.stage_s.resize(mine_.stage_s.size());
+        for (auto& stages : trace.stage_s)
+            for (double& seconds : stages) seconds = *next++;
+        trace.forward_call_s.assign(next, row.end());
+        return trace;
+    }
+
+    void gather_ranks() {
+        const auto rows = team_.reduction->all_gather(pack());
+        for (size_t rank = 0; rank < rows.size(); ++rank)
+            trace_.ranks.push_back(unpack(static_cast<int>(rank), rows[rank]));
+        gather_telemetry(*team_.reduction, mine_.telemetry, trace_.ranks);
+        if (protocol_.timeline > 0)
+            gather_timeline(team_, topology_, {spans_, logged_begin_s_, !has_warm_up()}, trace_.ranks);
+        trace_.reduction = team_.reduction->name();
+    }
+
+    static constexpr double kShortPassS = 1;
+    static constexpr double kTimeToSpare = 2;  // verification comes after the repetitions
+
+    const ProtocolSettings& protocol_;
+    Team& team_;
+    const Topology& topology_;
+    Pipeline& pipeline_;
+    RankShare& share_;
+    PointTrace& trace_;
+    RankTrace mine_;
+    std::optional<TelemetryWindow> telemetry_;  // open during the timed repetitions
+    SpanLog spans_;
+    double logged_begin_s_ = 0;  // when the pass of `spans_` began
+    double last_pass_s_ = 0;
+};
+
+}  // namespace
+
+void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace) {
+    Repetitions(team, topology, pipeline, share, trace).run();
+}
+
+}  // namespace pb

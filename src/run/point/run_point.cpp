@@ -1,0 +1,297 @@
+#include "base/sha256.hpp"
+#include "comm/interruption.hpp"
+#include "config/call_times.hpp"
+#include "engine/memory.hpp"
+#include "run/agreement.hpp"
+#include "run/pipeline/pipelines.hpp"
+#include "run/pipeline/point_conversion.hpp"
+#include "run/pipeline/stopwatch.hpp"
+#include "run/pixels/file_output.hpp"
+#include "run/pixels/measure_quality.hpp"
+#include "run/pixels/preview.hpp"
+#include "run/pixels/save_output.hpp"
+#include "run/point/bounds.hpp"
+#include "run/point/largest_batch.hpp"
+#include "run/point/link_speed.hpp"
+#include "run/point/point_notes.hpp"
+#include "run/point/repetitions.hpp"
+#include "run/point/settle.hpp"
+#include "run/run.hpp"
+#include "run/verify/verification.hpp"
+#include "run/weights_source.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+
+namespace pb {
+
+namespace {
+
+EngineOptions engine_options(const Point& point, const RankPlace& place) {
+    const PointSettings& settings = point.settings;
+    EngineOptions options;
+    options.engine = settings.engine;
+    options.device = place.device;
+    options.precision = settings.dtype;
+    options.layout = settings.layout;
+    options.threads = settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
+    options.cudnn_benchmark = settings.cudnn_benchmark;
+    options.cuda_graph = settings.cuda_graph;
+    options.fusion = is_fused(settings, place.device.kind);
+    return options;
+}
+
+PipelineOptions pipeline_options(const Point& point, const RankPlace& place, const Conversion& conversion) {
+    const PointSettings& settings = point.settings;
+    return {place.device, settings.dtype, settings.layout, conversion, settings.slots, settings.overlap};
+}
+
+/// How long the simulated device of a rank takes.
+CallSeconds call_seconds(const TimedSettings& timed, int rank) {
+    const double factor = rank == timed.slow_rank ? timed.slow_factor : 1;
+    return [times = CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
+}
+
+/// The cap holds while a point's own work runs; verification and probes are not part of it.
+class MemoryCap {
+  public:
+    MemoryCap(DeviceId device, int64_t mib) : device_(device) { set_memory_limit(device_, mib * 1024 * 1024); }
+    ~MemoryCap() { set_memory_limit(device_, 0); }
+    MemoryCap(const MemoryCap&) = delete;
+    MemoryCap& operator=(const MemoryCap&) = delete;
+
+  private:
+    DeviceId device_;
+};
+
+}  // namespace
+
+struct Runner::Impl {
+    Impl(const Communicator& world, const Topology& topology, const StudySettings& study_settings)
+        : study(study_settings), teams(world, topology, study) {}
+
+    StudySettings study;
+    Teams teams;
+    WeightsCache weights;
+    ReferenceCache references;
+    BoundsCache bounds;
+    LinkSpeeds links;
+    std::map<std::string, std::string> image_digests;
+    std::set<std::string> previewed;  // networks whose pictures were saved; on the root
+
+    void run(Team& team, const PointFiles& files, PointTrace& trace);
+    void settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network, PointTrace& trace);
+    void measure(Team& team, RankShare& share, const std::shared_ptr<const Weights>& network, PointTrace& trace);
+    void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
+    void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
+              PointTrace& trace);
+    void save_preview(Output& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
+    void describe(const ImageSource& source, const Weights& network, const PointFiles& files, PointTrace& trace);
+    const std::string& digest_of(const std::string& file);
+    std::shared_ptr<const Weights> find_network(const Point& point, int64_t channels);
+};
+
+std::shared_ptr<const Weights> Runner::Impl::find_network(const Point& point, int64_t channels) {
+    if (!is_simulated(point)) return weights.find(point.settings, channels);
+    Weights none;
+    none.shape = point.shape();
+    none.source = "none (simulated)";
+    return std::make_shared<const Weights>(std::move(none));
+}
+
+const std::string& Runner::Impl::digest_of(const std::string& file) {
+    auto& digest = image_digests[file];
+    if (digest.empty()) digest = sha256_of_file(file);
+    return digest;
+}
+
+void Runner::Impl::describe(const ImageSource& source, const Weights& network, const PointFiles& files,
+                            PointTrace& trace) {
+    const Point& point = trace.point;
+    trace.weights_source = network.source;
+    trace.weights_layout = network.layout;
+    trace.weights_sha256 = network.sha256;
+    trace.sample_type = source.dtype();
+    // Reading a large file once more is worth it only where results are kept that tell what they were measured on.
+    const bool is_recorded = teams.world().is_root() && !files.folder.empty();
+    if (is_recorded && !point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
+    const double copies = point.settings.replicate ? point.num_ranks : 1;
+    trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
+}
+
+/// Halo first (the grid depends on it), then batch.
+void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network,
+                          PointTrace& trace) {
+    Point& point = trace.point;
+    const Conversion conversion = conversion_for(point, *network);
+    const EngineOptions options = engine_options(point, team.place);
+    if (!point.halo) {
+        std::unique_ptr<ReferencePath> reference;
+        together(team.ranks, [&] {
+            if (team.is_root())
+                reference =
+                    std::make_unique<ReferencePath>(*network, team.place.device, options.threads, point.sigma, source);
+        });
+        settle_halo(point, find_halo(point, team, reference.get()));
+    }
+    if (!point.batch) {
+        const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
+        std::unique_ptr<Denoiser> denoiser;
+        together(team.ranks, [&] { denoiser = make_denoiser(*network, options); });
+        const TrialBench bench{
+            point, team, *denoiser, pipeline_options(point, team.place, conversion), source.channels(), source.dtype()};
+        settle_batch(point, point.settings.batch.largest ? search_largest(bench, trace) : find_batch(bench));
+    }
+}
+
+void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<const Weights>& network,
+                           PointTrace& trace) {
+    const Point& point = trace.point;
+    const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
+    std::unique_ptr<Denoiser> denoiser;
+    std::unique_ptr<Pipeline> pipeline;
+    together(team.ranks, [&] {
+        const PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
+        if (is_simulated(point)) {
+            pipeline = make_timed_pipeline(call_seconds(point.settings.timed, team.ranks.rank()), share.work(), options,
+                                           static_cast<size_t>(share.channels()) * size_of(share.sample_type()));
+            return;
+        }
+        denoiser = make_denoiser(*network, engine_options(point, team.place));
+        pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
+    });
+    run_repetitions(team, teams.topology(), *pipeline, share, trace);
+    if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
+}
+
+void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source, const Weights& network,
+                         PointTrace& trace) {
+    empty_allocator_cache(team.place.device);
+    if (share.streamed() != nullptr) finish_stream(team, *share.streamed(), trace);
+    const bool wanted = trace.point.settings.protocol.verify != VerifyMode::off;
+    if (is_simulated(trace.point)) {
+        if (wanted) trace.verification = verify_passed_through(trace, team, share, source);
+        return;
+    }
+    if (wanted) {
+        std::unique_ptr<ReferencePath> reference;
+        together(team.ranks, [&] {
+            const int threads = engine_options(trace.point, team.place).threads;
+            reference = std::make_unique<ReferencePath>(network, team.place.device, threads, trace.point.sigma, source);
+        });
+        trace.verification = verify({trace, team, share, *reference}, weights.digest(), references);
+    }
+    if (!source.clean_is_known() || trace.point.settings.output == OutputKind::checksum) return;
+    if (share.streamed() != nullptr)
+        trace.quality = measure_quality_by_windows(team, share, source);
+    else
+        together(team.ranks, [&] {
+            if (team.is_root()) trace.quality = measure_quality(share.output(), source);
+        });
+}
+
+/// The pictures of a network: those of the first point with it. A point is not lost because they are.
+void Runner::Impl::save_preview(Output& output, ImageSource& source, const PointFiles& files, PointTrace& trace) {
+    constexpr size_t kMostPreviews = 12;
+    const PointSettings& settings = trace.point.settings;
+    const std::string network =
+        std::string(name_of(settings.network)) + ' ' + settings.weights + ' ' + settings.image.path;
+    if (study.previews == 0 || files.preview.empty() || previewed.size() == kMostPreviews ||
+        !previewed.insert(network).second)
+        return;
+    try {
+        trace.preview = save_preview(output, source, study.previews, files);
+    } catch (const std::exception& error) {
+        trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
+    }
+}
+
+void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
+                        PointTrace& trace) {
+    together(team.ranks, [&] {
+        if (!team.is_root()) return;
+        if (trace.verification.outcome == Verification::Outcome::failed) return;  // nobody shall use it
+        if (trace.point.settings.output == OutputKind::checksum) return;
+        if (!is_simulated(trace.point)) save_preview(share.cores(), source, files, trace);
+        if (files.image.empty()) return;
+        const Stopwatch watch;
+        if (share.streamed() != nullptr)
+            share.streamed()->commit();
+        else
+            save_output(share.output(), source, files);
+        trace.write_s += watch.seconds();
+        trace.output_file = files.image.string();
+        note_lost_metadata(source, files, share.streamed() != nullptr, trace);
+    });
+}
+
+void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
+    std::shared_ptr<const Weights> network;
+    std::unique_ptr<ImageSource> source;
+    together(team.ranks, [&] {
+        select_device(team.place.device);
+        source = std::make_unique<ImageSource>(trace.point.settings.image);
+        network = find_network(trace.point, source->channels());
+        settle_sigma(trace.point, *network);
+        note_range(*source, trace.point);
+        describe(*source, *network, files, trace);
+    });
+    settle(team, *source, network, trace);
+    trace.prediction = predict(trace.point);
+    trace.processed_pixels = processed_pixels(trace.point);
+    trace.num_patches = num_patches(trace.point);
+    trace.shared_device = team.shares_device;
+    trace.binding = binding_of(teams.topology(), team.members);
+
+    const OutputPlan output = plan_output(trace.point, team, *source, files, trace.point.notes);
+    RankShare share(trace.point, team, *source, output);
+    trace.read_s = team.reduction->max(std::array{share.read_s}).front();
+    trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
+    measure(team, share, network, trace);
+    const bool has_network = !is_simulated(trace.point);
+    if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
+    if (study.bounds) links.add_to(trace, team);
+    check(team, share, *source, *network, trace);
+    if (has_network || share.streamed() != nullptr) save(team, share, *source, files, trace);
+}
+
+Runner::Runner(const Communicator& world, const Topology& topology, const StudySettings& study)
+    : impl_(std::make_unique<Impl>(world, topology, study)) {}
+Runner::~Runner() = default;
+
+std::optional<NetworkShape> Runner::shape_of(const PointSettings& settings, int64_t channels) {
+    return impl_->weights.shape_of(settings, channels);
+}
+
+std::optional<std::string> Runner::find_interruption() const {
+    const std::string mine = interruption();
+    return impl_->teams.world().agree(mine.empty() ? std::nullopt : std::optional(mine + " came"));
+}
+
+PointTrace Runner::run(const Point& point, const PointFiles& files) {
+    PointTrace trace;
+    trace.point = point;
+    Team& team = impl_->teams.of(point);
+    std::string user_error;
+    if (team.takes_part()) {
+        try {
+            impl_->run(team, files, trace);
+        } catch (const PointFailed& failure) {
+            trace.status = failure.status();
+            trace.reason = failure.what();
+        } catch (const AgreedError& error) {
+            user_error = error.what();
+        }
+        empty_allocator_cache(team.place.device);
+    }
+    // Rank 0 takes part in every point: what it met is what the sleeping ranks must know.
+    const Communicator& world = impl_->teams.world();
+    world.sleeping_barrier();
+    trace.status = static_cast<PointStatus>(static_cast<int>(world.broadcast(static_cast<double>(trace.status))));
+    user_error = world.broadcast(user_error);
+    if (!user_error.empty()) throw AgreedError(user_error, ExitCode::usage);
+    return trace;
+}
+
+}  // namespace pb

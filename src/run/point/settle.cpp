@@ -1,0 +1,138 @@
+#include "run/point/settle.hpp"
+
+#include "image/quality.hpp"
+#include "run/agreement.hpp"
+#include "run/verify/probes.hpp"
+#include "run/verify/reach.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+constexpr int64_t kHaloProbes = 4;
+/// Of the tolerance, allowed at the probes: the strongest seam elsewhere was up to 1.6 times theirs on photographs.
+constexpr double kHaloCaution = 0.5;
+constexpr double kWorthwhileGain = 1.03;
+
+constexpr double kSearchShare = 0.05;  // of the predicted job, at most
+constexpr int64_t kCallsOfTrial = 2;   // one warms up
+
+/// Seconds that a search for the batch of `most` windows a rank has taken, and may take.
+class SearchBudget {
+  public:
+    explicit SearchBudget(int64_t most) : most_(most) {}
+
+    void spend(double call_s, int64_t batch) {
+        spent_s_ += kCallsOfTrial * call_s;
+        window_s_ = call_s / static_cast<double>(batch);
+    }
+    /// Whether one more trial keeps within the share, whatever it gains: nothing, or half of a window's time, which
+    /// halves the job as well.
+    [[nodiscard]] bool allows(int64_t batch) const {
+        const double trial_s = window_s_ * static_cast<double>(kCallsOfTrial * batch);
+        return 2 * spent_s_ + trial_s <= kSearchShare * window_s_ * static_cast<double>(most_);
+    }
+
+  private:
+    int64_t most_;
+    double spent_s_ = 0;
+    double window_s_ = 0;
+};
+
+/// Whether batches 1 and 2 can be tried in the share.
+bool is_worth_a_search(int64_t most) {
+    SearchBudget budget(most);
+    budget.spend(1, 1);
+    return budget.allows(2);
+}
+
+/// A CPU gains nothing from a call of more pixels than these (docs/studies/batch_fit.md): nothing is tried. Under a cap
+/// of its memory one window is what fits best.
+int64_t batch_on_cpu(const Point& point, int64_t most) {
+    constexpr int64_t kEnoughPixels = int64_t{128} * 128;
+    if (point.settings.memory_limit_mib > 0) return 1;
+    return std::clamp<int64_t>(kEnoughPixels / tile_grid(point).window().pixels(), 1, most);
+}
+
+/// Seams of the coarsest kind: where patches of this point meet, whatever halo they will get.
+std::vector<Rect> halo_probes(const Point& point) {
+    const TileGrid grid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
+    return seam_probes(grid, kHaloProbes);
+}
+
+class HaloSearch {
+  public:
+    HaloSearch(const Point& point, ReferencePath& reference)
+        : point_(point),
+          reference_(reference),
+          padded_(TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment}).padded()),
+          probes_(halo_probes(point)),
+          exact_halo_(reach_of(reference.weights()).halo) {
+        for (const Rect& probe : probes_) exact_.push_back(reference_.run_with_context(probe, exact_halo_, padded_));
+    }
+
+    int64_t run() {
+        const int64_t step = point_.facts().alignment;
+        int64_t low = -1;  // in steps: too small, or not tried
+        int64_t high = exact_halo_ / step;
+        if (probes_.empty()) return 0;
+        while (high - low > 1) {
+            const int64_t middle = low + (high - low) / 2;
+            (error_with(middle * step) <= kHaloCaution * point_.settings.halo_tolerance ? high : low) = middle;
+        }
+        return high * step;
+    }
+
+  private:
+    double error_with(int64_t halo) {
+        double error = 0;
+        for (size_t i = 0; i < probes_.size(); ++i)
+            error = std::max(error, max_abs_difference(reference_.run_with_context(probes_[i], halo, padded_).view(),
+                                                       exact_[i].view()));
+        return error;
+    }
+
+    const Point& point_;
+    ReferencePath& reference_;
+    Extent padded_;
+    std::vector<Rect> probes_;
+    int64_t exact_halo_;
+    std::vector<Image> exact_;
+};
+
+}  // namespace
+
+int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference) {
+    int64_t halo = 0;
+    together(team.ranks, [&] {
+        if (team.is_root()) halo = HaloSearch(point, *reference).run();
+    });
+    return static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo)));
+}
+
+int64_t find_batch(const TrialBench& bench) {
+    const int64_t most = most_windows(bench.point);
+    if (!bench.options.device.is_cuda()) return batch_on_cpu(bench.point, most);
+    if (!is_worth_a_search(most)) return 1;
+    return find_batch(most, [&](int64_t batch) { return try_batch(bench, batch); });
+}
+
+int64_t find_batch(int64_t most, const TryBatch& try_one) {
+    int64_t best = 1;
+    double best_rate = 0;
+    SearchBudget budget(most);
+    for (int64_t batch = 1;; batch *= 2) {
+        const BatchTrial trial = try_one(std::min(batch, most));
+        if (!trial.fits && batch == 1) throw PointFailed(trial.status, trial.reason);  // that is the point's end
+        if (!trial.fits) return best;
+        const bool worthwhile = trial.pixels_per_s > best_rate * kWorthwhileGain;
+        if (worthwhile) best = std::min(batch, most);
+        best_rate = std::max(best_rate, trial.pixels_per_s);
+        budget.spend(trial.call_s, std::min(batch, most));
+        if (!worthwhile || batch >= most || !budget.allows(std::min(2 * batch, most))) return best;
+    }
+}
+
+}  // namespace pb

@@ -1,0 +1,59 @@
+// The ranks that take part in a point: some of those that were started.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "comm/metric_reduction.hpp"
+#include "comm/transfer_channel.hpp"
+#include "config/settings.hpp"
+#include "device/telemetry.hpp"
+#include "plan/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+namespace pb {
+
+struct Team {
+    Communicator ranks;                // null on ranks that do not take part
+    Communicator node;                 // those of them that share this host's memory
+    std::vector<int> members;          // by number in `ranks`: number among all that were started
+    std::vector<int> ranks_on_node;    // by number in `ranks`
+    std::vector<int> root_node;        // ranks that share the root's memory, by number in `ranks`
+    std::vector<int> first_elsewhere;  // the first rank of each other node, by number in `ranks`
+    bool spans_nodes = false;
+    std::unique_ptr<MetricReduction> reduction;
+    std::unique_ptr<TransferChannel> channel;  // null on one node
+    std::unique_ptr<Telemetry> telemetry;
+    bool shares_device = false;  // two of them use one GPU
+    RankPlace place;             // this rank's
+    std::string name;            // "rank 1@node7"
+
+    [[nodiscard]] bool takes_part() const { return !ranks.is_null(); }
+    [[nodiscard]] bool is_root() const { return takes_part() && ranks.is_root(); }
+    [[nodiscard]] bool shares_root_node(int rank) const {
+        return std::find(root_node.begin(), root_node.end(), rank) != root_node.end();
+    }
+};
+
+/// Teams by size, placement and device kind, made when first asked for: bringing NCCL up costs more than a point.
+class Teams {
+  public:
+    Teams(const Communicator& world, const Topology& topology, const StudySettings& study)
+        : world_(world), topology_(topology), study_(study) {}
+    /// Collective over the world.
+    [[nodiscard]] Team& of(const Point& point);
+    [[nodiscard]] const Topology& topology() const { return topology_; }
+    [[nodiscard]] const Communicator& world() const { return world_; }
+
+  private:
+    const Communicator& world_;
+    const Topology& topology_;
+    const StudySettings& study_;
+    using Key = std::tuple<int, Placement, DeviceKind>;
+    std::map<Key, Team> teams_;
+};
+
+}  // namespace pb

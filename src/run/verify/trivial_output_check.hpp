@@ -1,0 +1,29 @@
+// Outputs that are no outputs, by what their samples are beside the input's.
+#pragma once
+
+#include "image/image.hpp"
+
+#include <optional>
+
+namespace pb {
+
+/// Whether parts of an output are no output: the input itself, or one value.
+struct TrivialOutputCheck {
+    bool equal = true, output_constant = true, input_constant = true;
+    std::optional<float> first_in, first_out;
+
+    void add(const Image& in, const Image& out) {
+        const auto* read = in.as<float>();
+        const auto* written = out.as<float>();
+        if (!first_in) first_in = read[0];
+        if (!first_out) first_out = written[0];
+        const auto count = static_cast<size_t>(out.extent().pixels() * out.channels());
+        for (size_t i = 0; i < count; ++i) {
+            equal = equal && written[i] == read[i];
+            output_constant = output_constant && written[i] == *first_out;
+            input_constant = input_constant && read[i] == *first_in;
+        }
+    }
+};
+
+}  // namespace pb

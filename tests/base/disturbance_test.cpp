@@ -1,0 +1,85 @@
+// What the kernels' counters say went on while a point was timed.
+#include "base/disturbance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace pb {
+namespace {
+
+/// Ten seconds on a quiet host: the rank used all of the time that the host did.
+TelemetryRecord quiet() {
+    TelemetryRecord record;
+    record[Meter::observed_s] = 10;
+    record[Meter::own_cpu_s] = 20;
+    record[Meter::host_cpu_s] = 20.5;
+    record[Meter::steal_s] = 0.2;
+    record[Meter::cpu_pressure_s] = 0.5;
+    record[Meter::cpu_clock_begin_mhz] = 3000;
+    record[Meter::cpu_clock_end_mhz] = 2950;
+    return record;
+}
+
+std::string said_of(const TelemetryRecord& record) {
+    const std::vector<RankLoad> ranks{{"node1", &record}};
+    return disturbance_of(ranks);
+}
+
+TEST(Disturbance, AQuietHostHasNone) {
+    EXPECT_EQ(said_of(quiet()), "");
+    EXPECT_EQ(disturbance_of({}), "");
+}
+
+TEST(Disturbance, EachCauseIsNamedByItself) {
+    const std::pair<Meter, std::pair<double, const char*>> cases[] = {
+        {Meter::steal_s, {12, "node1: the hypervisor gave 1.2 of its cores to others (steal time)"}},
+        {Meter::host_cpu_s, {33, "node1: other processes used 1.3 cores"}},
+        {Meter::cpu_pressure_s, {3.4, "node1: something waited for a core 34 % of the time"}},
+        {Meter::cpu_clock_end_mhz, {2400, "node1: the processors' clock went from 3.00 to 2.40 GHz"}}};
+    for (const auto& [meter, expected] : cases) {
+        TelemetryRecord record = quiet();
+        record[meter] = expected.first;
+        EXPECT_EQ(said_of(record), expected.second);
+    }
+}
+
+TEST(Disturbance, AFewTicksOfAShortPointAreNone) {
+    TelemetryRecord record;
+    record[Meter::observed_s] = 0.1;
+    record[Meter::own_cpu_s] = 0.1;
+    record[Meter::host_cpu_s] = 0.13;
+    record[Meter::steal_s] = record[Meter::cpu_pressure_s] = 0.03;
+    EXPECT_EQ(said_of(record), "");
+    record[Meter::host_cpu_s] = 0.16;
+    EXPECT_EQ(said_of(record), "node1: other processes used 0.6 cores");
+}
+
+TEST(Disturbance, RanksThatWaitForEachOtherAreNoForeignWork) {
+    TelemetryRecord record = quiet();
+    record[Meter::cpu_pressure_s] = 9;
+    const std::vector<RankLoad> ranks{{"node1", &record}};
+    EXPECT_EQ(foreign_work_of(ranks), "");
+    record[Meter::steal_s] = 12;
+    EXPECT_EQ(foreign_work_of(ranks), "node1: the hypervisor gave 1.2 of its cores to others (steal time)");
+}
+
+TEST(Disturbance, RanksOfAHostAreNoOtherProcesses) {
+    TelemetryRecord first = quiet(), second, elsewhere = quiet();
+    first[Meter::host_cpu_s] = 38;
+    second[Meter::own_cpu_s] = 17.5;
+    elsewhere[Meter::steal_s] = 10;
+    const std::vector<RankLoad> ranks{{"node1", &first}, {"node1", &second}, {"node2", &elsewhere}};
+    EXPECT_EQ(disturbance_of(ranks), "node2: the hypervisor gave 1.0 of its cores to others (steal time)");
+}
+
+TEST(Disturbance, WhatCannotBeReadIsNotGuessed) {
+    EXPECT_EQ(said_of(TelemetryRecord{}), "");
+    TelemetryRecord record = quiet();
+    record[Meter::host_cpu_s] = 33;
+    record[Meter::own_cpu_s] = std::nullopt;
+    EXPECT_EQ(said_of(record), "") << "without the rank's own time nothing says whose the host's was";
+}
+
+}  // namespace
+}  // namespace pb

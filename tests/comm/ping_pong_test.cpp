@@ -1,0 +1,88 @@
+#include "comm/ping_pong.hpp"
+
+#include "comm/launcher.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pb {
+namespace {
+
+TEST(PingPongTest, IsTheSameOnAllRanks) {
+    const Communicator world = Communicator::world();
+    if (world.size() == 1) GTEST_SKIP() << "needs two ranks";
+    for (const auto& [first, second] : {std::pair(0, 1), std::pair(world.size() - 1, 0)}) {
+        const PingPong speed = ping_pong(world, first, second);
+        EXPECT_GT(speed.latency_s, 0);
+        EXPECT_GT(speed.bytes_per_s, 1e6);  // any machine
+        EXPECT_EQ(world.max(speed.bytes_per_s), world.min(speed.bytes_per_s));
+        EXPECT_EQ(world.max(speed.latency_s), world.min(speed.latency_s));
+    }
+}
+
+/// An environment without a launcher; the real one is restored at the end.
+class LauncherTest : public testing::Test {
+  protected:
+    LauncherTest() {
+        for (char** entry = environ; *entry != nullptr; ++entry) {
+            const std::string_view text = *entry;
+            for (const auto* prefix : {"PMI", "OMPI_COMM_WORLD_", "SLURM_", "PALS_", "FLUX_"})
+                if (text.starts_with(prefix)) remember(std::string(text.substr(0, text.find('='))));
+        }
+        for (const auto& [name, value] : former) unsetenv(name.c_str());
+    }
+    ~LauncherTest() override {
+        for (const auto& [name, value] : former)
+            value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
+    }
+    void set(const std::string& name, const char* value) {
+        remember(name);
+        setenv(name.c_str(), value, 1);
+    }
+
+  private:
+    void remember(const std::string& name) {
+        const char* value = std::getenv(name.c_str());
+        former.emplace(name, value == nullptr ? std::nullopt : std::optional<std::string>(value));
+    }
+    std::map<std::string, std::optional<std::string>> former;
+};
+
+TEST_F(LauncherTest, TasksThatCannotFindEachOtherAreRefused) {
+    EXPECT_NO_THROW(require_connected_tasks());
+    set("SLURM_STEP_NUM_TASKS", "2");
+    EXPECT_THROW(require_connected_tasks(), UsageError);
+    set("PMIX_RANK", "0");
+    EXPECT_NO_THROW(require_connected_tasks());
+}
+
+TEST_F(LauncherTest, OneTaskNeedsNobody) {
+    set("SLURM_STEP_NUM_TASKS", "1");
+    EXPECT_NO_THROW(require_connected_tasks());
+}
+
+TEST_F(LauncherTest, TheInnermostLauncherSaysTheLocalRank) {
+    EXPECT_EQ(launcher_local_rank(), std::nullopt);
+    set("SLURM_LOCALID", "0");  // a batch script has it, too
+    EXPECT_EQ(launcher_local_rank(), std::nullopt);
+    set("SLURM_STEP_NUM_TASKS", "4");
+    set("SLURM_LOCALID", "3");
+    EXPECT_EQ(launcher_local_rank(), 3);
+    set("OMPI_COMM_WORLD_LOCAL_RANK", "1");
+    EXPECT_EQ(launcher_local_rank(), 1);
+    set("OMPI_COMM_WORLD_LOCAL_RANK", "one");
+    EXPECT_EQ(launcher_local_rank(), 3);
+}
+
+TEST(MpiTest, SaysWhetherItIsCudaAware) { EXPECT_NO_THROW((void)mpi_is_cuda_aware()); }
+
+}  // namespace
+}  // namespace pb

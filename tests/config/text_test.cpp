@@ -1,0 +1,125 @@
+#include "config/text.hpp"
+
+#include "config/raw_shape.hpp"
+#include "config/settings_access.hpp"
+#include "support/messages.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+namespace pb {
+namespace {
+
+using testing::HasSubstr;
+
+template <class Value>
+Value parsed(std::string_view text) {
+    Value value{};
+    parse_setting(text, value);
+    return value;
+}
+
+template <class Value>
+std::string refused(std::string_view text) {
+    return usage_error([&] { (void)parsed<Value>(text); });
+}
+
+TEST(Text, NumbersReadBackAsTheyWereWritten) {
+    std::mt19937_64 random(3);
+    for (int i = 0; i < 1000; ++i) {
+        const auto whole = static_cast<int64_t>(random());
+        const double real = std::ldexp(static_cast<double>(whole), static_cast<int>(random() % 200) - 150);
+        EXPECT_EQ(parsed<int64_t>(format_setting(whole)), whole);
+        EXPECT_EQ(parsed<uint64_t>(format_setting(static_cast<uint64_t>(whole))), static_cast<uint64_t>(whole));
+        EXPECT_EQ(parsed<double>(format_setting(real)), real);
+    }
+    EXPECT_EQ(format_setting(0.1), "0.1");
+}
+
+TEST(Text, OnlyWholeTextsAreNumbers) {
+    for (const char* text : {"", "abc", "1.5", "12x", " 1", "1 ", "0x10", "99999999999999999999"})
+        EXPECT_THAT(refused<int64_t>(text), HasSubstr("'" + std::string(text) + "' is not a whole number"));
+    for (const char* text : {"", "nan", "inf", "-inf", "0.1f", "1e999"})
+        EXPECT_THAT(refused<double>(text), HasSubstr("is not a finite number"));
+    EXPECT_THAT(refused<uint64_t>("-1"), HasSubstr("from 0 on"));
+}
+
+TEST(Text, ChoicesReadBackAndListTheirWords) {
+    EXPECT_TRUE(parsed<bool>("on"));
+    EXPECT_FALSE(parsed<bool>("no"));
+    EXPECT_THAT(refused<bool>("1"), HasSubstr("true | false"));
+    for (const char* text : {"none", "exact", "auto", "24"}) EXPECT_EQ(format_setting(parsed<HaloSetting>(text)), text);
+    EXPECT_EQ(parsed<HaloSetting>("0"), parsed<HaloSetting>("none"));
+    EXPECT_THAT(refused<HaloSetting>("-8"), HasSubstr("none, exact or auto"));
+    EXPECT_EQ(parsed<CountSetting>("16").count, 16);
+    EXPECT_TRUE(parsed<CountSetting>("all").is_automatic());
+    EXPECT_THAT(refused<CountSetting>("0"), HasSubstr("from 1 on or auto"));
+    for (const char* text : {"7", "auto", "largest"}) EXPECT_EQ(format_setting(parsed<BatchSetting>(text)), text);
+    EXPECT_TRUE(parsed<BatchSetting>("largest").is_open());
+    EXPECT_THAT(refused<BatchSetting>("all"), HasSubstr("from 1 on, auto or largest"));
+    EXPECT_THAT(refused<CountSetting>("largest"), HasSubstr("from 1 on or auto"));
+    for (const char* text : {"0", "0.25", "auto"}) EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>(text)), text);
+    EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>("-1")), "auto");  // as older results write it
+    for (const char* text : {"-2", "nan", "none"})
+        EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("a noise level or auto"));
+    EXPECT_EQ(format_setting(PointSettings{}.ranks), "all");
+    EXPECT_EQ(format_setting(PointSettings{}.sigma), "auto");
+    EXPECT_EQ(format_setting(PointSettings{}.threads), "auto");
+}
+
+TEST(ByKey, EveryDefaultIsLegalAndReadsBack) {
+    const PointSettings defaults;
+    PointSettings copy;
+    point_fields(defaults, [&](const FieldName& field, const auto& value) {
+        EXPECT_NO_THROW(set_by_key(copy, field.key, format_setting(value))) << field.key;
+    });
+    const StudySettings study;
+    StudySettings study_copy;
+    study_fields(study, [&](const FieldName& field, const auto& value) {
+        EXPECT_NO_THROW(set_by_key(study_copy, field.key, format_setting(value))) << field.key;
+    });
+    EXPECT_NO_THROW(validate(defaults));
+    EXPECT_NO_THROW(validate(study));
+    for (const auto& key : point_keys()) EXPECT_FALSE(is_study_key(key)) << key;
+}
+
+TEST(RawShape, IsReadAsWritten) {
+    const RawShape shape = parse_raw_shape("2000x3000x4:f32");
+    EXPECT_EQ(shape.extent, (Extent{2000, 3000}));
+    EXPECT_EQ(shape.channels, 4);
+    EXPECT_EQ(shape.dtype, DType::f32);
+    EXPECT_EQ(parse_raw_shape("8x9x224:i16").channels, 224);
+    for (const DType type : {DType::u8, DType::u16, DType::i16, DType::u32, DType::f16, DType::f64})
+        EXPECT_EQ(parse_raw_shape("8x9x1:" + std::string(name_of(type))).dtype, type);
+}
+
+TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
+    const auto refusal = [](const char* key, const char* text) {
+        PointSettings settings;
+        return usage_error([&] { set_by_key(settings, key, text); });
+    };
+    EXPECT_THAT(refusal("patch", "0"), HasSubstr("patch = 0: must lie between 1 and 1073741824 px"));
+    EXPECT_THAT(refusal("slots", "4"), HasSubstr("slots = 4: must lie between 1 and 3"));
+    EXPECT_THAT(refusal("sigma", "1.5"), HasSubstr("sigma = 1.5: must lie between 0 and 1"));
+    EXPECT_THAT(refusal("image.noise_sigma", "-0.1"), HasSubstr("between 0 and 10"));
+    EXPECT_THAT(refusal("image.channels", "2"), HasSubstr("1 (gray) or 3 (colour)"));
+    for (const char* shape :
+         {"8x9", "8x9x1", "8x9x65536:u8", "0x9x1:u8", "8x9x1:bf16", "8x9x1:u8 ", "8xx1:u8", "-8x9x1:u8"})
+        EXPECT_THAT(refusal("image.raw", shape), HasSubstr("as 2000x3000x1:u16")) << shape;
+    EXPECT_THAT(refusal("batch", "9999999"), HasSubstr("batch = 9999999"));
+    EXPECT_THAT(refusal("halo", "1073741825"), HasSubstr("halo = 1073741825: must lie between 0 and 1073741824 px"));
+    EXPECT_THAT(refusal("memory_limit_mib", "-1"), HasSubstr("memory_limit_mib = -1"));
+    EXPECT_THAT(refusal("dtype", "fp8"), HasSubstr("dtype: 'fp8' is none of: fp32 | tf32 | bf16 | fp16"));
+    EXPECT_THAT(refusal("pathc", "8"), HasSubstr("unknown key 'pathc'; did you mean 'patch'?"));
+    EXPECT_THAT(refusal("image", "a.png"), HasSubstr("is a group of settings, not a value: image.path, image.raw"));
+    EXPECT_EQ(refusal("zzzzzzzz", "8"), "unknown key 'zzzzzzzz'");
+    StudySettings study;
+    for (const char* name : {"../up", "up/and/away", "", ".hidden", "a\x1b[31mb"})
+        EXPECT_THAT(usage_error([&] { set_by_key(study, "name", name); }), HasSubstr("file name")) << name;
+    EXPECT_THAT(usage_error([&] { set_by_key(study, "watchdog_s", "-1"); }), HasSubstr("watchdog_s = -1"));
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,197 @@
+// The row functions against the definition in convert.hpp, and every table of loops against every other.
+#include "device/convert.hpp"
+
+#include "device/row_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace pb {
+namespace {
+
+template <class Sample>
+constexpr DType kTypeOf = sizeof(Sample) == 1   ? DType::u8
+                          : sizeof(Sample) == 2 ? DType::u16
+                                                : DType::f32;
+
+template <class Sample>
+std::vector<Sample> all_values() {
+    std::vector<Sample> values(size_t{std::numeric_limits<Sample>::max()} + 1);
+    std::iota(values.begin(), values.end(), Sample{0});
+    return values;
+}
+
+template <class Sample>
+std::vector<float> to_f32(const std::vector<Sample>& samples, int64_t channels, const Conversion& conversion) {
+    const int64_t count = static_cast<int64_t>(samples.size()) / channels;
+    std::vector<float> network(count * (channels + (conversion.sigma ? 1 : 0)));
+    convert_row_to_f32(samples.data(), kTypeOf<Sample>, count, channels, conversion, network.data());
+    return network;
+}
+
+template <class Sample>
+std::vector<Sample> from_f32(const std::vector<float>& network, const Conversion& conversion) {
+    std::vector<Sample> samples(network.size());
+    convert_row_from_f32(network.data(), static_cast<int64_t>(network.size()), 1, conversion, kTypeOf<Sample>,
+                         samples.data());
+    return samples;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+/// Values around every rounding boundary, beyond both ends, and the special ones.
+std::vector<float> hard_values() {
+    std::vector<float> values{0.0F,
+                              -0.0F,
+                              1.0F,
+                              2.0F,
+                              -3.0F,
+                              0.5F,
+                              1e-40F,
+                              1e30F,
+                              -1e30F,
+                              std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN()};
+    for (int k = 0; k < 255; ++k) {
+        const float tie = (static_cast<float>(k) + 0.5F) / 255.0F;
+        values.insert(values.end(), {std::nextafter(tie, 0.0F), tie, std::nextafter(tie, 1.0F)});
+    }
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> uniform(-0.25F, 1.25F);
+    for (int i = 0; i < 5000; ++i) values.push_back(uniform(random));
+    return values;
+}
+
+template <class Sample>
+class ConvertIntegers : public testing::Test {};
+using Integers = testing::Types<uint8_t, uint16_t>;
+TYPED_TEST_SUITE(ConvertIntegers, Integers);
+
+TYPED_TEST(ConvertIntegers, EveryValueIsDividedExactly) {
+    constexpr auto kFull = static_cast<float>(std::numeric_limits<TypeParam>::max());
+    for (const float gain : {1.0F, 0.7F, 2.0F}) {
+        const auto network = to_f32(all_values<TypeParam>(), 1, {.gain = gain});
+        for (size_t v = 0; v < network.size(); ++v)
+            ASSERT_EQ(network[v], static_cast<float>(v) / kFull * gain) << "value " << v << " gain " << gain;
+    }
+}
+
+TYPED_TEST(ConvertIntegers, RoundTripIsTheIdentity) {
+    const auto samples = all_values<TypeParam>();
+    for (const float gain : {1.0F, 0.1F, 0.333F, 1.7F, 25.0F}) {
+        const Conversion conversion{.gain = gain};
+        EXPECT_EQ(from_f32<TypeParam>(to_f32(samples, 1, conversion), conversion), samples) << "gain " << gain;
+    }
+}
+
+TYPED_TEST(ConvertIntegers, RoundsToNearestEvenAndClips) {
+    constexpr auto kFull = static_cast<float>(std::numeric_limits<TypeParam>::max());
+    const auto values = hard_values();
+    const auto samples = from_f32<TypeParam>(values, {});
+    for (size_t i = 0; i < values.size(); ++i) {
+        const float rounded = std::isnan(values[i]) ? 0.0F : std::nearbyint(values[i] * kFull);
+        const float expected = std::min(std::max(rounded, 0.0F), kFull);
+        ASSERT_EQ(static_cast<float>(samples[i]), expected) << "value " << values[i];
+    }
+}
+
+TEST(Convert, F32KeepsWhatLiesOutsideOfTheRange) {
+    const std::vector<float> values{-2.0F, 0.25F, 7.5F};
+    EXPECT_EQ(from_f32<float>(to_f32(values, 1, {.gain = 2.0F}), {.gain = 2.0F}), values);
+}
+
+TEST(Convert, SigmaFollowsEachPixelWithoutGain) {
+    const Conversion plain{.gain = 0.5F};
+    const Conversion mapped{.gain = 0.5F, .sigma = 0.1F};
+    for (const int64_t channels : {1, 2, 3})
+        for (const int64_t count : {1, 2, 3, 4, 5, 31, 64}) {
+            std::vector<uint16_t> samples(count * channels);
+            for (size_t i = 0; i < samples.size(); ++i) samples[i] = static_cast<uint16_t>(i * 997);
+            const auto expected = to_f32(samples, channels, plain);
+            const auto network = to_f32(samples, channels, mapped);
+            for (int64_t i = 0; i < count; ++i) {
+                for (int64_t c = 0; c < channels; ++c)
+                    ASSERT_EQ(network[i * (channels + 1) + c], expected[i * channels + c]);
+                ASSERT_EQ(network[i * (channels + 1) + channels], 0.1F);
+            }
+        }
+}
+
+/// Both tables on `count` pixels of `channels`; the buffers end where the row ends, for the sanitizer to see.
+template <class Sample, class ToF32, class FromF32>
+void expect_same_tables(ToF32 to, FromF32 from, const std::vector<Sample>& samples, int64_t channels, bool extra) {
+    const int64_t count = static_cast<int64_t>(samples.size()) / channels;
+    const RowScale scale{1.3F, 0.2F, extra};
+    std::vector<float> ours(count * (channels + (extra ? 1 : 0)));
+    std::vector<float> baseline(ours.size());
+    (row_kernels().*to)(samples.data(), count, channels, scale, ours.data());
+    (kBaselineRows.*to)(samples.data(), count, channels, scale, baseline.data());
+    ASSERT_TRUE(same_bits(ours, baseline)) << count << " pixels of " << channels;
+    std::vector<Sample> back(ours.size());
+    std::vector<Sample> baseline_back(ours.size());
+    const auto values = static_cast<int64_t>(ours.size());
+    (row_kernels().*from)(ours.data(), values, 0.9F, back.data());
+    (kBaselineRows.*from)(ours.data(), values, 0.9F, baseline_back.data());
+    ASSERT_EQ(back, baseline_back) << count << " pixels of " << channels;
+}
+
+TEST(RowKernels, AllTablesGiveTheSameBits) {
+    std::mt19937 random(2);
+    std::uniform_real_distribution<float> uniform(-0.25F, 1.25F);
+    for (const int64_t channels : {1, 2, 3})
+        for (const bool extra : {false, true})
+            for (int64_t count = 0; count < 80; ++count) {
+                std::vector<uint8_t> bytes(count * channels);
+                std::vector<uint16_t> words(count * channels);
+                std::vector<float> floats(count * channels);
+                for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
+                for (auto& word : words) word = static_cast<uint16_t>(random());
+                for (auto& value : floats) value = uniform(random);
+                expect_same_tables(&RowKernels::u8_to_f32, &RowKernels::f32_to_u8, bytes, channels, extra);
+                expect_same_tables(&RowKernels::u16_to_f32, &RowKernels::f32_to_u16, words, channels, extra);
+                expect_same_tables(&RowKernels::f32_to_f32, &RowKernels::f32_from_f32, floats, channels, extra);
+            }
+}
+
+TEST(RowKernels, AllTablesAgreeOnHardValues) {
+    const auto values = hard_values();
+    const auto count = static_cast<int64_t>(values.size());
+    std::vector<uint8_t> ours(values.size());
+    std::vector<uint8_t> baseline(values.size());
+    row_kernels().f32_to_u8(values.data(), count, 1.0F, ours.data());
+    kBaselineRows.f32_to_u8(values.data(), count, 1.0F, baseline.data());
+    EXPECT_EQ(ours, baseline);
+}
+
+TEST(ConvertRows, AWindowOutOfAnImageAndBackIsTheIdentity) {
+    constexpr int64_t kWidth = 23;
+    constexpr Extent kWindow{5, 7};
+    std::vector<uint8_t> image(9 * kWidth * 3);
+    std::iota(image.begin(), image.end(), uint8_t{1});
+    std::vector<uint8_t> copy(image.size(), 0);
+    const auto window_of = [&](std::vector<uint8_t>& pixels) {
+        return SampleRows{pixels.data() + (2 * kWidth + 4) * 3, DType::u8, 3, kWindow, kWidth * 3};
+    };
+    std::vector<float> network(kWindow.pixels() * 3);
+    convert_rows_to_f32(window_of(image), {}, network.data(), kWindow.w * 3);
+    convert_rows_from_f32(network.data(), kWindow.w * 3, {}, window_of(copy));
+    for (int64_t i = 0; i < static_cast<int64_t>(image.size()); ++i) {
+        const int64_t row = i / 3 / kWidth;
+        const int64_t column = i / 3 % kWidth;
+        const bool inside = row >= 2 && row < 7 && column >= 4 && column < 11;
+        ASSERT_EQ(copy[i], inside ? image[i] : 0) << "row " << row << " column " << column;
+    }
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,349 @@
+// The torch engine on a CUDA device against the same engine on the CPU in fp32.
+#include "engine/compute_rates.hpp"
+#include "plan/whole_image.hpp"
+#include "support/denoise_batch.hpp"
+#include "support/slot.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/network/network_facts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace pb {
+namespace {
+
+using test::relative_difference;
+using test::Slot;
+
+constexpr DeviceId kCuda{DeviceKind::cuda, 0};
+constexpr uint64_t kSeed = 11;
+
+/// Largest |difference| to fp32 on the CPU, relative to the largest output. tf32 and fp16 keep 11 bits of mantissa,
+/// bf16 8: rounding weights and activations so, on a CPU, moved outputs of such networks by 0.0025, 0.0025 and 0.016.
+/// fp32: cuDNN adds up in another order, and an autotuned algorithm may be Winograd's.
+double tolerance_of(Precision precision) {
+    switch (precision) {
+        case Precision::fp32:
+            return 3e-4;
+        case Precision::bf16:
+            return 0.06;
+        default:
+            return 0.01;
+    }
+}
+
+std::vector<float> windows_of(const Weights& weights, const Shape& shape, uint64_t seed = kSeed) {
+    return test::random_values(static_cast<size_t>(shape.pixels() * weights.channels()), seed);
+}
+
+/// Windows n x h x w of `shape` through a new denoiser, prepared first.
+std::vector<float> denoise(const Weights& weights, const EngineOptions& options, const Shape& shape) {
+    const auto denoiser = make_denoiser(weights, options);
+    Stream stream(options.device);
+    Slot slot(weights, options, shape);
+    slot.prepare(*denoiser, stream);
+    return slot.denoise(*denoiser, windows_of(weights, shape), stream);
+}
+
+class GpuTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (visible_cuda_devices().empty()) GTEST_SKIP() << why_no_cuda_device();
+        select_device(kCuda);
+    }
+};
+
+class GpuEngine : public GpuTest, public testing::WithParamInterface<NetworkKind> {
+  protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (!IsSkipped()) weights_ = make_seeded_weights(GetParam(), 3, kSeed);
+    }
+
+    Weights weights_;
+    EngineOptions options_{.device = kCuda};
+};
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuEngine,
+                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn),
+                         [](const auto& network) { return std::string(name_of(network.param)); });
+
+TEST_P(GpuEngine, EveryPrecisionAndLayoutIsNearTheCpu) {
+    for (const int64_t channels : {1, 3}) {
+        const Weights weights = make_seeded_weights(GetParam(), channels, kSeed);
+        const Shape shape{.n = 2, .h = 64, .w = 72};
+        const auto expected = denoise(weights, {}, shape);
+        for (const auto& [precision, name] : EnumNames<Precision>::names)
+            for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
+                const auto ours = denoise(weights, {.device = kCuda, .precision = precision, .layout = layout}, shape);
+                EXPECT_LT(relative_difference(ours, expected), tolerance_of(precision))
+                    << channels << " channels, " << name << ", " << name_of(layout);
+            }
+    }
+}
+
+TEST_P(GpuEngine, OddSizesBySplitAndPadAreNearTheCpu) {
+    for (const Extent extent : {Extent{37, 50}, Extent{70, 101}, Extent{136, 75}})
+        for (const auto& call : whole_image_calls(network_facts(GetParam()), extent, OddShape::split)) {
+            const Shape shape{.n = 1, .h = call.seen.extent.h, .w = call.seen.extent.w};
+            EXPECT_LT(relative_difference(denoise(weights_, options_, shape), denoise(weights_, {}, shape)),
+                      tolerance_of(Precision::fp32))
+                << shape.h << " x " << shape.w;
+        }
+}
+
+TEST_P(GpuEngine, BenchmarkingOfAlgorithmsKeepsTheResult) {
+    const Shape shape{.n = 2, .h = 48, .w = 56};
+    const auto expected = denoise(weights_, {}, shape);
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        const EngineOptions options{.device = kCuda, .precision = precision, .cudnn_benchmark = true};
+        EXPECT_LT(relative_difference(denoise(weights_, options, shape), expected), tolerance_of(precision));
+    }
+}
+
+TEST_P(GpuEngine, FusedLayersAreNearTheCpuAndAllOfThemAreFused) {
+    const Shape shape{.n = 2, .h = 64, .w = 72};
+    const auto expected = denoise(weights_, {}, shape);
+    for (const auto& [precision, name] : EnumNames<Precision>::names)
+        for (const bool graph : {false, true}) {
+            const EngineOptions options{
+                .device = kCuda, .precision = precision, .cudnn_benchmark = true, .cuda_graph = graph, .fusion = true};
+            const auto denoiser = make_denoiser(weights_, options);
+            Stream stream(kCuda);
+            Slot slot(weights_, options, shape);
+            slot.prepare(*denoiser, stream);
+            const auto ours = slot.denoise(*denoiser, windows_of(weights_, shape), stream);
+            EXPECT_LT(relative_difference(ours, expected), tolerance_of(precision)) << name << ", graph " << graph;
+            EXPECT_EQ(denoiser->remark(), "") << name << ", graph " << graph;
+        }
+}
+
+TEST_P(GpuEngine, FusedSumsTakeNoMapMore) {
+    const Shape shape{.n = 4, .h = 128, .w = 128};
+    Stream stream(kCuda);
+    const auto taken_by = [&](bool fusion) {
+        EngineOptions options = options_;
+        options.fusion = fusion;
+        const auto denoiser = make_denoiser(weights_, options);
+        Slot slot(weights_, options, shape);
+        slot.prepare(*denoiser, stream);
+        reset_allocator_peaks(kCuda);
+        slot.forward(*denoiser, stream);
+        stream.synchronise();
+        const auto counters = allocator_counters(kCuda);
+        return static_cast<double>(counters.peak_allocated_bytes - counters.allocated_bytes);
+    };
+    const double most = GetParam() == NetworkKind::drunet ? 0.8 : 1.05;  // DRUNet: 3 maps in place of 4
+    EXPECT_LT(taken_by(true), most * taken_by(false));
+}
+
+TEST_P(GpuEngine, SlotsAndGraphsGiveTheBytesOfOneEagerCall) {
+    constexpr int kSlots = 3;
+    const Shape shape{.n = 4, .h = 64, .w = 64};
+    Stream stream(kCuda);
+    const auto eager = make_denoiser(weights_, options_);
+    Slot alone(weights_, options_, shape);
+    alone.prepare(*eager, stream);
+    for (const bool graph : {false, true}) {
+        EngineOptions options = options_;
+        options.cuda_graph = graph;
+        const auto denoiser = make_denoiser(weights_, options);
+        std::vector<Slot> slots;
+        for (int i = 0; i < kSlots; ++i) {
+            slots.emplace_back(weights_, options, shape);
+            slots.back().prepare(*denoiser, stream);
+        }
+        for (int round = 0; round < 2; ++round) {
+            const auto seed = [round](int slot) { return static_cast<uint64_t>(10 * round + slot); };
+            for (int i = 0; i < kSlots; ++i) slots[i].load(windows_of(weights_, shape, seed(i)), stream);
+            for (auto& slot : slots) slot.forward(*denoiser, stream);
+            for (int i = 0; i < kSlots; ++i)
+                EXPECT_TRUE(slots[i].result(stream) ==
+                            alone.denoise(*eager, windows_of(weights_, shape, seed(i)), stream))
+                    << "graph " << graph << ", slot " << i << ", round " << round;
+        }
+    }
+}
+
+TEST_P(GpuEngine, ANewShapeMayBePreparedAfterAnother) {
+    EngineOptions options = options_;
+    options.cuda_graph = true;
+    const auto denoiser = make_denoiser(weights_, options);
+    Stream stream(kCuda);
+    for (const int64_t edge : {64, 128, 64}) {
+        const Shape shape{.n = 1, .h = edge, .w = edge};
+        Slot slot(weights_, options, shape);
+        slot.prepare(*denoiser, stream);
+        const auto ours = slot.denoise(*denoiser, windows_of(weights_, shape), stream);
+        EXPECT_LT(relative_difference(ours, denoise(weights_, {}, shape)), tolerance_of(Precision::fp32)) << edge;
+    }
+}
+
+TEST_P(GpuEngine, NothingIsAllocatedOncePrepared) {
+    for (const bool graph : {false, true}) {
+        EngineOptions options = options_;
+        options.cuda_graph = graph;
+        const auto denoiser = make_denoiser(weights_, options);
+        Stream stream(kCuda);
+        const Shape shape{.n = 4, .h = 128, .w = 128};
+        std::vector<Slot> slots;
+        for (int i = 0; i < 2; ++i) {
+            slots.emplace_back(weights_, options, shape);
+            slots.back().prepare(*denoiser, stream);
+        }
+        reset_allocator_peaks(kCuda);
+        const auto before = allocator_counters(kCuda);
+        for (int i = 0; i < 6; ++i) slots[i % 2].forward(*denoiser, stream);
+        stream.synchronise();
+        const auto after = allocator_counters(kCuda);
+        EXPECT_EQ(after.num_allocations, before.num_allocations) << "graph " << graph;
+        EXPECT_EQ(after.peak_reserved_bytes, before.reserved_bytes) << "graph " << graph;
+        EXPECT_EQ(after.allocated_bytes, before.allocated_bytes) << "graph " << graph;
+    }
+}
+
+TEST_P(GpuEngine, WhatAGraphWorksInIsWhatAnEagerCallTakes) {
+    const Shape shape{.n = 4, .h = 128, .w = 128};
+    Stream stream(kCuda);
+    const auto taken_by = [&](bool graph) {
+        EngineOptions options = options_;
+        options.cuda_graph = graph;
+        const auto denoiser = make_denoiser(weights_, options);
+        Slot first(weights_, options, shape), second(weights_, options, shape);
+        first.prepare(*denoiser, stream);
+        const int64_t reserved = allocator_counters(kCuda).reserved_bytes;
+        second.prepare(*denoiser, stream);
+        EXPECT_LE(allocator_counters(kCuda).reserved_bytes, reserved) << "slots share it";
+        reset_allocator_peaks(kCuda);
+        first.forward(*denoiser, stream);
+        stream.synchronise();
+        const auto counters = allocator_counters(kCuda);
+        return counters.peak_allocated_bytes - counters.allocated_bytes + denoiser->replay_bytes();
+    };
+    const auto eager = static_cast<double>(taken_by(false));
+    EXPECT_GT(eager, 0);
+    EXPECT_NEAR(static_cast<double>(taken_by(true)) / eager, 1, 0.1);
+}
+
+TEST_P(GpuEngine, RunsOutOfMemoryUnderACapAndRecovers) {
+    for (const bool graph : {false, true}) {
+        EngineOptions options = options_;
+        options.cuda_graph = graph;
+        const auto denoiser = make_denoiser(weights_, options);
+        Stream stream(kCuda);
+        const Shape shape{.n = 2, .h = 64, .w = 64};
+        const auto values = windows_of(weights_, shape);
+        Slot slot(weights_, options, shape);
+        slot.prepare(*denoiser, stream);
+        const auto expected = slot.denoise(*denoiser, values, stream);
+        {
+            Slot large(weights_, options, {.n = 4, .h = 1024, .w = 1024});  // 2 GiB of activations at least
+            const int64_t held = allocator_counters(kCuda).allocated_bytes;
+            set_memory_limit(kCuda, allocator_counters(kCuda).reserved_bytes + (int64_t{512} << 20));
+            EXPECT_THROW(large.prepare(*denoiser, stream), OutOfMemory);
+            EXPECT_THROW(large.forward(*denoiser, stream), OutOfMemory);
+            set_memory_limit(kCuda, 0);
+            stream.synchronise();
+            EXPECT_LE(allocator_counters(kCuda).allocated_bytes, held);
+            EXPECT_NO_THROW(large.prepare(*denoiser, stream));
+        }
+        slot.prepare(*denoiser, stream);
+        EXPECT_TRUE(slot.denoise(*denoiser, values, stream) == expected) << "graph " << graph;
+    }
+}
+
+TEST_P(GpuEngine, PrecisionsLiveSideBySide) {
+    const Shape shape{.n = 1, .h = 64, .w = 64};
+    const auto values = windows_of(weights_, shape);
+    Stream stream(kCuda);
+    const EngineOptions exact = options_;
+    const EngineOptions fast{.device = kCuda, .precision = Precision::tf32, .cudnn_benchmark = true};
+    const auto fp32 = make_denoiser(weights_, exact);
+    const auto tf32 = make_denoiser(weights_, fast);
+    Slot slot(weights_, exact, shape), other(weights_, fast, shape);
+    slot.prepare(*fp32, stream);
+    other.prepare(*tf32, stream);
+    const auto expected = slot.denoise(*fp32, values, stream);
+    const auto rounded = other.denoise(*tf32, values, stream);
+    EXPECT_TRUE(slot.denoise(*fp32, values, stream) == expected);
+    EXPECT_FALSE(rounded == expected);
+}
+
+TEST_P(GpuEngine, BatchesOfMoreThan2To31ElementsAreRight) {
+    const Shape one{.n = 1, .h = 1024, .w = 1024};
+    const auto widest = static_cast<int64_t>(network_facts(GetParam()).widest_map);
+    Shape many = one;
+    many.n = (int64_t{1} << 31) / (widest * one.pixels()) + 1;
+    const int64_t needed = many.pixels() * 1200;  // bytes: activations in bf16, samples, input, output
+    if (device_memory(kCuda).free_bytes < needed + (int64_t{4} << 30))
+        GTEST_SKIP() << "needs " << needed / (1 << 30) + 4 << " GiB of device memory";
+    const EngineOptions options{.device = kCuda, .precision = Precision::bf16};
+    const auto denoiser = make_denoiser(weights_, options);
+    Stream stream(kCuda);
+    const auto values = windows_of(weights_, many);
+    const auto count = one.pixels() * weights_.channels();
+    std::vector<float> ours;
+    {
+        Slot slot(weights_, options, many);
+        ours = slot.denoise(*denoiser, values, stream);
+    }
+    Slot slot(weights_, options, one);
+    for (const int64_t n : {int64_t{0}, many.n / 2, many.n - 1}) {
+        const auto window = [&](const std::vector<float>& all) {
+            return std::vector<float>(all.begin() + n * count, all.begin() + (n + 1) * count);
+        };
+        const auto alone = slot.denoise(*denoiser, window(values), stream);
+        EXPECT_LT(relative_difference(window(ours), alone), tolerance_of(Precision::bf16)) << "window " << n;
+    }
+    empty_allocator_cache(kCuda);
+}
+
+class GpuMemory : public GpuTest {};
+
+TEST_F(GpuMemory, BuffersAreCountedCappedAndAligned) {
+    empty_allocator_cache(kCuda);
+    constexpr int64_t kBytes = int64_t{256} << 20;
+    const int64_t before = allocator_counters(kCuda).allocated_bytes;
+    {
+        const EngineBuffer buffer(kCuda, kBytes);
+        EXPECT_EQ(allocator_counters(kCuda).allocated_bytes, before + kBytes);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.pointer()) % 64, 0U);
+    }
+    EXPECT_EQ(allocator_counters(kCuda).allocated_bytes, before);
+    empty_allocator_cache(kCuda);
+    set_memory_limit(kCuda, allocator_counters(kCuda).reserved_bytes + kBytes / 2);
+    EXPECT_THROW(EngineBuffer(kCuda, kBytes), OutOfMemory);
+    set_memory_limit(kCuda, 0);
+    EXPECT_NO_THROW(EngineBuffer(kCuda, kBytes));
+}
+
+TEST_F(GpuMemory, UpperBoundsLeaveNothing) {
+    constexpr double kBriefly = 0.01;  // s
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        const EngineOptions options{.device = kCuda, .precision = precision};
+        const int64_t before = allocator_counters(kCuda).allocated_bytes;
+        EXPECT_GT(matmul_tflops(options, kBriefly), 0);
+        EXPECT_GT(conv_tflops(options, kBriefly), 0);
+        EXPECT_EQ(allocator_counters(kCuda).allocated_bytes, before) << name_of(precision);
+    }
+}
+
+TEST_F(GpuMemory, ADeviceThatIsNotThereIsAUsageError) {
+    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    EXPECT_THROW((void)make_denoiser(weights, {.device = {DeviceKind::cuda, 1000}}), UsageError);
+}
+
+TEST_F(GpuMemory, CudnnIsTheOneCompiledAgainst) {
+    bool found = false;
+    for (const auto& version : engine_versions()) {
+        EXPECT_EQ(version.loaded, version.header) << version.library;
+        found = found || version.library == "cudnn";
+    }
+    EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace pb

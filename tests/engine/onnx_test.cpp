@@ -1,0 +1,512 @@
+// ONNX out and in. ONNX's own checker judges what is written; what other programs compute with it is compared in
+// tests/readers/onnx_runtime_test.py. Models that differ in one thing are made from a written one.
+#include "engine/onnx.hpp"
+
+#include "base/atomic_file.hpp"
+#include "support/messages.hpp"
+
+#include "patchbench/network/network_shape.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <sstream>
+
+namespace pb {
+namespace {
+
+using onnx::ModelProto;
+using onnx::NodeProto;
+using onnx::TensorProto;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::vector<NetworkShape> kShapes{DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
+                                        DrunetShape{.widths = {4, 6, 8, 10}, .blocks = 1},
+                                        DrunetShape{.widths = {8}, .blocks = 2},
+                                        UnetShape{.widths = {4, 8, 12}},
+                                        UnetShape{.channels = 1, .widths = {8}},
+                                        DncnnShape{.depth = 4, .width = 24},
+                                        DncnnShape{.depth = 2, .width = 3},
+                                        DncnnShape{.channels = 1, .depth = 3, .residual = DncnnResidual::subtract},
+                                        DncnnShape{.channels = 1, .depth = 3, .residual = DncnnResidual::none}};
+
+class Onnx : public testing::Test {
+  protected:
+    void SetUp() override { std::filesystem::create_directories(folder_); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    [[nodiscard]] std::filesystem::path file() const { return folder_ / "network.onnx"; }
+
+    [[nodiscard]] ModelProto exported(const Weights& weights) const {
+        save_onnx(weights, file());
+        ModelProto model;
+        std::ifstream in(file(), std::ios::binary);
+        EXPECT_TRUE(model.ParseFromIstream(&in));
+        return model;
+    }
+
+    [[nodiscard]] Weights load(const ModelProto& model, NetworkKind kind) const {
+        write_whole(file(), model.SerializeAsString());
+        return load_weights(file(), kind);
+    }
+
+    /// What is said about a network in which one thing was changed.
+    [[nodiscard]] std::string refusal(const NetworkShape& shape, const std::function<void(ModelProto&)>& change) const {
+        ModelProto model = exported(make_seeded_weights(shape, 3));
+        change(model);
+        return usage_error([&] { (void)load(model, kind_of(shape)); });
+    }
+
+  private:
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("patchbench-onnx-" + std::to_string(::getpid()));
+};
+
+NodeProto& node_of(ModelProto& model, const std::string& type, int which = 0) {
+    for (NodeProto& node : *model.mutable_graph()->mutable_node())
+        if (node.op_type() == type && which-- == 0) return node;
+    throw Error("the test's model has no such " + type);
+}
+
+onnx::AttributeProto& attribute_of(NodeProto& node, const std::string& name) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute())
+        if (attribute.name() == name) return attribute;
+    onnx::AttributeProto& added = *node.add_attribute();
+    added.set_name(name);
+    return added;
+}
+
+TensorProto& tensor_of(ModelProto& model, const std::string& name) {
+    for (TensorProto& tensor : *model.mutable_graph()->mutable_initializer())
+        if (tensor.name() == name) return tensor;
+    throw Error("the test's model has no tensor " + name);
+}
+
+std::vector<float> floats_of(const TensorProto& tensor) {
+    std::vector<float> values(tensor.raw_data().size() / sizeof(float));
+    std::memcpy(values.data(), tensor.raw_data().data(), tensor.raw_data().size());
+    return values;
+}
+
+void set_floats(TensorProto& tensor, const std::vector<float>& values) {
+    tensor.set_raw_data(values.data(), values.size() * sizeof(float));
+}
+
+void set_tensor(ModelProto& model, const std::string& name, const std::vector<int64_t>& shape) {
+    TensorProto& tensor = tensor_of(model, name);
+    tensor.clear_dims();
+    size_t count = 1;
+    for (const int64_t extent : shape) {
+        tensor.add_dims(extent);
+        count *= static_cast<size_t>(extent);
+    }
+    set_floats(tensor, std::vector<float>(count, 0.5F));
+}
+
+/// So that it becomes node `place`.
+void insert(ModelProto& model, int place, const NodeProto& node) {
+    auto& nodes = *model.mutable_graph()->mutable_node();
+    *nodes.Add() = node;
+    for (int i = nodes.size() - 1; i > place; --i) nodes.SwapElements(i, i - 1);
+}
+
+NodeProto make_node(const std::string& type, const std::string& input, const std::string& output) {
+    NodeProto node;
+    node.set_op_type(type);
+    node.add_input(input);
+    if (!output.empty()) node.add_output(output);
+    return node;
+}
+
+/// Batch norm of 4 channels, without an output yet; its parts are added to `model`.
+NodeProto make_norm(ModelProto& model, const std::string& input) {
+    NodeProto norm = make_node("BatchNormalization", input, "");
+    for (const auto& [name, values] :
+         std::vector<std::pair<std::string, std::vector<float>>>{{"scale", {1.5F, -2, 0.5F, 1}},
+                                                                 {"shift", {0.1F, 0.2F, 0.3F, 0.4F}},
+                                                                 {"mean", {1, 2, 3, 4}},
+                                                                 {"var", {4, 1, 0.25F, 9}}}) {
+        norm.add_input(name);
+        TensorProto& tensor = *model.mutable_graph()->add_initializer();
+        tensor.set_name(name);
+        tensor.set_data_type(TensorProto::FLOAT);
+        tensor.add_dims(4);
+        set_floats(tensor, values);
+    }
+    return norm;
+}
+
+const DncnnShape kSmallDncnn{.depth = 3, .width = 4};
+const UnetShape kSmallUnet{.widths = {4, 6}};
+const DrunetShape kSmallDrunet{.widths = {4, 6}, .blocks = 1};
+
+TEST_F(Onnx, GivesBackEveryNetworkThatWasWritten) {
+    for (const NetworkShape& shape : kShapes) {
+        const Weights weights = make_seeded_weights(shape, 5);
+        save_onnx(weights, file());
+        const Weights read = load_weights(file(), kind_of(shape));
+        EXPECT_EQ(read.shape, shape) << to_text(read.shape);
+        EXPECT_EQ(sha256_of_values(read), weights.sha256) << to_text(shape);
+        for (const auto& [name, convolution] : weights.convolutions) {
+            EXPECT_EQ(read.convolution(name).stride, convolution.stride) << name;
+            EXPECT_EQ(read.convolution(name).transposed, convolution.transposed) << name;
+            EXPECT_EQ(read.convolution(name).in_channels, convolution.in_channels) << name;
+        }
+        EXPECT_NE(read.sha256, weights.sha256) << "the file's";
+        EXPECT_TRUE(read.trained);
+    }
+}
+
+TEST_F(Onnx, IsCorrectByOnnxsOwnChecker) {
+    for (const NetworkShape& shape : kShapes)
+        EXPECT_NO_THROW(onnx::checker::check_model(exported(make_seeded_weights(shape, 5)))) << to_text(shape);
+}
+
+TEST_F(Onnx, SaysWhatTheNetworkTakes) {
+    Weights weights = make_seeded_weights(kSmallDrunet, 5);
+    const ModelProto drunet = exported(weights);
+    EXPECT_EQ(drunet.graph().input(0).type().tensor_type().shape().dim(1).dim_value(), 4);
+    EXPECT_EQ(drunet.graph().output(0).type().tensor_type().shape().dim(1).dim_value(), 3);
+    for (const int free : {0, 2, 3})
+        EXPECT_TRUE(drunet.graph().input(0).type().tensor_type().shape().dim(free).has_dim_param());
+    std::map<std::string, std::string> metadata;
+    for (const auto& entry : drunet.metadata_props()) metadata[entry.key()] = entry.value();
+    EXPECT_EQ(metadata["network"], "drunet");
+    EXPECT_EQ(metadata["extents"], "multiples of 2");
+    EXPECT_THAT(metadata["input"], HasSubstr("sigma"));
+    EXPECT_FALSE(metadata.contains("sigma_train"));
+}
+
+TEST_F(Onnx, KeepsTheSigmaOfTheTraining) {
+    Weights weights = make_seeded_weights(kSmallDncnn, 5);
+    weights.trained_sigma = 25.0 / 255;
+    EXPECT_EQ(load(exported(weights), NetworkKind::dncnn).trained_sigma, 25.0 / 255);
+    const std::string said = refusal(kSmallDncnn, [](ModelProto& model) {
+        auto& entry = *model.add_metadata_props();
+        entry.set_key("sigma_train");
+        entry.set_value("25");
+    });
+    EXPECT_THAT(said, HasSubstr("is no noise level"));
+}
+
+TEST_F(Onnx, ReadsWhatComputesTheSameInOtherWords) {
+    const Weights weights = make_seeded_weights(kSmallDncnn, 5);
+    ModelProto model = exported(weights);
+    auto& graph = *model.mutable_graph();
+    NodeProto& sum = node_of(model, "Add");
+    sum.mutable_input()->SwapElements(0, 1);  // image + map instead of map + image
+    // A constant by a node instead of an initializer, in float_data instead of raw bytes, through an Identity.
+    TensorProto& first = *graph.mutable_initializer(0);
+    NodeProto constant, identity;
+    constant.set_op_type("Constant");
+    constant.add_output("made");
+    attribute_of(constant, "value").set_type(onnx::AttributeProto::TENSOR);
+    *attribute_of(constant, "value").mutable_t() = first;
+    TensorProto& typed = *attribute_of(constant, "value").mutable_t();
+    for (const float value : floats_of(first)) typed.add_float_data(value);
+    typed.clear_raw_data();
+    identity.set_op_type("Identity");
+    identity.add_input("made");
+    identity.add_output(first.name());
+    graph.mutable_initializer()->DeleteSubrange(0, 1);
+    *graph.add_node() = constant;
+    *graph.add_node() = identity;
+    const int count = graph.node_size();
+    for (int moved = 0; moved < 2; ++moved)  // to the front, the constant first
+        for (int i = count - 2 + moved; i > moved; --i) graph.mutable_node()->SwapElements(i, i - 1);
+    // A node that nothing reads.
+    NodeProto& idle = *graph.add_node();
+    idle.set_op_type("Relu");
+    idle.add_input("input");
+    idle.add_output("idle");
+    EXPECT_EQ(sha256_of_values(load(model, NetworkKind::dncnn)), weights.sha256);
+}
+
+TEST_F(Onnx, FoldsBatchNormInDoublePrecision) {
+    const Weights weights = make_seeded_weights(kSmallDncnn, 5);
+    ModelProto model = exported(weights);
+    NodeProto& convolution = node_of(model, "Conv", 1);
+    const std::string output = convolution.output(0);
+    convolution.set_output(0, "before_norm");
+    NodeProto norm = make_norm(model, "before_norm");
+    norm.add_output(output);
+    attribute_of(norm, "epsilon").set_type(onnx::AttributeProto::FLOAT);
+    attribute_of(norm, "epsilon").set_f(0.5F);
+    insert(model, 3, norm);
+    const Weights read = load(model, NetworkKind::dncnn);
+    const Convolution &before = weights.convolution("conv_list.0"), &after = read.convolution("conv_list.0");
+    EXPECT_FLOAT_EQ(after.bias[0], (before.bias[0] - 1) * 1.5F / std::sqrt(4.5F) + 0.1F);
+    EXPECT_FLOAT_EQ(after.bias[2], (before.bias[2] - 3) * 0.5F / std::sqrt(0.75F) + 0.3F);
+    EXPECT_FLOAT_EQ(after.weight[0], before.weight[0] * 1.5F / std::sqrt(4.5F));
+    EXPECT_FLOAT_EQ(after.weight.back(), before.weight.back() / std::sqrt(9.5F));
+    EXPECT_EQ(read.convolution("in_conv").weight, weights.convolution("in_conv").weight);
+}
+
+TEST_F(Onnx, FoldsNoNormIntoWhatElseIsRead) {
+    // By its own name, or by another one, of which the first reader knows nothing.
+    for (const char* normed : {"conv_list.0", "alias"})
+        EXPECT_THAT(refusal(kSmallDncnn,
+                            [&](ModelProto& m) {
+                                NodeProto norm = make_norm(m, normed);
+                                norm.add_output("idle");
+                                insert(m, 3, norm);
+                                insert(m, 3, make_node("Identity", "conv_list.0", "alias"));
+                            }),
+                    HasSubstr("network.onnx"))
+            << normed;
+}
+
+TEST_F(Onnx, SharedWeightsAreNotThoseOfAnotherName) {
+    const Weights weights = make_seeded_weights(DncnnShape{.depth = 4, .width = 4}, 5);
+    ModelProto model = exported(weights);
+    node_of(model, "Conv", 2).set_input(1, "conv_list.0.weight");
+    const std::string made_up = "conv_list.0.weight (node 6)";  // which the reader calls the second use
+    model.mutable_graph()->add_initializer()->set_name(made_up);
+    tensor_of(model, made_up).set_data_type(TensorProto::FLOAT);
+    set_tensor(model, made_up, {4, 4, 3, 3});
+    NodeProto idle = node_of(model, "Conv", 1);
+    idle.set_input(1, made_up);
+    idle.set_output(0, "idle");
+    insert(model, 2, idle);
+    const Weights read = load(model, NetworkKind::dncnn);
+    EXPECT_EQ(read.convolution("conv_list.1").weight, weights.convolution("conv_list.0").weight);
+}
+
+TEST_F(Onnx, ReadsWeightsOfOtherTypes) {
+    const Weights weights = make_seeded_weights(kSmallDncnn, 5);
+    ModelProto model = exported(weights);
+    TensorProto& bias = tensor_of(model, "in_conv.bias");
+    bias.clear_raw_data();
+    bias.set_data_type(TensorProto::FLOAT16);
+    for (const int bits : {0x3C00, 0xC000, 0x3800, 0x0001}) bias.add_int32_data(bits);
+    EXPECT_THAT(load(model, NetworkKind::dncnn).convolution("in_conv").bias,
+                testing::ElementsAre(1, -2, 0.5F, 0x1p-24F));
+    bias.clear_int32_data();
+    bias.set_data_type(TensorProto::DOUBLE);
+    for (const double value : {0.25, 0.5, 1e-3, -3.0}) bias.add_double_data(value);
+    EXPECT_THAT(load(model, NetworkKind::dncnn).convolution("in_conv").bias,
+                testing::ElementsAre(0.25F, 0.5F, 1e-3F, -3));
+    bias.clear_double_data();
+    bias.set_data_type(TensorProto::BFLOAT16);
+    bias.set_raw_data(std::string("\x80\x3f\x00\x40\x80\xbf\x00\x00", 8));
+    EXPECT_THAT(load(model, NetworkKind::dncnn).convolution("in_conv").bias, testing::ElementsAre(1, 2, -1, 0));
+}
+
+TEST_F(Onnx, TakesEachWayToRepeatSamples) {
+    const auto resized = [&](const std::string& places, const std::string& rounding) {
+        return refusal(kSmallUnet, [&](ModelProto& model) {
+            attribute_of(node_of(model, "Resize"), "coordinate_transformation_mode").set_s(places);
+            attribute_of(node_of(model, "Resize"), "nearest_mode").set_s(rounding);
+        });
+    };
+    const std::string taken = "(no UsageError was thrown)";
+    EXPECT_EQ(resized("half_pixel", "round_prefer_floor"), taken);
+    EXPECT_EQ(resized("pytorch_half_pixel", "round_prefer_ceil"), taken);
+    EXPECT_EQ(resized("asymmetric", "round_prefer_floor"), taken);
+    for (const auto& [places, rounding] :
+         std::vector<std::pair<std::string, std::string>>{{"half_pixel", "floor"},
+                                                          {"asymmetric", "ceil"},
+                                                          {"asymmetric", "round_prefer_ceil"},
+                                                          {"align_corners", "floor"}})
+        EXPECT_THAT(resized(places, rounding), HasSubstr("only one that repeats each sample")) << places << rounding;
+}
+
+struct Change {
+    std::string says;
+    NetworkShape shape;
+    std::function<void(ModelProto&)> make;
+};
+
+void set_integers(NodeProto& node, const std::string& name, std::initializer_list<int64_t> values) {
+    auto& attribute = attribute_of(node, name);
+    attribute.set_type(onnx::AttributeProto::INTS);
+    attribute.clear_ints();
+    for (const int64_t value : values) attribute.add_ints(value);
+}
+
+std::vector<Change> changes() {
+    return {
+        {"pads", kSmallDncnn,
+         [](ModelProto& m) {
+             set_integers(node_of(m, "Conv"), "pads", {0, 0, 0, 0});
+         }},
+        {"pads", kSmallDncnn,
+         [](ModelProto& m) {
+             set_integers(node_of(m, "Conv"), "pads", {1, 1, 1, 0});
+         }},
+        {"dilations", kSmallDncnn,
+         [](ModelProto& m) {
+             set_integers(node_of(m, "Conv"), "dilations", {2, 2});
+         }},
+        {"strides", kSmallDncnn,
+         [](ModelProto& m) {
+             set_integers(node_of(m, "Conv"), "strides", {1, 2});
+         }},
+        {"kernel_shape", kSmallDncnn,
+         [](ModelProto& m) {
+             set_integers(node_of(m, "Conv"), "kernel_shape", {5, 5});
+         }},
+        {"group", kSmallDncnn, [](ModelProto& m) { attribute_of(node_of(m, "Conv"), "group").set_i(3); }},
+        {"auto_pad", kSmallDncnn,
+         [](ModelProto& m) { attribute_of(node_of(m, "Conv"), "auto_pad").set_s("SAME_UPPER"); }},
+        {"output_padding", kSmallDrunet,
+         [](ModelProto& m) {
+             set_integers(node_of(m, "ConvTranspose"), "output_padding", {1, 1});
+         }},
+        {"known here: 'alpha'", kSmallDncnn, [](ModelProto& m) { attribute_of(node_of(m, "Relu"), "alpha").set_f(1); }},
+        {"an operator that is not known", kSmallDncnn,
+         [](ModelProto& m) { node_of(m, "Relu").set_op_type("LeakyRelu"); }},
+        {"of the domain 'my'", kSmallDncnn, [](ModelProto& m) { node_of(m, "Relu").set_domain("my"); }},
+        {"its weights are empty", kSmallDncnn,
+         [](ModelProto& m) {
+             set_tensor(m, "in_conv.weight", {0, 3, 3, 3});
+         }},
+        {"more than the file can need", DncnnShape{.depth = 3, .width = 32},
+         [](ModelProto& m) {
+             NodeProto idle = node_of(m, "Conv", 1);
+             for (int i = 0; i < 4000; ++i) {
+                 idle.set_output(0, "idle" + std::to_string(i));
+                 *m.mutable_graph()->add_node() = idle;
+             }
+         }},
+        {"ceil_mode", kSmallUnet, [](ModelProto& m) { attribute_of(node_of(m, "MaxPool"), "ceil_mode").set_i(1); }},
+        {"only 2x2", kSmallUnet,
+         [](ModelProto& m) {
+             set_integers(node_of(m, "MaxPool"), "strides", {1, 1});
+         }},
+        {"axis", kSmallUnet, [](ModelProto& m) { attribute_of(node_of(m, "Concat"), "axis").set_i(2); }},
+        {"repeats each sample", kSmallUnet,
+         [](ModelProto& m) { attribute_of(node_of(m, "Resize"), "mode").set_s("linear"); }},
+        {"scales other than", kSmallUnet,
+         [](ModelProto& m) {
+             set_floats(tensor_of(m, "doubling"), {1, 1, 2, 3});
+         }},
+        {"'in_conv.bias'", kSmallDncnn, [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_name("other"); }},
+        {"bias has not one value", kSmallDncnn, [](ModelProto& m) { set_tensor(m, "in_conv.bias", {3}); }},
+        {"takes 5 channels and gets 4", kSmallDncnn,
+         [](ModelProto& m) {
+             set_tensor(m, "out_conv.weight", {3, 5, 3, 3});
+         }},
+        {"element 1 is not a finite number", kSmallDncnn,
+         [](ModelProto& m) {
+             set_floats(tensor_of(m, "in_conv.bias"), {1, std::numeric_limits<float>::infinity(), 0, 0});
+         }},
+        {"has 4 values, and its shape asks for 9", kSmallDncnn,
+         [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, 9); }},
+        {"its shape is not one", kSmallDncnn, [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, -4); }},
+        {"in another file", kSmallDncnn,
+         [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_data_location(TensorProto::EXTERNAL); }},
+        {"is there twice", kSmallDncnn,
+         [](ModelProto& m) {
+             const TensorProto copy = tensor_of(m, "in_conv.bias");
+             *m.mutable_graph()->add_initializer() = copy;
+         }},
+        {"two nodes make", kSmallDncnn, [](ModelProto& m) { node_of(m, "Relu", 1).set_output(0, "in_conv"); }},
+        {"no map that was computed before", kSmallDncnn,
+         [](ModelProto& m) { node_of(m, "Relu").set_input(0, "later"); }},
+        {"a model of 2 inputs", kSmallDncnn,
+         [](ModelProto& m) {
+             *m.mutable_graph()->add_input() = m.graph().input(0);
+             m.mutable_graph()->mutable_input(1)->set_name("sigma");
+         }},
+        {"a model of 2 outputs", kSmallDncnn,
+         [](ModelProto& m) { *m.mutable_graph()->add_output() = m.graph().output(0); }},
+        {"a fixed number of channels", kSmallDncnn,
+         [](ModelProto& m) {
+             auto& shape = *m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+             shape.mutable_dim(1)->set_dim_param("c");
+         }},
+        {"opset 9", kSmallDncnn, [](ModelProto& m) { m.mutable_opset_import(0)->set_version(9); }},
+        {"names no opset", kSmallDncnn, [](ModelProto& m) { m.mutable_opset_import(0)->set_domain("org.example"); }},
+    };
+}
+
+TEST_F(Onnx, RefusesWhatItWouldComputeOtherwise) {
+    for (const auto& [says, shape, make] : changes())
+        EXPECT_THAT(refusal(shape, make), AllOf(HasSubstr("network.onnx"), HasSubstr(says)));
+}
+
+/// Leaves the node out: who reads its map gets its first operand.
+void bypass(ModelProto& model, NodeProto& node) {
+    const std::string output = node.output(0), input = node.input(0);
+    for (NodeProto& reader : *model.mutable_graph()->mutable_node())
+        for (std::string& name : *reader.mutable_input())
+            if (name == output) name = input;
+}
+
+TEST_F(Onnx, RefusesNetworksThatAreNoneOfThese) {
+    const std::string resembles = "It resembles ";
+    EXPECT_THAT(refusal(kSmallDncnn, [](ModelProto& m) { bypass(m, node_of(m, "Relu", 1)); }),
+                AllOf(HasSubstr(resembles + "dncnn"), HasSubstr("where operation")));
+    EXPECT_THAT(refusal(kSmallDncnn, [](ModelProto& m) { node_of(m, "Add").set_input(1, "output"); }),
+                HasSubstr("network.onnx"));
+    EXPECT_THAT(refusal(kSmallDrunet, [](ModelProto& m) { bypass(m, node_of(m, "Add", 0)); }),
+                HasSubstr(resembles + "drunet"));
+    // The skip to the last convolution from another map of the same shape, made by a second m_head of other weights.
+    EXPECT_THAT(refusal(kSmallDrunet,
+                        [](ModelProto& m) {
+                            auto& nodes = *m.mutable_graph()->mutable_node();
+                            m.mutable_graph()->add_initializer()->set_name("other.weight");
+                            tensor_of(m, "other.weight").set_data_type(TensorProto::FLOAT);
+                            set_tensor(m, "other.weight", {4, 4, 3, 3});
+                            NodeProto other = node_of(m, "Conv");
+                            other.set_input(1, "other.weight");
+                            other.set_output(0, "other");
+                            *nodes.Add() = other;
+                            for (int i = nodes.size() - 1; i > 0; --i) nodes.SwapElements(i, i - 1);
+                            for (std::string& name : *node_of(m, "Add", 4).mutable_input())
+                                if (name == "m_head") name = "other";
+                        }),
+                AllOf(HasSubstr(resembles + "drunet"), HasSubstr("where operation 1 (convolution 'm_head')")));
+    EXPECT_THAT(refusal(kSmallUnet, [](ModelProto& m) { node_of(m, "Concat").mutable_input()->SwapElements(0, 1); }),
+                HasSubstr(resembles + "unet"));
+    EXPECT_THAT(refusal(kSmallDncnn, [](ModelProto& m) { node_of(m, "Add").set_op_type("Sub"); }),
+                HasSubstr(resembles));
+    // Other widths than the first one tells, and a bias that the network does not have.
+    EXPECT_THAT(refusal(kSmallDncnn,
+                        [](ModelProto& m) {
+                            set_tensor(m, "conv_list.0.weight", {5, 4, 3, 3});
+                            set_tensor(m, "conv_list.0.bias", {5});
+                            set_tensor(m, "out_conv.weight", {3, 5, 3, 3});
+                        }),
+                HasSubstr("has operation 4 (relu) of 5 channels at scale 1 where operation 4 (relu) of 4 channels"));
+    EXPECT_THAT(refusal(kSmallDrunet,
+                        [](ModelProto& m) {
+                            m.mutable_graph()->add_initializer()->set_name("bias");
+                            tensor_of(m, "bias").set_data_type(TensorProto::FLOAT);
+                            tensor_of(m, "bias").add_dims(4);
+                            set_floats(tensor_of(m, "bias"), {1, 1, 1, 1});
+                            node_of(m, "Conv").add_input("bias");
+                        }),
+                HasSubstr(resembles + "drunet"));
+    EXPECT_THAT(usage_error([&] { (void)load(exported(make_seeded_weights(kSmallUnet, 1)), NetworkKind::dncnn); }),
+                HasSubstr("weights of unet, not of dncnn"));
+}
+
+TEST_F(Onnx, RefusesDamagedFiles) {
+    save_onnx(make_seeded_weights(kSmallDncnn, 1), file());
+    std::stringstream whole;
+    whole << std::ifstream(file(), std::ios::binary).rdbuf();
+    const std::string bytes = whole.str();
+    for (size_t length = 3; length < bytes.size(); length += 41) {
+        write_whole(file(), bytes.substr(0, length));
+        EXPECT_THAT(usage_error([&] { (void)load_weights(file(), NetworkKind::dncnn); }), HasSubstr("network.onnx"))
+            << length;
+    }
+    ModelProto empty;
+    empty.set_ir_version(8);
+    empty.set_producer_name("test");
+    EXPECT_THAT(usage_error([&] { (void)load(empty, NetworkKind::dncnn); }), HasSubstr("is none: damaged or cut off"));
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,298 @@
+#include "patchbench/engine/weights.hpp"
+
+#include "base/sha256.hpp"
+#include "support/messages.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/network/network_facts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+namespace pb {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr NetworkKind kKinds[] = {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn};
+
+void expect_same_values(const Weights& a, const Weights& b) {
+    EXPECT_EQ(sha256_of_values(a), sha256_of_values(b));
+    ASSERT_EQ(a.convolutions.size(), b.convolutions.size());
+    for (const auto& [name, convolution] : a.convolutions) {
+        EXPECT_EQ(convolution.stride, b.convolutions.at(name).stride) << name;
+        EXPECT_EQ(convolution.transposed, b.convolutions.at(name).transposed) << name;
+    }
+}
+
+// A rule for values that shows any mix-up of tensors or channels.
+float value_at(size_t tensor, size_t i) { return 0.01f * static_cast<float>((tensor * 31 + i * 7) % 201) - 1.0f; }
+
+/// Batch-norm parts under `key`, all far from their fresh values, variances positive.
+void add_norm(StateDict& tensors, const std::string& key, size_t tensor, int64_t channels) {
+    for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"}) {
+        NamedTensor& values = tensors[key + part];
+        values = {.shape = {channels}, .values = {}};
+        for (size_t c = 0; c < static_cast<size_t>(channels); ++c)
+            values.values.push_back(value_at(++tensor, c) + (part == std::string(".running_var") ? 1.5f : 0.0f));
+    }
+}
+
+const DncnnShape& dncnn_of(const Weights& weights) { return std::get<DncnnShape>(weights.shape); }
+
+/// The convolutions of `weights` under other keys, in the order of a DnCNN: `key_of(i)`.
+template <class KeyOf>
+StateDict renamed(const Weights& weights, const KeyOf& key_of, bool bias) {
+    StateDict tensors;
+    const int64_t depth = dncnn_of(weights).depth;
+    for (int64_t i = 0; i < depth; ++i) {
+        const std::string name = i == 0           ? "in_conv"
+                                 : i + 1 == depth ? "out_conv"
+                                                  : "conv_list." + std::to_string(i - 1);
+        const Convolution& c = weights.convolutions.at(name);
+        tensors[key_of(i) + ".weight"] = {{c.out_channels, c.in_channels, 3, 3}, c.weight};
+        if (bias) tensors[key_of(i) + ".bias"] = {{c.out_channels}, c.bias};
+    }
+    return tensors;
+}
+
+std::string numbered(const std::string& prefix, int64_t index) { return prefix + std::to_string(index); }
+
+TEST(SeededWeights, HaveTheParametersOfTheNetwork) {
+    constexpr int64_t kFoldedAway = 6528;  // scale and shift of UNet's 3264 normalised channels
+    for (const NetworkKind kind : kKinds) {
+        const int64_t folded = kind == NetworkKind::unet ? kFoldedAway : 0;
+        for (const int64_t channels : {1, 3})
+            EXPECT_EQ(make_seeded_weights(kind, channels, 5).parameters() + folded,
+                      network_facts(kind, channels).parameters);
+    }
+}
+
+TEST(SeededWeights, AreTheSameBitsOnEveryMachine) {
+    EXPECT_EQ(make_seeded_weights(NetworkKind::drunet, 3, 1).sha256,
+              "09337d4cc58af9c47f0db0e4476af26d1ecc2274ccfed512559aecaea7cfdc0f");
+    EXPECT_EQ(make_seeded_weights(NetworkKind::unet, 3, 1).sha256,
+              "ca3addef72a3626f2f6486e794c039b45045ab9958388d8d4b790342f9a2dc60");
+    EXPECT_EQ(make_seeded_weights(NetworkKind::dncnn, 3, 1).sha256,
+              "b9b831fc2afd49c7a3d3849c01794bde1e26034107f2c2262608b95c095fb81a");
+}
+
+TEST(SeededWeights, DependOnEveryBitOfTheSeed) {
+    const auto digest = [](uint64_t seed) { return make_seeded_weights(NetworkKind::dncnn, 1, seed).sha256; };
+    EXPECT_NE(digest(1), digest(2));
+    EXPECT_NE(digest(1), digest(1 + (uint64_t{1} << 32)));
+    EXPECT_EQ(digest(7), digest(7));
+    EXPECT_THROW((void)make_seeded_weights(NetworkKind::dncnn, 2, 1), UsageError);
+}
+
+TEST(SeededWeights, OfDrunetHaveTheDeviationsThatKeepTheirScale) {
+    const Weights weights = make_seeded_weights(NetworkKind::drunet, 3, 3);
+    const auto gain = [&](const char* name, double fan_in) {
+        double squares = 0;
+        const auto& values = weights.convolutions.at(name).weight;
+        for (const float value : values) squares += double{value} * value;
+        return std::sqrt(squares / static_cast<double>(values.size()) * fan_in);
+    };
+    EXPECT_NEAR(gain("m_body.0.res.0", 512 * 9), std::sqrt(2.0), 0.01);
+    EXPECT_NEAR(gain("m_body.0.res.2", 512 * 9), 0.5, 0.01);
+    EXPECT_NEAR(gain("m_down3.4", 256 * 4), 1, 0.01);
+    EXPECT_NEAR(gain("m_up3.0", 512), 1, 0.01);
+}
+
+TEST(Recognise, GivesBackWhatToStateDictWrote) {
+    for (const NetworkKind kind : kKinds)
+        for (const int64_t channels : {1, 3}) {
+            const Weights weights = make_seeded_weights(kind, channels, 11);
+            const Weights read = recognise_weights(to_state_dict(weights), "test");
+            EXPECT_EQ(read.kind(), kind);
+            EXPECT_EQ(read.channels(), channels);
+            EXPECT_EQ(graph_of(read.shape), graph_of(weights.shape));
+            EXPECT_TRUE(read.trained);
+            expect_same_values(read, weights);
+        }
+}
+
+TEST(Recognise, KnowsDncnnOfKairWithMergedNorm) {
+    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, 2);
+    const auto key_of = [](int64_t i) { return numbered("module.model.", 2 * i); };
+    const Weights read = recognise_weights(renamed(weights, key_of, true), "test");
+    EXPECT_EQ(dncnn_of(read).residual, DncnnResidual::subtract);
+    EXPECT_EQ(dncnn_of(read).depth, 20);
+    EXPECT_EQ(read.layout, "dncnn (KAIR, batch norm merged)");
+    expect_same_values(read, weights);
+}
+
+TEST(Recognise, TakesWidthsBlocksAndScalesFromTheFile) {
+    const std::vector<NetworkShape> relatives{DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
+                                              DrunetShape{.widths = {4, 6, 8, 10, 12}, .blocks = 1},
+                                              DrunetShape{.widths = {8}, .blocks = 5},
+                                              UnetShape{.channels = 1, .widths = {8, 20}},
+                                              UnetShape{.widths = {4, 8, 12, 16, 20}},
+                                              DncnnShape{.depth = 4, .width = 24},
+                                              DncnnShape{.channels = 1, .depth = 30, .width = 4}};
+    for (const NetworkShape& shape : relatives) {
+        const Weights weights = make_seeded_weights(shape, 11);
+        const Weights read = recognise_weights(to_state_dict(weights), "test");
+        EXPECT_EQ(read.shape, shape) << to_text(shape);
+        expect_same_values(read, weights);
+    }
+}
+
+TEST(Recognise, NamesTheDifferencesToTheNearestShape) {
+    StateDict tensors = to_state_dict(make_seeded_weights(DrunetShape{.widths = {8, 16}, .blocks = 2}, 1));
+    tensors.erase("m_up1.2.res.0.weight");
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }),
+                AllOf(HasSubstr("looks like drunet"), HasSubstr("1 missing: 'm_up1.2.res.0.weight'")));
+}
+
+TEST(Recognise, TakesTheDepthFromTheKeys) {
+    Weights shorter = make_seeded_weights(NetworkKind::dncnn, 1, 2);
+    shorter.shape = DncnnShape{.channels = 1, .depth = 17};
+    const Weights read = recognise_weights(renamed(
+                                               shorter, [](int64_t i) { return numbered("model.", 2 * i); }, true),
+                                           "test");
+    EXPECT_EQ(dncnn_of(read).depth, 17);
+    EXPECT_EQ(read.parameters(), 555'137);
+    // deepinv adds what KAIR subtracts
+    const StateDict exported = to_state_dict(read);
+    EXPECT_EQ(exported.at("out_conv.weight").values[5], -read.convolutions.at("out_conv").weight[5]);
+    EXPECT_EQ(exported.at("in_conv.weight").values[5], read.convolutions.at("in_conv").weight[5]);
+    expect_same_values(recognise_weights(to_state_dict(recognise_weights(exported, "test")), "test"),
+                       recognise_weights(exported, "test"));
+}
+
+/// Folded values against batch norm applied to an input of ones in channel 0, tap 4: y = norm(w + b).
+void expect_folded(const Weights& read, const Weights& raw, const StateDict& tensors, const std::string& norm,
+                   const std::string& name, bool bias, double eps) {
+    const Convolution& before = raw.convolutions.at(name);
+    const Convolution& after = read.convolutions.at(name);
+    ASSERT_EQ(after.bias.size(), 64u);
+    for (size_t c = 0; c < 64; ++c) {
+        const double x = double{before.weight[c * 576 + 4]} + (bias ? double{before.bias[c]} : 0.0);
+        const double expected = (x - tensors.at(norm + ".running_mean").values[c]) /
+                                    std::sqrt(tensors.at(norm + ".running_var").values[c] + eps) *
+                                    tensors.at(norm + ".weight").values[c] +
+                                tensors.at(norm + ".bias").values[c];
+        EXPECT_NEAR(double{after.weight[c * 576 + 4]} + double{after.bias[c]}, expected,
+                    1e-6 * (1 + std::abs(expected)))
+            << name << " " << c;
+    }
+}
+
+struct NormLayout {
+    const char* prefix;
+    bool bias;
+    double eps;
+};
+
+TEST(Recognise, FoldsTheNormOfDncnnLayoutsThatHaveOne) {
+    const Weights raw = make_seeded_weights(NetworkKind::dncnn, 3, 4);
+    for (const NormLayout layout : {NormLayout{"model.", true, 1e-4}, NormLayout{"module.dncnn.", false, 1e-5}}) {
+        const auto index_of = [](int64_t i) { return i == 0 ? 0 : 3 * i - 1; };
+        StateDict tensors = renamed(
+            raw, [&](int64_t i) { return numbered(layout.prefix, index_of(i)); }, layout.bias);
+        for (int64_t i = 1; i + 1 < dncnn_of(raw).depth; ++i)
+            add_norm(tensors, numbered(layout.prefix, index_of(i) + 1), static_cast<size_t>(i), 64);
+        // Small variances show which eps was used.
+        tensors.at(numbered(layout.prefix, 3) + ".running_var").values[9] = 1e-4f;
+        const Weights read = recognise_weights(tensors, "test");
+        EXPECT_EQ(dncnn_of(read).depth, 20);
+        EXPECT_EQ(dncnn_of(read).residual, DncnnResidual::subtract);
+        EXPECT_EQ(read.convolutions.at("in_conv").bias.empty(), !layout.bias);
+        EXPECT_EQ(read.convolutions.at("out_conv").weight, raw.convolutions.at("out_conv").weight);
+        for (const int64_t i : {1, 9, 18})
+            expect_folded(read, raw, tensors, numbered(layout.prefix, index_of(i) + 1), numbered("conv_list.", i - 1),
+                          layout.bias, layout.eps);
+        const StateDict exported = to_state_dict(read);  // with zeros where the layout has no bias
+        EXPECT_EQ(exported.at("in_conv.bias").shape, std::vector<int64_t>{64});
+    }
+}
+
+TEST(Recognise, FoldsTheNormOfUnet) {
+    const Weights raw = make_seeded_weights(NetworkKind::unet, 3, 4);
+    StateDict tensors = to_state_dict(raw);
+    add_norm(tensors, "Conv1.4", 3, 64);
+    add_norm(tensors, "Up_conv2.4", 5, 64);
+    const Weights read = recognise_weights(tensors, "test");
+    expect_folded(read, raw, tensors, "Conv1.4", "Conv1.3", true, 1e-5);
+    expect_folded(read, raw, tensors, "Up_conv2.4", "Up_conv2.3", true, 1e-5);
+    EXPECT_EQ(read.convolutions.at("Conv4.0").weight, raw.convolutions.at("Conv4.0").weight);
+}
+
+TEST(Recognise, ListsWhatIsMissingSurplusAndMisshapen) {
+    StateDict tensors = to_state_dict(make_seeded_weights(NetworkKind::drunet, 3, 1));
+    tensors.erase("m_head.weight");
+    tensors.erase("m_body.2.res.0.weight");
+    tensors["m_tail.bias"] = {{3}, {0, 0, 0}};
+    tensors["m_down1.4.weight"].shape = {128, 256, 2, 1};
+    const std::string message = usage_error([&] { (void)recognise_weights(tensors, "file.pth"); });
+    EXPECT_THAT(message, AllOf(HasSubstr("file.pth"), HasSubstr("looks like drunet"),
+                               HasSubstr("2 missing: 'm_body.2.res.0.weight', 'm_head.weight'"),
+                               HasSubstr("1 surplus: 'm_tail.bias'"),
+                               HasSubstr("'m_down1.4.weight' is [128, 256, 2, 1], not [128, 64, 2, 2]")));
+}
+
+TEST(Recognise, RefusesWhatIsNoKnownNetwork) {
+    EXPECT_THAT(usage_error([] {
+                    (void)recognise_weights({{"fc.weight", {{1}, {1}}}}, "vgg.pth");
+                }),
+                AllOf(HasSubstr("vgg.pth"), HasSubstr("no network that is known"), HasSubstr("'fc.weight'")));
+    EXPECT_THROW((void)recognise_weights({}, "empty"), UsageError);
+    EXPECT_THROW((void)recognise_weights({{"conv_list.999999999999.weight", {{1, 1, 1, 1}, {1}}}}, "lying"),
+                 UsageError);
+}
+
+TEST(Recognise, ADncnnOfTwoLayersIsOne) {
+    const Weights two = make_seeded_weights(DncnnShape{.depth = 2, .width = 4}, 3);
+    EXPECT_EQ(recognise_weights(to_state_dict(two), "two").shape, two.shape);
+}
+
+TEST(Recognise, RefusesValuesThatCannotBeUsed) {
+    StateDict tensors = to_state_dict(make_seeded_weights(NetworkKind::unet, 3, 1));
+    tensors.at("Conv2.1.running_var").values[3] = -1;
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x"); }),
+                AllOf(HasSubstr("'Conv2.1.running_var'"), HasSubstr("element 3"), HasSubstr("negative variance")));
+    tensors.at("Conv2.1.running_var").values[3] = NAN;
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x"); }),
+                AllOf(HasSubstr("'Conv2.1.running_var'"), HasSubstr("element 3"), HasSubstr("finite")));
+}
+
+class WeightsFile : public testing::Test {
+  protected:
+    void TearDown() override { std::filesystem::remove(file_); }
+    void save(const std::map<std::string, std::string>& metadata) const {
+        save_safetensors(to_state_dict(make_seeded_weights(NetworkKind::dncnn, 3, 1)), file_, metadata);
+    }
+    const std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) / "weights_test.safetensors";
+};
+
+TEST_F(WeightsFile, SaysItsDigestAndTheSigmaItWasTrainedFor) {
+    save({{"sigma_train", "0.1"}});
+    const Weights weights = load_weights(file_, NetworkKind::dncnn);
+    EXPECT_EQ(weights.trained_sigma, 0.1);
+    EXPECT_EQ(weights.sha256, sha256_of_file(file_));
+    EXPECT_EQ(weights.source, file_.string());
+    save({{"sigma", "0.2"}});
+    EXPECT_EQ(load_weights(file_, NetworkKind::dncnn).trained_sigma, 0.2);
+    save({});
+    EXPECT_FALSE(load_weights(file_, NetworkKind::dncnn).trained_sigma.has_value());
+    save({{"sigma_train", "25"}});
+    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::dncnn); }), HasSubstr("sigma_train"));
+    save({{"sigma_train", "0.1"}, {"sigma", "0.10"}});
+    EXPECT_EQ(load_weights(file_, NetworkKind::dncnn).trained_sigma, 0.1);
+    save({{"sigma_train", "0.1"}, {"sigma", "0.2"}});
+    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::dncnn); }), HasSubstr("two noise levels"));
+}
+
+TEST_F(WeightsFile, OfAnotherNetworkSaysWhichItIs) {
+    save({});
+    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::drunet); }),
+                HasSubstr("weights of dncnn, not of drunet"));
+}
+
+}  // namespace
+}  // namespace pb

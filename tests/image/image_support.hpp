@@ -1,0 +1,124 @@
+// What the image tests share: a folder that vanishes, images with known contents, comparison.
+#pragma once
+
+#include "image/image_file.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace pb::test {
+
+class TemporaryFolder {
+  public:
+    TemporaryFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "image_test.XXXXXX").string();
+        require(::mkdtemp(name.data()) != nullptr, "no temporary folder");
+        path_ = name;
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        for (const auto& entry : std::filesystem::directory_iterator(path_)) all.push_back(entry.path().filename());
+        std::sort(all.begin(), all.end());
+        return all;
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+/// Samples that differ from pixel to pixel and from channel to channel, over the whole range of the type.
+inline Image make_pattern(Extent extent, int64_t channels, DType dtype, uint32_t salt = 0) {
+    Image image(extent, channels, dtype);
+    const int64_t count = extent.pixels() * channels;
+    for (int64_t i = 0; i < count; ++i) {
+        const uint32_t word = (static_cast<uint32_t>(i) + salt) * 2654435761U;
+        if (dtype == DType::u8) image.as<uint8_t>()[i] = static_cast<uint8_t>(word >> 24U);
+        if (dtype == DType::u16) image.as<uint16_t>()[i] = static_cast<uint16_t>(word >> 16U);
+        if (dtype == DType::i16) image.as<int16_t>()[i] = static_cast<int16_t>(word >> 16U);
+        if (dtype == DType::u32) image.as<uint32_t>()[i] = word;
+        if (dtype == DType::f16) image.as<uint16_t>()[i] = static_cast<uint16_t>((word >> 16U) & 0xBBFFU);  // finite
+        if (dtype == DType::f32) image.as<float>()[i] = static_cast<float>(word >> 8U) / 8388608.0F - 0.5F;
+        if (dtype == DType::f64) image.as<double>()[i] = static_cast<double>(word) / 4294967296.0 - 0.5;
+    }
+    return image;
+}
+
+inline bool same_bytes(const Image& a, const Image& b) {
+    return a.extent() == b.extent() && a.channels() == b.channels() && a.dtype() == b.dtype() &&
+           std::ranges::equal(a.bytes(), b.bytes());
+}
+
+inline Image read_part(ImageFile& file, const Rect& part) {
+    Image image(part.extent, file.info().channels, file.info().dtype);
+    file.read(part, image.view());
+    return image;
+}
+
+inline Image crop(const Image& image, const Rect& part) {
+    Image cropped(part.extent, image.channels(), image.dtype());
+    const ImageView from = image.view();
+    for (int64_t y = 0; y < part.extent.h; ++y)
+        std::memcpy(cropped.view().row(y),
+                    from.row(part.row + y) + static_cast<size_t>(part.column) * from.pixel_bytes(),
+                    cropped.row_bytes());
+    return cropped;
+}
+
+/// Every part read by itself equals that part of the whole; parts that cross blocks and touch borders.
+inline void expect_parts_equal_whole(const std::filesystem::path& path, const Image& whole) {
+    const auto file = open_image(path);
+    const Extent extent = whole.extent();
+    for (int64_t h : {int64_t{1}, int64_t{7}, extent.h / 2, extent.h})
+        for (int64_t w : {int64_t{1}, int64_t{13}, extent.w / 2, extent.w})
+            for (int64_t row : {int64_t{0}, (extent.h - h) / 3, extent.h - h})
+                for (int64_t column : {int64_t{0}, (extent.w - w) / 3, extent.w - w}) {
+                    const Rect part{row, column, {h, w}};
+                    ASSERT_TRUE(same_bytes(read_part(*file, part), crop(whole, part)))
+                        << path << " row " << row << " column " << column << ": " << h << " x " << w;
+                }
+}
+
+inline std::vector<char> read_bytes(const std::filesystem::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+inline void write_bytes(const std::filesystem::path& path, const std::vector<char>& bytes) {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// The message of the UsageError that opening or loading `path` throws.
+inline std::string refusal_of(const std::filesystem::path& path) {
+    try {
+        (void)load_image(path);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "(no UsageError)";
+}
+
+inline std::vector<std::byte> bytes_of(const std::string& text) {
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+    return {begin, begin + text.size()};
+}
+
+}  // namespace pb::test

@@ -1,0 +1,86 @@
+#include "image/quality.hpp"
+#include "image/synthetic.hpp"
+#include "image_support.hpp"
+
+#include <gmock/gmock.h>
+#include <jpeglib.h>
+
+#include <cstdio>
+
+namespace pb {
+namespace {
+
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+struct JpegKind {
+    J_COLOR_SPACE colours = JCS_YCbCr;
+    bool progressive = false;
+};
+
+/// A 16 x 8 file of 1, 3 or 4 components.
+void write_jpeg_fixture(const std::filesystem::path& path, const JpegKind& kind) {
+    jpeg_compress_struct codec{};
+    jpeg_error_mgr errors{};
+    codec.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&codec);
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    jpeg_stdio_dest(&codec, file);
+    codec.image_width = 16;
+    codec.image_height = 8;
+    codec.input_components = kind.colours == JCS_CMYK ? 4 : 3;
+    codec.in_color_space = kind.colours == JCS_CMYK ? JCS_CMYK : JCS_RGB;
+    jpeg_set_defaults(&codec);
+    jpeg_set_colorspace(&codec, kind.colours);
+    if (kind.progressive) jpeg_simple_progression(&codec);
+    jpeg_start_compress(&codec, TRUE);
+    std::vector<JSAMPLE> samples(64, 90);
+    JSAMPROW row = samples.data();
+    for (int y = 0; y < 8; ++y) jpeg_write_scanlines(&codec, &row, 1);
+    jpeg_finish_compress(&codec);
+    jpeg_destroy_compress(&codec);
+    std::fclose(file);
+}
+
+TEST(Jpeg, ColoursAreReadAsRgb) {
+    const TemporaryFolder folder;
+    for (const JpegKind kind : {JpegKind{JCS_YCbCr, false}, JpegKind{JCS_YCbCr, true}, JpegKind{JCS_RGB, false}}) {
+        write_jpeg_fixture(folder / "a.jpg", kind);
+        const Image image = load_image(folder / "a.jpg");
+        EXPECT_EQ(image.channels(), 3);
+        for (int i = 0; i < 16 * 8 * 3; ++i) EXPECT_NEAR(image.as<uint8_t>()[i], 90, 2);
+    }
+}
+
+TEST(Jpeg, CmykIsRefusedByName) {
+    const TemporaryFolder folder;
+    write_jpeg_fixture(folder / "a.jpg", {JCS_CMYK, false});
+    EXPECT_THAT(test::refusal_of(folder / "a.jpg"), HasSubstr("CMYK"));
+}
+
+TEST(Jpeg, WhatIsWrittenIsCloseToTheImage) {
+    const TemporaryFolder folder;
+    for (const int64_t channels : {1, 3}) {
+        Image scene({150, 210}, channels, DType::f32);
+        fill_scene(2, 0, 0, scene.view());
+        Image integers(scene.extent(), channels, DType::u8);
+        from_float(scene.view(), integers.view());
+        save_image({integers.view(), {}, nullptr}, folder / "a.jpg");
+        Image back(scene.extent(), channels, DType::f32);
+        to_float(load_image(folder / "a.jpg").view(), back.view());
+        EXPECT_GT(psnr(back.view(), scene.view()), 35);
+    }
+}
+
+TEST(Jpeg, AFileCutShortIsAnErrorNotGray) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({64, 64}, 3, DType::u8);
+    save_image({image.view(), {}, nullptr}, folder / "a.jpg");
+    auto bytes = test::read_bytes(folder / "a.jpg");
+    bytes.resize(bytes.size() / 2);
+    test::write_bytes(folder / "a.jpg", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.jpg"), HasSubstr("truncated"));
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,135 @@
+#include "image/placed_image.hpp"
+#include "image_support.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace pb {
+namespace {
+
+using test::TemporaryFolder;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+/// A file with this header text and these samples.
+void write_npy_fixture(const std::filesystem::path& path, const std::string& header, const std::vector<char>& samples,
+                       char version = 1) {
+    std::string text = "\x93NUMPY";
+    text += {version, '\0', static_cast<char>(header.size()), '\0'};
+    if (version > 1) text += {'\0', '\0'};
+    text += header;
+    std::vector<char> bytes(text.begin(), text.end());
+    bytes.insert(bytes.end(), samples.begin(), samples.end());
+    test::write_bytes(path, bytes);
+}
+
+std::string header_of(const std::string& descr, const std::string& shape, const char* fortran = "False") {
+    return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n";
+}
+
+TEST(Npy, AllVersionsAndByteOrdersAreRead) {
+    const TemporaryFolder folder;
+    for (const char version : {'\1', '\2', '\3'}) {
+        write_npy_fixture(folder / "a.npy", header_of("<u2", "(1, 2)"), {1, 2, 3, 4}, version);
+        EXPECT_EQ(load_image(folder / "a.npy").as<uint16_t>()[0], 0x0201);
+        write_npy_fixture(folder / "a.npy", header_of(">u2", "(1, 2)"), {1, 2, 3, 4}, version);
+        EXPECT_EQ(load_image(folder / "a.npy").as<uint16_t>()[1], 0x0304);
+    }
+}
+
+TEST(Npy, ShapesMakeGrayColourAndAlpha) {
+    const TemporaryFolder folder;
+    const std::vector<std::tuple<std::string, int64_t, bool>> shapes{{"(2, 6)", 1, false},
+                                                                     {"(2, 6, 1)", 1, false},
+                                                                     {"(2, 3, 2)", 1, true},
+                                                                     {"(2, 2, 3)", 3, false},
+                                                                     {"(1, 3, 4)", 3, true}};
+    for (const auto& [shape, channels, alpha] : shapes) {
+        write_npy_fixture(folder / "a.npy", header_of("|u1", shape), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+        const auto file = open_image(folder / "a.npy");
+        EXPECT_EQ(file->info().channels, channels) << shape;
+        EXPECT_EQ(file->info().has_alpha, alpha) << shape;
+        EXPECT_TRUE(file->windowed());
+        EXPECT_EQ(file->read_alpha().empty(), !alpha);
+        if (!alpha) continue;
+        EXPECT_EQ(file->read_alpha().as<uint8_t>()[0], channels + 1);
+    }
+}
+
+TEST(Npy, AnAxisOfOneChannelIsKept) {
+    const TemporaryFolder folder;
+    for (const auto* shape : {"(2, 6)", "(2, 6, 1)"}) {
+        write_npy_fixture(folder / "a.npy", header_of("|u1", shape), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+        const ImageInfo info = open_image(folder / "a.npy")->info();
+        const Image image = load_image(folder / "a.npy");
+        save_image({image.view(), {}, nullptr, info.has_channel_axis}, folder / "b.npy");
+        {
+            PlacedImage placed(info, nullptr, folder / "c.npy");
+            PixelWriter(placed.temporary_name(), info, folder / "c.npy").write(0, 0, image.view());
+            placed.commit();
+        }
+        for (const char* name : {"b.npy", "c.npy"}) {
+            const std::vector<char> bytes = test::read_bytes(folder / name);
+            EXPECT_THAT(std::string(bytes.begin(), bytes.end()), HasSubstr(std::string("'shape': ") + shape + ","));
+            EXPECT_TRUE(test::same_bytes(load_image(folder / name), image));
+        }
+    }
+}
+
+TEST(Npy, RefusalsSayWhatToDo) {
+    const TemporaryFolder folder;
+    const auto refusal = [&](const std::string& header, size_t bytes) {
+        write_npy_fixture(folder / "a.npy", header, std::vector<char>(bytes));
+        return test::refusal_of(folder / "a.npy");
+    };
+    EXPECT_THAT(refusal(header_of("<i8", "(1, 2)"), 16), HasSubstr("astype"));
+    EXPECT_THAT(refusal(header_of("|b1", "(1, 2)"), 2), HasSubstr("astype"));
+    EXPECT_THAT(refusal(header_of("<f4", "(1, 2)", "True"), 8), HasSubstr("ascontiguousarray"));
+    const auto advice = [&](const std::string& shape) { return refusal(header_of("|u1", shape), 105); };
+    EXPECT_THAT(advice("(3, 5, 7)"), HasSubstr("save array.transpose(1, 2, 0)"));
+    EXPECT_THAT(advice("(1, 3, 5, 7)"), HasSubstr("save array[0].transpose(1, 2, 0)"));
+    EXPECT_THAT(advice("(1, 5, 7, 3)"), EndsWith("save array[0]"));
+    EXPECT_THAT(advice("(1, 15, 7)"), EndsWith("save array[0]"));
+    EXPECT_THAT(advice("(15, 1, 7)"), HasSubstr("stack of 15 planes (Z,Y,X), save each by itself"));
+    EXPECT_THAT(advice("(5, 3, 1, 7)"),
+                HasSubstr("batch of 5 images: save each by itself, array[0].transpose(1, 2, 0)"));
+    EXPECT_THAT(advice("(5, 7, 3, 1)"), HasSubstr("batch of 5 images: save each by itself, array[0] and so on"));
+    EXPECT_THAT(refusal(header_of("|u1", "(5,)"), 5), HasSubstr("(5)"));
+    EXPECT_THAT(refusal(header_of("|u1", "(0, 7)"), 0), HasSubstr("no pixels"));
+    EXPECT_THAT(refusal(header_of("|u1", "(5, 7)"), 34), HasSubstr("truncated"));
+    EXPECT_THAT(refusal(header_of("|u1", "(5, 7)"), 36), HasSubstr("damaged"));
+    EXPECT_THAT(refusal(header_of("<f4", "(2000000000, 2000000000, 3)"), 36), HasSubstr("damaged"));
+    EXPECT_THAT(refusal(header_of("<f4", "(99999999999999999999, 1)"), 36), HasSubstr("shape"));
+    EXPECT_THAT(refusal("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1, 1)}", 4), HasSubstr("descr"));
+    EXPECT_THAT(refusal("", 4), HasSubstr("descr"));
+}
+
+TEST(Npy, NanIsRefusedWithItsPlace) {
+    const TemporaryFolder folder;
+    Image image = test::make_pattern({9, 11}, 3, DType::f32);
+    image.as<float>()[(4 * 11 + 7) * 3 + 2] = std::nanf("");
+    for (const char* name : {"a.npy", "a.tif"}) {
+        save_image({image.view(), {}, nullptr}, folder / name);
+        EXPECT_THAT(test::refusal_of(folder / name), HasSubstr("row 4, column 7, channel 2"));
+        const auto file = open_image(folder / name);
+        EXPECT_NO_THROW((void)test::read_part(*file, {5, 0, {3, 11}}));
+        try {
+            (void)test::read_part(*file, {3, 6, {5, 3}});
+            ADD_FAILURE();
+        } catch (const UsageError& error) {
+            EXPECT_THAT(error.what(), HasSubstr("row 4, column 7, channel 2"));
+        }
+    }
+}
+
+TEST(Npy, PartsEqualTheWhole) {
+    const TemporaryFolder folder;
+    const Image image = test::make_pattern({41, 57}, 3, DType::f32);
+    save_image({image.view(), {}, nullptr}, folder / "a.npy");
+    test::expect_parts_equal_whole(folder / "a.npy", image);
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,124 @@
+#include "image/quality.hpp"
+
+#include "image/synthetic.hpp"
+#include "image_support.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace pb {
+namespace {
+
+struct Pair {
+    Image image;
+    Image reference;
+};
+
+/// Images that a few lines of Python make as well (see the figures below).
+Pair make_pair(int64_t channels) {
+    Pair pair{Image({90, 70}, channels, DType::f32), Image({90, 70}, channels, DType::f32)};
+    int64_t i = 0;
+    for (int64_t y = 0; y < 90; ++y)
+        for (int64_t x = 0; x < 70; ++x)
+            for (int64_t c = 0; c < channels; ++c, ++i) {
+                const int64_t k = (y * 7 + x * 13 + c * 29) % 101;
+                pair.image.as<float>()[i] = static_cast<float>(k) / 100.0F;
+                pair.reference.as<float>()[i] = static_cast<float>(k + y * x % 17 - 8) / 100.0F;
+            }
+    return pair;
+}
+
+// Figures of scikit-image 0.26: peak_signal_noise_ratio(data_range=1), structural_similarity(data_range=1,
+// gaussian_weights=True, sigma=1.5, use_sample_covariance=False) of the clipped images.
+TEST(Quality, AgreesWithScikitImage) {
+    const Pair colour = make_pair(3);
+    const Pair gray = make_pair(1);
+    EXPECT_NEAR(psnr(colour.image.view(), colour.reference.view()), 25.859237376407734, 1e-6);
+    EXPECT_NEAR(psnr(gray.image.view(), gray.reference.view()), 25.86133681997413, 1e-6);
+    EXPECT_NEAR(ssim(colour.image.view(), colour.reference.view()), 0.9824455774943287, 1e-7);
+    EXPECT_NEAR(ssim(gray.image.view(), gray.reference.view()), 0.9824755042003039, 1e-7);
+}
+
+TEST(Quality, EqualImagesAreAsGoodAsItGets) {
+    const Pair pair = make_pair(3);
+    EXPECT_TRUE(std::isinf(psnr(pair.image.view(), pair.image.view())));
+    EXPECT_DOUBLE_EQ(ssim(pair.image.view(), pair.image.view()), 1);
+    EXPECT_EQ(max_abs_difference(pair.image.view(), pair.image.view()), 0);
+}
+
+TEST(Quality, ValuesAreClippedFirst) {
+    Image a({20, 20}, 1, DType::f32);
+    Image b({20, 20}, 1, DType::f32);
+    std::fill_n(a.as<float>(), 400, 1.0F);
+    std::fill_n(b.as<float>(), 400, 7.0F);
+    EXPECT_TRUE(std::isinf(psnr(a.view(), b.view())));
+    EXPECT_DOUBLE_EQ(ssim(a.view(), b.view()), 1);
+    EXPECT_EQ(max_abs_difference(a.view(), b.view()), 6);
+}
+
+TEST(Quality, NanIsSeen) {
+    Pair pair = make_pair(1);
+    pair.image.as<float>()[4000] = std::nanf("");
+    EXPECT_TRUE(std::isnan(max_abs_difference(pair.image.view(), pair.reference.view())));
+    EXPECT_TRUE(std::isnan(psnr(pair.image.view(), pair.reference.view())));
+}
+
+TEST(Quality, UnequalExtentsAreRefused) {
+    const Pair pair = make_pair(1);
+    const Image other({90, 71}, 1, DType::f32);
+    EXPECT_THROW((void)psnr(pair.image.view(), other.view()), Error);
+    EXPECT_THROW((void)ssim(other.view(), pair.image.view()), Error);
+    const Image small({10, 40}, 1, DType::f32);
+    EXPECT_THROW((void)ssim(small.view(), small.view()), Error);
+}
+
+Image noisy_scene(double sigma, uint64_t seed, int64_t channels) {
+    Image image({500, 600}, channels, DType::f32);
+    fill_scene(seed, 0, 0, image.view());
+    add_noise(sigma, seed + 1, 0, 0, image.view());
+    return image;
+}
+
+TEST(NoiseLevel, IsFoundOnScenes) {
+    for (const double sigma : {0.02, 0.05, 0.1, 0.2})
+        for (const uint64_t seed : {1U, 2U, 3U}) {
+            EXPECT_NEAR(estimate_noise(noisy_scene(sigma, seed, 3).view()), sigma, 0.1 * sigma);
+            EXPECT_NEAR(estimate_noise(noisy_scene(sigma, seed, 1).view()), sigma, 0.1 * sigma);
+        }
+}
+
+TEST(NoiseLevel, IsFoundInFilesOfEightBitsClipped) {
+    for (const double sigma : {0.02, 0.05, 0.1, 0.2}) {
+        const Image noisy = noisy_scene(sigma, 4, 3);
+        Image integers(noisy.extent(), 3, DType::u8);
+        from_float(noisy.view(), integers.view());
+        Image clipped(noisy.extent(), 3, DType::f32);
+        to_float(integers.view(), clipped.view());
+        EXPECT_NEAR(estimate_noise(clipped.view()), sigma, 0.15 * sigma);
+        EXPECT_EQ(estimate_noise(clipped.view()), estimate_noise(integers.view()));
+    }
+}
+
+TEST(NoiseLevel, BlackBordersAndSaturatedAreasAreLeftOut) {
+    Image image = noisy_scene(0.1, 5, 1);
+    for (int64_t y = 0; y < 500; ++y)
+        for (int64_t x = 0; x < 400; ++x) image.as<float>()[y * 600 + x] = y < 250 ? 0.0F : 1.0F;
+    EXPECT_NEAR(estimate_noise(image.view()), 0.1, 0.01);
+}
+
+TEST(NoiseLevel, CannotBeFoundWhereAllIsClipped) {
+    Image image({64, 64}, 1, DType::f32);
+    add_noise(0.1, 1, 0, 0, image.view());  // of black: half of the samples are below zero
+    Image integers({64, 64}, 1, DType::u8);
+    from_float(image.view(), integers.view());
+    EXPECT_THROW((void)estimate_noise(integers.view()), UsageError);
+}
+
+TEST(NoiseLevel, OfAConstantImageIsZero) {
+    Image image({64, 64}, 1, DType::f32);
+    std::fill_n(image.as<float>(), 64 * 64, 0.5F);
+    EXPECT_EQ(estimate_noise(image.view()), 0);
+}
+
+}  // namespace
+}  // namespace pb

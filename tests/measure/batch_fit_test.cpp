@@ -1,0 +1,161 @@
+#include "measure/batch_fit.hpp"
+
+#include "measure/memory_fit.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace pb {
+namespace {
+
+using testing::HasSubstr;
+
+struct Planted {
+    double c = 0, alpha = 1, t_min = 0, d = 0;
+    [[nodiscard]] double at(double b) const { return c * std::pow(b, -alpha) + t_min + d * b; }
+};
+
+constexpr Planted kFalling{.c = 0.03, .alpha = 0.7, .t_min = 0.01, .d = 0};
+constexpr Planted kRising{.c = 0.03, .alpha = 0.8, .t_min = 0.01, .d = 8e-5};
+
+/// Batches 1, 2, 4 .. `largest`; times with relative Gaussian noise.
+std::vector<BatchTime> sweep(const Planted& planted, int64_t largest, double noise, uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal(0, noise > 0 ? noise : 1);
+    std::vector<BatchTime> times;
+    for (int64_t batch = 1; batch <= largest; batch *= 2)
+        times.push_back({batch, planted.at(static_cast<double>(batch)) * (1 + (noise > 0 ? normal(random) : 0))});
+    return times;
+}
+
+TEST(BatchCurve, FindsPlantedParametersWithoutNoise) {
+    const auto falling = fit_batch_curve(CurveForm::falling, sweep(kFalling, 256, 0, 1)).value();
+    EXPECT_NEAR(falling.parameter("c"), kFalling.c, 1e-6);
+    EXPECT_NEAR(falling.parameter("alpha"), kFalling.alpha, 1e-4);
+    EXPECT_NEAR(falling.parameter("t_min"), kFalling.t_min, 1e-6);
+    EXPECT_LT(falling.rms_residual, 1e-6);
+    const auto rising = fit_batch_curve(CurveForm::rising, sweep(kRising, 256, 0, 1)).value();
+    EXPECT_NEAR(rising.parameter("alpha"), kRising.alpha, 1e-3);
+    EXPECT_NEAR(rising.parameter("d"), kRising.d, 1e-7);
+    EXPECT_NEAR(rising.parameter("t_min"), kRising.t_min, 1e-4);
+}
+
+TEST(BatchCurve, ResidualsAreRelativeAndTheLineStaysWithinTheData) {
+    const auto times = sweep(kRising, 64, 0.02, 3);
+    const auto curve = fit_batch_curve(CurveForm::falling, times).value();
+    ASSERT_EQ(curve.residuals.size(), times.size());
+    double squares = 0;
+    for (const double residual : curve.residuals) squares += residual * residual;
+    EXPECT_NEAR(curve.rms_residual, std::sqrt(squares / static_cast<double>(times.size())), 1e-12);
+    EXPECT_EQ(curve.line.front().batch, 1);
+    EXPECT_EQ(curve.line.back().batch, 64);
+    EXPECT_NEAR(times[0].window_s * (1 - curve.residuals[0]), curve.line.front().window_s, 1e-9);
+}
+
+// The 95 % band at a batch and the interval of t_min hold the planted values in about 95 % of trials.
+TEST(BatchCurve, BandAndIntervalsCoverThePlantedCurve) {
+    constexpr int kTrials = 400;
+    int band = 0, floor = 0, with_band = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+        const auto curve =
+            fit_batch_curve(CurveForm::falling, sweep(kFalling, 256, 0.01, 100 + static_cast<uint64_t>(trial))).value();
+        const auto& middle = curve.line[curve.line.size() / 2];
+        if (!middle.band || !curve.parameters[2].interval) continue;
+        ++with_band;
+        const double truth = kFalling.at(middle.batch);
+        band += middle.band->low <= truth && truth <= middle.band->high ? 1 : 0;
+        const auto& interval = *curve.parameters[2].interval;
+        floor += interval.low <= kFalling.t_min && kFalling.t_min <= interval.high ? 1 : 0;
+    }
+    EXPECT_GE(with_band, kTrials * 99 / 100);
+    EXPECT_GE(band, with_band * 92 / 100);
+    EXPECT_LE(band, with_band * 99 / 100) << "a band that always covers is too wide to mean 95 %";
+    EXPECT_GE(floor, with_band * 90 / 100);
+}
+
+TEST(BatchCurve, CoefficientsAreNeverNegative) {
+    // Rises only: nothing falls, so c is 0 and alpha says nothing.
+    const auto curve =
+        fit_batch_curve(CurveForm::rising, sweep({.c = 0, .alpha = 1, .t_min = 0.01, .d = 1e-3}, 64, 0, 1));
+    ASSERT_TRUE(curve);
+    EXPECT_NEAR(curve->parameter("c"), 0, 1e-9);
+    EXPECT_NEAR(curve->parameter("d"), 1e-3, 1e-6);
+    EXPECT_FALSE(curve->parameters[1].interval);
+    const auto falling = fit_batch_curve(CurveForm::rising, sweep(kFalling, 256, 0, 1)).value();
+    EXPECT_GE(falling.parameter("d"), 0);
+}
+
+TEST(BatchCurve, TooFewPointsAreNoFitAndBadOnesAreRefused) {
+    EXPECT_FALSE(fit_batch_curve(CurveForm::falling, sweep(kFalling, 4, 0, 1)));
+    EXPECT_FALSE(fit_batch_curve(CurveForm::rising, sweep(kFalling, 8, 0, 1)));
+    EXPECT_FALSE(fit_batch_curve(CurveForm::falling, {{1, 1}, {1, 1.1}, {2, 0.8}, {2, 0.9}})) << "two batches";
+    EXPECT_THROW((void)fit_batch_curve(CurveForm::falling, {{1, 0}, {2, 1}, {4, 1}, {8, 1}}), Error);
+    EXPECT_THROW((void)fit_batch_curve(CurveForm::falling, {{0, 1}, {2, 1}, {4, 1}, {8, 1}}), Error);
+}
+
+TEST(BatchFit, TellsAPlantedRiseFromNone) {
+    int rises = 0, falls = 0, wrong = 0;
+    for (uint64_t seed = 0; seed < 50; ++seed) {
+        const BatchFit rising = fit_batches(sweep(kRising, 256, 0.01, seed));
+        rises += rising.better == BetterForm::rising ? 1 : 0;
+        const BatchFit falling = fit_batches(sweep(kFalling, 256, 0.01, seed));
+        falls += falling.better == BetterForm::falling ? 1 : 0;
+        wrong += falling.better == BetterForm::rising ? 1 : 0;
+    }
+    EXPECT_GE(rises, 48);
+    EXPECT_GE(falls, 45);
+    EXPECT_LE(wrong, 1);
+}
+
+TEST(BatchFit, SaysWhenTheDataCannotTell) {
+    const BatchFit few = fit_batches(sweep(kRising, 64, 0.01, 1));
+    EXPECT_EQ(few.better, BetterForm::undecided);
+    EXPECT_THAT(few.comparison, HasSubstr("7 batches cannot tell"));
+    EXPECT_TRUE(few.rising) << "it is fitted all the same";
+    EXPECT_THAT(fit_batches(sweep(kRising, 4, 0, 1)).comparison, HasSubstr("too few batches"));
+}
+
+TEST(BatchFit, TheLeftArmEndsAtTheFastestBatch) {
+    const BatchFit fit = fit_batches(sweep(kRising, 256, 0, 1));
+    ASSERT_TRUE(fit.left_arm);
+    int64_t largest = 0;
+    for (const auto& time : fit.left_arm->fitted) largest = std::max(largest, time.batch);
+    EXPECT_EQ(largest, fit.fastest_batch);
+    EXPECT_LT(fit.fastest_batch, 256);
+    EXPECT_LT(fit.left_arm->rms_residual, fit.falling->rms_residual);
+}
+
+TEST(BatchFit, RecommendsTheSmallestBatchCloseToTheFastest) {
+    const BatchFit fit = fit_batches({{1, 2.0}, {2, 1.5}, {4, 1.02}, {8, 1.0}, {16, 1.4}});
+    EXPECT_EQ(fit.fastest_batch, 8);
+    EXPECT_EQ(fit.sufficient_batch, 4);
+    EXPECT_THAT(fit.sufficient_words, HasSubstr("2.0 % slower than the fastest (8)"));
+    const BatchFit steep = fit_batches({{4, 1.0}, {1, 4.0}, {2, 2.0}});
+    EXPECT_EQ(steep.sufficient_batch, 4);
+    EXPECT_THAT(steep.sufficient_words, HasSubstr("a larger one may be faster"));
+    EXPECT_THROW((void)fit_batches({}), Error);
+}
+
+TEST(MemoryFit, FindsAnAffineLawItsDeviationAndTheLargestBatch) {
+    const MemoryFit exact = fit_memory({{1, 130}, {2, 160}, {4, 220}, {16, 580}}).value();
+    EXPECT_NEAR(exact.base_mib, 100, 1e-9);
+    EXPECT_NEAR(exact.per_window_mib, 30, 1e-9);
+    EXPECT_NEAR(exact.largest_deviation, 0, 1e-12);
+    EXPECT_EQ(exact.largest_batch(399.9), 9);
+    EXPECT_EQ(exact.largest_batch(400.1), 10);
+    EXPECT_EQ(exact.largest_batch(50), 0);
+    const MemoryFit bent = fit_memory({{1, 130}, {2, 176}, {4, 220}, {16, 580}}).value();
+    EXPECT_GT(bent.largest_deviation, 0.05);
+    EXPECT_EQ(bent.largest_deviation_batch, 2);
+    EXPECT_FALSE(fit_memory({{4, 10}, {4, 11}}));
+    EXPECT_FALSE(fit_memory({}));
+    EXPECT_FALSE(fit_memory({{1, 10}, {2, 10}})->largest_batch(100));
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,288 @@
+#include "measure/bottleneck.hpp"
+
+#include "measure/summary.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pb {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// Shares of a pass of one second.
+struct Shares {
+    double gather = 0.02, h2d = 0, forward = 0.95, d2h = 0, scatter = 0.02, exchange = 0;
+};
+
+constexpr int64_t kPixels = 65536;  // one window, one batch
+constexpr size_t kPasses = 8;
+
+/// Two ranks with a batch each on a machine that reaches 1 TFLOP/s and 100 GB/s; every pass takes a second.
+PointTrace trace_of_shares(const Shares& shares) {
+    PointTrace trace;
+    trace.point.settings.network = NetworkKind::dncnn;
+    trace.point.source = {.extent = {256, 512}, .channels = 3};
+    trace.point.num_ranks = 2;
+    trace.point.halo = 0;
+    trace.point.batch = 1;
+    trace.prediction = Prediction{.pixels_per_forward = kPixels, .peak_mib = 1, .flop = 1, .flop_busiest_rank = 1};
+    trace.verification.outcome = Verification::Outcome::passed;
+    trace.processed_pixels = trace.useful_pixels = 2 * kPixels;
+    trace.num_patches = 2;
+    trace.wall_s.assign(kPasses, 1.0);
+    for (int number = 0; number < 2; ++number) {
+        RankTrace& rank = trace.ranks.emplace_back();
+        rank.rank = number;
+        rank.num_windows = rank.num_patches = rank.num_batches = 1;
+        rank.wall_s.assign(kPasses, 1.0);
+        StageSeconds stages{};
+        for (const auto& [stage, share] :
+             {std::pair(Stage::gather, shares.gather), std::pair(Stage::h2d, shares.h2d),
+              std::pair(Stage::forward, shares.forward), std::pair(Stage::d2h, shares.d2h),
+              std::pair(Stage::scatter, shares.scatter), std::pair(Stage::exchange, shares.exchange)})
+            stages[static_cast<size_t>(stage)] = share;
+        rank.stage_s.assign(kPasses, stages);
+        rank.forward_call_s.assign(3, shares.forward);
+        for (const auto& [bound, name] : EnumNames<Bound>::names) rank.bounds[bound] = 100;
+        rank.bounds[Bound::matmul_tflops] = rank.bounds[Bound::conv_tflops] = 1;
+    }
+    return trace;
+}
+
+/// A call of `seconds`, which takes the whole pass.
+PointTrace trace_of_network(double seconds) {
+    PointTrace trace = trace_of_shares({});
+    trace.wall_s.assign(kPasses, seconds / 0.95);
+    for (auto& rank : trace.ranks) {
+        rank.wall_s = trace.wall_s;
+        for (auto& stages : rank.stage_s)
+            for (double& stage : stages) stage *= trace.wall_s.front();
+        rank.forward_call_s.assign(3, seconds);
+    }
+    return trace;
+}
+
+double flop_of_call() { return 2.0 * network_facts(NetworkKind::dncnn).mac_per_pixel * kPixels; }
+double bytes_of_call() { return 4.0 * network_facts(NetworkKind::dncnn).values_per_pixel * kPixels; }
+
+Bottleneck found_in(const PointTrace& trace) { return summarise(trace).bottleneck.value(); }
+
+TEST(Bottleneck, ANetworkNearTheConvolutionRateIsComputeBound) {
+    const Summary summary = summarise(trace_of_network(flop_of_call() / 0.8e12));
+    EXPECT_NEAR(summary.forward_of_conv_percent.value(), 80, 1e-6);
+    EXPECT_EQ(summary.bottleneck->limit, Limit::compute);
+    EXPECT_THAT(summary.bottleneck->evidence, AllOf(HasSubstr("the network takes 95.0 % of the pipeline,"),
+                                                    HasSubstr("80 % of the convolution rate")));
+    EXPECT_THAT(summary.bottleneck->advice, HasSubstr("dtype"));
+}
+
+// A table that says 0.885 beside a text that says 95 % had its readers wonder which of them was wrong.
+TEST(Bottleneck, TheShareOfTheNetworkIsThatOfTheTable) {
+    PointTrace trace = trace_of_network(1);
+    for (auto& rank : trace.ranks) rank.forward_call_s.assign(3, 0.885 * trace.wall_s.front());
+    const Summary summary = summarise(trace);
+    EXPECT_NEAR(summary.efficiency.value(), 0.885, 1e-9);
+    EXPECT_NEAR(summary.bottleneck->share, 0.885, 1e-9);
+    EXPECT_THAT(summary.bottleneck->evidence,
+                HasSubstr("the network takes 88.5 % of the pipeline (its calls take 7 % longer inside the passes)"));
+    for (auto& rank : trace.ranks) rank.forward_call_s.clear();
+    EXPECT_THAT(found_in(trace).evidence, HasSubstr("the network takes 95.0 % of the pipeline"));
+}
+
+TEST(Bottleneck, ANetworkNearTheCopyRateIsMemoryBound) {
+    PointTrace trace = trace_of_network(bytes_of_call() / 70e9);
+    for (auto& rank : trace.ranks) rank.bounds[Bound::conv_tflops] = 100;
+    const Bottleneck found = found_in(trace);
+    EXPECT_EQ(found.limit, Limit::memory);
+    EXPECT_THAT(found.evidence, HasSubstr("70 % of the copy rate"));
+    EXPECT_THAT(found.advice, HasSubstr("precision"));
+}
+
+TEST(Bottleneck, ShortConvolutionsFarFromEveryBoundAreLaunchBound) {
+    PointTrace trace = trace_of_network(20 * 12e-6);  // DnCNN has 20 convolutions
+    for (auto& rank : trace.ranks) {
+        rank.bounds[Bound::conv_tflops] = 5000;
+        rank.bounds[Bound::device_copy_gb_per_s] = 50000;
+    }
+    const Bottleneck found = found_in(trace);
+    EXPECT_EQ(found.limit, Limit::launch);
+    EXPECT_THAT(found.evidence, HasSubstr("12 us a convolution"));
+    EXPECT_THAT(found.advice, AllOf(HasSubstr("batch"), HasSubstr("cuda_graph")));
+    for (auto& rank : trace.ranks) rank.bounds[Bound::device_copy_gb_per_s] = bytes_of_call() / (20 * 12e-6) / 1e9;
+    EXPECT_EQ(found_in(trace).limit, Limit::memory) << "short, but at a bound";
+}
+
+TEST(Bottleneck, SlowConvolutionsFarFromEveryBoundAreNotLaunchBound) {
+    const Bottleneck found = found_in(trace_of_network(10));
+    EXPECT_EQ(found.limit, Limit::compute);
+    EXPECT_THAT(found.evidence, HasSubstr("at 1 % of the convolution rate"));
+}
+
+TEST(Bottleneck, WithoutBoundsTheNetworkCountsAsComputeAndSaysSo) {
+    PointTrace trace = trace_of_shares({});
+    for (auto& rank : trace.ranks) rank.bounds = {};
+    const Bottleneck found = found_in(trace);
+    EXPECT_EQ(found.limit, Limit::compute);
+    EXPECT_THAT(found.evidence, HasSubstr("bounds: on"));
+}
+
+TEST(Bottleneck, CuttingAndWritingIsHostBound) {
+    const Bottleneck found = found_in(trace_of_shares({.gather = 0.2, .forward = 0.69, .scatter = 0.11}));
+    EXPECT_EQ(found.limit, Limit::host);
+    EXPECT_DOUBLE_EQ(found.share, 0.31);
+    EXPECT_THAT(found.text(), StartsWith("host-bound: gather and scatter take 31 % of the pipeline"));
+    EXPECT_THAT(found.evidence, HasSubstr("of what one thread copies"));
+    EXPECT_THAT(found.advice, HasSubstr("overlap: on"));
+}
+
+TEST(Bottleneck, CopiesAreTransferBound) {
+    const Bottleneck found = found_in(trace_of_shares({.h2d = 0.25, .forward = 0.5, .d2h = 0.2}));
+    EXPECT_EQ(found.limit, Limit::transfer);
+    EXPECT_THAT(found.evidence, HasSubstr("45 % of the pipeline"));
+}
+
+TEST(Bottleneck, WhatHidesBehindTheNetworkCostsNothing) {
+    const Bottleneck found = found_in(trace_of_shares({.gather = 0.4, .h2d = 0.5, .forward = 0.97, .d2h = 0.5}));
+    EXPECT_EQ(found.limit, Limit::compute);
+    EXPECT_THAT(found_in(trace_of_shares({.gather = 0.9, .h2d = 0.3, .forward = 0.6})).text(),
+                HasSubstr("host-bound: gather"));
+}
+
+TEST(Bottleneck, TheWayToTheRootIsExchangeBound) {
+    const Bottleneck found = found_in(trace_of_shares({.forward = 0.5, .exchange = 0.4}));
+    EXPECT_EQ(found.limit, Limit::exchange);
+    EXPECT_THAT(found.evidence, HasSubstr("root takes 40 %"));
+}
+
+TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
+    PointTrace trace = trace_of_shares({});
+    trace.ranks[1].wall_s.assign(kPasses, 0.4);
+    const Bottleneck found = found_in(trace);
+    EXPECT_EQ(found.limit, Limit::imbalance);
+    EXPECT_NEAR(found.share, 0.3, 1e-12);
+    EXPECT_THAT(found.evidence, AllOf(HasSubstr("rank 0"), HasSubstr("30 %")));
+}
+
+TEST(Bottleneck, AMedianFarAboveTheFastestPassIsNoise) {
+    PointTrace trace = trace_of_shares({});
+    trace.wall_s[5] = 0.7;
+    const Bottleneck found = found_in(trace);
+    EXPECT_EQ(found.limit, Limit::noise);
+    EXPECT_THAT(found.evidence, HasSubstr("the fastest of 8 passes took 30 % less time"));
+    trace.wall_s.resize(5);
+    trace.wall_s[1] = 0.7;
+    for (auto& rank : trace.ranks) {
+        rank.wall_s.resize(5);
+        rank.stage_s.resize(5);
+    }
+    EXPECT_EQ(found_in(trace).limit, Limit::compute) << "five passes cannot tell";
+}
+
+TEST(Bottleneck, OfAMixtureTheLargestLossIsNamedAndTheOthersBesideIt) {
+    PointTrace trace = trace_of_shares({.gather = 0.3, .forward = 0.65, .scatter = 0.05});
+    trace.ranks[1].wall_s.assign(kPasses, 0.5);
+    const Bottleneck both = found_in(trace);
+    EXPECT_EQ(both.limit, Limit::host);
+    EXPECT_THAT(both.evidence, HasSubstr("; beside it imbalance 25 %"));
+    ASSERT_EQ(both.losses.size(), 2U);
+    EXPECT_EQ(both.losses[1].limit, Limit::imbalance);
+    trace.ranks[1].wall_s.assign(kPasses, 0.2);
+    EXPECT_EQ(found_in(trace).limit, Limit::imbalance);
+}
+
+TEST(Bottleneck, SmallLossesTogetherLeaveTheNetworkTheLimitAndAreKept) {
+    const Bottleneck found = found_in(trace_of_shares({.gather = 0.1, .h2d = 0.1, .forward = 0.7, .exchange = 0.1}));
+    EXPECT_EQ(found.limit, Limit::compute);
+    EXPECT_EQ(found.losses.size(), 3U);
+}
+
+TEST(Bottleneck, APointWithoutTimesHasNone) {
+    PointTrace trace = trace_of_shares({});
+    trace.verification.outcome = Verification::Outcome::failed;
+    EXPECT_FALSE(summarise(trace).bottleneck);
+    trace.status = PointStatus::oom;
+    EXPECT_FALSE(summarise(trace).bottleneck);
+}
+
+TEST(Bottleneck, EveryClassHasAMeaningAndAdvice) {
+    ASSERT_EQ(limit_meanings().size(), EnumNames<Limit>::names.size());
+    for (size_t i = 0; i < limit_meanings().size(); ++i) {
+        EXPECT_EQ(limit_meanings()[i].limit, EnumNames<Limit>::names[i].first);
+        EXPECT_NE(std::string(limit_meanings()[i].when), "");
+        EXPECT_NE(std::string(limit_meanings()[i].advice), "");
+    }
+}
+
+TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
+    PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
+    trace.ranks[1].bounds[Bound::conv_tflops] = 3;
+    const Summary summary = summarise(trace);
+    EXPECT_DOUBLE_EQ(summary.bounds[Bound::conv_tflops].value(), 1) << "the least";
+    EXPECT_NEAR(summary.forward_tflops.value(), flop_of_call() / 0.5 / 1e12, 1e-12);
+    EXPECT_NEAR(summary.forward_of_matmul_percent.value(), 100 * flop_of_call() / 0.5e12, 1e-9);
+    EXPECT_NEAR(summary.forward_of_conv_percent.value(), 50 * flop_of_call() / 0.5e12, 1e-9) << "of the mean";
+    // f32 scene: 3 values read and 3 written in gather, the same in scatter
+    EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * 12 * kPixels / 0.2 / 100e9, 1e-9);
+    EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.2 / 100e9, 1e-9);
+    EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.1 / 100e9, 1e-9);
+}
+
+TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
+    PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
+    trace.processed_pixels = 2 * trace.useful_pixels;
+    Summary summary = summarise(trace);
+    EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.2 / 100e9, 1e-9);
+    EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.1 / 100e9, 1e-9);
+    EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * (2 * 6 + 6) * kPixels / 0.2 / 100e9, 1e-9);
+    trace.point.settings.network = NetworkKind::drunet;  // one value more for each pixel that is cut
+    EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), 100 * 4.0 * (2 * 7 + 6) * kPixels / 0.2 / 100e9, 1e-9);
+}
+
+TEST(BoundFigures, SamplesOfEightBitsAreAQuarterOfTheTraffic) {
+    PointTrace trace = trace_of_shares({});
+    const double wide = summarise(trace).host_of_copy_percent.value();
+    trace.sample_type = DType::u8;
+    EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), wide * 15 / 24, 1e-9) << "3 of 12 bytes each way";
+    trace.point.device = DeviceKind::cuda;
+    EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), wide / 4, 1e-9) << "copied as they are";
+}
+
+TEST(BoundFigures, TheExchangeIsSetBesideTheLinkOfTheSameRun) {
+    PointTrace trace = trace_of_shares({.forward = 0.5, .exchange = 0.4});
+    trace.exchange = {.carrier = "MPI", .bytes = 1 << 20, .link_bytes_per_s = 4e6, .link_latency_s = 1e-5};
+    Summary summary = summarise(trace);
+    const double rate = (1 << 20) / 0.4;
+    EXPECT_DOUBLE_EQ(summary.exchanged_mib.value(), 1);
+    EXPECT_NEAR(summary.exchange_gb_per_s.value(), rate / 1e9, 1e-12);
+    EXPECT_DOUBLE_EQ(summary.link_gb_per_s.value(), 0.004);
+    EXPECT_NEAR(summary.exchange_of_link_percent.value(), 100 * rate / 4e6, 1e-9);
+    EXPECT_THAT(summary.bottleneck.value().evidence, HasSubstr("at 66 % of the link between the nodes"));
+    EXPECT_THAT(summary.notes, Contains(AllOf(HasSubstr("by MPI: 1.00 MiB a pass"), HasSubstr("66 % of the link"))));
+    trace.exchange->link_bytes_per_s.reset();
+    summary = summarise(trace);
+    EXPECT_FALSE(summary.link_gb_per_s || summary.exchange_of_link_percent);
+    EXPECT_TRUE(summary.exchange_gb_per_s);
+    trace.exchange.reset();
+    EXPECT_FALSE(summarise(trace).exchanged_mib);
+}
+
+TEST(BoundFigures, WhatWasNotMeasuredIsAbsent) {
+    PointTrace trace = trace_of_shares({});
+    trace.ranks[1].bounds[Bound::conv_tflops].reset();
+    const Summary summary = summarise(trace);
+    EXPECT_FALSE(summary.bounds[Bound::conv_tflops] || summary.forward_of_conv_percent);
+    EXPECT_TRUE(summary.forward_of_matmul_percent);
+    EXPECT_FALSE(summary.h2d_of_bound_percent) << "no copies took place";
+    trace.ranks[1].num_batches = 0;  // an idle rank needs none
+    EXPECT_TRUE(summarise(trace).forward_of_conv_percent);
+    for (auto& rank : trace.ranks) rank.forward_call_s.clear();
+    EXPECT_FALSE(summarise(trace).forward_tflops);
+}
+
+}  // namespace
+}  // namespace pb

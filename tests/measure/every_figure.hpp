@@ -1,0 +1,159 @@
+// A trace that has every figure, each of them another number, and what those must be. The numbers were computed beside
+// the program, from the figures that stand here, by the definitions in docs/reading-results.md: in Python, with the
+// percentiles and medians of NumPy. So no accessor or reduction of the program vouches for itself.
+#pragma once
+
+#include "three_rank_trace.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pb {
+
+/// Seconds of pass i of 100; one of them is far off.
+inline double pass_of_every_figure(int i) {
+    const int place = 37 * i % 100;
+    return i == 50 ? 9 : 2 + place * place / 10000.0;
+}
+
+/// Stage seconds of a rank's pass are those of the pass times this, times rank + 1.
+inline constexpr StageSeconds kPartsOfEveryFigure{0, 0, 0.01, 0.02, 0.25, 0.03, 0.04, 0.05, 0};
+
+inline RankTrace rank_of_every_figure(int number) {
+    RankTrace rank = traced_rank(number);
+    constexpr std::array kWall{0.5, 0.75, 1.0}, kBusy{0.5, 0.6, 0.8};
+    const auto place = static_cast<size_t>(number);
+    rank.wall_s.clear();
+    rank.cpu_s.clear();
+    rank.stage_s.clear();
+    for (int i = 0; i < 100; ++i) {
+        const double pass_s = pass_of_every_figure(i);
+        rank.wall_s.push_back(pass_s * kWall.at(place));
+        rank.cpu_s.push_back(rank.wall_s.back() * kBusy.at(place));
+        StageSeconds& stages = rank.stage_s.emplace_back(kPartsOfEveryFigure);
+        for (double& seconds : stages) seconds *= pass_s * (number + 1);
+    }
+    for (double& seconds : rank.forward_call_s) seconds *= 1.1;
+    rank.memory.reserved_peak += number << 20;
+    rank.memory.device_used = int64_t{2000 - 100 * number} << 20;
+    for (size_t i = 0; i < kNumBounds; ++i)
+        rank.bounds.rates.at(i) = 10.0 * static_cast<double>(i + 1) + number * number;
+    return rank;
+}
+
+inline TelemetryRecord telemetry_of_every_figure(int rank) {
+    TelemetryRecord record;
+    record.first_on_node = rank != 1;
+    record[Meter::observed_s] = 300;
+    record[Meter::energy_j] = 600 * (rank + 1);
+    if (record.first_on_node) record[Meter::cpu_energy_j] = rank == 0 ? 300 : 900;
+    record[Meter::thermal_s] = 1 + rank;
+    record[Meter::hardware_slowdown_s] = 2 * rank;
+    record[Meter::power_cap_s] = 5 + rank;
+    for (const auto& [clock_mhz, temperature_c, percent] :
+         std::vector<std::array<double, 3>>{{1750, 38, 10}, {1800, 45, 20}, {1890, 40, 60}}) {
+        auto& sample = record.samples.emplace_back();
+        sample[Gauge::sm_clock_mhz] = clock_mhz + 50 * rank;
+        sample[Gauge::temperature_c] = temperature_c + 10 * rank;
+        sample[Gauge::utilisation_percent] = percent + 3 * rank;
+    }
+    return record;
+}
+
+inline PointTrace trace_of_every_figure() {
+    PointTrace trace = three_rank_trace();
+    trace.point.device = DeviceKind::cuda;
+    trace.wall_s.clear();
+    for (int i = 0; i < 100; ++i) trace.wall_s.push_back(pass_of_every_figure(i) + 0.125);
+    trace.repeated_s = 300;
+    trace.write_s = 0.75;
+    trace.ranks.clear();
+    for (int rank = 0; rank < kTraceRanks; ++rank) {
+        trace.ranks.push_back(rank_of_every_figure(rank));
+        trace.ranks.back().telemetry = telemetry_of_every_figure(rank);
+    }
+    trace.exchange = {.carrier = "MPI", .bytes = 45 << 20, .link_bytes_per_s = 2e9, .link_latency_s = 1e-5};
+    return trace;
+}
+
+/// Key of every metric and its value, in the order of the table.
+inline std::vector<std::pair<std::string, double>> every_figure() {
+    return {
+        {"repetitions", 100.0},
+        {"outliers", 1.0},
+        {"drift", 0.016982253545045456},
+        {"patches_per_s", 8.42069807587049},
+        {"useful_mpx_per_s", 0.5262936297419056},
+        {"processed_mpx_per_s", 0.8420698075870491},
+        {"images_per_s", 0.42103490379352454},
+        {"tflops", 1.123334596438045},
+        {"pipeline_s", 2.3750999999999998},
+        {"pipeline_low_s", 2.2771},
+        {"pipeline_high_s", 2.4971},
+        {"pipeline_mean_s", 2.52085},
+        {"pipeline_sd_s", 0.7300969290153027},
+        {"pipeline_min_s", 2.125},
+        {"pipeline_p90_s", 2.9368100000000004},
+        {"pipeline_p95_s", 3.0284549999999997},
+        {"pipeline_p99_s", 3.165299000000031},
+        {"forward_s", 1.1},
+        {"forward_patches_per_s", 18.18181818181818},
+        {"efficiency", 0.463138394172877},
+        {"job_s", 3.8750999999999998},
+        {"stage_read_s", 0.25},
+        {"stage_noise_s", 0.5},
+        {"stage_gather_s", 0.06750300000000001},
+        {"stage_h2d_s", 0.13500600000000001},
+        {"stage_forward_s", 1.687575},
+        {"stage_d2h_s", 0.202509},
+        {"stage_scatter_s", 0.27001200000000003},
+        {"stage_exchange_s", 0.337515},
+        {"stage_write_s", 0.75},
+        {"imbalance", 1.3333333333333333},
+        {"cpu_percent", 63.33333333333333},
+        {"cpu_per_patch_s", 0.17968874999999998},
+        {"repetition_s", 3.0},
+        {"energy_j", 36.0},
+        {"energy_j_per_mpx", 28.8},
+        {"cpu_energy_j", 12.0},
+        {"cpu_energy_j_per_mpx", 9.6},
+        {"sm_clock_mhz", 1800.0},
+        {"gpu_utilisation_percent", 33.0},
+        {"gpu_temperature_c", 65.0},
+        {"throttled_s", 4.0},
+        {"power_cap_s", 7.0},
+        {"forward_tflops", 0.8854632261818182},
+        {"convolution_us", 26400.0},
+        {"forward_of_matmul_percent", 7.589684795844156},
+        {"forward_of_conv_percent", 4.086753351608391},
+        {"forward_of_memory_percent", 20.46609148325359},
+        {"host_of_copy_percent", 0.18737905942919053},
+        {"h2d_of_bound_percent", 0.21332385227323228},
+        {"d2h_of_bound_percent", 0.11469024315765178},
+        {"matmul_tflops", 10.0},
+        {"conv_tflops", 20.0},
+        {"device_copy_gb_per_s", 30.0},
+        {"h2d_gb_per_s", 40.0},
+        {"d2h_gb_per_s", 50.0},
+        {"host_copy_gb_per_s", 60.0},
+        {"exchanged_mib", 45.0},
+        {"exchange_gb_per_s", 0.13980391982578552},
+        {"link_gb_per_s", 2.0},
+        {"exchange_of_link_percent", 6.990195991289276},
+        {"allocated_peak_mib", 300.0},
+        {"reserved_peak_mib", 402.0},
+        {"device_used_mib", 2000.0},
+        {"host_peak_mib", 1002.0},
+        {"predicted_peak_mib", 290.0},
+        {"pixels_per_forward", 350464.0},
+        {"window_error", 1e-06},
+        {"seam_error", 2.5e-07},
+        {"psnr_noisy_db", 20.1},
+        {"psnr_denoised_db", 31.25},
+        {"ssim_noisy", 0.4},
+        {"ssim_denoised", 0.9},
+    };
+}
+
+}  // namespace pb

@@ -1,0 +1,192 @@
+// Which point is recommended, and that none is where none qualifies.
+#include "measure/recommendation.hpp"
+
+#include "sweep_traces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pb {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double kHidden = 0.4 / 255, kVisible = 254.0 / 255;  // the tolerance is half a grey level
+
+/// Batches 4 (the fastest), 1 and 2, whose intervals do not overlap; the same seam error everywhere, of a halo that is
+/// not exact.
+std::vector<PointTrace> sweep(double seam_error) {
+    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(1, 16, 1.6, 130),
+                                   sample_point(2, 11, 2, 160)};
+    for (auto& trace : traces) {
+        trace.verification.seam_error = seam_error;
+        trace.point.halo = 16;
+    }
+    return traces;
+}
+
+std::vector<Recommendation> recommended(const std::vector<PointTrace>& traces) {
+    std::vector<Summary> summaries;
+    summaries.reserve(traces.size());
+    for (const auto& trace : traces) summaries.push_back(summarise(trace));
+    return recommend(traces, summaries);
+}
+
+TEST(Recommendation, IsTheFastestPointWithoutVisibleSeams) {
+    const auto found = recommended(sweep(kHidden));
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].label, "dncnn-fp32");
+    EXPECT_THAT(found[0].points, ElementsAre(4, 1, 2));
+    EXPECT_EQ(found[0].point, 4);
+    EXPECT_EQ(found[0].point_label, "dncnn-p256-h16-b4-fp32");
+    EXPECT_EQ(found[0].reason, "the fastest of 3 verified points without visible seams");
+}
+
+TEST(Recommendation, SpeedDoesNotMakeUpForVisibleSeams) {
+    auto traces = sweep(kHidden);
+    traces[0].verification.seam_error = kVisible;  // the fastest
+    traces[0].point.halo = 8;
+    const auto found = recommended(traces);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].point, 2);
+    EXPECT_EQ(found[0].reason, "the fastest of 2 verified points without visible seams");
+}
+
+TEST(Recommendation, IsNoneWhereNoPointQualifies) {
+    const auto seams = recommended(sweep(kVisible));
+    ASSERT_EQ(seams.size(), 1U);
+    EXPECT_EQ(seams[0].point, std::nullopt);
+    EXPECT_EQ(seams[0].point_label, "");
+    EXPECT_EQ(seams[0].reason,
+              "no point qualifies: 3 with visible seams (seam error from 1 on, above 0.002): take a larger halo");
+
+    auto mixed = sweep(kVisible);
+    mixed[0].verification.outcome = Verification::Outcome::off;
+    mixed[1].verification.seam_error = std::nullopt;
+    EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 with visible seams"));
+    EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 whose seams were not compared with full context"));
+    EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 not VALID, or not verified"));
+}
+
+TEST(Recommendation, ToleranceIsThePointsOwn) {
+    auto traces = sweep(kVisible);
+    for (auto& trace : traces) trace.point.settings.halo_tolerance = 1;
+    EXPECT_EQ(recommended(traces)[0].point, 4);
+}
+
+TEST(Recommendation, RoundingOfTheOutputIsNoSeam) {
+    auto traces = sweep(0.9 / 255);
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+    for (auto& trace : traces) trace.verification.output_rounding = 0.5 / 255;
+    EXPECT_EQ(recommended(traces)[0].point, 4);
+    for (auto& trace : traces) trace.verification.seam_error = 1.1 / 255;
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("above 0.0039"));
+}
+
+TEST(Recommendation, AnExactHaloHasNoSeamsInAnyPrecision) {
+    auto traces = sweep(kVisible);
+    traces[1].point.halo = traces[1].point.facts().exact_halo;
+    EXPECT_EQ(visible_seams(traces[1]), std::nullopt);
+    EXPECT_EQ(recommended(traces)[0].point, 1);
+}
+
+TEST(Recommendation, OnePatchHasNothingToJoin) {
+    auto traces = sweep(kVisible);
+    traces[1].num_patches = 1;
+    traces[1].verification.seam_error = std::nullopt;
+    EXPECT_EQ(recommended(traces)[0].point, 1);
+    EXPECT_EQ(recommended(traces)[0].reason, "the only verified point without visible seams");
+}
+
+TEST(Recommendation, OfPointsAsFastAsTheFastestTheOneWithLeastMemoryIsTaken) {
+    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(2, 8.2, 2, 160),
+                                   sample_point(1, 16, 1.6, 100)};
+    for (auto& trace : traces) trace.verification.seam_error = 0;
+    const auto found = recommended(traces);
+    EXPECT_EQ(found[0].point, 2) << "within the interval of the fastest; the third is too slow for its memory";
+    EXPECT_THAT(found[0].reason, HasSubstr("least memory"));
+}
+
+TEST(Recommendation, PointsThatDriftAreNotRecommended) {
+    auto traces = sweep(kHidden);
+    traces[0].wall_s = traces[0].ranks[0].wall_s = {1, 2, 3, 4, 5, 6};
+    EXPECT_EQ(recommended(traces)[0].point, 2);
+}
+
+TEST(Recommendation, APointMeasuredAgainDoesNotCompete) {
+    auto traces = sweep(kHidden);
+    traces[0].point.key = traces[2].point.key = "0123456789abcdef";
+    traces[1].point.key = "fedcba9876543210";
+    std::swap(traces[0], traces[2]);  // the fastest is the second of its kind
+    EXPECT_EQ(recommended(traces)[0].point, 2);
+    EXPECT_EQ(recommended(traces)[0].reason, "the fastest of 2 verified points without visible seams");
+}
+
+TEST(Recommendation, AHaloWhoseSeamsShowAtOnePatchIsTakenAtNone) {
+    auto traces = sweep(kHidden);
+    traces[1].verification.seam_error = kVisible;  // all have the same halo
+    EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("2 with a halo whose seams show at another patch"));
+    traces[2].point.halo = *traces[2].point.halo + 8;
+    EXPECT_EQ(recommended(traces)[0].point, 2);
+    traces[0].num_patches = 1;
+    EXPECT_EQ(recommended(traces)[0].point, 4) << "one patch meets no other";
+}
+
+TEST(Recommendation, IsNoneWhilePointsAreStillToBeMeasured) {
+    for (const PointStatus status : {PointStatus::skipped, PointStatus::interrupted}) {
+        auto traces = sweep(kHidden);
+        traces[2].status = status;
+        traces[2].wall_s.clear();
+        EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
+        EXPECT_EQ(recommended(traces)[0].reason, "not finished: 1 of 3 points are still to be measured (--resume)");
+    }
+}
+
+TEST(Recommendation, OtherWorkMeanwhilePutsItInDoubt) {
+    auto traces = sweep(kHidden);
+    RankTrace& rank = traces[1].ranks[0];
+    rank.host = "node1";
+    rank.telemetry[Meter::observed_s] = 10;
+    rank.telemetry[Meter::own_cpu_s] = 5;
+    rank.telemetry[Meter::host_cpu_s] = 29;
+    EXPECT_EQ(recommended(traces)[0].reason,
+              "the fastest of 3 verified points without visible seams; 1 of them not measured alone (node1: other "
+              "processes used 2.4 cores): measure again on a quiet machine to be sure");
+    const auto notes = summarise(traces[1]).notes;
+    EXPECT_THAT(notes, Contains(HasSubstr("not measured alone: node1: other processes used 2.4 cores")));
+    EXPECT_THAT(summarise(traces[0]).notes, Not(Contains(HasSubstr("not measured alone"))));
+}
+
+TEST(Recommendation, NetworksAndPrecisionsAreNotChosenAmong) {
+    auto traces = sweep(kHidden);
+    traces[1].point.settings.dtype = Precision::bf16;
+    const auto found = recommended(traces);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].point, 4);
+    EXPECT_EQ(found[1].point, 1);
+    EXPECT_EQ(found[1].label, "dncnn-bf16");
+}
+
+TEST(Recommendation, AClockAndWholeImagesAreNotRecommended) {
+    auto simulated = sweep(kHidden);
+    for (auto& trace : simulated) trace.point.settings.engine = EngineKind::timed;
+    EXPECT_TRUE(recommended(simulated).empty());
+    auto whole = sweep(kHidden);
+    for (auto& trace : whole) trace.point.settings.workload = Workload::whole;
+    EXPECT_TRUE(recommended(whole).empty());
+    EXPECT_TRUE(recommended({unmeasured_trace(PointStatus::oom, "80 GiB")}).empty());
+}
+
+TEST(Recommendation, PointsThatShareALabelAreNamedByTheirIndex) {
+    auto traces = sweep(kHidden);
+    traces[2].point.batch = 4;  // cut to the number of windows
+    EXPECT_EQ(recommended(traces)[0].point_label, "dncnn-p256-h16-b4-fp32#4");
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,43 @@
+// Traces of one study over ranks, written by hand.
+#pragma once
+
+#include "plan/prediction.hpp"
+#include "three_rank_trace.hpp"
+
+namespace pb {
+
+/// Ten windows of 64 x 64 in batches of one, six repetitions of `pass_s` seconds at the median, 1.025 of it at the
+/// mean. Of a pass a rank gathers 0.1 and runs the network 0.6; every second rank is ready after 0.8 of it. Its
+/// processes run a hundredth of the time.
+inline PointTrace ranks_trace(int num_ranks, double pass_s) {
+    PointTrace trace;
+    trace.point = traced_point();
+    trace.point.index = num_ranks;
+    trace.point.num_ranks = num_ranks;
+    trace.point.settings.ranks.count = num_ranks;
+    trace.point.settings.patch = 64;
+    trace.point.halo = 0;
+    trace.point.batch = 1;
+    trace.point.source.extent = {640, 64};
+    trace.prediction = predict(trace.point);
+    trace.useful_pixels = 640 * 64;
+    trace.num_patches = 10;
+    trace.verification.outcome = Verification::Outcome::passed;
+    for (const double factor : {0.9, 0.95, 1.0, 1.0, 1.05, 1.25}) trace.wall_s.push_back(pass_s * factor);
+    for (int number = 0; number < num_ranks; ++number) {
+        RankTrace& rank = trace.ranks.emplace_back();
+        rank.rank = number;
+        rank.num_windows = rank.num_patches = rank.num_batches = shard(10, number, num_ranks).size();
+        for (const double wall_s : trace.wall_s) {
+            rank.wall_s.push_back(number % 2 == 1 ? 0.8 * wall_s : wall_s);
+            rank.cpu_s.push_back(0.01 * wall_s);
+            StageSeconds stages{};
+            stages[static_cast<size_t>(Stage::gather)] = 0.1 * wall_s;
+            stages[static_cast<size_t>(Stage::forward)] = 0.6 * wall_s;
+            rank.stage_s.push_back(stages);
+        }
+    }
+    return trace;
+}
+
+}  // namespace pb

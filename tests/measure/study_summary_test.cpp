@@ -1,0 +1,158 @@
+#include "measure/study_summary.hpp"
+
+#include "sweep_traces.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pb {
+namespace {
+
+StudySummary summarise_all(const std::vector<PointTrace>& traces, const Topology& topology = make_local_topology(1)) {
+    std::vector<Summary> summaries;
+    summaries.reserve(traces.size());
+    for (const auto& trace : traces) summaries.push_back(summarise(trace));
+    return summarise_study(traces, summaries, topology);
+}
+
+TEST(StudySummary, TimesAWindowInBothScopes) {
+    const StudySummary study = summarise_all(batch_sweep());
+    ASSERT_EQ(study.batch_times.size(), 2U);
+    const auto& forward = study.batch_times[0];
+    EXPECT_EQ(forward.scope, TimeScope::forward);
+    ASSERT_EQ(forward.samples.size(), 3U);
+    EXPECT_EQ(forward.samples[0].batch, 1) << "sorted by batch";
+    EXPECT_DOUBLE_EQ(forward.samples[0].window_s, 1.6);
+    EXPECT_DOUBLE_EQ(forward.samples[2].window_s, 0.8) << "a call of 3.2 s has four windows";
+    EXPECT_DOUBLE_EQ(forward.samples[2].interval->low, 0.9 * 0.8);
+    const auto& pipeline = study.batch_times[1];
+    EXPECT_EQ(pipeline.scope, TimeScope::pipeline);
+    EXPECT_DOUBLE_EQ(pipeline.samples[1].window_s, 9.6 / 8);
+    EXPECT_EQ(pipeline.samples[1].point, 2);
+    EXPECT_EQ(pipeline.fit.fastest_batch, 4);
+    EXPECT_EQ(pipeline.label, "dncnn-p256-h20-fp32");
+}
+
+TEST(StudySummary, OfSeveralRanksTheSlowestCallsCount) {
+    auto traces = batch_sweep();
+    for (auto& trace : traces) {
+        RankTrace slower = trace.ranks.front(), faster = slower;
+        for (double& call_s : slower.forward_call_s) call_s *= 2;
+        for (double& call_s : faster.forward_call_s) call_s /= 2;
+        trace.ranks = {trace.ranks.front(), slower, faster};
+        trace.point.num_ranks = 3;
+    }
+    const auto forward = summarise_all(traces, make_local_topology(3)).batch_times.at(0);
+    EXPECT_DOUBLE_EQ(forward.samples.at(0).window_s, 2 * 1.6);
+    EXPECT_DOUBLE_EQ(forward.samples.at(0).interval->low, 2 * 0.9 * 1.6);
+}
+
+TEST(StudySummary, MemoryGrowsWithTheBatchUnderALimit) {
+    auto traces = batch_sweep();
+    EXPECT_FALSE(summarise_all(traces).batch_memory.at(0).predicted_batch) << "nobody said how much there is";
+    for (auto& trace : traces) trace.point.settings.memory_limit_mib = 405;
+    const auto memory = summarise_all(traces).batch_memory.at(0);
+    EXPECT_NEAR(memory.fit.base_mib, 100, 1e-9);
+    EXPECT_NEAR(memory.fit.per_window_mib, 30, 1e-9);
+    EXPECT_EQ(memory.predicted_batch, 10);
+}
+
+TEST(StudySummary, TheSmallestDeviceIsTheLimit) {
+    auto traces = batch_sweep();
+    for (auto& trace : traces) {
+        trace.point.device = DeviceKind::cuda;
+        trace.point.num_ranks = 2;
+    }
+    Topology topology = make_local_topology(3);
+    for (auto& place : topology.ranks) place.memory_bytes = int64_t{1000 - 300 * place.rank} << 20;
+    const auto study = summarise_all(traces, topology);
+    EXPECT_DOUBLE_EQ(study.batch_memory.at(0).limit_mib.value(), 700) << "rank 2 takes no part";
+}
+
+TEST(StudySummary, OnlyPointsThatDifferInTheBatchAloneAreOneGroup) {
+    auto traces = batch_sweep();
+    traces[0].point.settings.patch = 128;
+    const auto study = summarise_all(traces);
+    ASSERT_EQ(study.batch_times.size(), 2U);
+    EXPECT_EQ(study.batch_times[0].samples.size(), 2U);
+    traces[1].point.settings.overlap = false;
+    EXPECT_TRUE(summarise_all(traces).batch_times.empty());
+}
+
+TEST(StudySummary, GroupsWithOneLabelAreToldApart) {
+    auto traces = batch_sweep();
+    auto others = batch_sweep();
+    for (auto& trace : others) {
+        trace.point.index += 10;
+        trace.point.settings.overlap = false;
+    }
+    traces.insert(traces.end(), others.begin(), others.end());
+    const auto study = summarise_all(traces);
+    ASSERT_EQ(study.batch_memory.size(), 2U);
+    EXPECT_EQ(study.batch_memory[1].label, "dncnn-p256-h20-fp32 (point 14)");
+}
+
+TEST(StudySummary, PointsWithoutFiguresAreLeftOut) {
+    auto traces = batch_sweep();
+    traces[1].status = PointStatus::oom;
+    traces[2].verification.outcome = Verification::Outcome::failed;
+    const auto study = summarise_all(traces);
+    EXPECT_TRUE(study.batch_times.empty()) << "one sample is no sweep, and a wrong run has no speed";
+}
+
+TEST(StudySummary, TheSearchForetellsItsAnswer) {
+    PointTrace trace = searched_point();
+    const auto largest = summarise_all({trace}).largest_batches.at(0);
+    EXPECT_NEAR(largest.fit->per_window_mib, 30, 1e-9) << "of the doublings only";
+    EXPECT_EQ(largest.predicted_batch, 20);
+    EXPECT_DOUBLE_EQ(largest.prediction_error.value(), 4);
+    trace.batch_search->limited_by = BatchLimit::windows;
+    EXPECT_FALSE(summarise_all({trace}).largest_batches.at(0).prediction_error) << "memory was not the limit";
+}
+
+TEST(StudySummary, PrecisionsStandBesideFp32) {
+    PointTrace base = sample_point(4, 8, 3.2, 220), half = sample_point(4, 4, 1.6, 110);
+    half.point.index = 5;
+    half.point.settings.dtype = Precision::bf16;
+    half.verification.window_error = 0.01;
+    half.point.settings.protocol.verify = VerifyMode::full;
+    base.quality = Quality{.psnr_noisy_db = 20, .psnr_denoised_db = 31, .ssim_noisy = 0, .ssim_denoised = 0};
+    half.quality = Quality{.psnr_noisy_db = 20, .psnr_denoised_db = 30.5, .ssim_noisy = 0, .ssim_denoised = 0};
+    const auto study = summarise_all({half, base});
+    ASSERT_EQ(study.variants.size(), 1U);
+    const auto& group = study.variants[0];
+    EXPECT_EQ(group.by, VariedBy::dtype);
+    EXPECT_EQ(group.base, 4);
+    EXPECT_EQ(group.label, "dncnn-p256-h20-b4");
+    EXPECT_DOUBLE_EQ(group.base_pipeline_s.value(), 8);
+    const auto& point = group.points.at(0);
+    EXPECT_EQ(point.variant, "bf16");
+    EXPECT_DOUBLE_EQ(point.speedup.value(), 2);
+    ASSERT_TRUE(point.range);
+    EXPECT_GT(point.range->low, 2 * 0.9 / 1.1) << "narrower than the ends of both intervals";
+    EXPECT_LT(point.range->low, 2);
+    EXPECT_LT(point.range->high, 2 * 1.1 / 0.9);
+    EXPECT_GT(point.range->high, 2);
+    EXPECT_DOUBLE_EQ(point.memory_ratio.value(), 0.5);
+    EXPECT_DOUBLE_EQ(point.max_difference.value(), 0.01);
+    EXPECT_TRUE(point.every_window);
+    EXPECT_DOUBLE_EQ(point.psnr_loss_db.value(), 0.5);
+}
+
+TEST(StudySummary, DevicesStandBesideTheCpu) {
+    PointTrace cpu = sample_point(4, 8, 3.2, 220), gpu = sample_point(4, 0.1, 0.04, 220);
+    gpu.point.index = 5;
+    gpu.point.device = DeviceKind::cuda;
+    gpu.point.settings.device = DeviceChoice::cuda;
+    const auto group = summarise_all({cpu, gpu}).variants.at(0);
+    EXPECT_EQ(group.by, VariedBy::device);
+    EXPECT_EQ(group.base_variant, "cpu");
+    EXPECT_NEAR(group.points.at(0).speedup.value(), 80, 1e-9);
+    cpu.status = PointStatus::oom;
+    cpu.wall_s.clear();
+    EXPECT_TRUE(summarise_all({cpu, gpu}).variants.empty());
+}
+
+}  // namespace
+}  // namespace pb

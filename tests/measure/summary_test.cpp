@@ -1,0 +1,265 @@
+#include "measure/summary.hpp"
+
+#include "three_rank_trace.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace pb {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Times and rates: what a point without a right result must not have.
+std::vector<std::optional<double>> speeds(const Summary& s) {
+    std::vector<std::optional<double>> all{
+        s.pipeline_s,     s.pipeline_low_s, s.pipeline_high_s, s.pipeline_mean_s,       s.pipeline_sd_s,
+        s.pipeline_min_s, s.patches_per_s,  s.images_per_s,    s.useful_mpx_per_s,      s.processed_mpx_per_s,
+        s.tflops,         s.forward_s,      s.efficiency,      s.forward_patches_per_s, s.job_s,
+        s.imbalance,      s.cpu_percent};
+    all.insert(all.end(), s.stage_s.begin(), s.stage_s.end());
+    for (const auto& rank : s.ranks) all.insert(all.end(), {rank.wall_s, rank.patches_per_s});
+    return all;
+}
+
+TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
+    const PointTrace trace = three_rank_trace();
+    const Summary summary = summarise(trace);
+    // maxima 2.3 2.1 2.2 2.0 2.4 2.7; medians of the ranks: 1.45, 1.4, 1.35, all far below
+    const double pipeline_s = 2.25;
+    EXPECT_DOUBLE_EQ(summary.pipeline_s.value(), pipeline_s);
+    EXPECT_DOUBLE_EQ(summary.patches_per_s.value(), 20 / pipeline_s);
+    EXPECT_DOUBLE_EQ(summary.useful_mpx_per_s.value(), 1.25 / pipeline_s);
+    EXPECT_DOUBLE_EQ(summary.processed_mpx_per_s.value(), 2 / pipeline_s);
+    EXPECT_DOUBLE_EQ(summary.images_per_s.value(), 1 / pipeline_s);
+    EXPECT_DOUBLE_EQ(summary.tflops.value(),
+                     2.0 * network_facts(NetworkKind::dncnn).mac_per_pixel * 2e6 / pipeline_s / 1e12);
+    double sum_of_rates = 0;
+    for (const auto& rank : summary.ranks) sum_of_rates += rank.patches_per_s.value();
+    EXPECT_LT(summary.patches_per_s.value(), sum_of_rates);
+    EXPECT_DOUBLE_EQ(summary.job_s.value(), 0.25 + 0.5 + pipeline_s);
+    EXPECT_DOUBLE_EQ(summary.pipeline_mean_s.value(), 13.7 / 6);
+}
+
+TEST(Summary, SlowingTheSlowestRankDownLowersTheRate) {
+    PointTrace trace = three_rank_trace();
+    const double before = summarise(trace).patches_per_s.value();
+    for (auto& wall_s : trace.wall_s) wall_s *= 2;
+    EXPECT_DOUBLE_EQ(summarise(trace).patches_per_s.value(), before / 2);
+}
+
+TEST(Summary, ForwardScopeIsTheRankWithTheMostWork) {
+    const Summary summary = summarise(three_rank_trace());
+    EXPECT_DOUBLE_EQ(summary.forward_s.value(), 2 * 0.5);  // rank 0: 2 * 0.4, rank 2: 1 * 0.6
+    EXPECT_DOUBLE_EQ(summary.efficiency.value(), 1 / 2.25);
+    EXPECT_DOUBLE_EQ(summary.forward_patches_per_s.value(), 20);
+}
+
+TEST(Summary, ForwardScopeIsAbsentWhenOneRankDidNotMeasureIt) {
+    PointTrace trace = three_rank_trace();
+    trace.ranks[0].forward_call_s.clear();
+    const Summary summary = summarise(trace);
+    EXPECT_FALSE(summary.forward_s || summary.efficiency || summary.forward_patches_per_s);
+    trace.ranks[0].num_batches = 0;  // it had nothing to run
+    EXPECT_TRUE(summarise(trace).forward_s);
+}
+
+TEST(Summary, StagesAreMaximaOverRanksAndAbsentWhenTheyDidNotHappen) {
+    const Summary summary = summarise(three_rank_trace());
+    const auto stage = [&](Stage s) { return summary.stage_s[static_cast<size_t>(s)]; };
+    EXPECT_DOUBLE_EQ(stage(Stage::gather).value(), 0.03) << "the median: the mean is 0.0325";
+    EXPECT_DOUBLE_EQ(stage(Stage::forward).value(), 1.0);
+    EXPECT_DOUBLE_EQ(stage(Stage::read).value(), 0.25);
+    EXPECT_FALSE(stage(Stage::h2d));
+    EXPECT_FALSE(stage(Stage::write));
+}
+
+TEST(Summary, StageMaximumIsTakenInEachRepetition) {
+    PointTrace trace = three_rank_trace();
+    const auto gather = static_cast<size_t>(Stage::gather);
+    for (auto& rank : trace.ranks)
+        for (size_t i = 0; i < kTraceRepetitions; ++i)
+            rank.stage_s[i][gather] = i % 3 == static_cast<size_t>(rank.rank) ? 1.0 : 0.1;
+    EXPECT_DOUBLE_EQ(summarise(trace).stage_s[gather].value(), 1.0);  // each rank's own median is 0.1
+}
+
+TEST(Summary, IntervalNeedsSixRepetitions) {
+    for (size_t n = 1; n <= 12; ++n) {
+        PointTrace trace = three_rank_trace();
+        trace.wall_s.assign(n, 2.0);
+        for (auto& rank : trace.ranks) {
+            rank.wall_s.assign(n, 1.0);
+            rank.stage_s.assign(n, StageSeconds{});
+        }
+        const Summary summary = summarise(trace);
+        EXPECT_EQ(summary.repetitions, static_cast<int64_t>(n));
+        EXPECT_EQ(summary.pipeline_low_s.has_value(), n >= 6) << n;
+        EXPECT_EQ(summary.pipeline_high_s.has_value(), n >= 6) << n;
+        EXPECT_EQ(summary.pipeline_sd_s.has_value(), n >= 2) << n;
+        EXPECT_EQ(summary.pipeline_p90_s.has_value(), n >= 10) << n;
+        EXPECT_FALSE(summary.pipeline_p95_s);
+        EXPECT_EQ(!summary.notes.empty(), n < 6) << n;
+        EXPECT_EQ(summary.validity, Validity::valid);
+    }
+}
+
+TEST(Summary, MemoryIsTheMaximumOverRanksAndNamesTheRank) {
+    const Summary summary = summarise(three_rank_trace());
+    EXPECT_DOUBLE_EQ(summary.allocated_peak_mib.value(), 300);
+    EXPECT_EQ(summary.allocated_peak_rank, 1);
+    EXPECT_DOUBLE_EQ(summary.host_peak_mib.value(), 1002);
+    EXPECT_FALSE(summary.device_used_mib) << "0 bytes on the CPU: not measured, never 0";
+    EXPECT_DOUBLE_EQ(summary.predicted_peak_mib.value(), 290);
+}
+
+TEST(Summary, ImbalanceCountsIdleRanks) {
+    PointTrace trace = three_rank_trace();
+    trace.ranks[0].wall_s.assign(kTraceRepetitions, 3.0);
+    trace.ranks[1].wall_s.assign(kTraceRepetitions, 3.0);
+    trace.ranks[2].wall_s.assign(kTraceRepetitions, 0.0);
+    trace.ranks[2].num_patches = 0;
+    const Summary summary = summarise(trace);
+    EXPECT_DOUBLE_EQ(summary.imbalance.value(), 1.5);
+    EXPECT_EQ(summary.slowest_rank, 0);
+    EXPECT_FALSE(summary.ranks[2].patches_per_s);
+}
+
+TEST(Summary, CpuPercentIsCpuTimeOverWallTime) {
+    EXPECT_NEAR(summarise(three_rank_trace()).cpu_percent.value(), (50 + 60 + 80) / 3.0, 1e-9);
+}
+
+TEST(Summary, APatchCostsWhatAllRanksSpendOnItInOnePass) {
+    // 9.5, 9.5 and 9.7 s of wall time, of which the ranks are busy half, 0.6 and 0.8, in 6 passes over 20 patches
+    const double busy_s = 0.5 * 9.5 + 0.6 * 9.5 + 0.8 * 9.7;
+    EXPECT_NEAR(summarise(three_rank_trace()).cpu_per_patch_s.value(), busy_s / (6 * 20), 1e-12);
+}
+
+TEST(Summary, AJobEndsWithItsFileWritten) {
+    PointTrace trace = three_rank_trace();
+    trace.write_s = 0.125;
+    const Summary summary = summarise(trace);
+    EXPECT_DOUBLE_EQ(summary.stage_s[static_cast<size_t>(Stage::write)].value(), 0.125);
+    EXPECT_DOUBLE_EQ(summary.job_s.value(), 0.25 + 0.5 + 2.25 + 0.125);
+}
+
+TEST(Summary, TraceWithoutASampleForEachRepetitionIsRefused) {
+    PointTrace trace = three_rank_trace();
+    trace.ranks[1].wall_s.pop_back();
+    EXPECT_THROW((void)summarise(trace), Error);
+}
+
+TEST(Summary, AWrongRunHasNoSpeed) {
+    PointTrace trace = three_rank_trace();
+    trace.verification.outcome = Verification::Outcome::failed;
+    trace.verification.reasons = {"3 pixels were not written"};
+    const Summary summary = summarise(trace);
+    EXPECT_EQ(summary.validity, Validity::failed);
+    EXPECT_THAT(summary.reasons, Contains(HasSubstr("3 pixels were not written")));
+    for (const auto& speed : speeds(summary)) EXPECT_FALSE(speed);
+    EXPECT_TRUE(summary.allocated_peak_mib);
+    EXPECT_TRUE(summary.window_error);
+}
+
+TEST(Summary, PointsThatDidNotEndWellHaveNoSpeedAndSayWhy) {
+    for (const auto& [status, name] : EnumNames<PointStatus>::names) {
+        if (status == PointStatus::ok) continue;
+        PointTrace trace = three_rank_trace();
+        trace.status = status;
+        trace.reason = "rank 1: because";
+        trace.ranks[1].wall_s.pop_back();  // such a trace may be ragged
+        const Summary summary = summarise(trace);
+        EXPECT_EQ(summary.validity, status == PointStatus::failed ? Validity::failed : Validity::invalid) << name;
+        EXPECT_THAT(summary.reasons, Contains(HasSubstr("because"))) << name;
+        for (const auto& speed : speeds(summary)) EXPECT_FALSE(speed) << name;
+    }
+}
+
+TEST(Summary, ReasonsAgainstAComparison) {
+    PointTrace trace = three_rank_trace();
+    EXPECT_THAT(summarise(trace).reasons, IsEmpty());
+    trace.shared_device = true;
+    EXPECT_EQ(summarise(trace).validity, Validity::invalid);
+    trace.shared_device = false;
+    trace.verification.outcome = Verification::Outcome::off;
+    const Summary summary = summarise(trace);
+    EXPECT_EQ(summary.validity, Validity::invalid);
+    EXPECT_THAT(summary.reasons, Contains(HasSubstr("verify.mode")));
+    EXPECT_TRUE(summary.pipeline_s) << "measured all the same";
+}
+
+TEST(Summary, UntrainedWeightsAreNoReason) {
+    PointTrace trace = three_rank_trace();
+    trace.weights_source = "seed:1";
+    EXPECT_EQ(summarise(trace).validity, Validity::valid);
+}
+
+TEST(Summary, AllocationsInsideRepetitionsAreNoted) {
+    PointTrace trace = three_rank_trace();
+    EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("allocated memory"))));
+    trace.ranks[2].allocations = 7;
+    EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("allocated memory 7 times")));
+}
+
+/// As many repetitions as there are times, the same on all ranks.
+PointTrace trace_of(const std::vector<double>& wall_s) {
+    PointTrace trace = three_rank_trace();
+    trace.wall_s = wall_s;
+    for (auto& rank : trace.ranks) {
+        rank.wall_s = wall_s;
+        rank.stage_s.assign(wall_s.size(), StageSeconds{});
+    }
+    return trace;
+}
+
+TEST(Summary, ADriftIsNoFigureAndSaysWhatToDo) {
+    const std::vector<double> rising{1.0, 1.02, 1.04, 1.06, 1.08, 1.10, 1.12, 1.14, 1.16};
+    const Summary drifting = summarise(trace_of(rising));
+    EXPECT_EQ(drifting.validity, Validity::invalid);
+    EXPECT_THAT(drifting.reasons, Contains(HasSubstr("raise warmup.time_s")));
+    EXPECT_NEAR(drifting.drift.value(), 1.14 / 1.02 - 1, 1e-12);
+    EXPECT_TRUE(drifting.pipeline_s) << "measured all the same";
+    PointTrace shallow = trace_of(rising);  // just as steady a rise, a quarter as steep
+    for (double& time : shallow.wall_s) time = 1 + (time - 1) / 4;
+    EXPECT_EQ(summarise(shallow).validity, Validity::valid) << "within stop.rel_width";
+    shallow.point.settings.protocol.rel_width = 0.01;
+    EXPECT_EQ(summarise(shallow).validity, Validity::invalid);
+    EXPECT_EQ(summarise(trace_of({1.0, 1.1, 1.2, 1.3, 1.4})).validity, Validity::valid) << "too few to tell";
+}
+
+TEST(Summary, OutliersAreCountedMarkedAndKept) {
+    const Summary summary = summarise(trace_of({1.0, 1.01, 5.0, 0.99, 1.0, 1.02, 0.98}));
+    EXPECT_DOUBLE_EQ(summary.outliers.value(), 1);
+    EXPECT_THAT(summary.outlier_reps, testing::ElementsAre(2U));
+    EXPECT_THAT(summary.notes, Contains(HasSubstr("1 of 7 repetitions are outliers")));
+    EXPECT_GT(summary.pipeline_mean_s.value(), 1.5) << "kept";
+    EXPECT_FALSE(summarise(trace_of({1.0, 9.0, 1.0})).outliers);
+}
+
+TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {
+    PointTrace trace = three_rank_trace();
+    EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("slowest"))));
+    trace.ranks[2].wall_s.assign(kTraceRepetitions, 3.0);
+    EXPECT_THAT(summarise(trace).notes, Contains("rank 2@node1 is the slowest: 1.54 x the mean of the ranks, of which "
+                                                 "the split explains 1.20"));
+    trace.ranks[2].num_batches = 4;  // now it has twice the mean
+    EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("slowest"))));
+}
+
+TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
+    PointTrace trace = three_rank_trace();
+    for (const auto& [reason, name] : EnumNames<StopReason>::names) {
+        if (reason == StopReason::none) continue;
+        trace.stop_reason = reason;
+        const Summary summary = summarise(trace);
+        EXPECT_EQ(summary.stop_reason, reason);
+        EXPECT_THAT(summary.notes, Contains(HasSubstr("repeated until"))) << name;
+    }
+}
+
+}  // namespace
+}  // namespace pb

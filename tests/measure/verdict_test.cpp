@@ -1,0 +1,113 @@
+#include "measure/verdict.hpp"
+
+#include "three_rank_trace.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pb {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Summary good() { return summarise(three_rank_trace()); }
+
+Summary unmeasured(PointStatus status) { return summarise(unmeasured_trace(status, "because")); }
+
+Summary wrong() {
+    PointTrace trace = three_rank_trace();
+    trace.verification.outcome = Verification::Outcome::failed;
+    return summarise(trace);
+}
+
+Summary unverified() {
+    PointTrace trace = three_rank_trace();
+    trace.verification.outcome = Verification::Outcome::off;
+    return summarise(trace);
+}
+
+Summary short_run() {
+    Summary summary = good();
+    summary.repetitions = 3;
+    return summary;
+}
+
+TEST(Verdict, GoodPointsAreValidWithoutReasons) {
+    for (const bool strict : {false, true}) {
+        const Verdict verdict = judge({good(), good()}, strict);
+        EXPECT_EQ(verdict.validity, Validity::valid);
+        EXPECT_THAT(verdict.reasons, IsEmpty());
+        EXPECT_EQ(verdict.exit_code, ExitCode::ok);
+    }
+}
+
+TEST(Verdict, OutOfMemoryLeavesTheOthersValid) {
+    const Verdict verdict = judge({good(), unmeasured(PointStatus::oom), good(), good(), good()}, false);
+    EXPECT_EQ(verdict.validity, Validity::valid);
+    EXPECT_THAT(verdict.reasons, ElementsAre("1 of 5 points out of memory"));
+    EXPECT_EQ(verdict.exit_code, ExitCode::partial);
+}
+
+TEST(Verdict, ARefusedPointIsAnAnswer) {
+    const Verdict verdict = judge({good(), unmeasured(PointStatus::refused)}, false);
+    EXPECT_EQ(verdict.validity, Validity::valid);
+    EXPECT_THAT(verdict.reasons, ElementsAre(HasSubstr("1 of 2 points refused")));
+    EXPECT_EQ(verdict.exit_code, ExitCode::ok);
+    EXPECT_EQ(judge({unmeasured(PointStatus::refused)}, false).validity, Validity::invalid) << "nothing was measured";
+}
+
+TEST(Verdict, EveryWayNotToBeMeasuredIsPartial) {
+    for (const auto status :
+         {PointStatus::oom, PointStatus::index_limit, PointStatus::skipped, PointStatus::interrupted}) {
+        const Verdict verdict = judge({good(), unmeasured(status)}, true);
+        EXPECT_EQ(verdict.validity, Validity::valid);
+        EXPECT_THAT(verdict.reasons, SizeIs(1));
+        EXPECT_EQ(verdict.exit_code, ExitCode::partial);
+    }
+}
+
+TEST(Verdict, NothingMeasuredIsNotValid) {
+    EXPECT_EQ(judge({}, false).validity, Validity::invalid);
+    EXPECT_EQ(judge({}, false).exit_code, ExitCode::partial);
+    const Verdict verdict = judge({unmeasured(PointStatus::oom)}, true);
+    EXPECT_EQ(verdict.validity, Validity::invalid);
+    EXPECT_EQ(verdict.exit_code, ExitCode::partial);
+}
+
+TEST(Verdict, OneFailedPointFailsTheStudy) {
+    const Verdict verdict = judge({good(), unmeasured(PointStatus::failed), unmeasured(PointStatus::oom)}, true);
+    EXPECT_EQ(verdict.validity, Validity::failed);
+    EXPECT_THAT(verdict.reasons, Contains(HasSubstr("1 of 3 points: failed")));
+    EXPECT_EQ(verdict.exit_code, ExitCode::failed);
+}
+
+TEST(Verdict, AWrongOutputOutranksEverything) {
+    const Verdict verdict = judge({good(), unmeasured(PointStatus::failed), wrong(), unverified()}, true);
+    EXPECT_EQ(verdict.validity, Validity::failed);
+    EXPECT_EQ(verdict.exit_code, ExitCode::verification);
+}
+
+TEST(Verdict, InvalidEndsWithAnErrorOnlyWhenStrict) {
+    const Verdict lenient = judge({good(), unverified(), unverified()}, false);
+    EXPECT_EQ(lenient.validity, Validity::invalid);
+    EXPECT_THAT(lenient.reasons, ElementsAre(HasSubstr("2 of 3 points: not verified")));
+    EXPECT_EQ(lenient.exit_code, ExitCode::ok);
+    EXPECT_EQ(judge({good(), unverified()}, true).exit_code, ExitCode::not_comparable);
+    EXPECT_EQ(judge({unmeasured(PointStatus::oom), unverified()}, true).exit_code, ExitCode::not_comparable);
+    EXPECT_EQ(judge({unmeasured(PointStatus::oom), unverified()}, false).exit_code, ExitCode::partial);
+}
+
+TEST(Verdict, FewRepetitionsAreInvalidOnlyWhenStrict) {
+    EXPECT_EQ(judge({short_run()}, false).validity, Validity::valid);
+    const Verdict strict = judge({short_run()}, true);
+    EXPECT_EQ(strict.validity, Validity::invalid);
+    EXPECT_THAT(strict.reasons, ElementsAre(HasSubstr("too few repetitions")));
+    EXPECT_EQ(strict.exit_code, ExitCode::not_comparable);
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,495 @@
+#include "plan/plan.hpp"
+
+#include "plan/prediction.hpp"
+#include "support/messages.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+
+namespace pb {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+SourceFacts no_file(const ImageSettings& image) { throw UsageError("unexpected look-up of '" + image.path + "'"); }
+
+Topology cuda_topology(int num_ranks) {
+    Topology topology = make_local_topology(num_ranks);
+    for (RankPlace& place : topology.ranks) {
+        place.device = {DeviceKind::cuda, place.rank};
+        place.device_name = "Test GPU";
+        place.device_uuid = "GPU-" + std::to_string(place.rank);
+    }
+    return topology;
+}
+
+PointSettings small_point() {
+    PointSettings settings;
+    settings.patch = 64;
+    settings.image.height = 300;
+    settings.image.width = 200;
+    return settings;
+}
+
+Plan plan_of(const std::vector<PointSettings>& points, const Topology& topology, const SourceLookup& lookup = no_file) {
+    Config config;
+    config.points = points;
+    return make_plan(config, topology, lookup);
+}
+
+Point point_of(const PointSettings& settings, const Topology& topology = make_local_topology(1)) {
+    return plan_of({settings}, topology).points.front();
+}
+
+std::string refusal_of(const PointSettings& settings, const Topology& topology = make_local_topology(1)) {
+    return usage_error([&] { (void)point_of(settings, topology); });
+}
+
+TEST(Plan, ResolvesHaloBatchRanksDeviceAndSigma) {
+    const Point point = point_of(small_point(), make_local_topology(3));
+    EXPECT_EQ(point.halo, 20);
+    EXPECT_EQ(point.batch, 4);
+    EXPECT_EQ(point.num_ranks, 3);
+    EXPECT_EQ(point.device, DeviceKind::cpu);
+    EXPECT_DOUBLE_EQ(point.sigma, 0.1);
+    EXPECT_EQ(point.source.extent, (Extent{300, 200}));
+    EXPECT_EQ(label_of(point), "dncnn-p64-h20-b4-fp32");
+    EXPECT_EQ(point_of(small_point(), cuda_topology(2)).device, DeviceKind::cuda);
+}
+
+/// A plan of one point whose weights are for `shape`.
+Point point_with_network(const PointSettings& settings, const NetworkShape& shape) {
+    Config config;
+    config.points = {settings};
+    return make_plan(config, make_local_topology(1), no_file, [&](const auto&, int64_t) { return shape; })
+        .points.front();
+}
+
+TEST(Plan, FollowsTheNetworkThatTheWeightsAreFor) {
+    PointSettings settings = small_point();
+    settings.weights = "own.safetensors";
+    settings.halo = {HaloSetting::Kind::exact, 0};
+    const Point deep = point_with_network(settings, DncnnShape{.depth = 7, .width = 16});
+    EXPECT_EQ(deep.halo, 7);
+    EXPECT_EQ(deep.facts().num_convolutions, 7);
+    EXPECT_LT(predict(deep)->flop, predict(point_of(settings))->flop / 20);
+    EXPECT_LT(predict(deep)->peak_mib, predict(point_of(settings))->peak_mib / 2);
+    settings.network = NetworkKind::drunet;
+    settings.patch = 66;
+    const Point small = point_with_network(settings, DrunetShape{.widths = {8, 16}, .blocks = 1});
+    EXPECT_EQ(small.facts().alignment, 2);
+    EXPECT_EQ(tile_grid(small).window().h % 2, 0);
+    EXPECT_THAT(refusal_of(settings), HasSubstr("66")) << "no multiple of 8";
+    settings.halo = {HaloSetting::Kind::pixels, 8};
+    EXPECT_EQ(point_with_network(settings, DrunetShape{.widths = {8, 16}, .blocks = 1}).key,
+              point_with_network(settings, DrunetShape{.widths = {8, 16}}).key)
+        << "the weights' name tells them apart";
+}
+
+TEST(Plan, AsksOnceForEachNetworkAndNeverForSimulatedOnes) {
+    PointSettings settings = small_point();
+    settings.weights = "own.safetensors";
+    PointSettings simulated = settings;
+    simulated.engine = EngineKind::timed;
+    Config config;
+    config.points = {settings, settings, simulated};
+    config.points[1].patch = 32;
+    int asked = 0;
+    const Plan plan = make_plan(config, make_local_topology(1), no_file, [&](const auto&, int64_t channels) {
+        ++asked;
+        return standard_shape(NetworkKind::dncnn, channels);
+    });
+    EXPECT_EQ(asked, 1);
+    for (const Point& point : plan.points) EXPECT_FALSE(point.relative) << "it is the standard one";
+}
+
+TEST(Plan, SharesAndBatchesPartitionTheWindows) {
+    PointSettings settings = small_point();
+    for (const int64_t batch : {1, 3, 4, 100})
+        for (const int num_ranks : {1, 2, 3, 4, 7, 40}) {
+            settings.batch.count = batch;
+            const Point point = point_of(settings, make_local_topology(num_ranks));
+            const TileGrid grid = tile_grid(point);
+            int64_t next = 0;
+            int64_t largest_share = 1;
+            for (int rank = 0; rank < num_ranks; ++rank) {
+                const Range share = windows_of_rank(point, grid, rank);
+                largest_share = std::max(largest_share, share.size());
+                for (const Range& cut : cut_batches(share, *point.batch)) {
+                    EXPECT_EQ(cut.begin, next);
+                    EXPECT_GT(cut.size(), 0);
+                    EXPECT_LE(cut.size(), *point.batch);
+                    EXPECT_TRUE(cut.end == share.end || cut.size() == *point.batch);
+                    next = cut.end;
+                }
+            }
+            EXPECT_EQ(next, grid.num_windows());
+            EXPECT_EQ(*point.batch, std::min(batch, largest_share));
+        }
+}
+
+TEST(Plan, RanksThatDoNotTakePartHaveNoWindows) {
+    PointSettings settings = small_point();
+    settings.ranks.count = 2;
+    const Point point = point_of(settings, make_local_topology(4));
+    EXPECT_EQ(point.num_ranks, 2);
+    EXPECT_EQ(windows_of_rank(point, tile_grid(point), 2), Range{});
+}
+
+TEST(Plan, OpenHaloKeepsTheBatchOpenUntilItIsSettled) {
+    PointSettings settings = small_point();
+    settings.halo.kind = HaloSetting::Kind::automatic;
+    settings.batch.count = 1000;
+    Point point = point_of(settings);
+    EXPECT_FALSE(point.halo.has_value());
+    EXPECT_FALSE(point.batch.has_value());
+    EXPECT_FALSE(predict(point).has_value());
+    EXPECT_EQ(label_of(point), "dncnn-p64-hauto-b1000-fp32");
+    settle_halo(point, 8);
+    EXPECT_EQ(point.batch, tile_grid(point).num_windows());
+    EXPECT_TRUE(predict(point).has_value());
+}
+
+TEST(Plan, OpenBatchIsSettledAlone) {
+    PointSettings settings = small_point();
+    settings.batch.count = 0;
+    Point point = point_of(settings);
+    EXPECT_EQ(point.halo, 20);
+    EXPECT_FALSE(point.batch.has_value());
+    settle_batch(point, 2);
+    EXPECT_EQ(point.batch, 2);
+}
+
+TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
+    PointSettings settings = small_point();
+    settings.batch.count = 16;
+    EXPECT_THAT(point_of(settings, make_local_topology(4)).notes, Contains(HasSubstr("instead of 16")));
+    settings = small_point();
+    EXPECT_THAT(point_of(settings).notes, IsEmpty());
+    EXPECT_THAT(point_of(settings, make_local_topology(50)).notes, Contains(HasSubstr("ranks have no window")));
+    settings.network = NetworkKind::drunet;
+    settings.image.height = settings.image.width = 2048;
+    settings.patch = 128;
+    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("processed / useful pixels =")));
+    settings.image.height = settings.image.width = 100;
+    EXPECT_THAT(point_of(settings).notes, testing::Not(Contains(HasSubstr("processed"))));
+    settings.patch = 64;
+    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("1 windows for 4 patches")));
+}
+
+TEST(Plan, ErrorsNameThePointAndTheKey) {
+    PointSettings settings = small_point();
+    settings.network = NetworkKind::drunet;
+    settings.patch = 100;
+    EXPECT_THAT(refusal_of(settings),
+                AllOf(HasSubstr("point 0 (drunet-p100"), HasSubstr("patch = 100"), HasSubstr("96 and 104")));
+    settings.halo.kind = HaloSetting::Kind::automatic;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("patch = 100"));
+    settings.patch = 64;
+    settings.halo = {HaloSetting::Kind::pixels, 20};
+    EXPECT_THAT(refusal_of(settings),
+                HasSubstr("halo = 20 px must be a multiple of 8 or 0; the nearest are 16 and 24"));
+    settings = small_point();
+    settings.ranks.count = 8;
+    EXPECT_THAT(refusal_of(settings, make_local_topology(4)),
+                HasSubstr("ranks = 8: only 4 were started; start more with mpirun -n 8 (patchbench plan: --ranks 8)"));
+    EXPECT_THAT(refusal_of(settings, make_local_topology(1)), HasSubstr("ranks = 8: only 1 was started"));
+    settings = small_point();
+    settings.slots = 9;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("slots = 9: must lie between 1 and 3"));
+    settings = small_point();
+    settings.replicate = true;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("replicate"));
+}
+
+TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
+    PointSettings settings = small_point();
+    settings.device = DeviceChoice::cuda;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("no CUDA device on rank 0"));
+    settings = small_point();
+    for (const Precision dtype : {Precision::fp16, Precision::tf32}) {
+        settings.dtype = dtype;
+        EXPECT_THAT(refusal_of(settings), HasSubstr("needs a CUDA device"));
+        EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cuda);
+    }
+    Topology mixed = cuda_topology(3);
+    mixed.ranks[1].device = {};
+    EXPECT_THAT(refusal_of(small_point(), mixed), HasSubstr("no CUDA device on rank 1"));
+    settings = small_point();
+    settings.engine = EngineKind::reference;
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
+    settings.dtype = Precision::bf16;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("reference computes in fp64"));
+}
+
+TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {
+    Topology topology = cuda_topology(3);
+    topology.ranks[2].device_uuid = topology.ranks[1].device_uuid;
+    EXPECT_THAT(refusal_of(small_point(), topology), HasSubstr("ranks 1-2 share Test GPU GPU-1 on localhost"));
+    PointSettings two = small_point();
+    two.ranks.count = 2;  // the third sleeps
+    EXPECT_THAT(point_of(two, topology).notes, IsEmpty());
+    Config config;
+    config.points = {small_point()};
+    config.study.device_sharing = SharingRule::allow;
+    EXPECT_THAT(make_plan(config, topology, no_file).points.front().notes, Contains(HasSubstr("ranks 1-2 share")));
+}
+
+TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
+    int calls = 0;
+    const SourceLookup lookup = [&](const ImageSettings&) {
+        ++calls;
+        return SourceFacts{{101, 80}, 1};
+    };
+    PointSettings settings = small_point();
+    settings.image.path = "photo.png";
+    PointSettings cropped = settings;
+    cropped.image.crop_height = 50;
+    const Plan plan = plan_of({settings, cropped}, make_local_topology(1), lookup);
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(plan.points[0].source.extent, (Extent{101, 80}));
+    EXPECT_EQ(plan.points[1].source.extent, (Extent{50, 80}));
+    EXPECT_THAT(plan.points[0].notes,
+                Contains(HasSubstr("image.height, image.width and image.channels have no effect")));
+    EXPECT_EQ(plan.points[1].source.channels, 1);
+    EXPECT_EQ(crop_of(cropped.image, {101, 80}), (Rect{25, 0, {50, 80}}));
+    cropped.image.crop_width = 81;
+    EXPECT_THAT(usage_error([&] { (void)plan_of({cropped}, make_local_topology(1), lookup); }),
+                HasSubstr("50x81 px do not fit into photo.png of 101x80 px"));
+}
+
+TEST(Plan, KeysTellMeasurementsApartAndRecogniseEqualOnes) {
+    std::vector<PointSettings> points(4, small_point());
+    points[1].patch = 128;
+    points[2].image.seed = 8;
+    points[3].ranks.count = 2;  // all of two
+    const Plan plan = plan_of(points, make_local_topology(2));
+    std::set<std::string> keys;
+    for (const Point& point : plan.points) {
+        EXPECT_EQ(point.key.size(), 16U);
+        keys.insert(point.key);
+    }
+    EXPECT_EQ(keys.size(), 3U);
+    EXPECT_EQ(plan.points[3].key, plan.points[0].key);
+    EXPECT_THAT(plan.points[3].notes, Contains(HasSubstr("the same measurement as point 0")));
+    EXPECT_NE(point_of(small_point()).key, plan.points[0].key);  // another number of ranks
+}
+
+TEST(Plan, ABatchThatComesToThatOfAnotherPointIsTheSameMeasurement) {
+    std::vector<PointSettings> points(3, small_point());
+    points[0].patch = points[1].patch = 512;  // one window
+    points[0].batch.count = 1;
+    points[1].batch.count = points[2].batch.count = 4;
+    const Plan plan = plan_of(points, make_local_topology(1));
+    EXPECT_EQ(plan.points[1].key, plan.points[0].key);
+    EXPECT_THAT(plan.points[1].notes, Contains(HasSubstr("the same measurement as point 0")));
+    EXPECT_NE(plan.points[2].key, plan.points[0].key);
+}
+
+TEST(Plan, AnExactHaloIsTheSameMeasurementAsItsPixels) {
+    std::vector<PointSettings> points(3, small_point());
+    points[1].halo = {HaloSetting::Kind::pixels, 20};
+    points[2].halo = {HaloSetting::Kind::pixels, 19};
+    const Plan plan = plan_of(points, make_local_topology(1));
+    EXPECT_EQ(plan.points[1].key, plan.points[0].key);
+    EXPECT_THAT(plan.points[1].notes, Contains(HasSubstr("the same measurement as point 0")));
+    EXPECT_NE(plan.points[2].key, plan.points[0].key);
+}
+
+TEST(Plan, WhatWasFoundByTryingDoesNotChangeTheKey) {
+    PointSettings settings = small_point();
+    settings.halo.kind = HaloSetting::Kind::automatic;
+    settings.batch.count = 0;
+    Point point = point_of(settings);
+    point.halo = 8;
+    point.batch = 2;
+    EXPECT_EQ(key_of(point), point.key);
+}
+
+TEST(Plan, KeysHoldTheSigmaThatTheNetworkIsTold) {
+    PointSettings told = small_point();
+    told.sigma = 0.2;
+    EXPECT_NE(point_of(told).key, point_of(small_point()).key);
+    told.sigma = told.image.noise_sigma;
+    EXPECT_EQ(point_of(told).key, point_of(small_point()).key) << "auto is the noise that is added";
+}
+
+TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
+    std::vector<PointSettings> asked(5, small_point());
+    asked[1].ranks.count = 3;
+    asked[2].device = DeviceChoice::cuda;
+    asked[3].dtype = Precision::fp16;
+    asked[4].network = NetworkKind::drunet;
+    asked[4].workload = Workload::whole;
+    asked[4].image.width = 201;
+    asked[4].odd_shape = OddShape::error;
+    const Plan plan = plan_of(asked, make_local_topology(2));
+    EXPECT_THAT(plan.points[0].refusal, IsEmpty());
+    EXPECT_THAT(plan.points[1].refusal, HasSubstr("mpirun -n 3"));
+    EXPECT_THAT(plan.points[2].refusal, HasSubstr("no CUDA device"));
+    EXPECT_THAT(plan.points[3].refusal, HasSubstr("fp16"));
+    EXPECT_THAT(plan.points[4].refusal, HasSubstr("multiples of 8"));
+    std::set<std::string> keys;
+    for (const Point& point : plan.points) {
+        keys.insert(point.key);
+        EXPECT_TRUE(point.batch.has_value()) << "what it would have been";
+        EXPECT_EQ(predict(point).has_value(), point.refusal.empty());
+    }
+    EXPECT_EQ(keys.size(), 5U) << "a refused point is another measurement than one that runs";
+    asked.erase(asked.begin());
+    EXPECT_THAT(usage_error([&] { (void)plan_of(asked, make_local_topology(2)); }),
+                AllOf(HasSubstr("point 0"), HasSubstr("no point of the study can run here")));
+    asked[0].patch = 0;
+    EXPECT_THAT(usage_error([&] { (void)plan_of(asked, make_local_topology(2)); }), HasSubstr("patch = 0"))
+        << "a wrong value is a mistake, not a refusal";
+}
+
+TEST(Plan, LargestLeavesTheBatchOpen) {
+    PointSettings settings = small_point();
+    settings.batch = {0, true};
+    Point point = point_of(settings);
+    EXPECT_FALSE(point.batch.has_value());
+    EXPECT_EQ(label_of(point), "dncnn-p64-h20-blargest-fp32");
+    settings.batch.largest = false;
+    EXPECT_NE(point_of(settings).key, point.key);
+}
+
+TEST(Plan, WholeImagesAreOneBatchEach) {
+    PointSettings settings;
+    settings.network = NetworkKind::drunet;
+    settings.workload = Workload::whole;
+    settings.image.height = 2048;
+    settings.image.width = 1228;
+    settings.odd_shape = OddShape::split;
+    const Point point = point_of(settings, make_local_topology(2));
+    EXPECT_EQ(label_of(point), "drunet-2048x1228-split-fp32");
+    EXPECT_THAT(point.notes, Contains(HasSubstr("only rank 0 of 2 works")));
+    const Prediction prediction = *predict(point);
+    EXPECT_EQ(prediction.pixels_per_forward, 1088 * 640);
+    EXPECT_DOUBLE_EQ(prediction.flop, 2.0 * 2'117'568 * 4 * 1088 * 640);
+    EXPECT_DOUBLE_EQ(prediction.flop_busiest_rank, prediction.flop);
+    settings.replicate = true;
+    EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(2)))->flop, 2 * prediction.flop);
+    settings.odd_shape = OddShape::error;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("2048x1224 and 2048x1232"));
+}
+
+TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
+    PointSettings settings = small_point();
+    settings.batch.count = 4;
+    const Point padded = point_of(settings, make_local_topology(3));
+    const TileGrid grid = tile_grid(padded);
+    const auto window = static_cast<double>(grid.window().pixels());
+    double windows = 0;
+    for (int rank = 0; rank < 3; ++rank)
+        windows += static_cast<double>(round_up(windows_of_rank(padded, grid, rank).size(), 4));
+    EXPECT_GT(windows, static_cast<double>(grid.num_windows()));
+    EXPECT_DOUBLE_EQ(predict(padded)->flop, 2.0 * 667'008 * window * windows);
+    settings.last_batch = LastBatch::ragged;
+    EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(3)))->flop,
+                     2.0 * 667'008 * static_cast<double>(grid.processed_pixels()));
+    const int one_fewer = static_cast<int>(grid.num_windows()) - 1;  // one rank has two windows, the others one
+    EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(one_fewer)))->flop_busiest_rank,
+                     2.0 * 667'008 * window * 2);
+    EXPECT_DOUBLE_EQ(predict(padded)->peak_mib * kMiB, 668'227 * 4 + 64 * 64 * 9 * 4 + 4 * window * (512 + 4 * 6));
+}
+
+PeakParts parts_of(const PointSettings& settings, DeviceKind device, const SourceFacts& source = {}) {
+    Point point;
+    point.settings = settings;
+    point.device = device;
+    point.source = source;
+    return peak_parts(point);
+}
+
+TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
+    const auto peak = [](Precision dtype, int64_t slots) {
+        PointSettings settings;
+        settings.network = NetworkKind::drunet;
+        settings.dtype = dtype;
+        return parts_of(settings, DeviceKind::cpu).peak(1 << 20, slots);
+    };
+    EXPECT_DOUBLE_EQ(peak(Precision::bf16, 2), peak(Precision::fp32, 2) / 2);
+    EXPECT_DOUBLE_EQ(peak(Precision::fp32, 3) - peak(Precision::fp32, 2), (1 << 20) * 4.0 * 7);
+}
+
+TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
+    PointSettings settings;
+    const auto peak = [&](DeviceKind device) { return parts_of(settings, device).peak(1 << 20, 1); };
+    const double on_cpu = peak(DeviceKind::cpu), on_cuda = peak(DeviceKind::cuda);
+    settings.layout = Layout::contiguous;
+    EXPECT_DOUBLE_EQ(peak(DeviceKind::cpu), on_cpu + (1 << 20) * 512.0);
+    EXPECT_EQ(peak(DeviceKind::cuda), on_cuda);
+}
+
+TEST(Prediction, FusedSumsHoldNoMapMore) {
+    PointSettings settings;
+    settings.network = NetworkKind::drunet;
+    const auto widest = [&](FusionKind fusion, DeviceKind device) {
+        settings.fusion = fusion;
+        return parts_of(settings, device).forward.front().bytes_per_pixel;
+    };
+    EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 768);
+    EXPECT_EQ(widest(FusionKind::off, DeviceKind::cuda), 1024);
+    EXPECT_EQ(widest(FusionKind::automatic, DeviceKind::cuda), 1024) << "auto is off";
+    EXPECT_EQ(widest(FusionKind::off, DeviceKind::cpu), 768);
+    settings.layout = Layout::contiguous;
+    EXPECT_EQ(widest(FusionKind::on, DeviceKind::cuda), 768) << "cuDNN does not reorder";
+}
+
+TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
+    PointSettings settings;
+    settings.image.noise_sigma = 0;
+    const SourceFacts photograph{{8, 8}, 3, DType::u8};
+    for (const auto& [network, widest] :
+         {std::pair{NetworkKind::drunet, 1024}, {NetworkKind::unet, 1024}, {NetworkKind::dncnn, 512}}) {
+        settings.network = network;
+        settings.dtype = Precision::fp32;
+        EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest)
+            << name_of(network);
+        settings.dtype = Precision::bf16;
+        EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest / 2);
+    }
+    settings.network = NetworkKind::drunet;
+    EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.back().bytes_per_pixel,
+              (544 + 512 * 4 / 64) / 2);
+    EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3) << "u8 samples";
+    settings.image.noise_sigma = 0.1;
+    EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3 * 4) << "noise is f32";
+    EXPECT_EQ(parts_of(settings, DeviceKind::cpu, photograph).in_out_per_pixel, 2 * 7);
+}
+
+TEST(Topology, CountsNodesAndFindsSharedDevices) {
+    Topology topology = cuda_topology(4);
+    EXPECT_EQ(topology.num_nodes(), 1);
+    EXPECT_THAT(shared_devices(topology), IsEmpty());
+    topology.ranks[3].node = 1;
+    topology.ranks[3].host = "other";
+    topology.ranks[3].device_uuid = topology.ranks[0].device_uuid;  // same name, another host
+    EXPECT_EQ(topology.num_nodes(), 2);
+    EXPECT_THAT(shared_devices(topology), IsEmpty());
+    topology.ranks[1].device_uuid = topology.ranks[2].device_uuid = "";
+    topology.ranks[1].pci_bus_id = topology.ranks[2].pci_bus_id = "0000:01:00.0";
+    EXPECT_EQ(shared_devices(topology), (std::vector<std::vector<int>>{{1, 2}}));
+    EXPECT_THAT(shared_devices(make_local_topology(3)), IsEmpty());
+}
+
+Point of_network(NetworkKind network) {
+    Point point;
+    point.settings.network = network;
+    return point;
+}
+
+TEST(IndexLimit, IsThatOfTheWidestLayer) {
+    EXPECT_FALSE(exceeds_index_limit(of_network(NetworkKind::dncnn), {4096, 8191}));
+    EXPECT_TRUE(exceeds_index_limit(of_network(NetworkKind::dncnn), {4096, 8192}));
+    EXPECT_TRUE(exceeds_index_limit(of_network(NetworkKind::unet), {4096, 4096}));
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,185 @@
+#include "report/csv.hpp"
+
+#include "measure/three_rank_trace.hpp"
+#include "report/csv_table.hpp"
+#include "report/metrics.hpp"
+#include "results_of.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace pb {
+namespace {
+
+using Record = std::vector<std::string>;
+
+/// RFC 4180, read by the book.
+std::vector<Record> read_csv(const std::string& text) {
+    std::vector<Record> records;
+    Record record;
+    std::string field;
+    bool inside = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '"') {
+            const bool doubled = inside && i + 1 < text.size() && text[i + 1] == '"';
+            if (doubled) field += text[++i];
+            if (!doubled) inside = !inside;
+        } else if (!inside && (c == ',' || c == '\n')) {
+            record.push_back(std::move(field));
+            field.clear();
+            if (c == '\n') records.push_back(std::move(record));
+            if (c == '\n') record.clear();
+        } else {
+            field += c;
+        }
+    }
+    return records;
+}
+
+std::map<std::string, std::string> row(const std::vector<Record>& records, size_t index) {
+    std::map<std::string, std::string> cells;
+    for (size_t c = 0; c < records[0].size(); ++c) cells[records[0][c]] = records[index + 1].at(c);
+    return cells;
+}
+
+std::vector<Record> written(const std::vector<PointTrace>& traces, CsvStyle style = CsvStyle::tidy) {
+    return read_csv(csv_text(std::vector{results_of(traces)}, style));
+}
+
+TEST(Csv, IsATableOfEqualRowsWithUniqueColumns) {
+    const auto records =
+        written({three_rank_trace(), unmeasured_trace(PointStatus::failed, "line\nbreak, \"quoted\"")});
+    ASSERT_EQ(records.size(), 3u);
+    for (const auto& record : records) EXPECT_EQ(record.size(), records[0].size());
+    EXPECT_EQ(std::set<std::string>(records[0].begin(), records[0].end()).size(), records[0].size());
+}
+
+TEST(Csv, HoldsEverySettingAndEveryMetricInFullPrecision) {
+    PointTrace trace = three_rank_trace();
+    trace.wall_s.assign(kTraceRepetitions, 1.0 / 3);
+    const auto cells = row(written({trace}), 0);
+    EXPECT_EQ(cells.at("patch_px"), "256");
+    EXPECT_EQ(cells.at("memory_limit_mib"), "0");
+    EXPECT_EQ(cells.at("image.path"), "photos/retina, \"left\".png");
+    EXPECT_EQ(cells.at("settled.halo_px"), "20");
+    for (const auto& metric : metrics()) EXPECT_EQ(cells.count(metric.key), 1u) << metric.key;
+    EXPECT_EQ(std::stod(cells.at("pipeline_s")), 1.0 / 3);
+}
+
+TEST(Csv, ANoiseLevelThatIsLeftToTheImageIsAutoNotANumber) {
+    const auto cells = row(written({three_rank_trace()}), 0);
+    EXPECT_EQ(cells.at("sigma"), "auto");
+    EXPECT_EQ(cells.at("settled.sigma"), "0.1");
+}
+
+TEST(Csv, WhatIsAbsentIsEmptyNeverZero) {
+    const auto cells = row(written({unmeasured_trace(PointStatus::oom, "no room")}), 0);
+    EXPECT_EQ(cells.at("pipeline_s"), "");
+    EXPECT_EQ(cells.at("psnr_denoised_db"), "");
+    EXPECT_EQ(cells.at("slowest_rank"), "");
+    EXPECT_EQ(cells.at("status"), "oom");
+    EXPECT_THAT(cells.at("reasons"), testing::HasSubstr("no room"));
+}
+
+TEST(Csv, WhatIsNoNumberIsEmpty) {
+    EXPECT_EQ(number_cell(std::nullopt), "");
+    EXPECT_EQ(number_cell(std::numeric_limits<double>::infinity()), "");
+    EXPECT_EQ(number_cell(std::numeric_limits<double>::quiet_NaN()), "");
+    EXPECT_EQ(number_cell(0.25), "0.25");
+}
+
+TEST(Csv, CollidingLabelsAreToldApart) {
+    PointTrace other = three_rank_trace();
+    other.point.index = 5;
+    const auto records = written({three_rank_trace(), other});
+    EXPECT_NE(row(records, 0).at("label"), row(records, 1).at("label"));
+}
+
+TEST(Csv, PointsOfAResumedStudyAreInTheOrderOfThePlan) {
+    PointTrace earlier = three_rank_trace();
+    earlier.point.index = 1;
+    const auto records = written({three_rank_trace(), earlier});
+    EXPECT_EQ(row(records, 0).at("index"), "1");
+    EXPECT_EQ(row(records, 1).at("index"), "4");
+}
+
+TEST(Csv, SeveralFilesAreToldApartByAColumn) {
+    for (const auto style : {CsvStyle::tidy, CsvStyle::reference}) {
+        const auto records =
+            read_csv(csv_text(std::vector{results_of({three_rank_trace()}, "/runs/monday/results.jsonl"),
+                                          results_of({three_rank_trace()}, "other.jsonl")},
+                              style));
+        ASSERT_EQ(records.size(), 3u);
+        EXPECT_EQ(records[0][0], "file");
+        EXPECT_EQ(records[1][0], "monday");
+        EXPECT_EQ(records[2][0], "other");
+        for (const auto& record : records) EXPECT_EQ(record.size(), records[0].size());
+    }
+}
+
+// Walls of 2.3, 2.1, 2.2, 2.0, 2.4 and 2.7 s, 20 patches, 1.25 of 2 Mpx useful.
+TEST(ReferenceCsv, HasTheColumnsOfTheReferenceWithMeansOverPasses) {
+    const auto cells = row(written({three_rank_trace()}, CsvStyle::reference), 0);
+    const std::map<std::string, double> expected{{"batch_size", 4},
+                                                 {"avg_time_ms", 13700 / 6.0},
+                                                 {"std_time_ms", 248.32774},
+                                                 {"avg_memory_mb", 300},
+                                                 {"height", 1000},
+                                                 {"width", 1250},
+                                                 {"num_pixels", 1250000},
+                                                 {"total_pixels_processed", 2e6},
+                                                 {"avg_throughput", 120 / 13.7},
+                                                 {"throughput_mp_per_sec", 7.5 / 13.7},
+                                                 {"gather_time_sec", 0.03},
+                                                 {"forward_time_sec", 1.0}};
+    for (const auto& [column, value] : expected) EXPECT_NEAR(std::stod(cells.at(column)), value, 1e-5) << column;
+    EXPECT_EQ(cells.at("image_size"), "1000x1250");
+    EXPECT_EQ(cells.at("std_memory_mb"), "");
+    EXPECT_GT(std::stod(cells.at("std_throughput")), 0);
+    for (const char* column : {"gpu_memory_allocated_mb", "gpu_memory_reserved_mb", "gpu_memory_max_allocated_mb",
+                               "gpu_available_memory_mb", "h2d_time_sec"})
+        EXPECT_EQ(cells.at(column), "") << column;
+}
+
+TEST(ReferenceCsv, ThePageNamesEveryColumn) {
+    std::ifstream page(std::string(PATCHBENCH_SOURCE_DIR) + "/docs/reading-results.md");
+    const std::string text{std::istreambuf_iterator<char>(page), {}};
+    const Record header = written({}, CsvStyle::reference).front();
+    for (const auto& column : header) {
+        const auto stage = column.find("_time_sec");
+        const std::string name = stage == std::string::npos ? column : "<stage>_time_sec";
+        EXPECT_NE(text.find("`" + name + "`"), std::string::npos) << column;
+    }
+}
+
+TEST(ReferenceCsv, MemoryOfGpusIsThatOfTheFullestRank) {
+    PointTrace trace = three_rank_trace();
+    trace.point.device = DeviceKind::cuda;
+    for (auto& rank : trace.ranks) rank.memory.device_used = (1000 + rank.rank) * int64_t{1} << 20;
+    auto results = results_of({trace});
+    for (auto& place : results.sessions[0].environment.topology.ranks) place.memory_bytes = int64_t{5000} << 20;
+    const auto cells = row(read_csv(csv_text(std::vector{results}, CsvStyle::reference)), 0);
+    EXPECT_EQ(cells.at("gpu_memory_max_allocated_mb"), "300");
+    EXPECT_EQ(cells.at("gpu_memory_reserved_mb"), "400");
+    EXPECT_EQ(cells.at("gpu_available_memory_mb"), "3998");
+}
+
+TEST(ReferenceCsv, WhatIsAbsentIsEmptyNeverZero) {
+    PointTrace trace = unmeasured_trace(PointStatus::oom, "no room");
+    trace.processed_pixels = trace.useful_pixels = 1e6;  // what it would have been
+    trace.num_patches = 4;
+    const auto cells = row(written({trace}, CsvStyle::reference), 0);
+    EXPECT_EQ(cells.at("status"), "oom");
+    for (const char* column :
+         {"avg_time_ms", "avg_memory_mb", "avg_throughput", "std_throughput", "total_pixels_processed"})
+        EXPECT_EQ(cells.at(column), "") << column;
+}
+
+}  // namespace
+}  // namespace pb

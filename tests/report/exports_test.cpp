@@ -1,0 +1,196 @@
+#include "report/exports.hpp"
+
+#include "measure/three_rank_trace.hpp"
+#include "results_of.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+#include <map>
+#include <set>
+
+namespace pb {
+namespace {
+
+using Parsed = nlohmann::json;
+using Files = std::vector<ResultsFile>;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kLabel = "dncnn-p256-h20-b4-fp32";
+
+Parsed exported(const char* format, const Files& files) {
+    return Parsed::parse(find_export_format(format).text(files));
+}
+
+PointTrace unverified_trace() {
+    PointTrace trace = three_rank_trace();
+    trace.verification = {};
+    trace.point.index = 9;
+    return trace;
+}
+
+/// A point that is VALID, one that is INVALID, one that was not measured.
+Files mixed() {
+    PointTrace oom = unmeasured_trace(PointStatus::oom, "no room");
+    oom.point.index = 7;
+    return {results_of({three_rank_trace(), unverified_trace(), oom})};
+}
+
+TEST(Exports, HaveDifferentNamesAndAnUnknownOneListsThem) {
+    std::set<std::string> names;
+    for (const auto& format : export_formats()) EXPECT_TRUE(names.insert(format.name).second) << format.name;
+    try {
+        (void)find_export_format("xml");
+        FAIL();
+    } catch (const UsageError& error) {
+        for (const auto& name : names) EXPECT_THAT(error.what(), HasSubstr(name));
+    }
+}
+
+TEST(Exports, AreJsonEvenOfNothingOrOfBytesThatAreNoText) {
+    PointTrace trace = three_rank_trace();
+    trace.reason = trace.point.settings.weights = trace.weights_source = "\xff\xfe";
+    auto odd = results_of({trace});
+    odd.points[0].summary.label = "\xff";
+    for (const auto& format : export_formats())
+        for (const auto& files : {Files{results_of({})}, Files{odd}})
+            EXPECT_FALSE(Parsed::parse(format.text(files), nullptr, false).is_discarded()) << format.name;
+}
+
+TEST(Exports, HoldWhatIsValidAndNameTheRest) {
+    EXPECT_EQ(exported("bmf", mixed()).size(), 1u);
+    EXPECT_THAT(left_out_of_exports(mixed()), ElementsAre(AllOf(StartsWith(kLabel), HasSubstr(": oom")),
+                                                          AllOf(StartsWith(kLabel), HasSubstr(": INVALID"))));
+    EXPECT_EQ(exported("gbench", mixed())["context"]["left_out"].size(), 2u);
+}
+
+TEST(Exports, OfSeveralFilesNameThemAndTellEqualNamesApart) {
+    const Files files{results_of({three_rank_trace()}, "/runs/monday/results.jsonl"),
+                      results_of({three_rank_trace()}, "/runs/tuesday/results.jsonl"),
+                      results_of({three_rank_trace()}, "/other/monday/results.jsonl")};
+    const Parsed bmf = exported("bmf", files);
+    for (const char* source : {"runs/monday/", "tuesday/", "other/monday/"})
+        EXPECT_TRUE(bmf.contains(std::string(source) + kLabel)) << bmf.dump();
+}
+
+TEST(Bmf, HasTheHeadlinesAndTheIntervalOfTheTime) {
+    const Parsed point = exported("bmf", {results_of({three_rank_trace()})})[kLabel];
+    EXPECT_EQ(point["pipeline_s"], Parsed::parse(R"({"value":2.25,"lower_value":2.0,"upper_value":2.7})"));
+    EXPECT_EQ(point["allocated_peak_mib"], Parsed::parse(R"({"value":300.0})"));
+    EXPECT_FALSE(point.contains("repetitions"));
+    for (const auto& [key, measure] : point.items()) EXPECT_TRUE(measure["value"].is_number()) << key;
+}
+
+TEST(Bmf, LeavesOutWhatIsNoNumber) {
+    PointTrace trace = three_rank_trace();
+    trace.quality->psnr_denoised_db = std::numeric_limits<double>::infinity();
+    const Parsed point = exported("bmf", {results_of({trace})})[kLabel];
+    EXPECT_TRUE(point.contains("seam_error"));
+    EXPECT_FALSE(point.contains("psnr_denoised_db"));
+}
+
+TEST(Chrome, HasAProcessForEachRankAndALineForEachStage) {
+    const Parsed trace = exported("chrome", {results_of({three_rank_trace()})});
+    std::map<int, std::string> processes;
+    std::map<int, std::string> threads;
+    int spans = 0;
+    for (const auto& event : trace["traceEvents"]) {
+        if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
+        if (event["name"] == "thread_name") threads[event["tid"]] = event["args"]["name"];
+        if (event["ph"] == "X" && threads[event["tid"]] != "point") {
+            EXPECT_EQ(event["name"], threads[event["tid"]]);
+            ++spans;
+        }
+    }
+    EXPECT_THAT(processes, testing::SizeIs(kTraceRanks));
+    EXPECT_THAT(processes[2], StartsWith("rank 2@"));
+    EXPECT_EQ(spans, 2 * kTraceRanks);
+}
+
+TEST(Chrome, PutsSpansOnOneClockInMicroseconds) {
+    const Parsed trace = exported("chrome", {results_of({three_rank_trace()})});
+    for (const auto& event : trace["traceEvents"]) {
+        if (event["name"] != "forward" || event["ph"] != "X" || event["pid"] != 1) continue;
+        EXPECT_NEAR(event["ts"], 0.01e6, 1);
+        EXPECT_NEAR(event["dur"], 0.89e6, 1);
+        EXPECT_EQ(event["args"]["batch"], 0);
+        return;
+    }
+    FAIL() << "rank 1 has no forward call";
+}
+
+TEST(Chrome, LetsPointsFollowOneAnother) {
+    PointTrace second = unverified_trace();  // a timeline needs no verdict
+    second.ranks[1].timeline = {};
+    const Parsed trace = exported("chrome", {results_of({three_rank_trace(), second})});
+    std::vector<std::pair<double, double>> points;
+    for (const auto& event : trace["traceEvents"])
+        if (event["ph"] == "X" && event["tid"] == 0 && event["pid"] == 0)
+            points.emplace_back(event["ts"], event["ts"].get<double>() + event["dur"].get<double>());
+    ASSERT_EQ(points.size(), 2u);
+    EXPECT_GT(points[1].first, points[0].second);
+}
+
+TEST(Github, IsOneFileForEachDirection) {
+    const Files files{results_of({three_rank_trace()})};
+    std::map<std::string, Parsed> entries[2];
+    for (const auto& entry : exported("github", files)) entries[0][entry["name"]] = entry;
+    for (const auto& entry : exported("github-bigger", files)) entries[1][entry["name"]] = entry;
+    const std::string label = kLabel;
+    ASSERT_EQ(entries[0].count(label + ".pipeline_s"), 1u);
+    ASSERT_EQ(entries[1].count(label + ".patches_per_s"), 1u);
+    for (const auto& [name, entry] : entries[0]) EXPECT_EQ(entries[1].count(name), 0u) << name;
+    const Parsed time = entries[0][label + ".pipeline_s"];
+    EXPECT_EQ(time["value"], 2.25);
+    EXPECT_EQ(time["unit"], "s");
+    EXPECT_EQ(time["range"], "2 to 2.7");
+    EXPECT_THAT(time["extra"].get<std::string>(), HasSubstr("repetitions: 6"));
+}
+
+TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {
+    const Parsed benchmarks = exported("gbench", {results_of({three_rank_trace()})})["benchmarks"];
+    ASSERT_EQ(benchmarks.size(), kTraceRepetitions + 1);
+    const double cpu_s = 0.5 * 2.3 + 0.6 * 1.3 + 0.8 * 1.3;
+    EXPECT_EQ(benchmarks[0]["name"], kLabel);
+    EXPECT_EQ(benchmarks[0]["run_type"], "iteration");
+    EXPECT_NEAR(benchmarks[0]["real_time"], 2.3e6, 1);
+    EXPECT_NEAR(benchmarks[0]["cpu_time"], cpu_s * 1e6, 1);
+    EXPECT_EQ(benchmarks[0]["time_unit"], "us");
+    const Parsed& median = benchmarks.back();
+    EXPECT_EQ(median["name"], std::string(kLabel) + "_median");
+    EXPECT_EQ(median["aggregate_name"], "median");
+    EXPECT_NEAR(median["real_time"], 2.25e6, 1);
+    EXPECT_NEAR(median["patches_per_s"], 20 / 2.25, 1e-9);
+}
+
+TEST(Markdown, HasVerdictEnvironmentTableAndNotes) {
+    auto results = mixed().front();
+    results.end = RecordedEnd{{Validity::invalid, {"1 of 3 points: not verified"}, ExitCode::ok}, ""};
+    const std::string text = markdown_text(Files{results});
+    EXPECT_THAT(text, StartsWith("RESULT: INVALID  1 of 3 points: not verified\n\n- patchbench 0.1.0 (git 0123abcd)"));
+    EXPECT_THAT(
+        text, AllOf(HasSubstr("torch 2.11.0, mpi Open MPI 4.1;"), HasSubstr("\n- 3 ranks on 1 host: 3 x cpu"),
+                    HasSubstr("2.250 [2.000, 2.700]"), HasSubstr("| oom |"), HasSubstr("\n- " + std::string(kLabel))));
+    std::istringstream lines(text);
+    std::set<ptrdiff_t> bars;
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with('|')) bars.insert(std::count(line.begin(), line.end(), '|'));
+    EXPECT_EQ(bars.size(), 1u) << text;
+}
+
+TEST(Markdown, SaysThatAStudyWasCutShortAndNamesSeveralFiles) {
+    const Files files{results_of({three_rank_trace()}, "/runs/monday/results.jsonl"), results_of({}, "b.jsonl")};
+    const std::string text = markdown_text(files);
+    EXPECT_THAT(text, AllOf(StartsWith("### monday\n\nRESULT: UNFINISHED  the run was cut short; so far 1 point: "),
+                            HasSubstr("\n### b\n"), HasSubstr("no points\n"), HasSubstr("has no end line")));
+    EXPECT_THAT(markdown_text(Files{files[0]}), Not(HasSubstr("###")));
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,127 @@
+#include "report/html.hpp"
+
+#include "measure/three_rank_trace.hpp"
+#include "report/base64.hpp"
+#include "report/jsonl_writer.hpp"
+#include "report/metrics.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace pb {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kDataStart = R"(<script type="application/json" id="patchbench-data">)";
+
+class Html : public testing::Test {
+  protected:
+    void SetUp() override { std::filesystem::create_directories(folder_); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    void write(const std::string& name, const std::string& content) const {
+        std::ofstream(folder_ / name, std::ios::binary) << content;
+    }
+    void add_line(const std::string& line) const { std::ofstream(results_, std::ios::app | std::ios::binary) << line; }
+    void write_point(const PointTrace& trace) const {
+        JsonlWriter writer(results_, {}, {});
+        writer.write_point(trace, summarise(trace));
+    }
+
+    /// What a browser takes for the page's data: all up to the first end of a script.
+    [[nodiscard]] json data() const {
+        const std::string text = html_text({results_});
+        const size_t begin = text.find(kDataStart) + kDataStart.size();
+        return json::parse(text.substr(begin, text.find("</script", begin) - begin));
+    }
+
+    std::filesystem::path folder_ =
+        std::filesystem::path(testing::TempDir()) / ("patchbench_html_test_" + std::to_string(::getpid()));
+    std::filesystem::path results_ = folder_ / "results.jsonl";
+};
+
+TEST_F(Html, ThePageHoldsItsScriptsStylesAndPlotly) {
+    write_point(three_rank_trace());
+    const std::string page = html_text({results_});
+    EXPECT_THAT(page, HasSubstr("plotly.js v"));
+    EXPECT_THAT(page, HasSubstr("pb.drawPage = "));
+    EXPECT_THAT(page, HasSubstr("--page:"));
+    EXPECT_THAT(page, Not(HasSubstr("@inline")));
+    EXPECT_THAT(page, Not(HasSubstr("@data@")));
+    EXPECT_TRUE(page.ends_with("</html>\n"));
+}
+
+TEST_F(Html, LinesArriveAsTheyAreAndWithThemTheTableOfMetrics) {
+    write_point(three_rank_trace());
+    const json lines = data()["files"][0]["lines"];
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[1]["key"], "0123456789abcdef");
+    EXPECT_EQ(lines[1]["samples"]["wall_s"].size(), kTraceRepetitions);
+    EXPECT_EQ(data()["metrics"].size(), metrics().size());
+    EXPECT_EQ(data()["files"][0]["name"], folder_.filename().string());
+}
+
+TEST_F(Html, TextFromTheResultsCannotEndTheScript) {
+    PointTrace trace = three_rank_trace();
+    trace.point.settings.image.path = "</script><script>alert(1)</script><!--";
+    write_point(trace);
+    EXPECT_EQ(data()["files"][0]["lines"][1]["point"]["image"]["path"], trace.point.settings.image.path);
+    EXPECT_THAT(html_text({results_}), Not(HasSubstr("<script>alert(1)")));
+}
+
+TEST_F(Html, AnUnfinishedLastLineIsLeftOut) {
+    write_point(three_rank_trace());
+    add_line(R"({"type":"point","key":"12)");
+    EXPECT_EQ(data()["files"][0]["lines"].size(), 2u);
+}
+
+TEST_F(Html, WhatIsNoResultsFileIsRefusedWithItsPlace) {
+    write_point(three_rank_trace());
+    add_line("not json\n");
+    try {
+        (void)html_text({results_});
+        FAIL() << "accepted";
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("results.jsonl:3"));
+    }
+    EXPECT_THROW((void)html_text({folder_ / "absent.jsonl"}), UsageError);
+}
+
+TEST_F(Html, OnlyPicturesBesideTheResultsAreTakenIn) {
+    const std::string png = "\x89PNG\r\n\x1a\n...";
+    std::filesystem::create_directory(folder_ / "study");
+    results_ = folder_ / "study" / "results.jsonl";
+    write("above.png", png);
+    write("study/own.png", png);
+    write("study/text.png", "secret");
+    const json preview{{"noisy_file", "own.png"},
+                       {"denoised_file", "../above.png"},
+                       {"clean_file", (folder_ / "above.png").string()},
+                       {"other_file", "text.png"}};
+    add_line(json{{"type", "point"}, {"preview", preview}}.dump() + "\n");
+    const json images = data()["images"];
+    EXPECT_EQ(images.size(), 1u) << images;
+    EXPECT_EQ(images["0/own.png"], "data:image/png;base64,iVBORw0KGgouLi4=");
+}
+
+TEST(Base64, IsThatOfRfc4648) {
+    EXPECT_EQ(base64_of(""), "");
+    EXPECT_EQ(base64_of("f"), "Zg==");
+    EXPECT_EQ(base64_of("fo"), "Zm8=");
+    EXPECT_EQ(base64_of("foo"), "Zm9v");
+    EXPECT_EQ(base64_of("foobar"), "Zm9vYmFy");
+    EXPECT_EQ(base64_of("\xff\xfe"), "//4=");
+}
+
+}  // namespace
+}  // namespace pb

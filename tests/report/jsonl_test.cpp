@@ -1,0 +1,223 @@
+#include "measure/every_figure.hpp"
+#include "measure/sweep_traces.hpp"
+#include "measure/telemetry_trace.hpp"
+#include "measure/three_rank_trace.hpp"
+#include "report/jsonl_writer.hpp"
+#include "report/metrics.hpp"
+#include "support/file_size_limit.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+namespace pb {
+namespace {
+
+using nlohmann::json;
+
+class Jsonl : public testing::Test {
+  protected:
+    void SetUp() override { std::filesystem::remove(file_); }
+    void TearDown() override { std::filesystem::remove(file_); }
+
+    [[nodiscard]] std::vector<json> lines() const {
+        std::vector<json> all;
+        std::ifstream stream(file_);
+        for (std::string line; std::getline(stream, line);) all.push_back(json::parse(line));
+        return all;
+    }
+
+    /// The line of `trace`, read back.
+    [[nodiscard]] json point_line(const PointTrace& trace) const {
+        JsonlWriter writer(file_, {}, {});
+        writer.write_point(trace, summarise(trace));
+        return lines().at(1);
+    }
+
+    std::filesystem::path file_ =
+        std::filesystem::path(testing::TempDir()) / ("patchbench_jsonl_test_" + std::to_string(::getpid()) + ".jsonl");
+};
+
+TEST_F(Jsonl, ALineIsThereAsSoonAsItIsWritten) {
+    JsonlWriter writer(file_, {}, {});
+    EXPECT_EQ(lines().size(), 1u);
+    writer.write_point(three_rank_trace(), summarise(three_rank_trace()));
+    EXPECT_EQ(lines().size(), 2u);
+    writer.write_end({});
+    ASSERT_EQ(lines().size(), 3u);
+    EXPECT_EQ(lines()[0]["type"], "study");
+    EXPECT_EQ(lines()[0]["schema_version"], "1.0");
+    EXPECT_EQ(lines()[1]["type"], "point");
+    EXPECT_EQ(lines()[2]["type"], "end");
+    EXPECT_EQ(lines()[2]["verdict"], "VALID");
+}
+
+TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
+    std::vector<PointTrace> traces = batch_sweep();
+    traces.push_back(searched_point());
+    std::vector<Summary> summaries;
+    summaries.reserve(traces.size());
+    for (const auto& trace : traces) summaries.push_back(summarise(trace));
+    JsonlWriter writer(file_, {}, {});
+    writer.write_study_summary({});
+    EXPECT_EQ(lines().size(), 1U) << "nothing to say, no line";
+    writer.write_study_summary(summarise_study(traces, summaries, make_local_topology(1)));
+    const json line = lines().at(1);
+    EXPECT_EQ(line["type"], "study_summary");
+    const json& times = line["batch_times"][1];
+    EXPECT_EQ(times["scope"], "pipeline");
+    EXPECT_EQ(times["samples"][2]["batch"], 4);
+    EXPECT_EQ(times["samples"][2]["window_s"], 1.0);
+    EXPECT_EQ(times["fastest_batch"], 4);
+    EXPECT_EQ(times["sufficient_batch"], 4);
+    EXPECT_EQ(line["recommendations"][0]["points"], json({4, 1, 2}));
+    EXPECT_TRUE(line["recommendations"][0]["point"].is_null()) << "no seams were compared";
+    traces.front().verification.seam_error = 0;
+    writer.write_study_summary(summarise_study(traces, {summarise(traces[0]), summaries[1], summaries[2], summaries[3]},
+                                               make_local_topology(1)));
+    EXPECT_EQ(lines().at(2)["recommendations"][0]["point"], 4);
+    EXPECT_TRUE(times["left_arm"].is_null()) << "three batches fix no curve of three parameters";
+    EXPECT_NEAR(line["batch_memory"][0]["fit"]["base_mib"].get<double>(), 100, 1e-9);
+    EXPECT_EQ(line["largest_batches"][0]["search"]["largest_batch"], 4);
+    EXPECT_EQ(line["largest_batches"][0]["predicted_batch"], 20);
+    EXPECT_TRUE(line["largest_batches"][0]["search"]["tries"][3]["peak_mib"].is_null());
+}
+
+TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {
+    PointTrace trace = three_rank_trace();
+    const json point = point_line(trace)["point"];
+    EXPECT_EQ(point["network"], "dncnn");
+    EXPECT_TRUE(point["patch"].is_number_integer());
+    EXPECT_EQ(point["halo"], "exact");
+    EXPECT_EQ(point["batch"], 4);
+    EXPECT_EQ(point["ranks"], "all");
+    EXPECT_EQ(point["overlap"], true);
+    EXPECT_EQ(point["image"]["noise_sigma"], 0.1);
+    EXPECT_EQ(point["settled"]["halo_px"], 20);
+    EXPECT_EQ(point["verify"]["mode"], "probes");
+    EXPECT_TRUE(lines()[0]["config"]["metrics"]["reduction"].is_string());
+    trace.point.settings.halo = {HaloSetting::Kind::pixels, 0};
+    trace.point.halo.reset();
+    const json other = point_line(trace)["point"];
+    EXPECT_EQ(other["halo"], 0);
+    EXPECT_TRUE(other["settled"]["halo_px"].is_null());
+}
+
+TEST_F(Jsonl, SamplesAreThoseOfTheTraceBitForBit) {
+    PointTrace trace = three_rank_trace();
+    trace.ranks[2].wall_s[1] = 1.0 / 3;
+    const json samples = point_line(trace)["samples"];
+    EXPECT_EQ(samples["wall_s"].get<std::vector<double>>(), trace.wall_s);
+    ASSERT_EQ(samples["ranks"].size(), trace.ranks.size());
+    for (size_t r = 0; r < trace.ranks.size(); ++r) {
+        EXPECT_EQ(samples["ranks"][r]["wall_s"].get<std::vector<double>>(), trace.ranks[r].wall_s);
+        EXPECT_EQ(samples["ranks"][r]["forward_call_s"].get<std::vector<double>>(), trace.ranks[r].forward_call_s);
+        EXPECT_EQ(samples["ranks"][r]["stage_s"]["gather"].size(), kTraceRepetitions);
+        EXPECT_FALSE(samples["ranks"][r]["stage_s"].contains("h2d")) << "it did not take place";
+    }
+    EXPECT_TRUE(samples["write_s"].is_null()) << "no file was written";
+}
+
+TEST_F(Jsonl, SummaryHoldsEveryMetric) {
+    const json summary = point_line(trace_of_every_figure())["summary"];
+    for (const auto& [key, value] : every_figure()) {
+        ASSERT_TRUE(summary.contains(key) && summary[key].is_number()) << key;
+        EXPECT_NEAR(summary[key].get<double>(), value, 1e-12 * std::abs(value)) << key;
+    }
+}
+
+TEST_F(Jsonl, AbsentIsNullNeverZero) {
+    const json line = point_line(unmeasured_trace(PointStatus::oom, "no room"));
+    EXPECT_EQ(line["status"], "oom");
+    EXPECT_EQ(line["reason"], "no room");
+    EXPECT_TRUE(line["summary"]["pipeline_s"].is_null());
+    EXPECT_TRUE(line["quality"].is_null());
+    EXPECT_TRUE(line["verification"]["pixels_unwritten"].is_null()) << "nobody looked";
+    EXPECT_TRUE(line["image_sha256"].is_null());
+    const json memory = point_line(three_rank_trace())["memory"]["ranks"][0];
+    EXPECT_TRUE(memory["device_used_mib"].is_null());
+    EXPECT_EQ(memory["host_peak_mib"], 1000);
+}
+
+TEST_F(Jsonl, TelemetryIsThatOfEachRankAndNullWithoutAny) {
+    EXPECT_TRUE(point_line(three_rank_trace())["telemetry"].is_null());
+    const json ranks = point_line(watched_trace())["telemetry"]["ranks"];
+    ASSERT_EQ(ranks.size(), 3U);
+    EXPECT_EQ(ranks[1]["rank"], 1);
+    EXPECT_EQ(ranks[1]["energy_j"], 1200);
+    EXPECT_TRUE(ranks[1]["cpu_energy_j"].is_null()) << "the first rank of its node answers";
+    EXPECT_EQ(ranks[1]["samples"]["at_s"], json({0, 0.1, 0.2}));
+    EXPECT_EQ(ranks[1]["samples"]["sm_clock_mhz"], json({1800, 1850, 1900}));
+    EXPECT_TRUE(ranks[1]["samples"]["power_w"].is_null()) << "never read";
+    PointTrace gap = watched_trace();
+    gap.ranks[1].telemetry.samples[1][Gauge::sm_clock_mhz].reset();
+    EXPECT_EQ(point_line(gap)["telemetry"]["ranks"][1]["samples"]["sm_clock_mhz"], json({1800, nullptr, 1900}));
+}
+
+TEST_F(Jsonl, NotANumberAndInfinityAreNull) {
+    PointTrace trace = three_rank_trace();
+    trace.quality->psnr_denoised_db = std::numeric_limits<double>::infinity();
+    trace.verification.window_error = std::numeric_limits<double>::quiet_NaN();
+    const json line = point_line(trace);
+    EXPECT_TRUE(line["quality"]["psnr_denoised_db"].is_null());
+    EXPECT_TRUE(line["summary"]["psnr_denoised_db"].is_null());
+    EXPECT_TRUE(line["verification"]["window_error"].is_null());
+}
+
+TEST_F(Jsonl, AnyFileNameAndMessageMakesOneValidLine) {
+    const json line = point_line(unmeasured_trace(PointStatus::failed, "two\nlines, \xff\xfe and \"quotes\""));
+    EXPECT_THAT(line["reason"].get<std::string>(), testing::HasSubstr("two\nlines"));
+}
+
+TEST_F(Jsonl, EarlierResultsAreMovedAsideAndKept) {
+    const auto text_of = [](const std::filesystem::path& file) {
+        std::ifstream stream(file);
+        return std::string(std::istreambuf_iterator<char>(stream), {});
+    };
+    EXPECT_EQ(move_aside(file_), "") << "there is none";
+    std::ofstream(file_) << "";
+    EXPECT_EQ(move_aside(file_), "") << "nothing is in it";
+    std::ofstream(file_) << "earlier";
+    const auto earlier = move_aside(file_);
+    EXPECT_FALSE(std::filesystem::exists(file_));
+    std::ofstream(file_) << "later";
+    const auto later = move_aside(file_);
+    EXPECT_EQ(text_of(earlier), "earlier");
+    EXPECT_EQ(text_of(later), "later") << "in the same second";
+    EXPECT_EQ(earlier.parent_path(), file_.parent_path());
+    for (const auto& aside : {earlier, later}) std::filesystem::remove(aside);
+}
+
+TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
+    try {
+        JsonlWriter(file_ / "no" / "results.jsonl", {}, {});
+        FAIL();
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("no/results.jsonl"));
+    }
+}
+
+// A file-size limit stands for a full disk: write() takes a part of the line, then refuses.
+TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
+    JsonlWriter writer(file_, {}, {});
+    std::string message;
+    try {
+        const test::FileSizeLimit limit(std::filesystem::file_size(file_) + 100);
+        writer.write_point(three_rank_trace(), summarise(three_rank_trace()));
+    } catch (const Error& error) {
+        message = error.what();
+    }
+    EXPECT_THAT(message, testing::HasSubstr(file_.string()));
+    EXPECT_EQ(lines().size(), 1u);
+    writer.write_end({});
+    EXPECT_EQ(lines().size(), 2u);
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,73 @@
+#include "measure/three_rank_trace.hpp"
+#include "report/metrics.hpp"
+#include "report/report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace pb {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+Summary named(const std::string& label, int64_t index) {
+    Summary summary = summarise(three_rank_trace());
+    summary.label = label;
+    summary.index = index;
+    return summary;
+}
+
+TEST(FomLines, AreFourWordsEach) {
+    const auto lines = lines_of(fom_lines({named("a", 0), named("with blanks\tin it", 1)}));
+    for (const auto& line : lines) EXPECT_TRUE(std::regex_match(line, std::regex("FOM \\S+ \\S+ \\S+"))) << line;
+    size_t num_headlines = 0;
+    for (const auto& metric : metrics()) num_headlines += metric.is_headline() ? 1 : 0;
+    EXPECT_EQ(lines.size(), 2 * num_headlines);
+}
+
+TEST(FomLines, HoldNameValueAndUnit) {
+    const std::string text = fom_lines({named("a", 0)});
+    EXPECT_THAT(text, HasSubstr("FOM a.pipeline_s 2.25 s\n"));
+    EXPECT_THAT(text, HasSubstr("FOM a.allocated_peak_mib 300 MiB\n"));
+}
+
+TEST(FomLines, NothingIsSaidOfWhatWasNotMeasured) {
+    EXPECT_EQ(fom_lines({summarise(unmeasured_trace(PointStatus::oom, "no room"))}), "");
+    PointTrace trace = three_rank_trace();
+    trace.verification.outcome = Verification::Outcome::failed;
+    EXPECT_THAT(fom_lines({summarise(trace)}), Not(HasSubstr("_per_s")));
+}
+
+TEST(Labels, ThatCollideGetTheirIndex) {
+    const auto labels = unique_labels({named("a", 0), named("b", 1), named("a", 2)});
+    EXPECT_THAT(labels, testing::ElementsAre("a#0", "b", "a#2"));
+}
+
+TEST(Labels, AreUniqueForEveryMixture) {
+    std::vector<Summary> summaries;
+    for (int64_t i = 0; i < 60; ++i)
+        summaries.push_back(named(std::string(static_cast<size_t>(i * i % 7 + 1), 'p'), i));
+    const auto labels = unique_labels(summaries);
+    EXPECT_EQ(std::set<std::string>(labels.begin(), labels.end()).size(), summaries.size());
+}
+
+TEST(VerdictLine, IsOneLineWithReasons) {
+    EXPECT_EQ(verdict_line({}), "RESULT: VALID");
+    const Verdict verdict{.validity = Validity::failed, .reasons = {"a\nb", "c"}, .exit_code = ExitCode::failed};
+    EXPECT_EQ(verdict_line(verdict), "RESULT: FAILED  a b; c");
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,85 @@
+#include "report/metrics.hpp"
+
+#include "measure/every_figure.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace pb {
+namespace {
+
+std::string text_of(const std::string& file) {
+    std::ifstream stream(std::string(PATCHBENCH_SOURCE_DIR) + "/" + file);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+TEST(Metrics, KeysAreUniqueSnakeCaseWords) {
+    std::set<std::string> keys;
+    for (const auto& metric : metrics()) {
+        EXPECT_TRUE(std::regex_match(metric.key, std::regex("[a-z][a-z0-9_]*"))) << metric.key;
+        EXPECT_TRUE(keys.insert(metric.key).second) << metric.key;
+    }
+}
+
+TEST(Metrics, TimesAndMemoryCarryTheirUnitAtTheEndOfTheKey) {
+    constexpr std::pair<std::string_view, std::string_view> kEndings[] = {{"s", "_s"}, {"MiB", "_mib"}, {"dB", "_db"}};
+    for (const auto& metric : metrics()) {
+        const std::string key = metric.key, unit = metric.unit;
+        EXPECT_TRUE(std::regex_match(unit, std::regex("\\S+"))) << key;
+        for (const auto& [measured_in, ending] : kEndings)
+            EXPECT_TRUE(unit != measured_in || key.ends_with(ending)) << key;
+    }
+}
+
+TEST(Metrics, AnUnmeasuredPointHasNone) {
+    const Summary summary = summarise(unmeasured_trace(PointStatus::oom, "no room"));
+    for (const auto& metric : metrics())
+        EXPECT_EQ(metric.value(summary).has_value(), std::string(metric.key) == "repetitions") << metric.key;
+}
+
+TEST(Metrics, EachHasTheValueThatWasComputedBesideTheProgram) {
+    const Summary summary = summarise(trace_of_every_figure());
+    const auto expected = every_figure();
+    ASSERT_EQ(metrics().size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+        const auto& [key, value] = expected[i];
+        EXPECT_EQ(metrics()[i].key, key);
+        EXPECT_NEAR(metrics()[i].value(summary).value_or(-1), value, 1e-12 * std::abs(value)) << key;
+    }
+}
+
+TEST(Metrics, AreReadBackIntoTheirOwnPlace) {
+    for (const auto& metric : metrics()) {
+        Summary summary;
+        metric.value.set(summary, 42);
+        EXPECT_EQ(metric.value(summary), 42) << metric.key;
+        for (const auto& other : metrics()) {
+            if (&other == &metric || std::string(other.key) == "repetitions") continue;  // which is always there
+            EXPECT_EQ(other.value(summary), std::nullopt) << metric.key << " into " << other.key;
+        }
+    }
+}
+
+// The page's table is the one in the code: when this fails, put what it prints into the page.
+TEST(Metrics, ThePageHoldsTheGlossary) {
+    EXPECT_NE(text_of("docs/reading-results.md").find(glossary()), std::string::npos)
+        << "replace the glossary of docs/reading-results.md with:\n"
+        << glossary();
+}
+
+TEST(Metrics, ThePageHoldsWhatCanLimitAPoint) {
+    EXPECT_NE(text_of("docs/reading-results.md").find(limit_glossary()), std::string::npos)
+        << "replace the table of docs/reading-results.md with:\n"
+        << limit_glossary();
+}
+
+}  // namespace
+}  // namespace pb

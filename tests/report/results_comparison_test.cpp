@@ -1,0 +1,80 @@
+#include "report/results_comparison.hpp"
+
+#include "measure/sweep_traces.hpp"
+#include "results_of.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb {
+namespace {
+
+TEST(ResultsComparison, EqualPointsOfAFileAreMatchedByTheirOrder) {
+    const auto results = results_of({sample_point(1, 8, 1, 100), sample_point(1, 16, 2, 100)});
+    const auto compared = compare_results({results}, {results});
+    ASSERT_EQ(compared.points.size(), 2U);
+    EXPECT_DOUBLE_EQ(compared.points[0].old_s.value(), 8);
+    EXPECT_DOUBLE_EQ(compared.points[0].new_s.value(), 8);
+    EXPECT_DOUBLE_EQ(compared.points[1].old_s.value(), 16);
+    EXPECT_EQ(compared.count(Change::same), 2);
+    EXPECT_EQ(compared.num_old, 1U);
+}
+
+TEST(ResultsComparison, AWrongOutputHasNoFigures) {
+    const auto good = results_of({sample_point(1, 8, 1, 100)});
+    PointTrace wrong = sample_point(1, 4, 1, 100);
+    wrong.verification.outcome = Verification::Outcome::failed;
+    const auto compared = compare_results({good}, {results_of({wrong})});
+    ASSERT_EQ(compared.points.size(), 1U);
+    EXPECT_FALSE(compared.points[0].comparison);
+    EXPECT_EQ(compared.points[0].missing, "NEW: the output is wrong");
+    EXPECT_TRUE(compared.points[0].lost);
+    EXPECT_EQ(regressions(compared, 0.03).size(), 1U);
+}
+
+TEST(ResultsComparison, TheChangeIsThatOfTheTimesShown) {
+    const auto launch = [](double pass_s) { return results_of({sample_point(1, pass_s, 1, 100)}); };
+    const auto compared = compare_results({launch(8), launch(2), launch(3)}, {launch(4), launch(9), launch(1)});
+    const PointComparison& point = compared.points.at(0);
+    EXPECT_NEAR(point.comparison->ratio, *point.new_s / *point.old_s, 1e-12);
+    EXPECT_NEAR(*point.old_s, std::cbrt(8 * 2 * 3), 1e-12);
+}
+
+TEST(ResultsComparison, APointOfAnotherNumberOfRanksIsSaidToBeThat) {
+    const auto one = results_of({sample_point(1, 8, 1, 100)});
+    PointTrace point = sample_point(1, 8, 1, 100);
+    point.point.num_ranks = 5;
+    point.point.settings.image.seed = 9;
+    const auto compared = compare_results({one}, {results_of({point})});
+    ASSERT_EQ(compared.points.size(), 2U);
+    const std::string ranks = std::to_string(one.points[0].trace.point.num_ranks);
+    EXPECT_EQ(compared.points[0].missing, "not in NEW, where ranks = 5, not " + ranks + "; image.seed = 9, not 7");
+    EXPECT_THAT(compared.points[1].missing, testing::HasSubstr("not in OLD, where ranks = " + ranks + ", not 5"));
+    point.point.settings.network = NetworkKind::unet;
+    point.point.settings.patch = 32;
+    EXPECT_EQ(compare_results({one}, {results_of({point})}).points[0].missing, "not in NEW") << "another label";
+}
+
+TEST(ResultsComparison, AChangeNamesTheOtherWorkMeanwhile) {
+    const auto quiet = results_of({sample_point(1, 8, 1, 100)});
+    PointTrace point = sample_point(1, 24, 1, 100);
+    point.ranks[0].host = "node1";
+    point.ranks[0].telemetry[Meter::observed_s] = 10;
+    point.ranks[0].telemetry[Meter::own_cpu_s] = 5;
+    point.ranks[0].telemetry[Meter::host_cpu_s] = 29;
+    const auto busy = results_of({point});
+    using testing::Contains;
+    const auto said = testing::HasSubstr("NEW was not measured alone: node1: other processes used 2.4 cores");
+    EXPECT_THAT(compare_results({quiet}, {busy}).points.at(0).remarks, Contains(said));
+    EXPECT_THAT(compare_results({busy}, {busy}).points.at(0).remarks, testing::Not(Contains(said))) << "the same time";
+    EXPECT_TRUE(compare_results({quiet}, {quiet}).points.at(0).remarks.empty());
+}
+
+TEST(ResultsComparison, AGateWithNothingToCompareFails) {
+    const auto first = results_of({sample_point(1, 8, 1, 100)});
+    EXPECT_THAT(regressions(compare_results({results_of({})}, {first}), 0.03),
+                testing::ElementsAre(testing::HasSubstr("nothing was compared")));
+    EXPECT_TRUE(regressions(compare_results({first}, {first}), 0.03).empty());
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,284 @@
+#include "report/results_file.hpp"
+
+#include "measure/telemetry_trace.hpp"
+#include "report/jsonl_writer.hpp"
+#include "report/line_reader.hpp"
+#include "report/metrics.hpp"
+#include "report/report.hpp"
+#include "support/damage.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace pb {
+namespace {
+
+using testing::HasSubstr;
+
+Environment environment() {
+    Environment environment;
+    environment.started_at = "2026-01-01T00:00:00Z";
+    environment.command_line = "patchbench run study.yaml";
+    environment.git_sha = "0123abcd";
+    environment.git_dirty = true;
+    environment.libraries = {{"NCCL", "2.28.9", ""}};
+    environment.variables = {{"OMP_NUM_THREADS", "1"}};
+    environment.topology = make_local_topology(kTraceRanks);
+    environment.topology.ranks[1].memory_bytes = int64_t{3} << 30;
+    return environment;
+}
+
+class Results : public testing::Test {
+  protected:
+    void SetUp() override {
+        JsonlWriter writer(file_, {.name = "night"}, environment());
+        const Summary summary = summarise(watched_trace());
+        writer.write_point(watched_trace(), summary);
+        const PointTrace other = unmeasured_trace(PointStatus::oom, "no room");
+        writer.write_point(other, summarise(other));
+        writer.write_end(judge({summary}, false));
+    }
+    void TearDown() override { std::filesystem::remove(file_); }
+
+    [[nodiscard]] std::string text() const {
+        std::ostringstream all;
+        all << std::ifstream(file_).rdbuf();
+        return all.str();
+    }
+    void put(const std::string& text) const { std::ofstream(file_) << text; }
+
+    /// What the reader says of `text`.
+    [[nodiscard]] std::string refusal(const std::string& text) const {
+        put(text);
+        try {
+            (void)load_results(file_);
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+        return "it was read";
+    }
+
+    [[nodiscard]] std::string replaced(const std::string& before, const std::string& after) const {
+        std::string all = text();
+        const auto at = all.find(before);
+        EXPECT_NE(at, std::string::npos) << before;
+        return at == std::string::npos ? all : all.replace(at, before.size(), after);
+    }
+
+    std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) /
+                                  ("patchbench_results_test_" + std::to_string(::getpid()) + ".jsonl");
+};
+
+TEST_F(Results, WhatWasWrittenIsReadBack) {
+    const ResultsFile results = load_results(file_);
+    EXPECT_EQ(results.name, "night");
+    ASSERT_EQ(results.points.size(), 2u);
+    const RecordedPoint& point = results.points[0];
+    EXPECT_EQ(point.trace.wall_s, watched_trace().wall_s);
+    EXPECT_EQ(point.line, 2);
+    EXPECT_EQ(point.trace.point.settings.image.path, traced_point().settings.image.path);
+    EXPECT_EQ(point.trace.point.halo, 20);
+    EXPECT_EQ(results.points[1].summary.status, PointStatus::oom);
+    ASSERT_TRUE(results.end);
+    EXPECT_EQ(results.end->verdict.validity, Validity::valid);
+    EXPECT_TRUE(results.remarks().empty());
+    EXPECT_EQ(point.json + "\n", text().substr(text().find('\n') + 1, point.json.size() + 1));
+}
+
+TEST_F(Results, TheShapeOfARelativeIsReadBack) {
+    EXPECT_EQ(text().find("widths"), std::string::npos) << "standard networks need none";
+    PointTrace trace = watched_trace();
+    trace.point.settings.network = NetworkKind::drunet;
+    trace.point.relative = DrunetShape{.channels = trace.point.source.channels, .widths = {8, 16}, .blocks = 2};
+    {
+        JsonlWriter writer(file_, {.name = "night"}, environment());
+        writer.write_point(trace, summarise(trace));
+        writer.write_end(judge({summarise(trace)}, false));
+    }
+    const ResultsFile results = load_results(file_);
+    EXPECT_EQ(results.points.at(0).trace.point.relative, trace.point.relative);
+    EXPECT_EQ(results.points.at(0).trace.point.facts().alignment, 2);
+    EXPECT_THAT(refusal(replaced("widths 8-16, 2 blocks", "widths 8-0, 2 blocks")),
+                AllOf(HasSubstr(":2: "), HasSubstr("network"), HasSubstr("no shape of a network")));
+}
+
+// Tables, FOM lines and verdict of a resumed study are made of what is read back: nothing may be lost on the way.
+TEST_F(Results, EveryFigureOfTheSummarySurvives) {
+    const Summary written = summarise(watched_trace());
+    const auto results = load_results(file_);
+    const Summary& read = results.points[0].summary;
+    for (const auto& metric : metrics()) EXPECT_EQ(metric.value(read), metric.value(written)) << metric.key;
+    const auto topology = make_local_topology(kTraceRanks);
+    EXPECT_EQ(points_table({read}), points_table({written}));
+    EXPECT_EQ(ranks_table(read, topology), ranks_table(written, topology));
+    EXPECT_EQ(fom_lines({read}), fom_lines({written}));
+    EXPECT_EQ(verdict_line(judge({read}, true)), verdict_line(judge({written}, true)));
+    const auto oom = summarise(unmeasured_trace(PointStatus::oom, "no room"));
+    EXPECT_EQ(points_table({results.points[1].summary}), points_table({oom}));
+}
+
+// Whoever adds a member to the trace finds out here that it is not read back.
+TEST_F(Results, ATraceReadBackIsWrittenAsTheSameLine) {
+    const auto results = load_results(file_);
+    const std::string before = text();
+    std::vector<PointTrace> traces;
+    for (const auto& point : results.points) traces.push_back(point.trace);
+    JsonlWriter writer(file_, {.name = "night"}, environment());
+    for (const auto& trace : traces) writer.write_point(trace, summarise(trace));
+    EXPECT_EQ(text(), before.substr(0, text().size()));
+    EXPECT_GT(text().size(), results.points[0].json.size() + results.points[1].json.size());
+}
+
+TEST_F(Results, TheMapHoldsTheMetricsThatHaveAValue) {
+    const auto results = load_results(file_);
+    const Summary written = summarise(watched_trace());
+    for (const auto& metric : metrics()) {
+        EXPECT_EQ(results.points[0].metrics.contains(metric.key), metric.value(written).has_value()) << metric.key;
+        EXPECT_EQ(results.points[1].metrics.contains(metric.key), std::string(metric.key) == "repetitions");
+    }
+}
+
+TEST_F(Results, EnvironmentIsReadBack) {
+    const auto results = load_results(file_);
+    const Environment& read = results.environment();
+    EXPECT_EQ(read.git_sha, "0123abcd");
+    EXPECT_TRUE(read.git_dirty);
+    ASSERT_EQ(read.libraries.size(), 1u);
+    EXPECT_EQ(read.libraries[0].header, "2.28.9");
+    EXPECT_EQ(read.variables, environment().variables);
+    ASSERT_EQ(read.topology.num_ranks(), kTraceRanks);
+    EXPECT_EQ(read.topology.ranks[1].memory_bytes, int64_t{3} << 30);
+}
+
+TEST_F(Results, ALineCutAnywhereIsToleratedAtTheEndOnly) {
+    const std::string whole = text();
+    const size_t last = whole.rfind('\n', whole.size() - 2) + 1;  // where the end line starts
+    for (size_t length = last + 1; length + 1 < whole.size(); ++length) {
+        put(whole.substr(0, length));
+        const auto results = load_results(file_);
+        ASSERT_EQ(results.points.size(), 2u);
+        EXPECT_FALSE(results.end);
+        EXPECT_EQ(results.torn, whole.substr(last, length - last));
+        ASSERT_EQ(results.remarks().size(), 2u);
+    }
+    put(whole.substr(0, whole.size() - 1));
+    EXPECT_TRUE(load_results(file_).end) << "a complete line whose end an editor took";
+}
+
+TEST_F(Results, DamageInTheMiddleIsAnErrorWithItsPlace) {
+    const std::string where = file_.string() + ":2: ";
+    EXPECT_THAT(refusal(replaced("\"label\":", "\"label\"")), HasSubstr(where));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"label\":", "\"lable\":")), HasSubstr(where + "the key 'label' is missing"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"status\":\"ok\"", "\"status\":\"fine\"")), HasSubstr(where + "status: 'fine'"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"wall_s\":[", "\"wall_s\":[true,")), HasSubstr("samples.wall_s"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"patch\":256", "\"patch\":[1]")), HasSubstr(where + "point.patch"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"patch\":256", "\"patch\":-3")), HasSubstr(where + "point.patch: patch = -3"));
+}
+
+TEST_F(Results, WhatNoRunCanSettleIsAnErrorWithItsPlace) {
+    for (const auto& [there, impossible] :
+         std::vector<std::pair<std::string, std::string>>{{"\"halo_px\":20", "\"halo_px\":-8"},
+                                                          {"\"halo_px\":20,\"batch\":4", "\"halo_px\":20,\"batch\":0"},
+                                                          {"\"num_ranks\":3", "\"num_ranks\":0"},
+                                                          {"\"image_height_px\":", "\"image_height_px\":0,\"was\":"},
+                                                          {"\"image_channels\":", "\"image_channels\":-"}}) {
+        EXPECT_THAT(refusal(replaced(there, impossible)), HasSubstr(":2: point.settled")) << impossible;
+        TearDown(), SetUp();
+    }
+}
+
+TEST_F(Results, DrawingsThatDoNotFitTogetherAreErrorsWithTheirPlace) {
+    EXPECT_THAT(refusal(replaced("\"begin_s\":[", "\"begin_s\":[0,")), HasSubstr("timeline: stage, batch"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"stage\":[\"gather\"", "\"stage\":[\"lunch\"")), HasSubstr("'lunch' is none of"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"cell_px\":8", "\"cell_px\":2")), HasSubstr("seam_map[0]: needs an error for each"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"cell_px\":8", "\"cell_px\":0")), HasSubstr("seam_map[0]"));
+    TearDown(), SetUp();
+    EXPECT_THAT(refusal(replaced("\"height\":4,", "\"height\":9223372036854775807,")),
+                HasSubstr("no part of an image"));
+}
+
+TEST_F(Results, APointBelongsToTheSessionThatItFollows) {
+    const std::string whole = text();
+    const size_t second = whole.find('\n') + 1;
+    const size_t third = whole.find('\n', second) + 1;
+    Environment elsewhere = environment();
+    elsewhere.topology.ranks[0].host = "elsewhere";
+    put(whole.substr(0, third) + resume_line(elsewhere) + "\n" + whole.substr(third));
+    const ResultsFile results = load_results(file_);
+    ASSERT_EQ(results.points.size(), 2u);
+    EXPECT_EQ(results.points[0].session, 0);
+    EXPECT_EQ(results.points[1].session, 1);
+}
+
+TEST_F(Results, LongLinesAreReadWhole) {
+    const std::string longer(200'000, 'x');  // several times what is read at once
+    put(longer + "\n" + "short\n" + longer + "y");
+    LineReader lines(file_);
+    EXPECT_EQ(lines.next()->text, longer);
+    EXPECT_EQ(lines.next()->text, "short");
+    const auto last = lines.next();
+    EXPECT_EQ(last->text, longer + "y");
+    EXPECT_EQ(last->number, 3);
+    EXPECT_FALSE(last->ended);
+    EXPECT_FALSE(lines.next());
+}
+
+TEST_F(Results, HostileLinesAreRefusedNotMet) {
+    const std::string study = text().substr(0, text().find('\n') + 1);
+    const std::string deep(1000000, '[');
+    EXPECT_THAT(refusal(study + deep + "\n"), HasSubstr(":2: not JSON, or nested too deep"));
+    EXPECT_THAT(refusal(study + deep.substr(0, 65) + std::string(65, ']') + "\n"), HasSubstr("nested too deep"));
+    EXPECT_THAT(refusal(study + deep.substr(0, 64) + std::string(64, ']') + "\n"), HasSubstr("an object is expected"));
+    EXPECT_THAT(refusal(study + "{\"type\":1e999}\n"), HasSubstr(":2: not JSON"));
+    EXPECT_THAT(refusal(study + "[]\n"), HasSubstr(":2: an object is expected"));
+    EXPECT_THAT(refusal(study + "{\"type\":\"point\"}\n"), HasSubstr(":2: "));
+    EXPECT_THAT(refusal(study + std::string(10, '\0') + "\n"), HasSubstr(":2: not JSON"));
+    EXPECT_THAT(refusal(study + study), HasSubstr("only one line may be a study"));
+    EXPECT_THAT(refusal("{\"type\":\"end\"}\n"), HasSubstr(":1: the first line must be the study"));
+    EXPECT_THAT(refusal("{\"type\":\"study\",\"schema_version\":\"2.0\"}\n"), HasSubstr("schema 2.0"));
+    EXPECT_THAT(refusal(""), HasSubstr("holds no complete line"));
+    EXPECT_THAT(refusal("hello"), HasSubstr("holds no complete line"));
+}
+
+TEST_F(Results, NoTextSteersATerminal) {
+    put(replaced("\"label\":\"", "\"label\":\"\\u001b[31m"));
+    EXPECT_THAT(load_results(file_).points.front().summary.label, testing::StartsWith("?[31m"));
+}
+
+TEST_F(Results, NothingMayFollowTheEnd) {
+    EXPECT_THAT(refusal(text() + "{\"type\":\"point\"}\n"), HasSubstr(":5: nothing may follow the end"));
+}
+
+// Bytes changed at random: an answer or an error with the place, never a crash.
+TEST_F(Results, RandomDamageIsReadOrRefused) {
+    const std::string whole = text();
+    int refused = 0;
+    test::for_each_damage(whole, 300, [&](const std::string& damaged) {
+        const std::string said = refusal(damaged);
+        if (said == "it was read") return;
+        EXPECT_THAT(said, HasSubstr(file_.string()));
+        ++refused;
+    });
+    EXPECT_GT(refused, 100);
+}
+
+TEST_F(Results, WhatCannotBeReadIsNamed) {
+    EXPECT_THROW((void)load_results(file_ / "no"), UsageError);
+    EXPECT_THROW((void)load_results(testing::TempDir()), UsageError);
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,92 @@
+// Results of simulated devices: never taken for measurements, and what they may be made from.
+#include "measure/scaling_traces.hpp"
+#include "measure/verdict.hpp"
+#include "report/measured_calls.hpp"
+#include "report/report.hpp"
+#include "report/results_comparison.hpp"
+#include "support/messages.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb {
+namespace {
+
+using testing::HasSubstr;
+
+PointTrace simulated(PointTrace trace) {
+    trace.point.settings.engine = EngineKind::timed;
+    return trace;
+}
+
+ResultsFile file_of(const std::vector<PointTrace>& traces) {
+    ResultsFile file;
+    file.file = "old/results.jsonl";
+    file.sessions.emplace_back();
+    for (const auto& trace : traces) {
+        RecordedPoint& point = file.points.emplace_back();
+        point.trace = trace;
+        point.summary = summarise(trace);
+    }
+    return file;
+}
+
+/// A call of `call_s` seconds with `batch` windows.
+PointTrace called(int64_t batch, double call_s) {
+    PointTrace trace = ranks_trace(2, 5);
+    trace.point.batch = batch;
+    for (auto& rank : trace.ranks) rank.forward_call_s = {call_s / (rank.rank + 1), call_s / (rank.rank + 1)};
+    return trace;
+}
+
+PointSettings wanted() {
+    PointSettings settings = ranks_trace(1, 1).point.settings;
+    settings.engine = EngineKind::timed;
+    settings.halo = {HaloSetting::Kind::pixels, 0};
+    return settings;
+}
+
+TEST(Simulated, IsSaidInTableAndVerdict) {
+    const std::vector<Summary> summaries{summarise(simulated(ranks_trace(1, 10))), summarise(ranks_trace(2, 5))};
+    EXPECT_TRUE(summaries[0].simulated);
+    EXPECT_FALSE(summaries[0].tflops) << "nothing was computed";
+    EXPECT_THAT(points_table(summaries), HasSubstr("simulated\n"));
+    const std::string line = verdict_line(judge(summaries, false));
+    EXPECT_THAT(line, HasSubstr("RESULT: VALID  1 of 2 points SIMULATED"));
+}
+
+TEST(Simulated, DoesNotCompareWithMeasured) {
+    const ResultsFile old_file = file_of({simulated(ranks_trace(1, 10))}), new_file = file_of({ranks_trace(1, 10)});
+    EXPECT_THAT(usage_error([&] { (void)compare_results({old_file}, {new_file}); }),
+                HasSubstr("OLD is simulated (engine timed) and NEW was measured"));
+    EXPECT_EQ(compare_results({old_file}, {old_file}).count(Change::same), 1);
+    const ResultsFile both = file_of({ranks_trace(1, 10), simulated(ranks_trace(1, 10))});
+    const auto comparison = compare_results({both}, {new_file});
+    EXPECT_EQ(comparison.count(Change::same), 1) << "the measured point, with the measured one";
+    EXPECT_EQ(comparison.points.size(), 2U);
+}
+
+TEST(MeasuredCalls, AreTheSlowestRanksMedianByBatch) {
+    const auto table = measured_call_table(file_of({called(4, 0.5), called(1, 0.25), called(4, 9)}), wanted());
+    EXPECT_EQ(table, "1:0.25,4:0.5") << "the first point that has a batch";
+}
+
+TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
+    PointSettings other = wanted();
+    other.patch = 128;
+    const ResultsFile file = file_of({called(4, 0.5), simulated(called(1, 0.25))});
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }),
+                testing::AllOf(HasSubstr("patch 128"), HasSubstr("it holds dncnn-p64-h0-b4-fp32")));
+    other = wanted();
+    other.halo = {HaloSetting::Kind::exact, 0};
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }), HasSubstr("same halo"));
+    EXPECT_EQ(measured_call_table(file, wanted()), "4:0.5") << "what was simulated was not measured";
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }),
+                HasSubstr("no measured points"));
+    PointTrace untimed = called(4, 0.5);
+    for (RankTrace& rank : untimed.ranks) rank.forward_call_s.clear();
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({untimed}), wanted()); }),
+                HasSubstr("it holds no measured points with timed calls"));
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,230 @@
+#include "measure/three_rank_trace.hpp"
+#include "report/numbers.hpp"
+#include "report/report.hpp"
+#include "report/text_table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <sstream>
+
+namespace pb {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+size_t widest_line(const std::string& text) {
+    size_t widest = 0;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) widest = std::max(widest, line.size());
+    return widest;
+}
+
+size_t occurrences(const std::string& text, const std::string& word) {
+    size_t count = 0;
+    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+    return count;
+}
+
+Topology three_hosts() {
+    Topology topology = make_local_topology(3);
+    for (auto& place : topology.ranks) place.host = "node" + std::to_string(place.rank);
+    topology.ranks[1].device = {DeviceKind::cuda, 0};
+    topology.ranks[1].device_name = "Some GPU";
+    return topology;
+}
+
+TEST(Numbers, HaveFourDigits) {
+    EXPECT_EQ(readable(std::nullopt), "-");
+    EXPECT_EQ(readable(0.0), "0");
+    EXPECT_EQ(readable(123456.7), "123457");
+    EXPECT_EQ(readable(12.345678), "12.35");
+    EXPECT_EQ(readable(2.25), "2.250");
+    EXPECT_EQ(readable(0.0012345), "0.001234");
+    EXPECT_EQ(readable(2.5e-7), "2.5e-07");
+    EXPECT_EQ(readable(2.51e6), "2.5e+06");
+    EXPECT_EQ(readable(std::numeric_limits<double>::infinity()), "inf");
+}
+
+TEST(Table, ColumnsAlignInCharactersNotBytes) {
+    TextTable table;
+    table.add_column("a → b", TextTable::Align::left);
+    table.add_column("n");
+    table.add_row({"ää → ö", "1"});
+    table.add_row({"x", "23"});
+    EXPECT_EQ(table.text(), "a → b    n\n------  --\nää → ö   1\nx       23\n");
+    EXPECT_THROW(table.add_row({"one cell"}), Error);
+}
+
+TEST(Table, AsMarkdownHasOneLineARow) {
+    TextTable table;
+    table.add_column("two\nwords", TextTable::Align::left);
+    table.add_column("m/\nn");
+    table.add_row({"a|b", "1"});
+    EXPECT_EQ(table.markdown(), "| two words | m/n |\n| --- | --: |\n| a\\|b | 1 |\n");
+    EXPECT_EQ(escaped_markdown("<img src=x>\n[x](y) [1, 2]"), "&lt;img src=x> [x]\\(y) [1, 2]");
+}
+
+TEST(PointsTable, SurvivesPointsThatSayLessThanTheFirst) {
+    Summary one = summarise(three_rank_trace()), other = one;
+    other.context.clear();
+    EXPECT_THAT(points_table({one, other}), HasSubstr("left"));
+    EXPECT_THAT(points_table({other, one}), HasSubstr("dncnn"));
+}
+
+TEST(PointsTable, SaysWhatWasMeasuredInATerminalsWidth) {
+    const std::string text = points_table({summarise(three_rank_trace()), summarise(three_rank_trace())});
+    EXPECT_LE(widest_line(text), 125u) << text;  // bytes: an arrow has three
+    EXPECT_THAT(text, AllOf(HasSubstr("2.250 [2.000, 2.700]"), HasSubstr("300 (1)"), HasSubstr("20.10 → 31.25"),
+                            HasSubstr("2.5e-07"), HasSubstr("0.444"), HasSubstr("8.889")));
+}
+
+TEST(PointsTable, SaysOnceWhatAllPointsShare) {
+    Summary one = summarise(three_rank_trace()), other = one;
+    const std::string shared = points_table({one, other});
+    EXPECT_EQ(occurrences(shared, "left"), 1u) << shared;
+    EXPECT_EQ(shared.find("image: "), 0u);
+    other.context[0].second = "another 10 x 10 x 1";
+    const std::string varying = points_table({one, other});
+    EXPECT_EQ(occurrences(varying, "another 10 x 10 x 1"), 1u) << varying;
+    EXPECT_THAT(varying, Not(HasSubstr("image: ")));
+}
+
+TEST(PointsTable, SharesRemarksAndLeavesEmptyColumnsOut) {
+    PointTrace trace = three_rank_trace();
+    trace.quality.reset();
+    trace.verification.outcome = Verification::Outcome::off;
+    const std::string text = points_table({summarise(trace), summarise(trace)});
+    EXPECT_EQ(occurrences(text, "not verified"), 1u) << text;
+    EXPECT_THAT(text, AllOf(HasSubstr("all points: not verified"), Not(HasSubstr("PSNR")), HasSubstr("INVALID")));
+}
+
+TEST(PointsTable, MarksThePointToTakeAndNoOther) {
+    PointTrace other = three_rank_trace();
+    other.point.index = 5;
+    other.point.halo = 16;
+    other.verification.seam_error = 0.1;
+    const std::vector<PointTrace> traces{three_rank_trace(), other};
+    const std::vector<Summary> summaries{summarise(traces[0]), summarise(traces[1])};
+    const auto recommendations = recommend(traces, summaries);
+    const std::string text = points_table(summaries, recommendations);
+    EXPECT_EQ(occurrences(text, kStar), 1u) << text;
+    EXPECT_EQ(occurrences(text, std::string("ok ") + kStar), 1u) << text;
+    EXPECT_LT(text.find(kStar), text.find("dncnn-p256-h16")) << "the first, whose seams are not visible";
+    StudySummary study;
+    study.recommendations = recommendations;
+    EXPECT_THAT(study_text(study), HasSubstr(std::string("Which point to take\n  dncnn-fp32: ") + kStar +
+                                             " dncnn-p256-h20-b4-fp32: the only verified point"));
+    study.recommendations = recommend({other}, {summaries[1]});
+    EXPECT_THAT(study_text(study), AllOf(HasSubstr("no point qualifies"), Not(HasSubstr(kStar))));
+}
+
+TEST(PointsTable, APointWithoutFiguresIsARowWithItsReason) {
+    const std::string text =
+        points_table({summarise(three_rank_trace()), summarise(unmeasured_trace(PointStatus::oom, "needs 80 GiB"))});
+    EXPECT_THAT(text, AllOf(HasSubstr("oom"), HasSubstr("needs 80 GiB")));
+    EXPECT_EQ(points_table({}), "no points\n");
+}
+
+TEST(PointsTable, SaysInALineAClassWhatLimitsThePoints) {
+    Summary one = summarise(three_rank_trace()), other = one, host = one;
+    one.label = "first";
+    other.label = "second";
+    host.label = "third";
+    other.bottleneck->share += 0.1;
+    other.bottleneck->evidence = "clearer";
+    host.bottleneck->limit = Limit::host;
+    host.bottleneck->evidence = "gather and scatter take 31 % of the pipeline";
+    const std::string text = points_table({one, other, host});
+    EXPECT_THAT(text,
+                HasSubstr("\nWhat limits them\n  compute-bound: first, second\n    second: clearer\n    try: a lower"));
+    EXPECT_THAT(text, HasSubstr("  host-bound: third\n    gather and scatter take 31 % of the pipeline\n    try: "));
+    one.bottleneck.reset();
+    EXPECT_THAT(points_table({one}), Not(HasSubstr("limits")));
+}
+
+TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
+    PointTrace trace = three_rank_trace();
+    const std::string text = ranks_table(summarise(trace), three_hosts());
+    EXPECT_THAT(text, AllOf(HasSubstr("gathered by MPI"), HasSubstr("node0"), HasSubstr("cuda:0 Some GPU"),
+                            HasSubstr("node2"), HasSubstr("slowest rank 0@node0, imbalance (max / mean) 1.036")));
+    EXPECT_EQ(occurrences(text, "node"), 4u) << text;
+    EXPECT_THAT(text, HasSubstr("1002")) << "host peak of rank 2, MiB";
+}
+
+TEST(RanksTable, SurvivesARankThatTheTopologyDoesNotKnow) {
+    const PointTrace trace = three_rank_trace();
+    EXPECT_THAT(ranks_table(summarise(trace), make_local_topology(1)), HasSubstr("?"));
+}
+
+TEST(PlanTable, ShowsTheArithmeticOfTheGrid) {
+    Plan plan;
+    plan.points = {traced_point()};
+    plan.points[0].notes = {"a note"};
+    const std::string text = plan_table(plan);
+    // 1000 x 1250 in patches of 256: 4 x 5 = 20 windows of 296; ranks have 6, 7 and 7, so 2 batches of 4 each
+    EXPECT_THAT(text, AllOf(HasSubstr("296 x 296"), HasSubstr(" 20 "), HasSubstr("6-7"), HasSubstr("a note")));
+    EXPECT_THAT(text, HasSubstr("1.68")) << "processed / useful: the batches are filled to 24 windows";
+    plan.points[0].settings.last_batch = LastBatch::ragged;
+    EXPECT_THAT(plan_table(plan), HasSubstr("1.40"));
+}
+
+TEST(PlanTable, OfMoreWindowsThanCouldBeListedIsArithmeticToo) {
+    Plan plan;
+    plan.points = {traced_point()};
+    plan.points[0].source.extent = {int64_t{1} << 26, int64_t{1} << 26};
+    EXPECT_THAT(plan_table(plan), HasSubstr(std::to_string(int64_t{1} << 36))) << "windows of patches of 256";
+}
+
+TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
+    Plan plan;
+    plan.points = {traced_point(), traced_point()};
+    plan.points[0].halo.reset();
+    plan.points[1].batch.reset();
+    EXPECT_THAT(plan_table(plan), AllOf(HasSubstr("?"), HasSubstr("settled by trying out")));
+}
+
+TEST(PlanTable, SaysWhyAPointIsRefused) {
+    Plan plan;
+    plan.points = {traced_point()};
+    plan.points[0].settings.network = NetworkKind::drunet;  // 1250 px are no multiple of 8
+    plan.points[0].settings.workload = Workload::whole;
+    plan.points[0].settings.odd_shape = OddShape::error;
+    plan.points[0].refusal = "odd";
+    plan.points[0].batch.reset();
+    EXPECT_THAT(plan_table(plan), AllOf(HasSubstr("4: refused: odd"), Not(HasSubstr("?"))));
+}
+
+TEST(PlanTable, ShowsWholeImages) {
+    Plan plan;
+    plan.points = {traced_point()};
+    plan.points[0].settings.workload = Workload::whole;
+    EXPECT_THAT(plan_table(plan), HasSubstr("1000 x 1250"));
+}
+
+TEST(PlanTable, SaysHowItPredicts) {
+    Plan plan;
+    plan.points = {traced_point(), traced_point(), traced_point()};
+    plan.points[1].settings.network = NetworkKind::drunet;
+    plan.points[1].settings.dtype = Precision::bf16;
+    plan.points[2].device = DeviceKind::cuda;
+    const std::string text = prediction_text(plan);
+    // 668,227 parameters of 4 bytes; 3 channels in and out; two maps of 64 channels
+    EXPECT_THAT(
+        text,
+        HasSubstr("dncnn, fp32, channels_last, 3 channels: 2.5 MiB + 24 B x pixels + 512 B x pixels + 0.1 MiB\n"));
+    EXPECT_THAT(text,
+                HasSubstr("drunet, bf16, channels_last, 3 channels: 62.3 MiB + 14 B x pixels + max(384 B x pixels"));
+    EXPECT_THAT(text, HasSubstr("48 B x pixels x 2 batches"));
+    EXPECT_THAT(text, HasSubstr("scratch memory"));
+    plan.points.resize(2);
+    EXPECT_THAT(prediction_text(plan), Not(HasSubstr("scratch memory")));
+    for (auto& point : plan.points) point.refusal = "no";
+    EXPECT_EQ(prediction_text(plan), "");
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,58 @@
+// What ranks agree on when their steps end in different ways.
+#include "run/agreement.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace pb {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Agreement : public testing::Test {
+  protected:
+    [[nodiscard]] bool is_last() const { return world_.rank() == world_.size() - 1; }
+
+    Communicator world_ = Communicator::world();
+};
+
+TEST_F(Agreement, TheWorstEndDecidesAndOnlyItsRanksAreHeard) {
+    const auto step = [&] {
+        if (is_last()) throw Error("the device broke");
+        if (world_.rank() == 0) throw OutOfMemory("memory is short");
+    };
+    try {
+        together(world_, step);
+        ADD_FAILURE() << "all is well";
+    } catch (const PointFailed& failed) {
+        EXPECT_EQ(failed.status(), PointStatus::failed);
+        EXPECT_THAT(failed.what(), AllOf(HasSubstr("rank " + std::to_string(world_.size() - 1) + "@"),
+                                         HasSubstr("the device broke"), Not(HasSubstr("memory"))));
+    }
+}
+
+TEST_F(Agreement, AMistakeOfTheUserComesBeforeAllOtherEnds) {
+    const auto step = [&] {
+        if (is_last()) throw UsageError("no such file");
+        throw Error("the device broke");
+    };
+    try {
+        together(world_, step);
+        ADD_FAILURE() << "all is well";
+    } catch (const AgreedError& agreed) {
+        EXPECT_EQ(agreed.code(), ExitCode::usage);
+        EXPECT_THAT(agreed.what(), AllOf(HasSubstr("no such file"), Not(HasSubstr("device"))));
+    }
+}
+
+TEST_F(Agreement, AllIsWellWhereNoRankSaysOtherwise) {
+    EXPECT_NO_THROW(together(world_, [] {}));
+}
+
+}  // namespace
+}  // namespace pb

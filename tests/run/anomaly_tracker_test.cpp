@@ -1,0 +1,30 @@
+#include "run/verify/anomaly_tracker.hpp"
+
+#include "image/image.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace pb {
+namespace {
+
+TEST(OddSamples, AreCountedInTheLastChannelOfTheLastPixelToo) {
+    Image image({3, 5}, 3, DType::f32);
+    const int64_t count = image.extent().pixels() * image.channels();
+    for (int64_t i = 0; i < count; ++i) image.as<float>()[i] = 0.5F;
+    EXPECT_EQ(count_odd(image.view()), 0);
+    image.as<float>()[count - 1] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_EQ(count_odd(image.view()), 1);
+    image.as<float>()[0] = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(count_odd(image.view()), 2);
+}
+
+TEST(OddSamples, OfIntegersAreZeros) {
+    Image image({2, 2}, 1, DType::u16);
+    for (int i = 0; i < 4; ++i) image.as<uint16_t>()[i] = static_cast<uint16_t>(i);
+    EXPECT_EQ(count_odd(image.view()), 1);
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,178 @@
+// The pipeline of a GPU rank on the CPU, where every copy and kernel runs at its call: the host pipeline's bits,
+// whatever the slots and batches; and what it does when a pass is broken off. Its order on streams: fakes/cudart.
+#include "base/fault.hpp"
+#include "support/blend_denoiser.hpp"
+#include "support/pipeline_scene.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+namespace pb::test {
+namespace {
+
+/// A pipeline over a scene, and what its next pass needs.
+class Bench {
+  public:
+    explicit Bench(const PipelineCase& chosen)
+        : scene(chosen),
+          work(scene.work()),
+          pipeline(make_device_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples)),
+          batches(work.batches()) {}
+
+    /// The pixels of a pass that writes each once.
+    std::vector<std::byte> pixels() {
+        SceneWindows windows(scene);
+        SceneOutput output(scene);
+        pass(windows, output);
+        EXPECT_TRUE(output.every_pixel_was_written_once());
+        return output.pixels();
+    }
+    void pass(WindowSource& windows, Output& output) {
+        batches.begin_pass();
+        pipeline->pass(batches, windows, output, log);
+    }
+
+    BlendDenoiser denoiser;
+    PipelineScene scene;
+    Work work;
+    std::unique_ptr<Pipeline> pipeline;
+    BatchQueue batches;
+    PassLog log;
+};
+
+using Way = std::tuple<int64_t, LastBatch, bool>;  // slots, last batch, overlap
+
+PipelineCase case_of(const Way& way) {
+    PipelineCase chosen;
+    std::tie(chosen.options.slots, chosen.last_batch, chosen.options.overlap) = way;
+    return chosen;
+}
+
+class DevicePipelineOnCpu : public testing::TestWithParam<Way> {
+  protected:
+    void TearDown() override {
+        unsetenv("PATCHBENCH_FAULT");
+        restart_faults();
+    }
+};
+
+std::string way_name(const testing::TestParamInfo<Way>& way) {
+    const auto [slots, last_batch, overlap] = way.param;
+    return std::to_string(slots) + (last_batch == LastBatch::pad ? "_pad" : "_ragged") + (overlap ? "_overlap" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, DevicePipelineOnCpu,
+                         testing::Combine(testing::Values(1, 2, 3), testing::Values(LastBatch::pad, LastBatch::ragged),
+                                          testing::Bool()),
+                         way_name);
+
+TEST_P(DevicePipelineOnCpu, GivesTheBitsOfTheHostPipeline) {
+    for (const DType samples : {DType::u8, DType::u16, DType::f32})
+        for (const Precision precision : {Precision::fp32, Precision::bf16})
+            for (const Layout layout : {Layout::channels_last, Layout::contiguous})
+                for (const int64_t batch : {1, 4, 7, 15, 30}) {
+                    PipelineCase chosen = case_of(GetParam());
+                    chosen.samples = samples;
+                    chosen.batch = batch;
+                    chosen.options.precision = precision;
+                    chosen.options.layout = layout;
+                    chosen.options.conversion.gain = 0.83F;
+                    if (batch != 7) chosen.options.conversion.sigma = 0.1F;
+                    BlendDenoiser denoiser;
+                    const auto expected = host_pixels(chosen, denoiser);
+                    Bench bench(chosen);
+                    EXPECT_EQ(bench.pixels(), expected) << "batches of " << batch;
+                    EXPECT_EQ(bench.pixels(), expected) << "second pass, batches of " << batch;
+                }
+}
+
+TEST_P(DevicePipelineOnCpu, LogsEveryStageOfEveryBatchOnce) {
+    Bench bench(case_of(GetParam()));
+    SpanLog spans(100);
+    bench.log.spans = &spans;
+    (void)bench.pixels();
+    std::map<std::pair<Stage, int64_t>, int> times;
+    for (const Span& span : spans.spans()) {
+        EXPECT_LE(span.begin_s, span.end_s);
+        ++times[{span.stage, span.batch}];
+    }
+    EXPECT_EQ(times.size(), 5 * bench.work.batches().size());
+    EXPECT_EQ(spans.spans().size(), times.size());
+}
+
+/// A batch is asked for when there is room for it: a rank that hoards batches leaves none to faster ranks.
+TEST_P(DevicePipelineOnCpu, TakesNoBatchBeforeThereIsRoom) {
+    Bench bench(case_of(GetParam()));
+    const auto [slots, last_batch, overlap] = GetParam();
+    const size_t most = overlap ? static_cast<size_t>(slots) : 1;
+    size_t windows_written = 0;
+    SceneOutput output(bench.scene, [&](const Rect&) {
+        const size_t batches_written = windows_written++ / static_cast<size_t>(bench.work.batch);
+        const size_t in_flight = bench.batches.taken().size() - batches_written;
+        const size_t tail = last_batch == LastBatch::ragged && overlap ? 1 : 0;  // it has a slot of its own
+        EXPECT_LE(in_flight, most + tail) << "batch " << batches_written;
+    });
+    SceneWindows windows(bench.scene);
+    bench.pass(windows, output);
+}
+
+TEST_P(DevicePipelineOnCpu, ASignalEndsThePassAndTheNextOneIsWhole) {
+    BlendDenoiser denoiser;
+    const auto expected = host_pixels(case_of(GetParam()), denoiser);
+    Bench bench(case_of(GetParam()));
+    for (int at = 1; at <= 15; ++at) {
+        int num_windows = 0;
+        SceneWindows windows(bench.scene, [&] {
+            if (++num_windows == at) std::raise(SIGTERM);
+        });
+        SceneOutput output(bench.scene);
+        {
+            const InterruptionGuard guard;
+            EXPECT_THROW(bench.pass(windows, output), Interrupted);
+        }
+        const InterruptionGuard forgets_the_signal;
+        ASSERT_EQ(bench.pixels(), expected) << "after a signal at window " << at;
+    }
+}
+
+TEST_P(DevicePipelineOnCpu, AFaultEndsThePassAndTheNextOneIsWhole) {
+    BlendDenoiser denoiser;
+    const auto expected = host_pixels(case_of(GetParam()), denoiser);
+    Bench bench(case_of(GetParam()));
+    for (const std::string stage : {"gather", "forward"})
+        for (int at = 1; at <= 4; ++at) {
+            setenv("PATCHBENCH_FAULT", (stage + ":throw:" + std::to_string(at)).c_str(), 1);
+            restart_faults();
+            SceneWindows windows(bench.scene);
+            SceneOutput output(bench.scene);
+            EXPECT_THROW(bench.pass(windows, output), Error);
+            unsetenv("PATCHBENCH_FAULT");
+            ASSERT_EQ(bench.pixels(), expected) << "after a fault at " << stage << " " << at;
+        }
+}
+
+TEST(DevicePipeline, PreparesASlotForEachShapeAndNoneForNothing) {
+    PipelineCase chosen;
+    chosen.options.slots = 3;
+    EXPECT_EQ(Bench(chosen).denoiser.num_prepared(), 3);
+    chosen.last_batch = LastBatch::ragged;
+    EXPECT_EQ(Bench(chosen).denoiser.num_prepared(), 4);
+    chosen.batch = 8;  // two batches
+    EXPECT_EQ(Bench(chosen).denoiser.num_prepared(), 2);
+
+    const PipelineScene scene(chosen);
+    const Work nothing = scene.work_of({});
+    BlendDenoiser denoiser;
+    const auto idle = make_device_pipeline(denoiser, nothing, chosen.options, chosen.channels, chosen.samples);
+    EXPECT_EQ(denoiser.num_prepared(), 0);
+    EXPECT_EQ(idle->forward_call(), 0);
+    EXPECT_GT(Bench(chosen).pipeline->forward_call(), 0);
+}
+
+}  // namespace
+}  // namespace pb::test

@@ -1,0 +1,91 @@
+// Output on its way to the root: ranks that are told to be on nodes of their own share no memory, and every pixel still
+// arrives at its place.
+#include "run/launch.hpp"
+#include "run/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace pb {
+namespace {
+
+/// 24 windows, the last row and column cut short: shares begin and end within a row of patches. No time passes.
+PointSettings passing_point() {
+    PointSettings settings;
+    settings.engine = EngineKind::timed;
+    settings.timed.per_window_s = 0;
+    settings.patch = 24;
+    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.batch.count = 1;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 1;
+    settings.protocol.timeline = 0;
+    settings.protocol.max_time_s = 0;
+    settings.image.height = 140;
+    settings.image.width = 90;
+    return settings;
+}
+
+/// Bytes of the whole image in f32.
+constexpr int64_t kImageBytes = int64_t{140} * 90 * 3 * 4;
+
+class Exchange : public testing::Test {
+  protected:
+    /// Rank r is on node r / `ranks_a_node`.
+    PointTrace run(const PointSettings& settings, int ranks_a_node) {
+        StudySettings study;
+        study.reduction = ReductionKind::mpi;
+        Topology topology = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+        for (RankPlace& place : topology.ranks) place.node = place.rank / ranks_a_node;
+        const auto no_file = [](const ImageSettings&) -> SourceFacts { throw UsageError("unexpected look-up"); };
+        Config config;
+        config.points = {settings};
+        Runner runner(world_, topology, study);
+        return runner.run(make_plan(config, topology, no_file).points.front(), {});
+    }
+
+    /// Every pixel is looked at by the verification of simulated points, on the root.
+    void expect_all_pixels(const PointTrace& trace, const std::string& what) const {
+        ASSERT_EQ(trace.status, PointStatus::ok) << what << ": " << trace.reason;
+        if (world_.is_root()) {
+            EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed) << what;
+        }
+    }
+
+    Communicator world_ = Communicator::world();
+};
+
+TEST_F(Exchange, BringsEveryPixelWhateverTheNodesAndTheSchedule) {
+    PointSettings settings = passing_point();
+    for (const int ranks_a_node : {1, 2})
+        for (const auto schedule : {Schedule::contiguous, Schedule::dynamic}) {
+            settings.schedule = schedule;
+            expect_all_pixels(run(settings, ranks_a_node), std::string(name_of(schedule)));
+        }
+}
+
+TEST_F(Exchange, SaysHowMuchItBroughtAndHowFastTheLinkIs) {
+    const PointTrace trace = run(passing_point(), 1);
+    expect_all_pixels(trace, "a rank a node");
+    EXPECT_EQ(trace.exchange.has_value(), world_.size() > 1);
+    if (!trace.exchange || !world_.is_root()) return;
+    EXPECT_EQ(trace.exchange->carrier, "MPI");
+    EXPECT_GT(trace.exchange->bytes, 0);
+    EXPECT_LT(trace.exchange->bytes, kImageBytes);
+    if (world_.size() == 2) {
+        EXPECT_EQ(trace.exchange->bytes, (140 - 72) * 90 * 12) << "12 of 24 windows: three rows of patches";
+    }
+    EXPECT_GT(trace.exchange->link_bytes_per_s.value_or(0), 0);
+    EXPECT_GT(trace.exchange->link_latency_s.value_or(0), 0);
+}
+
+TEST_F(Exchange, IsAbsentOnOneNodeAndWhereTheOutputStays) {
+    EXPECT_FALSE(run(passing_point(), world_.size()).exchange);
+    PointSettings streamed = passing_point();
+    streamed.output = OutputKind::checksum;
+    EXPECT_FALSE(run(streamed, 1).exchange);
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,200 @@
+// Points whose devices are simulated, and batches that ranks take when they are ready: every pixel passes through, is
+// checked, and the work is shared out as said.
+#include "base/sha256.hpp"
+#include "run/launch.hpp"
+#include "run/pipeline/pipelines.hpp"
+#include "run/run.hpp"
+#include "run/verify/verification.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+
+namespace pb {
+namespace {
+
+StudySettings simulated_study() {
+    StudySettings study;
+    study.reduction = ReductionKind::mpi;
+    return study;
+}
+
+/// 24 windows, the last row and column cut short; a call takes 2 ms.
+PointSettings simulated_settings() {
+    PointSettings settings;
+    settings.engine = EngineKind::timed;
+    settings.timed.per_window_s = 0.002;
+    settings.patch = 24;
+    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.batch.count = 1;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 2;
+    settings.protocol.max_time_s = 0;
+    settings.image.height = 140;
+    settings.image.width = 90;
+    return settings;
+}
+
+class RunSimulated : public testing::Test {
+  protected:
+    [[nodiscard]] Point point_of(const PointSettings& settings) const {
+        const auto no_file = [](const ImageSettings&) -> SourceFacts { throw UsageError("unexpected look-up"); };
+        Config config;
+        config.study = study_;
+        config.points = {settings};
+        return make_plan(config, topology_, no_file).points.front();
+    }
+    PointTrace run(const PointSettings& settings, const std::filesystem::path& file = {}) {
+        return runner_.run(point_of(settings), {.image = file});
+    }
+    [[nodiscard]] static int64_t windows_of(const PointTrace& trace) {
+        int64_t windows = 0;
+        for (const RankTrace& rank : trace.ranks) windows += rank.num_windows;
+        return windows;
+    }
+
+    Communicator world_ = Communicator::world();
+    StudySettings study_ = simulated_study();
+    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+    Runner runner_{world_, topology_, study_};
+};
+
+TEST_F(RunSimulated, WaitsAndPassesEveryPixelThrough) {
+    const PointTrace trace = run(simulated_settings(), "/not/there/at/all.png");
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+    EXPECT_EQ(trace.verification.windows_checked, 0);
+    EXPECT_FALSE(trace.verification.window_error) << "there is no network's output to compare with";
+    EXPECT_EQ(trace.output_file, "") << "the noisy image is nobody's result";
+    EXPECT_FALSE(trace.quality);
+    EXPECT_EQ(trace.weights_source, "none (simulated)");
+    EXPECT_FALSE(trace.binding.empty());
+    EXPECT_EQ(windows_of(trace), 24);
+    for (const RankTrace& rank : trace.ranks)
+        for (const auto& stages : rank.stage_s)
+            EXPECT_NEAR(stages[static_cast<size_t>(Stage::forward)], 0.002 * static_cast<double>(rank.num_batches),
+                        1e-6);
+    EXPECT_GE(*std::min_element(trace.wall_s.begin(), trace.wall_s.end()),
+              0.002 * static_cast<double>(trace.ranks.back().num_batches));
+}
+
+TEST_F(RunSimulated, AnyBatchSlotsAndOverlapPassEveryPixel) {
+    PointSettings settings = simulated_settings();
+    settings.timed.per_window_s = 0;
+    for (const auto schedule : {Schedule::contiguous, Schedule::dynamic})
+        for (const auto last_batch : {LastBatch::pad, LastBatch::ragged})
+            for (const int64_t batch : {1, 5, 100})
+                for (const bool overlap : {true, false}) {
+                    settings.schedule = schedule;
+                    settings.last_batch = last_batch;
+                    settings.batch.count = batch;
+                    settings.overlap = overlap;
+                    settings.slots = batch == 100 ? 2 : batch == 5 ? 3 : 1;
+                    const PointTrace trace = run(settings);
+                    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+                    EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed)
+                        << name_of(schedule) << " batch " << batch;
+                    EXPECT_EQ(windows_of(trace), 24);
+                }
+}
+
+TEST_F(RunSimulated, OneRankMayBeSlower) {
+    PointSettings settings = simulated_settings();
+    settings.timed.slow_rank = world_.size() - 1;
+    settings.timed.slow_factor = 3;
+    const PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    for (const RankTrace& rank : trace.ranks) {
+        const double factor = rank.rank == world_.size() - 1 ? 3 : 1;
+        EXPECT_NEAR(rank.stage_s.front()[static_cast<size_t>(Stage::forward)],
+                    factor * 0.002 * static_cast<double>(rank.num_batches), 1e-6);
+    }
+}
+
+TEST_F(RunSimulated, WithADynamicScheduleASlowRankGetsLess) {
+    PointSettings settings = simulated_settings();
+    settings.schedule = Schedule::dynamic;
+    settings.timed.slow_rank = 0;
+    settings.timed.slow_factor = 100;
+    const PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+    EXPECT_EQ(windows_of(trace), 24);
+    const auto most = std::max_element(trace.ranks.begin(), trace.ranks.end(),
+                                       [](const auto& a, const auto& b) { return a.num_windows < b.num_windows; });
+    if (world_.size() > 1) {
+        EXPECT_NE(most->rank, 0);
+    }
+}
+
+TEST_F(RunSimulated, ADynamicScheduleGivesARealNetworkTheSameBytes) {
+    namespace fs = std::filesystem;
+    PointSettings settings = simulated_settings();
+    settings.engine = EngineKind::torch;
+    settings.weights = "seed:1";
+    settings.threads.count = 1;
+    settings.protocol.min_reps = 1;
+    settings.protocol.verify = VerifyMode::full;
+    const fs::path folder =
+        world_.broadcast((fs::temp_directory_path() / ("patchbench-dynamic-" + std::to_string(getpid()))).string());
+    if (world_.is_root()) fs::create_directories(folder);
+    ASSERT_EQ(run(settings, folder / "expected.png").status, PointStatus::ok);
+    settings.schedule = Schedule::dynamic;
+    for (const int64_t batch : {1, 5}) {
+        settings.batch.count = batch;
+        settings.last_batch = batch == 5 ? LastBatch::ragged : LastBatch::pad;
+        const PointTrace trace = run(settings, folder / "dynamic.png");
+        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        if (!world_.is_root()) continue;
+        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        EXPECT_EQ(trace.verification.windows_checked, 24) << "whoever did them";
+        EXPECT_EQ(sha256_of_file(folder / "dynamic.png"), sha256_of_file(folder / "expected.png"));
+    }
+    if (world_.is_root()) fs::remove_all(folder);
+}
+
+TEST_F(RunSimulated, RanksThatWereLeftOutKeepTheirNumbers) {
+    PointSettings settings = simulated_settings();
+    settings.ranks.count = std::max(1, world_.size() - 1);
+    const PointTrace trace = run(settings);
+    EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    if (trace.ranks.empty()) return;  // this rank slept
+    for (size_t i = 0; i < trace.ranks.size(); ++i) EXPECT_EQ(trace.ranks[i].rank, static_cast<int>(i));
+}
+
+TEST_F(RunSimulated, APixelThatIsMissingOrOutOfPlaceIsFound) {
+    const Point point = point_of(simulated_settings());
+    Teams teams(world_, topology_, study_);
+    Team& team = teams.of(point);
+    ImageSource source(point.settings.image);
+    RankShare share(point, team, source);
+    PointTrace trace;
+    trace.point = point;
+    trace.useful_pixels = 140 * 90;
+    const auto pass_with = [&](float damage) {
+        share.poison_output(team);
+        share.batches().begin_pass();
+        const auto pipeline =
+            make_timed_pipeline([](int64_t) { return 0.0; }, share.work(), {}, share.input().pixel_bytes());
+        PassLog log;
+        pipeline->pass(share.batches(), share.windows(), share.cores(), log);
+        team.ranks.barrier();
+        if (world_.is_root() && damage != 0) *reinterpret_cast<float*>(share.output().at(100, 33)) = damage;
+        team.ranks.barrier();
+        return verify_passed_through(trace, team, share, source);
+    };
+    EXPECT_EQ(pass_with(0).outcome, Verification::Outcome::passed);
+    EXPECT_EQ(pass_with(0.123F).reasons,
+              std::vector<std::string>{"1 output samples are not those of the input at their place"});
+    const Verification missing = pass_with(std::numeric_limits<float>::quiet_NaN());
+    EXPECT_EQ(missing.outcome, Verification::Outcome::failed);
+    EXPECT_EQ(missing.pixels_unwritten, 1);
+    trace.useful_pixels = 140 * 91;
+    EXPECT_EQ(pass_with(0).reasons.size(), 1U) << "fewer pixels kept than there are";
+}
+
+}  // namespace
+}  // namespace pb

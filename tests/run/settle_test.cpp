@@ -1,0 +1,160 @@
+// What `auto` settles on: a halo that follows the tolerance, a batch that follows the rate.
+#include "run/point/settle.hpp"
+
+#include "run/agreement.hpp"
+#include "run/launch.hpp"
+#include "run/run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace pb {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A bench whose rates are made up: entry i is that of batch 2^i, and beyond the last one nothing fits.
+struct MadeUpBench {
+    std::vector<double> pixels_per_s;
+    std::vector<int64_t> tried = {};
+
+    BatchTrial operator()(int64_t batch) {
+        tried.push_back(batch);
+        size_t place = 0;
+        while (int64_t{1} << place < batch) ++place;
+        if (place < pixels_per_s.size()) return {.fits = true, .pixels_per_s = pixels_per_s[place]};
+        return {.status = PointStatus::oom, .reason = "no room for " + std::to_string(batch)};
+    }
+};
+
+int64_t batch_for(MadeUpBench bench, int64_t most = 1000) { return find_batch(most, std::ref(bench)); }
+
+TEST(FindBatch, FollowsTheRate) {
+    EXPECT_EQ(batch_for({{100, 150, 190, 220, 221, 222}}), 8) << "half a per cent is no gain";
+    EXPECT_EQ(batch_for({{100, 80, 60, 50}}), 1);
+    EXPECT_EQ(batch_for({{100, 100, 100, 100}}), 1);
+}
+
+TEST(FindBatch, WantsMoreThanThreePercent) {
+    EXPECT_EQ(batch_for({{100, 102.9, 200}}), 1);
+    EXPECT_EQ(batch_for({{100, 103.1, 103.1}}), 2);
+}
+
+TEST(FindBatch, TakesTheLargestThatFitsWhileTheRateRises) {
+    EXPECT_EQ(batch_for({{100, 150, 190}}), 4);
+    EXPECT_EQ(batch_for({{100}}), 1);
+}
+
+TEST(FindBatch, TriesNoMoreThanThereAreWindows) {
+    MadeUpBench bench{{100, 150, 190, 250}};
+    EXPECT_EQ(find_batch(3, std::ref(bench)), 3);
+    EXPECT_THAT(bench.tried, ElementsAre(1, 2, 3));
+    EXPECT_EQ(batch_for({{100, 150}}, 1), 1);
+}
+
+TEST(FindBatch, ThrowsWhereNotEvenOneWindowFits) {
+    try {
+        (void)batch_for({{}});
+        FAIL();
+    } catch (const PointFailed& failure) {
+        EXPECT_EQ(failure.status(), PointStatus::oom);
+        EXPECT_THAT(failure.what(), HasSubstr("no room for 1"));
+    }
+}
+
+/// Much larger than a probe, so that a probe can lack context.
+PointSettings point_with_tolerance(NetworkKind network, double tolerance) {
+    PointSettings settings;
+    settings.network = network;
+    settings.weights = "seed:1";
+    settings.device = DeviceChoice::cpu;
+    settings.patch = 48;
+    settings.halo.kind = HaloSetting::Kind::automatic;
+    settings.halo_tolerance = tolerance;
+    settings.batch.count = 1;
+    settings.threads.count = 1;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 1;
+    settings.protocol.max_time_s = 0;
+    settings.protocol.forward_calls = 0;
+    settings.protocol.verify = VerifyMode::off;
+    settings.image.height = settings.image.width = 96;
+    settings.image.noise_sigma = 0.1;
+    return settings;
+}
+
+class Settle : public testing::Test {
+  protected:
+    [[nodiscard]] Point point_of(const PointSettings& settings) const {
+        const auto no_file = [](const ImageSettings&) -> SourceFacts { throw UsageError("unexpected look-up"); };
+        Config config;
+        config.study = study_;
+        config.points = {settings};
+        return make_plan(config, topology_, no_file).points.front();
+    }
+
+    int64_t halo_of(NetworkKind network, double tolerance) {
+        const PointTrace trace = runner_.run(point_of(point_with_tolerance(network, tolerance)), {});
+        EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        return trace.point.halo.value_or(-1);
+    }
+
+    [[nodiscard]] static StudySettings quiet_study() {
+        StudySettings study;
+        study.reduction = ReductionKind::mpi;
+        study.bounds = false;
+        return study;
+    }
+
+    Communicator world_ = Communicator::world();
+    StudySettings study_ = quiet_study();
+    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+    Runner runner_{world_, topology_, study_};
+};
+
+TEST_F(Settle, TheHaloIsSmallerTheMoreErrorIsTolerated) {
+    const int64_t loosest = halo_of(NetworkKind::dncnn, 1);
+    const int64_t loose = halo_of(NetworkKind::dncnn, 0.02);
+    const int64_t strict = halo_of(NetworkKind::dncnn, 1e-4);
+    EXPECT_EQ(loosest, 0) << "no output is off by ten";
+    EXPECT_EQ(loose, 10) << "half of the tolerance at the probes: all of it would take 7 pixels";
+    EXPECT_GT(strict, loose);
+    EXPECT_LE(strict, network_facts(NetworkKind::dncnn).exact_halo);
+}
+
+TEST_F(Settle, TheHaloGoesInStepsOfTheAlignment) {
+    const NetworkFacts& facts = network_facts(NetworkKind::unet);
+    const int64_t halo = halo_of(NetworkKind::unet, 0.2);
+    EXPECT_EQ(halo % facts.alignment, 0);
+    EXPECT_GT(halo, 0);
+    EXPECT_LT(halo, facts.exact_halo);
+}
+
+/// Takes no time for several windows and much for a single one.
+class SlowWithOneWindow final : public Denoiser {
+  public:
+    void prepare(const BatchView&, const BatchView&, Stream&) override {}
+    void forward(const BatchView& in, const BatchView&, Stream&) override {
+        if (in.shape.n == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+};
+
+TEST_F(Settle, TheBatchIsTriedOnTheRanks) {
+    PointSettings settings = point_with_tolerance(NetworkKind::dncnn, 1);
+    settings.halo = {HaloSetting::Kind::pixels, 0};
+    settings.batch.count = 0;
+    settings.patch = 16;
+    const Point point = point_of(settings);
+    Teams teams(world_, topology_, study_);
+    Team& team = teams.of(point);
+    SlowWithOneWindow denoiser;
+    EXPECT_GT(find_batch({point, team, denoiser, {}, 3, DType::f32}), 1);
+}
+
+}  // namespace
+}  // namespace pb

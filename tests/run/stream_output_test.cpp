@@ -1,0 +1,263 @@
+// Outputs that no rank holds: the same pixels as held ones, in memory that does not grow with the image, and nothing
+// left behind where a rank cannot write.
+#include "device/host_memory.hpp"
+#include "image/image_file.hpp"
+#include "run/launch.hpp"
+#include "run/pixels/pixel_ways.hpp"
+#include "run/run.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace pb {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// dncnn with seeded weights on a scene that is no multiple of anything.
+PointSettings real_settings() {
+    PointSettings settings;
+    settings.weights = "seed:1";
+    settings.device = DeviceChoice::cpu;
+    settings.patch = 24;
+    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.batch.count = 2;
+    settings.threads.count = 1;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 1;
+    settings.protocol.max_time_s = 0;
+    settings.protocol.forward_calls = 0;
+    settings.protocol.verify_whole_max_mpx = 0;
+    settings.image.height = 88;
+    settings.image.width = 70;
+    return settings;
+}
+
+class StreamOutput : public testing::Test {
+  protected:
+    StreamOutput() {
+        folder_ =
+            world_.broadcast((fs::temp_directory_path() / ("patchbench-stream-" + std::to_string(getpid()))).string());
+        if (world_.is_root()) fs::create_directories(folder_);
+        study_.reduction = ReductionKind::mpi;
+        study_.bounds = false;
+        world_.barrier();
+    }
+    ~StreamOutput() override {
+        world_.barrier();
+        if (world_.is_root()) fs::remove_all(folder_);
+    }
+
+    [[nodiscard]] Point point_of(const PointSettings& settings) const {
+        return make_plan({study_, {settings}, ""}, topology_, source_facts).points.front();
+    }
+    PointTrace run(const PointSettings& settings, const std::string& file = "") {
+        Runner runner(world_, topology_, study_);
+        const Point point = point_of(settings);
+        const PointTrace trace = runner.run(point, {.image = file.empty() ? fs::path{} : folder_ / file});
+        world_.barrier();
+        return trace;
+    }
+    /// This rank's windows of a gray scene without a network between cutting and writing.
+    [[nodiscard]] StreamCounts pass_through(int64_t edge, int64_t patch) const {
+        PointSettings settings = real_settings();
+        settings.patch = patch;
+        settings.image = {.height = edge, .width = edge, .channels = 1};
+        const Work work = make_work(point_of(settings), world_.rank());
+        ImageSource source(settings.image);
+        StreamedWindows windows(source);
+        ChecksumOutput output(source);
+        std::vector<std::byte> window(static_cast<size_t>(work.window.pixels()) * sizeof(float));
+        for (int64_t index = work.windows.begin; index < work.windows.end; ++index) {
+            const WindowTask task = work.task(index);
+            cut_window(windows, task.seen, window.data());
+            write_core(window.data(), task, output);
+        }
+        return output.counts();
+    }
+    [[nodiscard]] Image image(const std::string& file) const { return load_image(folder_ / file); }
+    [[nodiscard]] int64_t num_files() const {
+        return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+    }
+
+    Communicator world_ = Communicator::world();
+    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+    StudySettings study_;
+    fs::path folder_;
+};
+
+bool same_pixels(const Image& a, const Image& b) {
+    return a.extent() == b.extent() && a.dtype() == b.dtype() &&
+           std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
+}
+
+TEST_F(StreamOutput, AFileThatAllRanksWriteHasThePixelsOfAHeldOne) {
+    PointSettings settings = real_settings();
+    settings.output = OutputKind::memory;
+    const PointTrace held = run(settings, "held.tif");
+    ASSERT_EQ(held.status, PointStatus::ok) << held.reason;
+    settings.output = OutputKind::file;
+    for (const char* file : {"a.tif", "a.npy"}) {
+        settings.schedule = file == std::string("a.tif") ? Schedule::contiguous : Schedule::dynamic;
+        const PointTrace trace = run(settings, file);
+        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        if (!world_.is_root()) continue;
+        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        EXPECT_GT(trace.verification.windows_checked, 0);
+        EXPECT_EQ(trace.verification.seam_error.has_value(), held.verification.seam_error.has_value());
+        EXPECT_EQ(trace.output_file, (folder_ / file).string());
+        EXPECT_TRUE(same_pixels(image(file), image("held.tif"))) << file;
+        EXPECT_NEAR(trace.quality->psnr_noisy_db, held.quality->psnr_noisy_db, 1e-6);
+        EXPECT_NEAR(trace.quality->psnr_denoised_db, held.quality->psnr_denoised_db, 0.2) << "rounded to 8 bits";
+    }
+    if (world_.is_root()) {
+        EXPECT_EQ(num_files(), 3) << "no temporary file is left";
+    }
+}
+
+TEST_F(StreamOutput, InputsWithAlphaAndNoiseAreStreamedToo) {
+    if (world_.is_root()) {
+        Image pixels({60, 50}, 3, DType::u16), alpha({60, 50}, 1, DType::u16);
+        for (int64_t i = 0; i < 60 * 50 * 3; ++i) pixels.as<uint16_t>()[i] = static_cast<uint16_t>(i * 4099);
+        for (int64_t i = 0; i < 60 * 50; ++i) alpha.as<uint16_t>()[i] = static_cast<uint16_t>(i * 257);
+        save_image({.pixels = pixels.view(), .alpha = alpha.view()}, folder_ / "in.tif");
+    }
+    world_.barrier();
+    PointSettings settings = real_settings();
+    settings.image.path = folder_ / "in.tif";
+    for (const double sigma : {0.0, 0.1}) {
+        settings.image.noise_sigma = sigma;
+        settings.sigma = 0.1;
+        settings.output = OutputKind::memory;
+        ASSERT_EQ(run(settings, "held.tif").status, PointStatus::ok);
+        settings.output = OutputKind::file;
+        const PointTrace trace = run(settings, "streamed.tif");
+        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        if (!world_.is_root()) continue;
+        EXPECT_TRUE(same_pixels(image("streamed.tif"), image("held.tif"))) << sigma;
+        EXPECT_TRUE(same_pixels(open_image(folder_ / "streamed.tif")->read_alpha(),
+                                open_image(folder_ / "in.tif")->read_alpha()));
+    }
+}
+
+TEST_F(StreamOutput, AChecksumIsThatOfTheImageHoweverItIsCut) {
+    ImageSource source({.height = 500, .width = 500, .channels = 1});
+    const Rect whole{0, 0, {500, 500}};
+    Image image = source.read_noisy(whole);
+    const uint64_t expected = checksum_of(image.view(), 0, 0, 500);
+    for (const int64_t patch : {64, 250, 1000}) {
+        const StreamCounts counts = pass_through(500, patch);
+        EXPECT_EQ(sum_of_ranks(counts.checksum, world_), expected) << patch;
+        EXPECT_EQ(world_.sum(static_cast<double>(counts.pixels)), 500 * 500);
+        EXPECT_EQ(counts.not_finite, 0);
+    }
+    std::swap(image.as<float>()[1000], image.as<float>()[1001]);
+    EXPECT_NE(checksum_of(image.view(), 0, 0, 500), expected) << "samples that changed places";
+}
+
+TEST_F(StreamOutput, MemoryDoesNotGrowWithTheImage) {
+    const auto peak_mib = [&](int64_t edge) {
+        reset_resident_peak();
+        (void)pass_through(edge, 256);
+        return static_cast<double>(resident_peak_bytes().value()) / kMiB;
+    };
+    (void)peak_mib(1024);  // what is loaded and allocated once
+    const double small = peak_mib(1024);
+    EXPECT_LT(peak_mib(4096), small + 4) << "64 MiB of samples";
+}
+
+TEST_F(StreamOutput, SimulatedDevicesPassAnImageIntoAChecksumThatIsVerified) {
+    PointSettings settings = real_settings();
+    settings.engine = EngineKind::timed;
+    settings.timed.per_window_s = 0;
+    settings.output = OutputKind::checksum;
+    settings.patch = 64;
+    settings.image = {.height = 500, .width = 500, .channels = 1};
+    ImageSource source(settings.image);
+    const uint64_t expected = checksum_of(source.read_noisy({0, 0, {500, 500}}).view(), 0, 0, 500);
+    for (const auto schedule : {Schedule::contiguous, Schedule::dynamic}) {
+        settings.schedule = schedule;
+        const PointTrace trace = run(settings);
+        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        const std::string& note = trace.point.notes.back();
+        EXPECT_EQ(std::stoull(note.substr(note.rfind(' ') + 1), nullptr, 16), expected) << note;
+    }
+}
+
+TEST_F(StreamOutput, SimulatedDevicesWriteTheImageItselfIntoAFileThatIsVerified) {
+    PointSettings settings = real_settings();
+    settings.engine = EngineKind::timed;
+    settings.timed.per_window_s = 0;
+    settings.output = OutputKind::file;
+    settings.patch = 64;
+    settings.image = {.height = 500, .width = 300, .channels = 1};
+    ImageSource source(settings.image);
+    Image expected({500, 300}, 1, DType::u8);
+    from_float(source.read_noisy({0, 0, {500, 300}}).view(), expected.view());
+    for (const char* file : {"a.tif", "a.npy"}) {
+        const PointTrace trace = run(settings, file);
+        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        EXPECT_TRUE(same_pixels(image(file), expected)) << file;
+        EXPECT_NE(trace.point.notes[1].find("no network's result"), std::string::npos) << trace.point.notes[1];
+    }
+}
+
+TEST_F(StreamOutput, ANetworkRunsIntoAChecksumWhereNothingIsToBeVerified) {
+    PointSettings settings = real_settings();
+    settings.output = OutputKind::checksum;
+    settings.protocol.verify = VerifyMode::off;
+    const PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    EXPECT_TRUE(trace.point.notes.back().starts_with("checksum of the output: "));
+    EXPECT_EQ(trace.output_file, "");
+    EXPECT_EQ(num_files(), 0);
+}
+
+TEST_F(StreamOutput, NothingIsLeftWhereARankCannotWrite) {
+    const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    if (world_.rank() + 1 == world_.size()) {
+        const rlimit tight{4096, before.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &tight);
+    }
+    PointSettings settings = real_settings();
+    settings.output = OutputKind::file;
+    const PointTrace trace = run(settings, "a.npy");
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, old_handler);
+    EXPECT_EQ(trace.status, PointStatus::failed);
+    if (world_.is_root()) {
+        EXPECT_NE(trace.reason.find("a.npy"), std::string::npos) << trace.reason;
+        EXPECT_NE(trace.reason.find("File too large"), std::string::npos) << trace.reason;
+        EXPECT_EQ(num_files(), 0);
+    }
+}
+
+TEST_F(StreamOutput, WhatCannotBeStreamedIsRefusedOnAllRanks) {
+    PointSettings settings = real_settings();
+    settings.output = OutputKind::file;
+    EXPECT_THROW((void)run(settings, "a.png"), Error);
+    EXPECT_THROW((void)run(settings), Error) << "no file to write";
+    settings.workload = Workload::whole;
+    EXPECT_THROW((void)run(settings, "a.tif"), Error);
+    settings = real_settings();
+    settings.output = OutputKind::checksum;
+    settings.protocol.verify = VerifyMode::full;
+    EXPECT_THROW((void)run(settings), Error) << "not every window is kept to be verified";
+    if (world_.is_root()) {
+        EXPECT_EQ(num_files(), 0);
+    }
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,394 @@
+// Verification judges: pixels that are wrong by little, in one window, one channel or one sample, on one rank, fail
+// with the rank and the place, whatever the output; right ones pass.
+#include "base/fault.hpp"
+#include "image/image_file.hpp"
+#include "run/launch.hpp"
+#include "run/pixels/image_source.hpp"
+#include "run/run.hpp"
+
+#include "patchbench/engine/weights.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+namespace pb {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+/// DnCNN of four layers: what is tested is the judge, not the network.
+Weights shallow_dncnn() {
+    Weights weights = make_seeded_weights(NetworkKind::dncnn, 3, 1);
+    weights.shape = DncnnShape{.depth = 4};
+    std::erase_if(weights.convolutions, [](const auto& layer) {
+        return layer.first.starts_with("conv_list.") && layer.first != "conv_list.0" && layer.first != "conv_list.1";
+    });
+    return weights;
+}
+
+/// 4 x 3 windows; the last ones are cut by the border in both directions.
+PointSettings point_with(const std::string& weights) {
+    PointSettings settings;
+    settings.weights = weights;
+    settings.device = DeviceChoice::cpu;
+    settings.patch = 24;
+    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.batch.count = 1;
+    settings.threads.count = 1;
+    settings.output = OutputKind::memory;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 1;
+    settings.protocol.max_time_s = 0;
+    settings.protocol.forward_calls = 0;
+    settings.protocol.verify_probes = 12;
+    settings.protocol.verify_whole_max_mpx = 0;
+    settings.image.height = 85;
+    settings.image.width = 70;
+    return settings;
+}
+
+class VerificationTest : public testing::Test {
+  protected:
+    VerificationTest() {
+        folder_ =
+            world_.broadcast((fs::temp_directory_path() / ("patchbench-verify-" + std::to_string(getpid()))).string());
+        if (world_.is_root()) {
+            fs::create_directories(folder_);
+            save_safetensors(to_state_dict(shallow_dncnn()), folder_ / "shallow.safetensors");
+            Image image({85, 70}, 3, DType::u8);
+            for (int64_t i = 0; i < 85 * 70 * 3; ++i) image.as<uint8_t>()[i] = static_cast<uint8_t>(40 + i * 7 % 160);
+            save_image({.pixels = image.view()}, folder_ / "bytes.png");
+            save_image({.pixels = image.view()}, folder_ / "bytes.tif");
+        }
+        study_.reduction = ReductionKind::mpi;
+        study_.bounds = false;
+        study_.previews = 0;
+        world_.barrier();
+    }
+    ~VerificationTest() override {
+        unsetenv("PATCHBENCH_FAULT");
+        world_.barrier();
+        if (world_.is_root()) fs::remove_all(folder_);
+    }
+
+    [[nodiscard]] PointSettings small_point() const { return point_with(folder_ / "shallow.safetensors"); }
+    [[nodiscard]] int faulty_rank() const { return world_.size() - 1; }
+
+    /// `fault` on the last rank, or on all.
+    PointTrace run(const PointSettings& settings, const std::string& fault = "", bool on_all = false,
+                   const std::string& file = "") {
+        unsetenv("PATCHBENCH_FAULT");
+        if (!fault.empty() && (on_all || world_.rank() == faulty_rank())) setenv("PATCHBENCH_FAULT", fault.c_str(), 1);
+        restart_faults();
+        Runner runner(world_, topology_, study_);
+        const Point point = make_plan({study_, {settings}, ""}, topology_, source_facts).points.front();
+        const std::string name = file.empty() ? default_file(settings) : file;
+        PointTrace trace = runner.run(point, {.image = name.empty() ? fs::path{} : folder_ / name});
+        unsetenv("PATCHBENCH_FAULT");
+        world_.barrier();
+        EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        return trace;
+    }
+    static std::string default_file(const PointSettings& settings) {
+        return settings.output == OutputKind::file ? "out.tif" : "";
+    }
+
+    static std::string said(const PointTrace& trace) {
+        std::string all;
+        for (const std::string& reason : trace.verification.reasons) all += reason + '\n';
+        return all;
+    }
+
+    void expect_failed(const PointTrace& trace, const std::vector<std::string>& words) {
+        if (!world_.is_root()) return;
+        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::failed);
+        for (const std::string& word : words) EXPECT_THAT(said(trace), HasSubstr(word));
+        EXPECT_EQ(trace.output_file, "") << "a wrong image was written";
+    }
+    void expect_passed(const PointTrace& trace) {
+        if (!world_.is_root()) return;
+        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed) << said(trace);
+    }
+
+    /// Held and streamed, floats and bytes, kept and not.
+    [[nodiscard]] std::vector<PointSettings> every_output() const {
+        std::vector<PointSettings> all(5, small_point());
+        all[1].image.path = folder_ / "bytes.png";  // decoded as a whole
+        all[1].image.noise_sigma = 0;
+        all[2].output = OutputKind::file;
+        all[3] = all[2];
+        all[3].image.path = folder_ / "bytes.tif";  // read by windows
+        all[3].image.noise_sigma = 0;
+        all[4].output = OutputKind::checksum;
+        return all;
+    }
+    static std::string name(const PointSettings& settings) {
+        return std::string(name_of(settings.output)) + ' ' + settings.image.path;
+    }
+    /// The second window of the faulty rank, which is spoilt.
+    [[nodiscard]] int64_t spoilt_window() const { return shard(12, faulty_rank(), world_.size()).begin + 1; }
+    [[nodiscard]] std::string rank_name() const { return "rank " + std::to_string(faulty_rank()) + "@"; }
+
+    Communicator world_ = Communicator::world();
+    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+    StudySettings study_;
+    fs::path folder_;
+};
+
+TEST_F(VerificationTest, RightOutputsPass) {
+    for (const PointSettings& settings : every_output()) {
+        SCOPED_TRACE(name(settings));
+        const PointTrace trace = run(settings);
+        expect_passed(trace);
+        if (!world_.is_root()) continue;
+        EXPECT_EQ(trace.verification.windows_checked, 12);
+        const bool is_bytes = settings.output == OutputKind::file || !settings.image.path.empty();
+        EXPECT_LE(trace.verification.window_error.value(), is_bytes ? 0.5 / 255 + 1e-6 : 0);
+    }
+}
+
+TEST_F(VerificationTest, AWindowThatIsWrongByLittleFailsWithRankAndPlace) {
+    for (const PointSettings& settings : every_output())
+        for (const char* action : {"add", "shift", "channel"}) {
+            SCOPED_TRACE(name(settings) + ' ' + action);
+            expect_failed(run(settings, std::string("output:") + action + ":2"),
+                          {rank_name(), "windows differ", "window " + std::to_string(spoilt_window()) + ","});
+        }
+}
+
+TEST_F(VerificationTest, OneSampleOfTheLastChannelThatIsNotANumberFails) {
+    PointSettings settings = small_point();
+    const PointTrace held = run(settings, "output:sample:2");
+    expect_failed(held, {rank_name(), "windows are not finite", "window " + std::to_string(spoilt_window()) + ",",
+                         "channel 2", "1 output samples are unwritten or not finite, the first at row"});
+    settings.output = OutputKind::checksum;
+    expect_failed(run(settings, "output:sample:2"), {rank_name(), "1 output samples are not finite"});
+    settings = every_output()[3];
+    expect_failed(run(settings, "output:sample:2"), {rank_name(), "windows differ", "channel 2"});
+}
+
+TEST_F(VerificationTest, TheIdentityAndAConstantAreNoOutputs) {
+    for (PointSettings settings : every_output()) {
+        // Without the comparison with the reference these must be seen, too.
+        settings.protocol.verify_probes = 1;
+        settings.protocol.verify_time_share = 0;
+        SCOPED_TRACE(name(settings));
+        expect_failed(run(settings, "output:constant:1+", true), {"the output is constant"});
+        if (settings.output == OutputKind::file && settings.image.path.empty()) continue;  // rounded to bytes
+        expect_failed(run(settings, "output:identity:1+", true), {"the output equals the input"});
+    }
+}
+
+TEST_F(VerificationTest, AConstantImageMayStayConstant) {
+    if (world_.is_root()) {
+        Image image({85, 70}, 3, DType::f32);
+        save_image({.pixels = image.view()}, folder_ / "black.npy");
+    }
+    world_.barrier();
+    PointSettings settings = small_point();
+    settings.image.path = folder_ / "black.npy";
+    settings.image.noise_sigma = 0;
+    EXPECT_THAT(said(run(settings, "output:identity:1+", true)), Not(HasSubstr("equals the input")));
+}
+
+TEST_F(VerificationTest, ARankWithOtherWeightsDoesNotConfirmItself) {
+    if (world_.size() == 1) GTEST_SKIP() << "one rank has nobody to differ from";
+    for (const PointSettings& settings : every_output()) {
+        SCOPED_TRACE(name(settings));
+        const PointTrace trace = run(settings, "weights:change:1");
+        expect_failed(trace, {rank_name(), "weights differ from those of rank 0"});
+        if (settings.output != OutputKind::checksum) expect_failed(trace, {"windows differ"});
+    }
+}
+
+TEST_F(VerificationTest, TheWindowThatLooksWorstIsAmongTheProbes) {
+    PointSettings settings = small_point();
+    settings.protocol.verify_probes = 1;
+    settings.protocol.verify_time_share = 0;
+    for (const char* action : {"shift", "nan"}) {
+        const PointTrace trace = run(settings, std::string("output:") + action + ":3");
+        expect_failed(trace, {rank_name(), "window " + std::to_string(spoilt_window() + 1) + ","});
+    }
+}
+
+TEST_F(VerificationTest, AWindowThatMayStayAsItWasTakesNoOthersPlace) {
+    if (world_.size() > 1) GTEST_SKIP() << "each rank would need such a window";
+    Weights weights = shallow_dncnn();
+    for (auto& [name, convolution] : weights.convolutions)
+        std::fill(convolution.bias.begin(), convolution.bias.end(), 0.0F);
+    save_safetensors(to_state_dict(weights), folder_ / "unbiased.safetensors");
+    Image image({85, 70}, 3, DType::f32);
+    const int64_t count = image.extent().pixels() * 3;
+    std::fill_n(image.as<float>(), count, 0.0F);  // black stays black
+    for (int64_t i = count / 2; i < count; ++i) image.as<float>()[i] = static_cast<float>(i % 7) / 7;
+    save_image({.pixels = image.view()}, folder_ / "half.npy");
+    PointSettings settings = point_with(folder_ / "unbiased.safetensors");
+    settings.image.path = folder_ / "half.npy";
+    settings.image.noise_sigma = 0;
+    settings.protocol.verify_probes = 1;
+    settings.protocol.verify_time_share = 0;
+    expect_passed(run(settings));
+    expect_failed(run(settings, "output:constant:8"), {"window 7,"});
+}
+
+TEST_F(VerificationTest, TheShareOfTimeAddsWindowsToTheProbes) {
+    PointSettings settings = small_point();
+    settings.protocol.verify_probes = 1;
+    settings.protocol.verify_time_share = 0;
+    const PointTrace few = run(settings);
+    settings.protocol.verify_time_share = 100;
+    const PointTrace all = run(settings);
+    if (!world_.is_root()) return;
+    EXPECT_EQ(few.verification.windows_checked, world_.size()) << "one of each rank";
+    EXPECT_EQ(all.verification.windows_checked, 12);
+}
+
+TEST_F(VerificationTest, AnExactHaloIsHeldToTheWholeImage) {
+    PointSettings settings = small_point();
+    settings.halo.kind = HaloSetting::Kind::exact;
+    settings.protocol.verify_probes = 1;
+    settings.protocol.verify_time_share = 0;
+    for (const double whole_mpx : {1.0, 0.0}) {
+        settings.protocol.verify_whole_max_mpx = whole_mpx;
+        settings.protocol.verify_probes = whole_mpx > 0 ? 1 : 100;
+        const PointTrace right = run(settings);
+        expect_passed(right);
+        if (world_.is_root()) {
+            EXPECT_TRUE(right.verification.seam_decides);
+            EXPECT_EQ(right.verification.seam_against_whole_image, whole_mpx > 0);
+            EXPECT_EQ(right.verification.seam_error.value(), 0);
+        }
+        expect_failed(run(settings, "output:add:1+"), {"with an exact halo the tiled output differs from the whole"});
+    }
+    settings.halo = {HaloSetting::Kind::pixels, 0};
+    const PointTrace short_halo = run(settings);
+    expect_passed(short_halo);
+    if (world_.is_root()) {
+        EXPECT_GT(short_halo.verification.seam_error.value(), 0) << "what is compared is not the output itself";
+        EXPECT_FALSE(short_halo.verification.seam_decides);
+    }
+}
+
+TEST_F(VerificationTest, EveryNetworkIsHeldToItsReference) {
+    for (const auto network : {NetworkKind::drunet, NetworkKind::unet}) {
+        PointSettings settings = point_with("seed:1");
+        settings.network = network;
+        SCOPED_TRACE(name_of(network));
+        expect_passed(run(settings));
+        expect_failed(run(settings, "output:add:2"), {rank_name(), "windows differ"});
+    }
+}
+
+TEST_F(VerificationTest, AChecksumCannotBeCheckedWindowByWindow) {
+    PointSettings settings = small_point();
+    settings.output = OutputKind::checksum;
+    settings.protocol.verify = VerifyMode::full;
+    EXPECT_THROW((void)make_plan({study_, {settings}, ""}, topology_, source_facts), Error);
+}
+
+TEST_F(VerificationTest, PixelsThatPassThroughASimulatedDeviceAreCheckedToo) {
+    PointSettings settings = point_with("seed:1");
+    settings.engine = EngineKind::timed;
+    settings.timed.per_window_s = 0;
+    settings.image.channels = 1;
+    for (const auto output : {OutputKind::memory, OutputKind::file, OutputKind::checksum}) {
+        settings.output = output;
+        SCOPED_TRACE(name_of(output));
+        expect_passed(run(settings));
+        for (const char* action : {"add", "shift", "constant"}) {
+            if (output == OutputKind::file && action == std::string("add")) continue;  // rounded away
+            SCOPED_TRACE(action);
+            const PointTrace trace = run(settings, std::string("output:") + action + ":2");
+            expect_failed(trace, {});
+        }
+    }
+}
+
+TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) {
+    const std::vector<NetworkShape> relatives{DrunetShape{.widths = {8, 16}, .blocks = 1},
+                                              UnetShape{.widths = {8, 12, 16}}, DncnnShape{.depth = 5, .width = 8}};
+    for (const NetworkShape& shape : relatives) {
+        SCOPED_TRACE(to_text(shape));
+        const fs::path file = folder_ / "relative.safetensors";
+        if (world_.is_root()) save_safetensors(to_state_dict(make_seeded_weights(shape, 5)), file);
+        world_.barrier();
+        PointSettings settings = point_with(file);
+        settings.network = kind_of(shape);
+        settings.halo = {HaloSetting::Kind::exact, 0};
+        Runner runner(world_, topology_, study_);
+        const Point point =
+            make_plan({study_, {settings}, ""}, topology_, source_facts, [&](const auto& each, int64_t channels) {
+                return runner.shape_of(each, channels);
+            }).points.front();
+        EXPECT_EQ(point.relative, shape);
+        EXPECT_EQ(point.halo, network_facts(shape).exact_halo);
+        const PointTrace trace = runner.run(point, {});
+        EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        expect_passed(trace);
+        world_.barrier();
+    }
+}
+
+// Quality, by shipped weights on a scene: what a factor lost on both sides of the comparison would cost.
+
+TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIsOfThatLevel) {
+    PointSettings settings = small_point();
+    settings.weights = "default";
+    settings.halo.kind = HaloSetting::Kind::exact;
+    settings.patch = 64;
+    settings.image.height = 128;
+    settings.image.width = 128;
+    struct Case {
+        double sigma, noisy_db, denoised_db;
+    };
+    for (const auto [sigma, noisy_db, denoised_db] : {Case{0.1, 20.0, 29.0}, Case{0.05, 26.0, 32.0}}) {
+        settings.image.noise_sigma = sigma;
+        const PointTrace trace = run(settings);
+        expect_passed(trace);
+        if (!world_.is_root()) continue;
+        EXPECT_NEAR(trace.quality->psnr_noisy_db, noisy_db, 0.5) << sigma;
+        EXPECT_GT(trace.quality->psnr_denoised_db, denoised_db) << sigma;
+    }
+}
+
+/// DRUNet that hands its sigma channel on to the output.
+fs::path sigma_seeing_drunet(const fs::path& folder) {
+    Weights weights = make_seeded_weights(NetworkKind::drunet, 3, 1);
+    for (auto& [name, convolution] : weights.convolutions) std::ranges::fill(convolution.weight, 0.0F);
+    const auto connect = [&](const char* name, int64_t from, int64_t to) {
+        Convolution& layer = weights.convolutions.at(name);
+        layer.weight[static_cast<size_t>((to * layer.in_channels + from) * 9 + 4)] = 1;  // the middle tap
+    };
+    connect("m_head", 3, 0);
+    for (const int64_t channel : {0, 1, 2}) connect("m_tail", 0, channel);
+    save_safetensors(to_state_dict(weights), folder / "sigma.safetensors");
+    return folder / "sigma.safetensors";
+}
+
+TEST_F(VerificationTest, DrunetSeesTheSigmaThatItIsTold) {
+    if (world_.is_root()) sigma_seeing_drunet(folder_);
+    world_.barrier();
+    PointSettings settings = small_point();
+    settings.network = NetworkKind::drunet;
+    settings.weights = folder_ / "sigma.safetensors";
+    settings.protocol.verify = VerifyMode::off;
+    for (const double sigma : {0.1, 0.05}) {
+        settings.sigma = sigma;
+        (void)run(settings, "", false, "sigma.png");
+        if (!world_.is_root()) continue;
+        const Image image = load_image(folder_ / "sigma.png");
+        const auto expected = static_cast<uint8_t>(std::lround(255 * sigma));
+        for (int64_t i = 0; i < image.extent().pixels() * 3; ++i) ASSERT_EQ(image.as<uint8_t>()[i], expected) << i;
+    }
+}
+
+}  // namespace
+}  // namespace pb
