@@ -3,7 +3,6 @@
 #pragma once
 
 #include "run/pipeline/pipeline.hpp"
-#include "run/pipeline/pipelines.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/plan/tile_grid.hpp"

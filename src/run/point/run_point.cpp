@@ -3,7 +3,6 @@
 #include "config/call_times.hpp"
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/pipelines.hpp"
 #include "run/pipeline/point_conversion.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_output.hpp"
