@@ -84,7 +84,7 @@ void SlotPipeline::forget_unfinished() {
 void SlotPipeline::gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log) {
     StageWatch watch(log, number_of(batch, work_));
     const int64_t n = run_size(batch, work_);
-    for (int64_t place = 0; place < n; ++place) cut(slot, place, work_.task(window_at(batch, place)).seen, input);
+    for (int64_t place = 0; place < n; ++place) cut(slot, place, work_.tile(window_at(batch, place)).window, input);
     device_->after_cutting(slot.number, n);
     slot.batch = batch;
     watch.done(Stage::gather);
@@ -105,17 +105,17 @@ void SlotPipeline::drain(Slot& slot, Output& output, PassLog& log) {
     StageWatch watch(log, number);
     device_->before_writing(slot.number, run_size(*slot.batch, work_));
     for (int64_t place = 0; place < slot.batch->size(); ++place)
-        write(slot, place, work_.task(slot.batch->begin + place), output);
+        write(slot, place, work_.tile(slot.batch->begin + place), output);
     watch.done(Stage::scatter);
     slot.batch.reset();
 }
 
-void SlotPipeline::write(const Slot& slot, int64_t place, const WindowTask& task, Output& output) const {
+void SlotPipeline::write(const Slot& slot, int64_t place, const Tile& tile, Output& output) const {
     const std::byte* const from = slot.memory.out + static_cast<size_t>(place) * traits_.window_out_bytes;
     if (traits_.fused)
-        write_core_from_f32(reinterpret_cast<const float*>(from), task, *traits_.fused, output);
+        write_core_from_f32(reinterpret_cast<const float*>(from), tile, *traits_.fused, output);
     else
-        write_core(from, task, output);
+        write_core(from, tile, output);
 }
 
 }  // namespace pb

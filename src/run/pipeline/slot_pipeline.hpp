@@ -38,7 +38,7 @@ class SlotPipeline final : public Pipeline {
     void cut(const Slot& slot, int64_t place, const Rect& window, WindowSource& input) const;
     /// Waits for the slot's batch, if there is one, and writes its cores.
     void drain(Slot& slot, Output& output, PassLog& log);
-    void write(const Slot& slot, int64_t place, const WindowTask& task, Output& output) const;
+    void write(const Slot& slot, int64_t place, const Tile& tile, Output& output) const;
 
     std::unique_ptr<SlotDevice> device_;
     DeviceTraits traits_;
