@@ -201,7 +201,7 @@ void Runner::Impl::save_output_preview(Output& output, ImageSource& source, cons
         !previewed.insert(network).second)
         return;
     try {
-        trace.preview = save_preview(output, source, study.previews, files);
+        trace.preview = pb::save_preview(output, source, study.previews, files);
     } catch (const std::exception& error) {
         trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
     }
