@@ -2,7 +2,7 @@
 // touched; in messages by MPI, and in chunks through bounded buffers, as NCCL moves them (here MPI moves the chunks).
 #include "comm/transfer_channel.hpp"
 
-#include "comm/mpi_check.hpp"
+#include "comm/mpi_calls.hpp"
 #include "comm/row_parts.hpp"
 #include "comm/staged_channel.hpp"
 #include "support/row_place.hpp"
@@ -110,7 +110,7 @@ TEST_F(TransferChannelTest, ChunksOfAnySizeDo) {
     for (const size_t chunk_bytes : {1U, 10U, 64U, 4096U})
         for (const auto& load : {loads_[0], loads_[1], loads_[2]}) {
             MpiLink link(world_, world_.is_root() ? static_cast<size_t>(world_.size()) - 1 : 1, chunk_bytes);
-            expect_arrival(load, [&](const auto& transfers) { carry_staged(link, transfers, world_.is_root()); });
+            expect_arrival(load, [&](const auto& transfers) { transfer_staged(link, transfers, world_.is_root()); });
         }
 }
 
@@ -118,7 +118,7 @@ TEST_F(TransferChannelTest, TheNextChunkBeginsBeforeTheLastHasEnded) {
     const size_t num_lanes = world_.is_root() ? static_cast<size_t>(world_.size()) - 1 : 1;
     MpiLink link(world_, num_lanes, staged_chunk_bytes(num_lanes));
     expect_arrival({beyond_a_message()},
-                   [&](const auto& transfers) { carry_staged(link, transfers, world_.is_root()); });
+                   [&](const auto& transfers) { transfer_staged(link, transfers, world_.is_root()); });
     if (world_.size() > 1) {
         EXPECT_TRUE(link.overlapped);
     }
