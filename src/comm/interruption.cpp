@@ -79,4 +79,8 @@ std::string interruption() {
     }
 }
 
+void stop_if_interrupted() {
+    if (const std::string signal = interruption(); !signal.empty()) throw Interrupted(signal + " came");
+}
+
 }  // namespace pb

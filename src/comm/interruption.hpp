@@ -35,4 +35,7 @@ void interrupt_after(double seconds);
 /// only: other ranks may not have received it yet.
 [[nodiscard]] std::string interruption();
 
+/// Throws Interrupted when a signal came, or the time is over.
+void stop_if_interrupted();
+
 }  // namespace pb

@@ -85,12 +85,12 @@ void settle_whole(Point& point) {
     point.batch = 1;
     const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
     if (settings.odd_shape == OddShape::split && settings.network != NetworkKind::drunet &&
-        calls.front().seen.extent != point.source.extent)
+        calls.front().window.extent != point.source.extent)
         point.notes.emplace_back("odd_shape = split is DRUNet's rule: this network pads instead");
     if (point.num_ranks > 1 && !settings.replicate)
         point.notes.push_back(fmt::format("one image: only rank 0 of {} works; replicate: true gives every rank a copy",
                                           point.num_ranks));
-    if (exceeds_index_limit(point, calls.front().seen.extent))
+    if (exceeds_index_limit(point, calls.front().window.extent))
         point.notes.emplace_back("the image has 2^31 or more elements in the widest layer: status index_limit");
 }
 

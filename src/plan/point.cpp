@@ -1,6 +1,7 @@
 // Functions of a single point.
 #include "config/text.hpp"
 #include "plan/plan.hpp"
+#include "plan/prediction.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -19,7 +20,7 @@ std::string extent_text(Extent extent) { return fmt::format("{}x{}", extent.h, e
 constexpr double kNotableOverhead = 4;
 
 void note_grid(Point& point, const TileGrid& grid) {
-    const double overhead = grid.processed_per_useful();
+    const double overhead = processed_per_useful(point);  // the batch is not settled yet
     if (overhead > kNotableOverhead)
         point.notes.push_back(
             fmt::format("processed / useful pixels = {:.3g}: a larger patch or a smaller halo saves work", overhead));

@@ -44,7 +44,7 @@ Work whole_work(const Point& point) {
     const PointSettings& settings = point.settings;
     Work work;
     for (const auto& call : whole_image_calls(point.facts(), point.source.extent, settings.odd_shape)) {
-        const int64_t pixels = call.seen.extent.pixels();
+        const int64_t pixels = call.window.extent.pixels();
         work.pixels_per_forward = std::max(work.pixels_per_forward, pixels);
         work.pixels_busiest_rank += static_cast<double>(pixels);
     }
@@ -103,6 +103,14 @@ int64_t batches_in_flight(const Point& point) {
 }
 
 double processed_pixels(const Point& point) { return work_of(point).pixels_all_ranks; }
+
+double processed_per_useful(const Point& point) {
+    const auto useful = static_cast<double>(point.source.extent.pixels());
+    if (!point.batch && point.settings.workload == Workload::tiles)
+        return static_cast<double>(tile_grid(point).processed_pixels()) / useful;
+    const double copies = point.settings.replicate ? point.num_ranks : 1;
+    return processed_pixels(point) / (copies * useful);
+}
 
 std::optional<Prediction> predict(const Point& point) {
     if (!point.refusal.empty() || !point.halo || !point.batch) return std::nullopt;

@@ -37,6 +37,10 @@ struct PeakParts {
 /// Pixels that the network processes in one repetition, on all ranks. Requires a settled halo and batch.
 [[nodiscard]] double processed_pixels(const Point& point);
 
+/// Processed pixels of one image by its own pixels. Before the batch is known: without the windows that `last_batch:
+/// pad` repeats. The halo must be known.
+[[nodiscard]] double processed_per_useful(const Point& point);
+
 /// nullopt while halo or batch is open, and for refused points. Windows that `last_batch: pad` repeats count as
 /// processed.
 [[nodiscard]] std::optional<Prediction> predict(const Point& point);

@@ -193,7 +193,7 @@ Json path_json(const Point& point) {
     try {
         const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
         if (calls.size() > 1) return "split";
-        return calls.front().seen.extent == point.source.extent ? "whole" : "pad";
+        return calls.front().window.extent == point.source.extent ? "whole" : "pad";
     } catch (const UsageError&) {
         return nullptr;
     }

@@ -3,7 +3,6 @@
 #include "config/call_times.hpp"
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/pipelines.hpp"
 #include "run/pipeline/point_conversion.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_output.hpp"
@@ -202,7 +201,7 @@ void Runner::Impl::save_output_preview(Output& output, ImageSource& source, cons
         !previewed.insert(network).second)
         return;
     try {
-        trace.preview = save_preview(output, source, study.previews, files);
+        trace.preview = pb::save_preview(output, source, study.previews, files);
     } catch (const std::exception& error) {
         trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
     }
