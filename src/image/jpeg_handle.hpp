@@ -2,11 +2,14 @@
 // keeps no object with a destructor on its own stack.
 #pragma once
 
+// clang-format off: jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h
 #include <jerror.h>
 #include <jpeglib.h>
 
+#include <cstdio>
+// clang-format on
+
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs FILE
 #include <string_view>
 
 namespace pb {

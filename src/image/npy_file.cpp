@@ -1,7 +1,7 @@
-#include "image/byte_order.hpp"
 #include "image/formats.hpp"
 #include "image/interleaved.hpp"
 #include "image/npy_header.hpp"
+#include "image/sample_types.hpp"
 
 #include <fmt/format.h>
 
