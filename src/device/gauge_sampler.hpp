@@ -1,5 +1,5 @@
-// What is read again and again while a point is timed, of a GPU (nvml.hpp) or of this process on its cores, and the
-// thread that does so.
+// The gauges of a GPU (nvml.hpp) or of this process on its cores, and the thread that reads them while a point is
+// timed.
 #pragma once
 
 #include "base/telemetry_record.hpp"
@@ -47,7 +47,7 @@ class GaugeSampler {
     static constexpr std::chrono::milliseconds kPeriod{100};
     static constexpr size_t kCapacity = 256;
 
-    /// `source` must outlive it, and nobody else may read its gauges meanwhile.
+    /// `source` must outlive it, and no other thread may read its gauges meanwhile.
     explicit GaugeSampler(GaugeSource& source, std::chrono::milliseconds period = kPeriod);
     void stop();
 

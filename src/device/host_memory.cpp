@@ -69,7 +69,7 @@ double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-/// A line that the kernel does not have is none; that this process may open no more files is an error of its own.
+/// None where the kernel has no such line; throws Error when this process may open no more files.
 std::optional<int64_t> find_line(const fs::path& file, const char* line) {
     const auto bytes = find_bytes(file, line);
     errno = 0;
@@ -95,7 +95,7 @@ std::optional<int64_t> cgroup_remaining_bytes(const fs::path& root) {
     if (!membership) return std::nullopt;
     const fs::path mount = root / membership->interface.mount;
     std::optional<int64_t> least;
-    // A container may see its own group as the mount itself: folders that are absent are passed over on the way up.
+    // A container may see its own group as the mount itself: absent folders are skipped on the way up.
     for (fs::path group = fs::path(membership->group).relative_path();; group = group.parent_path()) {
         if (const auto remaining = remaining_in(mount / group, membership->interface))
             least = std::min(least.value_or(*remaining), *remaining);

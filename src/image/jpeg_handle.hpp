@@ -2,11 +2,11 @@
 // keeps no object with a destructor on its own stack.
 #pragma once
 
-// clang-format off: jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h
-#include <jerror.h>
-#include <jpeglib.h>
-
+// jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h.
+// clang-format off
 #include <cstdio>
+#include <jpeglib.h>
+#include <jerror.h>
 // clang-format on
 
 #include <csetjmp>
