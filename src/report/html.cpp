@@ -3,9 +3,10 @@
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
 #include "report/base64.hpp"
-#include "report/json_settings.hpp"
+#include "report/json_values.hpp"
 #include "report/metrics.hpp"
 #include "report/named_points.hpp"
+#include "report/summarise_results.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -120,8 +121,10 @@ void add_images(const Lines& lines, const fs::path& folder, const std::string& i
     }
 }
 
-std::string file_json(const Lines& lines, const std::string& id, const std::string& name) {
-    std::string text = R"({"id":)" + dump(Json(id)) + R"(,"name":)" + dump(Json(name)) + R"(,"lines":[)";
+/// `summary`: what the points say together, which the page draws and does not compute.
+std::string file_json(const Lines& lines, const Json& summary, const std::string& id, const std::string& name) {
+    std::string text = R"({"id":)" + dump(Json(id)) + R"(,"name":)" + dump(Json(name)) + R"(,"summary":)" +
+                       dump(summary) + R"(,"lines":[)";
     for (size_t i = 0; i < lines.raw.size(); ++i) text += (i == 0 ? "\n" : ",\n") + lines.raw[i];
     return text + "]}";
 }
@@ -136,8 +139,9 @@ std::string html_text(const std::vector<fs::path>& results) {
         const std::string id = std::to_string(&file - results.data());
         const Lines lines = read_lines(file);
         add_images(lines, fs::absolute(file).parent_path(), id, images);
-        files +=
-            (files.empty() ? "" : ",\n") + file_json(lines, id, names[static_cast<size_t>(&file - results.data())]);
+        const Json summary = json_of(summarise_recorded(load_results(file)));
+        files += (files.empty() ? "" : ",\n") +
+                 file_json(lines, summary, id, names[static_cast<size_t>(&file - results.data())]);
     }
     const std::string data = R"({"files":[)" + files + R"(],"metrics":)" + dump(metrics_json()) + R"(,"settings":)" +
                              dump(settings_table()) + R"(,"images":)" + dump(images) + "}";

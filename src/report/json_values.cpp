@@ -5,8 +5,6 @@
 #include "report/metrics.hpp"
 #include "report/telemetry_json.hpp"
 
-#include "patchbench/base/error.hpp"
-
 #include <utility>
 
 namespace pb {
@@ -186,21 +184,9 @@ Json exchange_json(const PointTrace& trace) {
             {"link_latency_s", number(trace.exchange->link_latency_s)}};
 }
 
-/// How the image went through the network; null for an image or shape that cannot.
-Json path_json(const Point& point) {
-    const PointSettings& settings = point.settings;
-    if (settings.workload == Workload::tiles) return "tiles";
-    try {
-        const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
-        if (calls.size() > 1) return "split";
-        return calls.front().window.extent == point.source.extent ? "whole" : "pad";
-    } catch (const UsageError&) {
-        return nullptr;
-    }
-}
-
 Json work_json(const PointTrace& trace) {
-    return {{"path", path_json(trace.point)},
+    const auto path = path_of(trace.point);  // how the image goes through the network; null where it cannot
+    return {{"path", path ? Json(name_of(*path)) : Json(nullptr)},
             {"num_patches", trace.num_patches},
             {"sample_type", name_of(trace.sample_type)},
             {"useful_pixels", number(trace.useful_pixels)},

@@ -1,6 +1,6 @@
 #include "report/html.hpp"
 
-#include "measure/three_rank_trace.hpp"
+#include "measure/sweep_traces.hpp"
 #include "report/base64.hpp"
 #include "report/jsonl_writer.hpp"
 #include "report/metrics.hpp"
@@ -71,6 +71,20 @@ TEST_F(Html, LinesArriveAsTheyAreAndWithThemTheTableOfMetrics) {
     EXPECT_EQ(data()["files"][0]["name"], folder_.filename().string());
 }
 
+TEST_F(Html, WhatPointsSayTogetherIsComputedForFilesThatDoNotSayIt) {
+    std::vector<PointTrace> traces = batch_sweep();
+    for (auto& trace : traces) trace.verification.seam_error = 0;
+    JsonlWriter writer(results_, {}, {});
+    for (auto trace = traces.rbegin(); trace != traces.rend(); ++trace) writer.write_point(*trace, summarise(*trace));
+    const auto summary = [&] { return data()["files"][0]["summary"]; };
+    EXPECT_EQ(summary()["batch_panels"][0]["lines"][0]["points"], json({1, 2, 4}));
+    EXPECT_EQ(summary()["batch_memory"][0]["predicted_batch"], json()) << "a CPU has no limit of its own";
+    EXPECT_EQ(summary()["points"][1]["useful_mpx_per_s"]["low"], 1 / (1.1 * 9.6));
+    EXPECT_TRUE(summary()["recommendations"].empty()) << "more points may be to come";
+    writer.write_end({});
+    EXPECT_EQ(summary()["recommendations"][0]["point"], 2) << "reaches the fastest with less memory";
+}
+
 TEST_F(Html, TextFromTheResultsCannotEndTheScript) {
     PointTrace trace = three_rank_trace();
     trace.point.settings.image.path = "</script><script>alert(1)</script><!--";
@@ -108,7 +122,10 @@ TEST_F(Html, OnlyPicturesBesideTheResultsAreTakenIn) {
                        {"denoised_file", "../above.png"},
                        {"clean_file", (folder_ / "above.png").string()},
                        {"other_file", "text.png"}};
-    add_line(json{{"type", "point"}, {"preview", preview}}.dump() + "\n");
+    write_point(three_rank_trace());
+    json point = data()["files"][0]["lines"][1];
+    point["preview"].update(preview);
+    add_line(point.dump() + "\n");
     const json images = data()["images"];
     EXPECT_EQ(images.size(), 1u) << images;
     EXPECT_EQ(images["0/own.png"], "data:image/png;base64,iVBORw0KGgouLi4=");
