@@ -12,10 +12,16 @@ if(PATCHBENCH_SANITIZE)
     target_link_options(pb_options INTERFACE -fsanitize=${PATCHBENCH_SANITIZE})
 endif()
 
+# What is installed has no path of this tree in it.
+function(pb_include_project target)
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+endfunction()
+
 function(pb_add_layer name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
     add_library(pb_${name} STATIC ${ARG_SOURCES})
-    target_include_directories(pb_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    pb_include_project(pb_${name})
     target_link_libraries(pb_${name} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS} pb_options)
     pb_add_headers(${name} LINKS pb_${name} ${ARG_PRIVATE_LINKS})
 endfunction()

@@ -73,6 +73,13 @@ def check_own(path, included):
     return f"{layer} may not include {included}; it may include {', '.join(sorted(allowed)) or 'the standard library only'}"
 
 
+def check_public(root, path, included):
+    """A program that embeds patchbench has the headers in include/ and no others."""
+    if path.startswith("include/") and not (root / "include/patchbench" / included).is_file():
+        return f"{included} is not installed: public headers may include headers in include/patchbench only"
+    return None
+
+
 def check_vendor(path, header, seen_elsewhere):
     if VENDOR.match(header) and path != SHARED_BACKEND and (path.startswith("include/") or path in seen_elsewhere):
         return f"vendor header <{header}> in a header that another layer includes: hide it in a .cpp"
@@ -120,6 +127,7 @@ def check_file(root, path, seen_elsewhere):
             continue
         included = find_included(root, path, include[2])
         message = check_own(path, included) if layer and included else check_vendor(path, include[2], seen_elsewhere)
+        message = message or (included and check_public(root, path, included))
         if message:
             yield number, message
 

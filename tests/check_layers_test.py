@@ -37,6 +37,7 @@ PLANTED = {
     "a vendor's header in include/": ("include/patchbench/engine/denoiser.hpp", "#include <ATen/Tensor.h>"),
     "a vendor's header that another layer sees": ("src/config/settings.hpp", "#include <opencv2/core.hpp>"),
     "a vendor's header in quotes": ("include/patchbench/device/stream.hpp", '#include "cuda_runtime.h"'),
+    "a header that is not installed": ("include/patchbench/engine/denoiser.hpp", '#include "engine/blocks.hpp"'),
     "MPI in a pure layer": ("src/plan/shard.cpp", "#include <mpi.h>"),
     "yaml-cpp elsewhere": ("src/config/settings.cpp", "#include <yaml-cpp/yaml.h>"),
     "conditional compilation": ("src/comm/reduce.cpp", "#ifdef USE_NCCL"),

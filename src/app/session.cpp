@@ -1,7 +1,7 @@
 #include "app/session.hpp"
 
 #include "base/rank_list.hpp"
-#include "comm/failed_elsewhere.hpp"
+#include "comm/collective_step.hpp"
 #include "comm/interruption.hpp"
 #include "comm/launcher.hpp"
 #include "run/agreement.hpp"

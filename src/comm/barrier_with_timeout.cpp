@@ -2,7 +2,7 @@
 
 #include "base/rank_list.hpp"
 #include "comm/metric_reduction.hpp"
-#include "comm/mpi_check.hpp"
+#include "comm/mpi_calls.hpp"
 
 #include <fmt/format.h>
 
@@ -15,33 +15,33 @@
 namespace pb::mpi {
 namespace {
 
-constexpr int kHereTag = 0x5043;
+constexpr int kArrivalTag = 0x5043;
 
-/// One open receive for each rank that is to come.
-class Roll {
+/// One open receive for each rank that must arrive.
+class Arrivals {
   public:
-    Roll(const Communicator& communicator, std::vector<int> awaited)
+    Arrivals(const Communicator& communicator, std::vector<int> awaited)
         : awaited_(std::move(awaited)), requests_(awaited_.size(), MPI_REQUEST_NULL) {
         for (size_t i = 0; i < awaited_.size(); ++i)
-            check(MPI_Irecv(nullptr, 0, MPI_BYTE, awaited_[i], kHereTag, native(communicator), &requests_[i]));
+            check(MPI_Irecv(nullptr, 0, MPI_BYTE, awaited_[i], kArrivalTag, native(communicator), &requests_[i]));
     }
-    ~Roll() {
+    ~Arrivals() {
         for (MPI_Request& request : requests_) {
             if (request == MPI_REQUEST_NULL) continue;
             MPI_Cancel(&request);
             MPI_Request_free(&request);
         }
     }
-    Roll(const Roll&) = delete;
-    Roll& operator=(const Roll&) = delete;
+    Arrivals(const Arrivals&) = delete;
+    Arrivals& operator=(const Arrivals&) = delete;
 
-    /// Ranks that have not come yet.
+    /// Ranks that have not arrived yet.
     [[nodiscard]] std::vector<int> missing() {
         std::vector<int> ranks;
         for (size_t i = 0; i < requests_.size(); ++i) {
-            int here = 0;
-            check(MPI_Test(&requests_[i], &here, MPI_STATUS_IGNORE));
-            if (here == 0) ranks.push_back(awaited_[i]);
+            int has_arrived = 0;
+            check(MPI_Test(&requests_[i], &has_arrived, MPI_STATUS_IGNORE));
+            if (has_arrived == 0) ranks.push_back(awaited_[i]);
         }
         return ranks;
     }
@@ -51,11 +51,11 @@ class Roll {
     std::vector<MPI_Request> requests_;
 };
 
-/// Waits for the ranks of `roll`; throws RanksMissing that names those which do not come.
-void call(Roll& roll, const std::string& what, double timeout_s, const std::vector<std::string>& hosts) {
+/// Throws RanksMissing, which names the ranks that do not arrive within `timeout_s`.
+void wait_for(Arrivals& arrivals, const std::string& what, double timeout_s, const std::vector<std::string>& hosts) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
     for (;;) {
-        const std::vector<int> missing = roll.missing();
+        const std::vector<int> missing = arrivals.missing();
         if (missing.empty()) return;
         if (std::chrono::steady_clock::now() > deadline) {
             std::vector<RankOnHost> absent;
@@ -68,8 +68,8 @@ void call(Roll& roll, const std::string& what, double timeout_s, const std::vect
     }
 }
 
-void answer(int rank, const Communicator& communicator) {
-    check(MPI_Send(nullptr, 0, MPI_BYTE, rank, kHereTag, native(communicator)));
+void announce_to(int rank, const Communicator& communicator) {
+    check(MPI_Send(nullptr, 0, MPI_BYTE, rank, kArrivalTag, native(communicator)));
 }
 
 std::vector<int> all_but_the_root(const Communicator& communicator) {
@@ -85,15 +85,15 @@ BarrierWithTimeout::BarrierWithTimeout(const Communicator& communicator)
 
 void BarrierWithTimeout::operator()(const std::string& what, double timeout_s) const {
     if (communicator_.is_root()) {
-        Roll roll(communicator_, all_but_the_root(communicator_));
-        call(roll, what, timeout_s, hosts_);
-        if (communicator_.size() > 1) answer(1, communicator_);
+        Arrivals others(communicator_, all_but_the_root(communicator_));
+        wait_for(others, what, timeout_s, hosts_);
+        if (communicator_.size() > 1) announce_to(1, communicator_);
     } else {
-        answer(0, communicator_);
+        announce_to(0, communicator_);
     }
     if (communicator_.rank() == 1) {  // rank 0 may itself be the one that hangs
-        Roll roll(communicator_, {0});
-        call(roll, what, 2 * timeout_s, hosts_);
+        Arrivals root(communicator_, {0});
+        wait_for(root, what, 2 * timeout_s, hosts_);
     }
     communicator_.barrier();
 }

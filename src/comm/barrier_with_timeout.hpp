@@ -1,4 +1,5 @@
-// Who is there? A barrier that ends: a rank that hangs in a driver's call is named instead of waited for.
+// A barrier with a time-out: when a rank hangs (say, in a call of a driver), the error names it, and the others do not
+// wait for ever.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -10,11 +11,11 @@ namespace pb::mpi {
 
 class BarrierWithTimeout {
   public:
-    /// Collective. Has messages of its own, so that an answer which comes too late disturbs nobody.
+    /// Collective. Its messages have a communicator of their own, so that a late one disturbs no other call.
     explicit BarrierWithTimeout(const Communicator& communicator);
-    /// Collective: returns on all ranks once all have come. Rank 0 waits `timeout_s` and then throws RanksMissing that
-    /// names `what` and the missing ranks with their hosts; those that came stay until the job is ended
-    /// (MpiSession::abort). Rank 1 waits twice as long for rank 0 and then throws the same about it.
+    /// Collective: returns on all ranks once all have arrived. Rank 0 waits `timeout_s` and then throws RanksMissing,
+    /// which names `what` and the missing ranks with their hosts; the ranks that arrived wait until the job is ended
+    /// (MpiSession::abort). Rank 1 waits twice as long for rank 0 and then throws the same error about it.
     void operator()(const std::string& what, double timeout_s) const;
 
   private:

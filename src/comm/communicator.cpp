@@ -1,8 +1,6 @@
 #include "comm/communicator.hpp"
 
-#include "comm/collectives.hpp"
-#include "comm/mpi_check.hpp"
-#include "comm/rank_texts.hpp"
+#include "comm/mpi_calls.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -24,13 +22,13 @@ struct Communicator::Impl {
     int rank = 0;
     int size = 0;
 
-    /// Takes over `owned`.
+    /// Takes ownership of `owned`.
     explicit Impl(MPI_Comm owned) : handle(owned) {
         mpi::check(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN));
         mpi::check(MPI_Comm_rank(handle, &rank));
         mpi::check(MPI_Comm_size(handle, &size));
     }
-    /// One that outlives MPI is gone with it.
+    /// After MPI_Finalize there is nothing left to free.
     ~Impl() {
         if (mpi::is_running()) MPI_Comm_free(&handle);
     }
@@ -60,7 +58,7 @@ std::vector<Row> convert_rows(const mpi::RowsOfBytes& rows, Convert&& convert) {
     return converted;
 }
 
-/// MPI leaves the maximum of NaN open, and it may then differ between ranks: a NaN on any rank is NaN on all.
+/// MPI does not define the maximum of NaN, and it may differ between ranks. Here a NaN on any rank gives NaN on all.
 double reduce_to_max(double value, MPI_Comm communicator) {
     const bool is_nan = std::isnan(value);
     const std::array<double, 2> mine{is_nan ? 1.0 : 0.0, is_nan ? 0.0 : value};
@@ -187,6 +185,22 @@ std::optional<std::string> Communicator::agree(const std::optional<std::string>&
     for (size_t rank = 0; rank < texts.size(); ++rank)
         if (!texts[rank].empty()) failed.push_back({{static_cast<int>(rank), hosts[rank]}, texts[rank].substr(1)});
     return merge_texts(failed);
+}
+
+std::string merge_texts(const std::vector<RankText>& all) {
+    struct Group {
+        std::string text;
+        std::vector<RankOnHost> ranks;
+    };
+    std::vector<Group> groups;
+    for (const auto& [rank, text] : all) {
+        auto same = std::ranges::find(groups, text, &Group::text);
+        if (same == groups.end()) same = groups.insert(groups.end(), {text, {}});
+        same->ranks.push_back(rank);
+    }
+    std::string merged;
+    for (const auto& [text, ranks] : groups) merged += (merged.empty() ? "" : "\n") + ranks_text(ranks) + ": " + text;
+    return merged;
 }
 
 std::string host_name() {

@@ -13,24 +13,24 @@
 namespace pb {
 namespace {
 
-// The one global of the program: a handler can reach nothing else. The first signal stays.
-std::atomic<int> came{0};
+// The only global of the program, since a handler can reach nothing else. It keeps the first signal.
+std::atomic<int> first_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a handler may touch lock-free atomics only");
 
 extern "C" void note_signal(int signal) {
     int none = 0;
-    came.compare_exchange_strong(none, signal);
+    first_signal.compare_exchange_strong(none, signal);
 }
 
 }  // namespace
 
 InterruptionGuard::InterruptionGuard() {
-    came = 0;
+    first_signal = 0;
     for (size_t i = 0; i < kSignals.size(); ++i) {
         struct sigaction action {};
         action.sa_handler = note_signal;
         sigemptyset(&action.sa_mask);
-        // SA_RESETHAND: the second SIGINT meets the default action, which ends the process.
+        // SA_RESETHAND: the second SIGINT has the default action, which ends the process.
         action.sa_flags = SA_RESTART | (kSignals[i] == SIGINT ? static_cast<int>(SA_RESETHAND) : 0);
         require(sigaction(kSignals[i], &action, &former_[i]) == 0,
                 std::string("no handler for signal ") + strsignal(kSignals[i]) + ": " + std::strerror(errno));
@@ -59,11 +59,11 @@ std::optional<double> seconds_until_interruption() {
     if (getitimer(ITIMER_REAL, &timer) != 0) return std::nullopt;
     const double left = static_cast<double>(timer.it_value.tv_sec) + static_cast<double>(timer.it_value.tv_usec) / 1e6;
     if (left > 0) return left;
-    return came.load() == SIGALRM ? std::optional(0.0) : std::nullopt;
+    return first_signal.load() == SIGALRM ? std::optional(0.0) : std::nullopt;
 }
 
 std::string interruption() {
-    switch (came.load()) {
+    switch (first_signal.load()) {
         case 0:
             return "";
         case SIGINT:
@@ -77,6 +77,10 @@ std::string interruption() {
         default:
             return "SIGUSR1";
     }
+}
+
+void stop_if_interrupted() {
+    if (const std::string signal = interruption(); !signal.empty()) throw Interrupted(signal + " came");
 }
 
 }  // namespace pb

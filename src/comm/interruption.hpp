@@ -1,6 +1,6 @@
-// SIGINT, SIGTERM, SIGHUP, SIGUSR1 and the end of --max-time (SIGALRM) as a wish to end soon: the handler only sets a
-// flag, the run looks at it between batches and repetitions. A second SIGINT ends the process at once; a SIGHUP that is
-// ignored (nohup) stays ignored.
+// SIGINT, SIGTERM, SIGHUP, SIGUSR1 and the end of --max-time (SIGALRM) ask the run to end soon. The handler only sets a
+// flag, which the run reads between batches and repetitions. A second SIGINT ends the process immediately. A SIGHUP
+// that is ignored (nohup) stays ignored.
 #pragma once
 
 #include <signal.h>
@@ -25,14 +25,17 @@ class InterruptionGuard {
     std::array<struct sigaction, kSignals.size()> former_{};
 };
 
-/// From now on in `seconds` (> 0) the wish comes by itself, unless the guard ends before.
+/// Interrupts the run `seconds` (> 0) from now, unless the guard is destroyed before.
 void interrupt_after(double seconds);
 
-/// How long that is from now; none where no end was set.
+/// Seconds left until then; nullopt when interrupt_after was not called.
 [[nodiscard]] std::optional<double> seconds_until_interruption();
 
-/// What came first ("SIGTERM", "the end of --max-time"), empty when none did. This rank's own: others may have had none
-/// yet.
+/// The first signal that arrived ("SIGTERM", "the end of --max-time"); empty when none did. It is known on this rank
+/// only: other ranks may not have received it yet.
 [[nodiscard]] std::string interruption();
+
+/// Throws Interrupted when a signal came, or the time is over.
+void stop_if_interrupted();
 
 }  // namespace pb

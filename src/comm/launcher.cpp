@@ -18,9 +18,9 @@
 namespace pb {
 namespace {
 
-/// Where launchers leave the number of ranks that they start; the innermost launcher first, since an mpirun inside a
-/// Slurm job step starts its daemons by srun. Of Slurm only the step's count: SLURM_NTASKS is the allocation's, and is
-/// there in a batch script that starts a program without srun, too.
+/// Variables in which launchers store the number of ranks that they start. The innermost launcher comes first, since an
+/// mpirun inside a Slurm job step starts its daemons by srun. SLURM_NTASKS is not among them: it counts the tasks of
+/// the allocation and is also set in a batch script that starts a program without srun.
 constexpr std::array kSizeVariables{
     "OMPI_COMM_WORLD_SIZE",  // Open MPI's mpirun
     "PMI_SIZE",              // MPICH's and Intel's mpiexec
@@ -49,8 +49,8 @@ std::optional<int> find_number(const char* variable, long least) {
 
 std::optional<int> find_count(const char* variable) { return find_number(variable, 1); }
 
-/// Every process manager leaves a variable of these: PMIX_RANK, PMI_FD, PALS_RANKID, ..
-bool knows_a_process_manager() {
+/// Every process manager sets at least one of these variables: PMIX_RANK, PMI_FD, PALS_RANKID, ...
+bool has_process_manager() {
     const auto is_one = [](std::string_view entry) {
         const auto starts = [&](std::string_view prefix) { return entry.starts_with(prefix); };
         return starts("PMI") || starts("PALS_") || starts("OMPI_COMM_WORLD_") || starts("FLUX_");
@@ -71,14 +71,14 @@ std::optional<int> MpiSession::launcher_size() {
 std::optional<int> launcher_local_rank() {
     for (const char* variable : kLocalRankVariables)
         if (const auto rank = find_number(variable, 0)) return rank;
-    // A batch script has SLURM_LOCALID=0, too: it counts in a job step only.
+    // A batch script also has SLURM_LOCALID=0: the variable is valid in a job step only.
     if (std::getenv("SLURM_STEP_NUM_TASKS") != nullptr) return find_number("SLURM_LOCALID", 0);
     return std::nullopt;
 }
 
 void require_connected_tasks() {
     const auto tasks = find_count("SLURM_STEP_NUM_TASKS");
-    if (!tasks || *tasks == 1 || knows_a_process_manager()) return;
+    if (!tasks || *tasks == 1 || has_process_manager()) return;
     throw UsageError(fmt::format(
         "srun started {} tasks that cannot find each other, independent copies: start them with srun --mpi=pmix (`srun "
         "--mpi=list` shows what this Slurm has), or with mpirun inside the job",

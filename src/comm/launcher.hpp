@@ -1,18 +1,20 @@
-// What the launcher says of the ranks that it started, beside MpiSession::launcher_size: environment variables only.
+// What the launcher says about the ranks that it started (read from environment variables); see also
+// MpiSession::launcher_size.
 #pragma once
 
 #include <optional>
 
 namespace pb {
 
-/// This rank's number on its node; none without a launcher.
+/// This rank's number on its node; nullopt without a launcher.
 [[nodiscard]] std::optional<int> launcher_local_rank();
 
-/// Before MPI starts: throws UsageError when srun started several tasks and gave them no way to find each other
-/// (--mpi=none), which Open MPI would answer with a page of text and exit code 1.
+/// Call before MPI starts. Throws UsageError when srun started several tasks and gave them no way to find each other
+/// (--mpi=none); Open MPI would otherwise print a page of text and exit with code 1.
 void require_connected_tasks();
 
-/// Whether MPI says that it takes device memory; none where it cannot be asked. patchbench never hands it any.
+/// Whether MPI reports that it accepts device memory; nullopt where it cannot be asked. patchbench itself passes host
+/// memory only.
 [[nodiscard]] std::optional<bool> mpi_is_cuda_aware();
 
 }  // namespace pb

@@ -1,8 +1,7 @@
 #include "comm/metric_reduction.hpp"
 
-#include "comm/metric_checks.hpp"
+#include "comm/collective_step.hpp"
 #include "comm/nccl_backend.hpp"
-#include "comm/step.hpp"
 
 #include "patchbench/base/error.hpp"
 

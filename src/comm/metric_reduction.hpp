@@ -1,5 +1,5 @@
-// Per-rank figures to rank 0, through NCCL when every rank owns a GPU, through MPI otherwise. Both give the same
-// numbers.
+// Collects figures of all ranks, through NCCL when every rank has a GPU of its own, through MPI otherwise. Both give
+// the same numbers.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -15,8 +15,8 @@
 
 namespace pb {
 
-/// Some ranks do not answer, and the others wait for them: the job must be aborted. Thrown on rank 0 alone, or
-/// on rank 1 alone where rank 0 is the one that does not answer.
+/// Some ranks do not answer and the others wait for them: the job must be aborted. Thrown on rank 0 only, or on rank 1
+/// only when rank 0 is the one that does not answer.
 class RanksMissing : public Error {
   public:
     using Error::Error;
@@ -27,18 +27,26 @@ class MetricReduction {
     virtual ~MetricReduction() = default;
     /// "NCCL" or "MPI": the report says which.
     [[nodiscard]] virtual std::string_view name() const = 0;
-    /// Collective, as all calls here: an error on one rank is an Error on all. One row a rank in rank order, on all
-    /// ranks. `values` has the same length on every rank.
+    /// Collective, like all calls here: an error on one rank is an Error on all. Returns one row per rank in rank
+    /// order, on all ranks. `values` must have the same length on every rank.
     [[nodiscard]] virtual std::vector<std::vector<double>> all_gather(std::span<const double> values) = 0;
-    /// Largest value over ranks, element by element, on all ranks. No NaN: backends differ in what becomes of it.
+    /// Largest value over ranks for each element, on all ranks. Throws Error on NaN, for which backends would differ.
     [[nodiscard]] virtual std::vector<double> max(std::span<const double> values) = 0;
 };
 
+// What both reductions require of their input.
+
+/// Throws Error when there is a NaN. Not collective.
+void require_no_nan(std::span<const double> values);
+
+/// Collective: Error on all ranks unless all have equally many values.
+void require_equal_lengths(const Communicator& communicator, std::span<const double> values);
+
 /// Collective. `device` is this rank's; `own_device` says that no other rank shares it. `automatic` takes NCCL when all
-/// ranks have a CUDA device of their own; should its bring-up then fail, that is an Error, not a change to MPI. Throws
-/// UsageError (on all ranks) when `nccl` is asked for and cannot be. Bring-up and each NCCL call are bounded by
-/// `timeout_s`: some time after it RanksMissing is thrown, so main must end the job (MpiSession::abort). The result
-/// owns what it needs of `communicator`; destroying it is collective.
+/// ranks have a CUDA device of their own; when its bring-up then fails, that is an Error, not a change to MPI. Throws
+/// UsageError (on all ranks) when `nccl` is asked for and not possible. Bring-up and each NCCL call are bounded by
+/// `timeout_s`: some time after it RanksMissing is thrown, and main must end the job (MpiSession::abort). The result
+/// does not refer to `communicator`; destroying it is collective.
 [[nodiscard]] std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& communicator,
                                                                      ReductionKind kind, DeviceId device,
                                                                      bool own_device, double timeout_s);

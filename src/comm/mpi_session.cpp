@@ -1,4 +1,4 @@
-#include "comm/mpi_check.hpp"
+#include "comm/mpi_calls.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -11,14 +11,14 @@
 namespace pb {
 namespace {
 
-/// Started without a launcher, Open MPI 4 forks a daemon (orted) of its own, which was seen to outlive a killed program
-/// and to take all memory of the host. A program that starts no others needs none.
+/// Without a launcher, Open MPI 4 starts a daemon (orted), which was seen to outlive a killed program and to take all
+/// memory of the host. A program that starts no others does not need it.
 void start_alone_without_daemon() {
     if (!MpiSession::launcher_size()) setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
 }
 
-/// Waits where a watchdog's MPI_Abort still ends the job: from within MPI_Finalize, Open MPI 4.1.4's mpirun was seen to
-/// hang after it. An error here changes nothing: MPI_Finalize meets it again.
+/// Waits here because a watchdog's MPI_Abort still ends the job; inside MPI_Finalize, mpirun of Open MPI 4.1.4 was seen
+/// to hang after MPI_Abort. An error here can be ignored: MPI_Finalize reports it again.
 void wait_for_all(const Communicator& world) noexcept {
     try {
         world.sleeping_barrier();
@@ -34,7 +34,7 @@ MpiSession::MpiSession(int& argc, char**& argv) : exceptions_at_start_(std::unca
     MPI_Initialized(&initialised);
     require(initialised == 0, "MPI is running already: a program holds one MpiSession, and only once");
     start_alone_without_daemon();
-    // The watchdog aborts from its own thread. A lower level than asked for still serves: MPI_Abort was seen to work.
+    // The watchdog calls MPI_Abort from its own thread, which was seen to work with a lower thread level, too.
     int provided = 0;
     mpi::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
     mpi::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -42,7 +42,7 @@ MpiSession::MpiSession(int& argc, char**& argv) : exceptions_at_start_(std::unca
 }
 
 MpiSession::~MpiSession() {
-    // MPI_Finalize waits for all ranks. On the way out of an error they may be elsewhere: left to abort().
+    // MPI_Finalize waits for all ranks. After an error they may never come; main calls abort().
     if (std::uncaught_exceptions() > exceptions_at_start_) return;
     wait_for_all(world_);
     world_ = Communicator();

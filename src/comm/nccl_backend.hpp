@@ -1,5 +1,5 @@
-// What metric_reduction.cpp and transfer_channel.cpp need of NCCL: nccl_reduction.cpp and nccl_channel.cpp, or
-// nccl_absent.cpp in a build without it.
+// What metric_reduction.cpp and transfer_channel.cpp need from NCCL. Implemented in nccl_reduction.cpp and
+// nccl_channel.cpp, or in nccl_absent.cpp when the build has no NCCL.
 #pragma once
 
 #include "comm/metric_reduction.hpp"
@@ -15,14 +15,14 @@ namespace pb {
 /// Whether this build has NCCL at all.
 [[nodiscard]] bool nccl_is_built_in();
 
-/// Why this rank cannot take part in NCCL; nothing when it can.
+/// Why this rank cannot take part in NCCL; nullopt when it can.
 [[nodiscard]] std::optional<std::string> find_nccl_obstacle(DeviceId device, bool own_device);
 
 /// Collective; every rank has a CUDA device of its own. Contract: make_metric_reduction.
 [[nodiscard]] std::unique_ptr<MetricReduction> make_nccl_reduction(const Communicator& communicator, DeviceId device,
                                                                    double timeout_s);
 
-/// Collective, as that. Contract: make_transfer_channel.
+/// Collective, with the same condition. Contract: make_transfer_channel.
 [[nodiscard]] std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator& ranks,
                                                                  const std::vector<int>& senders, DeviceId device,
                                                                  double timeout_s);

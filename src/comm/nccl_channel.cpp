@@ -1,4 +1,4 @@
-// Slabs by NCCL: transfers staged through the GPUs of the root and of the senders, who alone are NCCL's ranks.
+// Row transfers by NCCL, staged through the GPUs of the root and of the senders. NCCL knows these ranks only.
 #include "comm/nccl_backend.hpp"
 #include "comm/nccl_link.hpp"
 
@@ -35,7 +35,7 @@ class NcclChannel final : public TransferChannel {
         for (RowTransfer& transfer : numbered) transfer.from = number_of(transfer.from);
         ranks_.together("the exchange by NCCL", [&] {
             select_device(ranks_.device());
-            carry_staged(*link_, numbered, ranks_.ranks().is_root());
+            transfer_staged(*link_, numbered, ranks_.ranks().is_root());
         });
     }
 
@@ -52,7 +52,7 @@ class NcclChannel final : public TransferChannel {
 };
 
 /// On ranks that neither send nor receive.
-class IdleCarrier final : public TransferChannel {
+class IdleChannel final : public TransferChannel {
   public:
     [[nodiscard]] std::string_view name() const override { return "NCCL"; }
     void transfer(std::span<const RowTransfer>) override {}
@@ -63,7 +63,7 @@ class IdleCarrier final : public TransferChannel {
 std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator& ranks, const std::vector<int>& senders,
                                                    DeviceId device, double timeout_s) {
     Communicator joined = root_and_senders(ranks, senders);
-    if (joined.is_null()) return std::make_unique<IdleCarrier>();
+    if (joined.is_null()) return std::make_unique<IdleChannel>();
     return std::make_unique<NcclChannel>(std::move(joined), senders, device, timeout_s);
 }
 

@@ -1,6 +1,5 @@
 #include "comm/nccl_communicator.hpp"
 
-#include "comm/nccl_check.hpp"
 #include "device/cuda_check.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -9,6 +8,7 @@
 
 #include <chrono>
 #include <exception>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -18,6 +18,15 @@ namespace {
 constexpr std::chrono::microseconds kSpin{200};
 
 }  // namespace
+
+void check(ncclResult_t status, ncclComm_t communicator, std::source_location where) {
+    if (status == ncclSuccess || status == ncclInProgress) return;
+    const char* last = ncclGetLastError(communicator);
+    const std::string_view path = where.file_name();
+    throw Error(fmt::format("NCCL: {}{}, at {}:{} in {}; NCCL_DEBUG=INFO says more", ncclGetErrorString(status),
+                            last == nullptr || *last == '\0' ? "" : fmt::format(" ({})", last),
+                            path.substr(path.rfind('/') + 1), where.line(), where.function_name()));
+}
 
 void poll(const std::function<bool()>& done, const std::string& what, double timeout_s) {
     using Clock = std::chrono::steady_clock;
@@ -37,7 +46,7 @@ NcclCommunicator::NcclCommunicator(int num_ranks, int rank, const ncclUniqueId& 
     : timeout_s_(timeout_s) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    NcclCommunicator joining;  // ends what was begun when a check below throws
+    NcclCommunicator joining;  // its destructor ends NCCL when a check below throws
     const ncclResult_t begun = ncclCommInitRankConfig(&joining.native_, num_ranks, id, rank, &config);
     check(begun, joining.native_);
     poll([&] { return joining.is_idle(); }, "NCCL bring-up", timeout_s);
@@ -93,7 +102,7 @@ void NcclCommunicator::close() noexcept {
         poll([&] { return is_idle(); }, "NCCL shutdown", timeout_s_);
         check(ncclCommDestroy(std::exchange(native_, nullptr)));
     } catch (const std::exception&) {
-        abort();  // a peer is gone: nothing is left to be kept
+        abort();  // a peer is gone
     }
 }
 

@@ -1,4 +1,4 @@
-// An NCCL communicator whose every step ends: calls do not block, their completion is polled up to a time-out.
+// An NCCL communicator on which no call blocks: completion is polled up to a time-out.
 #pragma once
 
 #include "patchbench/base/error.hpp"
@@ -7,37 +7,43 @@
 #include <nccl.h>
 
 #include <functional>
+#include <source_location>
 #include <string>
 
 namespace pb::nccl {
 
-/// Waited in vain: the cause may lie with another rank, which knows more.
+/// Throws Error with NCCL's text, the last error of `communicator` (which may be null), and the place of the call,
+/// unless `status` is success or, for calls that do not block, in progress.
+void check(ncclResult_t status, ncclComm_t communicator = nullptr,
+           std::source_location where = std::source_location::current());
+
+/// A time-out. The cause may be an error of another rank.
 class TimedOut : public Error {
   public:
     using Error::Error;
 };
 
-/// Calls `done` until it returns true; throws TimedOut that names `what` after `timeout_s`. It spins first, because a
-/// sleep costs more than a chunk of the output takes, and then calls about every millisecond.
+/// Calls `done` until it returns true; after `timeout_s` throws TimedOut, which names `what`. It spins first, because a
+/// sleep takes longer than a chunk of the output, and then calls `done` about every millisecond.
 void poll(const std::function<bool()>& done, const std::string& what, double timeout_s);
 
 class NcclCommunicator {
   public:
     NcclCommunicator() = default;
-    /// Joins `num_ranks` ranks that hold the same `id` on the current CUDA device. Blocks until all have joined.
+    /// Joins the `num_ranks` ranks that have the same `id`, on the current CUDA device. Waits until all have joined.
     NcclCommunicator(int num_ranks, int rank, const ncclUniqueId& id, double timeout_s);
-    /// Ends what was abandoned by an exception by force, everything else in order.
+    /// Aborts NCCL during an exception, otherwise finalises it.
     ~NcclCommunicator();
     NcclCommunicator(NcclCommunicator&& other) noexcept;
     NcclCommunicator& operator=(NcclCommunicator&& other) noexcept;
 
-    /// Submits one operation by `submit(native)`, or a group, and waits until it is in its stream.
+    /// Submits one operation or a group by `submit(native)` and waits until it is in its stream.
     void submit(const std::function<ncclResult_t(ncclComm_t)>& submit, const std::string& what);
     /// As submit(), and waits until it has run on `stream`.
     void run(const std::function<ncclResult_t(ncclComm_t)>& submit, cudaStream_t stream, const std::string& what);
-    /// Throws Error when something that was submitted has failed since.
+    /// Throws Error when a submitted operation has failed.
     void check_health() const { (void)is_idle(); }
-    /// Ends it by force: its peers may be gone.
+    /// Ends it without waiting for its peers.
     void abort() noexcept;
 
   private:

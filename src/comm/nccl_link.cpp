@@ -30,7 +30,7 @@ void NcclLink::begin(size_t slot_index, std::span<const Chunk> chunks) {
     for (const Chunk& chunk : chunks)
         if (chunk.is_sent)
             copy_to_device(on_device(slot, chunk), chunk.bytes.data(), chunk.bytes.size(), ranks_.stream());
-    const auto all_at_once = [&](ncclComm_t native) {
+    const auto send_and_receive = [&](ncclComm_t native) {
         ncclResult_t status = ncclGroupStart();
         for (const Chunk& chunk : chunks) {
             if (has_failed(status)) break;
@@ -42,7 +42,7 @@ void NcclLink::begin(size_t slot_index, std::span<const Chunk> chunks) {
         const ncclResult_t ended = ncclGroupEnd();
         return has_failed(status) ? status : ended;
     };
-    ranks_.nccl().submit(all_at_once, "ncclSend and ncclRecv");
+    ranks_.nccl().submit(send_and_receive, "ncclSend and ncclRecv");
     for (const Chunk& chunk : chunks)
         if (!chunk.is_sent)
             copy_to_host(chunk.bytes.data(), on_device(slot, chunk), chunk.bytes.size(), ranks_.stream());

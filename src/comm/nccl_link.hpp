@@ -13,8 +13,8 @@ namespace pb::nccl {
 
 class NcclLink final : public StagingLink {
   public:
-    /// `num_lanes` buffers of `chunk_bytes` in each slot, on the host and on the device. `ranks` must outlive it; peers
-    /// are numbers in it. Not collective; begin() ends only when the peers begin, too.
+    /// Makes `num_lanes` buffers of `chunk_bytes` in each slot, on the host and on the device. `ranks` must outlive it;
+    /// peers are rank numbers in it. Not collective, but begin() returns only when the peers begin, too.
     NcclLink(NcclRanks& ranks, size_t num_lanes, size_t chunk_bytes);
 
     [[nodiscard]] size_t chunk_bytes() const override { return chunk_bytes_; }

@@ -1,8 +1,6 @@
 #include "comm/nccl_ranks.hpp"
 
 #include "comm/metric_reduction.hpp"
-#include "comm/nccl_check.hpp"
-#include "comm/step.hpp"
 
 #include "patchbench/device/device.hpp"
 
@@ -12,10 +10,11 @@
 namespace pb::nccl {
 namespace {
 
-/// Where one rank fails as it begins a step, the others give it up one time-out later, and are not missing until then.
-constexpr double kPatience = 2;
+/// The barrier after a step waits two time-outs: when one rank fails at the start of a step, the others end it one
+/// time-out later and only then reach the barrier.
+constexpr double kBarrierTimeouts = 2;
 
-/// Rank 0's, on all ranks.
+/// Makes an id on rank 0 and gives it to all ranks.
 ncclUniqueId share_unique_id(const Communicator& ranks) {
     ncclUniqueId id{};
     mpi::step_together(ranks, [&] {
@@ -28,7 +27,7 @@ ncclUniqueId share_unique_id(const Communicator& ranks) {
 }  // namespace
 
 NcclRanks::NcclRanks(Communicator ranks, DeviceId device, double timeout_s)
-    : ranks_(std::move(ranks)), roll_call_(ranks_), device_(device), timeout_s_(timeout_s) {
+    : ranks_(std::move(ranks)), barrier_(ranks_), device_(device), timeout_s_(timeout_s) {
     const ncclUniqueId id = share_unique_id(ranks_);
     together("NCCL bring-up", [&] {
         select_device(device_);
@@ -38,19 +37,19 @@ NcclRanks::NcclRanks(Communicator ranks, DeviceId device, double timeout_s)
 }
 
 void NcclRanks::together(const std::string& what, const std::function<void()>& step) {
-    bool in_vain = false;
+    bool timed_out = false;
     auto outcome = mpi::try_step([&] {
         try {
             step();
         } catch (const TimedOut&) {
-            in_vain = true;
+            timed_out = true;
             throw;
         }
     });
     try {
-        call_roll(what, outcome);
-        const bool cause_is_known = ranks_.max(outcome.error && !in_vain ? 1 : 0) > 0;
-        if (in_vain && cause_is_known) outcome = {};  // a consequence: it would hide the cause
+        require_all_ranks(what, outcome);
+        const bool cause_is_known = ranks_.max(outcome.error && !timed_out ? 1 : 0) > 0;
+        if (timed_out && cause_is_known) outcome = {};  // a consequence: it would hide the cause
         mpi::agree_on_step(ranks_, outcome);
     } catch (const std::exception&) {
         nccl_.abort();
@@ -58,9 +57,9 @@ void NcclRanks::together(const std::string& what, const std::function<void()>& s
     }
 }
 
-void NcclRanks::call_roll(const std::string& what, const mpi::StepOutcome& outcome) {
+void NcclRanks::require_all_ranks(const std::string& what, const mpi::StepOutcome& outcome) {
     try {
-        roll_call_(what, kPatience * timeout_s_);
+        barrier_(what, kBarrierTimeouts * timeout_s_);
     } catch (const RanksMissing& missing) {
         throw RanksMissing(missing.what() + (outcome.error ? "; here: " + *outcome.error : ""));
     }

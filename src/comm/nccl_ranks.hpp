@@ -1,9 +1,9 @@
-// Ranks with a CUDA device each, joined by NCCL: steps that end, failures that all of them learn of.
+// Ranks with one CUDA device each, joined by NCCL. Every step ends by a time-out, and all ranks learn of a failure.
 #pragma once
 
 #include "comm/barrier_with_timeout.hpp"
+#include "comm/collective_step.hpp"
 #include "comm/nccl_communicator.hpp"
-#include "comm/step.hpp"
 
 #include "patchbench/base/device_id.hpp"
 #include "patchbench/device/stream.hpp"
@@ -16,7 +16,7 @@ namespace pb::nccl {
 
 class NcclRanks {
   public:
-    /// Collective over `ranks`, who are what NCCL numbers. Contract: make_metric_reduction.
+    /// Collective over `ranks`, which are also the ranks of NCCL. Contract: make_metric_reduction.
     NcclRanks(Communicator ranks, DeviceId device, double timeout_s);
 
     [[nodiscard]] const Communicator& ranks() const { return ranks_; }
@@ -26,17 +26,18 @@ class NcclRanks {
     [[nodiscard]] DeviceId device() const { return device_; }
     [[nodiscard]] double timeout_s() const { return timeout_s_; }
 
-    /// Collective: a step that another rank's failure keeps from ending. It ends by its own time-out, and a rank that
-    /// hangs even then is named by the roll call. Where a rank met an error, those that waited in vain say nothing of
-    /// that. After a failure NCCL is in no known state: it is ended on all ranks.
+    /// Collective: runs a step that does not end when another rank fails. `step` must have its own time-out (poll); a
+    /// rank that hangs all the same is named by a barrier with time-out. When one rank failed with another error, the
+    /// time-outs of the others are not reported. After a failure the state of NCCL is unknown: it is ended on all
+    /// ranks.
     void together(const std::string& what, const std::function<void()>& step);
 
   private:
-    /// The roll call of a step; an error of this rank's own is said with who is missing.
-    void call_roll(const std::string& what, const mpi::StepOutcome& outcome);
+    /// The barrier after a step. The error about missing ranks also has this rank's own error.
+    void require_all_ranks(const std::string& what, const mpi::StepOutcome& outcome);
 
     Communicator ranks_;
-    mpi::BarrierWithTimeout roll_call_;
+    mpi::BarrierWithTimeout barrier_;
     DeviceId device_;
     double timeout_s_;
     std::optional<Stream> stream_;

@@ -1,8 +1,6 @@
-#include "comm/metric_checks.hpp"
+#include "comm/collective_step.hpp"
 #include "comm/nccl_backend.hpp"
-#include "comm/nccl_check.hpp"
 #include "comm/nccl_ranks.hpp"
-#include "comm/step.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/device/device.hpp"
@@ -20,10 +18,10 @@
 namespace pb {
 namespace {
 
-/// "2.28.9" from NCCL's own coding: 10000 * major + 100 * minor + patch since 2.9.
+/// "2.28.9" from NCCL's code: 10000 * major + 100 * minor + patch since 2.9.
 std::string version_text(int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); }
 
-/// Values of one collective on the device: what goes in and what comes out.
+/// Input and output of one collective on the device.
 struct Exchange {
     DeviceBuffer input;
     DeviceBuffer output;

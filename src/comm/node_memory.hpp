@@ -1,9 +1,10 @@
-// Memory that all ranks of one node share: an anonymous memory file, made by one rank, opened by the others, its pages
-// reserved before anybody maps it (so too little memory is an error on all ranks, never a SIGBUS or a hang). Each rank
-// reserves an equal share in rank order: that part lies in the memory next to its cores.
+// Memory that all ranks of one node share: an anonymous memory file that one rank makes and the others open. Its pages
+// are reserved before any rank maps it, so that too little memory is an error on all ranks, never a SIGBUS or a hang.
+// Each rank reserves an equal share in rank order: that part lies in the memory next to its cores.
 #pragma once
 
 #include "comm/communicator.hpp"
+#include "comm/shared_file.hpp"
 
 #include <cstddef>
 #include <span>
@@ -13,12 +14,12 @@ namespace pb {
 class NodeMemory {
   public:
     NodeMemory() = default;
-    /// Collective over `node` (all ranks of it on one host), with the same `bytes` on all. Zero-filled, page-aligned;
-    /// no memory for 0 bytes. Throws OutOfMemory on all ranks when the host, or the job's control group, has not
-    /// `bytes` to spare; Error on all ranks when a rank cannot reach the others' memory (containers with process
-    /// namespaces apart).
+    /// Collective over `node` (all ranks of one host), with the same `bytes` on all. Zero-filled and page-aligned;
+    /// empty for 0 bytes. Throws OutOfMemory on all ranks when the host, or the job's control group, has less than
+    /// `bytes` free; Error on all ranks when a rank cannot reach the others' memory (containers with separate process
+    /// namespaces).
     NodeMemory(const Communicator& node, size_t bytes);
-    ~NodeMemory();  // not collective: the memory goes with the last rank that holds it
+    ~NodeMemory();  // not collective: the memory is freed with the last rank that holds it
     NodeMemory(NodeMemory&& other) noexcept;
     NodeMemory& operator=(NodeMemory&& other) noexcept;
 
@@ -28,5 +29,9 @@ class NodeMemory {
     std::byte* pointer_ = nullptr;
     size_t size_ = 0;
 };
+
+/// The file behind it, open on all ranks of the node. Collective over `node`: its first rank makes a file of `bytes` >
+/// 0 zeros, and each rank reserves its share of the pages. Throws OutOfMemory or Error on all ranks.
+[[nodiscard]] SharedFile make_node_file(const Communicator& node, size_t bytes);
 
 }  // namespace pb

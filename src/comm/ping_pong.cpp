@@ -12,7 +12,7 @@ namespace {
 constexpr int kPingTag = 0x5049;
 constexpr size_t kBytes = size_t{4} << 20;
 constexpr int kShortRounds = 50;
-constexpr double kSeconds = 0.05;  // of the timed rounds
+constexpr double kSeconds = 0.05;  // all timed rounds together
 constexpr double kMaxRounds = 64;
 
 /// One of the two ends.
@@ -20,7 +20,7 @@ class End {
   public:
     End(const Communicator& world, int other, bool serves) : world_(world), other_(other), serves_(serves) {}
 
-    /// Seconds of the fastest round, there and back: what the link can do, whoever else uses the processors.
+    /// Seconds of the fastest round trip: the speed of the link when no other process delays the ranks.
     [[nodiscard]] double rounds(int count, size_t bytes) {
         const std::span message(buffer_.data(), bytes);
         double fastest_s = std::numeric_limits<double>::max();
@@ -35,7 +35,7 @@ class End {
         return fastest_s;
     }
 
-    /// The serving end's, on both.
+    /// Returns the serving end's `count` on both ends.
     [[nodiscard]] int agree(int count) const {
         const std::span bytes = std::as_writable_bytes(std::span(&count, 1));
         if (serves_)
@@ -53,8 +53,8 @@ class End {
 };
 
 PingPong measure(End end) {
-    (void)end.rounds(1, 1);       // connections are made by the first message
-    (void)end.rounds(1, kBytes);  // and memory is registered
+    (void)end.rounds(1, 1);       // the first message makes the connection
+    (void)end.rounds(1, kBytes);  // and this one registers the memory
     PingPong result;
     result.latency_s = end.rounds(kShortRounds, 1) / 2;
     const double one_s = end.rounds(1, kBytes);

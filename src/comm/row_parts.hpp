@@ -1,4 +1,4 @@
-// Rows of an image as messages of a bounded size, and as a stream of bytes.
+// Cuts rows of an image into messages of a bounded size, or reads and writes them as a stream of bytes.
 #pragma once
 
 #include "comm/transfer_channel.hpp"
@@ -10,20 +10,21 @@
 
 namespace pb {
 
-/// The same bytes in the same order, in parts of at most `limit` bytes: whole rows where they fit, else pieces of one.
-/// Equal rows at equal lengths are cut alike, whatever their stride.
+/// The same bytes in the same order, in parts of at most `limit` bytes: whole rows where they fit, else pieces of a
+/// row. The cut depends on counts and lengths, not on the stride: sender and receiver get the same parts.
 [[nodiscard]] std::vector<Rows> cut_rows(std::span<const Rows> rows, size_t limit);
 
-/// Reads or writes rows in order, however little or much at a time.
+/// Reads or writes rows in order, any number of bytes at a time.
 class RowStream {
   public:
     explicit RowStream(std::span<const Rows> rows);
     [[nodiscard]] size_t bytes_left() const { return left_; }
-    /// Copies the next bytes out of the rows. As write(), never more than are left.
+    /// Copies the next bytes from the rows to `next`, at most bytes_left().
     void read(std::span<std::byte> next);
+    /// Copies `next`, at most bytes_left(), to the rows.
     void write(std::span<const std::byte> next);
-    /// Passes over the next bytes. Copies of a stream go on from where it was, so that parts of a chunk can be copied
-    /// side by side.
+    /// Skips the next bytes. A copy of a stream keeps its own position, so that threads can copy parts of a chunk in
+    /// parallel.
     void skip(size_t bytes);
 
   private:
@@ -31,11 +32,11 @@ class RowStream {
     template <class Copy>
     void advance(size_t bytes, Copy&& copy);
 
-    std::shared_ptr<const std::vector<Rows>> rows_;  // none of them empty
+    std::shared_ptr<const std::vector<Rows>> rows_;  // without empty ones
     size_t left_ = 0;
-    size_t index_ = 0;   // of the rows that come next
-    size_t row_ = 0;     // among them
-    size_t offset_ = 0;  // in it
+    size_t index_ = 0;   // next entry of *rows_
+    size_t row_ = 0;     // next row of that entry
+    size_t offset_ = 0;  // next byte of that row
 };
 
 }  // namespace pb

@@ -1,6 +1,6 @@
 #include "comm/shared_counter.hpp"
 
-#include "comm/mpi_check.hpp"
+#include "comm/mpi_calls.hpp"
 
 namespace pb {
 

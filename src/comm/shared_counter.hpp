@@ -1,6 +1,7 @@
-// A number that every rank can take and raise in one step: how ranks share out work when they are ready for more. It
-// lies with the root (MPI one-sided, passive target), whose program takes no part in it. On one node, and over networks
-// with remote atomics, a number comes at once; over others (TCP) when the root next calls MPI, so ask for it early.
+// A counter from which each rank takes the next number in one atomic step: ranks fetch their next work item with it.
+// The counter lies on the root (MPI one-sided, passive target); the code of the root does not serve requests. On one
+// node, and over networks with remote atomics, a number arrives immediately. Over other networks (TCP) it arrives when
+// the root next calls MPI, so request it early.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -18,11 +19,12 @@ class SharedCounter {
     SharedCounter(const SharedCounter&) = delete;
     SharedCounter& operator=(const SharedCounter&) = delete;
 
-    /// Back to 0. Collective: no number taken before comes after it.
+    /// Sets it back to 0. Collective.
     void reset();
-    /// Asks for the next number and goes on; does nothing when one is on its way already. Not collective.
+    /// Requests the next number without waiting for it; does nothing when one is already requested. Not collective.
     void request();
-    /// The number asked for (asks, where nobody did): each of 0, 1, 2, ... goes to exactly one rank. Not collective.
+    /// Waits for the requested number; requests it first if needed. Each of 0, 1, 2, ... goes to exactly one rank. Not
+    /// collective.
     [[nodiscard]] int64_t take();
 
   private:

@@ -22,8 +22,8 @@
 namespace pb {
 namespace {
 
-/// Reserved at a time: between two pieces there is a look at what is left, and a signal makes the kernel undo one at
-/// most.
+/// Bytes to reserve at a time: free memory is checked before each piece, and a signal makes the kernel undo one piece
+/// only.
 constexpr size_t kPiece = size_t{256} << 20;
 
 std::string mib(size_t bytes) { return fmt::format("{} MiB", (bytes >> 20) + 1); }
@@ -44,10 +44,10 @@ struct stat status_of(int descriptor) {
 }  // namespace
 
 void require_host_memory(size_t bytes) {
-    constexpr size_t kMarginPart = 16;  // of what is free, for page tables and for everybody else
-    const auto told = available_host_memory_bytes();
-    if (!told) return;
-    const auto available = static_cast<size_t>(std::max<int64_t>(0, *told));
+    constexpr size_t kMarginPart = 16;  // 1/16 of the free memory is left for page tables and other processes
+    const auto reported = available_host_memory_bytes();
+    if (!reported) return;
+    const auto available = static_cast<size_t>(std::max<int64_t>(0, *reported));
     if (bytes <= available - available / kMarginPart) return;
     throw OutOfMemory("the ranks of a node need " + mib(bytes) + " of shared host memory but " + mib(available) +
                       " are free (or left to the job's control group); use a smaller image, or ask for more memory");

@@ -1,4 +1,4 @@
-// An anonymous memory file (memfd) that processes of one host map together.
+// An anonymous memory file (memfd) that several processes of one host map.
 #pragma once
 
 #include <sys/types.h>
@@ -7,11 +7,11 @@
 
 namespace pb {
 
-/// Where a process finds the file of another one: plain values, sent between ranks.
+/// What another process needs to open the file: plain values that are sent between ranks.
 struct SharedFileAddress {
     pid_t pid = 0;
     int descriptor = -1;
-    dev_t device = 0;  // with inode: proves that what was opened is this file
+    dev_t device = 0;  // with inode: proves that the opened file is this one
     ino_t inode = 0;
     size_t bytes = 0;
 };
@@ -19,7 +19,7 @@ struct SharedFileAddress {
 class SharedFile {
   public:
     SharedFile() = default;
-    /// Makes a file of `bytes` zeros, none of them in memory yet.
+    /// Makes a file of `bytes` zeros without taking memory for them.
     explicit SharedFile(size_t bytes);
     /// Opens the file of another process of this host and user, through /proc.
     explicit SharedFile(const SharedFileAddress& address);
@@ -28,9 +28,9 @@ class SharedFile {
     SharedFile& operator=(SharedFile&& other) noexcept;
 
     [[nodiscard]] SharedFileAddress address() const;
-    /// Takes pages for [begin, end) now, so that no later access can fail. Throws OutOfMemory.
+    /// Allocates the pages of [begin, end) now, so that no later access can fail. Throws OutOfMemory.
     void reserve(size_t begin, size_t end) const;
-    /// Maps the whole file for reading and writing; it stays mapped when this object has gone.
+    /// Maps the whole file for reading and writing; the mapping outlives this object.
     [[nodiscard]] std::byte* map() const;
 
   private:
@@ -38,8 +38,8 @@ class SharedFile {
     size_t bytes_ = 0;
 };
 
-/// Throws OutOfMemory unless `bytes` are to spare on this host and in its control group, with a margin: the kernel ends
-/// processes instead of failing calls when it takes the last page.
+/// Throws OutOfMemory unless this host and its control group have `bytes` and a margin free: when memory runs out, the
+/// kernel kills processes instead of failing the call.
 void require_host_memory(size_t bytes);
 
 }  // namespace pb

@@ -15,13 +15,13 @@ namespace {
 constexpr size_t kSlotBytes = size_t{64} << 20;
 constexpr size_t kLargestChunk = size_t{8} << 20;
 constexpr size_t kSmallestChunk = size_t{64} << 10;
-constexpr size_t kCopyPiece = size_t{1} << 20;  // so long takes a copy about ten times what a thread costs
-constexpr size_t kMostThreads = 4;              // one core alone copies less than a fast network brings
+constexpr size_t kCopyPiece = size_t{1} << 20;  // copying it takes about ten times as long as starting a thread
+constexpr size_t kMostThreads = 4;              // one core copies more slowly than a fast network delivers
 
 using Pieces = std::vector<std::function<void()>>;
 
-/// Does all of them, on this thread and on a few more where they are several.
-void do_side_by_side(const Pieces& pieces) {
+/// Runs all pieces, on this thread and a few others.
+void run_in_parallel(const Pieces& pieces) {
     std::atomic<size_t> next = 0;
     const auto work = [&] {
         for (size_t i = next++; i < pieces.size(); i = next++) pieces[i]();
@@ -31,7 +31,7 @@ void do_side_by_side(const Pieces& pieces) {
     work();
 }
 
-/// Adds what copies `chunk` from the stream to it, or the other way, to `pieces`; the stream goes on behind it.
+/// Adds the copies between the next bytes of `stream` and `chunk` to `pieces`, and advances the stream past them.
 void add_pieces(RowStream& stream, std::span<std::byte> chunk, bool fills_rows, Pieces& pieces) {
     for (size_t begin = 0; begin < chunk.size(); begin += kCopyPiece) {
         const auto piece = chunk.subspan(begin, std::min(kCopyPiece, chunk.size() - begin));
@@ -45,7 +45,7 @@ void add_pieces(RowStream& stream, std::span<std::byte> chunk, bool fills_rows, 
     }
 }
 
-/// Round by round the next chunk of each transfer that is not at its end.
+/// Moves one chunk of each unfinished transfer per round.
 class Rounds {
   public:
     Rounds(StagingLink& link, std::span<const RowTransfer> transfers, bool receives)
@@ -69,7 +69,7 @@ class Rounds {
     }
 
   private:
-    /// The chunks of a round; on a sender filled. None when all has been sent.
+    /// The chunks of the next round, filled on a sender. Empty when nothing is left.
     [[nodiscard]] std::vector<Chunk> load(size_t slot) {
         std::vector<Chunk> chunks;
         Pieces copies;
@@ -81,7 +81,7 @@ class Rounds {
             if (!receives_) add_pieces(streams_[lane], chunk, false, copies);
             chunks.push_back({receives_ ? from_[lane] : 0, !receives_, chunk});
         }
-        do_side_by_side(copies);
+        run_in_parallel(copies);
         return chunks;
     }
 
@@ -91,20 +91,20 @@ class Rounds {
             const auto lane = std::ranges::find(from_, chunk.peer) - from_.begin();
             add_pieces(streams_[static_cast<size_t>(lane)], chunk.bytes, true, copies);
         }
-        do_side_by_side(copies);
+        run_in_parallel(copies);
     }
 
     StagingLink& link_;
     bool receives_;
     std::vector<int> from_;
     std::vector<RowStream> streams_;
-    std::vector<size_t> left_;  // not yet begun
+    std::vector<size_t> left_;  // bytes that no round has taken yet
     std::array<std::vector<Chunk>, StagingLink::kSlots> moving_;
 };
 
 }  // namespace
 
-void carry_staged(StagingLink& link, std::span<const RowTransfer> transfers, bool receives) {
+void transfer_staged(StagingLink& link, std::span<const RowTransfer> transfers, bool receives) {
     Rounds(link, transfers, receives).run();
 }
 

@@ -1,5 +1,5 @@
-// Brings rows of an image from ranks of other nodes to the root: by MPI, or by NCCL through the ranks' GPUs. Which
-// rows, and from whom, is the caller's to say; where they come from and go to is host memory.
+// Sends rows of an image from ranks of other nodes to the root, by MPI, or by NCCL through the ranks' GPUs. The caller
+// names the rows and their senders; source and destination are host memory.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -19,13 +19,13 @@ namespace pb {
 struct Rows {
     std::byte* first = nullptr;
     size_t count = 0;
-    size_t bytes = 0;  // of one
+    size_t bytes = 0;  // per row
     size_t stride = 0;
 
     [[nodiscard]] size_t total() const { return count * bytes; }
 };
 
-/// What one rank sends to the root: on that rank where it is read, on the root where it is written.
+/// What one rank sends to the root. On that rank `rows` are read, on the root they are written.
 struct RowTransfer {
     int from = 0;
     std::vector<Rows> rows;
@@ -42,9 +42,9 @@ class TransferChannel {
     virtual ~TransferChannel() = default;
     /// "MPI" or "NCCL": the results say which.
     [[nodiscard]] virtual std::string_view name() const = 0;
-    /// The root names what every sender sends, a sender its own transfer alone; all of them call it, nobody else needs
-    /// to. Both ends name rows of the same numbers and lengths in the same order. Buffers are bounded, whatever the
-    /// transfers. An error leaves the ranks apart: the job must be ended (MpiSession::abort).
+    /// Called by the root with the transfers of all senders, and by each sender with its own; other ranks need not call
+    /// it. Both ends name the same counts and lengths of rows in the same order. Memory is bounded, whatever the size
+    /// of the transfers. After an error the ranks are out of step: the job must be ended (MpiSession::abort).
     virtual void transfer(std::span<const RowTransfer> transfers) = 0;
 };
 

@@ -31,13 +31,13 @@ constexpr Seconds kLongestLookInterval{2.0};
 /// One cache line for each rank of the node, in shared memory.
 struct alignas(64) Beat {
     std::atomic<uint64_t> count{0};
-    std::atomic<bool> left{false};      // its watchdog ended: no longer watched
-    std::atomic<bool> aborting{false};  // in the first line only: somebody is ending the job
+    std::atomic<bool> left{false};      // its watchdog has ended: no longer watched
+    std::atomic<bool> aborting{false};  // in the first line only: one rank is ending the job
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "atomics shared by processes must be lock-free");
 
-/// Signals go to the main thread: a sleep there ends when one comes.
+/// While it exists, new threads start with all signals blocked: a signal then interrupts a sleep of the main thread.
 class SignalsBlocked {
   public:
     SignalsBlocked() {
@@ -53,7 +53,7 @@ class SignalsBlocked {
     sigset_t former_{};
 };
 
-/// Makes the beats of the node in zero-filled memory and waits until all are there.
+/// Makes the beats of all ranks in shared memory; returns when every rank of the node has made its own.
 NodeMemory make_beats(const Communicator& node) {
     NodeMemory memory(node, static_cast<size_t>(node.size()) * sizeof(Beat));
     new (memory.bytes().data() + static_cast<size_t>(node.rank()) * sizeof(Beat)) Beat;
@@ -83,7 +83,7 @@ struct Watchdog::Impl {
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
 
-    /// What was last seen of a rank, and when it was new.
+    /// The last count seen of a rank, and when it changed.
     struct Sight {
         uint64_t count = 0;
         Clock::time_point since;
@@ -106,9 +106,8 @@ struct Watchdog::Impl {
     std::jthread thread;
 };
 
-/// Beats and looks until the watchdog ends. A look that comes late by a quarter of the time-out means that this process
-/// itself stood still (the job was suspended, or the host overloaded): it knows nothing of the others, so their counts
-/// restart.
+/// Counts and looks until the watchdog ends. When a look comes late by a quarter of the time-out, this process itself
+/// was stopped (the job was suspended, or the host overloaded) and knows nothing about the others: their times restart.
 void Watchdog::Impl::watch(const std::stop_token& stop) {
     const Seconds interval = std::min(kLongestLookInterval, timeout / 4);
     Clock::time_point last_look = Clock::now();
@@ -140,7 +139,8 @@ std::vector<size_t> Watchdog::Impl::missing_at(Clock::time_point now) const {
     return missing;
 }
 
-/// The first rank to notice speaks and ends the job; the others leave it to that one, for as long again.
+/// The first rank that notices reports and ends the job; the others do so only when that has not happened within
+/// another time-out.
 void Watchdog::Impl::end_job(const std::vector<size_t>& missing) {
     if (!beat(0).aborting.exchange(true)) report_and_abort(missing);
     std::this_thread::sleep_for(timeout);

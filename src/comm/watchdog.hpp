@@ -1,6 +1,6 @@
-// Ends a job whose ranks no longer move: each rank of a node beats in shared memory; a thread of each rank looks at the
-// others and aborts the job, naming who is missing, when one has not beaten for the time-out. Between nodes a lost rank
-// is seen by MPI itself.
+// Ends a job in which a rank has stopped or died. A thread of each rank counts up in shared memory of the node and
+// looks at the counts of the other ranks; when one has not changed for the time-out, it names that rank and aborts the
+// job. MPI itself notices a rank that is lost on another node.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -11,12 +11,12 @@ namespace pb {
 
 class Watchdog {
   public:
-    /// Collective over `world`. `timeout_s` <= 0: no watching (for debuggers, which stop ranks). Beating is done by the
-    /// watchdog's own thread: it shows that the process runs (not stopped, not dead), not that its work advances. A job
-    /// that is suspended as a whole and resumed lives on.
+    /// Collective over `world`. `timeout_s` <= 0 turns it off (for debuggers, which stop ranks). The watchdog's own
+    /// thread does the counting: it shows that the process runs, not that its work advances. A job that is suspended as
+    /// a whole and resumed is not aborted.
     Watchdog(const Communicator& world, double timeout_s);
-    /// Not collective: the others stop watching this rank. Uses no MPI: let it outlive the MpiSession (an optional that
-    /// is declared before it), so that a rank which stops while all finalise is seen, too.
+    /// Not collective: the other ranks stop watching this one. Uses no MPI: let it outlive the MpiSession (an optional
+    /// that is declared before it), so that it also notices a rank that stops while all finalise.
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;

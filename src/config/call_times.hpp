@@ -1,4 +1,5 @@
-// T(b): how long the simulated device of the engine `timed` takes for a batch of b windows. Arithmetic on its settings.
+// T(b): the time that the simulated device of engine `timed` takes for a batch of b windows, computed from its
+// settings.
 #pragma once
 
 #include "config/settings.hpp"
@@ -11,26 +12,26 @@ namespace pb {
 
 struct CallTime {
     int64_t batch = 1;
-    double seconds = 0;  // of one forward call with so many windows
+    double seconds = 0;  // duration of one forward call of this batch
 };
 
 class CallTimes {
   public:
-    /// Throws UsageError for a table that is not like "1:0.012,4:0.03": batches ascending, times not negative.
+    /// Throws UsageError for a table unlike "1:0.012,4:0.03" (batches ascending, times not negative).
     explicit CallTimes(const TimedSettings& settings);
 
-    /// Linear between the entries of a table; below its first entry that entry's time. Throws UsageError beyond its
-    /// last: nothing is known of larger batches.
+    /// Linear between the entries of a table; below the first entry, the time of that entry. Throws UsageError for a
+    /// batch above the last entry.
     [[nodiscard]] double seconds(int64_t batch) const;
     /// "0.001 s + 0.01 s b", or the table.
     [[nodiscard]] std::string formula() const;
 
   private:
     TimedSettings settings_;
-    std::vector<CallTime> table_;  // ascending; empty: base and slope hold
+    std::vector<CallTime> table_;  // ascending; empty: base_s and per_window_s apply
 };
 
-/// The setting `timed.table` for these times: the inverse of what CallTimes reads.
+/// The text of `timed.table` for these times, as CallTimes reads it.
 [[nodiscard]] std::string call_table(std::vector<CallTime> times);
 
 }  // namespace pb

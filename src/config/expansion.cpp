@@ -1,4 +1,4 @@
-#include "config/expansion.hpp"
+#include "config/study_text.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@ namespace pb {
 namespace {
 
 constexpr double kMaxPoints = 100'000;
-constexpr size_t kMaxExclusions = 100;  // each is held against every point
+constexpr size_t kMaxExclusions = 100;  // each is compared with every point
 
-/// Settings that advance together: one, or the members of a zip.
+/// Settings that advance together: a single one, or the members of a zip.
 using Axis = std::vector<const Assignment*>;
 
 size_t size_of(const Axis& axis) { return axis.front()->values.size(); }
@@ -23,7 +23,7 @@ bool has_key(const Assignments& assignments, const std::string& key) {
     return std::any_of(assignments.begin(), assignments.end(), [&](const auto& each) { return each.key == key; });
 }
 
-/// The point settings of a group: defaults that it leaves in place, then its own.
+/// The point settings of a group: the defaults that it does not override, then its own.
 Assignments merged(const Assignments& top, const Assignments& group) {
     Assignments all;
     for (const Assignment& assignment : top)
@@ -32,7 +32,7 @@ Assignments merged(const Assignments& top, const Assignments& group) {
     return all;
 }
 
-/// In the order of their first members.
+/// The axes, in the order of their first members.
 std::vector<Axis> axes_of(const Assignments& assignments) {
     std::vector<Axis> axes;
     for (const Assignment& assignment : assignments) {
@@ -63,7 +63,7 @@ void check_size(const std::vector<Axis>& axes, size_t num_points) {
                      (factors.empty() ? "" : "; this group: " + factors));
 }
 
-/// An exclusion whose values are written as settings write themselves: `0` and `none` are one halo.
+/// An exclusion with its values in the form of text_by_key, so that `0` and `none` are the same halo.
 class Rule {
   public:
     explicit Rule(const Exclusion& exclusion) {
@@ -139,7 +139,7 @@ class Expansion {
 
     const StudyText& study_;
     std::vector<PointSettings> points_;
-    size_t num_expanded_ = 0;  // before exclusions: bounds the work, too
+    size_t num_expanded_ = 0;  // before exclusions, which limits the work as well
     Place exclusion_place_;
 };
 

@@ -2,8 +2,12 @@
 
 #include "config/text.hpp"
 
+#include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -25,7 +29,38 @@ bool reads_as(std::string_view text, Value& value) {
     }
 }
 
+[[noreturn]] void refuse_raw(std::string_view text) {
+    refuse("image.raw", text,
+           "height x width x channels : type, as 2000x3000x1:u16 (2 or 4 channels: with alpha, more: bands; "
+           "u8, u16, u32, i16, f16, f32 or f64)");
+}
+
+std::optional<DType> find_type(std::string_view text) {
+    for (const auto& [type, name] : EnumNames<DType>::names)
+        if (name == text && type != DType::bf16) return type;
+    return std::nullopt;
+}
+
 }  // namespace
+
+RawShape parse_raw_shape(std::string_view text) {
+    std::array<int64_t, 3> numbers{};
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    for (size_t i = 0; i < numbers.size(); ++i) {
+        const auto [next, failure] = std::from_chars(at, end, numbers[i]);
+        const bool last = i + 1 == numbers.size();
+        if (failure != std::errc() || next == end || *next != (last ? ':' : 'x')) refuse_raw(text);
+        at = next + 1;
+    }
+    const auto [height, width, channels] = numbers;
+    const std::string_view type(at, static_cast<size_t>(end - at));
+    const bool edges = height >= 1 && width >= 1 && static_cast<double>(std::max(height, width)) <= kMaxEdge;
+    constexpr int64_t kMostBands = 65535;
+    const auto dtype = find_type(type);
+    if (!edges || channels < 1 || channels > kMostBands || !dtype) refuse_raw(text);
+    return {{height, width}, channels, *dtype};
+}
 
 RangeChoice parse_range(std::string_view text) {
     if (text.empty()) return {};

@@ -1,5 +1,7 @@
-// What the settings image.range, image.nodata and image.bands say of the samples of a file.
+// The settings image.raw, image.range, image.nodata and image.bands, which describe the samples of a file.
 #pragma once
+
+#include "patchbench/base/shape.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -7,16 +9,26 @@
 
 namespace pb {
 
-/// "" (that of the type), "auto" (percentiles) or "LO:HI".
+/// Dense rows of interleaved little-endian samples.
+struct RawShape {
+    Extent extent;
+    int64_t channels = 1;  // 1 gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha, more are bands
+    DType dtype = DType::u8;
+};
+
+/// "2000x3000x1:u16": height, width, channels and type (u8 | u16 | u32 | i16 | f16 | f32 | f64). Throws UsageError that
+/// names the expected form, like the functions below.
+[[nodiscard]] RawShape parse_raw_shape(std::string_view text);
+
+/// "" (the range of the type), "auto" (percentiles) or "LO:HI".
 struct RangeChoice {
     enum class Kind : uint8_t { of_type, automatic, fixed };
     Kind kind = Kind::of_type;
-    double low = 0, high = 1;  // of kind fixed
+    double low = 0, high = 1;  // when the kind is fixed
 };
-/// Throws UsageError that says what was expected, as the next ones.
 [[nodiscard]] RangeChoice parse_range(std::string_view text);
 
-/// "" (what the file says), "none" or a value, which may be nan.
+/// "" (as the file says), "none" or a value, which may be nan.
 struct NodataChoice {
     enum class Kind : uint8_t { of_file, none, value };
     Kind kind = Kind::of_file;
@@ -24,12 +36,12 @@ struct NodataChoice {
 };
 [[nodiscard]] NodataChoice parse_nodata(std::string_view text);
 
-/// Channels of a file, alpha counted.
+/// Channels of a file, counting alpha.
 struct BandChoice {
     int64_t first = 0;
     int64_t count = 1;
 };
-/// "4" or "4-6": counted from 1, 1 or 3 of them. Nothing for "": all but alpha.
+/// "4" or "4-6": 1 or 3 channels, counted from 1. nullopt for "": all channels but alpha.
 [[nodiscard]] std::optional<BandChoice> parse_bands(std::string_view text);
 
 }  // namespace pb

@@ -1,12 +1,34 @@
-// The types that settings take beside numbers and texts: choices by name, and counts that may be left to the program.
+// Types of settings beside numbers and texts (named choices, counts that may be left to the program), and the
+// description of a setting.
 #pragma once
 
 #include "patchbench/base/enum_names.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace pb {
+
+/// Legal values of a number, both ends included. For a count or a halo they apply to the number, not to auto, all,
+/// exact.
+struct Limits {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+};
+
+inline constexpr double kMaxEdge = 1 << 30;  // px: keeps all products of extents within int64
+inline constexpr double kMaxCount = 1 << 20;
+inline constexpr double kMaxSeconds = 86400;
+inline constexpr double kMaxPreviewEdge = 4096;
+
+/// Description of a setting: dotted key in YAML, unit ("" for none), meaning in one sentence, range of a number.
+struct FieldName {
+    const char* key;
+    const char* unit;
+    const char* meaning;
+    Limits limits = {};
+};
 
 /// `halo: none | <pixels> | exact | auto`.
 struct HaloSetting {
@@ -19,20 +41,20 @@ struct HaloSetting {
 /// A count that may be left to the program: `<n> | auto` (threads) or `<n> | all` (ranks).
 struct CountSetting {
     int64_t count = 0;                         // 0: auto, all
-    std::string_view automatic_word = "auto";  // how 0 is written; a literal
+    std::string_view automatic_word = "auto";  // how 0 is written; a string literal
     [[nodiscard]] bool is_automatic() const { return count == 0; }
     friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
 };
 
 /// `batch: <n> | auto | largest`.
 struct BatchSetting {
-    int64_t count = 4;     // 0: found by trying
-    bool largest = false;  // then: the largest that fits, else the fastest
+    int64_t count = 4;     // 0: found by measuring
+    bool largest = false;  // when 0: the largest that fits instead of the fastest
     [[nodiscard]] bool is_open() const { return count == 0; }
     friend bool operator==(const BatchSetting&, const BatchSetting&) = default;
 };
 
-/// `sigma: <noise level> | auto`. Auto is what the image's noise_sigma says.
+/// `sigma: <noise level> | auto`. Auto takes image.noise_sigma.
 struct NoiseLevelSetting {
     double level = -1;  // < 0: auto
     NoiseLevelSetting() = default;
@@ -48,11 +70,11 @@ enum class SharingRule : uint8_t { error, allow };
 enum class VerifyMode : uint8_t { probes, full, off };
 /// Which of the started ranks take part in a point: those of as few nodes as possible, or of as many.
 enum class Placement : uint8_t { compact, scatter };
-/// contiguous: each rank owns one run of windows. dynamic: ranks take a batch when they are ready for one.
+/// contiguous: each rank owns one range of windows. dynamic: a rank takes the next batch when it is ready.
 enum class Schedule : uint8_t { contiguous, dynamic };
-/// Where the output is put together. memory: shared by the ranks of a node, brought to the root, then saved. file: each
-/// rank writes its part of it. checksum: nowhere. automatic: file where the image takes more than half of a host's free
-/// memory and the output can be such a file, else memory.
+/// Where the output is assembled. memory: in memory shared by the ranks of a node, sent to the root, then saved. file:
+/// each rank writes its part of the file. checksum: nowhere. automatic: file when the image takes more than half of a
+/// host's free memory and the output can be such a file, otherwise memory.
 enum class OutputKind : uint8_t { automatic, memory, file, checksum };
 
 template <>

@@ -1,5 +1,5 @@
-// Every setting of patchbench with its default, unit and meaning, each named in one place: the `fields` functions
-// below. YAML reading, unknown-key errors, `--set`, `--help` and the echo in results are visitors over them.
+// Every setting of patchbench with its default, unit and meaning. Each is listed once, in the `fields` functions below:
+// YAML reading, unknown-key errors, `--set`, `--help` and the echo in results are visitors over them.
 #pragma once
 
 #include "config/setting_types.hpp"
@@ -10,7 +10,6 @@
 #include "patchbench/base/shape.hpp"
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,15 +19,15 @@ namespace pb {
 /// What is denoised. A file (`path`) or, when it is empty, a synthetic scene.
 struct ImageSettings {
     std::string path;
-    std::string raw;        // shape and type of raw samples (raw_shape.hpp); empty: the file says it itself
-    std::string range;      // sample values that stand for 0 and 1 (sample_settings.hpp); empty: those of the type
-    std::string nodata;     // sample value that is no data; empty: what the file says
-    std::string bands;      // channels of the file that are the image; empty: all, alpha apart
+    std::string raw;        // shape and type of raw samples (sample_settings.hpp); empty: the file has a header
+    std::string range;      // sample values that map to 0 and 1; empty: the range of the type
+    std::string nodata;     // sample value that marks missing data; empty: as the file says
+    std::string bands;      // channels of the file to use; empty: all but alpha
     int64_t height = 2048;  // of the synthetic scene
     int64_t width = 2048;
-    int64_t height_per_rank = 0;  // of the scene, in place of `height`: the same pixels per rank; 0: not used
+    int64_t height_per_rank = 0;  // scene height per rank, replaces `height`; 0: not used
     int64_t channels = 3;
-    int64_t crop_height = 0;  // of a file: the centre; 0: the whole image
+    int64_t crop_height = 0;  // part of a file to use, from its centre; 0: the whole image
     int64_t crop_width = 0;
     double noise_sigma = 0.1;
     uint64_t seed = 7;
@@ -38,7 +37,7 @@ struct ImageSettings {
 struct TimedSettings {
     double base_s = 0;
     double per_window_s = 0.01;
-    std::string table;    // in place of both: "1:0.012,4:0.03"
+    std::string table;    // replaces both: "1:0.012,4:0.03"
     std::string results;  // file from which the table is taken
     int64_t slow_rank = -1;
     double slow_factor = 1;
@@ -46,7 +45,7 @@ struct TimedSettings {
     bool operator==(const TimedSettings&) const = default;
 };
 
-/// How a point is measured and checked: changes no pixel and is no part of a point's key.
+/// How a point is measured and checked. These settings change no pixel and are not part of the key of a point.
 struct ProtocolSettings {
     int64_t warmup_reps = 1;
     double warmup_time_s = 0;
@@ -63,7 +62,7 @@ struct ProtocolSettings {
     int64_t timeline = 240;
 };
 
-/// One point, before it is planned: every key may be a list in the YAML file, which makes an axis of the study.
+/// One point, before it is planned. Every key may have a list of values in the YAML file: an axis of the study.
 struct PointSettings {
     NetworkKind network = NetworkKind::dncnn;
     std::string weights = "default";
@@ -97,7 +96,7 @@ struct PointSettings {
     ProtocolSettings protocol;
 };
 
-/// What holds for the whole study.
+/// Settings of the whole study.
 struct StudySettings {
     std::string name = "study";
     std::string preset;
@@ -108,25 +107,6 @@ struct StudySettings {
     bool bounds = true;
     bool save_images = true;
     int64_t previews = 384;
-};
-
-/// Legal values of a number, both ends included. Of a count or halo it holds for the number, not for auto, all, exact.
-struct Limits {
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
-};
-
-inline constexpr double kMaxEdge = 1 << 30;  // px: keeps all products of extents within int64
-inline constexpr double kMaxCount = 1 << 20;
-inline constexpr double kMaxSeconds = 86400;
-inline constexpr double kMaxPreviewEdge = 4096;
-
-/// How a setting is spoken of: dotted key in YAML, unit ("" for none), one sentence, and the range of a number.
-struct FieldName {
-    const char* key;
-    const char* unit;
-    const char* meaning;
-    Limits limits = {};
 };
 
 template <class Settings, class Visitor>

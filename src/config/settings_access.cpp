@@ -2,7 +2,7 @@
 
 #include "base/suggest.hpp"
 #include "config/call_times.hpp"
-#include "config/raw_shape.hpp"
+#include "config/sample_settings.hpp"
 #include "config/text.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -67,7 +67,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// What no range can say.
+// Checks that are not ranges.
 void check_rest(const PointSettings& settings) {
     if (settings.image.channels == 2) throw UsageError("image.channels = 2: must be 1 (gray) or 3 (colour)");
     if (!settings.image.raw.empty()) (void)parse_raw_shape(settings.image.raw);
@@ -118,7 +118,7 @@ std::vector<std::string> all_keys() {
     return keys;
 }
 
-/// What others call a setting.
+/// Names that other programs use for a setting.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 36> kSynonyms{{{"precision", "dtype"},
                                                                                    {"data_type", "dtype"},
                                                                                    {"model", "network"},
@@ -163,7 +163,7 @@ std::string_view find_synonym(std::string_view key) {
     return found == kSynonyms.end() ? std::string_view{} : found->second;
 }
 
-/// "image" and the like.
+/// Groups of keys, such as "image".
 std::vector<std::string> all_groups() {
     std::vector<std::string> groups;
     for (const auto& key : all_keys())

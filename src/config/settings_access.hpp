@@ -1,4 +1,4 @@
-// Settings reached by their dotted key: what YAML, `--set` and the options of `denoise` have in common.
+// Sets and reads a setting by its dotted key: shared by YAML, `--set` and the options of `denoise`.
 #pragma once
 
 #include "config/settings.hpp"
@@ -15,21 +15,22 @@ namespace pb {
 
 [[nodiscard]] bool is_point_key(std::string_view key);
 [[nodiscard]] bool is_study_key(std::string_view key);
-[[nodiscard]] bool is_key_group(std::string_view word);  // "image", of image.path and others
+[[nodiscard]] bool is_key_group(std::string_view word);  // true for "image", the group of image.path
 
 /// Parses `text` into the setting called `key` and checks its range. Throws UsageError "patch = 0: must lie between 1
-/// and 1073741824 px", "halo: 'wide' is not ..." or, for an unknown key, what `unknown_key` says.
+/// and 1073741824 px", "halo: 'wide' is not ..." or, for an unknown key, the text of `unknown_key`.
 void set_by_key(PointSettings& settings, std::string_view key, std::string_view text);
 void set_by_key(StudySettings& settings, std::string_view key, std::string_view text);
 
-/// The setting called `key` as `parse_setting` reads it: equal settings have equal texts. Throws UsageError as above.
+/// Text of the setting called `key`, as `parse_setting` reads it. Equal settings have equal texts. Throws UsageError as
+/// above.
 [[nodiscard]] std::string text_by_key(const PointSettings& settings, std::string_view key);
 
 /// Range checks of every setting, for settings that were not made by `set_by_key`. Throws UsageError as above.
 void validate(const PointSettings& settings);
 void validate(const StudySettings& settings);
 
-/// "unknown key 'pathc'; did you mean 'patch'?"; a group such as `image` is answered with its keys.
+/// "unknown key 'pathc'; did you mean 'patch'?"; for a group such as `image`: its keys.
 [[nodiscard]] std::string unknown_key(std::string_view key);
 
 }  // namespace pb

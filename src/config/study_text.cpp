@@ -1,9 +1,6 @@
-// The study that is meant: preset and overrides put in place, every key and value checked.
 #include "config/study_text.hpp"
 
 #include "base/suggest.hpp"
-#include "config/expansion.hpp"
-#include "config/settings_access.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -12,6 +9,8 @@
 #include <algorithm>
 
 namespace pb {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -54,13 +53,11 @@ const PresetText* choose_preset(const StudyFile& file, const Assignments& overri
     }
     if (names.empty()) fail(place, "preset: this study has no `presets`");
     const std::string nearest = nearest_word(name, names);
-    std::string all;
-    for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
     fail(place, "preset: there is no '" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
-                    " This study has " + all);
+                    " This study has " + fmt::format("{}", fmt::join(names, ", ")));
 }
 
-/// Every value is legal by itself, also where a group overrides it, so that the expansion meets no error.
+/// Checks every value by itself, even if a group overrides it, so that the expansion cannot fail.
 void check_point_values(const Assignment& assignment) {
     if (!is_point_key(assignment.key)) fail(assignment.place, unknown_key(assignment.key));
     if (assignment.values.empty()) fail(assignment.place, assignment.key + ": the list is empty");
@@ -113,11 +110,48 @@ void check_preset(const PresetText& preset) {
     check(preset.study);
 }
 
+bool is_relative_path(const std::string& key, std::string_view value) {
+    if (value.empty() || fs::path(value).is_absolute()) return false;
+    if (key == "weights") return value != "default" && !value.starts_with("seed:");
+    return key == "image.path" || key == "timed.results";
+}
+
+/// `value` in `folder`, without `..` when that names the same file (after a linked folder it may name another one).
+fs::path beside(const fs::path& folder, const std::string& value) {
+    const fs::path plain = folder / value;
+    const fs::path shorter = plain.lexically_normal();
+    std::error_code missing;
+    const bool differs = fs::exists(plain, missing) && !fs::equivalent(plain, shorter, missing);
+    return differs ? plain : shorter;
+}
+
+void resolve_paths(const fs::path& folder, Assignments& assignments) {
+    for (Assignment& assignment : assignments)
+        for (PlacedText& value : assignment.values)
+            if (is_relative_path(assignment.key, value.text)) value.text = beside(folder, value.text).string();
+}
+
+void resolve_paths(const fs::path& folder, GroupText& group) {
+    resolve_paths(folder, group.settings);
+    if (!group.exclusions) return;
+    for (Exclusion& exclusion : *group.exclusions) resolve_paths(folder, exclusion.keys);
+}
+
+void resolve_paths(const fs::path& folder, StudyText& study) {
+    resolve_paths(folder, study.top);
+    for (GroupText& group : study.groups) resolve_paths(folder, group);
+}
+
 }  // namespace
 
 std::string Place::text() const {
     const std::string name = origin ? *origin : "study";
     return line == 0 ? name : fmt::format("{}:{}:{}", name, line, column);
+}
+
+void resolve_paths(const fs::path& folder, StudyFile& file) {
+    resolve_paths(folder, file.study);
+    for (PresetText& preset : file.presets) resolve_paths(folder, preset.study);
 }
 
 Config expand_study(const StudyFile& file, const Assignments& overrides) {

@@ -1,7 +1,9 @@
-// A study as plain text, after YAML and before settings: keys, their values, and where each was written.
+// A study as plain text, between YAML and settings: keys, their values, and the place where each was written.
 #pragma once
 
-#include "config/settings.hpp"
+#include "config/settings_access.hpp"
+
+#include "patchbench/base/error.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -11,7 +13,7 @@
 
 namespace pb {
 
-/// Where a text was written. `line` and `column` count from 1; line 0: `origin` alone says it ("--set patch=0").
+/// Where a text was written. `line` and `column` count from 1; line 0: `origin` is the whole place ("--set patch=0").
 struct Place {
     std::shared_ptr<const std::string> origin;
     int line = 0;
@@ -24,8 +26,8 @@ struct PlacedText {
     Place place;
 };
 
-/// One dotted key and what was written for it: one value, or an axis. Assignments with the same `zip` (not 0) advance
-/// together and have as many values.
+/// One dotted key and its values: a single value, or an axis. Assignments with the same `zip` (not 0) advance together
+/// and have the same number of values.
 struct Assignment {
     std::string key;
     Place place;
@@ -35,13 +37,13 @@ struct Assignment {
 };
 using Assignments = std::vector<Assignment>;
 
-/// Points that have, for every key, one of its values are left out.
+/// Leaves out the points that have one of the values for every key.
 struct Exclusion {
     Place place;
     Assignments keys;
 };
 
-/// A map of settings with the exclusions written beside them; none: not written.
+/// A map of settings and its exclusions; nullopt when it has no key `exclude`.
 struct GroupText {
     Assignments settings;
     std::optional<std::vector<Exclusion>> exclusions;
@@ -61,16 +63,30 @@ struct PresetText {
 struct StudyFile {
     StudyText study;
     std::vector<PresetText> presets;
-    std::string name;  // of a study that has no `name`; empty: the setting's default
+    std::string name;  // used when the study has no `name`; empty: the setting's default
 };
 
-/// The paths in it (`image.path`, `weights`, `timed.results`) that are relative are so to `folder`.
-void set_paths_beside(const std::filesystem::path& folder, StudyFile& file);
+/// Makes the relative paths of the study (`image.path`, `weights`, `timed.results`) relative to `folder`.
+void resolve_paths(const std::filesystem::path& folder, StudyFile& file);
 
-/// The study that the file and `overrides` mean: the chosen preset's settings in place of those that are written for
-/// their keys (in the groups as well), its groups and exclusions instead of the study's where it has any, and then the
-/// overrides in the same way. Checks every key and value, those of other presets too, and expands the axes. Throws
-/// UsageError with the place.
+/// Applies the chosen preset and then `overrides`, checks every key and value (those of other presets, too), and
+/// expands the axes. A preset replaces the settings of its keys (in the groups as well), and the groups and exclusions
+/// of the study when it has its own. Throws UsageError with the place.
 [[nodiscard]] Config expand_study(const StudyFile& file, const Assignments& overrides);
+
+/// The last step of expand_study: the product of the axes of each group, the last one varying fastest, without the
+/// points that an exclusion matches. Keys and values must have been checked. Throws UsageError for more than 100000
+/// points, and for none.
+[[nodiscard]] std::vector<PointSettings> expand_points(const StudyText& study);
+
+/// set_by_key with the place of the value in the error.
+template <class Settings>
+void set_at(Settings& settings, const std::string& key, const PlacedText& value) {
+    try {
+        set_by_key(settings, key, value.text);
+    } catch (const UsageError& error) {
+        throw UsageError(value.place.text() + ": " + error.what());
+    }
+}
 
 }  // namespace pb

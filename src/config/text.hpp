@@ -8,14 +8,14 @@
 
 namespace pb {
 
-// Each throws UsageError that says what was expected ("'abc' is not a whole number").
+// Each throws UsageError that names the expected form ("'abc' is not a whole number").
 void parse_setting(std::string_view text, std::string& value);
 void parse_setting(std::string_view text, int64_t& value);
 void parse_setting(std::string_view text, uint64_t& value);
 void parse_setting(std::string_view text, double& value);
 void parse_setting(std::string_view text, bool& value);  // true | false | on | off | yes | no
 void parse_setting(std::string_view text, HaloSetting& value);
-void parse_setting(std::string_view text, CountSetting& value);       // <n> | auto | all; its word is kept
+void parse_setting(std::string_view text, CountSetting& value);       // <n> | auto | all; automatic_word is kept
 void parse_setting(std::string_view text, BatchSetting& value);       // <n> | auto | largest
 void parse_setting(std::string_view text, NoiseLevelSetting& value);  // <level> | auto
 template <NamedEnum E>

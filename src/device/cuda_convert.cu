@@ -1,5 +1,6 @@
-// Conversion on the device: one kernel each way. The arithmetic is that of convert.hpp, written with the intrinsics
-// that are never contracted, so that it gives the CPU's bits.
+// Conversion on the device: one kernel each way. The arithmetic is that of convert.hpp, compiled without contraction
+// (CMakeLists.txt), so that it gives the CPU's bits.
+#include "base/sample_value.hpp"
 #include "device/cuda_backend.hpp"
 #include "device/cuda_check.hpp"
 #include "launch_kernel.cuh"
@@ -18,9 +19,6 @@
 namespace pb::cuda {
 namespace {
 
-template <class Sample>
-constexpr float kFullScale = std::is_same_v<Sample, uint8_t> ? 255.0F : 65535.0F;
-
 __device__ void store(float value, float& out) { out = value; }
 __device__ void store(float value, __nv_bfloat16& out) { out = __float2bfloat16_rn(value); }
 __device__ void store(float value, __half& out) { out = __float2half_rn(value); }
@@ -37,30 +35,18 @@ struct ToNetwork {
     float gain;
     __device__ Out operator()(In sample) const {
         Out out;
-        if constexpr (std::is_same_v<Sample, float>)
-            store(__fmul_rn(sample, gain), out);
-        else
-            store(__fmul_rn(__fdiv_rn(static_cast<float>(sample), kFullScale<Sample>), gain), out);
+        store(to_unit(sample) * gain, out);
         return out;
     }
 };
 
-/// One sample from one value of the network's output. The comparison sends NaN to 0.
+/// One sample from one value of the network's output.
 template <class Sample, class Value>
 struct ToSample {
     using In = Value;
     using Out = Sample;
     float inverse_gain;
-    __device__ Out operator()(In value) const {
-        const float plain = __fmul_rn(load(value), inverse_gain);
-        if constexpr (std::is_same_v<Sample, float>) {
-            return plain;
-        } else {
-            const float scaled = __fmul_rn(plain, kFullScale<Sample>);
-            const float clipped = scaled > 0.0F ? fminf(scaled, kFullScale<Sample>) : 0.0F;
-            return static_cast<Sample>(__float2uint_rn(clipped));
-        }
-    }
+    __device__ Out operator()(In value) const { return from_unit<Sample>(load(value) * inverse_gain); }
 };
 
 /// `kCount` values that one instruction loads or stores (at most 16 bytes).

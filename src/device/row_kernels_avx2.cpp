@@ -60,7 +60,7 @@ __m256i load_rounded(const float* network, __m256 inverse_gain, __m256 full_scal
 
 void avx2_to_u8(const float* network, int64_t values, float inverse_gain, uint8_t* samples) {
     const __m256 inverse = _mm256_set1_ps(inverse_gain);
-    const __m256 full_scale = _mm256_set1_ps(255.0F);
+    const __m256 full_scale = _mm256_set1_ps(kFullScale<uint8_t>);
     const __m256i unpack_lanes = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     int64_t i = 0;
     for (; i + 32 <= values; i += 32) {

@@ -55,8 +55,8 @@ void add_overlap(const Members& node, Findings& all) {
     Members sharing;
     std::set<int> cores;
     for (const auto* rank : node) {
-        const auto meets = [&](const RankFacts* other) { return other != rank && overlap(*rank, *other); };
-        if (std::none_of(node.begin(), node.end(), meets)) continue;
+        const auto shares_a_core = [&](const RankFacts* other) { return other != rank && overlap(*rank, *other); };
+        if (std::none_of(node.begin(), node.end(), shares_a_core)) continue;
         sharing.push_back(rank);
         cores.insert(rank->cores.begin(), rank->cores.end());
     }
@@ -79,7 +79,7 @@ void add_overlap(const Members& node, Findings& all) {
                        "unset OMP_PROC_BIND and GOMP_CPU_AFFINITY, or bind the ranks apart"});
 }
 
-/// Fewer than half of the cores that a fair share of the node would be.
+/// Ranks that may use at most half of an equal share of the cores of their node.
 void add_few_cores(const Members& node, Findings& all) {
     Members few;
     for (const auto* rank : node)
@@ -103,7 +103,7 @@ void add_unequal(const Ranks& ranks, Findings& all) {
                    "the slowest rank decides: give each as many, by ranks that divide the cores or a list of cores"});
 }
 
-int threads_wished(const RankFacts& rank) {
+int requested_threads(const RankFacts& rank) {
     const auto found = rank.variables.find("OMP_NUM_THREADS");
     int threads = 0;
     if (found == rank.variables.end()) return threads;
@@ -113,16 +113,16 @@ int threads_wished(const RankFacts& rank) {
 
 void add_threads(const Ranks& ranks, Findings& all) {
     const Members many = members_where(ranks, [](const RankFacts& rank) {
-        return threads_wished(rank) > rank.place.num_cores;  // hardware threads count here
+        return requested_threads(rank) > rank.place.num_cores;  // hardware threads count here
     });
     if (many.empty()) return;
     all.push_back({Severity::advice,
-                   fmt::format("{}: OMP_NUM_THREADS={} on {}", text_of(many), threads_wished(*many.front()),
+                   fmt::format("{}: OMP_NUM_THREADS={} on {}", text_of(many), requested_threads(*many.front()),
                                count_text(static_cast<size_t>(many.front()->place.num_cores), "processor")),
                    "unset OMP_NUM_THREADS (threads: auto takes what the rank may use), or bind to more cores"});
 }
 
-void add_far(const Ranks& ranks, Findings& all) {
+void add_remote_memory(const Ranks& ranks, Findings& all) {
     const Members far = members_where(ranks, [](const RankFacts& rank) {
         const auto& nodes = rank.memory_nodes;
         return rank.device_memory_node && !nodes.empty() &&
@@ -145,7 +145,7 @@ Findings find_binding_findings(const Ranks& ranks) {
     }
     add_unequal(ranks, all);
     add_threads(ranks, all);
-    add_far(ranks, all);
+    add_remote_memory(ranks, all);
     return all;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-/// Enough of a UUID to tell devices apart: "GPU-8932f937".
+/// The part of a UUID that distinguishes devices: "GPU-8932f937".
 std::string short_uuid(const std::string& uuid) { return or_dash(uuid.substr(0, uuid.find('-', 4))); }
 
 std::string rank_table(const std::vector<RankFacts>& ranks) {
@@ -48,9 +48,7 @@ std::string cuda_awareness(std::optional<bool> cuda_aware) {
 }  // namespace
 
 std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware) {
-    Topology topology;
-    for (const auto& rank : ranks) topology.ranks.push_back(rank.place);
-    const int nodes = topology.num_nodes();
+    const int nodes = topology_of(ranks).num_nodes();
     std::string text = library_lines(ranks.front().libraries);
     text += fmt::format("  {} rank{} on {} node{}; {}: patchbench gives it host memory only\n", ranks.size(),
                         ranks.size() > 1 ? "s" : "", nodes, nodes > 1 ? "s" : "", cuda_awareness(cuda_aware));
@@ -80,24 +78,10 @@ std::string links_text(const Topology& topology, const std::vector<LinkSpeed>& l
 }
 
 std::string tiny_text(const std::vector<double>& errors) {
-    // A NaN is the largest.
+    // NaN counts as the largest.
     const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
     return fmt::format("a tiny network on each rank, against the fp64 reference: largest difference {:.2e}\n",
                        *std::max_element(errors.begin(), errors.end(), less));
-}
-
-Findings tiny_findings(const std::vector<double>& errors, double tolerance, const Topology& topology) {
-    Findings all;
-    for (size_t rank = 0; rank < errors.size(); ++rank) {
-        if (errors[rank] <= tolerance) continue;
-        const RankPlace& place = topology.ranks[rank];
-        all.push_back({Severity::wrong,
-                       fmt::format("rank {}@{}: a tiny network on {} differs by {:.2e} from the fp64 reference "
-                                   "(tolerance {:.0e})",
-                                   rank, place.host, place.device_name, errors[rank], tolerance),
-                       "trust no result of this device: try another one, and another driver or build of LibTorch"});
-    }
-    return all;
 }
 
 std::string findings_text(const Findings& all) {
@@ -109,18 +93,6 @@ std::string findings_text(const Findings& all) {
                                      [](const Finding& finding) { return finding.severity == Severity::wrong; });
     if (all.empty()) return text + "CHECK: OK\n";
     return text + fmt::format("CHECK: {} finding{}, {} wrong\n", all.size(), all.size() > 1 ? "s" : "", wrong);
-}
-
-Findings launch_findings(const std::vector<RankFacts>& ranks) {
-    Findings all;
-    for (const auto find : {find_launcher_findings, find_device_findings, find_binding_findings, find_library_findings})
-        for (auto& finding : find(ranks)) all.push_back(std::move(finding));
-    return all;
-}
-
-bool any_wrong(const Findings& all) {
-    return std::any_of(all.begin(), all.end(),
-                       [](const Finding& finding) { return finding.severity == Severity::wrong; });
 }
 
 }  // namespace pb

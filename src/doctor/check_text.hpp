@@ -1,4 +1,4 @@
-// What `check` prints.
+// The text that `check` prints.
 #pragma once
 
 #include "doctor/launch_findings.hpp"
@@ -12,15 +12,9 @@ namespace pb {
 /// Versions, MPI, variables and the table of ranks.
 [[nodiscard]] std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware);
 [[nodiscard]] std::string links_text(const Topology& topology, const std::vector<LinkSpeed>& links);
-/// `errors`: of each rank, at least one.
+/// `errors` has the largest difference on each rank; it must not be empty.
 [[nodiscard]] std::string tiny_text(const std::vector<double>& errors);
-/// The findings with their fixes, and the last line: "CHECK: OK" or how many there are.
+/// The findings with their fixes, and the last line: "CHECK: OK" or the number of findings.
 [[nodiscard]] std::string findings_text(const Findings& all);
-
-/// Ranks whose device computed something else than the reference.
-[[nodiscard]] Findings tiny_findings(const std::vector<double>& errors, double tolerance, const Topology& topology);
-/// All that follows from the facts.
-[[nodiscard]] Findings launch_findings(const std::vector<RankFacts>& ranks);
-[[nodiscard]] bool any_wrong(const Findings& all);
 
 }  // namespace pb

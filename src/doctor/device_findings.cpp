@@ -1,4 +1,4 @@
-// Findings about devices, local ranks, launchers and libraries.
+// Findings about devices, local ranks and launchers.
 #include "doctor/launch_findings.hpp"
 
 #include <fmt/format.h>
@@ -18,12 +18,6 @@ std::string ranks_where(const Ranks& ranks, const std::function<bool(const RankF
     for (const auto& rank : ranks)
         if (condition(rank)) places.push_back(&rank.place);
     return places.empty() ? "" : ranks_text(places);
-}
-
-Topology topology_of(const Ranks& ranks) {
-    Topology topology;
-    for (const auto& rank : ranks) topology.ranks.push_back(rank.place);
-    return topology;
 }
 
 void add_shared(const Ranks& ranks, Findings& all) {
@@ -49,7 +43,7 @@ void add_mixed(const Ranks& ranks, Findings& all) {
          "use nodes with equally many GPUs and look at CUDA_VISIBLE_DEVICES there, or start with --device cpu"});
 }
 
-/// GPUs that ranks of a host see and none of them uses.
+/// GPUs that the ranks of a host see but do not use.
 void add_idle(const Ranks& ranks, Findings& all) {
     std::map<std::string, std::set<std::string>> idle;
     for (const auto& rank : ranks)
@@ -76,7 +70,7 @@ void add_unusable(const Ranks& ranks, Findings& all) {
     }
 }
 
-/// CUDA counts the fastest GPU first unless told otherwise; nvidia-smi and bind.sh count by the bus.
+/// By default CUDA numbers the fastest GPU first; nvidia-smi and bind.sh number GPUs by bus.
 void add_order(const Ranks& ranks, Findings& all) {
     std::set<std::string> names;
     for (const auto& rank : ranks)

@@ -14,7 +14,8 @@ namespace pb {
 
 namespace {
 
-constexpr const char* kNoDriver = "no NVIDIA driver";  // why_no_cuda_device() on a machine without GPUs: nothing to say
+constexpr const char* kNoDriver =
+    "no NVIDIA driver";  // why_no_cuda_device() on a machine without GPUs: not worth reporting
 
 RankFacts own_facts(const RankPlace& place, bool wants_gpu) {
     RankFacts facts;
@@ -36,8 +37,7 @@ RankFacts own_facts(const RankPlace& place, bool wants_gpu) {
     return facts;
 }
 
-// Facts travel as text, a line each, "<what> <value>"; lists are lines that come again. Order: pack_facts, then
-// unpack_facts.
+// Facts are sent as text with one line each, "<what> <value>"; a list has one line per item.
 void write_lines(std::ostream& text, const char* what, const auto& values) {
     for (const auto& value : values) text << what << ' ' << value << '\n';
 }

@@ -1,4 +1,4 @@
-// What the ranks know of their launch, gathered: what plan/launch_findings.hpp judges.
+// Gathers the facts of a launch that launch_findings.hpp examines, and tries its links and reductions.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -6,20 +6,22 @@
 
 namespace pb {
 
-/// Collective; in rank order on rank 0, empty elsewhere. `wants_gpu`: a rank without one says why.
+/// Collective. Returns the facts in rank order on rank 0, empty elsewhere. `wants_gpu`: a rank without a usable GPU
+/// gives the reason.
 [[nodiscard]] std::vector<RankFacts> gather_launch_facts(const Communicator& world, const Topology& topology,
                                                          bool wants_gpu);
 
-/// Collective; the same on all ranks. The links of links_to_measure, one after the other.
+/// Collective. Measures the links of links_to_measure one after the other. Returns the same on all ranks.
 [[nodiscard]] std::vector<LinkSpeed> measure_links(const Communicator& world, const Topology& topology);
 
-/// How figures were gathered in a trial, and what was found.
+/// How figures were gathered in the trial, and its findings.
 struct ReductionTrial {
     std::string how;  // "NCCL and MPI, the same numbers"
     Findings findings;
 };
-/// Collective. Gathers the same awkward figures through MPI and, where every rank has a GPU of its own, through NCCL:
-/// they must be equal bit by bit. Throws RanksMissing on one rank when NCCL's bring-up leaves ranks behind.
+/// Collective. Gathers the same figures through MPI and, when every rank has a GPU of its own, through NCCL: the
+/// results must be equal bit by bit. Throws RanksMissing on one rank when some ranks do not come back from starting
+/// NCCL.
 [[nodiscard]] ReductionTrial try_reductions(const Communicator& world, const Topology& topology, double timeout_s);
 
 }  // namespace pb

@@ -2,6 +2,8 @@
 
 #include "base/rank_list.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace pb {
@@ -38,6 +40,38 @@ std::vector<std::string> variable_lines(const std::vector<RankFacts>& ranks) {
         lines.push_back(line);
     }
     return lines;
+}
+
+Topology topology_of(const std::vector<RankFacts>& ranks) {
+    Topology topology;
+    for (const auto& rank : ranks) topology.ranks.push_back(rank.place);
+    return topology;
+}
+
+Findings launch_findings(const std::vector<RankFacts>& ranks) {
+    Findings all;
+    for (const auto find : {find_launcher_findings, find_device_findings, find_binding_findings, find_library_findings})
+        for (auto& finding : find(ranks)) all.push_back(std::move(finding));
+    return all;
+}
+
+Findings tiny_findings(const std::vector<double>& errors, double tolerance, const Topology& topology) {
+    Findings all;
+    for (size_t rank = 0; rank < errors.size(); ++rank) {
+        if (errors[rank] <= tolerance) continue;
+        const RankPlace& place = topology.ranks[rank];
+        all.push_back({Severity::wrong,
+                       fmt::format("rank {}@{}: a tiny network on {} differs by {:.2e} from the fp64 reference "
+                                   "(tolerance {:.0e})",
+                                   rank, place.host, place.device_name, errors[rank], tolerance),
+                       "trust no result of this device: try another one, and another driver or build of LibTorch"});
+    }
+    return all;
+}
+
+bool any_wrong(const Findings& all) {
+    return std::any_of(all.begin(), all.end(),
+                       [](const Finding& finding) { return finding.severity == Severity::wrong; });
 }
 
 }  // namespace pb

@@ -1,5 +1,5 @@
-// What is wrong with a launch, and how it is put right: arithmetic over what the ranks know of themselves, gathered by
-// `run`, printed by `check`. Each finding names the ranks it is about and its fix.
+// What is wrong with a launch, and how to fix it: computed from the facts of all ranks (launch_facts.hpp), printed by
+// `check` (check_text.hpp). Each finding names its ranks and its fix.
 #pragma once
 
 #include "plan/topology.hpp"
@@ -12,8 +12,8 @@
 namespace pb {
 
 enum class Severity : uint8_t {
-    advice,  // it runs, and slower or otherwise than it could
-    wrong    // figures or pixels of this launch mean nothing: exit code 2
+    advice,  // the launch works, but more slowly or differently than it could
+    wrong    // figures or pixels of this launch are worthless: exit code 2
 };
 
 struct Finding {
@@ -23,41 +23,52 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
-/// A library as it was compiled against and as it is loaded; empty where unknown.
+/// Version of a library at compile time and at run time; empty when unknown.
 struct LoadedLibrary {
     std::string name;
     std::string header;
     std::string loaded;
 };
 
-/// What one rank knows beyond its place.
+/// Facts that one rank knows about itself.
 struct RankFacts {
     RankPlace place;
-    std::optional<int> announced_local_rank;       // as the launcher says
-    std::vector<int> cores;                        // in the affinity mask, each by its first hardware thread
-    std::vector<int> memory_nodes;                 // beside those
-    std::optional<int> device_memory_node;         // beside the GPU
-    int node_cores = 0;                            // of the host
+    std::optional<int> announced_local_rank;       // from the launcher
+    std::vector<int> cores;                        // in the affinity mask, each named by its first hardware thread
+    std::vector<int> memory_nodes;                 // next to those cores
+    std::optional<int> device_memory_node;         // next to the GPU
+    int node_cores = 0;                            // cores of the host
     std::vector<std::string> visible_devices;      // UUIDs, in CUDA's order
-    std::string why_no_device;                     // where a GPU was wished for and none is usable
-    std::map<std::string, std::string> variables;  // of launch_variables(), those that are set
-    std::vector<LoadedLibrary> libraries;          // patchbench itself among them
+    std::string why_no_device;                     // when a GPU was requested and none is usable
+    std::map<std::string, std::string> variables;  // those of launch_variables() that are set
+    std::vector<LoadedLibrary> libraries;          // including patchbench itself
 };
 
 /// Environment variables that decide which devices and cores a rank sees.
 [[nodiscard]] const std::vector<std::string>& launch_variables();
 
-/// One line a variable that is set somewhere: "OMP_NUM_THREADS=4", or with ranks where they differ.
+/// One line for each variable that is set on some rank: "OMP_NUM_THREADS=4", with ranks when they differ.
 [[nodiscard]] std::vector<std::string> variable_lines(const std::vector<RankFacts>& ranks);
 
 /// Shared, idle, hidden or missing devices; a local rank that launcher and MPI see differently.
 [[nodiscard]] Findings find_device_findings(const std::vector<RankFacts>& ranks);
 /// Ranks on the same cores, one core for many threads, cores far from the GPU.
 [[nodiscard]] Findings find_binding_findings(const std::vector<RankFacts>& ranks);
-/// Loaded libraries that are not those compiled against; ranks that differ.
+/// Libraries whose version differs from compile time or between ranks.
 [[nodiscard]] Findings find_library_findings(const std::vector<RankFacts>& ranks);
-/// The launcher's tasks that are not there.
+/// A Slurm job of several tasks that started a single rank.
 [[nodiscard]] Findings find_launcher_findings(const std::vector<RankFacts>& ranks);
+
+/// All findings above.
+[[nodiscard]] Findings launch_findings(const std::vector<RankFacts>& ranks);
+
+/// Ranks whose device computed a tiny network with a larger difference from the reference than `tolerance`; `errors`
+/// has the difference of each rank.
+[[nodiscard]] Findings tiny_findings(const std::vector<double>& errors, double tolerance, const Topology& topology);
+
+[[nodiscard]] bool any_wrong(const Findings& all);
+
+[[nodiscard]] Topology topology_of(const std::vector<RankFacts>& ranks);
 
 /// Speed of messages from one rank to another, measured there and back.
 struct LinkSpeed {
@@ -67,7 +78,7 @@ struct LinkSpeed {
     double latency_s = 0;
 };
 
-/// The pairs to measure: the first two ranks of each node; the first ranks of nodes that follow each other, in a ring.
+/// The pairs to measure: the first two ranks of each node, and the first ranks of consecutive nodes, in a ring.
 [[nodiscard]] std::vector<std::pair<int, int>> links_to_measure(const Topology& topology);
 /// Slow links, between nodes and within.
 [[nodiscard]] Findings find_link_findings(const Topology& topology, const std::vector<LinkSpeed>& links);

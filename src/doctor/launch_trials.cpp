@@ -1,4 +1,4 @@
-// What a launch shows only when it is tried: the speed of its links, and figures through NCCL and through MPI.
+// Trials of a launch: the speed of its links, and figures gathered through NCCL and through MPI.
 #include "comm/metric_reduction.hpp"
 #include "comm/ping_pong.hpp"
 #include "doctor/launch_facts.hpp"
@@ -12,8 +12,8 @@ namespace pb {
 
 namespace {
 
-/// No two ranks have the same, and none is exact in single precision.
-std::array<double, 6> awkward_figures(int rank) {
+/// Figures in which a mix-up of ranks or a loss of precision shows: different on each rank, not exact in fp32.
+std::array<double, 6> trial_figures(int rank) {
     const double own = rank + 1;
     return {own / 3, -own, 1e300 / own, own * std::numeric_limits<double>::denorm_min(), 0.1 + own * 1e-12, -0.0};
 }
@@ -29,10 +29,10 @@ bool has_gpu_of_its_own(const Topology& topology) {
 }
 
 bool same_numbers(const Communicator& world, MetricReduction& one, MetricReduction& other) {
-    const auto figures = awkward_figures(world.rank());
+    const auto figures = trial_figures(world.rank());
     const auto rows = one.all_gather(figures);
     const auto other_rows = other.all_gather(figures);
-    const auto largest = one.max(figures);  // on all ranks, also where the rows differ: it is collective
+    const auto largest = one.max(figures);  // on all ranks even when the rows differ, since it is collective
     const auto other_largest = other.max(figures);
     const bool same = std::ranges::equal(rows, other_rows, same_bits) && same_bits(largest, other_largest);
     return world.min(same ? 1 : 0) == 1;
@@ -53,7 +53,7 @@ ReductionTrial try_reductions(const Communicator& world, const Topology& topolog
     const DeviceId device = topology.ranks[static_cast<size_t>(world.rank())].device;
     const auto mpi = make_metric_reduction(world, ReductionKind::mpi, device, true, timeout_s);
     if (!has_gpu_of_its_own(topology)) {
-        (void)mpi->all_gather(awkward_figures(world.rank()));
+        (void)mpi->all_gather(trial_figures(world.rank()));
         return {"MPI (NCCL needs a GPU of its own for each rank)", {}};
     }
     try {

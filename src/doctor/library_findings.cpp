@@ -1,4 +1,4 @@
-// Findings about libraries: loaded against compiled, and rank against rank.
+// Findings about libraries: loaded version against compiled one, and rank against rank.
 #include "doctor/launch_findings.hpp"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ bool is_version(const std::string& text) {
 
 std::string major_of(const std::string& version) { return version.substr(0, version.find('.')); }
 
-/// LibTorch keeps no binary interface between versions; the others keep theirs within a major one.
+/// LibTorch changes its binary interface in every version; the other libraries keep theirs within a major version.
 Severity severity_of(const LoadedLibrary& library) {
-    const bool serves = library.name != "libtorch" && major_of(library.header) == major_of(library.loaded);
-    return serves ? Severity::advice : Severity::wrong;
+    const bool is_compatible = library.name != "libtorch" && major_of(library.header) == major_of(library.loaded);
+    return is_compatible ? Severity::advice : Severity::wrong;
 }
 
-void add_other_than_compiled(const RankFacts& rank, Findings& all) {
+void add_version_mismatch(const RankFacts& rank, Findings& all) {
     for (const auto& library : rank.libraries) {
         if (!is_version(library.header) || !is_version(library.loaded) || library.header == library.loaded) continue;
         all.push_back({severity_of(library),
@@ -51,7 +51,7 @@ void add_unequal_ranks(const std::vector<RankFacts>& ranks, Findings& all) {
 Findings find_library_findings(const std::vector<RankFacts>& ranks) {
     Findings all;
     if (ranks.empty()) return all;
-    add_other_than_compiled(ranks.front(), all);
+    add_version_mismatch(ranks.front(), all);
     add_unequal_ranks(ranks, all);
     return all;
 }

@@ -1,4 +1,4 @@
-// Which links are worth measuring, and which of them are slow.
+// Chooses the links to measure and finds the slow ones.
 #include "base/statistics.hpp"
 #include "doctor/launch_findings.hpp"
 
@@ -18,7 +18,7 @@ std::string gigabytes(double bytes_per_s) {
 
 struct Kind {
     const char* name;
-    double slow_bytes_per_s;  // 10 Gbit/s between nodes, a tenth of a copy in memory within
+    double slow_bytes_per_s;  // between nodes about 10 Gbit/s, within a node a tenth of a memory copy
     const char* fix;
 };
 constexpr Kind kBetween{"between nodes", 1e9,

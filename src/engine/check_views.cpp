@@ -1,6 +1,6 @@
 #include "engine/check_views.hpp"
 
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"

@@ -1,8 +1,8 @@
+#include "base/sample_value.hpp"
 #include "image/image.hpp"
 
 #include "patchbench/base/error.hpp"
 
-#include <bit>
 #include <cstring>
 
 namespace pb {
@@ -13,22 +13,17 @@ void check_pair(const ImageView& from, const MutableImageView& to) {
 }
 
 template <class Sample>
-void row_to_float(const std::byte* from, float* to, int64_t count, float scale) {
+void row_to_float(const std::byte* from, float* to, int64_t count) {
     const auto* samples = reinterpret_cast<const Sample*>(from);
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(samples[i]) / scale;
+    for (int64_t i = 0; i < count; ++i) to[i] = to_unit(samples[i]);
 }
 
-/// Adding 1.5 * 2^23 leaves the integer, rounded to nearest even, in the low bits of the mantissa: a rounding that
-/// vectorises on every x86-64. NaN becomes 0.
 template <class Sample>
-void row_from_float(const float* from, std::byte* to, int64_t count, float scale) {
+void row_from_float(const float* from, std::byte* to, int64_t count) {
     auto* samples = reinterpret_cast<Sample*>(to);
-    constexpr float kRounder = 12582912.0F;
     for (int64_t i = 0; i < count; ++i) {
-        const float scaled = from[i] * scale;
-        const float above = scaled > 0.0F ? scaled : 0.0F;
-        const float clipped = above < scale ? above : scale;
-        samples[i] = static_cast<Sample>(std::bit_cast<uint32_t>(clipped + kRounder));
+        const float value = from[i];
+        samples[i] = from_unit<Sample>(value);
     }
 }
 
@@ -42,10 +37,10 @@ void to_float(const ImageView& from, MutableImageView to) {
         auto* out = reinterpret_cast<float*>(to.row(y));
         switch (from.dtype) {
             case DType::u8:
-                row_to_float<uint8_t>(from.row(y), out, count, 255.0F);
+                row_to_float<uint8_t>(from.row(y), out, count);
                 break;
             case DType::u16:
-                row_to_float<uint16_t>(from.row(y), out, count, 65535.0F);
+                row_to_float<uint16_t>(from.row(y), out, count);
                 break;
             case DType::f32:
                 std::memcpy(out, from.row(y), static_cast<size_t>(count) * sizeof(float));
@@ -64,10 +59,10 @@ void from_float(const ImageView& from, MutableImageView to) {
         const auto* values = reinterpret_cast<const float*>(from.row(y));
         switch (to.dtype) {
             case DType::u8:
-                row_from_float<uint8_t>(values, to.row(y), count, 255.0F);
+                row_from_float<uint8_t>(values, to.row(y), count);
                 break;
             case DType::u16:
-                row_from_float<uint16_t>(values, to.row(y), count, 65535.0F);
+                row_from_float<uint16_t>(values, to.row(y), count);
                 break;
             case DType::f32:
                 std::memcpy(to.row(y), values, static_cast<size_t>(count) * sizeof(float));

@@ -1,3 +1,4 @@
+#include "base/sample_value.hpp"
 #include "base/statistics.hpp"
 #include "image/quality.hpp"
 
@@ -27,9 +28,9 @@ float value_at(const ImageView& image, int64_t y, int64_t x, int64_t channel) {
     const int64_t i = x * image.channels + channel;
     switch (image.dtype) {
         case DType::u8:
-            return static_cast<float>(reinterpret_cast<const uint8_t*>(image.row(y))[i]) / 255.0F;
+            return to_unit(reinterpret_cast<const uint8_t*>(image.row(y))[i]);
         case DType::u16:
-            return static_cast<float>(reinterpret_cast<const uint16_t*>(image.row(y))[i]) / 65535.0F;
+            return to_unit(reinterpret_cast<const uint16_t*>(image.row(y))[i]);
         default:
             return reinterpret_cast<const float*>(image.row(y))[i];
     }

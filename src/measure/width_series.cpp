@@ -87,7 +87,7 @@ std::optional<ImagePath> path_of(const Point& point) {
     try {
         const auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
         if (calls.size() > 1) return ImagePath::split;
-        return calls.front().seen.extent == point.source.extent ? ImagePath::whole : ImagePath::pad;
+        return calls.front().window.extent == point.source.extent ? ImagePath::whole : ImagePath::pad;
     } catch (const UsageError&) {
         return std::nullopt;
     }

@@ -22,7 +22,7 @@ class Placement {
         return ordered([&](size_t a, size_t b) { return bytes_[a] > bytes_[b]; });
     }
 
-    /// As the forward call meets them; of those that begin together the one that lives longest first.
+    /// In the order of the forward call; among blocks that begin together, the one that ends last comes first.
     [[nodiscard]] Order earliest_first() const {
         return ordered([&](size_t a, size_t b) {
             return std::pair(blocks_[a].begin, blocks_[b].end) < std::pair(blocks_[b].begin, blocks_[a].end);
@@ -50,7 +50,7 @@ class Placement {
         return order;
     }
 
-    /// Those of `placed` that live while `block` does, in the order of the offsets.
+    /// Those of `placed` that are live while `block` is, by ascending offset.
     [[nodiscard]] std::vector<size_t> beside(const Arena& arena, const std::vector<size_t>& placed,
                                              size_t block) const {
         std::vector<size_t> others;
@@ -62,7 +62,7 @@ class Placement {
         return others;
     }
 
-    /// Offset of the smallest gap between `others` that holds `bytes`, or where they end.
+    /// Offset of the smallest gap between `others` that holds `bytes`; their end when there is none.
     [[nodiscard]] int64_t smallest_gap(const Arena& arena, int64_t bytes, const std::vector<size_t>& others) const {
         int64_t offset = -1, smallest = std::numeric_limits<int64_t>::max(), end = 0;
         for (const size_t other : others) {

@@ -1,21 +1,21 @@
-// One allocation for all that a forward call needs: every block of a memory plan at an offset, known before anything
-// runs.
+// Places every block of a memory plan at an offset in one allocation, before anything runs.
 #pragma once
 
 #include "patchbench/network/memory_plan.hpp"
 
 namespace pb {
 
-inline constexpr int64_t kArenaAlignment = 64;  // bytes: a cache line, and the widest vector
+inline constexpr int64_t kArenaAlignment = 64;  // bytes: one cache line and the widest vector register
 
 struct Arena {
-    std::vector<int64_t> offsets;  // bytes, by block of the plan; multiples of kArenaAlignment
-    int64_t bytes = 0;             // in all
+    std::vector<int64_t> offsets;  // in bytes, one for each block of the plan; multiples of kArenaAlignment
+    int64_t bytes = 0;             // of the whole arena
 };
 
-/// `pixels`: of all windows of a batch, whose extents are multiples of the network's alignment. Blocks that live at the
-/// same time never overlap. Greedy (Pisarchyk & Lee 2020), each block into the smallest gap that holds it between those
-/// that are placed and live while it does; the largest first, or the earliest first, whichever takes less.
+/// `pixels` counts those of all windows of a batch; extents of windows are multiples of the network's alignment. Blocks
+/// that are live at the same time never overlap. Greedy (Pisarchyk & Lee 2020): each block goes into the smallest gap
+/// that holds it between the placed blocks that are live at the same time. Blocks are placed largest first or earliest
+/// first, whichever takes less memory.
 [[nodiscard]] Arena place_blocks(const MemoryPlan& plan, int64_t pixels);
 
 }  // namespace pb

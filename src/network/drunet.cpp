@@ -9,10 +9,10 @@ namespace pb {
 
 namespace {
 
-/// Keeps 24 residual sums from growing out of fp16.
+/// Keeps 24 residual sums within the range of fp16.
 constexpr double kGainOfSummand = 0.5;
 
-/// Blocks x + second(relu(first(x))), numbered from `first` on.
+/// Blocks x + second(relu(first(x))), numbered from `first`.
 size_t residual_blocks(GraphBuilder& net, size_t x, const std::string& module, int64_t first, int64_t blocks,
                        int64_t width) {
     for (int64_t i = first; i < first + blocks; ++i) {

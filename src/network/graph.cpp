@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMaxChannels = int64_t{1} << 20;
 constexpr int64_t kMaxScale = 1024;
 
-/// How many operands an operation takes.
+/// Least and largest number of operands of an operation.
 std::pair<size_t, size_t> num_operands(OperationKind kind) {
     switch (kind) {
         case OperationKind::input:
@@ -31,7 +31,7 @@ std::pair<size_t, size_t> num_operands(OperationKind kind) {
     }
 }
 
-/// Checks the operations one by one and says what shape their maps have.
+/// Checks the operations one by one and finds the shapes of their maps.
 class ShapeInference {
   public:
     explicit ShapeInference(const std::vector<Operation>& operations) : operations_(operations) {}
@@ -162,9 +162,18 @@ class ShapeInference {
     }
 
     const std::vector<Operation>& operations_;
-    std::vector<MapShape> shapes_;  // of the operations before the one that is looked at
+    std::vector<MapShape> shapes_;  // of the operations checked so far
     std::map<std::string, size_t> named_;
 };
+
+std::string filter_text(const Operation& operation) {
+    if (!operation.filter) return {};
+    const Filter& filter = *operation.filter;
+    return fmt::format(" '{}' {}x{}{}{}{}", filter.weights, filter.kernel, filter.kernel,
+                       filter.stride > 1 ? fmt::format(" stride {}", filter.stride) : "",
+                       filter.has_bias ? " bias" : "",
+                       filter.norm.empty() ? "" : fmt::format(" norm '{}'", filter.norm));
+}
 
 }  // namespace
 
@@ -172,5 +181,20 @@ double MapShape::values_per_pixel() const { return static_cast<double>(channels)
 
 Graph::Graph(std::vector<Operation> operations)
     : operations_(std::move(operations)), shapes_(ShapeInference(operations_).run()) {}
+
+std::string describe(const Operation& operation, size_t index) {
+    const std::string weights = operation.filter ? fmt::format(" '{}'", operation.filter->weights) : "";
+    return fmt::format("operation {} ({}{})", index, name_of(operation.kind), weights);
+}
+
+std::string to_text(const Graph& graph) {
+    std::string text;
+    for (size_t i = 0; i < graph.size(); ++i) {
+        text += fmt::format("{} {}{}", i, name_of(graph[i].kind), filter_text(graph[i]));
+        if (i > 0) text += fmt::format(" of {}", fmt::join(graph[i].operands, ", "));
+        text += fmt::format(": {} channels at scale {}\n", graph.shape(i).channels, graph.shape(i).scale);
+    }
+    return text;
+}
 
 }  // namespace pb

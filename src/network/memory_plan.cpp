@@ -1,6 +1,6 @@
 #include "patchbench/network/memory_plan.hpp"
 
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +47,7 @@ class Planner {
         plan_.block_of[last] = block;
     }
 
-    /// Of a map that the step may overwrite.
+    /// Block of a map that the step may overwrite.
     [[nodiscard]] std::optional<size_t> block_taken_over(size_t step) const {
         for (const size_t map : maps_overwritable(plan_.steps[step]))
             if (last_readers_[map] == step && plan_.block_of[map]) return plan_.block_of[map];
@@ -84,12 +84,13 @@ class Planner {
     std::vector<size_t> last_readers_;
 };
 
-/// The number of pixels from which on `other`, which grows faster, is the larger one.
+/// The number of pixels above which `other`, which grows faster, is larger.
 double crossing(const MemorySize& size, const MemorySize& other) {
     return static_cast<double>(size.fixed_bytes - other.fixed_bytes) / (other.bytes_per_pixel - size.bytes_per_pixel);
 }
 
-/// The one that is the larger next, as pixels grow from where `size` is the largest; none: no other is.
+/// The size that becomes the largest next when pixels increase from where `size` is the largest; nullopt when none
+/// does.
 std::optional<MemorySize> find_next_peak(const std::vector<MemorySize>& sizes, const MemorySize& size) {
     std::optional<MemorySize> next;
     for (const MemorySize& other : sizes) {

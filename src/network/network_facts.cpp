@@ -1,6 +1,6 @@
 #include "patchbench/network/network_facts.hpp"
 
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
 
 #include <map>

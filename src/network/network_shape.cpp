@@ -30,7 +30,7 @@ std::string text_of(const DncnnShape& shape) {
     return fmt::format("depth {}, width {}, residual {}", shape.depth, shape.width, name_of(shape.residual));
 }
 
-/// Reads what `text_of` wrote, from left to right.
+/// Reads a text of `text_of` from left to right.
 class ShapeText {
   public:
     explicit ShapeText(const std::string& text) : text_(text), rest_(text_) {}
@@ -41,7 +41,7 @@ class ShapeText {
     }
 
     int64_t number() {
-        constexpr int64_t kMost = 4096;  // of channels, convolutions, blocks
+        constexpr int64_t kMost = 4096;  // channels, convolutions or blocks
         int64_t value = 0;
         const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
         if (error != std::errc{} || value < 1 || value > kMost) refuse();

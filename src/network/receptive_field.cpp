@@ -6,10 +6,10 @@ namespace pb {
 
 namespace {
 
-constexpr int64_t half_down(int64_t a) { return a >> 1; }  // of negative numbers, too
+constexpr int64_t half_down(int64_t a) { return a >> 1; }  // rounds negative numbers down, too
 constexpr int64_t half_up(int64_t a) { return (a + 1) >> 1; }
 
-/// Pixels of the operands that `made` of the operation's map are computed from.
+/// Pixels of the operands from which the pixels `made` of the operation's map are computed.
 Range pixels_read(const Operation& operation, const Range& made) {
     switch (operation.kind) {
         case OperationKind::convolution: {
@@ -17,7 +17,7 @@ Range pixels_read(const Operation& operation, const Range& made) {
             const int64_t first = made.begin * filter.stride - filter.padding();
             return {first, first + (made.size() - 1) * filter.stride + filter.kernel};
         }
-        case OperationKind::transposed_convolution:  // each pixel of the output has one source
+        case OperationKind::transposed_convolution:  // each output pixel has one source
         case OperationKind::upsample:
             return {half_down(made.begin), half_up(made.end)};
         case OperationKind::max_pool:
@@ -31,7 +31,7 @@ void include(Range& range, const Range& other) {
     range = range.size() == 0 ? other : Range{std::min(range.begin, other.begin), std::max(range.end, other.end)};
 }
 
-/// Pixels beyond `output` that it depends on, on the side where it sees further.
+/// Pixels beyond `output` that it depends on, on the side where there are more.
 int64_t reach_beyond(const Graph& graph, const Range& output) {
     const Range seen = required_ranges(graph, output).front();
     return std::max(output.begin - seen.begin, seen.end - output.end);
@@ -42,13 +42,13 @@ int64_t reach_beyond(const Graph& graph, const Range& output) {
 std::vector<Range> required_ranges(const Graph& graph, Range output) {
     std::vector<Range> required(graph.size());
     required.back() = output;
-    for (size_t i = graph.size(); i-- > 0;)  // all that read a map come after it
+    for (size_t i = graph.size(); i-- > 0;)  // every reader of a map comes after it
         for (const size_t operand : graph[i].operands) include(required[operand], pixels_read(graph[i], required[i]));
     return required;
 }
 
 int64_t alignment_of(const Graph& graph) {
-    int64_t alignment = 1;  // scales are powers of two: the largest is a multiple of all
+    int64_t alignment = 1;  // scales are powers of two: the largest is a multiple of all others
     for (size_t i = 0; i < graph.size(); ++i) alignment = std::max(alignment, graph.shape(i).scale);
     return alignment;
 }

@@ -20,7 +20,7 @@ bool may_fuse(const Graph& graph, size_t index, const Fusing& fusing) {
            (kind == OperationKind::add && fusing.sum && index != graph.output());
 }
 
-/// The convolution that can be computed together with operation `index`; `index` where there is none.
+/// The convolution that can be computed together with operation `index`; `index` itself when there is none.
 size_t fused_with(const Graph& graph, size_t index, const std::vector<size_t>& uses) {
     size_t found = index;
     for (const size_t operand : graph[index].operands)

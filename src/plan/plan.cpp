@@ -1,12 +1,10 @@
 #include "plan/plan.hpp"
 
 #include "base/noise_level.hpp"
-#include "base/rank_list.hpp"
 #include "config/call_times.hpp"
 #include "config/sample_settings.hpp"
 #include "config/settings_access.hpp"
 #include "config/text.hpp"
-#include "plan/short_number.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -22,7 +20,7 @@ namespace pb {
 
 namespace {
 
-/// Throws UsageError for what is no range, nodata value or choice of bands, or is there without a file.
+/// Throws UsageError when range, nodata or bands are malformed, or set without a file.
 void check_samples(const ImageSettings& image) {
     (void)parse_range(image.range);
     (void)parse_nodata(image.nodata);
@@ -31,7 +29,7 @@ void check_samples(const ImageSettings& image) {
         throw UsageError("image.range, image.nodata, image.bands: are for files, and image.path names none");
 }
 
-/// What files say of images and networks, each looked up once.
+/// Facts about image files and networks, each looked up once.
 class Sources {
   public:
     Sources(const SourceLookup& lookup, const NetworkLookup& networks) : lookup_(lookup), networks_(networks) {}
@@ -52,7 +50,7 @@ class Sources {
         return facts;
     }
 
-    /// None: the standard shape.
+    /// nullopt for the standard shape.
     std::optional<NetworkShape> find_relative(const PointSettings& settings, int64_t channels) {
         if (!networks_) return std::nullopt;
         const auto [known, is_new] = shapes_.try_emplace({settings.network, settings.weights, channels});
@@ -68,76 +66,7 @@ class Sources {
     std::map<std::array<std::string, 3>, SourceFacts> files_;  // by path, raw shape and bands
 };
 
-std::string were_started(int64_t num_ranks) {
-    return fmt::format("{} {} started", num_ranks, num_ranks == 1 ? "was" : "were");
-}
-
-void check_ranks(const Point& point, const Topology& topology) {
-    if (topology.num_ranks() < 1) throw UsageError("no ranks were started");
-    if (point.num_ranks > topology.num_ranks())
-        throw Refused(fmt::format("ranks = {0}: only {1}; start more with mpirun -n {0} (patchbench plan: --ranks {0})",
-                                  point.num_ranks, were_started(topology.num_ranks())));
-}
-
-DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
-    if (settings.device == DeviceChoice::cpu) return DeviceKind::cpu;
-    const bool is_free = settings.device == DeviceChoice::automatic;
-    if (is_free && settings.engine != EngineKind::torch) return DeviceKind::cpu;
-    std::vector<int> without;
-    for (const int rank : members)
-        if (!topology.ranks[static_cast<size_t>(rank)].device.is_cuda()) without.push_back(rank);
-    if (without.empty()) return DeviceKind::cuda;
-    if (is_free && without.size() == members.size()) return DeviceKind::cpu;
-    throw Refused("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " + ranks_text(without) +
-                  "; choose device: cpu, fewer ranks, or start one rank for each device");
-}
-
-void check_device_choices(const Point& point) {
-    const PointSettings& settings = point.settings;
-    const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
-    const bool is_cpu = point.device == DeviceKind::cpu;
-    if (settings.engine == EngineKind::reference && !is_cpu)
-        throw UsageError("engine = reference: computes on the CPU only; choose device: cpu");
-    if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
-        throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
-    if (settings.engine == EngineKind::timed) {
-        if (!is_cpu) throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
-        return;
-    }
-    if (is_cpu && (settings.dtype == Precision::tf32 || settings.dtype == Precision::fp16))
-        throw Refused(dtype + ": needs a CUDA device; on the CPU choose fp32 or bf16");
-}
-
-/// More threads than cores are allowed, as far as they still help to find out what that costs.
-void check_threads(const Point& point, const Topology& topology) {
-    constexpr int64_t kMostPerCore = 16;
-    const RankPlace& place = topology.ranks.front();
-    if (place.affinity.empty()) return;  // a plan for some other machine
-    const int64_t most = kMostPerCore * std::max(1, place.num_cores);
-    if (point.settings.threads.count > most)
-        throw Refused(fmt::format("threads = {}: rank 0 may use {} core(s); choose threads: auto, or at most {}",
-                                  point.settings.threads.count, place.num_cores, most));
-}
-
-void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, SharingRule rule) {
-    if (point.device != DeviceKind::cuda) return;
-    for (std::vector<int> ranks : shared_devices(topology)) {
-        std::erase_if(ranks,
-                      [&](int rank) { return std::find(members.begin(), members.end(), rank) == members.end(); });
-        if (ranks.size() < 2) continue;
-        const RankPlace& place = topology.ranks[static_cast<size_t>(ranks.front())];
-        const std::string sharing = ranks_text(ranks) + " share " + place.device_name + " " +
-                                    (place.device_uuid.empty() ? place.pci_bus_id : place.device_uuid) + " on " +
-                                    place.host;
-        if (rule == SharingRule::error)
-            throw UsageError(
-                "devices.sharing = error: " + sharing +
-                "; start one rank for each device, or set devices.sharing: allow (figures are then INVALID)");
-        point.notes.push_back(sharing + ": not comparable as performance figures");
-    }
-}
-
-/// What an output that nobody holds in memory asks of the rest.
+/// Checks the settings that an output outside of memory (file, checksum) requires.
 void check_output(const PointSettings& settings) {
     if (settings.output == OutputKind::automatic || settings.output == OutputKind::memory) return;
     const std::string output = "output = " + std::string(name_of(settings.output));
@@ -156,12 +85,12 @@ void settle_whole(Point& point) {
     point.batch = 1;
     const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
     if (settings.odd_shape == OddShape::split && settings.network != NetworkKind::drunet &&
-        calls.front().seen.extent != point.source.extent)
+        calls.front().window.extent != point.source.extent)
         point.notes.emplace_back("odd_shape = split is DRUNet's rule: this network pads instead");
     if (point.num_ranks > 1 && !settings.replicate)
         point.notes.push_back(fmt::format("one image: only rank 0 of {} works; replicate: true gives every rank a copy",
                                           point.num_ranks));
-    if (exceeds_index_limit(point, calls.front().seen.extent))
+    if (exceeds_index_limit(point, calls.front().window.extent))
         point.notes.emplace_back("the image has 2^31 or more elements in the widest layer: status index_limit");
 }
 
@@ -174,7 +103,7 @@ void settle_tiles(Point& point) {
     if (!point.halo) (void)TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
 }
 
-/// What the engine `timed` cannot do, and what a reader of its points must know.
+/// Refuses what the engine `timed` cannot do, and adds the notes that a reader of its points needs.
 void settle_timed(Point& point) {
     const PointSettings& settings = point.settings;
     if (settings.workload != Workload::tiles) throw UsageError("engine = timed: needs workload: tiles");
@@ -185,10 +114,11 @@ void settle_timed(Point& point) {
                          ": is found by trying, and engine timed has nothing to try; give a number");
     const CallTimes times(settings.timed);
     const int64_t batch = point.batch.value();
-    point.notes.push_back(fmt::format(
-        "simulated: no network is run, a call of {} {} waits {} s (T(b) = {}); pixels pass through and are checked, no "
-        "output is compared with a network's",
-        batch, batch == 1 ? "window" : "windows", short_number(times.seconds(batch)), times.formula()));
+    point.notes.push_back(
+        fmt::format("simulated: no network is run, a call of {} {} waits {:.3g} s (T(b) = {}); pixels pass through and "
+                    "are checked, no "
+                    "output is compared with a network's",
+                    batch, batch == 1 ? "window" : "windows", times.seconds(batch), times.formula()));
     if (settings.output == OutputKind::file)
         point.notes.emplace_back(
             "the file that is written is the image itself, its noise included: no network's result");
@@ -213,7 +143,7 @@ void check_trained_sigma(Point& point) {
     point.notes.push_back(point.sigma_note);
 }
 
-/// `image.height_per_rank` is settled here: from then on the scene's height is what it is for this number of ranks.
+/// Resolves `image.height_per_rank` to the height of the scene for this number of ranks.
 void settle_height(PointSettings& settings, int num_ranks) {
     auto& image = settings.image;
     if (image.height_per_rank == 0) return;
@@ -221,7 +151,7 @@ void settle_height(PointSettings& settings, int num_ranks) {
     image.height = image.height_per_rank * num_ranks;
 }
 
-/// A file has its own extents and channels; whoever sets them beside it may have meant to cut it.
+/// A file has its own extents and channels. A user who sets them for a file may have wanted to crop it.
 void note_unused_size(Point& point) {
     const ImageSettings& image = point.settings.image;
     const ImageSettings unset;
@@ -232,7 +162,7 @@ void note_unused_size(Point& point) {
             "image.crop_height and image.crop_width cut it, image.bands chooses channels");
 }
 
-/// What holds for the point wherever it runs. Throws Refused for a shape that odd_shape does not allow.
+/// Settles everything that does not depend on the launch. Throws Refused for a shape that odd_shape does not allow.
 void resolve(Point& point, const Topology& topology, Sources& sources) {
     const PointSettings& settings = point.settings;
     validate(settings);
@@ -241,8 +171,9 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     point.source = sources.find(settings.image);
     note_unused_size(point);
     if (!is_simulated(point)) point.relative = sources.find_relative(settings, point.source.channels);
-    point.device = settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // of a refused one, too
-    point.sigma = told_sigma(settings);
+    point.device =
+        settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point
+    point.sigma = network_sigma(settings);
     check_trained_sigma(point);
     check_output(settings);
     settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
@@ -252,20 +183,6 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
         point.notes.emplace_back("timed.* has no effect: the engine is not timed");
 }
 
-/// Whether it can run here. Throws Refused where it cannot.
-void place(Point& point, const StudySettings& study, const Topology& topology) {
-    check_ranks(point, topology);
-    const auto members = members_of(topology, point.num_ranks, point.settings.placement);
-    point.device = resolve_device(point.settings, topology, members);
-    check_device_choices(point);
-    check_threads(point, topology);
-    check_sharing(point, topology, members, study.device_sharing);
-    if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
-        point.notes.emplace_back("cuda_graph has no effect on the CPU");
-    if (point.settings.fusion == FusionKind::on && point.device == DeviceKind::cpu)
-        point.notes.emplace_back("fusion has no effect on the CPU, where layers are fused always");
-}
-
 Point make_point(const PointSettings& settings, int64_t index, const StudySettings& study, const Topology& topology,
                  Sources& sources) {
     Point point;
@@ -273,7 +190,7 @@ Point make_point(const PointSettings& settings, int64_t index, const StudySettin
     point.settings = settings;
     try {
         resolve(point, topology, sources);
-        place(point, study, topology);
+        place_point(point, study, topology);
     } catch (const Refused& refusal) {
         point.refusal = refusal.what();
     } catch (const UsageError& error) {
@@ -283,7 +200,8 @@ Point make_point(const PointSettings& settings, int64_t index, const StudySettin
     return point;
 }
 
-/// `ranks: [1, 2, 4, all]` on four ranks: what `all` adds is there already. Other repeated points may be meant.
+/// With `ranks: [1, 2, 4, all]` on four ranks, `all` adds a point that exists already, which is refused. Other repeated
+/// points may be intended.
 void note_repeated(Point& point, const Point& first) {
     const std::string same = fmt::format("the same measurement as point {}", first.index);
     const bool is_all_again = point.settings.ranks.is_automatic() && !first.settings.ranks.is_automatic();
@@ -293,7 +211,7 @@ void note_repeated(Point& point, const Point& first) {
         point.notes.push_back(same);
 }
 
-/// A study of which nothing can run is a mistake.
+/// A study in which no point can run is a mistake.
 void check_refusals(const Plan& plan) {
     const auto is_refused = [](const Point& point) { return !point.refusal.empty(); };
     if (plan.points.empty() || !std::all_of(plan.points.begin(), plan.points.end(), is_refused)) return;
@@ -304,7 +222,7 @@ void check_refusals(const Plan& plan) {
 
 }  // namespace
 
-double told_sigma(const PointSettings& settings) {
+double network_sigma(const PointSettings& settings) {
     return settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
 }
 

@@ -1,6 +1,6 @@
-// Config and Topology to a Plan: the fully specified points of a study, in order. Pure: no MPI, no device, no file.
-// What must be tried out first (halo or batch `auto`) stays open in the plan; `run` settles it and calls the same
-// arithmetic.
+// Makes a Plan from Config and Topology: the fully specified points of a study, in order. Pure: no MPI, no device, no
+// file. A halo or batch `auto` must be found by measuring: it stays open in the plan, and `run` settles it with the
+// functions below.
 #pragma once
 
 #include "config/settings.hpp"
@@ -17,17 +17,17 @@
 
 namespace pb {
 
-/// What the plan must know of an image file before it is opened for pixels: the whole image, before any crop.
-/// `channels` without alpha.
+/// What the plan needs to know about an image file before its pixels are read: the whole image, before any crop.
+/// `channels` do not count alpha.
 struct SourceFacts {
     Extent extent;
     int64_t channels = 3;
-    DType dtype = DType::f32;  // of the stored samples; a synthetic scene is made as f32
+    DType dtype = DType::f32;  // type of the stored samples; a synthetic scene is made as f32
 };
 /// Called once for each `image.path`, never for synthetic scenes.
 using SourceLookup = std::function<SourceFacts(const ImageSettings&)>;
-/// What network the weights of a point are for, where they are of a file and known; called once for each network, file
-/// and number of the image's channels.
+/// Returns the network that the weights of a point are for; nullopt when it is unknown or they are not from a file.
+/// Called once for each network, file and number of image channels.
 using NetworkLookup = std::function<std::optional<NetworkShape>(const PointSettings&, int64_t channels)>;
 
 /// One fully specified measurement.
@@ -36,15 +36,15 @@ struct Point {
     std::string key;  // 16 hex digits, see `key_of`: the same measurement has the same key
     PointSettings settings;
     SourceFacts source;                    // after the crop
-    std::optional<NetworkShape> relative;  // of weights whose network is larger or smaller than the standard one
+    std::optional<NetworkShape> relative;  // when the weights are of a larger or smaller network than the standard one
     DeviceKind device = DeviceKind::cpu;
     int num_ranks = 1;
-    std::optional<int64_t> halo;     // pixels; empty while `auto` is open
-    std::optional<int64_t> batch;    // effective (no larger than the largest share); empty while it or the halo is open
-    std::string refusal;             // why it cannot be run here; empty: it can. Recorded as `refused`, never run
-    double sigma = 0;                // noise level of the image, [0,1] units
-    bool uses_sigma = true;          // the network is told it, or sees its input scaled to it
-    std::string sigma_note;          // what a user should know of that
+    std::optional<int64_t> halo;   // pixels; nullopt while `auto` is open
+    std::optional<int64_t> batch;  // effective (no larger than the largest share); nullopt while it or the halo is open
+    std::string refusal;           // why it cannot run here; empty when it can. Recorded as `refused`, never run
+    double sigma = 0;              // noise level of the image, in [0,1] units
+    bool uses_sigma = true;        // the network gets it as input, or its input is scaled to it
+    std::string sigma_note;        // note for the user about sigma
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
     [[nodiscard]] NetworkShape shape() const {
@@ -59,32 +59,35 @@ struct Plan {
 };
 
 /// Throws UsageError that names the point and the key for every impossible combination (illegal patch or halo with the
-/// nearest legal values, ranks that share a device, ...). What this launch or image cannot have (more ranks than were
-/// started, a device that is not there, fp16 on the CPU, an odd shape with odd_shape error) makes the point refused; it
-/// is thrown when it holds for every point. Whole-image points have halo 0 and batch 1.
-/// Without `networks` every network is the standard one.
+/// nearest legal values, ranks that share a device, ...). A point that is impossible on this launch or for this image
+/// (more ranks than were started, no such device, fp16 on the CPU, an odd shape with odd_shape error) is refused; when
+/// every point is, UsageError is thrown. Whole-image points have halo 0 and batch 1. Without `networks` every network
+/// is the standard one.
 [[nodiscard]] Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup,
                              const NetworkLookup& networks = {});
 
-/// Settles what `auto` left open, with the notes that follow from it. The halo comes first: the batch (a fixed one is
-/// settled with the halo) depends on it. Throws UsageError for an illegal value.
+/// A step of make_plan: resolves the device of `point` on this launch. Throws Refused when the point cannot run here,
+/// and UsageError when it can run nowhere.
+void place_point(Point& point, const StudySettings& study, const Topology& topology);
+
+/// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch
+/// depends on it, and a fixed batch is settled with it. Both throw UsageError for an illegal value.
 void settle_halo(Point& point, int64_t halo);
 void settle_batch(Point& point, int64_t asked);
 
-/// Noise level of the image as the network is told it, [0,1] units: `sigma`, or that of the added noise where it is
-/// auto.
-[[nodiscard]] double told_sigma(const PointSettings& settings);
+/// Noise level that the network is given, in [0,1] units: `sigma`, or the added noise when it is auto.
+[[nodiscard]] double network_sigma(const PointSettings& settings);
 
-/// Whether the network's layers are to be fused. Setting auto: not before launch/gpu_check.sh has shown on a real
-/// device that they are right and faster.
+/// Whether layers of the network are fused. With `fusion: auto` they are not, until launch/gpu_check.sh has shown on a
+/// real device that fused layers are correct and faster.
 [[nodiscard]] bool is_fused(const PointSettings& settings, DeviceKind device);
 
-/// The part of an image of `whole` extent that is denoised: its centre, as image.crop_height and crop_width say.
+/// The part of an image of extent `whole` that is denoised: its centre, sized by image.crop_height and crop_width.
 /// Throws UsageError for a crop that is larger than the image.
 [[nodiscard]] Rect crop_of(const ImageSettings& image, Extent whole);
 
 /// Whether a window or image of `seen` has 2^31 or more elements in the network's widest layer, where ATen's 32-bit
-/// indexing ends: such a forward call is reported as status index_limit.
+/// indexing ends. Such a forward call is reported as status index_limit.
 [[nodiscard]] bool exceeds_index_limit(const Point& point, Extent seen);
 
 /// FNV-1a (64 bits), as 16 hex digits, over "key=value\n" of all settings in the order of their table and the extent
@@ -94,21 +97,22 @@ void settle_batch(Point& point, int64_t asked);
 /// The tile grid of a tiles point. Requires that its halo is settled.
 [[nodiscard]] TileGrid tile_grid(const Point& point);
 
-/// Windows of `rank` (by number among those that take part) in the point's grid; none beyond them. dynamic: all, of
-/// which it takes batches until none is left.
+/// Windows of `rank` (its number among the ranks of the point); empty for other ranks. With `schedule: dynamic` all
+/// windows, from which the rank takes batches until none is left.
 [[nodiscard]] Range windows_of_rank(const Point& point, const TileGrid& grid, int rank);
 
-/// Batches that `windows` are cut into: [begin, end) of window indices each; the last may be short.
+/// Cuts `windows` into batches: ranges [begin, end) of window indices; the last may be shorter.
 [[nodiscard]] std::vector<Range> cut_batches(Range windows, int64_t batch);
 
-/// Batch that can be run: no larger than the largest share of a rank.
+/// The batch that can run: at most the largest share of a rank.
 [[nodiscard]] int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks);
 
-/// Whether devices are simulated (engine `timed`): no network runs, and its times are no measurements of one.
+/// Whether devices are simulated (engine `timed`): no network runs, and the times are not those of a network.
 [[nodiscard]] inline bool is_simulated(const Point& point) { return point.settings.engine == EngineKind::timed; }
 
-/// Short name of a point for tables and file names, e.g. "dncnn-p256-h20-b4-fp32" or "drunet-2048x1228-split-bf16"; of
-/// the engine `timed` "simulated-dncnn-p256-h20-b4-fp32". Points that differ in other settings share it.
+/// Short name of a point for tables and file names, e.g. "dncnn-p256-h20-b4-fp32" or "drunet-2048x1228-split-bf16";
+/// with engine `timed` "simulated-dncnn-p256-h20-b4-fp32". Points that differ only in other settings have the same
+/// label.
 [[nodiscard]] std::string label_of(const Point& point);
 
 }  // namespace pb

@@ -1,15 +1,13 @@
-// What follows from one point alone.
+// Functions of a single point.
 #include "config/text.hpp"
 #include "plan/plan.hpp"
-#include "plan/short_number.hpp"
+#include "plan/prediction.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <utility>
 
 namespace pb {
@@ -18,14 +16,14 @@ namespace {
 
 std::string extent_text(Extent extent) { return fmt::format("{}x{}", extent.h, extent.w); }
 
-// A plan that runs most pixels more than this many times says so.
+// A plan that processes more than this many times the useful pixels gets a note.
 constexpr double kNotableOverhead = 4;
 
 void note_grid(Point& point, const TileGrid& grid) {
-    const double overhead = grid.processed_per_useful();
+    const double overhead = processed_per_useful(point);  // the batch is not settled yet
     if (overhead > kNotableOverhead)
-        point.notes.push_back("processed / useful pixels = " + short_number(overhead) +
-                              ": a larger patch or a smaller halo saves work");
+        point.notes.push_back(
+            fmt::format("processed / useful pixels = {:.3g}: a larger patch or a smaller halo saves work", overhead));
     if (2 * grid.num_windows() <= grid.num_patches())
         point.notes.push_back(fmt::format("windows that coincide are run once: {} windows for {} patches",
                                           grid.num_windows(), grid.num_patches()));
@@ -84,15 +82,13 @@ std::string key_of(const Point& point) {
     if (point.halo && resolved.halo.kind != HaloSetting::Kind::automatic)
         resolved.halo = {HaloSetting::Kind::pixels, *point.halo};
     if (point.batch && !resolved.batch.is_open())
-        resolved.batch = {*point.batch};  // what is found by trying stays auto
+        resolved.batch = {*point.batch};  // a batch found by measuring stays auto
     std::string text;
     work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
         text += std::string(field.key) + "=" + format_setting(value) + "\n";
     });
     text += fmt::format("{}x{}", extent_text(point.source.extent), point.source.channels);
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(fnv1a(text)));
-    return digits.data();
+    return fmt::format("{:016x}", fnv1a(text));
 }
 
 TileGrid tile_grid(const Point& point) {

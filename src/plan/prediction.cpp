@@ -7,11 +7,11 @@ namespace pb {
 
 namespace {
 
-/// oneDNN works on contiguous maps through copies in an order of its own: of a layer's input and of its output, 64
-/// channels each (measured with the counting allocator).
+/// oneDNN reorders contiguous maps: it copies the input and the output of a layer, 64 channels each (measured with the
+/// counting allocator).
 constexpr double kReorderedBytesPerPixel = 512;
 
-/// Pixels through the network in one repetition.
+/// Pixels that the network processes in one repetition.
 struct Work {
     int64_t pixels_per_forward = 0;
     double pixels_busiest_rank = 0;
@@ -27,7 +27,7 @@ Work tiles_work(const Point& point) {
     const auto pixels_of = [&](int64_t windows) {
         return window_pixels * static_cast<double>(pads ? round_up(windows, batch) : windows);
     };
-    if (point.settings.schedule == Schedule::dynamic) {  // of ranks that are equally fast
+    if (point.settings.schedule == Schedule::dynamic) {  // assumes equally fast ranks
         const int64_t batches = ceil_div(grid.num_windows(), batch);
         const int64_t most = std::min(ceil_div(batches, point.num_ranks) * batch, grid.num_windows());
         return {work.pixels_per_forward, pixels_of(most), pixels_of(grid.num_windows())};
@@ -44,7 +44,7 @@ Work whole_work(const Point& point) {
     const PointSettings& settings = point.settings;
     Work work;
     for (const auto& call : whole_image_calls(point.facts(), point.source.extent, settings.odd_shape)) {
-        const int64_t pixels = call.seen.extent.pixels();
+        const int64_t pixels = call.window.extent.pixels();
         work.pixels_per_forward = std::max(work.pixels_per_forward, pixels);
         work.pixels_busiest_rank += static_cast<double>(pixels);
     }
@@ -104,6 +104,14 @@ int64_t batches_in_flight(const Point& point) {
 
 double processed_pixels(const Point& point) { return work_of(point).pixels_all_ranks; }
 
+double processed_per_useful(const Point& point) {
+    const auto useful = static_cast<double>(point.source.extent.pixels());
+    if (!point.batch && point.settings.workload == Workload::tiles)
+        return static_cast<double>(tile_grid(point).processed_pixels()) / useful;
+    const double copies = point.settings.replicate ? point.num_ranks : 1;
+    return processed_pixels(point) / (copies * useful);
+}
+
 std::optional<Prediction> predict(const Point& point) {
     if (!point.refusal.empty() || !point.halo || !point.batch) return std::nullopt;
     const Work work = work_of(point);
@@ -113,6 +121,18 @@ std::optional<Prediction> predict(const Point& point) {
                       .peak_mib = parts.peak(work.pixels_per_forward, batches_in_flight(point)) / kMiB,
                       .flop = flop_per_pixel * work.pixels_all_ranks,
                       .flop_busiest_rank = flop_per_pixel * work.pixels_busiest_rank};
+}
+
+bool is_beyond_memory(double image_bytes, int64_t free_bytes) {
+    constexpr double kLargestShare = 0.5;
+    return 2 * image_bytes > kLargestShare * static_cast<double>(free_bytes);
+}
+
+OutputChoice choose_output(const std::string& obstacle) {
+    const std::string larger = "the image takes more than half of a host's free memory: ";
+    if (!obstacle.empty())
+        return {OutputKind::memory, larger + "it is held all the same (output: memory), because " + obstacle};
+    return {OutputKind::file, larger + "the output is written by all ranks (output: file)"};
 }
 
 }  // namespace pb

@@ -1,41 +1,60 @@
-// What a point will need, by arithmetic from the network's graph, confirmed by the counting allocator.
+// Memory and arithmetic that a point will need, computed from the graph of its network; checked against the counting
+// allocator.
 #pragma once
 
 #include "plan/plan.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace pb {
 
 struct Prediction {
     int64_t pixels_per_forward = 0;  // batch * window pixels, or the largest whole-image call
-    double peak_mib = 0;             // engine allocator of one rank, see `PeakParts`
-    double flop = 0;                 // of one repetition, all ranks, processed pixels
+    double peak_mib = 0;             // in the engine's allocator on one rank, see `PeakParts`
+    double flop = 0;                 // of one repetition on all ranks, for processed pixels
     double flop_busiest_rank = 0;
 };
 
-/// The parts of a rank's peak in the engine's allocator, in bytes. 16-bit types halve all of them but the samples.
+/// Parts of the peak in the engine's allocator on one rank, in bytes. 16-bit types halve all of them but the samples.
 struct PeakParts {
     double weights = 0;
-    double in_out_per_pixel = 0;  // input and output of a batch; on CUDA its samples, to convert from and to, as well
-    std::vector<MemorySize> forward;  // maps and kernels at the peaks of a forward call, from large windows to small
+    double in_out_per_pixel = 0;  // input and output of a batch; on CUDA also the samples before and after conversion
+    std::vector<MemorySize>
+        forward;  // maps and kernels at the peaks of a forward call, from large windows to small ones
 
-    /// For a forward call of `pixels` (batch times window pixels) with `slots` batches in flight: weights + input and
-    /// output of each slot + the largest of `forward`. Within 10 % of what the counting allocator measures on the CPU.
-    /// The one place that holds this formula.
+    /// Peak of a forward call of `pixels` (batch times window pixels) with `slots` batches in flight: weights + input
+    /// and output of each slot + the largest of `forward`. Within 10 % of what the counting allocator measures on the
+    /// CPU.
     [[nodiscard]] double peak(int64_t pixels, int64_t slots) const;
 };
 [[nodiscard]] PeakParts peak_parts(const Point& point);
 
-/// Batches that a rank of the point has in flight.
+/// Number of batches that a rank of the point has in flight.
 [[nodiscard]] int64_t batches_in_flight(const Point& point);
 
-/// Pixels through the network in one repetition, on all ranks. Halo and batch must be known.
+/// Pixels that the network processes in one repetition, on all ranks. Requires a settled halo and batch.
 [[nodiscard]] double processed_pixels(const Point& point);
 
-/// Nothing while halo or batch is open, and for refused points. Windows that `last_batch: pad` repeats count as
+/// Processed pixels of one image by its own pixels. Before the batch is known: without the windows that `last_batch:
+/// pad` repeats. The halo must be known.
+[[nodiscard]] double processed_per_useful(const Point& point);
+
+/// nullopt while halo or batch is open, and for refused points. Windows that `last_batch: pad` repeats count as
 /// processed.
 [[nodiscard]] std::optional<Prediction> predict(const Point& point);
+
+/// Whether an input and an output of `image_bytes` each take more than half of the free memory of a host.
+[[nodiscard]] bool is_beyond_memory(double image_bytes, int64_t free_bytes);
+
+struct OutputChoice {
+    OutputKind kind = OutputKind::memory;  // or file
+    std::string note;                      // for the user
+};
+
+/// Resolves `output: auto` for an image that is beyond memory on any host. `obstacle`: why the output cannot be a file
+/// that all ranks write; empty when it can.
+[[nodiscard]] OutputChoice choose_output(const std::string& obstacle);
 
 }  // namespace pb

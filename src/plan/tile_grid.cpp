@@ -104,16 +104,10 @@ Rect TileGrid::core(int64_t index) const {
     return rect_of(at(rows_, index / count(columns_)).core, at(columns_, index % count(columns_)).core);
 }
 
-Range TileGrid::rows_seen(Range windows) const {
+Range TileGrid::window_rows(Range windows) const {
     if (windows.size() <= 0) return {};
     const int64_t last_start = window(windows.end - 1).row;
     return {window(windows.begin).row, std::min(last_start + window_.h, image_.h)};
-}
-
-Range TileGrid::rows_written(Range windows) const {
-    if (windows.size() <= 0) return {};
-    const Rect last = core(windows.end - 1);
-    return {core(windows.begin).row, last.row + last.extent.h};
 }
 
 int64_t TileGrid::processed_pixels() const {
@@ -124,10 +118,6 @@ int64_t TileGrid::processed_pixels() const {
                         "or a smaller halo",
                         spec_.patch, spec_.halo));
     return pixels;
-}
-
-double TileGrid::processed_per_useful() const {
-    return static_cast<double>(processed_pixels()) / static_cast<double>(image_.pixels());
 }
 
 std::vector<Rect> covered_rects(const TileGrid& grid, Range windows) {

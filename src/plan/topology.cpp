@@ -32,6 +32,10 @@ Topology make_local_topology(int num_ranks) {
     return topology;
 }
 
+std::string were_started(int64_t num_ranks) {
+    return fmt::format("{} {} started", num_ranks, num_ranks == 1 ? "was" : "were");
+}
+
 std::vector<int> members_of(const Topology& topology, int num_ranks, Placement placement) {
     require(num_ranks >= 0 && num_ranks <= topology.num_ranks(), "more members than ranks were started");
     const auto place_of = [&](int rank) -> const RankPlace& { return topology.ranks[static_cast<size_t>(rank)]; };

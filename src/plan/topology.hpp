@@ -1,10 +1,12 @@
-// Who runs where: hosts, ranks, devices. A value, gathered once by `run`, or made up by `plan` without any launch.
+// Hosts, ranks and devices of a launch. `run` gathers them once; `patchbench plan` makes up a topology without a
+// launch.
 #pragma once
 
 #include "config/setting_types.hpp"
 
 #include "patchbench/base/device_id.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,14 +17,14 @@ struct RankPlace {
     std::string host;
     int node = 0;  // index of the host in order of first appearance
     int local_rank = 0;
-    DeviceId device;  // as this rank sees it
+    DeviceId device;  // its number on this rank
     std::string device_name;
     std::string device_uuid;  // empty on the CPU
     std::string pci_bus_id;
     std::string affinity;      // "0-3"
     int num_cores = 1;         // in the affinity mask
-    int threads = 1;           // what `threads: auto` means on this rank
-    int64_t memory_bytes = 0;  // of the device
+    int threads = 1;           // value of `threads: auto` on this rank
+    int64_t memory_bytes = 0;  // memory of the device
 };
 
 struct Topology {
@@ -34,14 +36,16 @@ struct Topology {
 /// `num_ranks` CPU ranks on one host ("localhost"), one core and thread each: for plans without a launch.
 [[nodiscard]] Topology make_local_topology(int num_ranks);
 
-/// The `num_ranks` of the started ranks that take part in a point, in the order of their shares: node after node, so
-/// that each node's part of an image is one piece. Rank 0 is always the first. compact: as few nodes as possible;
-/// scatter: one rank of each node in turn. Requires that so many were started.
+/// "1 was started", "4 were started".
+[[nodiscard]] std::string were_started(int64_t num_ranks);
+
+/// The `num_ranks` started ranks that take part in a point, in the order of their shares: node after node, so that the
+/// part of each node is one piece of the image. Rank 0 is always the first. compact: as few nodes as possible; scatter:
+/// one rank of each node in turn. Throws Error when fewer ranks were started.
 [[nodiscard]] std::vector<int> members_of(const Topology& topology, int num_ranks, Placement placement);
 
-/// What cores the members have: "1 core a rank", "2 cores, shared by 4 ranks", or a range where ranks differ. It may
-/// change with the number of members (ranks that are bound to nothing share all cores), which a scaling study must
-/// know.
+/// The cores of the members: "1 core a rank", "2 cores shared by 4 ranks", joined by "or" when ranks differ. It may
+/// change with the number of members (unbound ranks share all cores), which a scaling study must know.
 [[nodiscard]] std::string binding_of(const Topology& topology, const std::vector<int>& members);
 
 /// Groups of two or more ranks (by rank number) that use one physical device: equal host and uuid (bus id where the

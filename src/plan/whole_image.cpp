@@ -21,10 +21,10 @@ constexpr int64_t kQuadrantModulo = 64;
 
 bool is_aligned(Extent extent, int64_t alignment) { return extent.h % alignment == 0 && extent.w % alignment == 0; }
 
-/// The part of an axis that one half of the quadrants sees and keeps.
+/// Windows and cores of the quadrants along an axis: those of one half.
 struct Half {
-    Range seen;
-    Range kept;
+    Range window;
+    Range core;
 };
 
 std::array<Half, 2> halves(int64_t extent) {
@@ -33,20 +33,20 @@ std::array<Half, 2> halves(int64_t extent) {
     return {{{{0, edge}, {0, middle}}, {{extent - edge, extent}, {middle, extent}}}};
 }
 
-std::vector<WholeImageCall> quadrants(Extent extent) {
-    std::vector<WholeImageCall> calls;
+std::vector<Tile> quadrants(Extent extent) {
+    std::vector<Tile> calls;
     for (const Half& rows : halves(extent.h))
         for (const Half& columns : halves(extent.w))
-            calls.push_back({rect_of(rows.seen, columns.seen), rect_of(rows.kept, columns.kept)});
+            calls.push_back({rect_of(rows.window, columns.window), rect_of(rows.core, columns.core)});
     return calls;
 }
 
-std::vector<WholeImageCall> one_call(Extent extent, int64_t alignment) {
-    const Extent seen{round_up(extent.h, alignment), round_up(extent.w, alignment)};
-    return {{{0, 0, seen}, {0, 0, extent}}};
+std::vector<Tile> one_call(Extent extent, int64_t alignment) {
+    const Extent window{round_up(extent.h, alignment), round_up(extent.w, alignment)};
+    return {{{0, 0, window}, {0, 0, extent}}};
 }
 
-std::vector<WholeImageCall> drunet_calls(Extent extent, int64_t alignment) {
+std::vector<Tile> drunet_calls(Extent extent, int64_t alignment) {
     const int64_t shortest = std::min(extent.h, extent.w);
     if (is_aligned(extent, alignment) && shortest >= kSmallestDirect) return one_call(extent, alignment);
     if (shortest < kSmallestSplit) return one_call(extent, kSmallModulo);
@@ -68,7 +68,7 @@ std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, exten
 
 }  // namespace
 
-std::vector<WholeImageCall> whole_image_calls(const NetworkFacts& facts, Extent extent, OddShape rule) {
+std::vector<Tile> whole_image_calls(const NetworkFacts& facts, Extent extent, OddShape rule) {
     if (extent.h < 1 || extent.w < 1) throw UsageError("image of " + text_of(extent) + " px: there is nothing to run");
     if (rule == OddShape::error && !is_aligned(extent, facts.alignment)) refuse(extent, facts);
     const bool can_split = facts.kind == NetworkKind::drunet && kSmallModulo % facts.alignment == 0;

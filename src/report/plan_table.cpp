@@ -22,12 +22,6 @@ std::string span_text(const std::set<int64_t>& counts) {
                                                : fmt::format("{}-{}", *counts.begin(), *counts.rbegin());
 }
 
-/// With what `last_batch: pad` repeats.
-double processed_per_useful(const Point& point) {
-    const double copies = point.settings.replicate ? point.num_ranks : 1;
-    return processed_pixels(point) / (copies * static_cast<double>(point.source.extent.pixels()));
-}
-
 WindowTexts describe_tiles(const Point& point) {
     WindowTexts texts;
     if (!point.halo) return texts;
@@ -41,7 +35,7 @@ WindowTexts describe_tiles(const Point& point) {
     texts.window = fmt::format("{} x {}", grid.window().h, grid.window().w);
     texts.windows = std::to_string(grid.num_windows());
     texts.patches = span_text(patches);
-    texts.processed = readable(point.batch ? processed_per_useful(point) : grid.processed_per_useful());
+    texts.processed = readable(processed_per_useful(point));
     if (point.batch) texts.batches = span_text(batches);
     if (point.settings.schedule == Schedule::dynamic) {  // known only when they were taken
         texts.patches = fmt::format("of {}", grid.num_patches());
@@ -54,7 +48,7 @@ WindowTexts describe_refused() { return {"-", "-", "-", "-", "-"}; }
 
 WindowTexts describe_whole(const Point& point) {
     const auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
-    const Extent window = calls.front().seen.extent;
+    const Extent window = calls.front().window.extent;
     const std::string idle = point.num_ranks > 1 && !point.settings.replicate ? "0-" : "";
     return {fmt::format("{} x {}", window.h, window.w), std::to_string(calls.size()),
             fmt::format("{}{}", idle, calls.size()), idle + "1", readable(processed_per_useful(point))};

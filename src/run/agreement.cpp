@@ -1,7 +1,7 @@
 #include "run/agreement.hpp"
 
 #include "base/user_paths.hpp"
-#include "comm/failed_elsewhere.hpp"
+#include "comm/collective_step.hpp"
 
 namespace pb {
 

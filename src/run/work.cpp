@@ -10,10 +10,10 @@ namespace {
 Work make_tile_work(const Point& point, int rank) {
     const auto grid = std::make_shared<const TileGrid>(tile_grid(point));
     Work work;
-    work.task = [grid](int64_t index) { return WindowTask{grid->window(index), grid->core(index)}; };
+    work.tile = [grid](int64_t index) { return grid->tile(index); };
     work.window = grid->window();
     work.windows = windows_of_rank(point, *grid, rank);
-    if (work.windows.size() > 0) work.rows_seen = grid->rows_seen(work.windows);
+    if (work.windows.size() > 0) work.window_rows = grid->window_rows(work.windows);
     work.patches_in = [grid](Range windows) { return windows.size() > 0 ? grid->num_patches(windows) : 0; };
     work.batch = point.batch.value();
     work.last_batch = point.settings.last_batch;
@@ -24,24 +24,21 @@ Work make_whole_work(const Point& point, int rank) {
     auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
     const bool takes_part = rank == 0 || (point.settings.replicate && rank < point.num_ranks);
     Work work;
-    work.window = calls.front().seen.extent;
+    work.window = calls.front().window.extent;
     work.windows = takes_part ? Range{0, static_cast<int64_t>(calls.size())} : Range{};
-    work.rows_seen = takes_part ? Range{0, point.source.extent.h} : Range{};
+    work.window_rows = takes_part ? Range{0, point.source.extent.h} : Range{};
     work.patches_in = [](Range windows) { return windows.size() > 0 ? 1 : 0; };  // one image is one patch
-    work.task = [calls = std::move(calls)](int64_t index) {
-        const auto& call = calls.at(static_cast<size_t>(index));
-        return WindowTask{call.seen, call.kept};
-    };
+    work.tile = [calls = std::move(calls)](int64_t index) { return calls.at(static_cast<size_t>(index)); };
     return work;
 }
 
 }  // namespace
 
-double Work::kept_pixels(const std::vector<Range>& runs) const {
+double Work::core_pixels(const std::vector<Range>& runs) const {
     double pixels = 0;
     for (const Range& run : runs)
         for (int64_t index = run.begin; index < run.end; ++index)
-            pixels += static_cast<double>(task(index).kept.extent.pixels());
+            pixels += static_cast<double>(tile(index).core.extent.pixels());
     return pixels;
 }
 

@@ -1,4 +1,4 @@
-// What a rank has to do in one pass over an image: a run of windows, all of one shape, each with the part that is kept.
+// What a rank has to do in one pass over an image: a run of tiles, whose windows have one shape.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -8,22 +8,17 @@
 
 namespace pb {
 
-struct WindowTask {
-    Rect seen;  // in image coordinates; may reach beyond the image on the right and at the bottom (replicated there)
-    Rect kept;  // in image coordinates
-};
-
 struct Work {
-    std::function<WindowTask(int64_t)> task;  // by window index
+    std::function<Tile(int64_t)> tile;  // by window index
     Extent window;
     Range windows;                             // this rank's; dynamic: all, of which it takes batches
-    Range rows_seen;                           // image rows that they need
+    Range window_rows;                         // image rows that they need
     std::function<int64_t(Range)> patches_in;  // patches of windows
     int64_t batch = 1;
     LastBatch last_batch = LastBatch::pad;
 
     [[nodiscard]] std::vector<Range> batches() const { return cut_batches(windows, batch); }
-    [[nodiscard]] double kept_pixels(const std::vector<Range>& runs) const;
+    [[nodiscard]] double core_pixels(const std::vector<Range>& runs) const;
 };
 
 /// The share of `rank`. `whole` points: one forward call each; with `replicate` every rank has all, else rank 0.

@@ -1,9 +1,7 @@
 #include "comm/communicator.hpp"
 
-#include "comm/collectives.hpp"
-#include "comm/mpi_check.hpp"
+#include "comm/mpi_calls.hpp"
 #include "comm/node_memory.hpp"
-#include "comm/rank_texts.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -191,7 +189,7 @@ TEST_F(CommunicatorTest, MpiErrorsAreThrownWithTheirPlace) {
         FAIL() << "a rank that does not exist was sent to";
     } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find("MPI_ERR_RANK"), std::string::npos) << error.what();
-        EXPECT_NE(std::string(error.what()).find("collectives.cpp:"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("mpi_calls.cpp:"), std::string::npos) << error.what();
     }
 }
 

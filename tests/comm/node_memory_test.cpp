@@ -1,7 +1,6 @@
 #include "comm/node_memory.hpp"
 
-#include "comm/failed_elsewhere.hpp"
-#include "comm/node_file.hpp"
+#include "comm/collective_step.hpp"
 #include "device/host_memory.hpp"
 #include "support/file_size_limit.hpp"
 

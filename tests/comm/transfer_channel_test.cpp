@@ -2,7 +2,7 @@
 // touched; in messages by MPI, and in chunks through bounded buffers, as NCCL moves them (here MPI moves the chunks).
 #include "comm/transfer_channel.hpp"
 
-#include "comm/mpi_check.hpp"
+#include "comm/mpi_calls.hpp"
 #include "comm/row_parts.hpp"
 #include "comm/staged_channel.hpp"
 #include "support/row_place.hpp"
@@ -58,11 +58,11 @@ class MpiLink final : public StagingLink {
     std::array<std::vector<MPI_Request>, kSlots> requests_;
 };
 
-class SlabCarrierTest : public testing::Test {
+class TransferChannelTest : public testing::Test {
   protected:
-    /// All ranks but the root send; `carry` is told the transfers of this rank.
-    template <class Carry>
-    void expect_arrival(const std::vector<std::vector<RowPlace::Shape>>& shapes_of_ranks, Carry&& carry) {
+    /// All ranks but the root send; `transfer` is given the transfers of this rank.
+    template <class Transfer>
+    void expect_arrival(const std::vector<std::vector<RowPlace::Shape>>& shapes_of_ranks, Transfer&& transfer) {
         std::vector<RowPlace> places;
         std::vector<RowTransfer> transfers;
         for (int rank = 1; rank < world_.size(); ++rank) {
@@ -81,7 +81,7 @@ class SlabCarrierTest : public testing::Test {
     Communicator world_ = Communicator::world();
 };
 
-TEST_F(SlabCarrierTest, MpiBringsEveryByteToItsPlace) {
+TEST_F(TransferChannelTest, MpiBringsEveryByteToItsPlace) {
     std::vector<int> senders(static_cast<size_t>(world_.size()) - 1);
     std::iota(senders.begin(), senders.end(), 1);
     const auto channel = make_transfer_channel(world_, senders, ExchangeKind::automatic, {}, true, 60);
@@ -91,7 +91,7 @@ TEST_F(SlabCarrierTest, MpiBringsEveryByteToItsPlace) {
             expect_arrival(load, [&](const auto& transfers) { channel->transfer(transfers); });
 }
 
-TEST_F(SlabCarrierTest, RowsThatAreMissingAreAnError) {
+TEST_F(TransferChannelTest, RowsThatAreMissingAreAnError) {
     if (world_.size() == 1) return;
     const auto channel = make_transfer_channel(world_, {1}, ExchangeKind::automatic, {}, true, 60);
     if (world_.rank() > 1) return;
@@ -106,25 +106,25 @@ TEST_F(SlabCarrierTest, RowsThatAreMissingAreAnError) {
     }
 }
 
-TEST_F(SlabCarrierTest, ChunksOfAnySizeDo) {
+TEST_F(TransferChannelTest, ChunksOfAnySizeDo) {
     for (const size_t chunk_bytes : {1U, 10U, 64U, 4096U})
         for (const auto& load : {loads_[0], loads_[1], loads_[2]}) {
             MpiLink link(world_, world_.is_root() ? static_cast<size_t>(world_.size()) - 1 : 1, chunk_bytes);
-            expect_arrival(load, [&](const auto& transfers) { carry_staged(link, transfers, world_.is_root()); });
+            expect_arrival(load, [&](const auto& transfers) { transfer_staged(link, transfers, world_.is_root()); });
         }
 }
 
-TEST_F(SlabCarrierTest, TheNextChunkBeginsBeforeTheLastHasEnded) {
+TEST_F(TransferChannelTest, TheNextChunkBeginsBeforeTheLastHasEnded) {
     const size_t num_lanes = world_.is_root() ? static_cast<size_t>(world_.size()) - 1 : 1;
     MpiLink link(world_, num_lanes, staged_chunk_bytes(num_lanes));
     expect_arrival({beyond_a_message()},
-                   [&](const auto& transfers) { carry_staged(link, transfers, world_.is_root()); });
+                   [&](const auto& transfers) { transfer_staged(link, transfers, world_.is_root()); });
     if (world_.size() > 1) {
         EXPECT_TRUE(link.overlapped);
     }
 }
 
-TEST_F(SlabCarrierTest, NcclIsRefusedWithItsReasonWhereItCannotBe) {
+TEST_F(TransferChannelTest, NcclIsRefusedWithItsReasonWhereItCannotBe) {
     try {
         (void)make_transfer_channel(world_, {}, ExchangeKind::nccl, {}, true, 60);
         ADD_FAILURE() << "there is no CUDA device on the CPU";

@@ -1,6 +1,6 @@
 #include "config/text.hpp"
 
-#include "config/raw_shape.hpp"
+#include "config/sample_settings.hpp"
 #include "config/settings_access.hpp"
 #include "support/messages.hpp"
 

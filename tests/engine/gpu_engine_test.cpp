@@ -88,7 +88,7 @@ TEST_P(GpuEngine, EveryPrecisionAndLayoutIsNearTheCpu) {
 TEST_P(GpuEngine, OddSizesBySplitAndPadAreNearTheCpu) {
     for (const Extent extent : {Extent{37, 50}, Extent{70, 101}, Extent{136, 75}})
         for (const auto& call : whole_image_calls(network_facts(GetParam()), extent, OddShape::split)) {
-            const Shape shape{.n = 1, .h = call.seen.extent.h, .w = call.seen.extent.w};
+            const Shape shape{.n = 1, .h = call.window.extent.h, .w = call.window.extent.w};
             EXPECT_LT(relative_difference(denoise(weights_, options_, shape), denoise(weights_, {}, shape)),
                       tolerance_of(Precision::fp32))
                 << shape.h << " x " << shape.w;

@@ -68,12 +68,12 @@ class Runner {
         return (n * images_.shape[1] + y) * images_.shape[2] + x;
     }
 
-    void run(const WholeImageCall& call) {
+    void run(const Tile& call) {
         const int64_t channels = weights_.channels();
         const bool sigma = network_facts(weights_.kind()).takes_sigma;
-        const Shape shape{images_.shape[0], channels + (sigma ? 1 : 0), call.seen.extent.h, call.seen.extent.w};
+        const Shape shape{images_.shape[0], channels + (sigma ? 1 : 0), call.window.extent.h, call.window.extent.w};
         std::vector<float> in;
-        for_each_pixel(shape.n, call.seen, [&](int64_t n, int64_t y, int64_t x) {
+        for_each_pixel(shape.n, call.window, [&](int64_t n, int64_t y, int64_t x) {
             const auto begin = images_.values.begin() + pixel(n, y, x) * channels;
             in.insert(in.end(), begin, begin + channels);
             if (sigma) in.push_back(options_.sigma);
@@ -81,8 +81,8 @@ class Runner {
         std::vector<float> out(static_cast<size_t>(shape.pixels() * channels));
         denoiser_->forward({.pointer = in.data(), .shape = shape},
                            {.pointer = out.data(), .shape = {shape.n, channels, shape.h, shape.w}}, stream_);
-        for_each_pixel(shape.n, call.kept, [&](int64_t n, int64_t y, int64_t x) {
-            const int64_t from = ((n * shape.h + y - call.seen.row) * shape.w + x - call.seen.column) * channels;
+        for_each_pixel(shape.n, call.core, [&](int64_t n, int64_t y, int64_t x) {
+            const int64_t from = ((n * shape.h + y - call.window.row) * shape.w + x - call.window.column) * channels;
             std::copy_n(out.begin() + from, channels, out_.values.begin() + pixel(n, y, x) * channels);
         });
     }

@@ -1,4 +1,4 @@
-#include "plan/output_choice.hpp"
+#include "plan/prediction.hpp"
 
 #include <gtest/gtest.h>
 

@@ -374,7 +374,9 @@ TEST(Plan, WholeImagesAreOneBatchEach) {
     EXPECT_DOUBLE_EQ(prediction.flop, 2.0 * 2'117'568 * 4 * 1088 * 640);
     EXPECT_DOUBLE_EQ(prediction.flop_busiest_rank, prediction.flop);
     settings.replicate = true;
-    EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(2)))->flop, 2 * prediction.flop);
+    const Point copies = point_of(settings, make_local_topology(2));
+    EXPECT_DOUBLE_EQ(predict(copies)->flop, 2 * prediction.flop);
+    EXPECT_DOUBLE_EQ(processed_per_useful(copies), 4.0 * 1088 * 640 / (2048 * 1228)) << "of one image";
     settings.odd_shape = OddShape::error;
     EXPECT_THAT(refusal_of(settings), HasSubstr("2048x1224 and 2048x1232"));
 }
@@ -390,6 +392,11 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
         windows += static_cast<double>(round_up(windows_of_rank(padded, grid, rank).size(), 4));
     EXPECT_GT(windows, static_cast<double>(grid.num_windows()));
     EXPECT_DOUBLE_EQ(predict(padded)->flop, 2.0 * 667'008 * window * windows);
+    const auto image = static_cast<double>(grid.image().pixels());
+    EXPECT_DOUBLE_EQ(processed_per_useful(padded), window * windows / image);
+    Point open = padded;
+    open.batch.reset();
+    EXPECT_DOUBLE_EQ(processed_per_useful(open), static_cast<double>(grid.processed_pixels()) / image);
     settings.last_batch = LastBatch::ragged;
     EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(3)))->flop,
                      2.0 * 667'008 * static_cast<double>(grid.processed_pixels()));

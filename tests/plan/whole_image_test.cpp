@@ -22,12 +22,12 @@ bool contains(const Rect& outer, const Rect& inner) {
            inner.column + inner.extent.w <= outer.column + outer.extent.w;
 }
 
-void expect_partition(Extent image, const std::vector<WholeImageCall>& calls) {
+void expect_partition(Extent image, const std::vector<Tile>& calls) {
     std::vector<int> painted(static_cast<size_t>(image.pixels()), 0);
-    for (const WholeImageCall& call : calls) {
-        EXPECT_TRUE(contains(call.seen, call.kept));
-        for (int64_t row = call.kept.row; row < call.kept.row + call.kept.extent.h; ++row)
-            for (int64_t column = call.kept.column; column < call.kept.column + call.kept.extent.w; ++column)
+    for (const Tile& call : calls) {
+        EXPECT_TRUE(contains(call.window, call.core));
+        for (int64_t row = call.core.row; row < call.core.row + call.core.extent.h; ++row)
+            for (int64_t column = call.core.column; column < call.core.column + call.core.extent.w; ++column)
                 ++painted.at(static_cast<size_t>(row * image.w + column));
     }
     EXPECT_TRUE(std::all_of(painted.begin(), painted.end(), [](int times) { return times == 1; }));
@@ -42,10 +42,10 @@ TEST(WholeImage, KeptPartsPartitionTheImageAndAreSeen) {
                     const auto calls = whole_image_calls(network_facts(kind), {h, w}, rule);
                     expect_partition({h, w}, calls);
                     for (const auto& call : calls) {
-                        EXPECT_EQ(call.seen.extent.h % network_facts(kind).alignment, 0);
-                        EXPECT_EQ(call.seen.extent.w % network_facts(kind).alignment, 0);
-                        EXPECT_EQ(call.seen.extent, calls.front().seen.extent);
-                        EXPECT_TRUE(calls.size() == 1 || contains({0, 0, {h, w}}, call.seen));
+                        EXPECT_EQ(call.window.extent.h % network_facts(kind).alignment, 0);
+                        EXPECT_EQ(call.window.extent.w % network_facts(kind).alignment, 0);
+                        EXPECT_EQ(call.window.extent, calls.front().window.extent);
+                        EXPECT_TRUE(calls.size() == 1 || contains({0, 0, {h, w}}, call.window));
                     }
                 }
 }
@@ -55,7 +55,7 @@ TEST(WholeImage, AlignedImagesAreOneCallUnderEveryRule) {
         for (const OddShape rule : {OddShape::split, OddShape::pad, OddShape::error}) {
             const auto calls = whole_image_calls(network_facts(kind), {64, 40}, rule);
             ASSERT_EQ(calls.size(), 1U);
-            EXPECT_EQ(calls.front().seen, (Rect{0, 0, {64, 40}}));
+            EXPECT_EQ(calls.front().window, (Rect{0, 0, {64, 40}}));
         }
 }
 
@@ -63,18 +63,18 @@ TEST(WholeImage, AlignedImagesAreOneCallUnderEveryRule) {
 TEST(WholeImage, DrunetSplitsAsDeepinvDoes) {
     const auto calls = whole_image_calls(network_facts(NetworkKind::drunet), {2048, 1228}, OddShape::split);
     ASSERT_EQ(calls.size(), 4U);
-    EXPECT_EQ(calls[0].seen, (Rect{0, 0, {1088, 640}}));
-    EXPECT_EQ(calls[0].kept, (Rect{0, 0, {1024, 614}}));
-    EXPECT_EQ(calls[1].seen, (Rect{0, 588, {1088, 640}}));
-    EXPECT_EQ(calls[1].kept, (Rect{0, 614, {1024, 614}}));
-    EXPECT_EQ(calls[3].seen, (Rect{960, 588, {1088, 640}}));
-    EXPECT_EQ(calls[3].kept, (Rect{1024, 614, {1024, 614}}));
+    EXPECT_EQ(calls[0].window, (Rect{0, 0, {1088, 640}}));
+    EXPECT_EQ(calls[0].core, (Rect{0, 0, {1024, 614}}));
+    EXPECT_EQ(calls[1].window, (Rect{0, 588, {1088, 640}}));
+    EXPECT_EQ(calls[1].core, (Rect{0, 614, {1024, 614}}));
+    EXPECT_EQ(calls[3].window, (Rect{960, 588, {1088, 640}}));
+    EXPECT_EQ(calls[3].core, (Rect{1024, 614, {1024, 614}}));
     EXPECT_EQ(whole_image_calls(network_facts(NetworkKind::drunet), {2048, 1296}, OddShape::split).size(), 1U);
 }
 
 TEST(WholeImage, DrunetSplitPadsSmallImagesToSixteen) {
     const auto seen = [](Extent image) {
-        return whole_image_calls(network_facts(NetworkKind::drunet), image, OddShape::split).front().seen.extent;
+        return whole_image_calls(network_facts(NetworkKind::drunet), image, OddShape::split).front().window.extent;
     };
     EXPECT_EQ(seen({63, 200}), (Extent{64, 208}));
     EXPECT_EQ(seen({24, 24}), (Extent{32, 32}));  // aligned, but below 32
@@ -83,7 +83,7 @@ TEST(WholeImage, DrunetSplitPadsSmallImagesToSixteen) {
 
 TEST(WholeImage, OtherRulesPadToTheAlignment) {
     const auto seen = [](NetworkKind kind, OddShape rule) {
-        return whole_image_calls(network_facts(kind), {101, 99}, rule).front().seen.extent;
+        return whole_image_calls(network_facts(kind), {101, 99}, rule).front().window.extent;
     };
     EXPECT_EQ(seen(NetworkKind::drunet, OddShape::pad), (Extent{104, 104}));
     EXPECT_EQ(seen(NetworkKind::unet, OddShape::split), (Extent{104, 104}));

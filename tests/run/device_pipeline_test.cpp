@@ -1,6 +1,7 @@
 // The pipeline of a GPU rank on the CPU, where every copy and kernel runs at its call: the host pipeline's bits,
 // whatever the slots and batches; and what it does when a pass is broken off. Its order on streams: fakes/cudart.
 #include "base/fault.hpp"
+#include "comm/interruption.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"
 

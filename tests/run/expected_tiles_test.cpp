@@ -19,8 +19,8 @@ TEST(ExpectedTiles, AreThoseOfTheGrid) {
                     const ExpectedTiles expected(image, patch, halo, alignment);
                     ASSERT_EQ(grid.num_windows(), expected.count());
                     for (int64_t index = 0; index < expected.count(); ++index) {
-                        EXPECT_EQ(grid.window(index), expected.task(index).seen);
-                        EXPECT_EQ(grid.core(index), expected.task(index).kept);
+                        EXPECT_EQ(grid.window(index), expected.tile(index).window);
+                        EXPECT_EQ(grid.core(index), expected.tile(index).core);
                     }
                 }
 }
@@ -28,10 +28,10 @@ TEST(ExpectedTiles, AreThoseOfTheGrid) {
 TEST(ExpectedTiles, SeeAndKeepWhatTheDefinitionSays) {
     const ExpectedTiles tiles({88, 70}, 24, 8, 8);  // padded to 88 x 72, windows of 40 x 40
     ASSERT_EQ(tiles.count(), 4 * 3);
-    EXPECT_EQ(tiles.task(0).seen, (Rect{0, 0, {40, 40}}));
-    EXPECT_EQ(tiles.task(0).kept, (Rect{0, 0, {24, 24}}));
-    EXPECT_EQ(tiles.task(11).seen, (Rect{48, 32, {40, 40}}));
-    EXPECT_EQ(tiles.task(11).kept, (Rect{72, 48, {16, 22}}));
+    EXPECT_EQ(tiles.tile(0).window, (Rect{0, 0, {40, 40}}));
+    EXPECT_EQ(tiles.tile(0).core, (Rect{0, 0, {24, 24}}));
+    EXPECT_EQ(tiles.tile(11).window, (Rect{48, 32, {40, 40}}));
+    EXPECT_EQ(tiles.tile(11).core, (Rect{72, 48, {16, 22}}));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include "device/host_memory.hpp"
 #include "run/launch.hpp"
-#include "run/pipeline/pipelines.hpp"
 #include "run/run.hpp"
 
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 // checked, and the work is shared out as said.
 #include "base/sha256.hpp"
 #include "run/launch.hpp"
-#include "run/pipeline/pipelines.hpp"
+#include "run/pipeline/pipeline.hpp"
 #include "run/run.hpp"
 #include "run/verify/verification.hpp"
 

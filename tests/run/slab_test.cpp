@@ -94,12 +94,12 @@ TEST_P(SlabOfAnImage, IsCutIntoTheInputOfANetwork) {
 }
 
 TEST_P(SlabOfAnImage, TakesTheCoreOfAWindowOnly) {
-    const WindowTask task{.seen = {4, 4, {6, 7}}, .kept = {5, 6, {3, 2}}};
-    std::vector<std::byte> window(static_cast<size_t>(task.seen.extent.pixels()) * slab_.pixel_bytes());
-    cut_window(slab_, task.seen, window.data());
+    const Tile tile{.window = {4, 4, {6, 7}}, .core = {5, 6, {3, 2}}};
+    std::vector<std::byte> window(static_cast<size_t>(tile.window.extent.pixels()) * slab_.pixel_bytes());
+    cut_window(slab_, tile.window, window.data());
     const std::vector<std::byte> image = bytes_;
     for (std::byte& byte : bytes_) byte = ~byte;
-    write_core(window.data(), task, slab_);
+    write_core(window.data(), tile, slab_);
     const auto index = [&](const std::byte* pixel) { return static_cast<size_t>(pixel - slab_.pixels); };
     for (int64_t y = 3; y < kImage.h; ++y)
         for (int64_t x = 2; x < kImage.w; ++x) {

@@ -76,9 +76,9 @@ class StreamOutput : public testing::Test {
         ChecksumOutput output(source);
         std::vector<std::byte> window(static_cast<size_t>(work.window.pixels()) * sizeof(float));
         for (int64_t index = work.windows.begin; index < work.windows.end; ++index) {
-            const WindowTask task = work.task(index);
-            cut_window(windows, task.seen, window.data());
-            write_core(window.data(), task, output);
+            const Tile tile = work.tile(index);
+            cut_window(windows, tile.window, window.data());
+            write_core(window.data(), tile, output);
         }
         return output.counts();
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/memory.hpp"
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "run/pipeline/pipeline.hpp"
-#include "run/pipeline/pipelines.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/plan/tile_grid.hpp"
@@ -48,10 +47,10 @@ class PipelineScene {
     [[nodiscard]] Work work() const { return work_of({0, grid_.num_windows()}); }
     [[nodiscard]] Work work_of(Range windows) const {
         Work work;
-        work.task = [grid = &grid_](int64_t index) { return WindowTask{grid->window(index), grid->core(index)}; };
+        work.tile = [grid = &grid_](int64_t index) { return grid->tile(index); };
         work.window = grid_.window();
         work.windows = windows;
-        work.rows_seen = {0, kImage.h};
+        work.window_rows = {0, kImage.h};
         work.patches_in = [](Range run) { return run.size(); };
         work.batch = case_.batch;
         work.last_batch = case_.last_batch;

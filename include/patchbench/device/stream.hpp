@@ -1,5 +1,5 @@
-// Streams, events and copies. On the CPU a stream is empty and everything runs inline at the call: the pipeline is
-// written once for both.
+// Streams, events and copies. On the CPU a stream is empty and everything runs inline at the call: what is written for
+// a CUDA device can be tested on the CPU.
 #pragma once
 
 #include "patchbench/base/device_id.hpp"

@@ -1,4 +1,4 @@
-// Tile geometry: which windows a network sees and which pixels of each are kept. Pure arithmetic.
+// Tile geometry: the windows that a network sees, and the core of each, whose pixels are used. Pure arithmetic.
 //
 // Note [Inward windows]: windows are shifted inwards at the border of the padded image, never clipped and never
 // reflect-padded. All windows have one shape; image borders coincide with window borders, so the network's own zero
@@ -14,14 +14,22 @@
 
 namespace pb {
 
+/// A window, which the network sees, and its core, the part of the network's output that is used.
+struct Tile {
+    Rect window;  // in image coordinates; may reach beyond the image on the right and at the bottom (replicated there)
+    Rect core;    // in image coordinates
+
+    friend bool operator==(const Tile&, const Tile&) = default;
+};
+
 struct TileSpec {
     int64_t patch = 256;  // multiple of alignment
     int64_t halo = 0;     // multiple of alignment
     int64_t alignment = 1;
 };
 
-/// One distinct window along an axis: [start, start + window) is seen, `core` is kept. Patches whose windows coincide
-/// (small images) are merged: `num_patches` of them.
+/// One distinct window along an axis, [start, start + window), and its core. Patches whose windows coincide (small
+/// images) are merged: `num_patches` of them.
 struct AxisTile {
     int64_t start = 0;
     Range core;
@@ -45,17 +53,15 @@ class TileGrid {
     [[nodiscard]] int64_t num_patches() const;
     [[nodiscard]] int64_t num_patches(Range windows) const;
 
-    /// What window `index` sees, in padded-image coordinates.
     [[nodiscard]] Rect window(int64_t index) const;
-    /// What of it is written, in image coordinates.
     [[nodiscard]] Rect core(int64_t index) const;
+    [[nodiscard]] Tile tile(int64_t index) const { return {window(index), core(index)}; }
 
-    /// Image rows that `windows` see (clamped to the image) and write.
-    [[nodiscard]] Range rows_seen(Range windows) const;
-    [[nodiscard]] Range rows_written(Range windows) const;
+    /// Image rows of `windows`, clamped to the image.
+    [[nodiscard]] Range window_rows(Range windows) const;
 
-    [[nodiscard]] int64_t processed_pixels() const;  // one pass over all distinct windows
-    [[nodiscard]] double processed_per_useful() const;
+    /// Pixels of all distinct windows, each once.
+    [[nodiscard]] int64_t processed_pixels() const;
 
   private:
     Extent image_, padded_, window_;

@@ -32,7 +32,7 @@ ModelWeights model_weights(YamlText& yaml, const YAML::Node& entry) {
             yaml.fail(item.first.Mark(),
                       "unknown key '" + key +
                           "'; known are name, file, url, sha256, channels, sigma_train, layout, trained_on, note");
-        if (item.second.IsNull()) continue;  // not known, or none
+        if (item.second.IsNull()) continue;  // the same as an absent key
         const PlacedText value = yaml.scalar(item.second, key);
         try {
             member->second(value.text);

@@ -28,14 +28,14 @@ constexpr size_t kMaxTextBytes = 4096;
 constexpr int64_t kMaxRangeEnd = int64_t{1} << 53;
 const std::vector<std::string> kRangeKeys{"from", "to", "step", "factor"};
 
-/// The parts one after the other.
+/// Concatenates the parts.
 std::string joined(std::initializer_list<std::string_view> parts) {
     std::string all;
     for (const std::string_view part : parts) all += part;
     return all;
 }
 
-/// Where the last document that it was shown starts; nothing else of it.
+/// Records where the last document starts and ignores its contents.
 class DocumentStart final : public YAML::EventHandler {
   public:
     YAML::Mark mark;
@@ -53,7 +53,7 @@ class DocumentStart final : public YAML::EventHandler {
     void OnMapEnd() override {}
 };
 
-/// Not YAML::LoadAll: at a stray comma it makes empty documents without end (yaml-cpp 0.7).
+/// YAML::LoadAll is not used: at a stray comma it makes empty documents without end (yaml-cpp 0.7).
 std::optional<YAML::Mark> find_second_document(const std::string& text) {
     std::istringstream stream(text);
     YAML::Parser parser(stream);

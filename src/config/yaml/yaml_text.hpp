@@ -1,5 +1,5 @@
-// YAML as plain text with places: everything a file may hold is a value here or an error with file:line:column. Bounds
-// against hostile files are kept here, for aliases can make a small file stand for a huge one.
+// Reads YAML as plain text with places. Everything in a file becomes a value or an error with file:line:column. Limits
+// protect against hostile files: with aliases a small file can expand to a huge one.
 #pragma once
 
 #include "config/study_text.hpp"
@@ -13,13 +13,13 @@
 
 namespace pb {
 
-/// The file as text. Throws UsageError that names it: missing, a folder, empty, larger than 1 MiB.
+/// The file as text. Throws UsageError that names the file when it is missing, a folder, empty, larger than 1 MiB.
 [[nodiscard]] std::string read_yaml_file(const std::filesystem::path& file);
 
-/// Walks the nodes of one document, knowing its name.
+/// Reads the nodes of one document. Errors name the document.
 class YamlText {
   public:
-    using Seen = std::map<std::string, int>;  // key to the line it was written on
+    using Seen = std::map<std::string, int>;  // key -> line on which it was written
 
     explicit YamlText(std::string name) : origin_(std::make_shared<const std::string>(std::move(name))) {}
 
@@ -28,9 +28,9 @@ class YamlText {
 
     /// Text and place of a scalar; throws for null, a list, a map, control characters and more than 4096 bytes.
     [[nodiscard]] PlacedText scalar(const YAML::Node& node, const std::string& key);
-    /// `prefix` + the key; throws when it was seen before, and for merge keys.
+    /// `prefix` + the key; throws for a key that was seen before, and for merge keys.
     [[nodiscard]] std::string key_of(const YAML::Node& node, const std::string& prefix, Seen& seen);
-    /// What is written for a setting: a value, a list, a range, or a list with ranges in it.
+    /// The values of a setting: a value, a list, a range, or a list that contains ranges.
     [[nodiscard]] Assignment assignment(const std::string& key, const YAML::Node& key_node, const YAML::Node& value);
 
     [[nodiscard]] Place place(const YAML::Mark& mark) const {

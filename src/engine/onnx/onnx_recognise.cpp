@@ -1,7 +1,7 @@
 // Which of the networks does an ONNX model compute? Names say nothing; the operations do. The size of the network is
 // guessed from them, its graph is made, and both are walked from the output to the input, side by side.
 #include "engine/onnx/onnx_network.hpp"
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,6 +1,6 @@
 #include "base/atomic_file.hpp"
 #include "engine/onnx.hpp"
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
 
 #include "patchbench/base/error.hpp"

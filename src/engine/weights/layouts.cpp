@@ -1,6 +1,6 @@
 #include "engine/weights/layouts.hpp"
 
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "engine/checkpoint/element_type.hpp"
 #include "engine/weights/fold.hpp"
 #include "engine/weights/layouts.hpp"
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include "patchbench/base/error.hpp"
 

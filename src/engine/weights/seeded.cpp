@@ -3,7 +3,7 @@
 // timing.
 #include "base/counter_random.hpp"
 #include "engine/weights/fold.hpp"
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/weights.hpp"

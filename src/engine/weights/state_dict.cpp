@@ -1,4 +1,4 @@
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include "patchbench/engine/weights.hpp"
 

@@ -1,6 +1,8 @@
 #include "run/pipeline/pipeline.hpp"
 
-#include "run/pipeline/pipelines.hpp"
+#include "engine/memory.hpp"
+
+#include <algorithm>
 
 namespace pb {
 

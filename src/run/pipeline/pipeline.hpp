@@ -1,5 +1,6 @@
-// One rank's pass over its windows: gather, h2d, forward, d2h, scatter. On a CUDA device with two or three slots, three
-// streams and events, so that copies, compute and host work overlap; on the CPU inline. After construction a pass
+// One rank's pass over its windows: gather, h2d, forward, d2h, scatter. One loop (slot_pipeline.hpp) runs it on every
+// device (slot_device.hpp): a CPU, which computes inline; a CUDA device with two or three slots, three streams and
+// events, so that copies, compute and host work overlap; or the clock of a simulated device. After construction a pass
 // allocates nothing and never synchronises the whole device.
 #pragma once
 
@@ -9,6 +10,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
+#include <functional>
 #include <memory>
 
 namespace pb {
@@ -37,9 +39,22 @@ class Pipeline {
 /// Most that the engine's allocator held since its peaks were reset, what captured graphs work in included. Bytes.
 [[nodiscard]] int64_t peak_allocated_bytes(const Pipeline& pipeline, DeviceId device);
 
-/// Allocates the slots and prepares the denoiser for their shapes. `denoiser` and `work` must outlive it.
+/// Allocates the slots and prepares the denoiser for their shapes. `denoiser` and `work` must outlive it. That of the
+/// CPU, or that of a CUDA device, as the device says.
 [[nodiscard]] std::unique_ptr<Pipeline> make_pipeline(Denoiser& denoiser, const Work& work,
                                                       const PipelineOptions& options, int64_t channels,
                                                       DType sample_type);
+[[nodiscard]] std::unique_ptr<Pipeline> make_host_pipeline(Denoiser& denoiser, const Work& work,
+                                                           const PipelineOptions& options, int64_t channels,
+                                                           DType sample_type);
+[[nodiscard]] std::unique_ptr<Pipeline> make_device_pipeline(Denoiser& denoiser, const Work& work,
+                                                             const PipelineOptions& options, int64_t channels,
+                                                             DType sample_type);
+
+/// Seconds of a call with so many windows, on a simulated device.
+using CallSeconds = std::function<double(int64_t)>;
+/// Of a simulated device. `pixel_bytes`: one pixel's samples, channels times element size.
+[[nodiscard]] std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Work& work,
+                                                            const PipelineOptions& options, size_t pixel_bytes);
 
 }  // namespace pb

@@ -1,7 +1,7 @@
 #include "run/pipeline/run_window.hpp"
 
+#include "comm/interruption.hpp"
 #include "engine/memory.hpp"
-#include "run/pipeline/pipelines.hpp"
 
 namespace pb {
 

@@ -1,6 +1,7 @@
 // What a pass writes down: the seconds of its stages and, where asked, when each piece of work was done.
 #pragma once
 
+#include "run/pipeline/stopwatch.hpp"
 #include "run/trace.hpp"
 
 #include <cstddef>
@@ -37,6 +38,29 @@ class SpanLog {
 struct PassLog {
     StageSeconds stages{};
     SpanLog* spans = nullptr;  // null: only the sums are kept
+};
+
+/// Adds a piece of work to the sums of a pass, and to its spans where they are kept.
+inline void add(PassLog& log, const Span& span) {
+    log.stages[static_cast<size_t>(span.stage)] += span.end_s - span.begin_s;
+    if (log.spans != nullptr) log.spans->add(span);
+}
+
+/// Times the host's stages of one batch, one after the other.
+class StageWatch {
+  public:
+    StageWatch(PassLog& log, int64_t batch) : log_(log), batch_(batch) {}
+    /// What was done since construction, or since the last call, was `stage`.
+    void done(Stage stage) {
+        const double now_s = monotonic_seconds();
+        add(log_, {stage, batch_, begin_s_, now_s});
+        begin_s_ = now_s;
+    }
+
+  private:
+    PassLog& log_;
+    int64_t batch_;
+    double begin_s_ = monotonic_seconds();
 };
 
 }  // namespace pb

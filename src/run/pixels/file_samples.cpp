@@ -1,6 +1,5 @@
 #include "run/pixels/file_samples.hpp"
 
-#include "config/raw_shape.hpp"
 
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"

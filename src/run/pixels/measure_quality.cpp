@@ -30,7 +30,7 @@ Quality measure_quality_by_windows(const Team& team, const RankShare& share, Ima
     together(team.ranks, [&] {
         for (const Range& run : share.windows_done())
             for (int64_t index = run.begin; index < run.end; ++index) {
-                const Rect part = share.work().task(index).kept;
+                const Rect part = share.work().tile(index).core;
                 const Image clean = source.read_clean(part);
                 noisy_sum += squared_error(source.read_noisy(part).view(), clean.view());
                 denoised_sum += squared_error(share.cores().read(part).view(), clean.view());

@@ -1,7 +1,7 @@
 #include "run/pixels/output_plan.hpp"
 
 #include "device/host_memory.hpp"
-#include "plan/output_choice.hpp"
+#include "plan/prediction.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_output.hpp"

@@ -96,14 +96,14 @@ void cut_window_to_f32(WindowSource& source, const Rect& seen, const Conversion&
     cut_window_to_f32(source.around(seen), seen, conversion, window);
 }
 
-void write_core(const std::byte* window, const WindowTask& task, Output& output) {
-    write_core(window, task, output.room_for(task.kept));
-    output.take(task.kept);
+void write_core(const std::byte* window, const Tile& tile, Output& output) {
+    write_core(window, tile, output.room_for(tile.core));
+    output.take(tile.core);
 }
 
-void write_core_from_f32(const float* window, const WindowTask& task, const Conversion& conversion, Output& output) {
-    write_core_from_f32(window, task, conversion, output.room_for(task.kept));
-    output.take(task.kept);
+void write_core_from_f32(const float* window, const Tile& tile, const Conversion& conversion, Output& output) {
+    write_core_from_f32(window, tile, conversion, output.room_for(tile.core));
+    output.take(tile.core);
 }
 
 uint64_t checksum_of(const ImageView& samples, int64_t row, int64_t column, int64_t width) {

@@ -121,8 +121,8 @@ class StreamedOutput : public Output {
 /// Windows and cores as slab.hpp cuts and writes them, wherever they come from and go to.
 void cut_window(WindowSource& source, const Rect& seen, std::byte* window);
 void cut_window_to_f32(WindowSource& source, const Rect& seen, const Conversion& conversion, float* window);
-void write_core(const std::byte* window, const WindowTask& task, Output& output);
-void write_core_from_f32(const float* window, const WindowTask& task, const Conversion& conversion, Output& output);
+void write_core(const std::byte* window, const Tile& tile, Output& output);
+void write_core_from_f32(const float* window, const Tile& tile, const Conversion& conversion, Output& output);
 
 /// Samples into a number: the sum, modulo 2^64, of a hash of each sample and its place. The same whatever the order and
 /// the cut. Nothing can be read back but the parts that it was told to remember.

@@ -80,21 +80,21 @@ void cut_window_to_f32(const Slab& slab, const Rect& seen, const Conversion& con
         std::copy_n(window + (inside.h - 1) * stride, stride, window + y * stride);
 }
 
-void write_core(const std::byte* window, const WindowTask& task, const Slab& slab) {
+void write_core(const std::byte* window, const Tile& tile, const Slab& slab) {
     const size_t pixel_bytes = slab.pixel_bytes();
-    const Rect& kept = task.kept;
-    for (int64_t y = kept.row; y < kept.row + kept.extent.h; ++y) {
-        const int64_t offset = (y - task.seen.row) * task.seen.extent.w + (kept.column - task.seen.column);
-        std::memcpy(slab.at(y, kept.column), window + static_cast<size_t>(offset) * pixel_bytes,
-                    static_cast<size_t>(kept.extent.w) * pixel_bytes);
+    const Rect& core = tile.core;
+    for (int64_t y = core.row; y < core.row + core.extent.h; ++y) {
+        const int64_t offset = (y - tile.window.row) * tile.window.extent.w + (core.column - tile.window.column);
+        std::memcpy(slab.at(y, core.column), window + static_cast<size_t>(offset) * pixel_bytes,
+                    static_cast<size_t>(core.extent.w) * pixel_bytes);
     }
 }
 
-void write_core_from_f32(const float* window, const WindowTask& task, const Conversion& conversion, const Slab& slab) {
-    const Rect& kept = task.kept;
-    const int64_t offset = (kept.row - task.seen.row) * task.seen.extent.w + (kept.column - task.seen.column);
-    convert_rows_from_f32(window + offset * slab.channels, task.seen.extent.w * slab.channels, conversion,
-                          sample_rows(slab, kept));
+void write_core_from_f32(const float* window, const Tile& tile, const Conversion& conversion, const Slab& slab) {
+    const Rect& core = tile.core;
+    const int64_t offset = (core.row - tile.window.row) * tile.window.extent.w + (core.column - tile.window.column);
+    convert_rows_from_f32(window + offset * slab.channels, tile.window.extent.w * slab.channels, conversion,
+                          sample_rows(slab, core));
 }
 
 void poison(const Slab& slab, int local_rank, int local_size) {

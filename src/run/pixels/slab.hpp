@@ -58,9 +58,9 @@ void cut_window(const Slab& slab, const Rect& seen, std::byte* window);
 void cut_window_to_f32(const Slab& slab, const Rect& seen, const Conversion& conversion, float* window);
 
 /// Writes the kept part of a window (dense rows of the slab's dtype and channels) into the slab.
-void write_core(const std::byte* window, const WindowTask& task, const Slab& slab);
+void write_core(const std::byte* window, const Tile& tile, const Slab& slab);
 /// As `write_core` from f32 NHWC windows, converted on the way.
-void write_core_from_f32(const float* window, const WindowTask& task, const Conversion& conversion, const Slab& slab);
+void write_core_from_f32(const float* window, const Tile& tile, const Conversion& conversion, const Slab& slab);
 
 /// Marks every sample of this rank's share of the slab's rows as unwritten: NaN for f32, 0xA5 bytes for integers.
 void poison(const Slab& slab, int local_rank, int local_size);

@@ -1,8 +1,8 @@
 #include "run/point/batch_trial.hpp"
 
+#include "comm/interruption.hpp"
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/pipelines.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -18,14 +18,14 @@ Range hull(const Range& a, const Range& b) {
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-Range rows_seen_on_node(const Point& point, const Team& team) {
+Range window_rows_on_node(const Point& point, const Team& team) {
     Range rows;
-    for (const int rank : team.ranks_on_node) rows = hull(rows, make_work(point, rank).rows_seen);
+    for (const int rank : team.ranks_on_node) rows = hull(rows, make_work(point, rank).window_rows);
     return rows;
 }
 
 /// The root's node holds the whole output; the others hold the rows that they write.
-Range rows_written_on_node(const Point& point, const Team& team) {
+Range core_rows_on_node(const Point& point, const Team& team) {
     if (team.ranks_on_node.front() == 0) return {0, point.source.extent.h};
     Range rows;
     for (const int rank : team.ranks_on_node)
@@ -53,7 +53,7 @@ std::unique_ptr<ChecksumOutput> make_checksum_output(const Point& point, const W
     if (is_simulated(point) || point.settings.protocol.verify == VerifyMode::off) return output;
     std::vector<Rect> parts;
     for (const int64_t index : pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed))
-        parts.push_back(work.task(index).kept);
+        parts.push_back(work.tile(index).core);
     output->remember(parts);
     return output;
 }
@@ -85,10 +85,10 @@ void RankShare::open_streamed(const Point& point, const Team& team, ImageSource&
 void RankShare::allocate_in_memory(const Point& point, const Team& team, ImageSource& source) {
     const Extent extent = point.source.extent;
     together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node alike
-        input_ = SharedSlab(team.node, extent, rows_seen_on_node(point, team), source.channels(), source.dtype());
+        input_ = SharedSlab(team.node, extent, window_rows_on_node(point, team), source.channels(), source.dtype());
     });
     together(team.ranks, [&] {
-        output_ = SharedSlab(team.node, extent, rows_written_on_node(point, team), source.channels(), source.dtype());
+        output_ = SharedSlab(team.node, extent, core_rows_on_node(point, team), source.channels(), source.dtype());
         if (point.settings.replicate && team.ranks.rank() > 0) {
             own_output_ = Image(extent, source.channels(), source.dtype());
             own_slab_ = {own_output_.bytes().data(), extent, {0, extent.h}, source.channels(), source.dtype()};

@@ -8,7 +8,6 @@
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/gather_timeline.hpp"
-#include "run/pipeline/pipelines.hpp"
 #include "run/point/gather_telemetry.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #include "config/call_times.hpp"
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/pipelines.hpp"
 #include "run/pipeline/point_conversion.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_output.hpp"
@@ -86,7 +85,7 @@ struct Runner::Impl {
     void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
     void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
               PointTrace& trace);
-    void save_preview(Output& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
+    void save_output_preview(Output& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
     void describe(const ImageSource& source, const Weights& network, const PointFiles& files, PointTrace& trace);
     const std::string& digest_of(const std::string& file);
     std::shared_ptr<const Weights> find_network(const Point& point, int64_t channels);
@@ -192,7 +191,8 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
 }
 
 /// The pictures of a network: those of the first point with it. A point is not lost because they are.
-void Runner::Impl::save_preview(Output& output, ImageSource& source, const PointFiles& files, PointTrace& trace) {
+void Runner::Impl::save_output_preview(Output& output, ImageSource& source, const PointFiles& files,
+                                       PointTrace& trace) {
     constexpr size_t kMostPreviews = 12;
     const PointSettings& settings = trace.point.settings;
     const std::string network =
@@ -201,7 +201,7 @@ void Runner::Impl::save_preview(Output& output, ImageSource& source, const Point
         !previewed.insert(network).second)
         return;
     try {
-        trace.preview = save_preview(output, source, study.previews, files);
+        trace.preview = pb::save_preview(output, source, study.previews, files);
     } catch (const std::exception& error) {
         trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
     }
@@ -213,7 +213,7 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
         if (!team.is_root()) return;
         if (trace.verification.outcome == Verification::Outcome::failed) return;  // nobody shall use it
         if (trace.point.settings.output == OutputKind::checksum) return;
-        if (!is_simulated(trace.point)) save_preview(share.cores(), source, files, trace);
+        if (!is_simulated(trace.point)) save_output_preview(share.cores(), source, files, trace);
         if (files.image.empty()) return;
         const Stopwatch watch;
         if (share.streamed() != nullptr)

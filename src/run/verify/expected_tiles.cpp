@@ -24,20 +24,20 @@ std::vector<ExpectedTiles::Stretch> ExpectedTiles::stretches(int64_t length, int
                                                              int64_t padded) {
     std::vector<Stretch> all;
     for (int64_t begin = 0; begin < length; begin += patch) {
-        const int64_t seen = std::max<int64_t>(0, std::min(begin - halo, padded - edge));
+        const int64_t window = std::max<int64_t>(0, std::min(begin - halo, padded - edge));
         const int64_t count = std::min(patch, length - begin);
-        if (!all.empty() && all.back().seen == seen)
-            all.back().kept_count += count;
+        if (!all.empty() && all.back().window == window)
+            all.back().core_count += count;
         else
-            all.push_back({seen, begin, count});
+            all.push_back({window, begin, count});
     }
     return all;
 }
 
-WindowTask ExpectedTiles::task(int64_t index) const {
+Tile ExpectedTiles::tile(int64_t index) const {
     const Stretch& row = rows_.at(static_cast<size_t>(index / std::ssize(columns_)));
     const Stretch& column = columns_.at(static_cast<size_t>(index % std::ssize(columns_)));
-    return {{row.seen, column.seen, window_}, {row.kept, column.kept, {row.kept_count, column.kept_count}}};
+    return {{row.window, column.window, window_}, {row.core, column.core, {row.core_count, column.core_count}}};
 }
 
 }  // namespace pb

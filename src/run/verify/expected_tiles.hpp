@@ -1,5 +1,5 @@
-// The tile geometry a second time, straight from its definition: what a window of a point must see and keep. Shares no
-// code with plan/tile_grid, which it is compared with.
+// The tile geometry a second time, straight from its definition: the windows and cores that a point must have. Shares
+// no code with plan/tile_grid, which it is compared with.
 #pragma once
 
 #include "run/work.hpp"
@@ -15,13 +15,13 @@ class ExpectedTiles {
 
     [[nodiscard]] int64_t count() const { return std::ssize(rows_) * std::ssize(columns_); }
     /// By index, row-major over the different windows.
-    [[nodiscard]] WindowTask task(int64_t index) const;
+    [[nodiscard]] Tile tile(int64_t index) const;
 
   private:
     struct Stretch {
-        int64_t seen;        // first pixel
-        int64_t kept;        // first pixel
-        int64_t kept_count;  // pixels
+        int64_t window;      // first pixel
+        int64_t core;        // first pixel
+        int64_t core_count;  // pixels
     };
     [[nodiscard]] static std::vector<Stretch> stretches(int64_t length, int64_t patch, int64_t halo, int64_t edge,
                                                         int64_t padded);

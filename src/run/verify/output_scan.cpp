@@ -45,7 +45,7 @@ void check_trivial_output(const Subject& subject, Verification& result) {
         std::vector<int64_t> indices = readable_windows(subject.share.windows_done(), work, subject.output(), 1);
         indices.resize(std::min(indices.size(), kMostWindows));
         for (const int64_t index : indices) {
-            const Rect part = work.task(index).kept;
+            const Rect part = work.tile(index).core;
             trivial.add(subject.reference.source().read_noisy(part), subject.output().read(part));
         }
     });
@@ -58,10 +58,10 @@ void check_trivial_output(const Subject& subject, Verification& result) {
 }  // namespace
 
 std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team, const RankShare& share) {
-    const double kept = team.ranks.sum(share.work().kept_pixels(share.windows_done()));
-    if (kept == trace.useful_pixels) return std::nullopt;
+    const double pixels = team.ranks.sum(share.work().core_pixels(share.windows_done()));
+    if (pixels == trace.useful_pixels) return std::nullopt;
     return fmt::format("the windows keep {} pixels of {}: a fault of the tiling, please report it",
-                       static_cast<int64_t>(kept), static_cast<int64_t>(trace.useful_pixels));
+                       static_cast<int64_t>(pixels), static_cast<int64_t>(trace.useful_pixels));
 }
 
 std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts) {

@@ -1,5 +1,5 @@
 #include "run/agreement.hpp"
-#include "run/pipeline/pipelines.hpp"
+#include "comm/interruption.hpp"
 #include "run/verify/output_scan.hpp"
 #include "run/verify/verification.hpp"
 

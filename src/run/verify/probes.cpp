@@ -84,7 +84,7 @@ std::vector<int64_t> shuffled(const std::vector<Range>& runs, uint64_t seed) {
 std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work& work, const Output& output,
                                       uint64_t seed) {
     std::vector<int64_t> indices = shuffled(runs, seed);
-    std::erase_if(indices, [&](int64_t index) { return !output.holds(work.task(index).kept); });
+    std::erase_if(indices, [&](int64_t index) { return !output.holds(work.tile(index).core); });
     return indices;
 }
 
@@ -96,7 +96,7 @@ Anomalies find_anomalies(Output& output, WindowSource& input, const Work& work, 
     double most = 0, least = std::numeric_limits<double>::infinity();
     for (const Range& run : runs)
         for (int64_t index = run.begin; index < run.end; ++index) {
-            const Rect part = work.task(index).kept;
+            const Rect part = work.tile(index).core;
             const Image kept = output.read(part);
             const int64_t count = part.extent.pixels() * kept.channels();
             if (odd.add(part, count_odd_values(kept, floats), count, floats)) oddest = index;

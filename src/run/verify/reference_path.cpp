@@ -1,6 +1,7 @@
 #include "run/verify/reference_path.hpp"
 
-#include "run/pipeline/pipelines.hpp"
+#include "comm/interruption.hpp"
+#include "engine/memory.hpp"
 #include "run/verify/reach.hpp"
 
 #include <algorithm>

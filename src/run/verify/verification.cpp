@@ -34,13 +34,13 @@ std::optional<std::string> find_wrong_tile(const Subject& subject) {
                                  reach_of(subject.reference.weights()).alignment);
     for (const Range& run : subject.share.windows_done())
         for (int64_t index = run.begin; index < run.end; ++index) {
-            const WindowTask task = subject.share.work().task(index);
+            const Tile tile = subject.share.work().tile(index);
             const bool is_there = index < expected.count();
-            if (is_there && task.seen == expected.task(index).seen && task.kept == expected.task(index).kept) continue;
+            if (is_there && tile == expected.tile(index)) continue;
             return fmt::format(
                 "window {} lies at row {}, column {} and keeps row {}, column {}, which is not where the tile geometry "
                 "puts it: a fault of the tiling, please report it",
-                index, task.seen.row, task.seen.column, task.kept.row, task.kept.column);
+                index, tile.window.row, tile.window.column, tile.core.row, tile.core.column);
         }
     return std::nullopt;
 }
@@ -54,7 +54,7 @@ std::optional<std::string> find_noise_fault(const Subject& subject) {
     indices.resize(std::min(indices.size(), kMostWindows));
     std::vector<Rect> parts;
     parts.reserve(indices.size());
-    for (const int64_t index : indices) parts.push_back(subject.share.work().task(index).kept);
+    for (const int64_t index : indices) parts.push_back(subject.share.work().tile(index).core);
     return find_wrong_noise(subject.share.windows(), subject.reference.source(), parts, sigma);
 }
 

@@ -43,16 +43,16 @@ MadeWindows from_text(const std::string& text) {
     return made;
 }
 
-std::string describe(const WindowTask& task, int64_t index, const Difference& worst, const Tolerance& tolerance) {
-    const Rect& kept = task.kept;
+std::string describe(const Tile& tile, int64_t index, const Difference& worst, const Tolerance& tolerance) {
+    const Rect& core = tile.core;
     std::ostringstream text;
     if (std::isnan(worst.largest))
         text << "windows are not finite:";
     else
         text << "windows differ from the serial fp32 path: by " << worst.largest << ", rms " << worst.rms
              << " (tolerance " << tolerance.largest << ", rms " << tolerance.rms << ") in";
-    text << " window " << index << ", rows " << kept.row << " to " << kept.row + kept.extent.h - 1 << ", columns "
-         << kept.column << " to " << kept.column + kept.extent.w - 1 << ", at row " << worst.row << ", column "
+    text << " window " << index << ", rows " << core.row << " to " << core.row + core.extent.h - 1 << ", columns "
+         << core.column << " to " << core.column + core.extent.w - 1 << ", at row " << worst.row << ", column "
          << worst.column << ", channel " << worst.channel;
     return text.str();
 }
@@ -86,10 +86,10 @@ class WindowChecker {
     }
 
     [[nodiscard]] std::vector<int64_t> find_window(const std::vector<Range>& runs,
-                                                   const std::optional<Rect>& kept) const {
+                                                   const std::optional<Rect>& core) const {
         for (const Range& run : runs)
-            for (int64_t index = run.begin; kept && index < run.end; ++index)
-                if (work_.task(index).kept == *kept) return {index};
+            for (int64_t index = run.begin; core && index < run.end; ++index)
+                if (work_.tile(index).core == *core) return {index};
         return {};
     }
 
@@ -98,7 +98,7 @@ class WindowChecker {
         const Output& output = subject_.output();
         const std::vector<int64_t>& anomalies = made.anomalies.windows;
         std::vector<int64_t> order = anomalies;
-        std::erase_if(order, [&](int64_t index) { return !output.holds(work_.task(index).kept); });
+        std::erase_if(order, [&](int64_t index) { return !output.holds(work_.tile(index).core); });
         for (const int64_t index : readable_windows(made.runs, work_, output, static_cast<uint64_t>(maker)))
             if (std::find(anomalies.begin(), anomalies.end(), index) == anomalies.end()) order.push_back(index);
         return order;
@@ -122,9 +122,9 @@ class WindowChecker {
         const Stopwatch watch;
         for (const int64_t index : in_order(made, maker)) {
             if (num_checked_ >= wanted && watch.seconds() >= most_s) return;
-            const WindowTask task = work_.task(index);
-            const Image expected = crop(subject_.reference.run(task.seen), task.seen, task.kept);
-            const Difference here = find_difference(subject_.output(), task.kept, expected);
+            const Tile tile = work_.tile(index);
+            const Image expected = crop(subject_.reference.run(tile.window), tile.window, tile.core);
+            const Difference here = find_difference(subject_.output(), tile.core, expected);
             ++num_checked_;
             largest_ =
                 std::isnan(here.largest) ? std::numeric_limits<double>::infinity() : std::max(largest_, here.largest);
@@ -140,7 +140,7 @@ class WindowChecker {
         if (worst_.excess(tolerance_) > 1) {
             const int in_team = subject_.team.ranks_on_node.at(static_cast<size_t>(maker));
             finding = fmt::format("rank {}@{}: {}", subject_.team.members.at(static_cast<size_t>(in_team)), host_name(),
-                                  describe(work_.task(worst_window_), worst_window_, worst_, tolerance_));
+                                  describe(work_.tile(worst_window_), worst_window_, worst_, tolerance_));
         }
         WindowCheck result;
         for (const std::string& text : ranks.all_gather(finding))

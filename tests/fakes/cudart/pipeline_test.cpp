@@ -2,6 +2,7 @@
 // thousands of seeds, each another order, another case and another end.
 #include "base/fault.hpp"
 #include "blend_on_device.hpp"
+#include "comm/interruption.hpp"
 #include "fake_cuda.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"

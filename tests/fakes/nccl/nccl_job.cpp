@@ -1,7 +1,7 @@
 // A job for nccl_job_test.py, on a fake NCCL: brings NCCL up, gathers figures and carries rows to the root, and ends as
 // the program does (app/session.cpp). One rank meets trouble at one call.
 // usage: nccl_job <error|async_error|stays_in_progress|never_runs|never_returns|stops> <call> <rank> <time-out in s>
-#include "comm/failed_elsewhere.hpp"
+#include "comm/collective_step.hpp"
 #include "comm/metric_reduction.hpp"
 #include "comm/transfer_channel.hpp"
 #include "comm/watchdog.hpp"

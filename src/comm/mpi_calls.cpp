@@ -1,13 +1,13 @@
-#include "comm/collectives.hpp"
-
-#include "comm/mpi_check.hpp"
+#include "comm/mpi_calls.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 
 namespace pb::mpi {
 namespace {
@@ -32,7 +32,7 @@ int rank_of(MPI_Comm communicator) {
     return rank;
 }
 
-/// One round of a gather: of each rank the bytes [begin, begin + share), where it has any.
+/// One round of a gather: the bytes [begin, begin + share) of each rank, as far as it has them.
 struct Round {
     std::vector<int> counts;
     std::vector<int> offsets;
@@ -62,6 +62,24 @@ void exchange(std::span<const std::byte> part, std::optional<int> root, MPI_Comm
 }
 
 }  // namespace
+
+void check(int status, std::source_location where) {
+    if (status == MPI_SUCCESS) return;
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    MPI_Error_string(status, text.data(), &length);
+    const std::string_view path = where.file_name();
+    throw Error(fmt::format("MPI: {}, at {}:{} in {}", std::string_view(text.data(), static_cast<size_t>(length)),
+                            path.substr(path.rfind('/') + 1), where.line(), where.function_name()));
+}
+
+bool is_running() {
+    int initialised = 0;
+    int finalised = 0;
+    MPI_Initialized(&initialised);
+    MPI_Finalized(&finalised);
+    return initialised != 0 && finalised == 0;
+}
 
 void broadcast_bytes(std::span<std::byte> bytes, int root, MPI_Comm communicator, int64_t limit) {
     for_parts(bytes, limit, [&](std::span<std::byte> part) {

@@ -1,5 +1,5 @@
 // What is derived from the graphs, for the three networks and their relatives.
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include "network/receptive_field.hpp"
 

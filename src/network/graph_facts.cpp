@@ -1,4 +1,4 @@
-#include "network/facts.hpp"
+#include "network/graph_facts.hpp"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ std::vector<int64_t> TensorShapes::weight_shape() const {
     return {out_channels, in_channels, kernel, kernel};
 }
 
-// A transposed convolution whose stride is its kernel has one tap for each pixel.
+// In a transposed convolution whose stride equals its kernel, each output pixel has one tap.
 int64_t TensorShapes::fan_in() const { return transposed ? in_channels : in_channels * kernel * kernel; }
 
 TensorShapes tensor_shapes(const Graph& graph, size_t index) {

@@ -1,6 +1,4 @@
-#include "comm/step.hpp"
-
-#include "comm/failed_elsewhere.hpp"
+#include "comm/collective_step.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -1,0 +1,61 @@
+// Denoises an image in memory, in this process, on one device: what `patchbench denoise` does with one rank, bit for
+// bit. Neither MPI_Init nor a launcher is needed. Each call builds the network and reads its weights; a program that
+// denoises many small images saves that by `make_denoiser` and `TileGrid`.
+#pragma once
+
+#include "patchbench/base/device_id.hpp"
+#include "patchbench/base/network_kind.hpp"
+#include "patchbench/base/shape.hpp"
+#include "patchbench/network/network_shape.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace pb {
+
+/// Dense rows, channels interleaved: value c of pixel (y, x) is values[(y * extent.w + x) * channels + c]. In [0,1].
+struct FloatImageView {
+    const float* values = nullptr;
+    Extent extent;
+    int64_t channels = 3;  // 1 or 3
+};
+
+/// In the same order; values may lie somewhat outside of [0,1].
+struct FloatImage {
+    std::vector<float> values;
+    Extent extent;
+    int64_t channels = 3;
+};
+
+/// Trained weights: .safetensors, .pth or .onnx.
+struct WeightsFile {
+    std::filesystem::path path;
+    NetworkKind network = NetworkKind::drunet;
+    std::optional<double> trained_sigma = {};  // of a network for one noise level; not given: what the file says
+};
+
+/// A network with pseudo-random weights, for tests and for timing: its output is of no other use.
+struct UntrainedNetwork {
+    NetworkShape shape;
+    uint64_t seed = 0;
+};
+
+struct DenoiseOptions {
+    std::variant<WeightsFile, UntrainedNetwork> network;
+    std::optional<double> sigma = {};  // standard deviation of the noise in [0,1]; not given: estimated
+    int64_t patch = 256;               // pixels; a multiple of the network's alignment
+    std::optional<int64_t> halo = {};  // pixels, such a multiple; 0: none; not given: the smallest that leaves no seams
+    int64_t batch = 4;                 // windows in one forward call
+    DeviceId device = {};              // the CPU, or {DeviceKind::cuda, n}
+    Precision precision = Precision::fp32;
+    int threads = 0;  // CPU, stays set for the calling thread; 0: all processors that this process may use
+};
+
+/// The denoised image, of the same extent. Throws UsageError for options that are not possible or do not fit the image,
+/// and for values that are not finite; OutOfMemory, and IndexLimit for windows too large for LibTorch's indices.
+[[nodiscard]] FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options);
+
+}  // namespace pb

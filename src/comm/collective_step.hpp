@@ -1,0 +1,42 @@
+// A step that all ranks take together: when it fails on one rank, it fails on all of them.
+#pragma once
+
+#include "comm/communicator.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace pb {
+
+/// Marks an error on the ranks where the step itself succeeded. Its text names the ranks that failed, by their numbers
+/// in the communicator of the step, so no rank is put before it. The ranks that failed throw their own error; whoever
+/// prints that adds the rank.
+struct FailedElsewhere {};
+
+template <class Kind>
+class Elsewhere final : public Kind, public FailedElsewhere {
+    using Kind::Kind;
+};
+
+}  // namespace pb
+
+namespace pb::mpi {
+
+/// The result of a step on this rank.
+struct StepOutcome {
+    std::optional<std::string> error;
+    bool out_of_memory = false;
+};
+
+/// Runs `step` and returns what it throws as a value. Not collective.
+[[nodiscard]] StepOutcome try_step(const std::function<void()>& step);
+
+/// Collective: when any rank has an error, all ranks throw: OutOfMemory when any rank ran out of memory, otherwise
+/// Error. A rank that failed throws its own text; the others throw Elsewhere with the merged texts.
+void agree_on_step(const Communicator& communicator, const StepOutcome& outcome);
+
+/// try_step, then agree_on_step. `step` must contain no collective call.
+void step_together(const Communicator& communicator, const std::function<void()>& step);
+
+}  // namespace pb::mpi

@@ -1,0 +1,95 @@
+// Whether a point can run on this launch, and on which devices.
+#include "base/rank_list.hpp"
+#include "plan/plan.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pb {
+
+namespace {
+
+void check_ranks(const Point& point, const Topology& topology) {
+    if (topology.num_ranks() < 1) throw UsageError("no ranks were started");
+    if (point.num_ranks > topology.num_ranks())
+        throw Refused(fmt::format("ranks = {0}: only {1}; start more with mpirun -n {0} (patchbench plan: --ranks {0})",
+                                  point.num_ranks, were_started(topology.num_ranks())));
+}
+
+DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
+    if (settings.device == DeviceChoice::cpu) return DeviceKind::cpu;
+    const bool is_free = settings.device == DeviceChoice::automatic;
+    if (is_free && settings.engine != EngineKind::torch) return DeviceKind::cpu;
+    std::vector<int> without;
+    for (const int rank : members)
+        if (!topology.ranks[static_cast<size_t>(rank)].device.is_cuda()) without.push_back(rank);
+    if (without.empty()) return DeviceKind::cuda;
+    if (is_free && without.size() == members.size()) return DeviceKind::cpu;
+    throw Refused("device = " + std::string(name_of(settings.device)) + ": no CUDA device on " + ranks_text(without) +
+                  "; choose device: cpu, fewer ranks, or start one rank for each device");
+}
+
+void check_device_choices(const Point& point) {
+    const PointSettings& settings = point.settings;
+    const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
+    const bool is_cpu = point.device == DeviceKind::cpu;
+    if (settings.engine == EngineKind::reference && !is_cpu)
+        throw UsageError("engine = reference: computes on the CPU only; choose device: cpu");
+    if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
+        throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
+    if (settings.engine == EngineKind::timed) {
+        if (!is_cpu) throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
+        return;
+    }
+    if (is_cpu && (settings.dtype == Precision::tf32 || settings.dtype == Precision::fp16))
+        throw Refused(dtype + ": needs a CUDA device; on the CPU choose fp32 or bf16");
+}
+
+/// Allows more threads than cores, up to a limit, so that a study can measure what they cost.
+void check_threads(const Point& point, const Topology& topology) {
+    constexpr int64_t kMostPerCore = 16;
+    const RankPlace& place = topology.ranks.front();
+    if (place.affinity.empty()) return;  // a plan for another machine
+    const int64_t most = kMostPerCore * std::max(1, place.num_cores);
+    if (point.settings.threads.count > most)
+        throw Refused(fmt::format("threads = {}: rank 0 may use {} core(s); choose threads: auto, or at most {}",
+                                  point.settings.threads.count, place.num_cores, most));
+}
+
+void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, SharingRule rule) {
+    if (point.device != DeviceKind::cuda) return;
+    for (std::vector<int> ranks : shared_devices(topology)) {
+        std::erase_if(ranks,
+                      [&](int rank) { return std::find(members.begin(), members.end(), rank) == members.end(); });
+        if (ranks.size() < 2) continue;
+        const RankPlace& place = topology.ranks[static_cast<size_t>(ranks.front())];
+        const std::string sharing = ranks_text(ranks) + " share " + place.device_name + " " +
+                                    (place.device_uuid.empty() ? place.pci_bus_id : place.device_uuid) + " on " +
+                                    place.host;
+        if (rule == SharingRule::error)
+            throw UsageError(
+                "devices.sharing = error: " + sharing +
+                "; start one rank for each device, or set devices.sharing: allow (figures are then INVALID)");
+        point.notes.push_back(sharing + ": not comparable as performance figures");
+    }
+}
+
+}  // namespace
+
+void place_point(Point& point, const StudySettings& study, const Topology& topology) {
+    check_ranks(point, topology);
+    const auto members = members_of(topology, point.num_ranks, point.settings.placement);
+    point.device = resolve_device(point.settings, topology, members);
+    check_device_choices(point);
+    check_threads(point, topology);
+    check_sharing(point, topology, members, study.device_sharing);
+    if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
+        point.notes.emplace_back("cuda_graph has no effect on the CPU");
+    if (point.settings.fusion == FusionKind::on && point.device == DeviceKind::cpu)
+        point.notes.emplace_back("fusion has no effect on the CPU, where layers are fused always");
+}
+
+}  // namespace pb

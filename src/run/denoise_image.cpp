@@ -1,0 +1,125 @@
+// One point on one rank, through the pipeline that the program measures, without MPI.
+#include "base/noise_level.hpp"
+#include "device/host_memory.hpp"
+#include "image/quality.hpp"
+#include "run/pipeline/pipeline.hpp"
+#include "run/pipeline/point_conversion.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/denoise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+Weights load(const WeightsFile& file) {
+    Weights weights = load_weights(file.path, file.network);
+    if (file.trained_sigma) weights.trained_sigma = file.trained_sigma;
+    return weights;
+}
+
+Weights load(const UntrainedNetwork& network) { return make_seeded_weights(network.shape, network.seed); }
+
+void check_values(const FloatImageView& image) {
+    const int64_t count = image.extent.pixels() * image.channels;
+    const float* const end = image.values + count;
+    const float* const odd = std::find_if_not(image.values, end, [](float value) { return std::isfinite(value); });
+    if (odd != end)
+        throw UsageError(fmt::format("value {} of the image is not finite: replace it by one of its surroundings",
+                                     odd - image.values));
+}
+
+void check(const FloatImageView& image, const Weights& weights, const DenoiseOptions& options) {
+    if (weights.channels() != image.channels)
+        throw UsageError(fmt::format("weights '{}' are for {} image channel(s), the image has {}: name others",
+                                     weights.source, weights.channels(), image.channels));
+    if (options.sigma && !(*options.sigma >= 0 && *options.sigma <= 1))
+        throw UsageError(fmt::format("sigma = {}: must be from 0 to 1", *options.sigma));
+    if (options.threads < 0)
+        throw UsageError(fmt::format("threads = {}: must be 1 or more, or 0 for all", options.threads));
+    const auto num_cuda_devices = static_cast<int>(visible_cuda_devices().size());
+    if (options.device.is_cuda() && (options.device.index < 0 || options.device.index >= num_cuda_devices))
+        throw UsageError(fmt::format("device = cuda {}: there are {} {}; use the CPU", options.device.index,
+                                     num_cuda_devices, why_no_cuda_device()));
+    check_values(image);
+}
+
+ImageView view_of(const FloatImageView& image) {
+    const size_t row_bytes = static_cast<size_t>(image.extent.w * image.channels) * sizeof(float);
+    return {reinterpret_cast<const std::byte*>(image.values), image.extent, image.channels, DType::f32, row_bytes};
+}
+
+Point make_point(const FloatImageView& image, const Weights& weights, const DenoiseOptions& options) {
+    Point point;
+    point.settings.network = weights.kind();
+    point.settings.dtype = options.precision;
+    point.settings.patch = options.patch;
+    point.source = {image.extent, image.channels, DType::f32};
+    point.relative = weights.shape;
+    point.device = options.device.kind;
+    point.sigma = options.sigma ? *options.sigma : std::max(kSmallestSigma, estimate_noise(view_of(image)));
+    settle_halo(point, options.halo.value_or(point.facts().exact_halo));
+    settle_batch(point, options.batch);
+    return point;
+}
+
+EngineOptions engine_options(const Point& point, const DenoiseOptions& options) {
+    EngineOptions engine;
+    engine.device = options.device;
+    engine.precision = options.precision;
+    engine.layout = point.settings.layout;
+    engine.threads = options.threads > 0 ? options.threads : static_cast<int>(affinity().size());
+    engine.cudnn_benchmark = point.settings.cudnn_benchmark;
+    engine.fusion = is_fused(point.settings, point.device);
+    return engine;
+}
+
+/// Cores go where they belong in the image that is returned.
+class DenoisedImage final : public Output {
+  public:
+    explicit DenoisedImage(const Slab& slab) : slab_(slab) {}
+    [[nodiscard]] Extent extent() const override { return slab_.image; }
+    [[nodiscard]] DType dtype() const override { return slab_.dtype; }
+    [[nodiscard]] Slab room_for(const Rect& /*kept*/) override { return slab_; }
+    void take(const Rect& /*kept*/) override {}
+    [[nodiscard]] Image read(const Rect& /*part*/) override { throw Error("a denoised image is not read back"); }
+
+  private:
+    Slab slab_;
+};
+
+Slab slab_of(float* values, const FloatImageView& image) {
+    return {reinterpret_cast<std::byte*>(values), image.extent, {0, image.extent.h}, image.channels, DType::f32};
+}
+
+}  // namespace
+
+FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options) {
+    const Weights weights = std::visit([](const auto& network) { return load(network); }, options.network);
+    check(image, weights, options);
+    const Point point = make_point(image, weights, options);
+    const Work work = make_work(point, 0);
+    select_device(options.device);
+    const auto denoiser = make_denoiser(weights, engine_options(point, options));
+    const PointSettings& settings = point.settings;
+    const auto pipeline = make_pipeline(*denoiser, work,
+                                        {options.device, settings.dtype, settings.layout,
+                                         conversion_for(point, weights), settings.slots, settings.overlap},
+                                        image.channels, DType::f32);
+    FloatImage denoised{std::vector<float>(static_cast<size_t>(image.extent.pixels() * image.channels)), image.extent,
+                        image.channels};
+    HeldWindows windows(slab_of(const_cast<float*>(image.values), image));  // NOLINT: windows are only read
+    DenoisedImage output(slab_of(denoised.values.data(), image));
+    BatchQueue batches(work.batches());
+    batches.begin_pass();
+    PassLog log;
+    pipeline->pass(batches, windows, output, log);
+    return denoised;
+}
+
+}  // namespace pb

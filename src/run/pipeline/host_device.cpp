@@ -1,0 +1,83 @@
+// A CPU: it computes when a batch is submitted, so that one slot is enough. Windows are converted while they are cut
+// and cores while they are written; network types other than f32 channels_last go through a buffer of samples.
+#include "engine/memory.hpp"
+#include "run/pipeline/slot_pipeline.hpp"
+#include "run/pipeline/stopwatch.hpp"
+
+#include <vector>
+
+namespace pb {
+
+namespace {
+
+class HostDevice final : public SlotDevice {
+  public:
+    HostDevice(Denoiser& denoiser, const BatchViews& views)
+        : denoiser_(denoiser), views_(views), stream_(views.options.device) {}
+
+    [[nodiscard]] DeviceTraits traits() const override {
+        DeviceTraits traits;
+        if (fused()) traits.fused = views_.options.conversion;
+        traits.window_in_bytes = (fused() ? views_.in(nullptr, 1) : views_.samples(nullptr, 1)).bytes();
+        traits.window_out_bytes = (fused() ? views_.out(nullptr, 1) : views_.samples(nullptr, 1)).bytes();
+        return traits;
+    }
+
+    [[nodiscard]] SlotMemory add_slot(int64_t n) override {
+        in_ = EngineBuffer(views_.options.device, in(n).bytes());
+        out_ = EngineBuffer(views_.options.device, out(n).bytes());
+        if (!fused()) samples_.resize(samples(n).bytes());
+        denoiser_.prepare(in(n), out(n), stream_);
+        if (!fused()) return {samples_.data(), samples_.data()};
+        return {static_cast<std::byte*>(in_.pointer()), static_cast<std::byte*>(out_.pointer())};
+    }
+
+    void after_cutting(size_t /*slot*/, int64_t n) override {
+        if (!fused()) samples_to_network(samples(n), in(n), views_.options.conversion, stream_);
+    }
+
+    void submit(size_t /*slot*/, int64_t n) override {
+        begin_s_ = monotonic_seconds();
+        denoiser_.forward(in(n), out(n), stream_);
+        end_s_ = monotonic_seconds();
+    }
+
+    void wait(size_t /*slot*/, int64_t number, PassLog& log) override {
+        add(log, {Stage::forward, number, begin_s_, end_s_});
+    }
+
+    void before_writing(size_t /*slot*/, int64_t n) override {
+        if (!fused()) network_to_samples(out(n), samples(n), views_.options.conversion, stream_);
+    }
+
+    double forward_call(size_t /*slot*/, int64_t n) override {
+        const Stopwatch watch;
+        denoiser_.forward(in(n), out(n), stream_);
+        return watch.seconds();
+    }
+
+  private:
+    [[nodiscard]] bool fused() const {
+        return views_.options.precision == Precision::fp32 && views_.options.layout == Layout::channels_last;
+    }
+    [[nodiscard]] BatchView in(int64_t n) const { return views_.in(in_.pointer(), n); }
+    [[nodiscard]] BatchView out(int64_t n) const { return views_.out(out_.pointer(), n); }
+    [[nodiscard]] BatchView samples(int64_t n) { return views_.samples(samples_.data(), n); }
+
+    Denoiser& denoiser_;
+    BatchViews views_;
+    Stream stream_;
+    EngineBuffer in_, out_;
+    std::vector<std::byte> samples_;
+    double begin_s_ = 0, end_s_ = 0;  // of the last batch
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> make_host_pipeline(Denoiser& denoiser, const Work& work, const PipelineOptions& options,
+                                             int64_t channels, DType sample_type) {
+    const BatchViews views{work.window, channels, sample_type, options};
+    return std::make_unique<SlotPipeline>(std::make_unique<HostDevice>(denoiser, views), work);
+}
+
+}  // namespace pb

@@ -1,0 +1,82 @@
+// What runs the batches of a SlotPipeline: a CPU, a CUDA device, or the clock of a simulated device. A device has
+// slots, each with host memory for one batch. The loop (slot_pipeline.hpp) cuts windows into a slot, submits the slot,
+// waits for it and writes its cores.
+#pragma once
+
+#include "run/pipeline/pipeline.hpp"
+
+#include "patchbench/base/batch_view.hpp"
+
+#include <cstddef>
+#include <optional>
+
+namespace pb {
+
+/// What the loop must know of a device.
+struct DeviceTraits {
+    int64_t num_slots = 1;
+    bool overlap = false;        // windows are cut and cores written while other slots are in flight
+    bool has_tail_slot = false;  // a ragged last batch is another shape and has a slot of its own
+    /// Set where slots hold the network's own f32 NHWC values, converted while windows are cut and cores written; none
+    /// where they hold samples.
+    std::optional<Conversion> fused;
+    size_t window_in_bytes = 0, window_out_bytes = 0;  // one window in a slot, before and after the network
+};
+
+/// Host memory of a slot: windows one after the other, before and after the network. Both may be the same memory.
+struct SlotMemory {
+    std::byte* in = nullptr;
+    const std::byte* out = nullptr;
+};
+
+/// Slots are numbered 0, 1, ... in the order in which they were added. Only `add_slot` allocates. The destructor waits
+/// for what is in flight.
+class SlotDevice {
+  public:
+    virtual ~SlotDevice() = default;
+    [[nodiscard]] virtual DeviceTraits traits() const = 0;
+    /// A slot for batches of at most `n` windows, for which the network is prepared. Throws OutOfMemory.
+    [[nodiscard]] virtual SlotMemory add_slot(int64_t n) = 0;
+    /// Called before each pass, when nothing is in flight.
+    virtual void begin_pass(const PassLog& /*log*/) {}
+    /// Called when the `n` windows of a batch have been cut; its time is part of the stage gather.
+    virtual void after_cutting(size_t /*slot*/, int64_t /*n*/) {}
+    /// Starts the network on the `n` windows of a slot.
+    virtual void submit(size_t slot, int64_t n) = 0;
+    /// Returns when the slot's windows are done. Adds the device's stages to `log` as those of batch `number`.
+    virtual void wait(size_t slot, int64_t number, PassLog& log) = 0;
+    /// Called before the cores of a batch are written; its time is part of the stage scatter.
+    virtual void before_writing(size_t /*slot*/, int64_t /*n*/) {}
+    /// Returns when nothing is in flight, also after an error.
+    virtual void finish() noexcept {}
+    /// Seconds of one call of the network on the `n` windows of a slot.
+    virtual double forward_call(size_t slot, int64_t n) = 0;
+    [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
+};
+
+/// What batches of `n` windows look like in samples, and to the network before and after it.
+struct BatchViews {
+    Extent window;
+    int64_t channels = 0;
+    DType sample_type = DType::f32;
+    PipelineOptions options;
+
+    [[nodiscard]] BatchView samples(void* pointer, int64_t n) const {
+        return {pointer, {n, channels, window.h, window.w}, sample_type, Layout::channels_last, options.device};
+    }
+    [[nodiscard]] BatchView in(void* pointer, int64_t n) const {
+        return network(pointer, n, channels + (options.conversion.sigma ? 1 : 0));
+    }
+    [[nodiscard]] BatchView out(void* pointer, int64_t n) const { return network(pointer, n, channels); }
+
+  private:
+    [[nodiscard]] BatchView network(void* pointer, int64_t n, int64_t network_channels) const {
+        return {pointer,
+                {n, network_channels, window.h, window.w},
+                storage_of(options.precision),
+                options.layout,
+                options.device};
+    }
+};
+
+}  // namespace pb

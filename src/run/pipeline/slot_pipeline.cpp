@@ -1,0 +1,121 @@
+#include "run/pipeline/slot_pipeline.hpp"
+
+#include "base/fault.hpp"
+#include "comm/interruption.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pb {
+
+namespace {
+
+/// Windows that a batch runs: its own, or the full count when the last one is padded.
+int64_t run_size(const Range& batch, const Work& work) {
+    return work.last_batch == LastBatch::pad ? work.batch : batch.size();
+}
+
+/// Which of the rank's batches it is.
+int64_t number_of(const Range& batch, const Work& work) { return (batch.begin - work.windows.begin) / work.batch; }
+
+/// Window to put at a place of a batch: a padded place repeats the batch's last window.
+int64_t window_at(const Range& batch, int64_t place) { return std::min(batch.begin + place, batch.end - 1); }
+
+}  // namespace
+
+SlotPipeline::SlotPipeline(std::unique_ptr<SlotDevice> device, const Work& work)
+    : device_(std::move(device)), traits_(device_->traits()), work_(work) {
+    const auto batches = work.batches();
+    if (batches.empty()) return;
+    first_size_ = run_size(batches.front(), work);
+    // The tail's slot is prepared first: a denoiser keeps captured graphs for the shape that was prepared last, and the
+    // many full batches are worth one more than the tail.
+    const int64_t last_size = run_size(batches.back(), work);
+    if (traits_.has_tail_slot && last_size != first_size_) add_slot(tail_, last_size);
+    const size_t num_slots = std::min(static_cast<size_t>(traits_.num_slots), batches.size() - tail_.size());
+    for (size_t i = 0; i < num_slots; ++i) add_slot(slots_, first_size_);
+}
+
+void SlotPipeline::add_slot(std::vector<Slot>& slots, int64_t n) {
+    slots.push_back({tail_.size() + slots_.size(), device_->add_slot(n), {}});
+}
+
+void SlotPipeline::pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) {
+    forget_unfinished();
+    device_->begin_pass(log);
+    size_t next = 0;
+    for (;;) {
+        stop_if_interrupted();
+        // A batch is taken when there is room for it.
+        if (!slots_.empty()) drain(slots_[next], output, log);
+        const auto batch = batches.next();
+        if (!batch) break;
+        Slot& slot = slot_of(*batch, next);  // drained, or the tail's, which is used once
+        inject_fault("gather");
+        gather(slot, *batch, input, log);
+        inject_fault("forward");
+        device_->submit(slot.number, run_size(*batch, work_));
+        if (!traits_.overlap) drain(slot, output, log);
+    }
+    for (size_t i = 0; i < slots_.size(); ++i) drain(slots_[(next + i) % slots_.size()], output, log);
+    for (Slot& slot : tail_) drain(slot, output, log);
+}
+
+double SlotPipeline::forward_call() {
+    return slots_.empty() ? 0 : device_->forward_call(slots_.front().number, first_size_);
+}
+
+SlotPipeline::Slot& SlotPipeline::slot_of(const Range& batch, size_t& next) {
+    if (!tail_.empty() && batch.size() != work_.batch) return tail_.front();
+    Slot& slot = slots_[next];
+    next = (next + 1) % slots_.size();
+    return slot;
+}
+
+void SlotPipeline::forget_unfinished() {
+    for (auto* slots : {&slots_, &tail_})
+        for (Slot& slot : *slots)
+            if (slot.batch) {
+                device_->finish();
+                slot.batch.reset();
+            }
+}
+
+void SlotPipeline::gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log) {
+    StageWatch watch(log, number_of(batch, work_));
+    const int64_t n = run_size(batch, work_);
+    for (int64_t place = 0; place < n; ++place) cut(slot, place, work_.tile(window_at(batch, place)).window, input);
+    device_->after_cutting(slot.number, n);
+    slot.batch = batch;
+    watch.done(Stage::gather);
+}
+
+void SlotPipeline::cut(const Slot& slot, int64_t place, const Rect& window, WindowSource& input) const {
+    std::byte* const to = slot.memory.in + static_cast<size_t>(place) * traits_.window_in_bytes;
+    if (traits_.fused)
+        cut_window_to_f32(input, window, *traits_.fused, reinterpret_cast<float*>(to));
+    else
+        cut_window(input, window, to);
+}
+
+void SlotPipeline::drain(Slot& slot, Output& output, PassLog& log) {
+    if (!slot.batch) return;
+    const int64_t number = number_of(*slot.batch, work_);
+    device_->wait(slot.number, number, log);
+    StageWatch watch(log, number);
+    device_->before_writing(slot.number, run_size(*slot.batch, work_));
+    for (int64_t place = 0; place < slot.batch->size(); ++place)
+        write(slot, place, work_.tile(slot.batch->begin + place), output);
+    watch.done(Stage::scatter);
+    slot.batch.reset();
+}
+
+void SlotPipeline::write(const Slot& slot, int64_t place, const Tile& tile, Output& output) const {
+    const std::byte* const from = slot.memory.out + static_cast<size_t>(place) * traits_.window_out_bytes;
+    if (traits_.fused)
+        write_core_from_f32(reinterpret_cast<const float*>(from), tile, *traits_.fused, output);
+    else
+        write_core(from, tile, output);
+}
+
+}  // namespace pb

@@ -1,0 +1,159 @@
+// A CUDA device: each slot has pinned samples in and out, their copies on the device, the network's input and output,
+// and the events between three streams (copy in, compute, copy out). See Note [Slots].
+#include "engine/memory.hpp"
+#include "run/pipeline/slot_pipeline.hpp"
+#include "run/pipeline/stopwatch.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <deque>
+
+namespace pb {
+
+namespace {
+
+struct StreamSlot {
+    StreamSlot(DeviceId device, const BatchView& samples, const BatchView& network_in, const BatchView& network_out)
+        : pinned_in(device, samples.bytes()),
+          pinned_out(device, samples.bytes()),
+          device_in(device, samples.bytes()),
+          device_out(device, samples.bytes()),
+          in(device, network_in.bytes()),
+          out(device, network_out.bytes()),
+          copy_in_start(device),
+          copy_in_end(device),
+          forward_start(device),
+          forward_end(device),
+          copy_out_start(device),
+          copy_out_end(device) {}
+
+    PinnedBuffer pinned_in, pinned_out;
+    EngineBuffer device_in, device_out, in, out;
+    Event copy_in_start, copy_in_end, forward_start, forward_end, copy_out_start, copy_out_end;
+};
+
+class StreamDevice final : public SlotDevice {
+  public:
+    StreamDevice(Denoiser& denoiser, const BatchViews& views)
+        : denoiser_(denoiser),
+          views_(views),
+          overlap_(views.options.overlap),
+          copy_in_(views.options.device),
+          compute_(views.options.device),
+          copy_out_(views.options.device),
+          origin_(views.options.device) {}
+    /// Buffers may go only when nothing in flight uses them.
+    ~StreamDevice() override { finish_all(); }
+    StreamDevice(const StreamDevice&) = delete;
+    StreamDevice& operator=(const StreamDevice&) = delete;
+
+    [[nodiscard]] DeviceTraits traits() const override {
+        const size_t window_bytes = views_.samples(nullptr, 1).bytes();
+        return {views_.options.slots, overlap_, true, {}, window_bytes, window_bytes};
+    }
+
+    [[nodiscard]] SlotMemory add_slot(int64_t n) override {
+        const StreamSlot& slot = slots_.emplace_back(views_.options.device, views_.samples(nullptr, n),
+                                                     views_.in(nullptr, n), views_.out(nullptr, n));
+        denoiser_.prepare(in(slot, n), out(slot, n), compute_);
+        compute_.synchronise();
+        return {slot.pinned_in.pointer(), slot.pinned_out.pointer()};
+    }
+
+    /// Where the device's events lie on the host's clock: nothing is in flight yet, so the host sees one as it happens.
+    void begin_pass(const PassLog& log) override {
+        if (log.spans == nullptr) return;
+        origin_.record(compute_);
+        origin_.synchronise();
+        origin_s_ = monotonic_seconds();
+    }
+
+    void submit(size_t number, int64_t n) override {
+        StreamSlot& slot = slots_[number];
+        const size_t bytes = views_.samples(nullptr, n).bytes();
+        slot.copy_in_start.record(copy_in_);
+        copy_to_device(slot.device_in.pointer(), slot.pinned_in.pointer(), bytes, copy_in_);
+        slot.copy_in_end.record(copy_in_);
+        settle(slot.copy_in_end);
+
+        compute_.wait(slot.copy_in_end);
+        slot.forward_start.record(compute_);
+        compute(slot, n);
+        slot.forward_end.record(compute_);
+        settle(slot.forward_end);
+
+        copy_out_.wait(slot.forward_end);
+        slot.copy_out_start.record(copy_out_);
+        copy_to_host(slot.pinned_out.pointer(), slot.device_out.pointer(), bytes, copy_out_);
+        slot.copy_out_end.record(copy_out_);
+    }
+
+    void wait(size_t number, int64_t batch, PassLog& log) override {
+        const StreamSlot& slot = slots_[number];
+        slot.copy_out_end.synchronise();
+        add_stage(log, {Stage::h2d, batch}, slot.copy_in_start, slot.copy_in_end);
+        add_stage(log, {Stage::forward, batch}, slot.forward_start, slot.forward_end);
+        add_stage(log, {Stage::d2h, batch}, slot.copy_out_start, slot.copy_out_end);
+    }
+
+    void finish() noexcept override { finish_all(); }
+
+    double forward_call(size_t number, int64_t n) override {
+        StreamSlot& slot = slots_[number];
+        slot.forward_start.record(compute_);
+        denoiser_.forward(in(slot, n), out(slot, n), compute_);
+        slot.forward_end.record(compute_);
+        slot.forward_end.synchronise();
+        return slot.forward_end.seconds_since(slot.forward_start);
+    }
+
+    [[nodiscard]] int64_t replay_bytes() const override { return denoiser_.replay_bytes(); }
+
+  private:
+    void finish_all() noexcept {
+        for (Stream* stream : {&copy_in_, &compute_, &copy_out_}) try {
+                stream->synchronise();
+            } catch (const Error&) {  // the device is lost: the error was reported where it was met
+            }
+    }
+
+    [[nodiscard]] BatchView in(const StreamSlot& slot, int64_t n) const { return views_.in(slot.in.pointer(), n); }
+    [[nodiscard]] BatchView out(const StreamSlot& slot, int64_t n) const { return views_.out(slot.out.pointer(), n); }
+
+    void compute(const StreamSlot& slot, int64_t n) {
+        const Conversion& conversion = views_.options.conversion;
+        samples_to_network(views_.samples(slot.device_in.pointer(), n), in(slot, n), conversion, compute_);
+        denoiser_.forward(in(slot, n), out(slot, n), compute_);
+        network_to_samples(out(slot, n), views_.samples(slot.device_out.pointer(), n), conversion, compute_);
+    }
+
+    /// With `overlap: off` each stage ends before the next begins.
+    void settle(const Event& event) const {
+        if (!overlap_) event.synchronise();
+    }
+
+    /// Its length is that between the events; where it begins is looked up only for spans that are kept.
+    void add_stage(PassLog& log, Span span, const Event& begin, const Event& end) const {
+        if (log.spans != nullptr && !log.spans->is_full()) span.begin_s = origin_s_ + begin.seconds_since(origin_);
+        span.end_s = span.begin_s + end.seconds_since(begin);
+        add(log, span);
+    }
+
+    Denoiser& denoiser_;
+    BatchViews views_;
+    bool overlap_;
+    Stream copy_in_, compute_, copy_out_;
+    Event origin_;  // of the spans
+    double origin_s_ = 0;
+    std::deque<StreamSlot> slots_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> make_device_pipeline(Denoiser& denoiser, const Work& work, const PipelineOptions& options,
+                                               int64_t channels, DType sample_type) {
+    const BatchViews views{work.window, channels, sample_type, options};
+    return std::make_unique<SlotPipeline>(std::make_unique<StreamDevice>(denoiser, views), work);
+}
+
+}  // namespace pb

@@ -1,0 +1,81 @@
+// A simulated device: a clock. A batch ends T(b) after the later of its submission and the end of the one before.
+// Waiting is sleeping, so many ranks share a core. Nothing is computed or copied: the cores that are written are those
+// of the windows that were cut, so each output pixel is the input's, and one that is missing or in the wrong place
+// shows.
+#include "comm/interruption.hpp"
+#include "run/pipeline/slot_pipeline.hpp"
+#include "run/pipeline/stopwatch.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <ctime>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace pb {
+
+namespace {
+
+/// To a time of the monotonic clock, so that waking late does not add up. Throws Interrupted when a signal came.
+void sleep_until(double deadline_s) {
+    const double whole_s = std::floor(deadline_s);
+    const timespec deadline{static_cast<time_t>(whole_s), static_cast<long>((deadline_s - whole_s) * 1e9)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr) == EINTR) stop_if_interrupted();
+}
+
+struct TimedSlot {
+    std::vector<std::byte> samples;
+    double begin_s = 0, end_s = 0;  // when the device does it, by the monotonic clock
+};
+
+class TimedDevice final : public SlotDevice {
+  public:
+    TimedDevice(CallSeconds call_seconds, const PipelineOptions& options, size_t window_bytes)
+        : call_seconds_(std::move(call_seconds)), traits_{options.slots, options.overlap, true, {},
+                                                          window_bytes,  window_bytes} {}
+
+    [[nodiscard]] DeviceTraits traits() const override { return traits_; }
+
+    [[nodiscard]] SlotMemory add_slot(int64_t n) override {
+        auto& samples = slots_.emplace_back().samples;
+        samples.resize(static_cast<size_t>(n) * traits_.window_in_bytes);
+        return {samples.data(), samples.data()};
+    }
+
+    void begin_pass(const PassLog& /*log*/) override { free_s_ = 0; }
+
+    void submit(size_t number, int64_t n) override {
+        TimedSlot& slot = slots_[number];
+        slot.begin_s = std::max(monotonic_seconds(), free_s_);
+        slot.end_s = slot.begin_s + call_seconds_(n);
+        free_s_ = slot.end_s;
+    }
+
+    void wait(size_t number, int64_t batch, PassLog& log) override {
+        const TimedSlot& slot = slots_[number];
+        sleep_until(slot.end_s);
+        add(log, {Stage::forward, batch, slot.begin_s, slot.end_s});
+    }
+
+    /// Known without waiting for it.
+    double forward_call(size_t /*slot*/, int64_t n) override { return call_seconds_(n); }
+
+  private:
+    CallSeconds call_seconds_;
+    DeviceTraits traits_;
+    std::deque<TimedSlot> slots_;
+    double free_s_ = 0;  // when the device has done what was submitted
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Work& work,
+                                              const PipelineOptions& options, size_t pixel_bytes) {
+    const size_t window_bytes = static_cast<size_t>(work.window.pixels()) * pixel_bytes;
+    return std::make_unique<SlotPipeline>(std::make_unique<TimedDevice>(std::move(call_seconds), options, window_bytes),
+                                          work);
+}
+
+}  // namespace pb

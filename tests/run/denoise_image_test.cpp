@@ -1,0 +1,116 @@
+// The function that programs embed, in a process without MPI. Its bits beside the program's: e2e/embedding_test.py.
+#include "support/messages.hpp"
+
+#include "patchbench/denoise.hpp"
+#include "patchbench/engine/weights.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <string>
+
+namespace pb {
+namespace {
+
+constexpr Extent kExtent{44, 60};
+
+FloatImage make_picture(int64_t channels) {
+    FloatImage picture{{}, kExtent, channels};
+    for (int64_t i = 0; i < kExtent.pixels() * channels; ++i)
+        picture.values.push_back(static_cast<float>(i * 7919 % 1013) / 1012.0F);
+    return picture;
+}
+
+FloatImageView view(const FloatImage& picture) { return {picture.values.data(), picture.extent, picture.channels}; }
+
+DenoiseOptions small_dncnn(int64_t channels = 3) {
+    return {.network = UntrainedNetwork{DncnnShape{.channels = channels, .depth = 3, .width = 8}, 1},
+            .sigma = 0.1,
+            .patch = 16};
+}
+
+std::string refusal(const FloatImage& picture, const DenoiseOptions& options) {
+    return usage_error([&] { (void)denoise(view(picture), options); });
+}
+
+TEST(DenoiseImage, BatchAndPatchWithAnExactHaloChangeNoBit) {
+    for (const int64_t channels : {1, 3}) {
+        const FloatImage picture = make_picture(channels);
+        DenoiseOptions options = small_dncnn(channels);
+        options.patch = 64;
+        options.halo = 0;  // one window
+        const FloatImage whole = denoise(view(picture), options);
+        EXPECT_NE(whole.values, picture.values);
+        EXPECT_EQ(whole.extent, kExtent);
+        for (const int64_t batch : {1, 5}) {
+            options = small_dncnn(channels);
+            options.batch = batch;
+            options.threads = 1;
+            EXPECT_EQ(denoise(view(picture), options).values, whole.values) << "batch " << batch;
+        }
+    }
+}
+
+TEST(DenoiseImage, WithoutAHaloSeamsShow) {
+    const FloatImage picture = make_picture(3);
+    DenoiseOptions options = small_dncnn();
+    const FloatImage exact = denoise(view(picture), options);
+    options.halo = 0;
+    EXPECT_NE(denoise(view(picture), options).values, exact.values);
+}
+
+TEST(DenoiseImage, TheNetworkIsToldSigma) {
+    const FloatImage picture = make_picture(1);
+    DenoiseOptions options{.network = UntrainedNetwork{DrunetShape{1, {8, 8}, 1}, 1}, .patch = 16};
+    const FloatImage estimated = denoise(view(picture), options);
+    options.sigma = 0.2;
+    const FloatImage told = denoise(view(picture), options);
+    EXPECT_NE(estimated.values, told.values);
+    for (const float value : estimated.values) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(DenoiseImage, WeightsOfAFileMayBeToldTheirSigma) {
+    const std::string file = testing::TempDir() + "denoise_image_test.safetensors";
+    save_safetensors(to_state_dict(make_seeded_weights(DncnnShape{.depth = 3, .width = 8}, 1)), file);
+    const FloatImage picture = make_picture(3);
+    DenoiseOptions options = small_dncnn();
+    const FloatImage seeded = denoise(view(picture), options);
+    options.network = WeightsFile{file, NetworkKind::dncnn};
+    EXPECT_EQ(denoise(view(picture), options).values, seeded.values);
+    options.network = WeightsFile{file, NetworkKind::dncnn, *options.sigma};
+    EXPECT_EQ(denoise(view(picture), options).values, seeded.values) << "the same sigma scales by 1";
+    options.network = WeightsFile{file, NetworkKind::dncnn, 0.2};
+    EXPECT_NE(denoise(view(picture), options).values, seeded.values);
+    std::filesystem::remove(file);
+}
+
+TEST(DenoiseImage, WhatCannotBeIsRefused) {
+    const FloatImage picture = make_picture(3);
+    const auto refusal_of = [&](auto change) {
+        DenoiseOptions options = small_dncnn();
+        change(options);
+        return refusal(picture, options);
+    };
+    EXPECT_NE(refusal_of([](auto& o) { o.patch = 0; }).find("patch"), std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) { o.batch = 0; }).find("batch = 0"), std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) { o.threads = -1; }).find("threads = -1"), std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) { o.sigma = 2; }).find("sigma = 2"), std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) { o.sigma = std::nan(""); }).find("sigma = nan"), std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) {
+                  o.device = {DeviceKind::cuda, 1000};
+              }).find("device = cuda 1000"),
+              std::string::npos);
+    EXPECT_NE(refusal_of([](auto& o) { o.network = WeightsFile{"/none"}; }).find("/none"), std::string::npos);
+    EXPECT_NE(refusal(picture, small_dncnn(1)).find("for 1 image channel(s), the image has 3"), std::string::npos);
+}
+
+TEST(DenoiseImage, ValuesThatAreNotFiniteAreNamed) {
+    FloatImage picture = make_picture(3);
+    picture.values[1234] = std::numeric_limits<float>::infinity();
+    EXPECT_NE(refusal(picture, small_dncnn()).find("value 1234"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pb
