@@ -20,7 +20,7 @@ class DynamicDevicePipeline : public testing::Test {
         BatchQueue batches(work.batches(), world_, ask_early);
         for (int pass = 0; pass < 3; ++pass) {
             SceneWindows windows(scene);
-            SceneOutput output(scene);
+            SceneSink output(scene);
             PassLog log;
             batches.begin_pass();
             pipeline->pass(batches, windows, output, log);
@@ -30,7 +30,7 @@ class DynamicDevicePipeline : public testing::Test {
 
   private:
     /// Over all ranks: each pixel once, and a pixel that this rank wrote as it should be.
-    void expect_shared_out(const SceneOutput& output, const PipelineScene& scene,
+    void expect_shared_out(const SceneSink& output, const PipelineScene& scene,
                            const std::vector<std::byte>& expected) {
         const std::vector<double> mine(output.times_written().begin(), output.times_written().end());
         std::vector<double> sum(mine.size());

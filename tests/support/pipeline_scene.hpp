@@ -73,7 +73,7 @@ class SceneWindows final : public WindowSource {
   public:
     explicit SceneWindows(PipelineScene& scene, std::function<void()> before_each = {})
         : slab_(scene.input()), before_each_(std::move(before_each)) {}
-    [[nodiscard]] Slab around(const Rect&) override {
+    [[nodiscard]] Slab read(const Rect&) override {
         if (before_each_) before_each_();
         return slab_;
     }
@@ -84,9 +84,9 @@ class SceneWindows final : public WindowSource {
 };
 
 /// Keeps the pixels; `at_each` is called with each core that was written.
-class SceneOutput final : public Output {
+class SceneSink final : public CoreSink {
   public:
-    explicit SceneOutput(const PipelineScene& scene, std::function<void(const Rect&)> at_each = {})
+    explicit SceneSink(const PipelineScene& scene, std::function<void(const Rect&)> at_each = {})
         : slab_(scene.slab_of(nullptr)),
           pixels_(slab_.bytes()),
           times_written_(PipelineScene::kImage.pixels()),
@@ -95,11 +95,11 @@ class SceneOutput final : public Output {
     }
     [[nodiscard]] Extent extent() const override { return slab_.image; }
     [[nodiscard]] DType dtype() const override { return slab_.dtype; }
-    [[nodiscard]] Slab room_for(const Rect&) override { return slab_; }
-    void take(const Rect& kept) override {
-        for (int64_t y = kept.row; y < kept.row + kept.extent.h; ++y)
-            for (int64_t x = kept.column; x < kept.column + kept.extent.w; ++x) ++times_written_[y * slab_.image.w + x];
-        if (at_each_) at_each_(kept);
+    [[nodiscard]] Slab map(const Rect&) override { return slab_; }
+    void commit(const Rect& core) override {
+        for (int64_t y = core.row; y < core.row + core.extent.h; ++y)
+            for (int64_t x = core.column; x < core.column + core.extent.w; ++x) ++times_written_[y * slab_.image.w + x];
+        if (at_each_) at_each_(core);
     }
     [[nodiscard]] Image read(const Rect&) override { throw Error("no test reads this output as an image"); }
 
@@ -126,7 +126,7 @@ inline std::vector<std::byte> host_pixels(PipelineCase chosen, Denoiser& denoise
     BatchQueue batches(work.batches());
     batches.begin_pass();
     SceneWindows windows(scene);
-    SceneOutput output(scene);
+    SceneSink output(scene);
     PassLog log;
     pipeline->pass(batches, windows, output, log);
     return output.pixels();

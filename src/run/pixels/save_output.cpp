@@ -1,6 +1,6 @@
 #include "run/pixels/save_output.hpp"
 
-#include "run/pixels/file_output.hpp"
+#include "run/pixels/file_sink.hpp"
 
 namespace pb {
 

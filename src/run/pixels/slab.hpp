@@ -8,6 +8,8 @@
 #include "run/pixels/image_source.hpp"
 #include "run/work.hpp"
 
+#include <vector>
+
 namespace pb {
 
 /// Rows [rows.begin, rows.end) of an image of `image` extents, dense, at `pixels`: all columns, or some of them.
@@ -33,6 +35,10 @@ struct Slab {
     }
 };
 
+/// A slab for `part` of an image, in `memory`, which is made no larger than that.
+[[nodiscard]] Slab slab_of(const Rect& part, Extent image, int64_t channels, DType dtype,
+                           std::vector<std::byte>& memory);
+
 /// A slab in memory shared by `node`. Collective over it; the rows may be none.
 class SharedSlab {
   public:
@@ -51,16 +57,16 @@ void read_into(const Slab& slab, ImageSource& source, int local_rank, int local_
 /// Adds the study's noise to this rank's share of the rows.
 void add_noise_into(const Slab& slab, ImageSource& source, int local_rank, int local_size);
 
-/// Copies the window `seen` out of the slab to dense rows at `window` (dtype and channels of the slab), replicating the
-/// image's last column and row beyond its border.
-void cut_window(const Slab& slab, const Rect& seen, std::byte* window);
+/// Copies a window out of the slab to dense rows at `samples` (dtype and channels of the slab), replicating the image's
+/// last column and row beyond its border.
+void cut_window(const Slab& slab, const Rect& window, std::byte* samples);
 /// As `cut_window`, converted on the way to f32 NHWC with the sigma channel of `conversion`.
-void cut_window_to_f32(const Slab& slab, const Rect& seen, const Conversion& conversion, float* window);
+void cut_window_to_f32(const Slab& slab, const Rect& window, const Conversion& conversion, float* values);
 
-/// Writes the kept part of a window (dense rows of the slab's dtype and channels) into the slab.
-void write_core(const std::byte* window, const Tile& tile, const Slab& slab);
+/// Writes the core of a window (`samples`: dense rows of the slab's dtype and channels) into the slab.
+void write_core(const std::byte* samples, const Tile& tile, const Slab& slab);
 /// As `write_core` from f32 NHWC windows, converted on the way.
-void write_core_from_f32(const float* window, const Tile& tile, const Conversion& conversion, const Slab& slab);
+void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, const Slab& slab);
 
 /// Marks every sample of this rank's share of the slab's rows as unwritten: NaN for f32, 0xA5 bytes for integers.
 void poison(const Slab& slab, int local_rank, int local_size);

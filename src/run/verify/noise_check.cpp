@@ -35,7 +35,7 @@ std::optional<std::string> find_wrong_noise(WindowSource& noisy, ImageSource& cl
     Moments noise;
     for (const Rect& part : parts) {
         const Image expected = clean.read_clean(part);
-        add_differences(noisy.around(part).part(part), expected.view(), noise);
+        add_differences(noisy.read(part).part(part), expected.view(), noise);
         noise.count -= static_cast<double>(clean.count_gaps(part));  // without noise: they add nothing to the sums
     }
     if (noise.count < 2) return std::nullopt;
