@@ -39,7 +39,7 @@ BandOutput::BandOutput(const ImageSettings& image) : settings_(image) {
     image_ = Image(info.extent, channels_of(info), info.dtype);
 }
 
-void BandOutput::take(const std::string& bands, const ImageView& samples) {
+void BandOutput::take(const std::string& bands, const PixelView& samples) {
     copy_bands(samples, 0, samples.channels, image_.view(), parse_bands(bands).value().first);
 }
 

@@ -133,7 +133,7 @@ class Denoise {
                 trace.point = plan_for(job, bands);
                 if (!all && group_.ranks.is_root()) all.emplace(trace.point.settings.image);
             });
-            const auto take = [&](const ImageView& denoised) { all.value().take(bands, denoised); };
+            const auto take = [&](const PixelView& denoised) { all.value().take(bands, denoised); };
             trace = runner_.run(trace.point, {.image = job.output, .compression = compression_, .take = take});
             summaries_.push_back(summarise(trace));
             complete = complete && !trace.output_file.empty();

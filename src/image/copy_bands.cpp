@@ -6,7 +6,7 @@
 
 namespace pb {
 
-void copy_bands(const ImageView& from, int64_t first, int64_t count, MutableImageView to, int64_t to_first) {
+void copy_bands(const PixelView& from, int64_t first, int64_t count, MutablePixelView to, int64_t to_first) {
     require(from.extent == to.extent && from.dtype == to.dtype && first >= 0 && first + count <= from.channels &&
                 to_first >= 0 && to_first + count <= to.channels,
             "bands to copy do not lie in both images");

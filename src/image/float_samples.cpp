@@ -8,7 +8,7 @@
 namespace pb {
 namespace {
 
-void check_pair(const ImageView& from, const MutableImageView& to) {
+void check_pair(const PixelView& from, const MutablePixelView& to) {
     require(from.extent == to.extent && from.channels == to.channels, "images to convert differ in extent or channels");
 }
 
@@ -34,7 +34,7 @@ void row_from_float(const float* from, std::byte* to, int64_t count, float scale
 
 }  // namespace
 
-void to_float(const ImageView& from, MutableImageView to) {
+void to_float(const PixelView& from, MutablePixelView to) {
     check_pair(from, to);
     require(to.dtype == DType::f32, "to_float writes f32");
     const int64_t count = from.extent.w * from.channels;
@@ -56,7 +56,7 @@ void to_float(const ImageView& from, MutableImageView to) {
     }
 }
 
-void from_float(const ImageView& from, MutableImageView to) {
+void from_float(const PixelView& from, MutablePixelView to) {
     check_pair(from, to);
     require(from.dtype == DType::f32, "from_float reads f32");
     const int64_t count = from.extent.w * from.channels;

@@ -37,7 +37,7 @@ class DynamicDevicePipeline : public testing::Test {
         for (const auto& rank : world_.all_gather(mine))
             for (size_t i = 0; i < sum.size(); ++i) sum[i] += rank[i];
         EXPECT_EQ(sum, std::vector<double>(sum.size(), 1.0));
-        const size_t pixel_bytes = scene.slab_of(nullptr).pixel_bytes();
+        const size_t pixel_bytes = scene.slab_of(nullptr).pixels.pixel_bytes();
         for (size_t i = 0; i < mine.size(); ++i) {
             if (mine[i] == 0) continue;
             ASSERT_EQ(std::memcmp(&output.pixels()[i * pixel_bytes], &expected[i * pixel_bytes], pixel_bytes), 0);

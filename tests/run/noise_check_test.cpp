@@ -35,12 +35,9 @@ class AlteredNoise final : public WindowSource {
             for (int64_t i = 0; i < window.extent.w * source_.channels(); ++i)
                 samples_.push_back(without[i] + factor_ * (with[i] - without[i]) + shift_);
         }
-        return {reinterpret_cast<std::byte*>(samples_.data()),
-                source_.extent(),
-                {window.row, window.row + window.extent.h},
-                source_.channels(),
-                DType::f32,
-                {window.column, window.column + window.extent.w}};
+        auto* first = reinterpret_cast<std::byte*>(samples_.data());
+        return {dense_view(first, window.extent, source_.channels(), DType::f32), source_.extent(), window.row,
+                window.column};
     }
 
   private:

@@ -32,7 +32,7 @@ class PipelineScene {
     static constexpr Extent kImage{27, 42};
 
     explicit PipelineScene(const PipelineCase& chosen) : case_(chosen), grid_(kImage, {8, 4, 4}) {
-        samples_.resize(slab_of(nullptr).bytes());
+        samples_.resize(slab_of(nullptr).pixels.bytes());
         std::mt19937 random(7);
         std::uniform_real_distribution<float> uniform(0.0F, 1.0F);
         for (size_t i = 0; i < samples_.size() / size_of(chosen.samples); ++i) {
@@ -57,7 +57,7 @@ class PipelineScene {
         return work;
     }
     [[nodiscard]] Slab slab_of(std::byte* pixels) const {
-        return {pixels, kImage, {0, kImage.h}, case_.channels, case_.samples};
+        return {dense_view(pixels, kImage, case_.channels, case_.samples), kImage};
     }
     /// The picture itself.
     [[nodiscard]] Slab input() { return slab_of(samples_.data()); }
@@ -88,13 +88,13 @@ class SceneSink final : public CoreSink {
   public:
     explicit SceneSink(const PipelineScene& scene, std::function<void(const Rect&)> at_each = {})
         : slab_(scene.slab_of(nullptr)),
-          pixels_(slab_.bytes()),
+          pixels_(slab_.pixels.bytes()),
           times_written_(PipelineScene::kImage.pixels()),
           at_each_(std::move(at_each)) {
-        slab_.pixels = pixels_.data();
+        slab_.pixels.pixels = pixels_.data();
     }
     [[nodiscard]] Extent extent() const override { return slab_.image; }
-    [[nodiscard]] DType dtype() const override { return slab_.dtype; }
+    [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
     [[nodiscard]] Slab map(const Rect&) override { return slab_; }
     void commit(const Rect& core) override {
         for (int64_t y = core.row; y < core.row + core.extent.h; ++y)

@@ -82,8 +82,8 @@ class FaultySink final : public CoreSink {
   private:
     void spoil(const Rect& core, const std::string& action) {
         const Spoil change = find_spoil(action);
-        const MutableImageView samples = mapped_.part(core);
-        Spoilt part{Image(core.extent, mapped_.channels, DType::f32), source_.read_noisy(core),
+        const MutablePixelView samples = mapped_.part(core);
+        Spoilt part{Image(core.extent, samples.channels, DType::f32), source_.read_noisy(core),
                     std::max(1e-3, 2 * quantisation().rounding)};
         to_float(samples, part.samples.view());
         change(part);

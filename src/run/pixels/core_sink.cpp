@@ -42,7 +42,7 @@ Image CoreSink::as_stored(const Rect& /*part*/, const Image& samples) const {
 }
 
 Image MemorySink::read(const Rect& part) {
-    Image image(part.extent, slab_.channels, DType::f32);
+    Image image(part.extent, slab_.pixels.channels, DType::f32);
     to_float(slab_.part(part), image.view());
     source_.restore_gaps(part, image.view());
     return image;
@@ -51,8 +51,7 @@ Image MemorySink::read(const Rect& part) {
 Slab StreamedSink::map(const Rect& core) { return slab_of(core, extent_, channels_, sample_type_, samples_); }
 
 void StreamedSink::commit(const Rect& core) {
-    const ImageView samples{samples_.data(), core.extent, channels_, sample_type_,
-                            static_cast<size_t>(core.extent.w * channels_) * size_of(sample_type_)};
+    const PixelView samples = dense_view(samples_.data(), core.extent, channels_, sample_type_);
     const int64_t odd = count_odd(samples);
     const bool floats = is_float(sample_type_);
     counts_.pixels += core.extent.pixels();
@@ -71,7 +70,7 @@ void write_core_from_f32(const float* values, const Tile& tile, const Conversion
     sink.commit(tile.core);
 }
 
-uint64_t checksum_of(const ImageView& samples, int64_t row, int64_t column, int64_t width) {
+uint64_t checksum_of(const PixelView& samples, int64_t row, int64_t column, int64_t width) {
     uint64_t sum = 0;
     const int64_t count = samples.extent.w * samples.channels;
     for (int64_t y = 0; y < samples.extent.h; ++y) {
@@ -93,7 +92,7 @@ const ChecksumSink::Remembered* ChecksumSink::find(const Rect& part) const {
     return found == remembered_.end() ? nullptr : &*found;
 }
 
-void ChecksumSink::store(const Rect& core, const ImageView& samples, StreamCounts& counts) {
+void ChecksumSink::store(const Rect& core, const PixelView& samples, StreamCounts& counts) {
     counts.checksum += checksum_of(samples, core.row, core.column, extent().w);
     for (Remembered& remembered : remembered_) {
         if (remembered.part != core) continue;

@@ -44,7 +44,7 @@ class MemorySink final : public CoreSink {
     /// `source` must outlive it.
     MemorySink(const Slab& slab, ImageSource& source) : slab_(slab), source_(source) {}
     [[nodiscard]] Extent extent() const override { return slab_.image; }
-    [[nodiscard]] DType dtype() const override { return slab_.dtype; }
+    [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
     [[nodiscard]] Slab map(const Rect& /*core*/) override { return slab_; }
     void commit(const Rect& /*core*/) override {}
     [[nodiscard]] Image read(const Rect& part) override;
@@ -79,7 +79,7 @@ class StreamedSink : public CoreSink {
     virtual void publish() {}
 
   protected:
-    virtual void store(const Rect& core, const ImageView& samples, StreamCounts& counts) = 0;
+    virtual void store(const Rect& core, const PixelView& samples, StreamCounts& counts) = 0;
     [[nodiscard]] int64_t channels() const { return channels_; }
     [[nodiscard]] DType sample_type() const { return sample_type_; }
 
@@ -109,7 +109,7 @@ class ChecksumSink final : public StreamedSink {
     [[nodiscard]] Image read(const Rect& part) override;
 
   protected:
-    void store(const Rect& core, const ImageView& samples, StreamCounts& counts) override;
+    void store(const Rect& core, const PixelView& samples, StreamCounts& counts) override;
 
   private:
     struct Remembered {
@@ -123,7 +123,7 @@ class ChecksumSink final : public StreamedSink {
 };
 
 /// The checksum of `samples`, a part of an image of `width` columns whose first pixel is (row, column).
-[[nodiscard]] uint64_t checksum_of(const ImageView& samples, int64_t row, int64_t column, int64_t width);
+[[nodiscard]] uint64_t checksum_of(const PixelView& samples, int64_t row, int64_t column, int64_t width);
 
 /// The sum of all ranks' checksums, modulo 2^64, on all ranks. Collective.
 [[nodiscard]] uint64_t sum_of_ranks(uint64_t mine, const Communicator& ranks);

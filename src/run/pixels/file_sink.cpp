@@ -41,8 +41,8 @@ Image FileSink::as_stored(const Rect& part, const Image& samples) const {
     return back;
 }
 
-void FileSink::store(const Rect& core, const ImageView& samples, StreamCounts& /*counts*/) {
-    ImageView pixels = samples;
+void FileSink::store(const Rect& core, const PixelView& samples, StreamCounts& /*counts*/) {
+    PixelView pixels = samples;
     if (samples.dtype != info_.dtype || source_.map() != nullptr) {
         if (converted_.extent() != core.extent) converted_ = Image(core.extent, channels(), info_.dtype);
         source_.to_stored(core, samples, converted_.view());

@@ -31,7 +31,7 @@ class FileSink final : public StreamedSink {
     void publish() override;
 
   protected:
-    void store(const Rect& core, const ImageView& samples, StreamCounts& counts) override;
+    void store(const Rect& core, const PixelView& samples, StreamCounts& counts) override;
 
   private:
     ImageSource& source_;

@@ -12,26 +12,17 @@
 
 namespace pb {
 
-/// Rows [rows.begin, rows.end) of an image of `image` extents, dense, at `pixels`: all columns, or some of them.
+/// A part of an image of `image` extents: whole rows, or some columns of them. Its first pixel is (row, column).
 struct Slab {
-    std::byte* pixels = nullptr;
+    MutablePixelView pixels;
     Extent image;
-    Range rows;
-    int64_t channels = 0;
-    DType dtype = DType::f32;
-    Range columns = {};  // none: all
+    int64_t row = 0;
+    int64_t column = 0;
 
-    [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
-    [[nodiscard]] int64_t width() const { return columns.size() > 0 ? columns.size() : image.w; }
-    [[nodiscard]] size_t row_bytes() const { return static_cast<size_t>(width()) * pixel_bytes(); }
-    [[nodiscard]] size_t bytes() const { return static_cast<size_t>(rows.size()) * row_bytes(); }
-    [[nodiscard]] std::byte* at(int64_t row, int64_t column) const {
-        return pixels + static_cast<size_t>(row - rows.begin) * row_bytes() +
-               static_cast<size_t>(column - columns.begin) * pixel_bytes();
-    }
-    /// A part (inside the slab) as a view.
-    [[nodiscard]] MutableImageView part(const Rect& rect) const {
-        return {at(rect.row, rect.column), rect.extent, channels, dtype, row_bytes()};
+    /// In image coordinates, inside the slab.
+    [[nodiscard]] std::byte* at(int64_t y, int64_t x) const { return pixels.at(y - row, x - column); }
+    [[nodiscard]] MutablePixelView part(const Rect& rect) const {
+        return pixels.part({rect.row - row, rect.column - column, rect.extent});
     }
 };
 

@@ -91,7 +91,7 @@ void RankShare::allocate_in_memory(const Point& point, const Team& team, ImageSo
         output_ = SharedSlab(team.node, extent, core_rows_on_node(point, team), source.channels(), source.dtype());
         if (point.settings.replicate && team.ranks.rank() > 0) {
             own_output_ = Image(extent, source.channels(), source.dtype());
-            own_slab_ = {own_output_.bytes().data(), extent, {0, extent.h}, source.channels(), source.dtype()};
+            own_slab_ = {own_output_.view(), extent};
         }
     });
     Stopwatch watch;

@@ -19,7 +19,7 @@ struct Moments {
     [[nodiscard]] double deviation() const { return std::sqrt(sum_of_squares / count - mean() * mean()); }
 };
 
-void add_differences(const ImageView& noisy, const ImageView& clean, Moments& moments) {
+void add_differences(const PixelView& noisy, const PixelView& clean, Moments& moments) {
     for (int64_t y = 0; y < clean.extent.h; ++y) {
         const auto* with = reinterpret_cast<const float*>(noisy.row(y));
         const auto* without = reinterpret_cast<const float*>(clean.row(y));

@@ -33,7 +33,7 @@ int64_t count_odd_values(const Image& denoised, bool floats) {
 }
 
 /// Mean absolute difference between what came out and what the network saw; NaN where samples are.
-double mean_change(const Image& denoised, const ImageView& noisy) {
+double mean_change(const Image& denoised, const PixelView& noisy) {
     Image before(denoised.extent(), denoised.channels(), DType::f32);
     to_float(noisy, before.view());
     const int64_t count = denoised.extent().pixels() * denoised.channels();
