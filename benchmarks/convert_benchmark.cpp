@@ -19,10 +19,10 @@ constexpr int64_t kChannels = 3;
 /// Windows that the destination holds: 4 (4.2 MB of f32) or 256.
 enum Destination : int64_t { hot = 4, cold = 256 };
 
-/// Offset of the first sample of window `i`; windows walk over the image.
-int64_t window_origin(int64_t i) {
+/// Windows walk over the image.
+pb::Rect window_rect(int64_t i) {
     const int64_t steps = kImageEdge - kWindowEdge;
-    return ((i * 613) % steps * kImageEdge + (i * 257) % steps) * kChannels;
+    return {(i * 613) % steps, (i * 257) % steps, {kWindowEdge, kWindowEdge}};
 }
 
 template <class Sample>
@@ -33,12 +33,9 @@ std::vector<Sample> make_image() {
 }
 
 template <class Sample>
-pb::SampleRows rows_of(std::vector<Sample>& image, pb::DType type, int64_t window) {
-    return {image.data() + window_origin(window),
-            type,
-            kChannels,
-            {kWindowEdge, kWindowEdge},
-            kImageEdge * kChannels * static_cast<int64_t>(sizeof(Sample))};
+pb::MutablePixelView rows_of(std::vector<Sample>& image, pb::DType type, int64_t window) {
+    auto* first = reinterpret_cast<std::byte*>(image.data());
+    return pb::dense_view(first, {kImageEdge, kImageEdge}, kChannels, type).part(window_rect(window));
 }
 
 template <class Sample, pb::DType kType, bool kSigma>

@@ -26,7 +26,7 @@ BandOutput::BandOutput(OpenImage original)
     : original_(std::move(original)),
       image_(original_->info().extent, num_bands(original_->info()), original_->info().dtype) {}
 
-void BandOutput::take(const std::string& bands, const ImageView& samples) {
+void BandOutput::take(const std::string& bands, const PixelView& samples) {
     copy_bands(samples, 0, samples.channels, image_.view(), parse_bands(bands).value().first);
 }
 

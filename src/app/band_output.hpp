@@ -23,7 +23,7 @@ class BandOutput {
     /// Of an image like that of the file.
     explicit BandOutput(OpenImage original);
     /// The denoised samples of `bands`, in the file's type.
-    void take(const std::string& bands, const ImageView& samples);
+    void take(const std::string& bands, const PixelView& samples);
     /// When all are there. A compression that was chosen replaces the input's. Throws Error.
     void save(const std::filesystem::path& file, const std::optional<Compression>& chosen);
 

@@ -119,7 +119,7 @@ class Denoise {
             together(group_.ranks, [&] {
                 if (!all && group_.ranks.is_root()) all.emplace(file);
             });
-            const auto take_bands = [&](const ImageView& denoised) { all.value().take(bands, denoised); };
+            const auto take_bands = [&](const PixelView& denoised) { all.value().take(bands, denoised); };
             const PointFiles files{.image = job.output, .compression = compression_, .take = take_bands};
             const PointTrace trace = runner_.run(pass.point, files, pass.source.get());
             complete = complete && !trace.output_file.empty();

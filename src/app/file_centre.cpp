@@ -19,7 +19,7 @@ Rect centre_of(const Extent& extent) {
     return {(extent.h - part.h) / 2, (extent.w - part.w) / 2, part};
 }
 
-SampleRange range_of(const ImageView& image) {
+SampleRange range_of(const PixelView& image) {
     constexpr double kEndless = std::numeric_limits<double>::infinity();
     SampleRange range{kEndless, -kEndless};
     for (int64_t y = 0; y < image.extent.h; ++y) {

@@ -14,8 +14,8 @@ namespace pb {
 /// (more is asked of operator new than there is). Throws UsageError where the variable says anything else.
 void inject_fault(std::string_view stage);
 
-/// Stages whose values go wrong: output (a window's kept samples, run/faulty_output.hpp) and weights (a network's, once
-/// they are loaded). Returns the action that the caller is to take this time; none: no fault.
+/// Stages whose values go wrong: output (the core of a window, run/pipeline/faulty_sink.hpp) and weights (a network's,
+/// once they are loaded). Returns the action that the caller is to take this time; none: no fault.
 [[nodiscard]] std::optional<std::string> meet_value_fault(std::string_view stage);
 
 /// Whether the variable asks for a fault of this stage.

@@ -172,21 +172,19 @@ void convert_row_from_f32(const float* network, int64_t count, int64_t channels,
     }
 }
 
-void convert_rows_to_f32(const SampleRows& samples, const Conversion& conversion, float* network,
+void convert_rows_to_f32(const PixelView& samples, const Conversion& conversion, float* network,
                          int64_t network_stride) {
-    const auto* row = static_cast<const std::byte*>(samples.first);
-    const int64_t row_bytes = samples.extent.w * samples.channels * static_cast<int64_t>(size_of(samples.dtype));
-    for (int64_t i = 0; i < samples.extent.h; ++i, row += samples.stride_bytes, network += network_stride) {
-        if (i + 1 < samples.extent.h) prefetch(row + samples.stride_bytes, row_bytes);
-        convert_row_to_f32(row, samples.dtype, samples.extent.w, samples.channels, conversion, network);
+    const int64_t width_bytes = samples.extent.w * static_cast<int64_t>(samples.pixel_bytes());
+    for (int64_t i = 0; i < samples.extent.h; ++i, network += network_stride) {
+        if (i + 1 < samples.extent.h) prefetch(samples.row(i + 1), width_bytes);
+        convert_row_to_f32(samples.row(i), samples.dtype, samples.extent.w, samples.channels, conversion, network);
     }
 }
 
 void convert_rows_from_f32(const float* network, int64_t network_stride, const Conversion& conversion,
-                           const SampleRows& samples) {
-    auto* row = static_cast<std::byte*>(samples.first);
-    for (int64_t i = 0; i < samples.extent.h; ++i, row += samples.stride_bytes, network += network_stride)
-        convert_row_from_f32(network, samples.extent.w, samples.channels, conversion, samples.dtype, row);
+                           const MutablePixelView& samples) {
+    for (int64_t i = 0; i < samples.extent.h; ++i, network += network_stride)
+        convert_row_from_f32(network, samples.extent.w, samples.channels, conversion, samples.dtype, samples.row(i));
 }
 
 void samples_to_network(const BatchView& samples, const BatchView& network, const Conversion& conversion,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "patchbench/base/batch_view.hpp"
+#include "patchbench/base/pixel_view.hpp"
 #include "patchbench/device/stream.hpp"
 
 #include <optional>
@@ -39,22 +40,13 @@ void convert_row_to_f32(const void* samples, DType dtype, int64_t count, int64_t
 void convert_row_from_f32(const float* network, int64_t count, int64_t channels, const Conversion& conversion,
                           DType dtype, void* samples);
 
-/// A rectangle of interleaved samples in host memory: a window of an image, or the core of one.
-struct SampleRows {
-    void* first = nullptr;  // sample 0 of the first row; only read on the way in
-    DType dtype = DType::u8;
-    int64_t channels = 3;
-    Extent extent;
-    int64_t stride_bytes = 0;  // from a row to the next
-};
-
 /// CPU, a window: `convert_row_to_f32` row by row, `network_stride` f32 apart. What the gather of windows uses; faster
 /// than single rows, since the next row is fetched meanwhile.
-void convert_rows_to_f32(const SampleRows& samples, const Conversion& conversion, float* network,
+void convert_rows_to_f32(const PixelView& samples, const Conversion& conversion, float* network,
                          int64_t network_stride);
 
 /// CPU, a core back into the image: what the scatter uses.
 void convert_rows_from_f32(const float* network, int64_t network_stride, const Conversion& conversion,
-                           const SampleRows& samples);
+                           const MutablePixelView& samples);
 
 }  // namespace pb

@@ -58,7 +58,7 @@ void add_run(float sigma, uint64_t seed, const Run& run, float* first, int64_t s
 
 }  // namespace
 
-void add_noise(double sigma, uint64_t seed, int64_t row, int64_t column, MutableImageView image) {
+void add_noise(double sigma, uint64_t seed, int64_t row, int64_t column, MutablePixelView image) {
     require(image.dtype == DType::f32, "noise is added to f32 images");
     require(row >= 0 && column >= 0, "noise has no negative rows and columns");
     const int64_t end = column + image.extent.w;

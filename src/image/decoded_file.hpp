@@ -23,7 +23,7 @@ class DecodedFile final : public ImageFile {
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return false; }
 
-    void read(const Rect& part, MutableImageView to) override {
+    void read(const Rect& part, MutablePixelView to) override {
         check_read(info(), part, to);
         decode();
         for (int64_t y = 0; y < part.extent.h; ++y)

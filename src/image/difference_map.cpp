@@ -24,7 +24,7 @@ double worse(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 
 }  // namespace
 
-DifferenceMap map_differences(const ImageView& a, const ImageView& b) {
+DifferenceMap map_differences(const PixelView& a, const PixelView& b) {
     require(a.dtype == DType::f32 && b.dtype == DType::f32, "differences are mapped between f32 images");
     require(a.extent == b.extent && a.channels == b.channels, "images to compare differ in extent or channels");
     DifferenceMap map{cell_of(a.extent), {}};

@@ -12,6 +12,6 @@ struct DifferenceMap {
 
 /// Of two f32 images of equal extents. A cell's edge is the smallest power of two, at least 4, that leaves no more than
 /// 48 cells an axis; the last cells of an axis may be cut short.
-[[nodiscard]] DifferenceMap map_differences(const ImageView& a, const ImageView& b);
+[[nodiscard]] DifferenceMap map_differences(const PixelView& a, const PixelView& b);
 
 }  // namespace pb

@@ -9,7 +9,7 @@ namespace {
 /// Samples of one channel round a pixel, in the coordinates of `around`.
 class Neighbours {
   public:
-    Neighbours(const ImageView& around, int64_t y, int64_t x, int64_t channel)
+    Neighbours(const PixelView& around, int64_t y, int64_t x, int64_t channel)
         : around_(around), y_(y), x_(x), channel_(channel) {}
 
     /// The mean of those that are data on the smallest square ring that has any.
@@ -44,13 +44,13 @@ class Neighbours {
         ++sum.count;
     }
 
-    const ImageView& around_;
+    const PixelView& around_;
     int64_t y_, x_, channel_;
 };
 
 }  // namespace
 
-Image fill_gaps(const ImageView& around, const Rect& place, const Rect& part) {
+Image fill_gaps(const PixelView& around, const Rect& place, const Rect& part) {
     Image filled(part.extent, around.channels, DType::f32);
     const int64_t down = part.row - place.row, right = part.column - place.column;
     for (int64_t y = 0; y < part.extent.h; ++y) {
@@ -64,7 +64,7 @@ Image fill_gaps(const ImageView& around, const Rect& place, const Rect& part) {
     return filled;
 }
 
-int64_t count_gaps(const ImageView& image) {
+int64_t count_gaps(const PixelView& image) {
     int64_t count = 0;
     for (int64_t y = 0; y < image.extent.h; ++y) {
         const auto* row = reinterpret_cast<const float*>(image.row(y));

@@ -56,7 +56,7 @@ void fill_ground_row(uint64_t seed, int64_t row, int64_t column, int64_t count, 
     }
 }
 
-void paint_leaf(const Leaf& leaf, int64_t row, int64_t column, MutableImageView to) {
+void paint_leaf(const Leaf& leaf, int64_t row, int64_t column, MutablePixelView to) {
     const float top = leaf.centre_y - leaf.radius();
     const float bottom = leaf.centre_y + leaf.radius();
     const int64_t begin = std::max(row, leaf.row + static_cast<int64_t>(std::floor(top)));
@@ -67,7 +67,7 @@ void paint_leaf(const Leaf& leaf, int64_t row, int64_t column, MutableImageView 
 
 /// Every leaf that can reach the window, in an order that does not depend on the window. A leaf reaches into the
 /// neighbouring cells at most.
-void paint_level(uint64_t seed, const LeafLevel& level, int64_t row, int64_t column, MutableImageView to) {
+void paint_level(uint64_t seed, const LeafLevel& level, int64_t row, int64_t column, MutablePixelView to) {
     const int64_t last_row = floor_div(row + to.extent.h - 1, level.cell) + 1;
     const int64_t last_column = floor_div(column + to.extent.w - 1, level.cell) + 1;
     for (int64_t y = floor_div(row, level.cell) - 1; y <= last_row; ++y)
@@ -77,7 +77,7 @@ void paint_level(uint64_t seed, const LeafLevel& level, int64_t row, int64_t col
         }
 }
 
-void fill_block(uint64_t seed, int64_t row, int64_t column, MutableImageView to) {
+void fill_block(uint64_t seed, int64_t row, int64_t column, MutablePixelView to) {
     for (int64_t y = 0; y < to.extent.h; ++y)
         fill_ground_row(seed, row + y, column, to.extent.w, to.channels, reinterpret_cast<float*>(to.row(y)));
     for (const LeafLevel& level : kLevels) paint_level(seed, level, row, column, to);
@@ -89,12 +89,12 @@ void fill_block(uint64_t seed, int64_t row, int64_t column, MutableImageView to)
 
 }  // namespace
 
-void fill_scene(uint64_t seed, int64_t row, int64_t column, MutableImageView to) {
+void fill_scene(uint64_t seed, int64_t row, int64_t column, MutablePixelView to) {
     require(to.dtype == DType::f32 && (to.channels == 1 || to.channels == 3), "scenes are f32 with 1 or 3 channels");
     constexpr int64_t kBlock = 256;  // all levels of a block are painted while it is in the cache
     for (int64_t y = 0; y < to.extent.h; y += kBlock)
         for (int64_t x = 0; x < to.extent.w; x += kBlock) {
-            MutableImageView block = to;
+            MutablePixelView block = to;
             block.pixels = to.row(y) + static_cast<size_t>(x) * to.pixel_bytes();
             block.extent = {std::min(kBlock, to.extent.h - y), std::min(kBlock, to.extent.w - x)};
             fill_block(seed, row + y, column + x, block);

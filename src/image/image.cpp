@@ -9,7 +9,7 @@
 namespace pb {
 namespace {
 
-void check_pair(const ImageView& from, const MutableImageView& to) {
+void check_pair(const PixelView& from, const MutablePixelView& to) {
     require(from.extent == to.extent && from.channels == to.channels, "images to convert differ in extent or channels");
 }
 
@@ -30,7 +30,7 @@ void row_from_float(const float* from, std::byte* to, int64_t count) {
 
 }  // namespace
 
-void copy_bands(const ImageView& from, int64_t first, int64_t count, MutableImageView to, int64_t to_first) {
+void copy_bands(const PixelView& from, int64_t first, int64_t count, MutablePixelView to, int64_t to_first) {
     require(from.extent == to.extent && from.dtype == to.dtype && first >= 0 && first + count <= from.channels &&
                 to_first >= 0 && to_first + count <= to.channels,
             "bands to copy do not lie in both images");
@@ -47,7 +47,7 @@ void copy_bands(const ImageView& from, int64_t first, int64_t count, MutableImag
     }
 }
 
-void to_float(const ImageView& from, MutableImageView to) {
+void to_float(const PixelView& from, MutablePixelView to) {
     check_pair(from, to);
     require(to.dtype == DType::f32, "to_float writes f32");
     const int64_t count = from.extent.w * from.channels;
@@ -69,7 +69,7 @@ void to_float(const ImageView& from, MutableImageView to) {
     }
 }
 
-void from_float(const ImageView& from, MutableImageView to) {
+void from_float(const PixelView& from, MutablePixelView to) {
     check_pair(from, to);
     require(from.dtype == DType::f32, "from_float reads f32");
     const int64_t count = from.extent.w * from.channels;

@@ -1,12 +1,11 @@
 // Images in host memory: dense rows, channels interleaved (HWC), samples in the file's own type.
 #pragma once
 
-#include "patchbench/base/shape.hpp"
+#include "patchbench/base/pixel_view.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 namespace pb {
@@ -22,24 +21,6 @@ struct ImageInfo {
     [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
     [[nodiscard]] size_t bytes() const { return static_cast<size_t>(extent.pixels()) * pixel_bytes(); }
 };
-
-/// Pixels of a rectangle of an image; owns no memory. `row_bytes` may exceed the width (a view of a part).
-template <class Byte>
-struct BasicImageView {
-    Byte* pixels = nullptr;
-    Extent extent;
-    int64_t channels = 0;
-    DType dtype = DType::u8;
-    size_t row_bytes = 0;
-    [[nodiscard]] Byte* row(int64_t y) const { return pixels + static_cast<size_t>(y) * row_bytes; }
-    [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
-    operator BasicImageView<const Byte>() const  // NOLINT: what may be written may be read
-        requires(!std::is_const_v<Byte>) {
-        return {pixels, extent, channels, dtype, row_bytes};
-    }
-};
-using ImageView = BasicImageView<const std::byte>;
-using MutableImageView = BasicImageView<std::byte>;
 
 /// An image that owns its pixels (dense rows).
 class Image {
@@ -65,9 +46,9 @@ class Image {
     [[nodiscard]] const T* as() const {
         return reinterpret_cast<const T*>(pixels_.data());
     }
-    [[nodiscard]] size_t row_bytes() const { return static_cast<size_t>(extent_.w * channels_) * size_of(dtype_); }
-    [[nodiscard]] ImageView view() const { return {pixels_.data(), extent_, channels_, dtype_, row_bytes()}; }
-    [[nodiscard]] MutableImageView view() { return {pixels_.data(), extent_, channels_, dtype_, row_bytes()}; }
+    [[nodiscard]] size_t row_bytes() const { return view().row_bytes; }
+    [[nodiscard]] PixelView view() const { return dense_view(pixels_.data(), extent_, channels_, dtype_); }
+    [[nodiscard]] MutablePixelView view() { return dense_view(pixels_.data(), extent_, channels_, dtype_); }
 
   private:
     Extent extent_;
@@ -77,13 +58,13 @@ class Image {
 };
 
 /// Channels [first, first + count) of `from` to those of `to` from `to_first` on. Extents and types equal.
-void copy_bands(const ImageView& from, int64_t first, int64_t count, MutableImageView to, int64_t to_first);
+void copy_bands(const PixelView& from, int64_t first, int64_t count, MutablePixelView to, int64_t to_first);
 
 /// Copies and converts samples to f32: integers divided by full scale, floats as they are. Extents and channels equal.
-void to_float(const ImageView& from, MutableImageView to);
+void to_float(const PixelView& from, MutablePixelView to);
 
 /// Copies and converts f32 samples to `to.dtype`: integers rounded to nearest (ties to even) and clipped,
 /// NaN to 0; floats as they are.
-void from_float(const ImageView& from, MutableImageView to);
+void from_float(const PixelView& from, MutablePixelView to);
 
 }  // namespace pb

@@ -58,7 +58,7 @@ class ImageFile {
     /// Colour channels of `part` into `to` (extent of `part`, channels and dtype of info()). Throws Error with the
     /// place when the file is damaged or truncated, or when a float sample is NaN or infinite (names row, column,
     /// channel) and keep_not_finite() was not called.
-    virtual void read(const Rect& part, MutableImageView to) = 0;
+    virtual void read(const Rect& part, MutablePixelView to) = 0;
     /// From now on such samples are read as they are.
     void keep_not_finite() { keeps_not_finite_ = true; }
     /// Alpha channel of `part` (1 channel, dtype of info()); an empty image when there is none.
@@ -86,8 +86,8 @@ class ImageFile {
 
 /// Everything that is written to a file. `alpha` may be empty; it has one channel and the dtype of `pixels`.
 struct ImageToSave {
-    ImageView pixels;
-    ImageView alpha;
+    PixelView pixels;
+    PixelView alpha;
     const ImageMetadata* metadata = nullptr;
     bool has_channel_axis = false;  // as ImageInfo's
 };

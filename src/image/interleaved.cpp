@@ -72,7 +72,7 @@ const std::byte* InterleavingRows::row(int64_t y) {
     return row_.data();
 }
 
-void check_read(const ImageInfo& info, const Rect& part, const MutableImageView& to) {
+void check_read(const ImageInfo& info, const Rect& part, const MutablePixelView& to) {
     const bool inside = part.row >= 0 && part.column >= 0 && part.extent.h >= 0 && part.extent.w >= 0 &&
                         part.row + part.extent.h <= info.extent.h && part.column + part.extent.w <= info.extent.w;
     require(inside, "a part that does not lie in the image was asked for");
@@ -80,7 +80,7 @@ void check_read(const ImageInfo& info, const Rect& part, const MutableImageView&
             "the memory to read into does not have the extent, channels and type of the part asked for");
 }
 
-void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutableImageView& pixels) {
+void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels) {
     if (!is_float(pixels.dtype)) return;
     const auto is_odd = [](auto sample) { return !std::isfinite(value_of(sample)); };
     with_sample_type(pixels.dtype, [&](auto type) {

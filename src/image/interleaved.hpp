@@ -53,10 +53,10 @@ class InterleavingRows {
 };
 
 /// Throws Error unless `to` fits `part` of an image described by `info`, and `part` lies in the image.
-void check_read(const ImageInfo& info, const Rect& part, const MutableImageView& to);
+void check_read(const ImageInfo& info, const Rect& part, const MutablePixelView& to);
 
 /// Throws UsageError that names row, column and channel of the first NaN or infinity of a view of floats at `part` of
 /// the file's image.
-void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutableImageView& pixels);
+void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels);
 
 }  // namespace pb

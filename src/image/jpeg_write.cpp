@@ -29,7 +29,7 @@ class JpegWriter {
     JpegWriter(const JpegWriter&) = delete;
     JpegWriter& operator=(const JpegWriter&) = delete;
 
-    void start(const ImageView& pixels, const ImageMetadata& metadata) {
+    void start(const PixelView& pixels, const ImageMetadata& metadata) {
         constexpr int kQuality = 95;
         run([&] {
             codec_.image_width = static_cast<JDIMENSION>(pixels.extent.w);
@@ -57,7 +57,7 @@ class JpegWriter {
         });
     }
 
-    [[nodiscard]] std::span<const std::byte> write_rows(const ImageView& pixels) {
+    [[nodiscard]] std::span<const std::byte> write_rows(const PixelView& pixels) {
         run([&] {
             for (int64_t y = 0; y < pixels.extent.h; ++y) {
                 // libjpeg reads through a pointer to mutable samples.

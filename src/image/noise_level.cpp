@@ -24,7 +24,7 @@ struct Region {
 };
 
 /// A sample of the image; integers in [0,1].
-float value_at(const ImageView& image, int64_t y, int64_t x, int64_t channel) {
+float value_at(const PixelView& image, int64_t y, int64_t x, int64_t channel) {
     const int64_t i = x * image.channels + channel;
     switch (image.dtype) {
         case DType::u8:
@@ -36,7 +36,7 @@ float value_at(const ImageView& image, int64_t y, int64_t x, int64_t channel) {
     }
 }
 
-void add_block(const ImageView& image, int64_t y, int64_t x, int64_t channel, Region& region) {
+void add_block(const PixelView& image, int64_t y, int64_t x, int64_t channel, Region& region) {
     const float a = value_at(image, y, x, channel);
     const float b = value_at(image, y, x + 1, channel);
     const float c = value_at(image, y + 1, x, channel);
@@ -47,7 +47,7 @@ void add_block(const ImageView& image, int64_t y, int64_t x, int64_t channel, Re
     region.details.push_back(std::abs((a - b) - (c - d)) / 2);
 }
 
-Region read_region(const ImageView& image, int64_t row, int64_t column, int64_t channel) {
+Region read_region(const PixelView& image, int64_t row, int64_t column, int64_t channel) {
     Region region;
     const int64_t last_row = std::min(row + kRegion, image.extent.h) - 1;
     const int64_t last_column = std::min(column + kRegion, image.extent.w) - 1;
@@ -74,7 +74,7 @@ double middle_of(std::vector<float>& details, bool eight_bits) {
 }
 
 /// True when every sample is a multiple of 1/255, whatever type holds it.
-bool has_eight_bits(const ImageView& image) {
+bool has_eight_bits(const PixelView& image) {
     if (image.dtype == DType::u8) return true;
     if (image.dtype == DType::u16) return false;
     constexpr float kTolerance = 1e-3F;
@@ -93,7 +93,7 @@ struct Details {
     bool any_worse = false;
 };
 
-Details read_details(const ImageView& image, int64_t channel) {
+Details read_details(const PixelView& image, int64_t channel) {
     Details details;
     for (int64_t y = 0; y < image.extent.h; y += kRegion)
         for (int64_t x = 0; x < image.extent.w; x += kRegion) {
@@ -109,7 +109,7 @@ Details read_details(const ImageView& image, int64_t channel) {
 }
 
 /// Nothing when all of the channel is clipped too much to tell.
-std::optional<double> channel_noise(const ImageView& image, int64_t channel, bool eight_bits) {
+std::optional<double> channel_noise(const PixelView& image, int64_t channel, bool eight_bits) {
     constexpr double kMadToSigma = 0.6745;  // the third quartile of the standard normal distribution
     Details details = read_details(image, channel);
     std::vector<float>& kept = details.clear.empty() ? details.clipped : details.clear;
@@ -119,7 +119,7 @@ std::optional<double> channel_noise(const ImageView& image, int64_t channel, boo
 
 }  // namespace
 
-double estimate_noise(const ImageView& image) {
+double estimate_noise(const PixelView& image) {
     require(image.extent.h >= 2 && image.extent.w >= 2, "the noise of an image of less than 2 x 2 pixels is unknown");
     const bool eight_bits = has_eight_bits(image);
     std::vector<double> levels;

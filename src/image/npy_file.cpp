@@ -18,7 +18,7 @@ class NpyFile final : public ImageFile {
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return true; }
 
-    void read(const Rect& part, MutableImageView to) override {
+    void read(const Rect& part, MutablePixelView to) override {
         check_read(info(), part, to);
         read_channels(part, 0, to);
         if (!keeps_not_finite()) refuse_not_finite(*file_, part, to);
@@ -32,7 +32,7 @@ class NpyFile final : public ImageFile {
     }
 
   private:
-    void read_channels(const Rect& part, int64_t first, MutableImageView to) {
+    void read_channels(const Rect& part, int64_t first, MutablePixelView to) {
         const int64_t channels = info().channels + (info().has_alpha ? 1 : 0);
         const size_t sample_bytes = size_of(info().dtype);
         const size_t pixel_bytes = static_cast<size_t>(channels) * sample_bytes;

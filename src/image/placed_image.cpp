@@ -114,7 +114,7 @@ PixelWriter::PixelWriter(const std::filesystem::path& temporary_name, const Imag
                          const std::filesystem::path& file)
     : places_(places_of(info, file)), file_(temporary_name, file) {}
 
-void PixelWriter::write(int64_t row, int64_t column, const ImageView& pixels, const ImageView& alpha) {
+void PixelWriter::write(int64_t row, int64_t column, const PixelView& pixels, const PixelView& alpha) {
     const ImageToSave image{pixels, alpha};
     const Rect part{row, column, pixels.extent};
     const size_t pixel_bytes =

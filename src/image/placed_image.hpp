@@ -74,7 +74,7 @@ class PixelWriter {
 
     /// `pixels` (and `alpha`, where the file has it) of the rectangle whose first pixel is (row, column). No two calls
     /// of all processes may overlap. Throws Error with the reason (disk full, quota).
-    void write(int64_t row, int64_t column, const ImageView& pixels, const ImageView& alpha = {});
+    void write(int64_t row, int64_t column, const PixelView& pixels, const PixelView& alpha = {});
 
     /// To the disk. Throws Error.
     void flush() { file_.flush(); }

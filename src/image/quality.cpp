@@ -12,13 +12,13 @@
 namespace pb {
 namespace {
 
-void check_pair(const ImageView& a, const ImageView& b) {
+void check_pair(const PixelView& a, const PixelView& b) {
     require(a.dtype == DType::f32 && b.dtype == DType::f32, "image quality is computed from f32 images");
     require(a.extent == b.extent && a.channels == b.channels && a.extent.pixels() > 0,
             "images to compare differ in extent or channels, or have no pixels");
 }
 
-const float* samples_of(const ImageView& image, int64_t y) { return reinterpret_cast<const float*>(image.row(y)); }
+const float* samples_of(const PixelView& image, int64_t y) { return reinterpret_cast<const float*>(image.row(y)); }
 
 float clip(float v) { return std::clamp(v, 0.0F, 1.0F); }
 
@@ -26,7 +26,7 @@ constexpr int kWindow = 11;
 constexpr int kBand = 64;  // rows of the result at a time: memory does not grow with the image
 
 /// Rows [begin, begin + count) of one channel, clipped, as doubles.
-cv::Mat channel_rows(const ImageView& image, int64_t channel, int64_t begin, int64_t count) {
+cv::Mat channel_rows(const PixelView& image, int64_t channel, int64_t begin, int64_t count) {
     cv::Mat rows(static_cast<int>(count), static_cast<int>(image.extent.w), CV_64F);
     for (int y = 0; y < rows.rows; ++y) {
         const float* from = samples_of(image, begin + y) + channel;
@@ -66,7 +66,7 @@ double similarity_sum(const cv::Mat& a, const cv::Mat& b) {
 
 }  // namespace
 
-double squared_error(const ImageView& image, const ImageView& reference) {
+double squared_error(const PixelView& image, const PixelView& reference) {
     check_pair(image, reference);
     const int64_t count = image.extent.w * image.channels;
     double sum = 0;
@@ -88,11 +88,11 @@ double psnr_of(double squared_error, int64_t num_samples) {
     return -10 * std::log10(squared_error / static_cast<double>(num_samples));
 }
 
-double psnr(const ImageView& image, const ImageView& reference) {
+double psnr(const PixelView& image, const PixelView& reference) {
     return psnr_of(squared_error(image, reference), image.extent.pixels() * image.channels);
 }
 
-double ssim(const ImageView& image, const ImageView& reference) {
+double ssim(const PixelView& image, const PixelView& reference) {
     check_pair(image, reference);
     const int64_t rows = image.extent.h - kWindow + 1;
     const int64_t columns = image.extent.w - kWindow + 1;
@@ -107,7 +107,7 @@ double ssim(const ImageView& image, const ImageView& reference) {
     return sum / static_cast<double>(rows * columns * image.channels);
 }
 
-double max_abs_difference(const ImageView& a, const ImageView& b) {
+double max_abs_difference(const PixelView& a, const PixelView& b) {
     check_pair(a, b);
     float largest = 0;
     for (int64_t y = 0; y < a.extent.h; ++y)

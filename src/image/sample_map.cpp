@@ -76,7 +76,7 @@ SampleMap::SampleMap(DType type, SampleRange range, bool has_gaps, std::optional
     require(std::isfinite(range.width()) && range.low < range.high, "a range of samples is empty or endless");
 }
 
-void SampleMap::to_unit(const ImageView& samples, MutableImageView unit) const {
+void SampleMap::to_unit(const PixelView& samples, MutablePixelView unit) const {
     require(samples.dtype == type_ && unit.dtype == DType::f32, "samples of another type than the map's");
     for_rows(samples, unit, [&](auto type, const std::byte* from, std::byte* to, int64_t count) {
         const auto* in = reinterpret_cast<const decltype(type)*>(from);
@@ -87,7 +87,7 @@ void SampleMap::to_unit(const ImageView& samples, MutableImageView unit) const {
     });
 }
 
-void SampleMap::from_unit(const ImageView& unit, MutableImageView samples) const {
+void SampleMap::from_unit(const PixelView& unit, MutablePixelView samples) const {
     require(samples.dtype == type_ && unit.dtype == DType::f32, "samples of another type than the map's");
     for_rows(samples, unit, [&](auto type, std::byte* to, const std::byte* from, int64_t count) {
         using Sample = decltype(type);
@@ -101,7 +101,7 @@ void SampleMap::from_unit(const ImageView& unit, MutableImageView samples) const
     });
 }
 
-void SampleMap::append_data(const ImageView& samples, std::vector<double>& values) const {
+void SampleMap::append_data(const PixelView& samples, std::vector<double>& values) const {
     require(samples.dtype == type_, "samples of another type than the map's");
     for_rows(samples, samples, [&](auto type, const std::byte* from, const std::byte* /*same*/, int64_t count) {
         const auto* in = reinterpret_cast<const decltype(type)*>(from);
@@ -110,7 +110,7 @@ void SampleMap::append_data(const ImageView& samples, std::vector<double>& value
     });
 }
 
-void SampleMap::copy_gaps(const ImageView& original, MutableImageView samples) const {
+void SampleMap::copy_gaps(const PixelView& original, MutablePixelView samples) const {
     if (!has_gaps_) return;
     require(original.dtype == type_ && samples.dtype == type_, "samples of another type than the map's");
     for_rows(samples, original, [&](auto type, std::byte* to, const std::byte* from, int64_t count) {

@@ -37,14 +37,14 @@ class SampleMap {
 
     /// Samples to f32, 0 at the range's low end and 1 at its high one; gaps become NaN.
     /// Throws UsageError for a sample that lies further away than a million ranges.
-    void to_unit(const ImageView& samples, MutableImageView unit) const;
+    void to_unit(const PixelView& samples, MutablePixelView unit) const;
     /// The way back, f32 to samples: integers rounded to nearest (ties to even), all clipped to what the type holds;
     /// NaN becomes 0 in integers. No sample becomes `nodata`: it gets the value next to it.
-    void from_unit(const ImageView& unit, MutableImageView samples) const;
+    void from_unit(const PixelView& unit, MutablePixelView samples) const;
     /// Appends the samples that are data, as the type holds them.
-    void append_data(const ImageView& samples, std::vector<double>& values) const;
+    void append_data(const PixelView& samples, std::vector<double>& values) const;
     /// Samples of `original` that are gaps, to the same places of `samples`, bit for bit.
-    void copy_gaps(const ImageView& original, MutableImageView samples) const;
+    void copy_gaps(const PixelView& original, MutablePixelView samples) const;
 
     /// By how much the way back changes a value at most, in units of the range.
     [[nodiscard]] double rounding() const;
@@ -64,9 +64,9 @@ inline constexpr int64_t kGapReach = 3;
 /// Fills the NaN of `part` with something harmless to a network: the mean of the nearest samples of the channel that
 /// are data, at most kGapReach pixels away, else 0.5. `around` is the part of the image at `place`: `part` and, as far
 /// as the image reaches, kGapReach pixels on each side. Result: `part`, f32. The same whatever the parts are.
-[[nodiscard]] Image fill_gaps(const ImageView& around, const Rect& place, const Rect& part);
+[[nodiscard]] Image fill_gaps(const PixelView& around, const Rect& place, const Rect& part);
 
 /// Samples of f32 `image` that are NaN.
-[[nodiscard]] int64_t count_gaps(const ImageView& image);
+[[nodiscard]] int64_t count_gaps(const PixelView& image);
 
 }  // namespace pb

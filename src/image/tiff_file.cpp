@@ -50,19 +50,19 @@ class TiffFile final : public ImageFile {
     [[nodiscard]] const ImageInfo& info() const override { return layout_.info; }
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return layout_.raw || bytes_of_block(0) <= kCacheBytes; }
-    void read(const Rect& part, MutableImageView to) override;
+    void read(const Rect& part, MutablePixelView to) override;
     [[nodiscard]] Image read_alpha(const Rect& part) override;
 
   private:
     [[nodiscard]] std::vector<std::string> check_single_page();
     [[nodiscard]] size_t bytes_of_block(int64_t block_row) const;
-    void read_channels(const Rect& part, Channels channels, MutableImageView to);
+    void read_channels(const Rect& part, Channels channels, MutablePixelView to);
     [[nodiscard]] BlockPart fetch(const Rect& place, int64_t plane);
     [[nodiscard]] const std::byte* fetch_raw(const Rect& within, uint32_t block, size_t block_bytes);
     [[nodiscard]] const std::byte* decode(uint32_t block, int64_t block_row);
-    void copy_part(const BlockPart& from, const Rect& part, Channels channels, MutableImageView to) const;
+    void copy_part(const BlockPart& from, const Rect& part, Channels channels, MutablePixelView to) const;
     void copy_row(const BlockPart& from, const std::byte* samples, Channels channels, std::byte* to) const;
-    void invert(MutableImageView to) const;
+    void invert(MutablePixelView to) const;
 
     OpenedFile file_;
     TiffHandle tiff_;
@@ -111,7 +111,7 @@ size_t TiffFile::bytes_of_block(int64_t block_row) const {
     return static_cast<size_t>(layout_.rows_of_block(block_row) * layout_.block.w) * layout_.pixel_bytes();
 }
 
-void TiffFile::read(const Rect& part, MutableImageView to) {
+void TiffFile::read(const Rect& part, MutablePixelView to) {
     check_read(info(), part, to);
     read_channels(part, {0, info().channels}, to);
     if (layout_.white_is_zero) invert(to);
@@ -125,7 +125,7 @@ Image TiffFile::read_alpha(const Rect& part) {
     return alpha;
 }
 
-void TiffFile::read_channels(const Rect& part, Channels channels, MutableImageView to) {
+void TiffFile::read_channels(const Rect& part, Channels channels, MutablePixelView to) {
     if (part.extent.pixels() == 0) return;
     const Extent block = layout_.block;
     const int64_t last_row = part.row + part.extent.h;
@@ -187,7 +187,7 @@ const std::byte* TiffFile::decode(uint32_t block, int64_t block_row) {
     return cache_.keep(block, std::move(decoded));
 }
 
-void TiffFile::copy_part(const BlockPart& from, const Rect& part, Channels channels, MutableImageView to) const {
+void TiffFile::copy_part(const BlockPart& from, const Rect& part, Channels channels, MutablePixelView to) const {
     for (int64_t y = 0; y < from.place.extent.h; ++y) {
         std::byte* row = to.row(from.place.row - part.row + y) +
                          static_cast<size_t>(from.place.column - part.column) * to.pixel_bytes();
@@ -212,7 +212,7 @@ void TiffFile::copy_row(const BlockPart& from, const std::byte* samples, Channel
     }
 }
 
-void TiffFile::invert(MutableImageView to) const {
+void TiffFile::invert(MutablePixelView to) const {
     for (int64_t y = 0; y < to.extent.h; ++y) {
         if (to.dtype == DType::u8) invert_row<uint8_t>(to.row(y), to.extent.w, 255);
         if (to.dtype == DType::u16) invert_row<uint16_t>(to.row(y), to.extent.w, 65535);

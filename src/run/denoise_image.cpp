@@ -49,7 +49,7 @@ void check(const FloatImageView& image, const Weights& weights, const DenoiseOpt
     check_values(image);
 }
 
-ImageView view_of(const FloatImageView& image) {
+PixelView view_of(const FloatImageView& image) {
     const size_t row_bytes = static_cast<size_t>(image.extent.w * image.channels) * sizeof(float);
     return {reinterpret_cast<const std::byte*>(image.values), image.extent, image.channels, DType::f32, row_bytes};
 }

@@ -20,7 +20,7 @@ struct PointFiles {
     std::string preview;                     // pictures for the report: how their names begin, relative to `folder`
     // In place of writing `image`, which is then somebody else's work: called on the root with the denoised image, in
     // the input file's type.
-    std::function<void(const ImageView&)> take = {};
+    std::function<void(const PixelView&)> take = {};
 };
 
 /// Asked on the root only.

@@ -180,7 +180,8 @@ TEST(ConvertRows, AWindowOutOfAnImageAndBackIsTheIdentity) {
     std::iota(image.begin(), image.end(), uint8_t{1});
     std::vector<uint8_t> copy(image.size(), 0);
     const auto window_of = [&](std::vector<uint8_t>& pixels) {
-        return SampleRows{pixels.data() + (2 * kWidth + 4) * 3, DType::u8, 3, kWindow, kWidth * 3};
+        auto* first = reinterpret_cast<std::byte*>(pixels.data());
+        return dense_view(first, {9, kWidth}, 3, DType::u8).part({2, 4, kWindow});
     };
     std::vector<float> network(kWindow.pixels() * 3);
     convert_rows_to_f32(window_of(image), {}, network.data(), kWindow.w * 3);

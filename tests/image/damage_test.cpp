@@ -44,7 +44,7 @@ class Damage : public testing::TestWithParam<std::string> {
         else if (kind == "jpeg-a.tif")
             write_tiff_fixture(path_, image, false, {"w", COMPRESSION_JPEG, 0, false, 16, 16, PHOTOMETRIC_YCBCR});
         else
-            save_image({image.view(), kind == "raw-a.jpg" ? ImageView{} : alpha.view(), &metadata}, path_);
+            save_image({image.view(), kind == "raw-a.jpg" ? PixelView{} : alpha.view(), &metadata}, path_);
         bytes_ = test::read_bytes(path_);
     }
 

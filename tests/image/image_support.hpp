@@ -75,7 +75,7 @@ inline Image read_part(ImageFile& file, const Rect& part) {
 
 inline Image crop(const Image& image, const Rect& part) {
     Image cropped(part.extent, image.channels(), image.dtype());
-    const ImageView from = image.view();
+    const PixelView from = image.view();
     for (int64_t y = 0; y < part.extent.h; ++y)
         std::memcpy(cropped.view().row(y),
                     from.row(part.row + y) + static_cast<size_t>(part.column) * from.pixel_bytes(),

@@ -78,7 +78,7 @@ TEST(SaveImage, PartsOfWiderImagesAreSavedAsTheyLook) {
     const TemporaryFolder folder;
     const Image image = make_pattern({40, 50}, 3, DType::u8);
     const Rect part{7, 9, {21, 33}};
-    ImageView view = image.view();
+    PixelView view = image.view();
     view.pixels = view.row(part.row) + static_cast<size_t>(part.column) * view.pixel_bytes();
     view.extent = part.extent;
     for (const char* name : {"a.png", "a.tif", "a.npy"}) {

@@ -12,7 +12,7 @@ namespace {
 
 using test::crop;
 using test::same_bytes;
-using Fill = std::function<void(int64_t row, int64_t column, MutableImageView)>;
+using Fill = std::function<void(int64_t row, int64_t column, MutablePixelView)>;
 
 /// Any cut into rectangles gives the bytes of the whole.
 void expect_windowing_independent(const Fill& fill, int64_t channels) {
@@ -34,13 +34,13 @@ void expect_windowing_independent(const Fill& fill, int64_t channels) {
 TEST(Scene, DoesNotDependOnTheWindow) {
     for (const int64_t channels : {1, 3})
         expect_windowing_independent(
-            [](int64_t row, int64_t column, MutableImageView to) { fill_scene(5, row, column, to); }, channels);
+            [](int64_t row, int64_t column, MutablePixelView to) { fill_scene(5, row, column, to); }, channels);
 }
 
 TEST(Noise, DoesNotDependOnTheWindow) {
     for (const int64_t channels : {1, 3})
         expect_windowing_independent(
-            [](int64_t row, int64_t column, MutableImageView to) { add_noise(0.1, 5, row, column, to); }, channels);
+            [](int64_t row, int64_t column, MutablePixelView to) { add_noise(0.1, 5, row, column, to); }, channels);
 }
 
 TEST(Scene, GrayIsTheFirstChannelOfColour) {

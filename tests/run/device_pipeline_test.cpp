@@ -28,12 +28,12 @@ class Bench {
     /// The pixels of a pass that writes each once.
     std::vector<std::byte> pixels() {
         SceneWindows windows(scene);
-        SceneOutput output(scene);
+        SceneSink output(scene);
         pass(windows, output);
         EXPECT_TRUE(output.every_pixel_was_written_once());
         return output.pixels();
     }
-    void pass(WindowSource& windows, Output& output) {
+    void pass(WindowSource& windows, CoreSink& output) {
         batches.begin_pass();
         pipeline->pass(batches, windows, output, log);
     }
@@ -112,7 +112,7 @@ TEST_P(DevicePipelineOnCpu, TakesNoBatchBeforeThereIsRoom) {
     const auto [slots, last_batch, overlap] = GetParam();
     const size_t most = overlap ? static_cast<size_t>(slots) : 1;
     size_t windows_written = 0;
-    SceneOutput output(bench.scene, [&](const Rect&) {
+    SceneSink output(bench.scene, [&](const Rect&) {
         const size_t batches_written = windows_written++ / static_cast<size_t>(bench.work.batch);
         const size_t in_flight = bench.batches.taken().size() - batches_written;
         const size_t tail = last_batch == LastBatch::ragged && overlap ? 1 : 0;  // it has a slot of its own
@@ -131,7 +131,7 @@ TEST_P(DevicePipelineOnCpu, ASignalEndsThePassAndTheNextOneIsWhole) {
         SceneWindows windows(bench.scene, [&] {
             if (++num_windows == at) std::raise(SIGTERM);
         });
-        SceneOutput output(bench.scene);
+        SceneSink output(bench.scene);
         {
             const InterruptionGuard guard;
             EXPECT_THROW(bench.pass(windows, output), Interrupted);
@@ -150,7 +150,7 @@ TEST_P(DevicePipelineOnCpu, AFaultEndsThePassAndTheNextOneIsWhole) {
             setenv("PATCHBENCH_FAULT", (stage + ":throw:" + std::to_string(at)).c_str(), 1);
             restart_faults();
             SceneWindows windows(bench.scene);
-            SceneOutput output(bench.scene);
+            SceneSink output(bench.scene);
             EXPECT_THROW(bench.pass(windows, output), Error);
             unsetenv("PATCHBENCH_FAULT");
             ASSERT_EQ(bench.pixels(), expected) << "after a fault at " << stage << " " << at;

@@ -20,7 +20,7 @@ class DynamicDevicePipeline : public testing::Test {
         BatchQueue batches(work.batches(), world_, ask_early);
         for (int pass = 0; pass < 3; ++pass) {
             SceneWindows windows(scene);
-            SceneOutput output(scene);
+            SceneSink output(scene);
             PassLog log;
             batches.begin_pass();
             pipeline->pass(batches, windows, output, log);
@@ -30,14 +30,14 @@ class DynamicDevicePipeline : public testing::Test {
 
   private:
     /// Over all ranks: each pixel once, and a pixel that this rank wrote as it should be.
-    void expect_shared_out(const SceneOutput& output, const PipelineScene& scene,
+    void expect_shared_out(const SceneSink& output, const PipelineScene& scene,
                            const std::vector<std::byte>& expected) {
         const std::vector<double> mine(output.times_written().begin(), output.times_written().end());
         std::vector<double> sum(mine.size());
         for (const auto& rank : world_.all_gather(mine))
             for (size_t i = 0; i < sum.size(); ++i) sum[i] += rank[i];
         EXPECT_EQ(sum, std::vector<double>(sum.size(), 1.0));
-        const size_t pixel_bytes = scene.slab_of(nullptr).pixel_bytes();
+        const size_t pixel_bytes = scene.slab_of(nullptr).pixels.pixel_bytes();
         for (size_t i = 0; i < mine.size(); ++i) {
             if (mine[i] == 0) continue;
             ASSERT_EQ(std::memcmp(&output.pixels()[i * pixel_bytes], &expected[i * pixel_bytes], pixel_bytes), 0);

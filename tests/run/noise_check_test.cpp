@@ -26,21 +26,18 @@ class AlteredNoise final : public WindowSource {
   public:
     AlteredNoise(ImageSource& source, float factor, float shift) : source_(source), factor_(factor), shift_(shift) {}
 
-    [[nodiscard]] Slab around(const Rect& seen) override {
-        const Image clean = source_.read_clean(seen), noisy = source_.read_noisy(seen);
+    [[nodiscard]] Slab read(const Rect& window) override {
+        const Image clean = source_.read_clean(window), noisy = source_.read_noisy(window);
         samples_.clear();
-        for (int64_t y = 0; y < seen.extent.h; ++y) {
+        for (int64_t y = 0; y < window.extent.h; ++y) {
             const auto* without = reinterpret_cast<const float*>(clean.view().row(y));
             const auto* with = reinterpret_cast<const float*>(noisy.view().row(y));
-            for (int64_t i = 0; i < seen.extent.w * source_.channels(); ++i)
+            for (int64_t i = 0; i < window.extent.w * source_.channels(); ++i)
                 samples_.push_back(without[i] + factor_ * (with[i] - without[i]) + shift_);
         }
-        return {reinterpret_cast<std::byte*>(samples_.data()),
-                source_.extent(),
-                {seen.row, seen.row + seen.extent.h},
-                source_.channels(),
-                DType::f32,
-                {seen.column, seen.column + seen.extent.w}};
+        auto* first = reinterpret_cast<std::byte*>(samples_.data());
+        return {dense_view(first, window.extent, source_.channels(), DType::f32), source_.extent(), window.row,
+                window.column};
     }
 
   private:

@@ -30,7 +30,7 @@ Milliseconds joined(const std::vector<Milliseconds>& parts) {
 class ScriptedPipeline final : public Pipeline {
   public:
     explicit ScriptedPipeline(Milliseconds passes) : passes_(std::move(passes)) {}
-    void pass(BatchQueue& batches, WindowSource& /*input*/, Output& /*output*/, PassLog& /*log*/) override {
+    void pass(BatchQueue& batches, WindowSource& /*input*/, CoreSink& /*output*/, PassLog& /*log*/) override {
         while (batches.next()) {
         }
         const size_t pass = std::min(num_passes_++, passes_.size() - 1);

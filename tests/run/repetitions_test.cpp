@@ -35,7 +35,7 @@ void hold_for_a_moment(size_t bytes) {
 
 /// Passes that do nothing but count, and what a test adds to each. Call i of the network takes i seconds, it says.
 struct CountingPipeline final : public Pipeline {
-    void pass(BatchQueue& batches, WindowSource&, Output& output, PassLog&) override {
+    void pass(BatchQueue& batches, WindowSource&, CoreSink& output, PassLog&) override {
         while (batches.next()) continue;
         ++passes;
         if (in_pass) in_pass();
@@ -47,7 +47,7 @@ struct CountingPipeline final : public Pipeline {
     int64_t replayed = 0;
     int passes = 0, calls = 0;
     std::function<void()> in_pass;
-    std::function<void(Output&)> on_output;
+    std::function<void(CoreSink&)> on_output;
 };
 
 /// Whatever the ranks measured, the last one says that it took this much longer.
@@ -187,10 +187,10 @@ TEST_F(RepetitionsOfAPoint, BeginWithAnOutputThatNoEarlierPassWrote) {
     settings.protocol.warmup_reps = 1;
     const Rect own{0, world_.rank(), {1, 1}};
     std::vector<float> found;
-    pipeline_.on_output = [&](Output& output) {
+    pipeline_.on_output = [&](CoreSink& output) {
         found.push_back(output.read(own).as<float>()[0]);
-        *reinterpret_cast<float*>(output.room_for(own).part(own).row(0)) = 0.5F;
-        output.take(own);
+        *reinterpret_cast<float*>(output.map(own).part(own).row(0)) = 0.5F;
+        output.commit(own);
     };
     (void)run(settings);
     ASSERT_EQ(found.size(), 1 + 2U);

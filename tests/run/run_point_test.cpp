@@ -181,7 +181,7 @@ TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
 
 TEST_F(RunPoint, TheOutputIsPoisonedByAllRanksOfANode) {
     std::vector<uint8_t> samples(size_t{7} * 5 * 3, 0);
-    const Slab slab{reinterpret_cast<std::byte*>(samples.data()), {9, 5}, {2, 9}, 3, DType::u8};
+    const Slab slab{dense_view(reinterpret_cast<std::byte*>(samples.data()), {7, 5}, 3, DType::u8), {9, 5}, 2};
     for (int local_rank = 0; local_rank < 3; ++local_rank) {
         EXPECT_EQ(std::count(samples.begin(), samples.end(), 0) > 0, true) << "one rank's share is not all";
         poison(slab, local_rank, 3);

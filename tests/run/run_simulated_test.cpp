@@ -178,7 +178,7 @@ TEST_F(RunSimulated, APixelThatIsMissingOrOutOfPlaceIsFound) {
         share.poison_output(team);
         share.batches().begin_pass();
         const auto pipeline =
-            make_timed_pipeline([](int64_t) { return 0.0; }, share.work(), {}, share.input().pixel_bytes());
+            make_timed_pipeline([](int64_t) { return 0.0; }, share.work(), {}, share.input().pixels.pixel_bytes());
         PassLog log;
         pipeline->pass(share.batches(), share.windows(), share.cores(), log);
         team.ranks.barrier();

@@ -16,8 +16,7 @@ constexpr Extent kImage{11, 14};
 /// Rows [3, 11) and columns [2, 14) of an image, in which every byte is another one than its neighbours.
 class SlabOfAnImage : public testing::TestWithParam<DType> {
   protected:
-    SlabOfAnImage() : slab_{nullptr, kImage, {3, kImage.h}, 3, GetParam(), {2, kImage.w}} {
-        bytes_.resize(slab_.bytes());
+    SlabOfAnImage() : slab_(slab_of({3, 2, {kImage.h - 3, kImage.w - 2}}, kImage, 3, GetParam(), bytes_)) {
         if (GetParam() == DType::f32) {
             std::vector<float> values(bytes_.size() / sizeof(float));
             std::iota(values.begin(), values.end(), 0.5F);
@@ -25,7 +24,6 @@ class SlabOfAnImage : public testing::TestWithParam<DType> {
         } else {
             for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::byte>(i * 37 % 251);
         }
-        slab_.pixels = bytes_.data();
     }
 
     [[nodiscard]] const std::byte* nearest(const Rect& window, int64_t y, int64_t x) const {
@@ -45,13 +43,14 @@ constexpr Rect kWindows[] = {
 
 TEST_P(SlabOfAnImage, IsCutIntoWindowsThatRepeatItsBorder) {
     for (const Rect& window : kWindows) {
-        std::vector<std::byte> cut(static_cast<size_t>(window.extent.pixels()) * slab_.pixel_bytes());
+        std::vector<std::byte> cut(static_cast<size_t>(window.extent.pixels()) * slab_.pixels.pixel_bytes());
         cut_window(slab_, window, cut.data());
         for (int64_t y = 0; y < window.extent.h; ++y)
             for (int64_t x = 0; x < window.extent.w; ++x)
-                ASSERT_EQ(std::memcmp(cut.data() + static_cast<size_t>(y * window.extent.w + x) * slab_.pixel_bytes(),
-                                      nearest(window, y, x), slab_.pixel_bytes()),
-                          0)
+                ASSERT_EQ(
+                    std::memcmp(cut.data() + static_cast<size_t>(y * window.extent.w + x) * slab_.pixels.pixel_bytes(),
+                                nearest(window, y, x), slab_.pixels.pixel_bytes()),
+                    0)
                     << window.row << ", " << window.column << ": " << y << ", " << x;
     }
 }
@@ -86,7 +85,8 @@ TEST_P(SlabOfAnImage, IsCutIntoTheInputOfANetwork) {
                         const std::byte* pixel = nearest(window, y, x);
                         const double expected =
                             c == 3 ? 0.25
-                                   : unit_value(pixel + static_cast<size_t>(c) * size_of(slab_.dtype), slab_.dtype);
+                                   : unit_value(pixel + static_cast<size_t>(c) * size_of(slab_.pixels.dtype),
+                                                slab_.pixels.dtype);
                         ASSERT_NEAR(*value, expected, 1e-6 * std::max(1.0, expected)) << y << ", " << x << ", " << c;
                     }
         }
@@ -95,17 +95,17 @@ TEST_P(SlabOfAnImage, IsCutIntoTheInputOfANetwork) {
 
 TEST_P(SlabOfAnImage, TakesTheCoreOfAWindowOnly) {
     const Tile tile{.window = {4, 4, {6, 7}}, .core = {5, 6, {3, 2}}};
-    std::vector<std::byte> window(static_cast<size_t>(tile.window.extent.pixels()) * slab_.pixel_bytes());
+    std::vector<std::byte> window(static_cast<size_t>(tile.window.extent.pixels()) * slab_.pixels.pixel_bytes());
     cut_window(slab_, tile.window, window.data());
     const std::vector<std::byte> image = bytes_;
     for (std::byte& byte : bytes_) byte = ~byte;
     write_core(window.data(), tile, slab_);
-    const auto index = [&](const std::byte* pixel) { return static_cast<size_t>(pixel - slab_.pixels); };
+    const auto index = [&](const std::byte* pixel) { return static_cast<size_t>(pixel - bytes_.data()); };
     for (int64_t y = 3; y < kImage.h; ++y)
         for (int64_t x = 2; x < kImage.w; ++x) {
-            const bool is_kept = y >= 5 && y < 8 && x >= 6 && x < 8;
+            const bool is_core = y >= 5 && y < 8 && x >= 6 && x < 8;
             const size_t at = index(slab_.at(y, x));
-            EXPECT_EQ(std::memcmp(bytes_.data() + at, image.data() + at, slab_.pixel_bytes()) == 0, is_kept)
+            EXPECT_EQ(std::memcmp(bytes_.data() + at, image.data() + at, slab_.pixels.pixel_bytes()) == 0, is_core)
                 << y << ", " << x;
         }
 }

@@ -3,7 +3,8 @@
 #include "device/host_memory.hpp"
 #include "image/image_file.hpp"
 #include "run/launch.hpp"
-#include "run/pixels/pixel_ways.hpp"
+#include "run/pixels/core_sink.hpp"
+#include "run/pixels/window_source.hpp"
 #include "run/run.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +74,7 @@ class StreamOutput : public testing::Test {
         const Work work = make_work(point_of(settings), world_.rank());
         ImageSource source(settings.image);
         StreamedWindows windows(source);
-        ChecksumOutput output(source);
+        ChecksumSink output(source);
         std::vector<std::byte> window(static_cast<size_t>(work.window.pixels()) * sizeof(float));
         for (int64_t index = work.windows.begin; index < work.windows.end; ++index) {
             const Tile tile = work.tile(index);

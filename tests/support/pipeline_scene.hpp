@@ -32,7 +32,7 @@ class PipelineScene {
     static constexpr Extent kImage{27, 42};
 
     explicit PipelineScene(const PipelineCase& chosen) : case_(chosen), grid_(kImage, {8, 4, 4}) {
-        samples_.resize(slab_of(nullptr).bytes());
+        samples_.resize(slab_of(nullptr).pixels.bytes());
         std::mt19937 random(7);
         std::uniform_real_distribution<float> uniform(0.0F, 1.0F);
         for (size_t i = 0; i < samples_.size() / size_of(chosen.samples); ++i) {
@@ -57,7 +57,7 @@ class PipelineScene {
         return work;
     }
     [[nodiscard]] Slab slab_of(std::byte* pixels) const {
-        return {pixels, kImage, {0, kImage.h}, case_.channels, case_.samples};
+        return {dense_view(pixels, kImage, case_.channels, case_.samples), kImage};
     }
     /// The picture itself.
     [[nodiscard]] Slab input() { return slab_of(samples_.data()); }
@@ -73,7 +73,7 @@ class SceneWindows final : public WindowSource {
   public:
     explicit SceneWindows(PipelineScene& scene, std::function<void()> before_each = {})
         : slab_(scene.input()), before_each_(std::move(before_each)) {}
-    [[nodiscard]] Slab around(const Rect&) override {
+    [[nodiscard]] Slab read(const Rect&) override {
         if (before_each_) before_each_();
         return slab_;
     }
@@ -84,22 +84,22 @@ class SceneWindows final : public WindowSource {
 };
 
 /// Keeps the pixels; `at_each` is called with each core that was written.
-class SceneOutput final : public Output {
+class SceneSink final : public CoreSink {
   public:
-    explicit SceneOutput(const PipelineScene& scene, std::function<void(const Rect&)> at_each = {})
+    explicit SceneSink(const PipelineScene& scene, std::function<void(const Rect&)> at_each = {})
         : slab_(scene.slab_of(nullptr)),
-          pixels_(slab_.bytes()),
+          pixels_(slab_.pixels.bytes()),
           times_written_(PipelineScene::kImage.pixels()),
           at_each_(std::move(at_each)) {
-        slab_.pixels = pixels_.data();
+        slab_.pixels.pixels = pixels_.data();
     }
     [[nodiscard]] Extent extent() const override { return slab_.image; }
-    [[nodiscard]] DType dtype() const override { return slab_.dtype; }
-    [[nodiscard]] Slab room_for(const Rect&) override { return slab_; }
-    void take(const Rect& kept) override {
-        for (int64_t y = kept.row; y < kept.row + kept.extent.h; ++y)
-            for (int64_t x = kept.column; x < kept.column + kept.extent.w; ++x) ++times_written_[y * slab_.image.w + x];
-        if (at_each_) at_each_(kept);
+    [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
+    [[nodiscard]] Slab map(const Rect&) override { return slab_; }
+    void commit(const Rect& core) override {
+        for (int64_t y = core.row; y < core.row + core.extent.h; ++y)
+            for (int64_t x = core.column; x < core.column + core.extent.w; ++x) ++times_written_[y * slab_.image.w + x];
+        if (at_each_) at_each_(core);
     }
     [[nodiscard]] Image read(const Rect&) override { throw Error("no test reads this output as an image"); }
 
@@ -126,7 +126,7 @@ inline std::vector<std::byte> host_pixels(PipelineCase chosen, Denoiser& denoise
     BatchQueue batches(work.batches());
     batches.begin_pass();
     SceneWindows windows(scene);
-    SceneOutput output(scene);
+    SceneSink output(scene);
     PassLog log;
     pipeline->pass(batches, windows, output, log);
     return output.pixels();

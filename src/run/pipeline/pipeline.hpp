@@ -6,7 +6,8 @@
 
 #include "run/pipeline/batch_queue.hpp"
 #include "run/pipeline/span_log.hpp"
-#include "run/pixels/pixel_ways.hpp"
+#include "run/pixels/core_sink.hpp"
+#include "run/pixels/window_source.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 
@@ -29,7 +30,7 @@ class Pipeline {
     virtual ~Pipeline() = default;
     /// All that `batches` hands out, from `input` into `output`; returns when the last core is written. Adds to `log`.
     /// Throws Interrupted between batches when a signal came.
-    virtual void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) = 0;
+    virtual void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) = 0;
     /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
     virtual double forward_call() = 0;
     /// `Denoiser::replay_bytes` of the denoiser that it runs.

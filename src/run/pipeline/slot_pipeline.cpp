@@ -40,7 +40,7 @@ void SlotPipeline::add_slot(std::vector<Slot>& slots, int64_t n) {
     slots.push_back({tail_.size() + slots_.size(), device_->add_slot(n), {}});
 }
 
-void SlotPipeline::pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) {
+void SlotPipeline::pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) {
     forget_unfinished();
     device_->begin_pass(log);
     size_t next = 0;
@@ -98,7 +98,7 @@ void SlotPipeline::cut(const Slot& slot, int64_t place, const Rect& window, Wind
         cut_window(input, window, to);
 }
 
-void SlotPipeline::drain(Slot& slot, Output& output, PassLog& log) {
+void SlotPipeline::drain(Slot& slot, CoreSink& output, PassLog& log) {
     if (!slot.batch) return;
     const int64_t number = number_of(*slot.batch, work_);
     device_->wait(slot.number, number, log);
@@ -110,7 +110,7 @@ void SlotPipeline::drain(Slot& slot, Output& output, PassLog& log) {
     slot.batch.reset();
 }
 
-void SlotPipeline::write(const Slot& slot, int64_t place, const Tile& tile, Output& output) const {
+void SlotPipeline::write(const Slot& slot, int64_t place, const Tile& tile, CoreSink& output) const {
     const std::byte* const from = slot.memory.out + static_cast<size_t>(place) * traits_.window_out_bytes;
     if (traits_.fused)
         write_core_from_f32(reinterpret_cast<const float*>(from), tile, *traits_.fused, output);

@@ -16,7 +16,7 @@ class SlotPipeline final : public Pipeline {
     /// `work` must outlive it.
     SlotPipeline(std::unique_ptr<SlotDevice> device, const Work& work);
 
-    void pass(BatchQueue& batches, WindowSource& input, Output& output, PassLog& log) override;
+    void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) override;
     double forward_call() override;
     [[nodiscard]] int64_t replay_bytes() const override { return device_->replay_bytes(); }
 
@@ -37,8 +37,8 @@ class SlotPipeline final : public Pipeline {
     void gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log);
     void cut(const Slot& slot, int64_t place, const Rect& window, WindowSource& input) const;
     /// Waits for the slot's batch, if there is one, and writes its cores.
-    void drain(Slot& slot, Output& output, PassLog& log);
-    void write(const Slot& slot, int64_t place, const Tile& tile, Output& output) const;
+    void drain(Slot& slot, CoreSink& output, PassLog& log);
+    void write(const Slot& slot, int64_t place, const Tile& tile, CoreSink& output) const;
 
     std::unique_ptr<SlotDevice> device_;
     DeviceTraits traits_;

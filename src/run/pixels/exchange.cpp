@@ -10,10 +10,10 @@ namespace {
 
 /// Full rows lie one after the other: one piece.
 Rows rows_of(const Rect& rect, const Slab& slab) {
-    const size_t bytes = static_cast<size_t>(rect.extent.w) * slab.pixel_bytes();
+    const size_t bytes = static_cast<size_t>(rect.extent.w) * slab.pixels.pixel_bytes();
     const auto count = static_cast<size_t>(rect.extent.h);
-    if (bytes == slab.row_bytes()) return {slab.at(rect.row, 0), 1, count * bytes, count * bytes};
-    return {slab.at(rect.row, rect.column), count, bytes, slab.row_bytes()};
+    if (bytes == slab.pixels.row_bytes) return {slab.at(rect.row, 0), 1, count * bytes, count * bytes};
+    return {slab.at(rect.row, rect.column), count, bytes, slab.pixels.row_bytes};
 }
 
 RowTransfer make_shipment(int from, const Point& point, const std::vector<Range>& windows, const Slab& output) {

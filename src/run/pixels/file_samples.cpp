@@ -28,7 +28,7 @@ ImageInfo with_bands(const std::string& path, ImageInfo info, const std::optiona
 }
 
 /// Rows [first, first + count) of a view.
-MutableImageView rows_at(MutableImageView view, int64_t first, int64_t count) {
+MutablePixelView rows_at(MutablePixelView view, int64_t first, int64_t count) {
     view.pixels = view.row(first);
     view.extent.h = count;
     return view;
@@ -36,7 +36,7 @@ MutableImageView rows_at(MutableImageView view, int64_t first, int64_t count) {
 
 /// Calls `use(rows of part, the same rows of to)`, a few at a time.
 template <class Use>
-void for_bands(const Rect& part, MutableImageView to, Use&& use) {
+void for_bands(const Rect& part, MutablePixelView to, Use&& use) {
     for (int64_t y = 0; y < part.extent.h; y += kBandRows) {
         const int64_t count = std::min(kBandRows, part.extent.h - y);
         use(Rect{part.row + y, part.column, {count, part.extent.w}}, rows_at(to, y, count));
@@ -122,10 +122,10 @@ SampleRange FileSamples::find_range(const SampleMap& marks) {
     return range_of_values(values);
 }
 
-void FileSamples::read_bands(const Rect& part, MutableImageView to) {
+void FileSamples::read_bands(const Rect& part, MutablePixelView to) {
     if (!bands_) return file_->read(part, to);
     const ImageInfo& all = file_->info();
-    for_bands(part, to, [&](const Rect& rows, MutableImageView out) {
+    for_bands(part, to, [&](const Rect& rows, MutablePixelView out) {
         Image colour(rows.extent, all.channels, all.dtype);
         file_->read(rows, colour.view());
         const int64_t colours = std::min(bands_->count, std::max<int64_t>(0, all.channels - bands_->first));
@@ -134,14 +134,14 @@ void FileSamples::read_bands(const Rect& part, MutableImageView to) {
     });
 }
 
-void FileSamples::read_stored(const Rect& part, MutableImageView to) {
+void FileSamples::read_stored(const Rect& part, MutablePixelView to) {
     if (file_->windowed()) return read_bands(part, to);
     if (decoded_.empty()) {
         Image whole(info_.extent, info_.channels, info_.dtype);
         read_bands({0, 0, info_.extent}, whole.view());
         decoded_ = std::move(whole);
     }
-    const ImageView from = decoded_.view();
+    const PixelView from = decoded_.view();
     const size_t row_bytes = static_cast<size_t>(part.extent.w) * from.pixel_bytes();
     for (int64_t y = 0; y < part.extent.h; ++y)
         std::copy_n(from.row(part.row + y) + static_cast<size_t>(part.column) * from.pixel_bytes(), row_bytes,
@@ -158,8 +158,8 @@ Image FileSamples::read_marked(const Rect& part) {
     return marked;
 }
 
-void FileSamples::read_unit(const Rect& part, MutableImageView to) {
-    for_bands(part, to, [&](const Rect& rows, MutableImageView out) {
+void FileSamples::read_unit(const Rect& part, MutablePixelView to) {
+    for_bands(part, to, [&](const Rect& rows, MutablePixelView out) {
         const Rect around = grown(rows, has_gaps() ? kGapReach : 0, info_.extent);
         Image unit = read_marked(around);
         if (has_gaps()) unit = fill_gaps(unit.view(), around, rows);

@@ -32,14 +32,14 @@ class FileSamples {
     [[nodiscard]] bool has_gaps() const { return map_ && map_->has_gaps(); }
 
     /// `part` as the file holds it, in the type of info().
-    void read_stored(const Rect& part, MutableImageView to);
+    void read_stored(const Rect& part, MutablePixelView to);
     /// `part` as f32 in [0,1], gaps filled.
-    void read_unit(const Rect& part, MutableImageView to);
+    void read_unit(const Rect& part, MutablePixelView to);
     /// `part` as f32 in [0,1], gaps NaN.
     [[nodiscard]] Image read_marked(const Rect& part);
 
   private:
-    void read_bands(const Rect& part, MutableImageView to);
+    void read_bands(const Rect& part, MutablePixelView to);
     [[nodiscard]] std::optional<SampleMap> make_map(const ImageSettings& settings);
     [[nodiscard]] SampleRange find_range(const SampleMap& marks);
 

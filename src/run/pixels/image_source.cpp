@@ -45,13 +45,13 @@ const SampleMap* ImageSource::map() const { return file_ != nullptr && file_->ma
 
 ImageFile* ImageSource::file() { return file_ == nullptr ? nullptr : &file_->file(); }
 
-void ImageSource::read(const Rect& part, MutableImageView to) {
+void ImageSource::read(const Rect& part, MutablePixelView to) {
     if (file_ == nullptr) return fill_scene(settings_.seed, part.row, part.column, to);
     if (to.dtype == file_->info().dtype && !file_->map()) return file_->read_stored(shifted(part, crop_), to);
     file_->read_unit(shifted(part, crop_), to);
 }
 
-void ImageSource::add_noise_to(const Rect& part, MutableImageView samples) {
+void ImageSource::add_noise_to(const Rect& part, MutablePixelView samples) {
     if (settings_.noise_sigma == 0) return;
     add_noise(settings_.noise_sigma, settings_.seed, part.row, part.column, samples);
     restore_gaps(part, samples);
@@ -78,7 +78,7 @@ ImageInfo ImageSource::stored_info() const {
     return info;
 }
 
-void ImageSource::to_stored(const Rect& part, const ImageView& samples, MutableImageView stored) {
+void ImageSource::to_stored(const Rect& part, const PixelView& samples, MutablePixelView stored) {
     if (samples.dtype == stored.dtype && map() == nullptr) return copy_bands(samples, 0, samples.channels, stored, 0);
     if (map() == nullptr) return from_float(samples, stored);
     map()->from_unit(samples, stored);
@@ -88,13 +88,13 @@ void ImageSource::to_stored(const Rect& part, const ImageView& samples, MutableI
     map()->copy_gaps(original.view(), stored);
 }
 
-void ImageSource::from_stored(const Rect& part, const ImageView& stored, MutableImageView unit) {
+void ImageSource::from_stored(const Rect& part, const PixelView& stored, MutablePixelView unit) {
     if (map() == nullptr) return to_float(stored, unit);
     map()->to_unit(stored, unit);
     restore_gaps(part, unit);
 }
 
-void ImageSource::restore_gaps(const Rect& part, MutableImageView unit) {
+void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
     if (!has_gaps()) return;
     const Image marked = file_->read_marked(shifted(part, crop_));
     if (pb::count_gaps(marked.view()) == 0) return;

@@ -38,10 +38,10 @@ class ImageSource {
 
     /// `part` (in cropped coordinates) of the image as the network is to see it, before noise, in dtype(). Samples that
     /// are no data (gaps) are filled.
-    void read(const Rect& part, MutableImageView to);
+    void read(const Rect& part, MutablePixelView to);
     /// Adds the study's noise to `part`, which is in `samples` (f32), but not to gaps; does nothing when noise_sigma is
     /// 0.
-    void add_noise_to(const Rect& part, MutableImageView samples);
+    void add_noise_to(const Rect& part, MutablePixelView samples);
     /// `part` with noise, f32 in [0,1]: what verification and probing start from.
     [[nodiscard]] Image read_noisy(const Rect& part);
     /// `part` without noise, f32.
@@ -50,11 +50,11 @@ class ImageSource {
     /// What an output file holds: samples of the file's type (u8 for a scene) and alpha where it is not cropped.
     [[nodiscard]] ImageInfo stored_info() const;
     /// `samples` of `part`, in dtype(), as such a file holds them; gaps are those of the input, bit for bit.
-    void to_stored(const Rect& part, const ImageView& samples, MutableImageView stored);
+    void to_stored(const Rect& part, const PixelView& samples, MutablePixelView stored);
     /// And as they are seen from there: f32 in [0,1].
-    void from_stored(const Rect& part, const ImageView& stored, MutableImageView unit);
+    void from_stored(const Rect& part, const PixelView& stored, MutablePixelView unit);
     /// Puts what the network saw at the gaps of `part` in place of what it made of them: nobody else will see either.
-    void restore_gaps(const Rect& part, MutableImageView unit);
+    void restore_gaps(const Rect& part, MutablePixelView unit);
     /// Samples of `part` that are gaps.
     [[nodiscard]] int64_t count_gaps(const Rect& part);
     /// How samples become numbers in [0,1]; none: by full scale.

@@ -11,9 +11,9 @@ namespace pb {
 Quality measure_quality(const Slab& output, ImageSource& source) {
     const Rect whole{0, 0, source.extent()};
     const Image clean = source.read_clean(whole);
-    const Image denoised = HeldOutput(output, source).read(whole);
+    const Image denoised = MemorySink(output, source).read(whole);
     const Image noisy = source.read_noisy(whole);
-    const int64_t samples = whole.extent.pixels() * output.channels - source.count_gaps(whole);
+    const int64_t samples = whole.extent.pixels() * output.pixels.channels - source.count_gaps(whole);
     const auto psnr_to_clean = [&](const Image& image) {
         return psnr_of(squared_error(image.view(), clean.view()), samples);
     };

@@ -4,7 +4,7 @@
 #include "plan/prediction.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/stopwatch.hpp"
-#include "run/pixels/file_output.hpp"
+#include "run/pixels/file_sink.hpp"
 #include "run/verify/output_scan.hpp"
 
 #include <array>
@@ -63,7 +63,7 @@ OutputPlan plan_output(const Point& point, const Team& team, ImageSource& source
     return {kind, files.image, files.compression};
 }
 
-void finish_stream(const Team& team, StreamedOutput& output, PointTrace& trace) {
+void finish_stream(const Team& team, StreamedSink& output, PointTrace& trace) {
     const Stopwatch watch;
     together(team.ranks, [&] { output.flush(); });
     trace.write_s += watch.seconds();

@@ -1,8 +1,8 @@
 // Where the output of a point is put together.
 #pragma once
 
+#include "run/pixels/core_sink.hpp"
 #include "run/pixels/image_source.hpp"
-#include "run/pixels/pixel_ways.hpp"
 #include "run/point/team.hpp"
 #include "run/run.hpp"
 
@@ -28,6 +28,6 @@ struct OutputPlan {
 
 /// After the last pass of a streamed output, before anybody reads it: it is on the disk, and a checksum is in the
 /// notes. Collective over the team; adds to `trace.write_s`.
-void finish_stream(const Team& team, StreamedOutput& output, PointTrace& trace);
+void finish_stream(const Team& team, StreamedSink& output, PointTrace& trace);
 
 }  // namespace pb

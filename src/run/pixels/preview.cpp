@@ -24,7 +24,7 @@ std::string save_picture(const Image& picture, const PointFiles& files, const ch
 
 }  // namespace
 
-Preview save_preview(Output& output, ImageSource& source, int64_t edge, const PointFiles& files) {
+Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const PointFiles& files) {
     fs::create_directories((files.folder / files.preview).parent_path());
     Preview preview;
     preview.part = centre_of(output.extent(), edge);

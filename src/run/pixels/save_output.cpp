@@ -1,6 +1,6 @@
 #include "run/pixels/save_output.hpp"
 
-#include "run/pixels/file_output.hpp"
+#include "run/pixels/file_sink.hpp"
 
 namespace pb {
 
@@ -9,13 +9,10 @@ namespace {
 /// A few rows at a time: what is no data is read from the input once more.
 Image stored_image(const Slab& output, ImageSource& source, DType type) {
     constexpr int64_t kRows = 256;
-    Image stored(output.image, output.channels, type);
+    Image stored(output.image, output.pixels.channels, type);
     for (int64_t row = 0; row < output.image.h; row += kRows) {
         const Rect part{row, 0, {std::min(kRows, output.image.h - row), output.image.w}};
-        MutableImageView rows = stored.view();
-        rows.pixels = rows.row(row);
-        rows.extent = part.extent;
-        source.to_stored(part, output.part(part), rows);
+        source.to_stored(part, output.part(part), stored.view().part(part));
     }
     return stored;
 }
@@ -23,11 +20,11 @@ Image stored_image(const Slab& output, ImageSource& source, DType type) {
 }  // namespace
 
 void save_output(const Slab& output, ImageSource& source, const PointFiles& files) {
-    ImageView pixels = output.part({0, 0, output.image});
+    PixelView pixels = output.part({0, 0, output.image});
     ImageFile* original = source.file();
     const ImageInfo info = source.stored_info();
     Image stored;
-    if (info.dtype != output.dtype || source.map() != nullptr) {
+    if (info.dtype != output.pixels.dtype || source.map() != nullptr) {
         stored = stored_image(output, source, info.dtype);
         pixels = stored.view();
     }

@@ -10,13 +10,13 @@ namespace pb {
 
 namespace {
 
-/// Calls `row(source, count, replicated, y)` for each row of `seen`: `count` pixels lie in the image, `replicated` more
-/// repeat its last column.
+/// Calls `row(source, count, replicated, y)` for each row of `window`: `count` pixels lie in the image, `replicated`
+/// more repeat its last column.
 template <class RowFunction>
-void for_rows(const Slab& slab, const Rect& seen, RowFunction&& row) {
-    const int64_t count = std::min(seen.extent.w, slab.image.w - seen.column);
-    for (int64_t y = 0; y < seen.extent.h; ++y)
-        row(slab.at(std::min(seen.row + y, slab.image.h - 1), seen.column), count, seen.extent.w - count, y);
+void for_rows(const Slab& slab, const Rect& window, RowFunction&& row) {
+    const int64_t count = std::min(window.extent.w, slab.image.w - window.column);
+    for (int64_t y = 0; y < window.extent.h; ++y)
+        row(slab.at(std::min(window.row + y, slab.image.h - 1), window.column), count, window.extent.w - count, y);
 }
 
 /// Repeats the pixel before `end` `count` times.
@@ -25,22 +25,22 @@ void replicate_last(std::byte* end, size_t pixel_bytes, int64_t count) {
         std::memcpy(end + static_cast<size_t>(i) * pixel_bytes, end - pixel_bytes, pixel_bytes);
 }
 
-SampleRows sample_rows(const Slab& slab, const Rect& part) {
-    return {slab.at(part.row, part.column), slab.dtype, slab.channels, part.extent,
-            static_cast<int64_t>(slab.row_bytes())};
-}
-
 Rect share_of_rows(const Slab& slab, int local_rank, int local_size) {
-    const Range share = shard(slab.rows.size(), local_rank, local_size);
-    return {slab.rows.begin + share.begin, 0, {share.size(), slab.image.w}};
+    const Range share = shard(slab.pixels.extent.h, local_rank, local_size);
+    return {slab.row + share.begin, 0, {share.size(), slab.image.w}};
 }
 
 }  // namespace
 
+Slab slab_of(const Rect& part, Extent image, int64_t channels, DType dtype, std::vector<std::byte>& memory) {
+    memory.resize(static_cast<size_t>(part.extent.pixels() * channels) * size_of(dtype));
+    return {dense_view(memory.data(), part.extent, channels, dtype), image, part.row, part.column};
+}
+
 SharedSlab::SharedSlab(const Communicator& node, Extent image, Range rows, int64_t channels, DType dtype)
-    : slab_{nullptr, image, rows, channels, dtype} {
-    memory_ = NodeMemory(node, std::max<size_t>(slab_.bytes(), 1));
-    slab_.pixels = memory_.bytes().data();
+    : slab_{dense_view<std::byte>(nullptr, {rows.size(), image.w}, channels, dtype), image, rows.begin} {
+    memory_ = NodeMemory(node, std::max<size_t>(slab_.pixels.bytes(), 1));
+    slab_.pixels.pixels = memory_.bytes().data();
 }
 
 void read_into(const Slab& slab, ImageSource& source, int local_rank, int local_size) {
@@ -56,53 +56,53 @@ void add_noise_into(const Slab& slab, ImageSource& source, int local_rank, int l
     if (rows.extent.h > 0) source.add_noise_to(rows, slab.part(rows));
 }
 
-void cut_window(const Slab& slab, const Rect& seen, std::byte* window) {
-    const size_t pixel_bytes = slab.pixel_bytes();
-    const size_t window_row = static_cast<size_t>(seen.extent.w) * pixel_bytes;
-    for_rows(slab, seen, [&](const std::byte* source, int64_t count, int64_t replicated, int64_t y) {
-        std::byte* target = window + static_cast<size_t>(y) * window_row;
+void cut_window(const Slab& slab, const Rect& window, std::byte* samples) {
+    const size_t pixel_bytes = slab.pixels.pixel_bytes();
+    const size_t window_row = static_cast<size_t>(window.extent.w) * pixel_bytes;
+    for_rows(slab, window, [&](const std::byte* source, int64_t count, int64_t replicated, int64_t y) {
+        std::byte* target = samples + static_cast<size_t>(y) * window_row;
         const size_t bytes = static_cast<size_t>(count) * pixel_bytes;
         std::memcpy(target, source, bytes);
         replicate_last(target + bytes, pixel_bytes, replicated);
     });
 }
 
-void cut_window_to_f32(const Slab& slab, const Rect& seen, const Conversion& conversion, float* window) {
-    const int64_t channels = slab.channels + (conversion.sigma ? 1 : 0);
-    const int64_t stride = seen.extent.w * channels;
-    const Extent inside{std::min(seen.extent.h, slab.image.h - seen.row),
-                        std::min(seen.extent.w, slab.image.w - seen.column)};
-    convert_rows_to_f32(sample_rows(slab, {seen.row, seen.column, inside}), conversion, window, stride);
+void cut_window_to_f32(const Slab& slab, const Rect& window, const Conversion& conversion, float* values) {
+    const int64_t channels = slab.pixels.channels + (conversion.sigma ? 1 : 0);
+    const int64_t stride = window.extent.w * channels;
+    const Extent inside{std::min(window.extent.h, slab.image.h - window.row),
+                        std::min(window.extent.w, slab.image.w - window.column)};
+    convert_rows_to_f32(slab.part({window.row, window.column, inside}), conversion, values, stride);
     for (int64_t y = 0; y < inside.h; ++y)
-        replicate_last(reinterpret_cast<std::byte*>(window + y * stride + inside.w * channels),
-                       static_cast<size_t>(channels) * sizeof(float), seen.extent.w - inside.w);
-    for (int64_t y = inside.h; y < seen.extent.h; ++y)
-        std::copy_n(window + (inside.h - 1) * stride, stride, window + y * stride);
+        replicate_last(reinterpret_cast<std::byte*>(values + y * stride + inside.w * channels),
+                       static_cast<size_t>(channels) * sizeof(float), window.extent.w - inside.w);
+    for (int64_t y = inside.h; y < window.extent.h; ++y)
+        std::copy_n(values + (inside.h - 1) * stride, stride, values + y * stride);
 }
 
-void write_core(const std::byte* window, const Tile& tile, const Slab& slab) {
-    const size_t pixel_bytes = slab.pixel_bytes();
+void write_core(const std::byte* samples, const Tile& tile, const Slab& slab) {
+    const size_t pixel_bytes = slab.pixels.pixel_bytes();
     const Rect& core = tile.core;
     for (int64_t y = core.row; y < core.row + core.extent.h; ++y) {
         const int64_t offset = (y - tile.window.row) * tile.window.extent.w + (core.column - tile.window.column);
-        std::memcpy(slab.at(y, core.column), window + static_cast<size_t>(offset) * pixel_bytes,
+        std::memcpy(slab.at(y, core.column), samples + static_cast<size_t>(offset) * pixel_bytes,
                     static_cast<size_t>(core.extent.w) * pixel_bytes);
     }
 }
 
-void write_core_from_f32(const float* window, const Tile& tile, const Conversion& conversion, const Slab& slab) {
+void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, const Slab& slab) {
     const Rect& core = tile.core;
     const int64_t offset = (core.row - tile.window.row) * tile.window.extent.w + (core.column - tile.window.column);
-    convert_rows_from_f32(window + offset * slab.channels, tile.window.extent.w * slab.channels, conversion,
-                          sample_rows(slab, core));
+    convert_rows_from_f32(values + offset * slab.pixels.channels, tile.window.extent.w * slab.pixels.channels,
+                          conversion, slab.part(core));
 }
 
 void poison(const Slab& slab, int local_rank, int local_size) {
     const Rect rows = share_of_rows(slab, local_rank, local_size);
-    const size_t bytes = static_cast<size_t>(rows.extent.h) * slab.row_bytes();
+    const size_t bytes = static_cast<size_t>(rows.extent.h) * slab.pixels.row_bytes;
     if (bytes == 0) return;
     std::byte* begin = slab.at(rows.row, 0);
-    if (slab.dtype == DType::f32)
+    if (slab.pixels.dtype == DType::f32)
         std::fill_n(reinterpret_cast<float*>(begin), bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
     else
         std::memset(begin, 0xA5, bytes);

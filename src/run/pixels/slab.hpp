@@ -8,30 +8,27 @@
 #include "run/pixels/image_source.hpp"
 #include "run/work.hpp"
 
+#include <vector>
+
 namespace pb {
 
-/// Rows [rows.begin, rows.end) of an image of `image` extents, dense, at `pixels`: all columns, or some of them.
+/// A part of an image of `image` extents: whole rows, or some columns of them. Its first pixel is (row, column).
 struct Slab {
-    std::byte* pixels = nullptr;
+    MutablePixelView pixels;
     Extent image;
-    Range rows;
-    int64_t channels = 0;
-    DType dtype = DType::f32;
-    Range columns = {};  // none: all
+    int64_t row = 0;
+    int64_t column = 0;
 
-    [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
-    [[nodiscard]] int64_t width() const { return columns.size() > 0 ? columns.size() : image.w; }
-    [[nodiscard]] size_t row_bytes() const { return static_cast<size_t>(width()) * pixel_bytes(); }
-    [[nodiscard]] size_t bytes() const { return static_cast<size_t>(rows.size()) * row_bytes(); }
-    [[nodiscard]] std::byte* at(int64_t row, int64_t column) const {
-        return pixels + static_cast<size_t>(row - rows.begin) * row_bytes() +
-               static_cast<size_t>(column - columns.begin) * pixel_bytes();
-    }
-    /// A part (inside the slab) as a view.
-    [[nodiscard]] MutableImageView part(const Rect& rect) const {
-        return {at(rect.row, rect.column), rect.extent, channels, dtype, row_bytes()};
+    /// In image coordinates, inside the slab.
+    [[nodiscard]] std::byte* at(int64_t y, int64_t x) const { return pixels.at(y - row, x - column); }
+    [[nodiscard]] MutablePixelView part(const Rect& rect) const {
+        return pixels.part({rect.row - row, rect.column - column, rect.extent});
     }
 };
+
+/// A slab for `part` of an image, in `memory`, which is made no larger than that.
+[[nodiscard]] Slab slab_of(const Rect& part, Extent image, int64_t channels, DType dtype,
+                           std::vector<std::byte>& memory);
 
 /// A slab in memory shared by `node`. Collective over it; the rows may be none.
 class SharedSlab {
@@ -51,16 +48,16 @@ void read_into(const Slab& slab, ImageSource& source, int local_rank, int local_
 /// Adds the study's noise to this rank's share of the rows.
 void add_noise_into(const Slab& slab, ImageSource& source, int local_rank, int local_size);
 
-/// Copies the window `seen` out of the slab to dense rows at `window` (dtype and channels of the slab), replicating the
-/// image's last column and row beyond its border.
-void cut_window(const Slab& slab, const Rect& seen, std::byte* window);
+/// Copies a window out of the slab to dense rows at `samples` (dtype and channels of the slab), replicating the image's
+/// last column and row beyond its border.
+void cut_window(const Slab& slab, const Rect& window, std::byte* samples);
 /// As `cut_window`, converted on the way to f32 NHWC with the sigma channel of `conversion`.
-void cut_window_to_f32(const Slab& slab, const Rect& seen, const Conversion& conversion, float* window);
+void cut_window_to_f32(const Slab& slab, const Rect& window, const Conversion& conversion, float* values);
 
-/// Writes the kept part of a window (dense rows of the slab's dtype and channels) into the slab.
-void write_core(const std::byte* window, const Tile& tile, const Slab& slab);
+/// Writes the core of a window (`samples`: dense rows of the slab's dtype and channels) into the slab.
+void write_core(const std::byte* samples, const Tile& tile, const Slab& slab);
 /// As `write_core` from f32 NHWC windows, converted on the way.
-void write_core_from_f32(const float* window, const Tile& tile, const Conversion& conversion, const Slab& slab);
+void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, const Slab& slab);
 
 /// Marks every sample of this rank's share of the slab's rows as unwritten: NaN for f32, 0xA5 bytes for integers.
 void poison(const Slab& slab, int local_rank, int local_size);

@@ -2,7 +2,7 @@
 
 #include "config/sample_settings.hpp"
 #include "config/text.hpp"
-#include "run/pixels/file_output.hpp"
+#include "run/pixels/file_sink.hpp"
 
 namespace pb {
 

@@ -1,9 +1,9 @@
 #include "run/point/rank_share.hpp"
 
 #include "run/agreement.hpp"
-#include "run/pipeline/faulty_output.hpp"
+#include "run/pipeline/faulty_sink.hpp"
 #include "run/pipeline/stopwatch.hpp"
-#include "run/pixels/file_output.hpp"
+#include "run/pixels/file_sink.hpp"
 #include "run/verify/probes.hpp"
 
 #include <algorithm>
@@ -48,8 +48,8 @@ std::unique_ptr<BatchQueue> make_batches(const Point& point, const Team& team, c
 }
 
 /// It remembers some of this rank's windows, so that a network's result can be verified.
-std::unique_ptr<ChecksumOutput> make_checksum_output(const Point& point, const Work& work, ImageSource& source) {
-    auto output = std::make_unique<ChecksumOutput>(source);
+std::unique_ptr<ChecksumSink> make_checksum_sink(const Point& point, const Work& work, ImageSource& source) {
+    auto output = std::make_unique<ChecksumSink>(source);
     if (is_simulated(point) || point.settings.protocol.verify == VerifyMode::off) return output;
     std::vector<Rect> parts;
     for (const int64_t index : pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed))
@@ -72,11 +72,11 @@ RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, 
 }
 
 void RankShare::open_streamed(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan) {
-    std::unique_ptr<StreamedOutput> output;
+    std::unique_ptr<StreamedSink> output;
     if (plan.kind == OutputKind::file)
-        output = std::make_unique<FileOutput>(team, source, plan);
+        output = std::make_unique<FileSink>(team, source, plan);
     else
-        output = make_checksum_output(point, work_, source);
+        output = make_checksum_sink(point, work_, source);
     streamed_ = output.get();
     cores_ = with_faults(std::move(output), source);
     windows_ = std::make_unique<StreamedWindows>(source);
@@ -91,7 +91,7 @@ void RankShare::allocate_in_memory(const Point& point, const Team& team, ImageSo
         output_ = SharedSlab(team.node, extent, core_rows_on_node(point, team), source.channels(), source.dtype());
         if (point.settings.replicate && team.ranks.rank() > 0) {
             own_output_ = Image(extent, source.channels(), source.dtype());
-            own_slab_ = {own_output_.bytes().data(), extent, {0, extent.h}, source.channels(), source.dtype()};
+            own_slab_ = {own_output_.view(), extent};
         }
     });
     Stopwatch watch;
@@ -99,8 +99,8 @@ void RankShare::allocate_in_memory(const Point& point, const Team& team, ImageSo
     read_s = watch.lap();
     together(team.ranks, [&] { add_noise_into(input(), source, team.node.rank(), team.node.size()); });
     noise_s = watch.lap();
-    windows_ = std::make_unique<HeldWindows>(input());
-    cores_ = with_faults(std::make_unique<HeldOutput>(output(), source), source);
+    windows_ = std::make_unique<MemoryWindows>(input());
+    cores_ = with_faults(std::make_unique<MemorySink>(output(), source), source);
 }
 
 void RankShare::poison_output(const Team& team) const {

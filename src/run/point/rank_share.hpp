@@ -3,8 +3,9 @@
 #pragma once
 
 #include "run/pipeline/batch_queue.hpp"
+#include "run/pixels/core_sink.hpp"
 #include "run/pixels/output_plan.hpp"
-#include "run/pixels/pixel_ways.hpp"
+#include "run/pixels/window_source.hpp"
 #include "run/point/team.hpp"
 
 #include <memory>
@@ -31,9 +32,9 @@ class RankShare {
 
     /// Where passes take their windows from and bring their cores to: the slabs, or not.
     [[nodiscard]] WindowSource& windows() const { return *windows_; }
-    [[nodiscard]] Output& cores() const { return *cores_; }
+    [[nodiscard]] CoreSink& cores() const { return *cores_; }
     /// The output where it is streamed, else null; input() and output() are without pixels then.
-    [[nodiscard]] StreamedOutput* streamed() const { return streamed_; }
+    [[nodiscard]] StreamedSink* streamed() const { return streamed_; }
 
     /// This rank's batches of a pass, and afterwards those that it did.
     [[nodiscard]] BatchQueue& batches() { return *batches_; }
@@ -58,8 +59,8 @@ class RankShare {
     Image own_output_;
     Slab own_slab_;
     std::unique_ptr<WindowSource> windows_;
-    std::unique_ptr<Output> cores_;
-    StreamedOutput* streamed_ = nullptr;  // cores_, where it is one
+    std::unique_ptr<CoreSink> cores_;
+    StreamedSink* streamed_ = nullptr;  // cores_, where it is one
 };
 
 /// Brings what the ranks of other nodes did in the last pass to the root's slab, and says how many bytes those

@@ -5,7 +5,7 @@
 #include "run/agreement.hpp"
 #include "run/pipeline/point_conversion.hpp"
 #include "run/pipeline/stopwatch.hpp"
-#include "run/pixels/file_output.hpp"
+#include "run/pixels/file_sink.hpp"
 #include "run/pixels/measure_quality.hpp"
 #include "run/pixels/preview.hpp"
 #include "run/pixels/save_output.hpp"
@@ -85,7 +85,7 @@ struct Runner::Impl {
     void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
     void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
               PointTrace& trace);
-    void save_output_preview(Output& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
+    void save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
     void describe(const ImageSource& source, const Weights& network, const PointFiles& files, PointTrace& trace);
     const std::string& digest_of(const std::string& file);
     std::shared_ptr<const Weights> find_network(const Point& point, int64_t channels);
@@ -191,7 +191,7 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
 }
 
 /// The pictures of a network: those of the first point with it. A point is not lost because they are.
-void Runner::Impl::save_output_preview(Output& output, ImageSource& source, const PointFiles& files,
+void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files,
                                        PointTrace& trace) {
     constexpr size_t kMostPreviews = 12;
     const PointSettings& settings = trace.point.settings;
@@ -217,7 +217,7 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
         if (files.image.empty()) return;
         const Stopwatch watch;
         if (share.streamed() != nullptr)
-            share.streamed()->commit();
+            share.streamed()->publish();
         else
             save_output(share.output(), source, files);
         trace.write_s += watch.seconds();

@@ -8,7 +8,7 @@ namespace pb {
 namespace {
 
 template <class Sample, class Odd>
-int64_t count_if_odd(const ImageView& samples, Odd&& odd) {
+int64_t count_if_odd(const PixelView& samples, Odd&& odd) {
     int64_t count = 0;
     for (int64_t y = 0; y < samples.extent.h; ++y) {
         const auto* row = reinterpret_cast<const Sample*>(samples.row(y));
@@ -19,7 +19,7 @@ int64_t count_if_odd(const ImageView& samples, Odd&& odd) {
 
 }  // namespace
 
-int64_t count_odd(const ImageView& samples) {
+int64_t count_odd(const PixelView& samples) {
     const auto is_zero = [](auto sample) { return sample == 0; };
     if (samples.dtype == DType::u8) return count_if_odd<uint8_t>(samples, is_zero);
     if (samples.dtype == DType::u16) return count_if_odd<uint16_t>(samples, is_zero);

@@ -10,7 +10,7 @@ namespace pb {
 
 /// Samples that a network which went wrong may have left: in floats those that are not finite, in integers zeros, to
 /// which conversion sends NaN.
-[[nodiscard]] int64_t count_odd(const ImageView& samples);
+[[nodiscard]] int64_t count_odd(const PixelView& samples);
 
 /// NaN spreads: of the parts that came, the one with the most odd samples, unless few of its samples are.
 class AnomalyTracker {

@@ -27,8 +27,8 @@ double scale_of(const Image& expected) {
     return largest;
 }
 
-Difference find_difference(Output& output, const Rect& part, Image expected) {
-    clip(expected, output.keeping().limits);
+Difference find_difference(CoreSink& output, const Rect& part, Image expected) {
+    clip(expected, output.quantisation().limits);
     const double scale = scale_of(expected);
     const Image written = output.read(part);
     const int64_t channels = expected.channels();

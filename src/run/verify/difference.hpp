@@ -2,7 +2,7 @@
 #pragma once
 
 #include "image/image.hpp"
-#include "run/pixels/pixel_ways.hpp"
+#include "run/pixels/core_sink.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -25,13 +25,13 @@ struct Difference {
     [[nodiscard]] double excess(const Tolerance& tolerance) const;
 };
 
-/// `expected` clipped to what an output can hold (Keeping); none: everything.
+/// `expected` clipped to what an output can hold (Quantisation); none: everything.
 void clip(Image& expected, const std::optional<SampleRange>& limits);
 
 /// What differences are relative to: the largest magnitude in `expected`, at least 1.
 [[nodiscard]] double scale_of(const Image& expected);
 
 /// Between `part` of the output and `expected` (f32, the extent of `part`), largest of all samples of all channels.
-[[nodiscard]] Difference find_difference(Output& output, const Rect& part, Image expected);
+[[nodiscard]] Difference find_difference(CoreSink& output, const Rect& part, Image expected);
 
 }  // namespace pb

@@ -19,7 +19,7 @@ struct Moments {
     [[nodiscard]] double deviation() const { return std::sqrt(sum_of_squares / count - mean() * mean()); }
 };
 
-void add_differences(const ImageView& noisy, const ImageView& clean, Moments& moments) {
+void add_differences(const PixelView& noisy, const PixelView& clean, Moments& moments) {
     for (int64_t y = 0; y < clean.extent.h; ++y) {
         const auto* with = reinterpret_cast<const float*>(noisy.row(y));
         const auto* without = reinterpret_cast<const float*>(clean.row(y));
@@ -35,7 +35,7 @@ std::optional<std::string> find_wrong_noise(WindowSource& noisy, ImageSource& cl
     Moments noise;
     for (const Rect& part : parts) {
         const Image expected = clean.read_clean(part);
-        add_differences(noisy.around(part).part(part), expected.view(), noise);
+        add_differences(noisy.read(part).part(part), expected.view(), noise);
         noise.count -= static_cast<double>(clean.count_gaps(part));  // without noise: they add nothing to the sums
     }
     if (noise.count < 2) return std::nullopt;

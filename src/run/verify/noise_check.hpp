@@ -2,7 +2,7 @@
 // the noisy image that the network saw and the clean one.
 #pragma once
 
-#include "run/pixels/pixel_ways.hpp"
+#include "run/pixels/window_source.hpp"
 
 #include <optional>
 #include <string>

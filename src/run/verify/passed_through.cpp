@@ -1,5 +1,5 @@
-#include "run/agreement.hpp"
 #include "comm/interruption.hpp"
+#include "run/agreement.hpp"
 #include "run/verify/output_scan.hpp"
 #include "run/verify/verification.hpp"
 
@@ -31,11 +31,11 @@ struct Faults {
     double misplaced = 0;
 };
 
-Faults find_faults(Output& output, ImageSource& source, const Range& rows) {
+Faults find_faults(CoreSink& output, ImageSource& source, const Range& rows) {
     Faults faults;
     for_pieces(rows, output.extent().w, [&](const Rect& piece) {
         const Image written = output.read(piece);
-        const Image expected = output.as_kept(piece, source.read_noisy(piece));
+        const Image expected = output.as_stored(piece, source.read_noisy(piece));
         const auto count = static_cast<size_t>(piece.extent.pixels() * written.channels());
         for (size_t i = 0; i < count; ++i) {
             const float sample = written.as<float>()[i];
@@ -51,13 +51,13 @@ uint64_t checksum_of_input(const Range& rows, ImageSource& source) {
     const int64_t width = source.extent().w;
     uint64_t sum = 0;
     for_pieces(rows, width, [&](const Rect& piece) {
-        sum += checksum_of(windows.around(piece).part(piece), piece.row, piece.column, width);
+        sum += checksum_of(windows.read(piece).part(piece), piece.row, piece.column, width);
     });
     return sum;
 }
 
 /// Pixels that were kept nowhere: their checksum is the input's where each was written once and at its place.
-void verify_checksum(const Team& team, const StreamedOutput& output, ImageSource& source, Verification& result) {
+void verify_checksum(const Team& team, const StreamedSink& output, ImageSource& source, Verification& result) {
     uint64_t difference = 0;
     const Range rows = shard(source.extent().h, team.ranks.rank(), team.ranks.size());
     together(team.ranks, [&] { difference = checksum_of_input(rows, source) - output.counts().checksum; });
@@ -66,7 +66,7 @@ void verify_checksum(const Team& team, const StreamedOutput& output, ImageSource
 }
 
 /// What all ranks brought of a streamed output, by their own count.
-void verify_counts(const PointTrace& trace, const Team& team, const StreamedOutput& output, Verification& result) {
+void verify_counts(const PointTrace& trace, const Team& team, const StreamedSink& output, Verification& result) {
     const double written = team.ranks.sum(static_cast<double>(output.counts().pixels));
     result.pixels_unwritten = static_cast<int64_t>(trace.useful_pixels - written);
     if (result.pixels_unwritten != 0)

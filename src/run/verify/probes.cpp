@@ -26,20 +26,20 @@ Range stretch(int64_t centre, int64_t length, int64_t alignment) {
 }
 
 /// As count_odd, of samples that were read as f32.
-int64_t count_odd_values(const Image& kept, bool floats) {
-    const int64_t count = kept.extent().pixels() * kept.channels();
-    return std::count_if(kept.as<float>(), kept.as<float>() + count,
+int64_t count_odd_values(const Image& denoised, bool floats) {
+    const int64_t count = denoised.extent().pixels() * denoised.channels();
+    return std::count_if(denoised.as<float>(), denoised.as<float>() + count,
                          [&](float sample) { return floats ? !std::isfinite(sample) : sample == 0; });
 }
 
 /// Mean absolute difference between what came out and what the network saw; NaN where samples are.
-double mean_change(const Image& kept, const ImageView& seen) {
-    Image before(kept.extent(), kept.channels(), DType::f32);
-    to_float(seen, before.view());
-    const int64_t count = kept.extent().pixels() * kept.channels();
+double mean_change(const Image& denoised, const PixelView& noisy) {
+    Image before(denoised.extent(), denoised.channels(), DType::f32);
+    to_float(noisy, before.view());
+    const int64_t count = denoised.extent().pixels() * denoised.channels();
     double sum = 0;
     for (int64_t i = 0; i < count; ++i)
-        sum += std::abs(static_cast<double>(kept.as<float>()[i] - before.as<float>()[i]));
+        sum += std::abs(static_cast<double>(denoised.as<float>()[i] - before.as<float>()[i]));
     return sum / static_cast<double>(count);
 }
 
@@ -81,14 +81,14 @@ std::vector<int64_t> shuffled(const std::vector<Range>& runs, uint64_t seed) {
     return indices;
 }
 
-std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work& work, const Output& output,
+std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work& work, const CoreSink& output,
                                       uint64_t seed) {
     std::vector<int64_t> indices = shuffled(runs, seed);
     std::erase_if(indices, [&](int64_t index) { return !output.holds(work.tile(index).core); });
     return indices;
 }
 
-Anomalies find_anomalies(Output& output, WindowSource& input, const Work& work, const std::vector<Range>& runs) {
+Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work, const std::vector<Range>& runs) {
     constexpr double kNothing = 1e-6;  // the rounding of a gain and of samples
     const bool floats = is_float(output.dtype());
     AnomalyTracker odd;
@@ -97,10 +97,10 @@ Anomalies find_anomalies(Output& output, WindowSource& input, const Work& work, 
     for (const Range& run : runs)
         for (int64_t index = run.begin; index < run.end; ++index) {
             const Rect part = work.tile(index).core;
-            const Image kept = output.read(part);
-            const int64_t count = part.extent.pixels() * kept.channels();
-            if (odd.add(part, count_odd_values(kept, floats), count, floats)) oddest = index;
-            const double change = mean_change(kept, input.around(part).part(part));
+            const Image denoised = output.read(part);
+            const int64_t count = part.extent.pixels() * denoised.channels();
+            if (odd.add(part, count_odd_values(denoised, floats), count, floats)) oddest = index;
+            const double change = mean_change(denoised, input.read(part).part(part));
             if (!most_changed || change > most) most_changed = index, most = change;
             if (!least_changed || change < least) least_changed = index, least = change;
         }

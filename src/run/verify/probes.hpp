@@ -2,7 +2,8 @@
 #pragma once
 
 #include "plan/plan.hpp"
-#include "run/pixels/pixel_ways.hpp"
+#include "run/pixels/core_sink.hpp"
+#include "run/pixels/window_source.hpp"
 #include "run/work.hpp"
 
 #include <cstdint>
@@ -28,7 +29,7 @@ inline constexpr uint64_t kProbeSeed = 20;
 
 /// As `shuffled`, without the windows that `output` cannot give back (a checksum remembers some).
 [[nodiscard]] std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work& work,
-                                                    const Output& output, uint64_t seed);
+                                                    const CoreSink& output, uint64_t seed);
 
 struct Anomalies {
     std::vector<int64_t> windows;  // the worst first
@@ -38,7 +39,7 @@ struct Anomalies {
 /// Windows of `runs` that are worth a look, by all of their output: the one with the most samples that are odd
 /// (anomaly_tracker.hpp), and those that the network changed most and least, by the mean absolute difference from what
 /// it saw. The least comes before the most where it is next to nothing.
-[[nodiscard]] Anomalies find_anomalies(Output& output, WindowSource& input, const Work& work,
+[[nodiscard]] Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work,
                                        const std::vector<Range>& runs);
 
 }  // namespace pb

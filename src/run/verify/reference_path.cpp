@@ -94,7 +94,7 @@ Image ReferencePath::run(const Rect& seen) {
         for (int64_t pixel = 0; pixel < seen.extent.pixels(); ++pixel)
             image.as<float>()[pixel * channels + c] =
                 static_cast<float>(output[static_cast<size_t>(c * seen.extent.pixels() + pixel)] / gain_);
-    MutableImageView inside = image.view();
+    MutablePixelView inside = image.view();
     inside.extent = {std::min(height, source_.extent().h - seen.row),
                      std::min(width, source_.extent().w - seen.column)};
     source_.restore_gaps({seen.row, seen.column, inside.extent}, inside);
@@ -112,7 +112,7 @@ Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Exten
 
 Image crop(const Image& image, const Rect& origin, const Rect& part) {
     Image cropped(part.extent, image.channels(), image.dtype());
-    const ImageView from = image.view();
+    const PixelView from = image.view();
     for (int64_t y = 0; y < part.extent.h; ++y)
         std::memcpy(
             cropped.view().row(y),

@@ -16,8 +16,8 @@ namespace pb {
 namespace {
 
 /// As find_difference, cell by cell.
-SeamRegion compare_cells(Output& output, const Rect& part, Image expected) {
-    clip(expected, output.keeping().limits);
+SeamRegion compare_cells(CoreSink& output, const Rect& part, Image expected) {
+    clip(expected, output.quantisation().limits);
     DifferenceMap map = map_differences(output.read(part).view(), expected.view());
     const double scale = scale_of(expected);
     for (double& difference : map.largest) difference /= scale;

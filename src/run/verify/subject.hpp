@@ -16,7 +16,7 @@ struct Subject {
 
     [[nodiscard]] const Point& point() const { return trace.point; }
     [[nodiscard]] const PointSettings& settings() const { return trace.point.settings; }
-    [[nodiscard]] Output& output() const { return share.cores(); }
+    [[nodiscard]] CoreSink& output() const { return share.cores(); }
     [[nodiscard]] bool is_held() const { return share.streamed() == nullptr; }
 };
 

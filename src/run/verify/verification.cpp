@@ -91,7 +91,7 @@ double tolerance_of(Precision precision, DeviceKind device) {
 Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache) {
     const Team& team = subject.team;
     Verification result;
-    result.output_rounding = subject.output().keeping().rounding;
+    result.output_rounding = subject.output().quantisation().rounding;
     const Tolerance tolerance = tolerance_for(subject.settings().dtype, team.place.device.kind, result.output_rounding);
     result.window_tolerance = tolerance.largest;
     result.seam_tolerance = result.window_tolerance;

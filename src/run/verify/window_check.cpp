@@ -95,7 +95,7 @@ class WindowChecker {
 
     /// Those that look wrong, then the others in an order that a seed makes.
     [[nodiscard]] std::vector<int64_t> in_order(const MadeWindows& made, int maker) const {
-        const Output& output = subject_.output();
+        const CoreSink& output = subject_.output();
         const std::vector<int64_t>& anomalies = made.anomalies.windows;
         std::vector<int64_t> order = anomalies;
         std::erase_if(order, [&](int64_t index) { return !output.holds(work_.tile(index).core); });

@@ -64,13 +64,13 @@ class DeviceBench {
           pipeline(make_device_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples)),
           batches(work.batches()) {}
 
-    void pass(WindowSource& windows, Output& output) {
+    void pass(WindowSource& windows, CoreSink& output) {
         batches.begin_pass();
         pipeline->pass(batches, windows, output, log);
     }
     void expect_whole_pass(const PipelineCase& chosen) {
         SceneWindows windows(scene);
-        SceneOutput output(scene);
+        SceneSink output(scene);
         pass(windows, output);
         EXPECT_TRUE(output.every_pixel_was_written_once());
         EXPECT_TRUE(output.pixels() == expected_pixels(chosen));
@@ -81,7 +81,7 @@ class DeviceBench {
         SceneWindows windows(scene, [&] {
             if (++num_windows == at) throw Error("a window that cannot be read");
         });
-        SceneOutput output(scene);
+        SceneSink output(scene);
         try {
             pass(windows, output);
         } catch (const Error&) {
@@ -155,7 +155,7 @@ TEST(PipelineOverFakeCuda, ASignalAndFaultsHarmNothing) {
         SceneWindows windows(bench.scene, [&] {
             if (stage == "signal") std::raise(SIGTERM);
         });
-        SceneOutput output(bench.scene);
+        SceneSink output(bench.scene);
         try {
             bench.pass(windows, output);
         } catch (const Error&) {

@@ -1,4 +1,4 @@
-#include "run/pipeline/faulty_output.hpp"
+#include "run/pipeline/faulty_sink.hpp"
 
 #include "base/fault.hpp"
 
@@ -12,10 +12,10 @@ namespace pb {
 
 namespace {
 
-/// A window's kept samples, f32 in [0,1] units, on their way into the output.
+/// A window's core, f32 in [0,1] units, on its way into the output.
 struct Spoilt {
     Image samples;
-    Image seen;   // the same part as the network saw it
+    Image noisy;  // the same part as the network saw it
     double step;  // the smallest change that the output's type can hold, at least 1e-3
 
     [[nodiscard]] int64_t count() const { return samples.extent().pixels() * samples.channels(); }
@@ -37,7 +37,7 @@ void spoil_last_channel(Spoilt& part) {
     for (int64_t i = channels - 1; i < part.count(); i += channels) part.begin()[i] = 0.8F * part.begin()[i] + 0.1F;
 }
 
-void be_the_identity(Spoilt& part) { part.samples = std::move(part.seen); }
+void be_the_identity(Spoilt& part) { part.samples = std::move(part.noisy); }
 
 void be_constant(Spoilt& part) { std::fill_n(part.begin(), part.count(), 0.5F); }
 
@@ -60,46 +60,46 @@ Spoil find_spoil(std::string_view action) {
     refuse_fault(action);
 }
 
-class FaultyOutput final : public Output {
+class FaultySink final : public CoreSink {
   public:
-    FaultyOutput(std::unique_ptr<Output> output, ImageSource& source) : output_(std::move(output)), source_(source) {}
+    FaultySink(std::unique_ptr<CoreSink> sink, ImageSource& source) : sink_(std::move(sink)), source_(source) {}
 
-    [[nodiscard]] Extent extent() const override { return output_->extent(); }
-    [[nodiscard]] DType dtype() const override { return output_->dtype(); }
-    [[nodiscard]] Keeping keeping() const override { return output_->keeping(); }
-    [[nodiscard]] bool holds(const Rect& part) const override { return output_->holds(part); }
-    [[nodiscard]] Image read(const Rect& part) override { return output_->read(part); }
-    [[nodiscard]] Image as_kept(const Rect& part, const Image& samples) const override {
-        return output_->as_kept(part, samples);
+    [[nodiscard]] Extent extent() const override { return sink_->extent(); }
+    [[nodiscard]] DType dtype() const override { return sink_->dtype(); }
+    [[nodiscard]] Quantisation quantisation() const override { return sink_->quantisation(); }
+    [[nodiscard]] bool holds(const Rect& part) const override { return sink_->holds(part); }
+    [[nodiscard]] Image read(const Rect& part) override { return sink_->read(part); }
+    [[nodiscard]] Image as_stored(const Rect& part, const Image& samples) const override {
+        return sink_->as_stored(part, samples);
     }
-    [[nodiscard]] Slab room_for(const Rect& kept) override { return room_ = output_->room_for(kept); }
+    [[nodiscard]] Slab map(const Rect& core) override { return mapped_ = sink_->map(core); }
 
-    void take(const Rect& kept) override {
-        if (const auto action = meet_value_fault("output")) spoil(kept, *action);
-        output_->take(kept);
+    void commit(const Rect& core) override {
+        if (const auto action = meet_value_fault("output")) spoil(core, *action);
+        sink_->commit(core);
     }
 
   private:
-    void spoil(const Rect& kept, const std::string& action) {
+    void spoil(const Rect& core, const std::string& action) {
         const Spoil change = find_spoil(action);
-        const MutableImageView room = room_.part(kept);
-        Spoilt part{Image(kept.extent, room_.channels, DType::f32), source_.read_noisy(kept),
-                    std::max(1e-3, 2 * keeping().rounding)};
-        to_float(room, part.samples.view());
+        const MutablePixelView samples = mapped_.part(core);
+        Spoilt part{Image(core.extent, samples.channels, DType::f32), source_.read_noisy(core),
+                    std::max(1e-3, 2 * quantisation().rounding)};
+        to_float(samples, part.samples.view());
         change(part);
-        from_float(part.samples.view(), room);
+        from_float(part.samples.view(), samples);
     }
 
-    std::unique_ptr<Output> output_;
+    std::unique_ptr<CoreSink> sink_;
     ImageSource& source_;
-    Slab room_;
+    Slab mapped_;
 };
 
 }  // namespace
 
-std::unique_ptr<Output> with_faults(std::unique_ptr<Output> output, ImageSource& source) {
-    if (!is_fault_wanted("output")) return output;
-    return std::make_unique<FaultyOutput>(std::move(output), source);
+std::unique_ptr<CoreSink> with_faults(std::unique_ptr<CoreSink> sink, ImageSource& source) {
+    if (!is_fault_wanted("output")) return sink;
+    return std::make_unique<FaultySink>(std::move(sink), source);
 }
 
 }  // namespace pb

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "image/placed_image.hpp"
+#include "run/pixels/core_sink.hpp"
 #include "run/pixels/output_plan.hpp"
-#include "run/pixels/pixel_ways.hpp"
 #include "run/point/team.hpp"
 
 #include <filesystem>
@@ -12,26 +12,26 @@
 
 namespace pb {
 
-/// What save_output and a FileOutput write of the file's metadata; none for a scene. A compression that was chosen
+/// What save_output and a FileSink write of the file's metadata; none for a scene. A compression that was chosen
 /// replaces the file's.
 [[nodiscard]] ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compression>& chosen);
 
-class FileOutput final : public StreamedOutput {
+class FileSink final : public StreamedSink {
   public:
     /// Collective over the team: the root makes the file under a temporary name, the others open it. The file of `plan`
-    /// is the root's. Fails on all ranks alike (as `together`). Until commit() nothing appears under the name, and
+    /// is the root's. Fails on all ranks alike (as `together`). Until publish() nothing appears under the name, and
     /// nothing stays when there is none. `source` must outlive it.
-    FileOutput(const Team& team, ImageSource& source, const OutputPlan& plan);
+    FileSink(const Team& team, ImageSource& source, const OutputPlan& plan);
 
     [[nodiscard]] DType dtype() const override { return info_.dtype; }
-    [[nodiscard]] Keeping keeping() const override;
+    [[nodiscard]] Quantisation quantisation() const override;
     [[nodiscard]] Image read(const Rect& part) override;
-    [[nodiscard]] Image as_kept(const Rect& part, const Image& samples) const override;
+    [[nodiscard]] Image as_stored(const Rect& part, const Image& samples) const override;
     void flush() override { writer_->flush(); }
-    void commit() override;
+    void publish() override;
 
   protected:
-    void keep(const Rect& kept, const ImageView& samples, StreamCounts& counts) override;
+    void store(const Rect& core, const PixelView& samples, StreamCounts& counts) override;
 
   private:
     ImageSource& source_;

@@ -1,4 +1,4 @@
-#include "run/pixels/file_output.hpp"
+#include "run/pixels/file_sink.hpp"
 
 #include "run/agreement.hpp"
 
@@ -14,8 +14,8 @@ ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compress
     return metadata;
 }
 
-FileOutput::FileOutput(const Team& team, ImageSource& source, const OutputPlan& plan)
-    : StreamedOutput(source.extent(), source.channels(), source.dtype()),
+FileSink::FileSink(const Team& team, ImageSource& source, const OutputPlan& plan)
+    : StreamedSink(source.extent(), source.channels(), source.dtype()),
       source_(source),
       info_(source.stored_info()),
       metadata_(metadata_to_save(source, plan.compression)) {
@@ -27,34 +27,34 @@ FileOutput::FileOutput(const Team& team, ImageSource& source, const OutputPlan& 
     together(team.ranks, [&] { writer_.emplace(part_, info_, name_); });
 }
 
-Keeping FileOutput::keeping() const {
+Quantisation FileSink::quantisation() const {
     const SampleMap* map = source_.map();
-    if (map == nullptr) return Output::keeping();
+    if (map == nullptr) return CoreSink::quantisation();
     constexpr double kArithmetic = 1e-6;
     return {map->rounding() + kArithmetic, map->limits()};
 }
 
-Image FileOutput::as_kept(const Rect& part, const Image& samples) const {
+Image FileSink::as_stored(const Rect& part, const Image& samples) const {
     Image stored(samples.extent(), channels(), info_.dtype), back(samples.extent(), channels(), DType::f32);
     source_.to_stored(part, samples.view(), stored.view());
     source_.from_stored(part, stored.view(), back.view());
     return back;
 }
 
-void FileOutput::keep(const Rect& kept, const ImageView& samples, StreamCounts& /*counts*/) {
-    ImageView pixels = samples;
+void FileSink::store(const Rect& core, const PixelView& samples, StreamCounts& /*counts*/) {
+    PixelView pixels = samples;
     if (samples.dtype != info_.dtype || source_.map() != nullptr) {
-        if (converted_.extent() != kept.extent) converted_ = Image(kept.extent, channels(), info_.dtype);
-        source_.to_stored(kept, samples, converted_.view());
+        if (converted_.extent() != core.extent) converted_ = Image(core.extent, channels(), info_.dtype);
+        source_.to_stored(core, samples, converted_.view());
         pixels = converted_.view();
     }
     Image alpha;
-    if (info_.has_alpha) alpha = source_.file()->read_alpha(kept);
-    writer_->write(kept.row, kept.column, pixels, alpha.view());
+    if (info_.has_alpha) alpha = source_.file()->read_alpha(core);
+    writer_->write(core.row, core.column, pixels, alpha.view());
 }
 
 /// By the same readers as any image: what is checked is what a user will read.
-Image FileOutput::read(const Rect& part) {
+Image FileSink::read(const Rect& part) {
     if (!written_) {
         written_ = open_placed(part_, info_, name_);
         if (source_.map() != nullptr) written_->keep_not_finite();
@@ -65,7 +65,7 @@ Image FileOutput::read(const Rect& part) {
     return image;
 }
 
-void FileOutput::commit() {
+void FileSink::publish() {
     if (placed_) placed_->commit();
 }
 

@@ -1,0 +1,44 @@
+// Pixels of a rectangle in memory that something else owns: an image, a window of one, or the core of a window.
+#pragma once
+
+#include "patchbench/base/shape.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace pb {
+
+/// Rows of pixels, channels interleaved. `row_bytes`, from one row to the next, may exceed the width (a part of an
+/// image).
+template <class Byte>
+struct BasicPixelView {
+    Byte* pixels = nullptr;
+    Extent extent;
+    int64_t channels = 0;
+    DType dtype = DType::u8;
+    size_t row_bytes = 0;
+
+    [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
+    /// Of all rows.
+    [[nodiscard]] size_t bytes() const { return static_cast<size_t>(extent.h) * row_bytes; }
+    [[nodiscard]] Byte* row(int64_t y) const { return pixels + static_cast<size_t>(y) * row_bytes; }
+    [[nodiscard]] Byte* at(int64_t y, int64_t x) const { return row(y) + static_cast<size_t>(x) * pixel_bytes(); }
+    [[nodiscard]] BasicPixelView part(const Rect& rect) const {
+        return {at(rect.row, rect.column), rect.extent, channels, dtype, row_bytes};
+    }
+    operator BasicPixelView<const Byte>() const  // NOLINT: what may be written may be read
+        requires(!std::is_const_v<Byte>) {
+        return {pixels, extent, channels, dtype, row_bytes};
+    }
+};
+using PixelView = BasicPixelView<const std::byte>;
+using MutablePixelView = BasicPixelView<std::byte>;
+
+/// Rows that lie one after the other.
+template <class Byte>
+[[nodiscard]] BasicPixelView<Byte> dense_view(Byte* pixels, Extent extent, int64_t channels, DType dtype) {
+    return {pixels, extent, channels, dtype, static_cast<size_t>(extent.w * channels) * size_of(dtype)};
+}
+
+}  // namespace pb

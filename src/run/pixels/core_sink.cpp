@@ -1,0 +1,123 @@
+#include "run/pixels/core_sink.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace pb {
+
+namespace {
+
+/// Finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+uint64_t mix(uint64_t x) {
+    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27U)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31U);
+}
+
+template <class Sample>
+uint64_t row_checksum(const std::byte* row, int64_t count, uint64_t first_place) {
+    const auto* samples = reinterpret_cast<const Sample*>(row);
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < count; ++i)
+        sum += mix((first_place + static_cast<uint64_t>(i)) * 0x9e3779b97f4a7c15 + samples[i]);
+    return sum;
+}
+
+}  // namespace
+
+/// Integers of the pass are rounded and clipped by the conversion from the network's numbers.
+Quantisation CoreSink::quantisation() const {
+    if (is_float(dtype())) return {};
+    return {0.5 / full_scale(dtype()) + 1e-6, SampleRange{0, 1}};
+}
+
+Image CoreSink::as_stored(const Rect& /*part*/, const Image& samples) const {
+    if (is_float(dtype())) return samples;
+    Image stored(samples.extent(), samples.channels(), dtype()), back(samples.extent(), samples.channels(), DType::f32);
+    from_float(samples.view(), stored.view());
+    to_float(stored.view(), back.view());
+    return back;
+}
+
+Image MemorySink::read(const Rect& part) {
+    Image image(part.extent, slab_.pixels.channels, DType::f32);
+    to_float(slab_.part(part), image.view());
+    source_.restore_gaps(part, image.view());
+    return image;
+}
+
+Slab StreamedSink::map(const Rect& core) { return slab_of(core, extent_, channels_, sample_type_, samples_); }
+
+void StreamedSink::commit(const Rect& core) {
+    const PixelView samples = dense_view(samples_.data(), core.extent, channels_, sample_type_);
+    const int64_t odd = count_odd(samples);
+    const bool floats = is_float(sample_type_);
+    counts_.pixels += core.extent.pixels();
+    counts_.not_finite += floats ? odd : 0;
+    counts_.anomaly.add(core, odd, core.extent.pixels() * channels_, floats);
+    store(core, samples, counts_);
+}
+
+void write_core(const std::byte* samples, const Tile& tile, CoreSink& sink) {
+    write_core(samples, tile, sink.map(tile.core));
+    sink.commit(tile.core);
+}
+
+void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, CoreSink& sink) {
+    write_core_from_f32(values, tile, conversion, sink.map(tile.core));
+    sink.commit(tile.core);
+}
+
+uint64_t checksum_of(const PixelView& samples, int64_t row, int64_t column, int64_t width) {
+    uint64_t sum = 0;
+    const int64_t count = samples.extent.w * samples.channels;
+    for (int64_t y = 0; y < samples.extent.h; ++y) {
+        const auto place = static_cast<uint64_t>(((row + y) * width + column) * samples.channels);
+        if (samples.dtype == DType::u8) sum += row_checksum<uint8_t>(samples.row(y), count, place);
+        if (samples.dtype == DType::u16) sum += row_checksum<uint16_t>(samples.row(y), count, place);
+        if (samples.dtype == DType::f32) sum += row_checksum<uint32_t>(samples.row(y), count, place);
+    }
+    return sum;
+}
+
+void ChecksumSink::remember(const std::vector<Rect>& parts) {
+    for (const Rect& part : parts) remembered_.push_back({part, {}});
+}
+
+const ChecksumSink::Remembered* ChecksumSink::find(const Rect& part) const {
+    const auto found = std::find_if(remembered_.begin(), remembered_.end(),
+                                    [&](const Remembered& remembered) { return remembered.part == part; });
+    return found == remembered_.end() ? nullptr : &*found;
+}
+
+void ChecksumSink::store(const Rect& core, const PixelView& samples, StreamCounts& counts) {
+    counts.checksum += checksum_of(samples, core.row, core.column, extent().w);
+    for (Remembered& remembered : remembered_) {
+        if (remembered.part != core) continue;
+        remembered.samples = Image(core.extent, channels(), DType::f32);
+        to_float(samples, remembered.samples.view());
+    }
+}
+
+bool ChecksumSink::holds(const Rect& part) const {
+    const Remembered* const found = find(part);
+    return found != nullptr && !found->samples.empty();
+}
+
+Image ChecksumSink::read(const Rect& part) {
+    if (!holds(part)) throw Error("a checksum keeps no pixels that could be read");
+    Image copy(part.extent, channels(), DType::f32);
+    std::ranges::copy(find(part)->samples.bytes(), copy.bytes().begin());
+    source_.restore_gaps(part, copy.view());
+    return copy;
+}
+
+uint64_t sum_of_ranks(uint64_t mine, const Communicator& ranks) {
+    uint64_t sum = 0;
+    for (const std::string& text : ranks.all_gather(std::to_string(mine))) sum += std::stoull(text);
+    return sum;
+}
+
+}  // namespace pb
