@@ -1,24 +1,12 @@
 #include "app/band_output.hpp"
 
 #include "config/sample_settings.hpp"
-#include "run/pixels/file_samples.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace pb {
-
-namespace {
-
-ImageInfo info_of_all(ImageSettings settings) {
-    settings.bands.clear();
-    return info_of(settings);
-}
-
-int64_t channels_of(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
-
-}  // namespace
 
 std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     if (num_bands < size)
@@ -32,22 +20,19 @@ std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     return groups;
 }
 
-int64_t num_bands(const ImageSettings& image) { return channels_of(info_of_all(image)); }
+int64_t num_bands(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
 
-BandOutput::BandOutput(const ImageSettings& image) : settings_(image) {
-    const ImageInfo info = info_of_all(image);
-    image_ = Image(info.extent, channels_of(info), info.dtype);
-}
+BandOutput::BandOutput(OpenImage original)
+    : original_(std::move(original)),
+      image_(original_->info().extent, num_bands(original_->info()), original_->info().dtype) {}
 
 void BandOutput::take(const std::string& bands, const ImageView& samples) {
     copy_bands(samples, 0, samples.channels, image_.view(), parse_bands(bands).value().first);
 }
 
 void BandOutput::save(const std::filesystem::path& file, const std::optional<Compression>& chosen) {
-    settings_.bands.clear();
-    FileSamples original(settings_);
-    const ImageInfo& info = original.info();
-    ImageMetadata metadata = original.file().metadata();
+    const ImageInfo& info = original_->info();
+    ImageMetadata metadata = original_->metadata();
     if (chosen) metadata.tiff_compression = ImageMetadata{}.tiff_compression;
     const Compression compression = chosen.value_or(Compression::none);
     if (!info.has_alpha) return save_image({image_.view(), {}, &metadata}, file, compression);

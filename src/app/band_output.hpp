@@ -1,8 +1,8 @@
 // Images of more bands than a network takes: denoised in groups, and put together in memory.
 #pragma once
 
-#include "config/settings.hpp"
 #include "image/placed_image.hpp"
+#include "run/pixels/file_samples.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -15,20 +15,20 @@ namespace pb {
 /// overlap others where the number is no multiple of three. Throws UsageError for groups of three of fewer bands.
 [[nodiscard]] std::vector<std::string> band_groups(int64_t num_bands, int64_t size);
 
-/// All channels of the file; the settings' own choice is not looked at.
-[[nodiscard]] int64_t num_bands(const ImageSettings& image);
+/// All channels of a file, alpha counted.
+[[nodiscard]] int64_t num_bands(const ImageInfo& info);
 
 class BandOutput {
   public:
-    /// Of an image like that of the settings' file.
-    explicit BandOutput(const ImageSettings& image);
+    /// Of an image like that of the file.
+    explicit BandOutput(OpenImage original);
     /// The denoised samples of `bands`, in the file's type.
     void take(const std::string& bands, const ImageView& samples);
     /// When all are there. A compression that was chosen replaces the input's. Throws Error.
     void save(const std::filesystem::path& file, const std::optional<Compression>& chosen);
 
   private:
-    ImageSettings settings_;
+    OpenImage original_;
     Image image_;  // every band, alpha last where the file has it
 };
 

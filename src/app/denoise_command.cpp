@@ -3,15 +3,12 @@
 #include "app/commands.hpp"
 #include "app/denoise_arguments.hpp"
 #include "app/denoise_inputs.hpp"
+#include "app/denoise_line.hpp"
 #include "app/file_centre.hpp"
 #include "app/judge_all.hpp"
-#include "app/sample_options.hpp"
 #include "app/session.hpp"
-#include "config/sample_settings.hpp"
+#include "base/noise_level.hpp"
 #include "config/text.hpp"
-#include "image/placed_image.hpp"
-#include "measure/recommendation.hpp"
-#include "measure/summary.hpp"
 #include "report/report.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
@@ -45,43 +42,25 @@ Group make_group(const Communicator& world, const Topology& topology, int64_t nu
     return group;
 }
 
-std::string input_text(const DenoiseJob& job, const Point& point) {
-    const std::string& bands = point.settings.image.bands;
-    return job.input.string() +
-           (bands.empty() ? "" : (bands.find('-') == std::string::npos ? ", band " : ", bands ") + bands);
-}
-
-/// Range and noise level with ", " after them; only what was used is named.
-std::string samples_text(const Point& point) {
-    const RangeChoice choice = parse_range(point.settings.image.range);
-    const SampleRange range{choice.low, choice.high};
-    const bool has_range = choice.kind == RangeChoice::Kind::fixed;
-    if (!point.uses_sigma) return has_range ? range_text(range) + ", " : "";
-    return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
-}
-
-/// Says by how much an output with too small a halo differs from the whole image; empty where that cannot be seen.
-std::string seam_note(const PointTrace& trace) {
-    const auto error = visible_seams(trace);
-    return error ? fmt::format(
-                       "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
-                       "a larger one shows less, --halo exact none",
-                       *error, *trace.point.halo)
-                 : "";
-}
-
 /// As image.range has it.
 std::string range_setting(const SampleRange& range) {
     return format_setting(range.low) + ":" + format_setting(range.high);
 }
 
+/// One pass over one image, or over a group of its bands. The file is that of all groups.
+struct Pass {
+    Point point;
+    std::unique_ptr<ImageSource> source;
+    std::vector<std::string> notes;  // on the root
+};
+
 class Denoise {
   public:
     Denoise(const DenoiseArguments& arguments, const Group& group)
         : settings_(settings_from(arguments)),
-          compression_(compression_of(arguments)),
-          bands_(arguments.samples.bands),
-          sigma_(parse_sigma(arguments)),
+          compression_(arguments.compression),
+          bands_(arguments.bands),
+          sigma_(sigma_from(arguments)),
           group_(group),
           study_(study_settings(arguments)),
           runner_(group.ranks, group.topology, study_) {}
@@ -90,16 +69,20 @@ class Denoise {
     /// be read or written is a line, too; of a single one it is the user's error.
     std::string run(const DenoiseJob& job, bool single) {
         try {
+            settings_.image.path = job.input.string();
+            OpenImage file;
             std::vector<std::string> groups;
-            together(group_.ranks, [&] { groups = groups_of(job); });
-            return groups.empty() ? run_image(job) : run_bands(job, groups);
+            together(group_.ranks, [&] {
+                file = open_file(settings_.image);
+                groups = groups_of(file->info());
+            });
+            return groups.empty() ? run_image(job, file) : run_bands(job, file, groups);
         } catch (const AgreedError& error) {
             if (single) throw;
             PointTrace trace;
             trace.status = PointStatus::failed;
             trace.reason = error.what();
-            summaries_.push_back(summarise(trace));
-            return line_for(job, trace, summaries_.back());
+            return take(job, trace, {});
         }
     }
 
@@ -114,30 +97,33 @@ class Denoise {
         return study;
     }
 
-    std::string run_image(const DenoiseJob& job) {
-        PointTrace trace;
-        together(group_.ranks, [&] { trace.point = plan_for(job, ""); });
-        trace = runner_.run(trace.point, {.image = job.output, .compression = compression_});
+    /// What came of a pass: its line.
+    std::string take(const DenoiseJob& job, const PointTrace& trace, const std::vector<std::string>& notes) {
         summaries_.push_back(summarise(trace));
-        return line_for(job, trace, summaries_.back());
+        return denoise_line(job, trace, summaries_.back(), notes);
+    }
+
+    std::string run_image(const DenoiseJob& job, const OpenImage& file) {
+        Pass pass = plan_pass(job, file, "");
+        const PointFiles files{.image = job.output, .compression = compression_};
+        return take(job, runner_.run(pass.point, files, pass.source.get()), pass.notes);
     }
 
     /// Group by group, put together on the root; nothing is written unless all are there.
-    std::string run_bands(const DenoiseJob& job, const std::vector<std::string>& groups) {
+    std::string run_bands(const DenoiseJob& job, const OpenImage& file, const std::vector<std::string>& groups) {
         std::optional<BandOutput> all;
         std::string lines;
         bool complete = true;
         for (const std::string& bands : groups) {
-            PointTrace trace;
+            Pass pass = plan_pass(job, file, bands);
             together(group_.ranks, [&] {
-                trace.point = plan_for(job, bands);
-                if (!all && group_.ranks.is_root()) all.emplace(trace.point.settings.image);
+                if (!all && group_.ranks.is_root()) all.emplace(file);
             });
-            const auto take = [&](const ImageView& denoised) { all.value().take(bands, denoised); };
-            trace = runner_.run(trace.point, {.image = job.output, .compression = compression_, .take = take});
-            summaries_.push_back(summarise(trace));
+            const auto take_bands = [&](const ImageView& denoised) { all.value().take(bands, denoised); };
+            const PointFiles files{.image = job.output, .compression = compression_, .take = take_bands};
+            const PointTrace trace = runner_.run(pass.point, files, pass.source.get());
             complete = complete && !trace.output_file.empty();
-            lines += (lines.empty() ? "" : "\n") + line_for(job, trace, summaries_.back());
+            lines += (lines.empty() ? "" : "\n") + take(job, trace, pass.notes);
         }
         together(group_.ranks, [&] {
             if (complete && all) all->save(job.output, compression_);
@@ -146,13 +132,10 @@ class Denoise {
     }
 
     /// Groups of bands that are denoised one after the other; none: the image is one that a network takes.
-    std::vector<std::string> groups_of(const DenoiseJob& job) {
-        ImageSettings image = settings_.image;
-        image.path = job.input.string();
-        if (bands_ != "auto") return band_groups(num_bands(image), bands_ == "1" ? 1 : 3);
-        const int64_t channels = source_facts(image).channels;
-        if (channels == 1 || channels == 3) return {};
-        return band_groups(channels, channels_of_weights());
+    std::vector<std::string> groups_of(const ImageInfo& info) {
+        if (bands_ != "auto") return band_groups(num_bands(info), bands_ == "1" ? 1 : 3);
+        if (info.channels == 1 || info.channels == 3) return {};
+        return band_groups(info.channels, channels_of_weights());
     }
 
     /// 3 where there are weights for colour images.
@@ -164,52 +147,59 @@ class Denoise {
         }
     }
 
-    Point plan_for(const DenoiseJob& job, const std::string& bands) {
+    /// Collective.
+    Pass plan_pass(const DenoiseJob& job, const OpenImage& file, const std::string& bands) {
         PointSettings settings = settings_;
-        settings.image.path = job.input.string();
         settings.image.bands = bands;
-        ImageSource source(settings.image);
-        check_can_save(source.file()->info(), job.output);
-        check_can_compress(compression_.value_or(Compression::none), job.output);
-        // What auto is, is found once.
-        if (!settings.image.range.empty()) settings.image.range = range_setting(source.map()->range());
-        range_note_ = range_note(settings.image);
-        const SampleRange range = source.map() == nullptr ? SampleRange{} : source.map()->range();
-        settings.sigma = sigma_ ? sigma_of(*sigma_, range)
-                         : settings.image.noise_sigma > 0
-                             ? settings.image.noise_sigma
-                             : std::max(kSmallestSigma, estimate_sigma(settings.image, range_note_));
-        return make_plan({study_, {settings}, ""}, group_.topology, source_facts,
-                         [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
-            .points.front();
+        Pass pass{.source = open_source(file, settings.image)};
+        ImageSource& source = *pass.source;
+        std::string note;
+        double sigma = 0;
+        together(group_.ranks, [&] {
+            check_can_save(file->info(), job.output);
+            check_can_compress(compression_.value_or(Compression::none), job.output);
+            if (group_.ranks.is_root()) note = range_note(settings.image, source);
+            sigma = find_sigma(settings.image, source, note);
+        });
+        settings.sigma = group_.ranks.broadcast(sigma);
+        together(group_.ranks, [&] {
+            pass.point = make_plan(
+                             {study_, {settings}, ""}, group_.topology, [&](const auto&) { return source.facts(); },
+                             [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
+                             .points.front();
+        });
+        pass.notes = {note, sigma_note(pass.point)};
+        return pass;
+    }
+
+    /// The samples of `image` on each rank. A range that is auto becomes what the root finds: reading for it may mean
+    /// to decode the file.
+    std::unique_ptr<ImageSource> open_source(const OpenImage& file, ImageSettings& image) {
+        std::unique_ptr<ImageSource> source;
+        const auto open = [&] { source = std::make_unique<ImageSource>(image, file); };
+        const bool searches = parse_range(image.range).kind == RangeChoice::Kind::automatic;
+        together(group_.ranks, [&] {
+            if (!searches || group_.ranks.is_root()) open();
+        });
+        if (!searches) return source;
+        image.range = group_.ranks.broadcast(source ? range_setting(source->map()->range()) : "");
+        together(group_.ranks, [&] {
+            if (!source) open();
+        });
+        return source;
+    }
+
+    /// What is estimated is the root's to know: others would have to decode the file for it. 0 on them.
+    [[nodiscard]] double find_sigma(const ImageSettings& image, ImageSource& source, const std::string& note) const {
+        if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? SampleRange{} : source.map()->range());
+        if (image.noise_sigma > 0) return image.noise_sigma;
+        return group_.ranks.is_root() ? std::max(kSmallestSigma, estimate_sigma(image, source, note)) : 0;
     }
 
     /// The level that is not used is worth knowing where it was not asked for by a number.
     [[nodiscard]] std::string sigma_note(const Point& point) const {
         const bool is_found = !point.uses_sigma && !sigma_ && point.settings.image.noise_sigma == 0;
         return point.sigma_note + (is_found ? fmt::format(" (the image's noise is about {:.3g})", point.sigma) : "");
-    }
-
-    [[nodiscard]] std::string line_for(const DenoiseJob& job, const PointTrace& trace, const Summary& summary) const {
-        if (trace.status != PointStatus::ok)
-            return fmt::format("{}: {}: {}{}", input_text(job, trace.point), name_of(trace.status), trace.reason,
-                               trace.status == PointStatus::oom ? "; take a smaller --patch or --batch" : "");
-        if (trace.output_file.empty())
-            return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, trace.point),
-                               job.output.string());
-        const Point& point = trace.point;
-        std::string line =
-            fmt::format("{} -> {}: {}x{}, {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
-                        input_text(job, point), job.output.string(), point.source.extent.w, point.source.extent.h,
-                        name_of(point.settings.network), samples_text(point), *point.halo, *point.batch,
-                        point.num_ranks, summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
-        if (trace.quality)
-            line += fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db,
-                                trace.quality->psnr_denoised_db);
-        for (const std::string& note : {range_note_, sigma_note(point), seam_note(trace)})
-            if (!note.empty()) line += "; note: " + note;
-        if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
-        return line;
     }
 
     PointSettings settings_;
@@ -220,7 +210,6 @@ class Denoise {
     StudySettings study_;
     Runner runner_;
     std::vector<Summary> summaries_;
-    std::string range_note_;  // of the file that was planned last
 };
 
 /// The lines of all groups, and one verdict on all files.
@@ -259,10 +248,9 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     together(world, [&] {
         if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
         settings = settings_from(arguments);
-        (void)compression_of(arguments);
-        (void)parse_sigma(arguments);
+        (void)sigma_from(arguments);
         jobs =
-            list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), arguments.weights);
+            list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), settings.weights);
     });
     session.watch(StudySettings{}.watchdog_s);
     const bool single = jobs.size() == 1;

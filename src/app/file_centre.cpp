@@ -1,7 +1,6 @@
 #include "app/file_centre.hpp"
 
 #include "image/quality.hpp"
-#include "run/pixels/image_source.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -33,10 +32,9 @@ SampleRange range_of(const ImageView& image) {
 
 }  // namespace
 
-std::string range_note(const ImageSettings& image) {
+std::string range_note(const ImageSettings& image, ImageSource& source) {
     constexpr double kLowest = -1, kHighest = 2;
     if (!image.range.empty()) return "";
-    ImageSource source(image);
     if (!is_float(source.file()->info().dtype)) return "";
     const SampleRange range = range_of(source.read_clean(centre_of(source.extent())).view());
     if (range.low >= kLowest && range.high <= kHighest) return "";
@@ -45,9 +43,8 @@ std::string range_note(const ImageSettings& image) {
         range.high);
 }
 
-double estimate_sigma(const ImageSettings& image, const std::string& note) {
+double estimate_sigma(const ImageSettings& image, ImageSource& source, const std::string& note) {
     if (!note.empty()) throw UsageError(image.path + ": " + note + ", or give --sigma, in [0, 1] all the same");
-    ImageSource source(image);
     const Rect centre = centre_of(source.extent());
     if (centre.extent.h < 2 || centre.extent.w < 2)
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");

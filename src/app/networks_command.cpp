@@ -1,7 +1,7 @@
 // patchbench networks: what is known of each network, and where its weights are; or one of them for other programs.
 #include "app/commands.hpp"
+#include "app/options.hpp"
 #include "config/load_yaml.hpp"
-#include "config/text.hpp"
 #include "engine/onnx.hpp"
 #include "run/weights_source.hpp"
 
@@ -12,6 +12,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 namespace pb {
 
@@ -45,15 +46,15 @@ void print_weights() {
 }
 
 struct ExportArguments {
-    std::string file, network = "dncnn", weights = "default";
+    std::string file;
+    PointSettings settings;
 };
 
 void export_network(const ExportArguments& arguments) {
-    NetworkKind kind{};
-    parse_setting(arguments.network, kind);
-    const Weights weights = find_weights(kind, arguments.weights, std::nullopt);
+    const NetworkKind network = arguments.settings.network;
+    const Weights weights = find_weights(network, arguments.settings.weights, std::nullopt);
     save_onnx(weights, arguments.file);
-    fmt::print("{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, arguments.network,
+    fmt::print("{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, name_of(network),
                weights.channels(), to_text(weights.shape), weights.source, weights.trained ? "" : " (untrained)");
 }
 
@@ -63,8 +64,8 @@ void add_networks_command(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("networks", "parameters, costs, alignment, receptive radius, weights");
     auto arguments = std::make_shared<ExportArguments>();
     auto* file = command->add_option("--export", arguments->file, "write a network as an ONNX model into this file");
-    command->add_option("--network", arguments->network, "which: drunet | unet | dncnn (default)")->needs(file);
-    command->add_option("--weights", arguments->weights, "its weights: a file, seed:<n>, or default")->needs(file);
+    for (const auto& [option, key] : {std::pair{"--network", "network"}, {"--weights", "weights"}})
+        add_setting(*command, option, key, arguments->settings)->needs(file);
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {
             if (!arguments->file.empty()) {

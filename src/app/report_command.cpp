@@ -1,5 +1,6 @@
 // patchbench report RESULTS.jsonl...: pages and exports from results, later and elsewhere: no MPI, no GPU.
 #include "app/commands.hpp"
+#include "app/options.hpp"
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
 #include "report/csv.hpp"
@@ -23,7 +24,7 @@ constexpr const char* kStdout = "-";
 struct ReportArguments {
     std::vector<std::string> results;
     std::string html, csv, markdown;
-    std::string csv_style = "tidy";
+    CsvStyle csv_style = CsvStyle::tidy;
     std::vector<std::string> exports;  // FORMAT=FILE
 };
 
@@ -53,8 +54,7 @@ std::vector<Output> outputs_of(const ReportArguments& arguments, const std::vect
     const auto add = [&](const char* name, const std::string& file, std::function<std::string()> text) {
         if (!file.empty()) outputs.push_back({name, file, std::move(text)});
     };
-    const auto style = parse_enum<CsvStyle>(arguments.csv_style);
-    add("csv", arguments.csv, [&files, style] { return csv_text(files, style); });
+    add("csv", arguments.csv, [&files, style = arguments.csv_style] { return csv_text(files, style); });
     add("markdown", arguments.markdown, [&files] { return markdown_text(files); });
     for (const auto& wish : arguments.exports) outputs.push_back(export_output(wish, files));
     const std::string beside = (results.front().parent_path() / "report.html").string();
@@ -114,7 +114,7 @@ void add_report_command(CLI::App& app, Action& chosen) {
     command->add_option("results", arguments->results, "results.jsonl files, or their folders")->required();
     command->add_option("--html", arguments->html, "the page (with no option: report.html beside the first file)");
     auto* csv = command->add_option("--csv", arguments->csv, "a table, one row a point");
-    command->add_option("--csv-style", arguments->csv_style, names_of<CsvStyle>() + " columns")->needs(csv);
+    add_choice(*command, "--csv-style", arguments->csv_style, "its columns (default: tidy)")->needs(csv);
     command->add_option("--markdown", arguments->markdown, "a table to paste into an issue");
     std::string formats = "for other programs; once for each:";
     for (const auto& format : export_formats()) formats += fmt::format("\n{}: {}", format.name, format.meaning);

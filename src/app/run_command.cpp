@@ -2,7 +2,7 @@
 #include "app/commands.hpp"
 #include "app/launches.hpp"
 #include "app/load_study.hpp"
-#include "app/number_in_range.hpp"
+#include "app/options.hpp"
 #include "app/session.hpp"
 #include "app/study_record.hpp"
 #include "comm/interruption.hpp"
@@ -32,15 +32,14 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RunArguments {
-    std::string study;
-    std::vector<std::string> overrides;
+    StudyArguments study;
     std::string out;
     bool dry_run = false;
     bool strict = false;
     bool resume = false;
     bool force = false;
     double max_time_s = 0;  // 0: none
-    std::string csv_style = "tidy";
+    CsvStyle csv_style = CsvStyle::tidy;
     int64_t launches = 1;
     std::string launcher;
 };
@@ -91,7 +90,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
     require_same_software(world);
     if (arguments.max_time_s > 0) interrupt_after(arguments.max_time_s);
     Config config;
-    together(world, [&] { config = load_study(arguments.study, arguments.overrides); });
+    together(world, [&] { config = load_study(arguments.study); });
     session.watch(config.study.watchdog_s);
     const Topology topology = gather_topology(world, {common_device(config), config.study.device_sharing});
     if (world.is_root()) print_nodes(topology);
@@ -104,10 +103,9 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
                          [&](const auto& settings, int64_t channels) { return runner.shape_of(settings, channels); });
         if (!world.is_root()) return;
         check_weights(plan);
-        record =
-            std::make_unique<StudyRecord>(RecordOptions{arguments.study, folder, arguments.resume, arguments.force,
-                                                        arguments.strict, parse_enum<CsvStyle>(arguments.csv_style)},
-                                          plan, describe_environment(topology, raw.argc, raw.argv));
+        record = std::make_unique<StudyRecord>(RecordOptions{arguments.study.file, folder, arguments.resume,
+                                                             arguments.force, arguments.strict, arguments.csv_style},
+                                               plan, describe_environment(topology, raw.argc, raw.argv));
         fmt::print("{}\n", plan_table(plan));
         std::fflush(stdout);
         record->show_progress(plan);
@@ -126,13 +124,13 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
 }
 
 ExitCode dry_run(const RunArguments& arguments) {
-    const Config config = load_study(arguments.study, arguments.overrides);
+    const Config config = load_study(arguments.study);
     fmt::print("{}", plan_table(plan_locally(config, 1)));
     return ExitCode::ok;
 }
 
 ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
-    const Config config = load_study(arguments.study, arguments.overrides);
+    const Config config = load_study(arguments.study);
     return run_launches({arguments.launches, arguments.launcher, output_folder(arguments, config)}, raw);
 }
 
@@ -141,8 +139,7 @@ ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
 void add_run_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<RunArguments>();
     CLI::App* command = app.add_subcommand("run", "run a study and report its figures");
-    command->add_option("study", arguments->study, "study file (YAML)")->required();
-    add_overrides(*command, arguments->overrides);
+    add_study(*command, arguments->study);
     command->add_option("--out", arguments->out, "folder for results and images (default: results/<name>)");
     command->add_flag("--dry-run", arguments->dry_run, "print the points and stop");
     command->add_flag("--strict", arguments->strict, "exit with 4 when a figure is INVALID");
@@ -154,21 +151,17 @@ void add_run_command(CLI::App& app, Action& chosen) {
                       "go on with the results in the folder: what is finished there is not measured again");
     command->add_flag("--force", arguments->force, "with --resume: although the environment or the study changed")
         ->needs("--resume");
-    command
-        ->add_option("--max-time", arguments->max_time_s,
-                     "seconds after which no point is started and the current one is dropped; exit code 5")
-        ->check(number_in_range(1e-3, kMaxSeconds * 366, "s"));
+    add_number<double>(*command, "--max-time", arguments->max_time_s, {1e-3, kMaxSeconds * 366}, "s",
+                       "time after which no point is started and the current one is dropped; exit code 5");
     CLI::Option* launches =
-        command
-            ->add_option("--launches", arguments->launches,
-                         "start the program so often, one after the other, each with results of its "
-                         "own in <out>/launch-<n>: what compare --fail-on needs, 3 at least")
-            ->check(number_in_range(1, kMostLaunches));
+        add_number<int64_t>(*command, "--launches", arguments->launches, {1, kMostLaunches}, "",
+                            "start the program so often, one after the other, each with results of its own in "
+                            "<out>/launch-<n>: what compare --fail-on needs, 3 at least");
     command
         ->add_option("--launcher", arguments->launcher,
                      "what starts the ranks of a launch, as \"mpirun -n 4\" (default: one rank, started directly)")
         ->needs(launches);
-    command->add_option("--csv-style", arguments->csv_style, "columns of results.csv: " + names_of<CsvStyle>());
+    add_choice(*command, "--csv-style", arguments->csv_style, "columns of results.csv (default: tidy)");
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
             if (arguments->dry_run) return dry_run(*arguments);

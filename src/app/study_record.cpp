@@ -3,13 +3,13 @@
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
 #include "base/user_paths.hpp"
-#include "measure/study_summary.hpp"
 #include "measure/summary.hpp"
 #include "report/environment_differences.hpp"
 #include "report/html.hpp"
 #include "report/line_reader.hpp"
 #include "report/report.hpp"
 #include "report/resume.hpp"
+#include "report/summarise_results.hpp"
 #include "run/agreement.hpp"
 #include "run/weights_source.hpp"
 
@@ -158,15 +158,12 @@ ExitCode StudyRecord::finish() {
     ResultsFile results = load_results(file_);
     std::stable_sort(results.points.begin(), results.points.end(),
                      [](const auto& a, const auto& b) { return a.summary.index < b.summary.index; });
-    std::vector<PointTrace> traces;
     std::vector<Summary> summaries;
-    for (const auto& point : results.points) {
-        traces.push_back(point.trace);
-        summaries.push_back(point.summary);
-    }
+    summaries.reserve(results.points.size());
+    for (const auto& point : results.points) summaries.push_back(point.summary);
     Verdict verdict = judge(summaries, options_.strict);
     rate_sessions(results, options_.strict, verdict);
-    const StudySummary study = summarise_study(traces, summaries, results.environment().topology);
+    const StudySummary study = summarise_results(results);
     results_->write_study_summary(study);
     results_->write_end(verdict);
     const fs::path report = options_.folder / "report.html";
@@ -175,13 +172,13 @@ ExitCode StudyRecord::finish() {
         write_html({file_}, report);
     });
     fmt::print("{}\n", points_table(summaries, study.recommendations));
-    if (!study.empty()) fmt::print("{}\n", study_text(study));
+    if (const std::string text = study_text(study); !text.empty()) fmt::print("{}\n", text);
     print_ranks(results, summaries);
     const bool whole = written.kind == Attempt::Kind::ok;
     fmt::print("results: {}\n", file_.string());
     if (whole) fmt::print("report:  {}\n", report.string());
-    for (const auto& trace : traces)
-        if (!trace.output_file.empty()) fmt::print("image:   {}\n", trace.output_file);
+    for (const auto& point : results.points)
+        if (!point.trace.output_file.empty()) fmt::print("image:   {}\n", point.trace.output_file);
     fmt::print("\n{}{}\n", fom_lines(summaries), verdict_line(verdict));
     // A full disk costs these two files, not what was measured.
     if (!whole)

@@ -10,7 +10,7 @@ namespace pb {
 
 namespace {
 
-// Below these a figure is named by nobody: the kernel counts in ticks of 10 ms, and every host has a little of each.
+// Smaller figures are not named: the kernel counts in ticks of 10 ms, and every host has a little of each.
 constexpr double kCoresWorthNaming = 0.1;     // that others used, or the hypervisor took
 constexpr double kSecondsWorthNaming = 0.05;  // of any of them: five ticks
 constexpr double kPressureWorthNaming = 0.1;  // of the time
@@ -73,7 +73,7 @@ void add_foreign_work(const HostCounts& host, double observed_s, Words& words) {
         words.add("other processes used " + text_of("%.1f", others_s / observed_s) + " cores");
 }
 
-/// What may come of the ranks themselves, too.
+/// What the ranks themselves may have caused, too.
 void add_effects(const TelemetryRecord& record, double observed_s, Words& words) {
     const double pressure_s = record[Meter::cpu_pressure_s].value_or(0);
     if (counts(pressure_s, observed_s, kPressureWorthNaming))

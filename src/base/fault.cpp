@@ -16,7 +16,7 @@ namespace {
 
 struct Fault {
     std::string stage, action;
-    int first = 0;  // visit that meets it
+    int first = 0;  // visit at which it happens
     bool lasting = false;
     int visits = 0;
 };
@@ -33,7 +33,7 @@ Fault parse(const std::string& text) {
 }
 
 std::mutex mutex;
-std::optional<Fault> fault;  // of the environment, once it was asked for
+std::optional<Fault> fault;  // as the environment says, once that was read
 
 /// The action that is due at this visit of `stage`.
 std::optional<std::string> visit(std::string_view stage) {

@@ -1,6 +1,6 @@
-// Faults on request, for the tests alone: a process with PATCHBENCH_FAULT=<stage>:<action>:<n> in its environment meets
-// that fault the n-th time that it comes to the stage, and with <n>+ every time from then on. Without the variable
-// nothing happens.
+// Faults on request, for the tests alone: a process with PATCHBENCH_FAULT=<stage>:<action>:<n> in its environment fails
+// in that way the n-th time that it reaches the stage; with <n>+ in place of <n>, every later time too. Without the
+// variable nothing happens.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@ namespace pb {
 void inject_fault(std::string_view stage);
 
 /// Stages whose values go wrong: output (a window's kept samples, run/faulty_output.hpp) and weights (a network's, once
-/// they are loaded). The action that is to be taken this time, which the caller knows; none: all is well.
+/// they are loaded). Returns the action that the caller is to take this time; none: no fault.
 [[nodiscard]] std::optional<std::string> meet_value_fault(std::string_view stage);
 
-/// Whether a fault of this stage is wanted at all.
+/// Whether the variable asks for a fault of this stage.
 [[nodiscard]] bool is_fault_wanted(std::string_view stage);
 
-/// Visits count from the start again; the variable may have changed.
+/// Counts visits from the start again and reads the variable again.
 void restart_faults();
 
 /// Throws UsageError: the variable asks for something that is none of the stage's actions.

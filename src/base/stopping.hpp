@@ -27,9 +27,9 @@ struct StoppingLimits {
     double max_time_s = 0;  // no repetition begins later, min_reps apart
 };
 
-/// The interval of the median is looked at from `kFirstLook` repetitions on and then at geometrically spaced ones only:
-/// who looks after each repetition stops at the luckiest, and the interval covers less than it says (Jennison &
-/// Turnbull, "Group Sequential Methods", 1999).
+/// The interval of the median is computed after `kFirstLook` repetitions and then after geometrically spaced numbers of
+/// them only: a rule that looks after each one stops at a lucky one, and the interval covers less than it says
+/// (Jennison & Turnbull, "Group Sequential Methods", 1999).
 class StoppingRule {
   public:
     static constexpr int64_t kFirstLook = 20;

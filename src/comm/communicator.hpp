@@ -69,9 +69,9 @@ class Communicator {
     std::unique_ptr<Impl> impl_;
 };
 
-/// MPI from start to end of the program: initialises on construction, finalises on destruction, except
-/// while an exception is thrown (finalising would wait for the other ranks: main catches the exception and calls
-/// abort). A program has one.
+/// MPI from start to end of the program: initialises on construction, finalises on destruction, except while an
+/// exception is thrown (finalising would wait for the other ranks: main catches the exception and calls abort). A
+/// program has one.
 class MpiSession {
   public:
     MpiSession(int& argc, char**& argv);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <concepts>
 #include <optional>
 #include <utility>
@@ -18,14 +19,25 @@ namespace pb {
 
 namespace {
 
+/// " px"; nothing for a number in [0,1], whose range says it.
+std::string unit_after_number(const FieldName& field) {
+    return field.unit[0] == '\0' || field.unit[0] == '[' ? "" : " " + std::string(field.unit);
+}
+
+/// "1 to 3 px", where there are limits.
+std::string range_of(const FieldName& field) {
+    if (!std::isfinite(field.limits.high)) return "";
+    return format_setting(field.limits.low) + " to " + format_setting(field.limits.high) + unit_after_number(field);
+}
+
 template <class Number>
 requires std::integral<Number> || std::floating_point<Number>
 void check_limits(const FieldName& field, Number value) {
     const auto number = static_cast<double>(value);
     if (number >= field.limits.low && number <= field.limits.high) return;
-    const std::string unit = field.unit[0] == '\0' || field.unit[0] == '[' ? "" : " " + std::string(field.unit);
     throw UsageError(std::string(field.key) + " = " + format_setting(value) + ": must lie between " +
-                     format_setting(field.limits.low) + " and " + format_setting(field.limits.high) + unit);
+                     format_setting(field.limits.low) + " and " + format_setting(field.limits.high) +
+                     unit_after_number(field));
 }
 
 void check_limits(const FieldName& field, const CountSetting& value) {
@@ -71,6 +83,9 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
 void check_rest(const PointSettings& settings) {
     if (settings.image.channels == 2) throw UsageError("image.channels = 2: must be 1 (gray) or 3 (colour)");
     if (!settings.image.raw.empty()) (void)parse_raw_shape(settings.image.raw);
+    (void)parse_range(settings.image.range);
+    (void)parse_nodata(settings.image.nodata);
+    (void)parse_bands(settings.image.bands);
     if (settings.weights.empty()) throw UsageError("weights: must name a file, seed:<n> or default");
     constexpr std::string_view kSeed = "seed:";
     uint64_t seed = 0;
@@ -205,6 +220,15 @@ std::string text_by_key(const PointSettings& settings, std::string_view key) {
     });
     if (!text) throw UsageError(unknown_key(key));
     return *text;
+}
+
+SettingHelp help_by_key(const PointSettings& settings, std::string_view key) {
+    std::optional<SettingHelp> help;
+    visit(settings, [&](const FieldName& field, const auto& value) {
+        if (field.key == key) help = {value_shape(value), field.meaning, range_of(field), format_setting(value)};
+    });
+    if (!help) throw UsageError(unknown_key(key));
+    return *help;
 }
 
 void validate(const PointSettings& settings) { validate_any(settings); }

@@ -26,6 +26,16 @@ void set_by_key(StudySettings& settings, std::string_view key, std::string_view 
 /// above.
 [[nodiscard]] std::string text_by_key(const PointSettings& settings, std::string_view key);
 
+/// What `--help` says of a setting.
+struct SettingHelp {
+    std::string shape;  // of its values: "N | auto"
+    std::string meaning;
+    std::string range;  // of a number: "1 to 3"; empty: any, or no number
+    std::string value;  // that `settings` has: the default
+};
+/// Throws UsageError for an unknown key.
+[[nodiscard]] SettingHelp help_by_key(const PointSettings& settings, std::string_view key);
+
 /// Range checks of every setting, for settings that were not made by `set_by_key`. Throws UsageError as above.
 void validate(const PointSettings& settings);
 void validate(const StudySettings& settings);

@@ -17,6 +17,17 @@ bool read_number(std::string_view text, Number& value) {
     return error == std::errc{} && end == text.data() + text.size();
 }
 
+/// "0.1", or a quotient as "25/255"; both parts and the result are finite.
+bool read_real(std::string_view text, double& value) {
+    const size_t slash = text.find('/');
+    double divisor = 1;
+    if (!read_number(text.substr(0, slash), value)) return false;
+    if (slash != std::string_view::npos && !read_number(text.substr(slash + 1), divisor)) return false;
+    const bool has_finite_parts = std::isfinite(value) && std::isfinite(divisor);
+    value /= divisor;
+    return has_finite_parts && std::isfinite(value);
+}
+
 [[noreturn]] void refuse(std::string_view text, const std::string& expected) {
     throw UsageError("'" + std::string(text) + "' is not " + expected);
 }
@@ -41,7 +52,7 @@ void parse_setting(std::string_view text, uint64_t& value) {
 }
 
 void parse_setting(std::string_view text, double& value) {
-    if (!read_number(text, value) || !std::isfinite(value)) refuse(text, "a finite number");
+    if (!read_real(text, value)) refuse(text, "a finite number");
 }
 
 void parse_setting(std::string_view text, bool& value) {
@@ -87,11 +98,21 @@ void parse_setting(std::string_view text, BatchSetting& value) {
 
 void parse_setting(std::string_view text, NoiseLevelSetting& value) {
     double level = -1;
-    const bool is_number = read_number(text, level) && std::isfinite(level);
+    const bool is_number = read_real(text, level);
     // Older studies and results write auto as a negative number.
     if (text != "auto" && (!is_number || level < -1)) refuse(text, "a noise level or auto");
     value.level = level < 0 ? -1 : level;
 }
+
+std::string value_shape(const std::string& /*any*/) { return "TEXT"; }
+std::string value_shape(int64_t /*any*/) { return "N"; }
+std::string value_shape(uint64_t /*any*/) { return "N"; }
+std::string value_shape(double /*any*/) { return "X | X/Y"; }
+std::string value_shape(bool /*any*/) { return "true | false"; }
+std::string value_shape(const HaloSetting& /*any*/) { return "N | none | exact | auto"; }
+std::string value_shape(const CountSetting& value) { return "N | " + std::string(value.automatic_word); }
+std::string value_shape(const BatchSetting& /*any*/) { return "N | auto | largest"; }
+std::string value_shape(const NoiseLevelSetting& /*any*/) { return "X | X/Y | auto"; }
 
 std::string format_setting(const std::string& value) { return value; }
 std::string format_setting(int64_t value) { return number_text(value); }

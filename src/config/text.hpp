@@ -12,15 +12,31 @@ namespace pb {
 void parse_setting(std::string_view text, std::string& value);
 void parse_setting(std::string_view text, int64_t& value);
 void parse_setting(std::string_view text, uint64_t& value);
-void parse_setting(std::string_view text, double& value);
-void parse_setting(std::string_view text, bool& value);  // true | false | on | off | yes | no
+void parse_setting(std::string_view text, double& value);  // <number> | <number>/<number>, as 25/255
+void parse_setting(std::string_view text, bool& value);    // true | false | on | off | yes | no
 void parse_setting(std::string_view text, HaloSetting& value);
 void parse_setting(std::string_view text, CountSetting& value);       // <n> | auto | all; automatic_word is kept
 void parse_setting(std::string_view text, BatchSetting& value);       // <n> | auto | largest
-void parse_setting(std::string_view text, NoiseLevelSetting& value);  // <level> | auto
+void parse_setting(std::string_view text, NoiseLevelSetting& value);  // <level> | <number>/<number> | auto
 template <NamedEnum E>
 void parse_setting(std::string_view text, E& value) {
     value = parse_enum<E>(text);
+}
+
+/// What `parse_setting` takes, for `--help`: "N | auto"; N is a whole number, X a number.
+[[nodiscard]] std::string value_shape(const std::string& value);
+std::string value_shape(const char* value) = delete;
+[[nodiscard]] std::string value_shape(int64_t value);
+[[nodiscard]] std::string value_shape(uint64_t value);
+[[nodiscard]] std::string value_shape(double value);
+[[nodiscard]] std::string value_shape(bool value);
+[[nodiscard]] std::string value_shape(const HaloSetting& value);
+[[nodiscard]] std::string value_shape(const CountSetting& value);
+[[nodiscard]] std::string value_shape(const BatchSetting& value);
+[[nodiscard]] std::string value_shape(const NoiseLevelSetting& value);
+template <NamedEnum E>
+[[nodiscard]] std::string value_shape(E /*any*/) {
+    return names_of<E>();
 }
 
 [[nodiscard]] std::string format_setting(const std::string& value);

@@ -125,11 +125,11 @@ void network_to_samples_on_cpu(const BatchView& network, const BatchView& sample
     });
 }
 
-/// Asks for a row's cache lines ahead of their use: rows of a window lie pages apart, where the processor's own
-/// prefetch starts anew. A third of the speed hangs on it.
+/// Asks for a row's cache lines before they are used: rows of a window lie pages apart, and the processor's own
+/// prefetch starts again at each. Without it a third of the speed is lost.
 void prefetch(const std::byte* row, int64_t bytes) {
     constexpr int64_t kLine = 64;
-    constexpr int64_t kMost = 4096;  // a longer row is foreseen by the processor itself
+    constexpr int64_t kMost = 4096;  // the processor prefetches the rest of a longer row
     for (int64_t offset = 0; offset < std::min(bytes, kMost); offset += kLine) __builtin_prefetch(row + offset);
 }
 

@@ -77,8 +77,8 @@ __global__ void convert_array(const typename Convert::In* __restrict__ in, typen
     if (last < count) out[last] = convert(in[last]);
 }
 
-/// A thread a pixel; `plane`: pixels of an image. Channels_last stores a pixel at once where its size is a power of
-/// two.
+/// One thread converts one pixel; `plane`: pixels of an image. Channels_last stores all values of a pixel by one
+/// instruction.
 template <int kChannels, bool kExtra, Layout kLayout, class Convert>
 __global__ void spread_pixels(const typename Convert::In* __restrict__ samples,
                               typename Convert::Out* __restrict__ network, int64_t pixels, int64_t plane,
@@ -105,7 +105,7 @@ __global__ void spread_pixels(const typename Convert::In* __restrict__ samples,
     }
 }
 
-/// The way back from NCHW: a thread a pixel.
+/// Back from NCHW; one thread converts one pixel.
 template <int kChannels, class Convert>
 __global__ void collect_pixels(const typename Convert::In* __restrict__ network,
                                typename Convert::Out* __restrict__ samples, int64_t pixels, int64_t plane,
@@ -141,7 +141,7 @@ void launch_array(const BatchView& in, const BatchView& out, Convert convert, cu
                   static_cast<typename Convert::Out*>(out.pointer), count, convert);
 }
 
-/// A stream of launches: what the dispatch below carries through types, channels and layouts.
+/// The arguments of a launch while the functions below choose types, channels and layout.
 struct Launch {
     const BatchView& samples;
     const BatchView& network;

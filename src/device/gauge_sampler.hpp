@@ -1,15 +1,44 @@
-// The thread that samples a rank's gauges while a point is timed.
+// The gauges of a GPU (nvml.hpp) or of this process on its cores, and the thread that reads them while a point is
+// timed.
 #pragma once
 
-#include "device/gauge_source.hpp"
+#include "base/telemetry_record.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 namespace pb {
+
+/// Why the clocks are lower than they could be, now.
+struct SlowReasons {
+    bool power_cap = false;
+    bool thermal = false;
+    bool hardware = false;  // hardware slowdown (temperature, power) or external power brake
+};
+
+class GaugeSource {
+  public:
+    virtual ~GaugeSource() = default;
+    /// None where the source does not have the gauge, or does not answer.
+    [[nodiscard]] virtual std::optional<double> read(Gauge gauge) = 0;
+    [[nodiscard]] virtual std::optional<SlowReasons> slow_reasons() { return std::nullopt; }
+};
+
+/// A CPU rank: utilisation of its cores = CPU time of the process since the last reading / (time x cores).
+class ProcessGauges final : public GaugeSource {
+  public:
+    explicit ProcessGauges(int num_cores);
+    [[nodiscard]] std::optional<double> read(Gauge gauge) override;
+
+  private:
+    int num_cores_;
+    std::chrono::steady_clock::time_point last_;
+    double last_cpu_s_;
+};
 
 /// Samples from construction to stop(). Memory is bounded: when the samples fill their place every other one is dropped
 /// and the period doubles. At ten samples a second the thread is busy for well under 1 % of one core.
@@ -18,7 +47,7 @@ class GaugeSampler {
     static constexpr std::chrono::milliseconds kPeriod{100};
     static constexpr size_t kCapacity = 256;
 
-    /// `source` must outlive it, and nobody else may read its gauges meanwhile.
+    /// `source` must outlive it, and no other thread may read its gauges meanwhile.
     explicit GaugeSampler(GaugeSource& source, std::chrono::milliseconds period = kPeriod);
     void stop();
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/handle.hpp"
-#include "device/gauge_source.hpp"
+#include "device/gauge_sampler.hpp"
 
 #include <dlfcn.h>
 

@@ -24,6 +24,7 @@ struct RowKernels {
 };
 
 extern const RowKernels kBaselineRows;
+extern const RowKernels kAvx2Rows;  // on x86-64 only
 
 /// The fastest table that this processor runs.
 [[nodiscard]] const RowKernels& row_kernels();

@@ -1,6 +1,5 @@
 // Compiled with -mavx2 -mfma (see CMakeLists.txt); runs only where row_kernels_x86.cpp found the processor able to.
 // Only the loops that the compiler does not vectorise well are written out here.
-#include "device/row_kernels_x86.hpp"
 #include "device/row_loops.hpp"
 
 #include <immintrin.h>

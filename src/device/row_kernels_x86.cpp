@@ -1,4 +1,4 @@
-#include "device/row_kernels_x86.hpp"
+#include "device/row_kernels.hpp"
 
 namespace pb {
 

@@ -14,7 +14,7 @@ struct TelemetryOptions {
     std::string device_uuid;      // empty: no device to watch (a CPU rank)
     std::string pci_bus_id;       // found by it where the driver does not know the uuid
     int num_cores = 1;            // of a CPU rank: what its utilisation is a share of
-    bool shares_device = false;   // its energy is then nobody's own: absent
+    bool shares_device = false;   // its energy cannot be told apart: absent
     bool first_on_node = false;   // reads the processors' energy, once a node
     std::string nvml_library;     // file name for the dynamic linker
     std::string powercap_folder;  // where the kernel shows intel-rapl:*

@@ -1,6 +1,5 @@
-// The engine's allocator: its counters, its cap, and buffers taken from it, so that everything a point needs on a
-// device is counted and capped in one place. On the CPU a counting allocator makes peaks and out-of-memory real without
-// a GPU.
+// The engine's allocator: its counters, its cap, and buffers taken from it, so that all device memory of a point is
+// counted and capped together. On the CPU a counting allocator provides peaks and out-of-memory errors without a GPU.
 #pragma once
 
 #include "patchbench/base/device_id.hpp"
@@ -14,28 +13,29 @@ namespace pb {
 struct AllocatorCounters {
     int64_t allocated_bytes = 0;
     int64_t peak_allocated_bytes = 0;
-    int64_t reserved_bytes = 0;  // with freed memory kept for reuse; CPU: never above the peak of allocated
+    int64_t reserved_bytes = 0;  // including freed memory kept for reuse; CPU: never above peak_allocated_bytes
     int64_t peak_reserved_bytes = 0;
-    /// Since the process started. CUDA: memory asked of the device (equal before and after: nothing was allocated).
-    /// CPU: every tensor and buffer, activations included.
+    /// Since the process started. CUDA: allocations on the device (constant while the cache suffices). CPU: every
+    /// tensor and buffer, including activations.
     int64_t num_allocations = 0;
     int64_t num_retries = 0;  // CUDA: cudaMalloc that failed first and succeeded after a flush
 };
 
 [[nodiscard]] AllocatorCounters allocator_counters(DeviceId device);
 
-/// Peaks start again from what is allocated now. CPU: empties the cache, too.
+/// Sets the peaks to the memory allocated now. CPU: also empties the cache.
 void reset_allocator_peaks(DeviceId device);
 
-/// Cap in bytes on what the allocator may hold; 0 lifts it. Beyond it: OutOfMemory. CPU: exact, counted on the engine's
-/// tensors and buffers (oneDNN's own scratch memory is not seen). CUDA: the caching allocator's reserved memory.
+/// Sets a cap in bytes on the allocator; 0 removes it. Allocations beyond it throw OutOfMemory. CPU: exact for tensors
+/// and buffers of the engine (without oneDNN's own scratch memory). CUDA: limits the reserved memory of the caching
+/// allocator.
 void set_memory_limit(DeviceId device, int64_t bytes);
 
-/// Returns freed memory that was kept for reuse, so that the next point starts from nothing.
+/// Returns freed memory that was kept for reuse, so that the next point starts without any.
 void empty_allocator_cache(DeviceId device);
 
 /// Memory from the engine's allocator on `device`, 64-byte aligned. Throws OutOfMemory. CUDA: it may be used on any
-/// stream, so free it only when the work on it is done (synchronise first).
+/// stream, so synchronise before freeing it.
 class EngineBuffer {
   public:
     EngineBuffer();

@@ -1,4 +1,4 @@
-// Networks for other programs: https://github.com/onnx/onnx/blob/main/docs/IR.md.
+// Writes networks for other programs as ONNX: https://github.com/onnx/onnx/blob/main/docs/IR.md.
 #pragma once
 
 #include "patchbench/engine/weights.hpp"
@@ -7,10 +7,10 @@
 
 namespace pb {
 
-/// Writes network and weights as an ONNX model (opset 17) of one input and one output, [batch, channels, height, width]
-/// in float32; batch, height and width are free, the last two multiples of the network's alignment. Where the network
-/// takes a noise level, the input has one channel more than the image. `load_weights` reads it again. Throws as
-/// AtomicFile.
+/// Writes network and weights as an ONNX model (opset 17) with one input and one output, [batch, channels, height,
+/// width] in float32. Batch, height and width are dynamic; height and width must be multiples of the network's
+/// alignment. When the network takes a noise level, the input has one channel more than the image. `load_weights` can
+/// read the file. Throws like AtomicFile.
 void save_onnx(const Weights& weights, const std::filesystem::path& file);
 
 }  // namespace pb

@@ -23,7 +23,7 @@ struct ImageInfo {
     [[nodiscard]] size_t bytes() const { return static_cast<size_t>(extent.pixels()) * pixel_bytes(); }
 };
 
-/// Pixels of a rectangle of an image in somebody else's memory. `row_bytes` may exceed the width (a view of a part).
+/// Pixels of a rectangle of an image; owns no memory. `row_bytes` may exceed the width (a view of a part).
 template <class Byte>
 struct BasicImageView {
     Byte* pixels = nullptr;

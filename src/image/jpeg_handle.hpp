@@ -2,11 +2,14 @@
 // keeps no object with a destructor on its own stack.
 #pragma once
 
-#include <jerror.h>
+// jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h.
+// clang-format off
+#include <cstdio>
 #include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
 
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs FILE
 #include <string_view>
 
 namespace pb {

@@ -1,7 +1,7 @@
-#include "image/byte_order.hpp"
 #include "image/formats.hpp"
 #include "image/interleaved.hpp"
 #include "image/npy_header.hpp"
+#include "image/sample_types.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace pb {
 namespace {
 
-/// Dense rows from some byte on: .npy, and raw samples with a header that somebody else knows.
+/// Dense rows from some byte on: .npy, and raw samples, whose header the caller knows.
 class NpyFile final : public ImageFile {
   public:
     NpyFile(OpenedFile file, const NpyHeader& header) : file_(std::move(file)), header_(header) {}

@@ -153,7 +153,7 @@ void PixelWriter::write_rows(const Rect& part, const ImageToSave& image) {
 }
 
 /// Where the part reaches from a tile's left edge to its right one (or to the image's: what is beyond is zero) its rows
-/// follow each other in the file and go there at once.
+/// follow each other in the file and are written together.
 void PixelWriter::write_tiles(const Rect& part, const ImageToSave& image) {
     InterleavingRows rows(image);
     const int64_t tile = places_.tile;

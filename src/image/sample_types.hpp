@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <type_traits>
 
 namespace pb {
@@ -96,6 +98,14 @@ Sample next_sample(double value, bool above) {
         constexpr Sample kInfinity = std::numeric_limits<Sample>::infinity();
         return std::nextafter(static_cast<Sample>(value), above ? kInfinity : -kInfinity);
     }
+}
+
+/// Reverses the bytes of every sample.
+inline void swap_sample_bytes(std::span<std::byte> samples, size_t sample_bytes) {
+    if (sample_bytes == 1) return;
+    for (size_t i = 0; i + sample_bytes <= samples.size(); i += sample_bytes)
+        std::reverse(samples.begin() + static_cast<std::ptrdiff_t>(i),
+                     samples.begin() + static_cast<std::ptrdiff_t>(i + sample_bytes));
 }
 
 }  // namespace pb

@@ -1,7 +1,7 @@
 #include "image/block_cache.hpp"
-#include "image/byte_order.hpp"
 #include "image/formats.hpp"
 #include "image/interleaved.hpp"
+#include "image/sample_types.hpp"
 #include "image/tiff_layout.hpp"
 
 #include <fmt/format.h>

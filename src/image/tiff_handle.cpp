@@ -64,7 +64,8 @@ int judge_warning(TIFF* tiff, void* stream, const char* module, const char* form
     return lost_pixels ? keep_error(tiff, stream, module, format, arguments) : 1;
 }
 
-/// The most that libtiff may allocate at once: enough for any block of an honest file, not for a lying one.
+/// The most that libtiff may allocate in one piece: enough for any block of a valid file, not for a wrong size in a
+/// damaged one.
 tmsize_t allocation_limit(const TiffStream& stream) {
     constexpr uint64_t kAlways = uint64_t{1} << 30U;
     return static_cast<tmsize_t>(std::max(kAlways, 2 * stream.size));

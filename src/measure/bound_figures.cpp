@@ -1,5 +1,7 @@
 #include "measure/bound_figures.hpp"
 
+#include "measure/roofline.hpp"
+
 #include <algorithm>
 
 namespace pb {
@@ -80,19 +82,17 @@ void add_forward_bounds(const PointTrace& trace, Summary& summary) {
     const auto calls = forward_calls(trace);
     if (!calls || !trace.prediction) return;
     const auto& point = trace.point;
-    const NetworkFacts& facts = point.facts();
     const double pixels = calls->calls * static_cast<double>(trace.prediction->pixels_per_forward);
     Rate flop, bytes;
-    flop.add(2 * facts.mac_per_pixel * pixels, calls->seconds);
-    const auto bytes_of_value = static_cast<double>(size_of(storage_of(point.settings.dtype)));
-    bytes.add(facts.values_per_pixel * bytes_of_value * pixels, calls->seconds);
+    flop.add(flop_per_pixel(point) * pixels, calls->seconds);
+    bytes.add(bytes_per_pixel(point) * pixels, calls->seconds);
     summary.forward_tflops = flop.per(kTera);
     summary.forward_of_matmul_percent = percent_of(trace, Bound::matmul_tflops, summary.forward_tflops);
     summary.forward_of_conv_percent = percent_of(trace, Bound::conv_tflops, summary.forward_tflops);
     summary.forward_of_memory_percent = percent_of(trace, Bound::device_copy_gb_per_s, bytes.per(kGiga));
     constexpr double kMicrosecondsPerSecond = 1e6;
     summary.convolution_us =
-        kMicrosecondsPerSecond * calls->seconds / calls->calls / static_cast<double>(facts.num_convolutions);
+        kMicrosecondsPerSecond * calls->seconds / calls->calls / static_cast<double>(point.facts().num_convolutions);
 }
 
 /// Bytes that gather and scatter must read and write. On the CPU they convert on the way, to the network's input (with

@@ -10,6 +10,19 @@ std::optional<int64_t> MemoryFit::largest_batch(double limit_mib) const {
     return std::max<int64_t>(0, static_cast<int64_t>(std::floor((limit_mib - base_mib) / per_window_mib)));
 }
 
+std::optional<double> memory_limit_of(const Point& point, const Topology& topology) {
+    const int64_t cap_mib = point.settings.memory_limit_mib;
+    if (cap_mib > 0) return static_cast<double>(cap_mib);
+    if (point.device != DeviceKind::cuda) return std::nullopt;
+    std::optional<double> smallest;
+    for (const auto& place : topology.ranks) {
+        if (place.rank >= point.num_ranks || place.memory_bytes <= 0) continue;
+        const double mib = static_cast<double>(place.memory_bytes) / kMiB;
+        smallest = smallest ? std::min(*smallest, mib) : mib;
+    }
+    return smallest;
+}
+
 std::optional<MemoryFit> fit_memory(const std::vector<BatchPeak>& peaks) {
     const auto n = static_cast<double>(peaks.size());
     double mean_batch = 0, mean_peak = 0;

@@ -1,6 +1,9 @@
 // Peak memory over the batch: peak = base + per_window * batch, and the largest batch that follows from it. Pure.
 #pragma once
 
+#include "plan/plan.hpp"
+#include "plan/topology.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -21,6 +24,10 @@ struct MemoryFit {
     /// Nothing when the fit does not grow with the batch; 0 when not even one window would fit.
     [[nodiscard]] std::optional<int64_t> largest_batch(double limit_mib) const;
 };
+
+/// The engine's memory that a rank of the point may have: its memory_limit_mib, or that of the smallest device that
+/// takes part. None on a CPU without a limit.
+[[nodiscard]] std::optional<double> memory_limit_of(const Point& point, const Topology& topology);
 
 /// Least squares. Nothing for fewer than two distinct batches.
 [[nodiscard]] std::optional<MemoryFit> fit_memory(const std::vector<BatchPeak>& peaks);

@@ -1,5 +1,6 @@
 #include "measure/point_groups.hpp"
 
+#include "base/sha256.hpp"
 #include "config/text.hpp"
 
 #include <fmt/format.h>
@@ -25,8 +26,9 @@ std::string identity(const Point& point, Keys but_for) {
     const bool grows =
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image goes with the ranks
     if (grows) resolved.image.height = 0;
-    const int64_t height = grows ? 0 : point.source.extent.h;
-    std::string text = fmt::format("{}x{}x{}", height, point.source.extent.w, point.source.channels);
+    const int64_t height = grows || contains(but_for, "image.height") ? 0 : point.source.extent.h;
+    const int64_t width = contains(but_for, "image.width") ? 0 : point.source.extent.w;
+    std::string text = fmt::format("{}x{}x{}", height, width, point.source.channels);
     work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
         if (!contains(but_for, field.key)) text += "\n" + format_setting(value);
     });
@@ -40,8 +42,15 @@ std::string part_of_label(const Point& point, std::string_view key) {
     if (key == "batch")
         return fmt::format("-b{}", point.batch ? std::to_string(*point.batch) : format_setting(settings.batch));
     if (key == "halo") return fmt::format("-h{}", point.halo ? std::to_string(*point.halo) : "auto");
+    if (key == "image.width") return fmt::format("-{}x{}", point.source.extent.h, point.source.extent.w);
     if (key == "patch") return fmt::format("-p{}", settings.patch);
     return "";
+}
+
+/// 16 hex digits.
+std::string key_of(const std::string& identity) {
+    constexpr size_t kDigits = 16;
+    return sha256_of(std::as_bytes(std::span(identity))).substr(0, kDigits);
 }
 
 /// The label of `point` without the parts that `but_for` gives it.
@@ -67,9 +76,10 @@ std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, Keys
     std::map<std::string, int> uses;
     for (size_t i = 0; i < traces.size(); ++i) {
         const Point& point = traces[i].point;
-        const auto [group, is_new] = known.emplace(identity(point, but_for), groups.size());
+        const std::string shared = identity(point, but_for);
+        const auto [group, is_new] = known.emplace(shared, groups.size());
         if (is_new) {
-            groups.push_back({label_without(point, but_for), {}});
+            groups.push_back({key_of(shared), label_without(point, but_for), {}});
             ++uses[groups.back().label];
         }
         groups[group->second].members.push_back(i);

@@ -1,5 +1,6 @@
 #include "measure/recommendation.hpp"
 
+#include "measure/point_figures.hpp"
 #include "measure/point_groups.hpp"
 #include "measure/validity.hpp"
 
@@ -18,9 +19,6 @@ namespace pb {
 
 namespace {
 
-/// What may differ between the points of one choice.
-constexpr std::array<std::string_view, 6> kFree{"patch", "halo", "batch", "last_batch", "slots", "overlap"};
-
 enum class Standing : uint8_t { qualifies, not_measured, not_reached, not_valid, not_compared, seams_show };
 
 struct Candidate {
@@ -28,15 +26,15 @@ struct Candidate {
     const Summary* summary;
     [[nodiscard]] double rate() const { return *summary->useful_mpx_per_s; }
     /// The ends of the interval of the rate = work / pipeline_s; the rate itself without one.
-    [[nodiscard]] double lowest_rate() const { return at(summary->pipeline_high_s); }
-    [[nodiscard]] double highest_rate() const { return at(summary->pipeline_low_s); }
+    [[nodiscard]] double lowest_rate() const { return interval().low; }
+    [[nodiscard]] double highest_rate() const { return interval().high; }
     [[nodiscard]] double memory() const {
         return summary->allocated_peak_mib.value_or(std::numeric_limits<double>::infinity());
     }
 
   private:
-    [[nodiscard]] double at(const std::optional<double>& pipeline_s) const {
-        return pipeline_s && *pipeline_s > 0 ? rate() * *summary->pipeline_s / *pipeline_s : rate();
+    [[nodiscard]] Interval interval() const {
+        return rate_interval(rate(), *summary).value_or(Interval{rate(), rate()});
     }
 };
 
@@ -194,7 +192,7 @@ std::optional<double> visible_seams(const PointTrace& trace) {
 std::vector<Recommendation> recommend(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "recommend: every trace needs its summary");
     std::vector<Recommendation> all;
-    for (const auto& points : group_points(traces, kFree)) {
+    for (const auto& points : group_points(traces, kCutting)) {
         Group group(points, traces, summaries);
         if (!group.is_empty()) all.push_back(group.decide());
     }

@@ -1,6 +1,7 @@
 #include "measure/scaling.hpp"
 
 #include "measure/comparison.hpp"
+#include "measure/point_figures.hpp"
 #include "measure/point_groups.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -73,6 +74,7 @@ void add_speedup(const RankedPoint& base, const RankedPoint& measured, ScalingPo
     point.efficiency_range = over(point.speedup_range, point.ideal);
     if (!base.trace.prediction || !measured.trace.prediction) return;
     point.bound = work * base.trace.prediction->flop_busiest_rank / measured.trace.prediction->flop_busiest_rank;
+    point.efficiency_bound = *point.bound / point.ideal;
     point.of_bound = point.speedup / *point.bound;
 }
 
@@ -102,8 +104,7 @@ ScalingPoint make_point(const RankedPoint& base, const RankedPoint& measured) {
     point.point = measured.summary.index;
     point.num_ranks = measured.trace.point.num_ranks;
     point.pipeline_s = measured.summary.pipeline_s.value();
-    if (measured.summary.pipeline_low_s && measured.summary.pipeline_high_s)
-        point.pipeline_range = Interval{*measured.summary.pipeline_low_s, *measured.summary.pipeline_high_s};
+    point.pipeline_range = pipeline_interval(measured.summary);
     point.binding = measured.trace.binding;
     point.parts = parts_of(measured.trace);
     for (const auto& rank : measured.trace.ranks)

@@ -45,7 +45,8 @@ struct ScalingPoint {
     std::optional<double> bound;            // the largest speed-up that the split of the windows allows
     double efficiency = 1;                  // speedup / ideal
     std::optional<Interval> efficiency_range;
-    std::optional<double> of_bound;  // speedup / bound
+    std::optional<double> efficiency_bound;  // bound / ideal
+    std::optional<double> of_bound;          // speedup / bound
     // Simulated points: what the devices took, of the busiest rank; how much longer the pass was (pipeline_s /
     // simulated_s - 1), and that for each of its windows.
     std::optional<double> simulated_s, beyond_bound, overhead_per_window_s;

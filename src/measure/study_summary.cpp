@@ -10,20 +10,6 @@ namespace pb {
 
 namespace {
 
-/// The engine's memory a rank of the point may have.
-std::optional<double> limit_of(const Point& point, const Topology& topology) {
-    const int64_t cap_mib = point.settings.memory_limit_mib;
-    if (cap_mib > 0) return static_cast<double>(cap_mib);
-    if (point.device != DeviceKind::cuda) return std::nullopt;
-    std::optional<double> smallest;
-    for (const auto& place : topology.ranks) {
-        if (place.rank >= point.num_ranks || place.memory_bytes <= 0) continue;
-        const double mib = static_cast<double>(place.memory_bytes) / kMiB;
-        smallest = smallest ? std::min(*smallest, mib) : mib;
-    }
-    return smallest;
-}
-
 const RankTrace* busiest_rank(const PointTrace& trace) {
     const auto busiest = std::max_element(trace.ranks.begin(), trace.ranks.end(),
                                           [](const auto& a, const auto& b) { return a.num_windows < b.num_windows; });
@@ -57,8 +43,7 @@ std::optional<BatchTimes::Sample> time_sample(TimeScope scope, const PointTrace&
     } else {
         const double windows = 1.0 / static_cast<double>(busiest->num_windows);
         sample.window_s = *summary.pipeline_s * windows;
-        if (summary.pipeline_low_s && summary.pipeline_high_s)
-            sample.interval = scaled(Interval{*summary.pipeline_low_s, *summary.pipeline_high_s}, windows);
+        sample.interval = scaled(pipeline_interval(summary), windows);
     }
     return sample.window_s > 0 ? std::optional(sample) : std::nullopt;
 }
@@ -85,6 +70,12 @@ class Summariser {
         for (const auto by : {VariedBy::dtype, VariedBy::device})
             for (auto& group : compare_variants(by, traces_, summaries_)) study_.variants.push_back(std::move(group));
         study_.scalings = find_scalings(traces_, summaries_);
+        study_.width_series = find_width_series(traces_, summaries_);
+        study_.rooflines = find_rooflines(traces_, summaries_);
+        study_.batch_panels = find_batch_panels(traces_, summaries_, topology_);
+        study_.alternatives = find_alternatives(traces_, summaries_);
+        for (const auto& summary : summaries_)
+            if (summary.pipeline_s) study_.points.push_back(point_figures(summary));
         return std::move(study_);
     }
 
@@ -103,7 +94,7 @@ class Summariser {
     }
 
     void add_memory(const PointGroup& group) {
-        BatchMemory memory{group.label, {}, {}, limit_of(traces_[group.members.front()].point, topology_), {}};
+        BatchMemory memory{group.label, {}, {}, memory_limit_of(traces_[group.members.front()].point, topology_), {}};
         std::vector<BatchPeak> peaks;
         for (const size_t member : group.members) {
             const auto& peak = summaries_[member].allocated_peak_mib;
@@ -122,8 +113,13 @@ class Summariser {
     void add_search(const PointGroup& group, size_t member) {
         const PointTrace& trace = traces_[member];
         if (!trace.batch_search) return;
-        LargestBatch largest{
-            summaries_[member].index, group.label, *trace.batch_search, limit_of(trace.point, topology_), {}, {}, {}};
+        LargestBatch largest{summaries_[member].index,
+                             group.label,
+                             *trace.batch_search,
+                             memory_limit_of(trace.point, topology_),
+                             {},
+                             {},
+                             {}};
         std::vector<BatchPeak> doublings;
         for (const auto& tried : largest.search.tries) {
             if (!tried.fits) break;

@@ -1,14 +1,20 @@
 // What follows from several points of a study together: which one to take, how time and memory go with the batch, the
-// largest batch, and what a precision or a device gains and costs, what more ranks bring. Pure; written to
-// results.jsonl as the line "study_summary".
+// largest batch, what a precision or a device gains and costs, what more ranks bring, where memory jumps over the
+// width, how far the network is from its roof, and which points belong together in a chart. Pure; written to
+// results.jsonl as the line "study_summary". Terminal, page and notebooks take these figures from here and compute
+// none.
 #pragma once
 
 #include "measure/batch_fit.hpp"
+#include "measure/chart_groups.hpp"
 #include "measure/memory_fit.hpp"
+#include "measure/point_figures.hpp"
 #include "measure/recommendation.hpp"
+#include "measure/roofline.hpp"
 #include "measure/scaling.hpp"
 #include "measure/summary.hpp"
 #include "measure/variants.hpp"
+#include "measure/width_series.hpp"
 
 #include <optional>
 #include <string>
@@ -70,10 +76,17 @@ struct StudySummary {
     std::vector<LargestBatch> largest_batches;
     std::vector<VariantGroup> variants;
     std::vector<Scaling> scalings;
+    std::vector<WidthSeries> width_series;
+    std::vector<Roofline> rooflines;
+    std::vector<BatchPanel> batch_panels;
+    std::vector<Alternatives> alternatives;
+    std::vector<PointFigures> points;  // of every measured point
 
+    /// Whether nothing follows from the points: which of them belong together, and intervals, say nothing by
+    /// themselves.
     [[nodiscard]] bool empty() const {
         return recommendations.empty() && batch_times.empty() && batch_memory.empty() && largest_batches.empty() &&
-               variants.empty() && scalings.empty();
+               variants.empty() && scalings.empty() && width_series.empty() && rooflines.empty();
     }
 };
 

@@ -1,6 +1,7 @@
 #include "measure/variants.hpp"
 
 #include "measure/comparison.hpp"
+#include "measure/point_figures.hpp"
 #include "measure/point_groups.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -13,11 +14,6 @@ namespace {
 
 std::optional<double> ratio(const std::optional<double>& above, const std::optional<double>& below) {
     return above && below && *below > 0 ? std::optional(*above / *below) : std::nullopt;
-}
-
-std::optional<Interval> interval_of(const Summary& summary) {
-    if (!summary.pipeline_low_s || !summary.pipeline_high_s) return std::nullopt;
-    return Interval{*summary.pipeline_low_s, *summary.pipeline_high_s};
 }
 
 std::string variant_of(VariedBy by, const Point& point) {
@@ -57,10 +53,16 @@ VariantGroup describe_base(VariedBy by, const std::string& label, const Measured
     group.base = base.summary.index;
     group.base_variant = variant_of(by, base.trace.point);
     group.base_pipeline_s = base.summary.pipeline_s;
-    group.base_interval = interval_of(base.summary);
+    group.base_interval = pipeline_interval(base.summary);
     group.base_patches_per_s = base.summary.patches_per_s;
     group.base_peak_mib = base.summary.allocated_peak_mib;
     return group;
+}
+
+int64_t fastest_of(const std::vector<Variant>& points) {
+    return std::max_element(points.begin(), points.end(),
+                            [](const Variant& a, const Variant& b) { return a.speedup < b.speedup; })
+        ->point;
 }
 
 }  // namespace
@@ -79,7 +81,9 @@ std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<PointT
         for (const size_t i : points.members)
             if (is_measured(i) && !is_base(by, traces[i].point))
                 group.points.push_back(compare(by, held, {traces[i], summaries[i]}));
-        if (!group.points.empty()) all.push_back(std::move(group));
+        if (group.points.empty()) continue;
+        group.fastest = fastest_of(group.points);
+        all.push_back(std::move(group));
     }
     return all;
 }

@@ -37,7 +37,8 @@ struct EnumNames<PointStatus> {
          {PointStatus::refused, "refused"}}};
 };
 
-/// How an image goes through the network.
+/// How an image goes through the network. tiles: cut into windows; whole: in one call; split, pad: as odd_shape says
+/// for extents that do not fit.
 enum class ImagePath : uint8_t { tiles, whole, split, pad };
 
 template <>

@@ -2,10 +2,11 @@
 
 #include "base/atomic_file.hpp"
 #include "report/base64.hpp"
-#include "report/json_settings.hpp"
+#include "report/json_values.hpp"
 #include "report/metrics.hpp"
 #include "report/named_points.hpp"
 #include "report/results_file.hpp"
+#include "report/summarise_results.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -102,8 +103,10 @@ void add_images(const ResultsFile& results, const std::string& id, Json& images)
     }
 }
 
-std::string file_json(const ResultsFile& results, const std::string& id, const std::string& name) {
-    std::string text = R"({"id":)" + dump(Json(id)) + R"(,"name":)" + dump(Json(name)) + R"(,"lines":[)";
+/// `summary`: what the points say together, which the page draws and does not compute.
+std::string file_json(const ResultsFile& results, const Json& summary, const std::string& id, const std::string& name) {
+    std::string text = R"({"id":)" + dump(Json(id)) + R"(,"name":)" + dump(Json(name)) + R"(,"summary":)" +
+                       dump(summary) + R"(,"lines":[)";
     const char* separator = "\n";
     for (const std::string_view line : results.lines()) {
         text.append(separator).append(line);
@@ -122,8 +125,9 @@ std::string html_text(const std::vector<fs::path>& results) {
         const std::string id = std::to_string(&file - results.data());
         const ResultsFile recorded = load_results(file);
         add_images(recorded, id, images);
-        files +=
-            (files.empty() ? "" : ",\n") + file_json(recorded, id, names[static_cast<size_t>(&file - results.data())]);
+        const Json summary = json_of(summarise_recorded(recorded));
+        files += (files.empty() ? "" : ",\n") +
+                 file_json(recorded, summary, id, names[static_cast<size_t>(&file - results.data())]);
     }
     const std::string data = R"({"files":[)" + files + R"(],"metrics":)" + dump(metrics_json()) + R"(,"settings":)" +
                              dump(settings_table()) + R"(,"images":)" + dump(images) + "}";

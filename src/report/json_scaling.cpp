@@ -35,6 +35,7 @@ Json scaling_point_json(const ScalingPoint& point) {
             {"efficiency", number(point.efficiency)},
             {"efficiency_low", low_of(point.efficiency_range)},
             {"efficiency_high", high_of(point.efficiency_range)},
+            {"efficiency_bound", number(point.efficiency_bound)},
             {"of_bound", number(point.of_bound)},
             {"simulated_s", number(point.simulated_s)},
             {"beyond_bound", number(point.beyond_bound)},

@@ -1,4 +1,5 @@
 // A StudySummary as JSON.
+#include "report/findings_json.hpp"
 #include "report/json_values.hpp"
 
 namespace pb {
@@ -121,7 +122,8 @@ Json group_json(const VariantGroup& group) {
               {"high_s", high(group.base_interval)},
               {"patches_per_s", optional(group.base_patches_per_s)},
               {"peak_mib", optional(group.base_peak_mib)}}},
-            {"points", list(group.points, variant_json)}};
+            {"points", list(group.points, variant_json)},
+            {"fastest", group.fastest}};
 }
 
 Json recommendation_json(const Recommendation& recommendation) {
@@ -134,13 +136,15 @@ Json recommendation_json(const Recommendation& recommendation) {
 }  // namespace
 
 Json json_of(const StudySummary& study) {
-    return {{"type", "study_summary"},
-            {"recommendations", list(study.recommendations, recommendation_json)},
-            {"batch_times", list(study.batch_times, times_json)},
-            {"batch_memory", list(study.batch_memory, memory_json)},
-            {"largest_batches", list(study.largest_batches, largest_json)},
-            {"variants", list(study.variants, group_json)},
-            {"scalings", list(study.scalings, [](const Scaling& scaling) { return json_of(scaling); })}};
+    Json all{{"type", "study_summary"},
+             {"recommendations", list(study.recommendations, recommendation_json)},
+             {"batch_times", list(study.batch_times, times_json)},
+             {"batch_memory", list(study.batch_memory, memory_json)},
+             {"largest_batches", list(study.largest_batches, largest_json)},
+             {"variants", list(study.variants, group_json)},
+             {"scalings", list(study.scalings, [](const Scaling& scaling) { return json_of(scaling); })}};
+    add_findings(study, all);
+    return all;
 }
 
 }  // namespace pb

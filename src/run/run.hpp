@@ -29,6 +29,8 @@ using OutputNames = std::function<PointFiles(const Point&)>;
 /// Called after each point on every rank; traces are complete on the root.
 using PointSink = std::function<void(const PointTrace&)>;
 
+class ImageSource;
+
 class Runner {
   public:
     /// `world` and `topology` must outlive it. Collective.
@@ -36,8 +38,9 @@ class Runner {
     ~Runner();
 
     /// One point. Collective over the world: ranks beyond the point's sleep until it ends. A point that fails is data
-    /// (status and reason); AgreedError is thrown for what the user must mend first.
-    [[nodiscard]] PointTrace run(const Point& point, const PointFiles& files);
+    /// (status and reason); AgreedError is thrown for what the user must mend first. `opened` is the point's image on
+    /// this rank, on every rank or on none: without it, the image is opened here.
+    [[nodiscard]] PointTrace run(const Point& point, const PointFiles& files, ImageSource* opened = nullptr);
 
     /// For the plan: `WeightsCache::shape_of`, with weights that are kept for the run. Not collective.
     [[nodiscard]] std::optional<NetworkShape> shape_of(const PointSettings& settings, int64_t channels);

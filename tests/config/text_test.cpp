@@ -46,6 +46,21 @@ TEST(Text, OnlyWholeTextsAreNumbers) {
     EXPECT_THAT(refused<uint64_t>("-1"), HasSubstr("from 0 on"));
 }
 
+TEST(Text, QuotientsAreNumbersOfEverySettingThatIsOne) {
+    EXPECT_EQ(parsed<double>("25/255"), 25.0 / 255);
+    EXPECT_EQ(parsed<NoiseLevelSetting>("25/255").level, 25.0 / 255);
+    for (const char* text : {"1/0", "1/", "/2", "1/2/3", "1/inf", "inf/inf", "1e300/1e-300", "1 / 2"}) {
+        EXPECT_THAT(refused<double>(text), HasSubstr("is not a finite number")) << text;
+        EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("a noise level or auto")) << text;
+    }
+    EXPECT_THAT(refused<int64_t>("4/2"), HasSubstr("is not a whole number"));
+    PointSettings settings;
+    for (const char* key : {"sigma", "trained_sigma", "image.noise_sigma", "halo_tolerance"}) {
+        set_by_key(settings, key, "25/255");
+        EXPECT_EQ(text_by_key(settings, key), format_setting(25.0 / 255)) << key;
+    }
+}
+
 TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_TRUE(parsed<bool>("on"));
     EXPECT_FALSE(parsed<bool>("no"));
@@ -85,6 +100,20 @@ TEST(ByKey, EveryDefaultIsLegalAndReadsBack) {
     for (const auto& key : point_keys()) EXPECT_FALSE(is_study_key(key)) << key;
 }
 
+TEST(ByKey, HelpHasShapeRangeAndDefault) {
+    const PointSettings defaults;
+    const SettingHelp patch = help_by_key(defaults, "patch");
+    EXPECT_EQ(patch.shape, "N");
+    EXPECT_EQ(patch.range, "1 to 1073741824 px");
+    EXPECT_EQ(patch.value, "256");
+    EXPECT_EQ(help_by_key(defaults, "ranks").shape, "N | all");
+    EXPECT_EQ(help_by_key(defaults, "dtype").shape, "fp32 | tf32 | bf16 | fp16");
+    EXPECT_EQ(help_by_key(defaults, "dtype").range, "");
+    EXPECT_EQ(help_by_key(defaults, "sigma").range, "0 to 1");
+    EXPECT_THROW((void)help_by_key(defaults, "pathc"), UsageError);
+    for (const auto& key : point_keys()) EXPECT_FALSE(help_by_key(defaults, key).meaning.empty()) << key;
+}
+
 TEST(RawShape, IsReadAsWritten) {
     const RawShape shape = parse_raw_shape("2000x3000x4:f32");
     EXPECT_EQ(shape.extent, (Extent{2000, 3000}));
@@ -108,6 +137,9 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
     for (const char* shape :
          {"8x9", "8x9x1", "8x9x65536:u8", "0x9x1:u8", "8x9x1:bf16", "8x9x1:u8 ", "8xx1:u8", "-8x9x1:u8"})
         EXPECT_THAT(refusal("image.raw", shape), HasSubstr("as 2000x3000x1:u16")) << shape;
+    EXPECT_THAT(refusal("image.range", "5:1"), HasSubstr("image.range = '5:1': must be auto, or LO:HI"));
+    EXPECT_THAT(refusal("image.nodata", "x"), HasSubstr("image.nodata = 'x': must be a number"));
+    EXPECT_THAT(refusal("image.bands", "4-5"), HasSubstr("image.bands = '4-5': must be one band or three"));
     EXPECT_THAT(refusal("batch", "9999999"), HasSubstr("batch = 9999999"));
     EXPECT_THAT(refusal("halo", "1073741825"), HasSubstr("halo = 1073741825: must lie between 0 and 1073741824 px"));
     EXPECT_THAT(refusal("memory_limit_mib", "-1"), HasSubstr("memory_limit_mib = -1"));

@@ -1,6 +1,5 @@
 #include "device/host_memory.hpp"
 
-#include "device/cgroup.hpp"
 #include "device/kernel_text.hpp"
 #include "device/processor_layout.hpp"
 

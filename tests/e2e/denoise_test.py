@@ -178,6 +178,19 @@ class Denoise(program.ProgramTest):
         self.assertGreater(largest_difference(automatic, other), 5)
 
 
+class Help(program.ProgramTest):
+    def test_options_have_the_shape_and_the_default_of_their_values(self):
+        """Those of `denoise`, which are not those of a study."""
+        text = re.sub(r'\s+', ' ', run('denoise', '--help').stdout)
+        for option, shape, default in (('patch', 'N', '256'), ('halo', 'N | none | exact | auto', 'auto'),
+                                       ('batch', 'N | auto | largest', 'auto'), ('verify', 'N', '1'),
+                                       ('dtype', 'fp32 | tf32 | bf16 | fp16', 'fp32'), ('threads', 'N | auto', 'auto'),
+                                       ('network', 'drunet | unet | dncnn', 'dncnn'), ('sigma', 'X | X/Y | auto', 'auto'),
+                                       ('trained-sigma', 'X | X/Y | auto', 'auto'), ('add-noise', 'X | X/Y', '0'),
+                                       ('memory-limit-mib', 'N', '0'), ('output', 'auto | memory | file | checksum', 'auto')):
+            self.assertRegex(text, rf'--{option} {re.escape(shape)}[ :](?:(?! --).)*\(default: {default}\)', option)
+
+
 class FloatSamples(program.ProgramTest):
     def test_those_far_outside_0_to_1_are_named(self):
         header = "{'descr': '<f4', 'fortran_order': False, 'shape': (40, 40), }".ljust(117) + '\n'
@@ -243,7 +256,11 @@ class Refusals(program.ProgramTest):
             self.refused(self.photo, out, '--sigma', sigma, words=['--sigma', "with --range it is in the samples' units"])
         self.refused(self.photo, out, '--threads', '4096', '--device', 'cpu', '--sigma', '0.1', words=['threads'])
         self.refused(self.photo, out, '--dtype', 'fp16', '--device', 'cpu', '--sigma', '0.1', words=['fp16'])
-        self.refused(self.photo, out, '--halo', 'wide', words=['--halo'])
+        self.refused(self.photo, out, '--halo', 'wide', words=["--halo: 'wide' is not a number of pixels, none, exact or auto"])
+        for option, wrong in (('patch', '0'), ('patch', '1.5'), ('batch', '0'), ('dtype', 'fp8'), ('network', 'none'),
+                              ('add-noise', '1.5'), ('raw', '8x9'), ('memory-limit-mib', '-1'), ('verify', '-1'),
+                              ('verify', '1/2'), ('compress', 'zip'), ('output', 'checksum')):
+            self.refused(self.photo, out, f'--{option}', wrong, words=[f'--{option}', wrong])
 
     def test_weights(self):
         out = self.folder / 'out.png'

@@ -4,11 +4,9 @@
 """
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
-SYSTEM = str(Path(sys.argv.pop(2)).resolve())
+import watched
 
 import program
 from program import png
@@ -29,27 +27,15 @@ image: {height: 64, width: 64}
 """
 
 
-class Call:
-    def __init__(self, line):
-        self.process, self.name, self.path, *new = line.split()
-        self.new = new[0] if new else None
-
-
-class SyncTest(program.ProgramTest):
+class SyncTest(watched.WatchedTest):
     def setUp(self):
         super().setUp()
-        self.journal = self.folder / 'journal'
         self.out = self.folder / 'out'
 
-    def run_watched(self, *arguments, ranks=0, **faults):
-        """CompletedProcess, and the calls that it made on files of this test."""
-        self.journal.unlink(missing_ok=True)
-        watched = ['env', f'LD_PRELOAD={SYSTEM}', f'FAULTY_JOURNAL={self.journal}']
-        watched += [f'{name}={value}' for name, value in faults.items()]
-        launcher = [*program.MPIRUN, '-n', str(ranks)] if ranks else []
-        result = subprocess.run([*launcher, *watched, program.PROGRAM, *map(str, arguments)], capture_output=True,
-                                text=True, timeout=200)
-        return result, [Call(line) for line in self.journal.read_text().splitlines()]
+    def run_watched(self, *arguments, **options):
+        """As that, without the calls that only read."""
+        result, calls = super().run_watched(*arguments, **options)
+        return result, [call for call in calls if call.name not in ('open', 'read')]
 
     def assert_flushed_before_named(self, calls, new):
         """The temporary file behind `new`: after its last write every process flushed it, before it was renamed."""

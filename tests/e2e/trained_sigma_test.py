@@ -44,7 +44,7 @@ class TrainedSigma(program.ProgramTest):
             expected, line = self.denoise('--sigma', sigma, '--weights', SHIPPED)
             self.assertIn(f'sigma {sigma},', line)
             for more in ((keyed,), (bare, '--trained-sigma', '0.1'), (bare, '--trained-sigma', '25.5/255'),
-                         (other, '--trained-sigma', '0.1')):
+                         (other, '--trained-sigma', '0.1'), (keyed, '--trained-sigma', 'auto')):
                 got, line = self.denoise('--sigma', sigma, '--weights', *more)
                 self.assertEqual(got, expected, more)
                 self.assertIn(f'sigma {sigma},', line)
@@ -117,7 +117,7 @@ bounds: off
         wrong = self.write('wrong.safetensors', with_metadata({'sigma_train': '0.1', 'sigma': '0.2'}))
         result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--weights', wrong)
         self.assert_refused(result, 2, 'wrong.safetensors', 'two noise levels')
-        for text in ('25', '0', 'auto', '', '1/0'):
+        for text in ('25', '0', '-0.5', '', '1/0', 'none'):
             result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--trained-sigma', text)
             self.assert_refused(result, 2, '--trained-sigma')
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import validate_results
 
 jsonschema = validate_results.import_jsonschema()
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'cli'))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'e2e'))
 import program  # noqa: E402
 from program import run  # noqa: E402
 

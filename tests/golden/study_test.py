@@ -26,7 +26,8 @@ MEASURED = {
     'samples', 'memory', 'telemetry', 'bounds', 'bottleneck', 'quality', 'notes', 'outlier_reps', 'slowest_rank', 'allocated_peak_rank',
     'window_error', 'seam_error', 'errors', 'why', 'git_sha', 'git_dirty', 'started_at', 'command_line', 'compiler', 'build_type',
     'libraries', 'variables', 'host_processor', 'host', 'binding', 'device_name', 'affinity', 'num_cores', 'threads', 'memory_mib',
-    'sha256', 'weights_sha256', 'version', 'wall_s',
+    'sha256', 'weights_sha256', 'version', 'wall_s', 'copy_gb_per_s', 'ridge_flop_per_byte', 'stage_shares', 'jumps',
+    'fastest',
 }
 # Of the figures of a point, what follows from the plan alone. All others are measured.
 PLANNED = {'repetitions', 'predicted_peak_mib', 'pixels_per_forward'}

@@ -44,7 +44,23 @@ std::vector<PointTrace> traces() {
     return all;
 }
 
-/// Every kind of group: eight batches, a search, two precisions, measured and simulated ranks.
+/// Whole images of three widths under a roof, of which the second takes far more memory.
+std::vector<PointTrace> wide_points() {
+    std::vector<PointTrace> all;
+    for (const int64_t width : {1000, 1100, 1200}) {
+        all.push_back(sample_point(1, 8, 3, width == 1100 ? 400 : 100));
+        PointTrace& trace = all.back();
+        trace.point.index = width;
+        trace.point.settings.workload = Workload::whole;
+        trace.point.settings.image.width = trace.point.source.extent.w = width;
+        trace.prediction = predict(trace.point);
+        trace.ranks[0].bounds[Bound::matmul_tflops] = 2;
+        trace.ranks[0].bounds[Bound::device_copy_gb_per_s] = 30;
+    }
+    return all;
+}
+
+/// Every kind of group: eight batches, a search, two precisions, measured and simulated ranks, three widths.
 StudySummary study() {
     std::vector<PointTrace> all{searched_point()};
     for (const int64_t batch : {1, 2, 3, 4, 5, 6, 7, 8}) all.push_back(sample_point(batch, 8, 3, 100 + 30 * batch));
@@ -56,6 +72,7 @@ StudySummary study() {
         all.back().point.settings.engine = EngineKind::timed;
         all.back().repeated_s = 70;
     }
+    for (auto& trace : wide_points()) all.push_back(std::move(trace));
     std::vector<Summary> summaries;
     summaries.reserve(all.size());
     for (const auto& trace : all) summaries.push_back(summarise(trace));

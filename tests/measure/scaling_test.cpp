@@ -40,6 +40,7 @@ TEST(Scaling, SpeedUpIdealBoundAndEfficiency) {
     EXPECT_DOUBLE_EQ(four.ideal, 4);
     EXPECT_DOUBLE_EQ(four.bound.value(), 10.0 / 3) << "ten windows on four ranks: T / ceil(T / R)";
     EXPECT_DOUBLE_EQ(four.efficiency, 10.0 / 3 / 4);
+    EXPECT_DOUBLE_EQ(four.efficiency_bound.value(), 10.0 / 3 / 4);
     EXPECT_DOUBLE_EQ(four.of_bound.value(), 1) << "nothing is lost beyond what the split costs";
     EXPECT_THAT(all[0].warnings, IsEmpty());
 }

@@ -140,6 +140,28 @@ TEST(StudySummary, PrecisionsStandBesideFp32) {
     EXPECT_DOUBLE_EQ(point.psnr_loss_db.value(), 0.5);
 }
 
+TEST(StudySummary, TheFastestPrecisionIsNamed) {
+    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220)};
+    for (const auto& [dtype, pass_s] :
+         {std::pair(Precision::tf32, 5.0), {Precision::bf16, 2.5}, {Precision::fp16, 4.0}}) {
+        traces.push_back(sample_point(4, pass_s, 1, 220));
+        traces.back().point.settings.dtype = dtype;
+        traces.back().point.index = 3 + static_cast<int64_t>(traces.size());
+    }
+    EXPECT_EQ(summarise_all(traces).variants.at(0).fastest, 6);
+}
+
+TEST(StudySummary, SeriesOverTheWidthAreSomethingToSay) {
+    StudySummary study;
+    EXPECT_TRUE(study.empty());
+    study.points.emplace_back();
+    study.batch_panels.emplace_back();
+    study.alternatives.emplace_back();
+    EXPECT_TRUE(study.empty()) << "what belongs together says nothing by itself";
+    study.width_series.emplace_back();
+    EXPECT_FALSE(study.empty());
+}
+
 TEST(StudySummary, DevicesStandBesideTheCpu) {
     PointTrace cpu = sample_point(4, 8, 3.2, 220), gpu = sample_point(4, 0.1, 0.04, 220);
     gpu.point.index = 5;

@@ -3,6 +3,7 @@
 usage: page_test.py PATCHBENCH WRITE_MADE_UP FOLDER MPIRUN..   pages and screenshots are left in FOLDER
 """
 import json
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -143,14 +144,79 @@ class Page(unittest.TestCase):
         self.assertEqual(len(set(looks.values())), 3)
 
     def test_gains_are_those_that_the_study_says(self):
-        with open(self.pages['gpu'].parent / 'results.jsonl', encoding='utf-8') as lines:
-            summary = next(line for line in map(json.loads, lines) if line['type'] == 'study_summary')
-        said = [variant for group in summary['variants'] if group['by'] == 'dtype' for variant in group['points']]
+        said = [variant for group in self.summary_of('gpu')['variants'] if group['by'] == 'dtype' for variant in group['points']]
         self.open('gpu')
         gains = self.browser.evaluate(
             '[...document.querySelectorAll("#precision tbody tr")].map(row => row.cells[3].textContent)')
         self.assertEqual(gains, ['base', *(f'{one["speedup"]:.3g}× [{one["speedup_low"]:.3g}, {one["speedup_high"]:.3g}]'
                                            for one in said)])
+
+    def summary_of(self, name):
+        """The line study_summary of the results that a page was made of."""
+        with open(self.pages[name].parent / 'results.jsonl', encoding='utf-8') as lines:
+            return next(line for line in map(json.loads, lines) if line['type'] == 'study_summary')
+
+    def drawn(self, section, value):
+        """`value(trace)` of every trace of a section's charts."""
+        return self.browser.evaluate(f'[...document.querySelectorAll("#{section} .plot")]'
+                                     f'.flatMap(plot => plot.data.map(trace => {value}))')
+
+    def test_what_the_page_is_made_of_is_what_the_file_says(self):
+        for name in ('tiny', 'gpu', 'shapes', 'scaling'):
+            self.open(name)
+            self.assertEqual(self.browser.evaluate('JSON.parse(document.getElementById("patchbench-data").textContent)'
+                                                   '.files[0].summary'), self.summary_of(name))
+
+    def test_roofs_and_intensities_are_those_of_the_file(self):
+        self.open('tiny')
+        roofline, = self.summary_of('tiny')['rooflines']
+        traces = self.drawn('roofline', '[trace.mode, trace.x, trace.y]')
+        points = [(x, y) for mode, xs, ys in traces if mode == 'markers' for x, y in zip(xs, ys)]
+        self.assertEqual(points, [(one['flop_per_byte'], one['tflops']) for one in roofline['points']])
+        bends = [(xs[1], ys[1]) for mode, xs, ys in traces if mode == 'lines']
+        self.assertEqual(bends, [(roof['ridge_flop_per_byte'], roof['tflops'])
+                                 for roof in (roofline['matmul'], roofline['conv'])])
+
+    def test_lines_of_memory_are_those_of_the_file(self):
+        self.open('gpu')
+        said = {round(memory['fit']['base_mib'] + memory['fit']['per_window_mib'] * memory['samples'][-1]['batch'], 6)
+                for memory in self.summary_of('gpu')['batch_memory']}
+        drawn = self.drawn('memory', '(trace.line?.dash === "dash" && trace.hoverinfo === "skip" ? trace.y.at(-1) : null)')
+        self.assertEqual({round(end, 6) for end in drawn if end is not None}, said)
+        words = self.browser.evaluate('document.querySelector("#memory details").textContent')
+        for memory in self.summary_of('gpu')['batch_memory']:
+            self.assertIn(f'at batch {memory["predicted_batch"]:,}, which is extrapolated', words)
+
+    def test_bars_of_rates_end_where_the_file_says(self):
+        self.open('gpu')
+        intervals = {figures['point']: figures['useful_mpx_per_s'] for figures in self.summary_of('gpu')['points']}
+        said = {round(one['high'], 6) for one in intervals.values()}
+        ends = self.drawn('throughput', '(trace.error_y?.visible ? trace.y.map((y, i) => y + trace.error_y.array[i]) : [])')
+        self.assertGreater(sum(map(len, ends)), 8)
+        self.assertLessEqual({round(end, 6) for trace in ends for end in trace}, said)
+
+    def test_jumps_are_those_of_the_file(self):
+        self.open('shapes')
+        jumps = [jump for series in self.summary_of('shapes')['width_series'] for jump in series['jumps']]
+        rows = self.browser.evaluate('[...document.querySelectorAll("#shape tbody tr")].map(row => row.cells[4].textContent)')
+        self.assertEqual(len(rows), len(jumps))
+        for row, jump in zip(rows, jumps):
+            self.assertIn(f'(× {jump["peak_ratio"]:.2g})', row)
+        self.assertEqual(sum(jump['is_largest'] for jump in jumps), 1)
+
+    def test_files_without_a_summary_have_the_same_page(self):
+        """As an older version left them: the analysis is made of the points."""
+        old = FOLDER / 'old' / 'results.jsonl'
+        old.parent.mkdir(exist_ok=True)
+        lines = (FOLDER / 'gpu' / 'results.jsonl').read_text().splitlines(keepends=True)
+        old.write_text(''.join(line for line in lines if '"type":"study_summary"' not in line))
+        subprocess.run([PROGRAM, 'report', old], check=True, capture_output=True, timeout=60)
+        seen = '[...document.querySelectorAll(".findings li, #memory details, #precision table")].map(e => e.textContent)'
+        self.open('gpu')
+        said = self.browser.evaluate(seen)
+        self.browser.open((old.parent / 'report.html').as_uri())
+        self.assertEqual(self.browser.evaluate(seen), said)
+        self.assertEqual(self.browser.complaints(), [])
 
     def test_another_point_can_be_chosen(self):
         self.open('tiny')

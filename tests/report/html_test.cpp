@@ -1,6 +1,6 @@
 #include "report/html.hpp"
 
-#include "measure/three_rank_trace.hpp"
+#include "measure/sweep_traces.hpp"
 #include "report/base64.hpp"
 #include "report/jsonl_writer.hpp"
 #include "report/metrics.hpp"
@@ -80,6 +80,20 @@ TEST_F(Html, LinesArriveAsTheyAreAndWithThemTheTableOfMetrics) {
     EXPECT_EQ(lines[1]["samples"]["wall_s"].size(), kTraceRepetitions);
     EXPECT_EQ(data()["metrics"].size(), metrics().size());
     EXPECT_EQ(data()["files"][0]["name"], folder_.filename().string());
+}
+
+TEST_F(Html, WhatPointsSayTogetherIsComputedForFilesThatDoNotSayIt) {
+    std::vector<PointTrace> traces = batch_sweep();
+    for (auto& trace : traces) trace.verification.seam_error = 0;
+    JsonlWriter writer(results_, {}, {});
+    for (auto trace = traces.rbegin(); trace != traces.rend(); ++trace) writer.write_point(*trace, summarise(*trace));
+    const auto summary = [&] { return data()["files"][0]["summary"]; };
+    EXPECT_EQ(summary()["batch_panels"][0]["lines"][0]["points"], json({1, 2, 4}));
+    EXPECT_EQ(summary()["batch_memory"][0]["predicted_batch"], json()) << "a CPU has no limit of its own";
+    EXPECT_EQ(summary()["points"][1]["useful_mpx_per_s"]["low"], 1 / (1.1 * 9.6));
+    EXPECT_TRUE(summary()["recommendations"].empty()) << "more points may be to come";
+    writer.write_end({});
+    EXPECT_EQ(summary()["recommendations"][0]["point"], 2) << "reaches the fastest with less memory";
 }
 
 TEST_F(Html, TextFromTheResultsCannotEndTheScript) {

@@ -2,8 +2,8 @@
 // backwards.
 // FAULTY_READ=<end of a path>:<n>: from the n-th pread() of such a file on, it fails with EIO.
 // FAULTY_SYNC=<end of a path>: fsync() of such a file fails with EIO.
-// FAULTY_JOURNAL=<file>: "<process> write|fsync|rename <path>[ <new path>]" is added for each such call on what lies in
-// the folder of that file, or below it.
+// FAULTY_JOURNAL=<file>: "<process> open|read|write|fsync|rename <path>[ <new path>]" is added for each such call on
+// what lies in the folder of that file, or below it. Only opening for reading is an open, only pread() is a read.
 // FAULTY_MEMORY=<file>: read in place of /proc/meminfo.
 // FAULTY_CLOCK=1: whenever the time of day is asked for, it is an hour earlier than the time before.
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -49,6 +50,11 @@ ssize_t real_write(int descriptor, const void* from, size_t count) {
     return real(descriptor, from, count);
 }
 
+int real_open(const char* path, int flags, mode_t mode) {
+    static auto* const real = next_of<int(const char*, int, ...)>("open64");
+    return real(path, flags, mode);
+}
+
 /// errno stays as it is.
 void note(const char* call, const std::string& path, const std::string& more = "") {
     const char* journal = std::getenv("FAULTY_JOURNAL");
@@ -57,7 +63,7 @@ void note(const char* call, const std::string& path, const std::string& more = "
     if (!path.starts_with(folder)) return;
     const int before = errno;
     const std::string line = std::to_string(getpid()) + ' ' + call + ' ' + path + more + '\n';
-    const int descriptor = open(journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const int descriptor = real_open(journal, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor < 0 || real_write(descriptor, line.data(), line.size()) < 0) std::abort();
     close(descriptor);
     errno = before;
@@ -66,6 +72,15 @@ void note(const char* call, const std::string& path, const std::string& more = "
 void note(const char* call, int descriptor) {
     if (std::getenv("FAULTY_JOURNAL") != nullptr) note(call, path_of(descriptor));
 }
+
+int noted_open(const char* path, int flags, mode_t mode) {
+    const int descriptor = real_open(path, flags, mode);
+    if (descriptor >= 0 && (flags & O_ACCMODE) == O_RDONLY) note("open", descriptor);
+    return descriptor;
+}
+
+/// The argument that open() has only where it creates a file.
+mode_t mode_of(int flags, va_list more) { return (flags & (O_CREAT | O_TMPFILE)) == 0 ? 0 : va_arg(more, mode_t); }
 
 bool cannot_sync(int descriptor) {
     const char* wanted = std::getenv("FAULTY_SYNC");
@@ -86,8 +101,25 @@ time_t seconds_back() {
 
 extern "C" {
 
+int open(const char* path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    const mode_t mode = mode_of(flags, more);
+    va_end(more);
+    return noted_open(path, flags, mode);
+}
+
+int open64(const char* path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    const mode_t mode = mode_of(flags, more);
+    va_end(more);
+    return noted_open(path, flags, mode);
+}
+
 ssize_t pread(int descriptor, void* to, size_t count, off_t offset) {
     static auto* const real = next_of<ssize_t(int, void*, size_t, off_t)>("pread");
+    note("read", descriptor);
     if (!is_faulty(descriptor)) return real(descriptor, to, count, offset);
     errno = EIO;
     return -1;

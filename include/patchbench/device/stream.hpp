@@ -43,7 +43,7 @@ class Event {
     Event& operator=(Event&&) noexcept;
 
     void record(Stream& stream);
-    /// Blocks the host until the recorded point is reached; returns at once when nothing was recorded.
+    /// Blocks the host until the recorded point is reached; does not wait when nothing was recorded.
     void synchronise() const;
     /// Seconds from `start` to this event; throws Error unless both are recorded and reached.
     [[nodiscard]] double seconds_since(const Event& start) const;

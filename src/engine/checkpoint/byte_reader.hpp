@@ -18,13 +18,13 @@ using Bytes = std::span<const std::byte>;
 /// The whole file. Throws UsageError when it cannot be read, or is larger than any checkpoint of these networks.
 [[nodiscard]] std::vector<std::byte> read_file(const std::filesystem::path& file);
 
-/// `text` for a message: in quotes, control characters replaced, shortened. Names in a file are not to be trusted.
+/// `text` for a message: in quotes, with control characters replaced, shortened. Use it for all names from a file.
 [[nodiscard]] std::string shown(std::string_view text);
 
 /// Little-endian values from memory that stays valid while the reader is used.
 class ByteReader {
   public:
-    /// `name` is what messages call these bytes, `origin` where they begin in it.
+    /// Messages call these bytes `name`; they begin at offset `origin` of it.
     ByteReader(Bytes bytes, std::string name, size_t origin = 0)
         : bytes_(bytes), name_(std::move(name)), origin_(origin) {}
 
@@ -37,7 +37,7 @@ class ByteReader {
 
     [[nodiscard]] std::string_view take_text(uint64_t count);
 
-    /// Up to the next newline, which is passed over.
+    /// The text up to the next newline, which is skipped.
     [[nodiscard]] std::string_view take_line();
 
     template <class T>

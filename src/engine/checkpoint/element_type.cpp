@@ -31,7 +31,7 @@ std::optional<ElementType> find_type(std::string_view TypeRow::*column, std::str
     return row == kTypes.end() ? std::nullopt : std::optional(row->type);
 }
 
-// Element `index` as it lies in the file; both the file and the machines that are served are little-endian.
+// Element `index` without conversion: the file and all supported machines are little-endian.
 template <class T>
 T raw_at(Bytes bytes, size_t index) {
     T value;
@@ -43,7 +43,7 @@ float from_half(uint16_t half) {
     const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
     const uint32_t rest = static_cast<uint32_t>(half & 0x7fffu) << 13;
     if ((half & 0x7c00u) == 0x7c00u) return std::bit_cast<float>(sign | rest | 0x7f800000u);  // infinity, NaN
-    // The exponent's bias differs by 112: one exact multiplication, which also makes subnormal numbers normal.
+    // The bias of the exponent differs by 112. One exact multiplication corrects it and makes subnormal numbers normal.
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(std::bit_cast<float>(rest) * 0x1p112f));
 }
 

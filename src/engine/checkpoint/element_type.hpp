@@ -20,13 +20,13 @@ enum class ElementType : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, b
 /// `FloatStorage`, `HalfStorage`, ... of the Python module `torch`.
 [[nodiscard]] std::optional<ElementType> find_storage_type(std::string_view name);
 
-/// Element `index` of little-endian `bytes`, at any alignment; rounded to nearest where float is narrower.
+/// Element `index` of little-endian `bytes`, at any alignment; rounded to nearest when float is narrower.
 [[nodiscard]] float element_at(Bytes bytes, ElementType type, size_t index);
 
 /// All elements of `bytes`.
 [[nodiscard]] std::vector<float> to_floats(Bytes bytes, ElementType type);
 
-/// The product of `shape`; nothing when an extent is negative or the product does not fit.
+/// The product of `shape`; nullopt when an extent is negative or the product does not fit.
 [[nodiscard]] std::optional<int64_t> checked_elements(const std::vector<int64_t>& shape);
 
 }  // namespace pb

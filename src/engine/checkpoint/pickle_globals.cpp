@@ -3,7 +3,7 @@
 namespace pb {
 namespace {
 
-// No state dict has more dimensions; a tuple of sizes cannot be blown up by sharing it.
+// More than any state dict needs. Without this limit a shared tuple of sizes could take much memory.
 constexpr size_t kMostDimensions = 8;
 
 std::optional<std::vector<int64_t>> sizes_of(const PickleValue& value, const PickleHeap& heap) {
@@ -18,7 +18,7 @@ std::optional<std::vector<int64_t>> sizes_of(const PickleValue& value, const Pic
     return sizes;
 }
 
-// (storage, offset, shape, stride, and flags that do not concern the values)
+// Arguments: storage, offset, shape, stride, and flags without effect on the values.
 std::optional<PickleValue> rebuild_tensor(const std::vector<PickleValue>& arguments, PickleHeap& heap) {
     const auto* storage = std::get_if<StorageRef>(&arguments[0]);
     const auto* offset = std::get_if<int64_t>(&arguments[1]);

@@ -1,4 +1,4 @@
-// The only names that a pickle may call, and what calling them makes. Nothing else can be reached.
+// The only names that a pickle may call, and the results of such calls. All other names are refused.
 #pragma once
 
 #include "engine/checkpoint/pickle_value.hpp"
@@ -8,11 +8,11 @@
 
 namespace pb {
 
-/// `collections.OrderedDict`, `torch._utils._rebuild_*`, `torch.FloatStorage`, ...; nothing for any other name.
+/// `collections.OrderedDict`, `torch._utils._rebuild_*`, `torch.FloatStorage`, ...; nullopt for any other name.
 [[nodiscard]] std::optional<PickleValue> find_global(std::string_view module, std::string_view name);
 
-/// What calling `callable` gives, made in `heap`; nothing when the arguments do not fit. `arguments` may be a tuple of
-/// `heap`: none is added or changed.
+/// The result of calling `callable`, made in `heap`; nullopt when the arguments do not fit. `arguments` may be a tuple
+/// of `heap`, since no tuple is added or changed.
 [[nodiscard]] std::optional<PickleValue> call_global(Callable callable, const std::vector<PickleValue>& arguments,
                                                      PickleHeap& heap);
 

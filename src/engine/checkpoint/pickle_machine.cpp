@@ -165,7 +165,7 @@ bool PickleMachine::step_call(uint8_t opcode) {
 
 void PickleMachine::push(PickleValue value) { stack_.push_back(value); }
 
-// What lies below the last mark belongs to the container that the mark opened.
+// Values below the last mark belong to an outer container.
 size_t PickleMachine::poppable() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
 PickleValue PickleMachine::pop() {
@@ -231,7 +231,7 @@ void PickleMachine::find_persistent_id() {
     push(*storage);
 }
 
-// An OrderedDict's attributes (`_metadata` with module versions) do not concern the tensors: dropped.
+// Drops the attributes of an OrderedDict (`_metadata` with module versions), which tensors do not need.
 void PickleMachine::set_attributes() {
     const PickleValue attributes = pop();
     const PickleValue target = pop();

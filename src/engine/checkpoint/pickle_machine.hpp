@@ -1,5 +1,5 @@
-// A reader of pickles that executes nothing: the opcodes that torch.save (pickle protocol 2) uses for a state dict, and
-// no other. What it makes are the values of pickle_value.hpp.
+// Reads pickles without executing anything. Knows only the opcodes that torch.save (pickle protocol 2) uses for a state
+// dict, and makes the values of pickle_value.hpp.
 #pragma once
 
 #include "engine/checkpoint/byte_reader.hpp"
@@ -11,11 +11,11 @@ namespace pb {
 
 class PickleMachine {
   public:
-    /// Values are made in `heap`; both must outlive the machine.
+    /// Makes values in `heap`. Both arguments must outlive the machine.
     PickleMachine(ByteReader& reader, PickleHeap& heap) : reader_(reader), heap_(heap) {}
 
-    /// Reads one pickle up to and including its STOP; the reader stands behind it. Throws UsageError with the byte
-    /// offset at which the pickle is damaged or names something that no state dict needs.
+    /// Reads one pickle up to and including its STOP. Throws UsageError with the byte offset where the pickle is
+    /// damaged or names something that no state dict needs.
     [[nodiscard]] PickleValue run();
 
   private:

@@ -1,6 +1,6 @@
-// What a pickle of a state dict can hold. Values are small and own nothing: text points into the file, containers and
-// tensors are indices into a `PickleHeap`. So copies through the memo cost nothing, cycles do no harm, and taking down
-// a deeply nested structure needs no recursion.
+// Values in a pickle of a state dict. They are small and own nothing: text points into the file, containers and tensors
+// are indices into a `PickleHeap`. So copies through the memo are cheap, cycles are harmless, and destroying a deeply
+// nested structure needs no recursion.
 #pragma once
 
 #include "engine/checkpoint/element_type.hpp"
@@ -13,7 +13,7 @@
 
 namespace pb {
 
-/// The globals that a state dict needs; every other one is refused by name.
+/// The functions that a state dict calls; all others are refused.
 enum class Callable : uint8_t { ordered_dict, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter };
 
 struct StorageType {
@@ -46,7 +46,7 @@ struct PickledStorage {
     int64_t elements;
 };
 
-/// A strided view of a storage. Nothing is checked against the storage's size yet.
+/// A strided view of a storage, not yet checked against the size of the storage.
 struct PickledTensor {
     size_t storage;  // index into PickleHeap::storages
     int64_t offset;  // elements

@@ -50,7 +50,7 @@ class TensorReader {
     }
 
   private:
-    // The number of elements, once all of them are known to lie in the storage.
+    // Returns the number of elements after checking that all of them are in the storage.
     [[nodiscard]] int64_t check_view(std::string_view key, const PickledTensor& tensor,
                                      const PickledStorage& storage) const {
         const auto elements = checked_elements(tensor.shape);
@@ -69,8 +69,8 @@ class TensorReader {
         return *elements;
     }
 
-    // Together, tensors and storages may claim no more than the file holds: views that overlap, or entries of an
-    // archive that share their bytes, would make a small file large in memory.
+    // All tensors and storages together may not be larger than the file. Otherwise overlapping views, or archive
+    // entries that share bytes, could make a small file large in memory.
     void spend(std::string_view key, uint64_t& spent, uint64_t bytes) const {
         if (bytes > file_.bytes - spent)
             fail(key, fmt::format("claims {} bytes: together more than the file has; truncated or lying", bytes));
@@ -103,7 +103,7 @@ class TensorReader {
         std::vector<int64_t> index(tensor.shape.size(), 0);
         std::vector<int64_t> stride = tensor.stride;
         for (size_t d = 0; d < stride.size(); ++d)
-            if (tensor.shape[d] == 1) stride[d] = 0;  // means nothing, and may be any number
+            if (tensor.shape[d] == 1) stride[d] = 0;  // has no meaning and may be any number
         int64_t place = tensor.offset;
         for (float& value : values) {
             value = element_at(bytes, type, static_cast<size_t>(place));

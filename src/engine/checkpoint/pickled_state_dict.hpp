@@ -1,4 +1,4 @@
-// From the values of a pickle to tensors: finds the state dict, checks every view against its storage and copies it.
+// Makes tensors from the values of a pickle: finds the state dict, checks every view against its storage and copies it.
 #pragma once
 
 #include "engine/checkpoint/pickle_value.hpp"
@@ -12,9 +12,10 @@ namespace pb {
 
 struct PickledFile {
     std::string name;    // for messages
-    uint64_t bytes = 0;  // size of the file: what all tensors together may claim
+    uint64_t bytes = 0;  // size of the file: limit for all tensors together
     const PickleHeap& heap;
-    /// The bytes of a storage, which stay valid; they may be fewer or more than announced. Asked once for each key.
+    /// Returns the bytes of a storage, which must stay valid; they may be fewer or more than announced. Called once for
+    /// each key.
     std::function<Bytes(const PickledStorage&)> read_storage;
 };
 

@@ -18,7 +18,7 @@ namespace pb {
 /// torch.save before 1.6: five pickles, then the storages one after the other.
 [[nodiscard]] Checkpoint read_legacy_pth(Bytes file, const std::string& name);
 
-/// Any of them, as `load_checkpoint`.
+/// Reads any of the three formats, like `load_checkpoint`.
 [[nodiscard]] Checkpoint read_checkpoint(Bytes file, const std::string& name);
 
 [[nodiscard]] bool is_safetensors(Bytes file);

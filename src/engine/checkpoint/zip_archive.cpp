@@ -22,7 +22,7 @@ ZipHandle open_archive(Bytes file, const std::string& name) {
     const std::string reason = archive ? "" : zip_error_strerror(&error);
     zip_error_fini(&error);
     if (archive) return archive;
-    if (source != nullptr) zip_source_free(source);  // an archive that was opened owns it
+    if (source != nullptr) zip_source_free(source);  // an opened archive owns it
     throw UsageError(name + ": the zip archive is damaged or truncated (" + reason + "); fetch the file again");
 }
 

@@ -1,5 +1,5 @@
 // A zip archive in memory whose entries are stored without compression, as torch.save writes them. A compressed entry
-// is refused: its size could be any lie.
+// is refused, since its announced size could be false.
 #pragma once
 
 #include "engine/checkpoint/byte_reader.hpp"
@@ -14,8 +14,8 @@ namespace pb {
 
 class ZipArchive {
   public:
-    /// `file` must outlive the archive; `name` is used in messages. Throws UsageError when it is no zip
-    /// archive, or holds a name twice.
+    /// `file` must outlive the archive; `name` is used in messages. Throws UsageError when it is not a zip
+    /// archive, or contains a name twice.
     ZipArchive(Bytes file, const std::string& name);
     ~ZipArchive();
     ZipArchive(const ZipArchive&) = delete;

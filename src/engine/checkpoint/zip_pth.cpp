@@ -11,7 +11,7 @@
 namespace pb {
 namespace {
 
-// The folder that all records of the archive are in, from the place of its pickle.
+// The folder of all records in the archive: the one that contains the pickle.
 std::string find_root(const ZipArchive& archive, const std::string& name) {
     constexpr std::string_view kPickle = "/data.pkl";
     for (const std::string& entry : archive.names())
@@ -44,7 +44,7 @@ Checkpoint read_zip_pth(Bytes file, const std::string& name) {
     ByteReader reader(pickle, name + ", entry " + shown(root + "/data.pkl"));
     PickleHeap heap;
     const PickleValue value = PickleMachine(reader, heap).run();
-    std::list<std::vector<std::byte>> records;  // storages stay where they are
+    std::list<std::vector<std::byte>> records;  // a list, so that storages keep their address
     const auto read_storage = [&](const PickledStorage& storage) -> Bytes {
         return records.emplace_back(archive.read(root + "/data/" + std::string(storage.key)));
     };

@@ -1,4 +1,4 @@
-// A network as it lies in an ONNX file: operations and values, whatever its author called them.
+// A network as read from an ONNX file: operations and values, under the names of the file.
 #pragma once
 
 #include "engine/checkpoint/byte_reader.hpp"
@@ -11,7 +11,7 @@
 namespace pb {
 
 struct OnnxNetwork {
-    Graph graph;                                      ///< filters have the names of the file's weights
+    Graph graph;                                      ///< filters have the names of the weights in the file
     std::map<std::string, Convolution> convolutions;  ///< by those names; batch norm is folded into them
     std::map<std::string, std::string> metadata;      ///< `metadata_props` of the model
 };
@@ -23,8 +23,8 @@ struct OnnxNetwork {
 /// Nothing is executed and no other file is opened. Throws UsageError that names the file, the node and the reason.
 [[nodiscard]] OnnxNetwork read_onnx(Bytes file, const std::string& name);
 
-/// The network that `found` computes, operation by operation, and its weights. Throws UsageError that says which one it
-/// resembles and where it differs. `source` is used in messages.
+/// Recognises the network that `found` computes, and takes its weights. Throws UsageError that names the network it
+/// resembles and where they differ. `source` is used in messages.
 [[nodiscard]] Weights recognise_network(const OnnxNetwork& found, const std::string& source);
 
 }  // namespace pb

@@ -3,6 +3,7 @@
 #include "engine/checkpoint/byte_reader.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/network/graph.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,6 +81,34 @@ const AttributeProto* OnnxNode::take(const std::string& name) {
     const auto& all = node_.attribute();
     const auto found = std::ranges::find_if(all, [&](const auto& attribute) { return attribute.name() == name; });
     return found != all.end() ? &*found : nullptr;
+}
+
+int64_t convolution_stride(OnnxNode& node, int64_t kernel) {
+    node.expect("kernel_shape", {kernel, kernel});
+    node.expect("dilations", {1, 1});
+    node.expect("group", 1);
+    const std::string padding = node.text("auto_pad", "NOTSET");
+    node.demand(padding == "NOTSET" || padding.empty(), "auto_pad " + shown(padding) + ": give pads instead");
+    const int64_t pad = Filter{.weights = {}, .kernel = kernel}.padding();
+    const Integers pads = node.integers("pads", {0, 0, 0, 0});
+    node.demand(pads == Integers(4, pad),
+                fmt::format("pads [{}]: a kernel of {} has {} on each side here", fmt::join(pads, ", "), kernel, pad));
+    if (node.type() == "ConvTranspose") node.expect("output_padding", {0, 0});
+    const Integers strides = node.integers("strides", {1, 1});
+    node.demand(strides.size() == 2 && strides[0] == strides[1], "strides that are not equal");
+    return strides[0];
+}
+
+void require_2x2_pooling(OnnxNode& node) {
+    const Integers kernel = node.integers("kernel_shape", {});
+    const Integers strides = node.integers("strides", {1, 1});
+    node.demand(kernel == Integers{2, 2} && strides == kernel, "only 2x2 with stride 2 can be computed here");
+    const std::string padding = node.text("auto_pad", "NOTSET");
+    node.demand(padding == "NOTSET" || padding == "VALID" || padding.empty(), "auto_pad " + shown(padding));
+    node.expect("pads", {0, 0, 0, 0});
+    node.expect("dilations", {1, 1});
+    node.expect("ceil_mode", 0);
+    node.expect("storage_order", 0);
 }
 
 }  // namespace pb

@@ -1,5 +1,5 @@
-// A node of an ONNX model with its attributes by name. Those that nobody asked for are refused in the end, because they
-// would change the result. All errors are UsageErrors that name the file and the node.
+// A node of an ONNX model with its attributes by name. expect_nothing_else() refuses attributes that were not read,
+// because they could change the result. All errors are UsageErrors that name the file and the node.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -15,31 +15,31 @@ using Integers = std::vector<int64_t>;
 
 class OnnxNode {
   public:
-    /// Both must live as long as this.
+    /// Both arguments must outlive the object.
     OnnxNode(const onnx::NodeProto& node, const std::string& file);
 
     [[nodiscard]] const std::string& type() const { return node_.op_type(); }
-    /// Whose operator it is; empty: ONNX's own.
+    /// Domain of the operator; empty for ONNX's own.
     [[nodiscard]] std::string domain() const { return node_.domain() == "ai.onnx" ? "" : node_.domain(); }
     [[nodiscard]] int num_inputs() const { return node_.input_size(); }
     [[nodiscard]] bool has_input(int i) const { return i < num_inputs() && !node_.input(i).empty(); }
-    /// Throws where there is no such input.
+    /// Throws when there is no such input.
     [[nodiscard]] const std::string& input(int i) const;
-    /// Throws where there is none, or another one beside it.
+    /// Throws unless there is exactly one output.
     [[nodiscard]] const std::string& only_output() const;
 
-    /// The attribute, or `otherwise` where it is not there.
+    /// The attribute, or `otherwise` when it is absent.
     [[nodiscard]] int64_t integer(const std::string& name, int64_t otherwise);
     [[nodiscard]] double number(const std::string& name, double otherwise);
     [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise);
     [[nodiscard]] Integers integers(const std::string& name, const Integers& otherwise);
-    /// Null where it is not there.
+    /// Null when it is absent.
     [[nodiscard]] const onnx::TensorProto* tensor(const std::string& name);
 
-    /// The attribute is `wanted` or not there.
+    /// Throws unless the attribute is `wanted` or absent.
     void expect(const std::string& name, int64_t wanted);
     void expect(const std::string& name, const Integers& wanted);
-    /// An attribute without effect on the result of an inference.
+    /// Accepts an attribute that has no effect on inference.
     void ignore(const std::string& name) { unread_.erase(name); }
     void expect_nothing_else() const;
 
@@ -52,5 +52,12 @@ class OnnxNode {
     const std::string& file_;
     std::set<std::string> unread_;
 };
+
+/// Stride of a convolution with this kernel. Throws UsageError for attributes that a `Filter` of that kernel does not
+/// have.
+[[nodiscard]] int64_t convolution_stride(OnnxNode& node, int64_t kernel);
+
+/// Throws UsageError unless the node pools 2x2 pixels with stride 2.
+void require_2x2_pooling(OnnxNode& node);
 
 }  // namespace pb

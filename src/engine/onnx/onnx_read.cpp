@@ -1,9 +1,9 @@
-// From the nodes of an ONNX model to a graph. Each operator is read strictly: what our operation does not do is
-// refused.
+// Makes a graph from the nodes of an ONNX model. Reading is strict: an operator that does more than an operation of the
+// graph is refused.
 #include "engine/onnx/onnx_network.hpp"
 #include "engine/onnx/onnx_node.hpp"
 #include "engine/onnx/onnx_tensors.hpp"
-#include "engine/weights/fold.hpp"
+#include "engine/weights/batch_norm.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -20,13 +20,13 @@ using onnx::GraphProto;
 using onnx::ModelProto;
 using onnx::NodeProto;
 
-// Between them the operators below mean the same.
+// The operators below have the same meaning in all opsets of this range.
 constexpr int64_t kOldestOpset = 11;
 constexpr int64_t kNewestOpset = 22;
 
 class GraphReader {
   public:
-    /// `most_values`: of all convolutions together, those that share their weights counted apart.
+    /// `most_values`: limit for the weights of all convolutions; shared weights count once per convolution.
     GraphReader(const GraphProto& graph, const std::string& file, size_t most_values)
         : graph_(graph), file_(file), most_values_(most_values), tensors_(file) {}
 
@@ -91,7 +91,7 @@ class GraphReader {
         Convolution convolution{.out_channels = shape[transposed ? 1 : 0],
                                 .in_channels = shape[transposed ? 0 : 1],
                                 .kernel = shape[2],
-                                .stride = read_stride(node, shape[2]),
+                                .stride = convolution_stride(node, shape[2]),
                                 .transposed = transposed,
                                 .weight = values,
                                 .bias = {}};
@@ -110,24 +110,7 @@ class GraphReader {
                 "onnx: a filter has its name twice");
     }
 
-    /// Checks what else a convolution may be told.
-    [[nodiscard]] static int64_t read_stride(OnnxNode& node, int64_t kernel) {
-        node.expect("kernel_shape", {kernel, kernel});
-        node.expect("dilations", {1, 1});
-        node.expect("group", 1);
-        const std::string padding = node.text("auto_pad", "NOTSET");
-        node.demand(padding == "NOTSET" || padding.empty(), "auto_pad " + shown(padding) + ": give pads instead");
-        const int64_t pad = Filter{.weights = {}, .kernel = kernel}.padding();
-        const Integers pads = node.integers("pads", {0, 0, 0, 0});
-        node.demand(pads == Integers(4, pad), fmt::format("pads [{}]: a kernel of {} has {} on each side here",
-                                                          fmt::join(pads, ", "), kernel, pad));
-        if (node.type() == "ConvTranspose") node.expect("output_padding", {0, 0});
-        const Integers strides = node.integers("strides", {1, 1});
-        node.demand(strides.size() == 2 && strides[0] == strides[1], "strides that are not equal");
-        return strides[0];
-    }
-
-    /// Two nodes may share their weights; a graph names each filter once.
+    /// A new name for weights that another node uses already: in a graph the name of each filter is unique.
     [[nodiscard]] std::string unused_name(const std::string& name) const {
         if (!convolutions_.contains(name)) return name;
         std::string other = name;
@@ -148,11 +131,12 @@ class GraphReader {
         node.demand(!convolution.transposed, "follows a transposed convolution");
         const double eps = node.number("epsilon", 1e-5F);
         node.expect("training_mode", 0);
-        node.ignore("momentum");  // of training
+        node.ignore("momentum");  // matters in training only
         for (const float variance : part(4)) node.demand(double{variance} + eps > 0, "a negative variance");
         fold({part(1), part(2), part(3), part(4), eps}, convolution);
         operations_[index].filter->has_bias = true;
-        std::erase_if(maps_, [&](const auto& name) { return name.second == index; });  // it is another map from here on
+        std::erase_if(
+            maps_, [&](const auto& name) { return name.second == index; });  // the old names meant the map without norm
         rename(node, index);
     }
 
@@ -163,19 +147,11 @@ class GraphReader {
     }
 
     void read_pooling(OnnxNode& node) {
-        const Integers kernel = node.integers("kernel_shape", {});
-        const Integers strides = node.integers("strides", {1, 1});
-        node.demand(kernel == Integers{2, 2} && strides == kernel, "only 2x2 with stride 2 can be computed here");
-        const std::string padding = node.text("auto_pad", "NOTSET");
-        node.demand(padding == "NOTSET" || padding == "VALID" || padding.empty(), "auto_pad " + shown(padding));
-        node.expect("pads", {0, 0, 0, 0});
-        node.expect("dilations", {1, 1});
-        node.expect("ceil_mode", 0);
-        node.expect("storage_order", 0);
+        require_2x2_pooling(node);
         append_of(node, OperationKind::max_pool, 1);
     }
 
-    /// Doubling where each sample is repeated; there are several ways to say so.
+    /// Accepts a resize that repeats each sample twice; ONNX has several ways to express it.
     void read_resize(OnnxNode& node) {
         node.demand(!node.has_input(3), "a resize to given sizes; export it with the scale factor 2");
         node.demand(tensors_.find(node.input(2)).values == std::vector<float>{1, 1, 2, 2},
@@ -238,7 +214,7 @@ class GraphReader {
         maps_.emplace(name, index);
     }
 
-    /// Operations that the output does not need are left out.
+    /// Leaves out operations that the output does not need.
     [[nodiscard]] OnnxNetwork finish() {
         if (graph_.output_size() != 1)
             fail(fmt::format("a model of {} outputs: it must have one", graph_.output_size()));
@@ -272,7 +248,7 @@ class GraphReader {
         }
     }
 
-    /// A graph knows what a convolution makes; what its weights take must be what its operand has.
+    /// The graph has the output channels of a convolution only; this checks the input channels of its weights.
     void check_channels(const Graph& graph) const {
         for (size_t i = 0; i < graph.size(); ++i) {
             if (!is_convolution(graph[i].kind)) continue;
@@ -289,9 +265,9 @@ class GraphReader {
     size_t most_values_;
     size_t num_values_ = 0;
     OnnxTensors tensors_;
-    std::map<std::string, size_t> maps_;  // names of values, and which operation makes them
-    std::set<std::string> names_;         // of all values so far
-    std::set<size_t> read_;               // operations that are operands
+    std::map<std::string, size_t> maps_;  // name of a value -> operation that makes it
+    std::set<std::string> names_;         // names of all values so far
+    std::set<size_t> read_;               // operations that another one reads
     std::vector<Operation> operations_;
     std::map<std::string, Convolution> convolutions_;
 };
@@ -309,7 +285,7 @@ void check_opset(const ModelProto& model, const std::string& file) {
 }  // namespace
 
 bool is_onnx(Bytes file) {
-    constexpr auto kVersionField = std::byte{0x08};  // field 1, an integer
+    constexpr auto kVersionField = std::byte{0x08};  // field 1, type integer
     constexpr auto kMostVersions = std::byte{0x20};
     return file.size() > 2 && file[0] == kVersionField && file[1] > std::byte{0} && file[1] < kMostVersions;
 }

@@ -1,5 +1,5 @@
-// Which of the networks does an ONNX model compute? Names say nothing; the operations do. The size of the network is
-// guessed from them, its graph is made, and both are walked from the output to the input, side by side.
+// Recognises which network an ONNX model computes, by its operations, since names are arbitrary. It guesses the size of
+// the network, makes its graph, and compares both graphs from the output to the input.
 #include "engine/onnx/onnx_network.hpp"
 #include "network/graph_facts.hpp"
 
@@ -14,14 +14,14 @@
 namespace pb {
 namespace {
 
-/// Channels that the first convolution at each scale makes, from full extent down.
+/// Output channels of the first convolution at each scale, from full extent down.
 std::vector<int64_t> widths_of(const Graph& graph) {
     std::vector<int64_t> widths;
     for (const size_t index : convolutions_of(graph)) {
         const auto& [channels, scale] = graph.shape(index);
         if (scale == int64_t{1} << widths.size()) widths.push_back(channels);
     }
-    if (widths.empty()) widths.push_back(graph.channels_in());  // no network here begins with a smaller map
+    if (widths.empty()) widths.push_back(graph.channels_in());  // no network here starts with a smaller map
     return widths;
 }
 
@@ -35,8 +35,8 @@ bool has_kernel(const Graph& graph, int64_t kernel) {
     return std::ranges::any_of(convolutions_of(graph), [&](size_t i) { return graph[i].filter->kernel == kernel; });
 }
 
-/// Each block has two convolutions. Beside those, the smallest maps have the one that halves; a network of one scale
-/// has the first and the last.
+/// Each block has two convolutions. At the lowest scale there is one more, with stride 2; a network of one scale has
+/// its first and its last convolution instead.
 int64_t blocks_of(const Graph& graph) {
     int64_t smallest = 1;
     for (size_t i = 0; i < graph.size(); ++i) smallest = std::max(smallest, graph.shape(i).scale);
@@ -66,12 +66,12 @@ NetworkShape resembled_shape(const Graph& graph) {
     return DncnnShape{channels, std::max<int64_t>(2, num_convolutions(graph)), widths.front(), residual_of(graph)};
 }
 
-/// Pairs each operation of one graph with the one of another that computes the same.
+/// Pairs each operation of one graph with the operation of the other graph that computes the same.
 class Pairing {
   public:
     Pairing(const Graph& known, const Graph& found) : known_(known), found_(found), partners_(known.size()) {}
 
-    /// Whether both compute the same, but for the values of weights.
+    /// Whether both graphs compute the same, apart from the values of weights.
     bool run() { return pair(known_.output(), found_.output()); }
 
     [[nodiscard]] size_t partner(size_t known) const { return partners_[known].value(); }
@@ -92,7 +92,7 @@ class Pairing {
         partners_[known] = found;
         const std::vector<size_t>& operands = known_[known].operands;
         std::vector<size_t> others = found_[found].operands;
-        // The summands of each network differ in kind, or in the kind of what they are made from.
+        // In each network the summands differ in kind, or in the kind of their operands.
         if (known_[known].kind == OperationKind::add && !are_alike(operands[0], others[0]))
             std::swap(others[0], others[1]);
         for (size_t i = 0; i < operands.size(); ++i)
@@ -100,8 +100,8 @@ class Pairing {
         return true;
     }
 
-    /// Looks as far as the kinds of the operands. A bias of the network may be missing in the file, not the other way
-    /// round.
+    /// Compares two operations and the kinds of their operands. The file may lack a bias that the network has, but not
+    /// the other way round.
     [[nodiscard]] bool are_alike(size_t known, size_t found) const {
         const Operation &a = known_[known], &b = found_[found];
         if (a.kind != b.kind || known_.shape(known) != found_.shape(found) || a.operands.size() != b.operands.size())
@@ -119,7 +119,7 @@ class Pairing {
 
     const Graph& known_;
     const Graph& found_;
-    std::vector<std::optional<size_t>> partners_;  // of the known graph's operations
+    std::vector<std::optional<size_t>> partners_;  // one for each operation of the known graph
     std::pair<size_t, size_t> differing_;
 };
 

@@ -31,7 +31,7 @@ std::optional<ElementType> element_type(int type) {
     }
 }
 
-/// The typed fields of a tensor without raw bytes: 16-bit values lie in integers.
+/// Reads a tensor without raw bytes from its typed fields; 16-bit values are stored in integers.
 std::vector<float> typed_values(const TensorProto& tensor, ElementType type) {
     std::vector<float> values;
     if (type == ElementType::f32) values.assign(tensor.float_data().begin(), tensor.float_data().end());
@@ -53,7 +53,7 @@ void OnnxTensors::fail(const std::string& name, const std::string& reason) const
 
 void OnnxTensors::add(const std::string& name, const TensorProto& tensor) {
     const auto type = element_type(tensor.data_type());
-    if (!type) return;  // sizes and indices: an operation that needs one says that it is missing
+    if (!type) return;  // sizes and indices; an operation that needs one reports it as missing
     if (tensor.data_location() == TensorProto::EXTERNAL || tensor.external_data_size() > 0)
         fail(name, "its values lie in another file; save the model with its weights in one file");
     NamedTensor read{{tensor.dims().begin(), tensor.dims().end()}, {}};

@@ -15,10 +15,10 @@ class OnnxTensors {
   public:
     explicit OnnxTensors(std::string file) : file_(std::move(file)) {}
 
-    /// Throws UsageError for a type other than float, half, bfloat16 and double, for values that lie in another file,
-    /// that are not finite, or whose number is not that of the shape.
+    /// Throws UsageError for a type other than float, half, bfloat16 and double, for values that are in another file or
+    /// not finite, or whose number does not fit the shape.
     void add(const std::string& name, const onnx::TensorProto& tensor);
-    /// Another name of the tensor `name`.
+    /// Adds another name for the tensor `name`.
     void add_alias(const std::string& alias, const std::string& name);
 
     [[nodiscard]] bool has(const std::string& name) const { return tensors_.contains(name); }

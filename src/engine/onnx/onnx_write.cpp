@@ -20,7 +20,7 @@ using onnx::NodeProto;
 using onnx::TensorProto;
 
 constexpr int64_t kOpset = 17;
-constexpr int64_t kFormat = 8;  // the version of the file format that came with it
+constexpr int64_t kFormat = 8;  // version of the file format of that opset
 constexpr const char* kDoubling = "doubling";
 
 void add_integers(NodeProto& node, const std::string& name, std::initializer_list<int64_t> values) {
@@ -142,7 +142,7 @@ class GraphWriter {
         add_text(node, "mode", "nearest");
         add_text(node, "coordinate_transformation_mode", "asymmetric");
         add_text(node, "nearest_mode", "floor");
-        node.add_input("");  // the region of interest, which this mode does not have
+        node.add_input("");  // region of interest: unused in this mode
         node.add_input(kDoubling);
         if (!has_doubling_) add_tensor(out_, kDoubling, {4}, {1, 1, 2, 2});
         has_doubling_ = true;

@@ -14,7 +14,8 @@ void accumulate(double* out_channel, int64_t out_h, int64_t out_w, const Map& in
         const int64_t in_y = y * stride + dy;
         if (in_y < 0 || in_y >= in.h) continue;
         const double* source = in.row(channel, in_y);
-        const int64_t begin = dx < 0 ? 1 : 0;  // kernels reach one pixel out at most, where the padding is zero
+        const int64_t begin =
+            dx < 0 ? 1 : 0;  // kernels extend at most one pixel beyond the map, where the padding is zero
         const int64_t end = (out_w - 1) * stride + dx >= in.w ? out_w - 1 : out_w;
         for (int64_t x = begin; x < end; ++x) out_channel[y * out_w + x] += weight * source[x * stride + dx];
     }

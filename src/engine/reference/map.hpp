@@ -1,5 +1,4 @@
-// One sample's feature map in double precision, and the operations that the networks are made of, each by its
-// definition.
+// A feature map of one sample in double precision, and the operations of the networks, each written as it is defined.
 #pragma once
 
 #include "patchbench/engine/weights.hpp"
@@ -21,7 +20,7 @@ struct Map {
     [[nodiscard]] const double* row(int64_t channel, int64_t y) const { return values.data() + (channel * h + y) * w; }
 };
 
-/// Direct or transposed, as `layer` says; 3x3 kernels are padded by one pixel of zeros.
+/// Direct or transposed, depending on `layer`; 3x3 kernels are padded by one pixel of zeros.
 [[nodiscard]] Map convolve(const Map& x, const Convolution& layer);
 [[nodiscard]] Map relu(Map x);
 [[nodiscard]] Map add(Map a, const Map& b);

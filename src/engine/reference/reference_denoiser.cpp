@@ -1,6 +1,4 @@
-#include "engine/reference/reference_denoiser.hpp"
-
-#include "engine/check_views.hpp"
+#include "engine/engines.hpp"
 #include "engine/reference/map.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -28,7 +26,7 @@ void for_each_sample(const BatchView& view, int64_t n, Map& map, Visit visit) {
             for (int64_t x = 0; x < map.w; ++x) visit(map.row(c, y)[x], samples[offset(view, n, c, y, x)]);
 }
 
-/// The network's graph, operation by operation, every map kept to the end.
+/// Computes the graph operation by operation and keeps every map to the end.
 class ReferenceNetwork {
   public:
     explicit ReferenceNetwork(Weights weights) : weights_(std::move(weights)), graph_(graph_of(weights_.shape)) {}

@@ -20,19 +20,19 @@ namespace {
 
 constexpr int64_t kChannels = 64;
 
-// Large enough that starting a call costs nothing beside it; on the CPU of a size that many calls fit into the budget.
+// Large enough that the start of a call costs little; on the CPU small enough that many calls fit into the budget.
 constexpr int64_t kGpuMatrixEdge = 8192;
 constexpr int64_t kCpuMatrixEdge = 512;
 constexpr Shape kGpuMaps{8, kChannels, 512, 512};
-constexpr Shape kCpuMaps{1, kChannels, 128, 128};  // a thread has one
+constexpr Shape kCpuMaps{1, kChannels, 128, 128};  // one map per thread
 
-/// An operator of the engine at work on memory of its own.
+/// Times one operator of the engine on its own memory.
 class Bench {
   public:
     explicit Bench(EngineOptions options) : options_(std::move(options)), stream_(options_.device) {
         counting_allocator();
         options_.layout = Layout::channels_last;
-        options_.cudnn_benchmark = true;  // at best
+        options_.cudnn_benchmark = true;  // for the highest rate
         if (is_cuda())
             cuda_ = make_cuda_backend(options_);
         else
@@ -45,23 +45,23 @@ class Bench {
     [[nodiscard]] int64_t threads() const { return options_.threads; }
     [[nodiscard]] const Placement& placement() const { return placement_; }
 
-    /// Of normal numbers: a GPU's clocks depend on what it multiplies.
+    /// Normally distributed values: the clock rate of a GPU depends on the values that it multiplies.
     [[nodiscard]] at::Tensor filled(at::IntArrayRef shape) const {
         const auto format = shape.size() == 4 ? placement_.format : at::MemoryFormat::Contiguous;
         return at::empty(shape, placement_.options, format).normal_();
     }
 
-    /// Makes a call by `prepare`, and times it.
+    /// Times the call that `prepare` returns.
     template <class Prepare>
     double seconds(double budget_s, const Prepare& prepare) {
         double found_s = 0;
-        translated(
+        translate_errors(
             "upper bound", [this] { empty_allocator_cache(options_.device); },
             [&] {
                 const c10::InferenceMode inference;
                 if (!is_cuda()) use_threads(options_.threads);
                 const auto call = prepare();
-                synchronise_device(options_.device);  // operands were placed on the default stream
+                synchronise_device(options_.device);  // operands were copied on the default stream
                 found_s = seconds_of_call(stream_, budget_s, [&] { cuda_ ? cuda_->run_on(stream_, call) : call(); });
                 if (is_cuda()) release_cublas_workspaces();
             });
@@ -75,7 +75,7 @@ class Bench {
     std::unique_ptr<CudaBackend> cuda_;  // null on the CPU
 };
 
-/// On the CPU by the library that convolves there, by name, as in layer.cpp.
+/// On the CPU it calls the library of the convolutions by name, see layer.cpp.
 at::Tensor multiply(const at::Tensor& a, const at::Tensor& b) {
     if (a.is_cuda()) return at::mm(a, b);
     using Scalars = c10::List<std::optional<at::Scalar>>;

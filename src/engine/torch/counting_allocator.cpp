@@ -18,9 +18,9 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;  // x86-64
 
-constexpr int64_t kCachedFrom = int64_t{1} << 20;  // smaller blocks malloc reuses well enough
+constexpr int64_t kCachedFrom = int64_t{1} << 20;  // malloc reuses smaller blocks well enough
 
-/// Stands before each block, in an alignment unit of its own: a deleter is told the pointer only.
+/// Precedes each block, in its own alignment unit: a deleter gets the pointer only.
 struct Header {
     int64_t bytes;
 };
@@ -40,12 +40,12 @@ void* make_block(int64_t bytes) {
     const size_t size = static_cast<size_t>(bytes) + kAlignment;
     const bool large = size >= 2 * kHugePage;
     if (posix_memalign(&block, large ? kHugePage : kAlignment, size) != 0) return nullptr;
-    if (large) (void)madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // advice: may be refused
+    if (large) (void)madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // only advice: failure is harmless
     static_cast<Header*>(block)->bytes = bytes;
     return block;
 }
 
-/// Of small amounts what a whole number would hide: under a cap of a few MiB the parts matter.
+/// Amounts below 100 MiB have two decimals, since fractions matter under a cap of a few MiB.
 std::string mib(int64_t bytes) {
     constexpr double kWholeFrom = 100;
     const double amount = static_cast<double>(bytes) / kMiB;
@@ -56,6 +56,30 @@ std::string mib(int64_t bytes) {
 }
 
 }  // namespace
+
+void* BlockCache::take(int64_t bytes) {
+    // The newest block first: its values may still be in the processor's caches.
+    const auto found =
+        std::find_if(entries_.rbegin(), entries_.rend(), [bytes](const Entry& entry) { return entry.bytes == bytes; });
+    if (found == entries_.rend()) return nullptr;
+    void* block = found->block;
+    entries_.erase(std::next(found).base());
+    held_bytes_ -= bytes;
+    return block;
+}
+
+void BlockCache::put(void* block, int64_t bytes) {
+    entries_.push_back({block, bytes});
+    held_bytes_ += bytes;
+}
+
+void BlockCache::shrink_to(int64_t bytes) {
+    while (held_bytes_ > bytes && !entries_.empty()) {
+        std::free(entries_.front().block);
+        held_bytes_ -= entries_.front().bytes;
+        entries_.pop_front();
+    }
+}
 
 c10::DataPtr CountingAllocator::allocate(size_t size) {
     if (size == 0) return {nullptr, nullptr, &free_counted, c10::Device(c10::kCPU)};
@@ -81,7 +105,7 @@ void CountingAllocator::copy_data(void* destination, const void* source, std::si
     default_copy_data(destination, source, bytes);
 }
 
-/// Counts `bytes`, and returns a kept block of that size or null.
+/// Counts `bytes` as allocated; returns a kept block of that size, or null.
 void* CountingAllocator::reserve(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     auto& c = counters_;
@@ -134,7 +158,7 @@ void CountingAllocator::set_limit(int64_t bytes) {
 
 CountingAllocator& counting_allocator() {
     static CountingAllocator& installed = []() -> CountingAllocator& {
-        // Never destroyed: tensors of static lifetime may outlive any order of destruction.
+        // Never destroyed, because tensors of static lifetime may live until the end of the process.
         static auto* allocator = new CountingAllocator;
         constexpr uint8_t kAboveDefault = 100;
         c10::SetCPUAllocator(allocator, kAboveDefault);

@@ -1,18 +1,50 @@
-// LibTorch's CPU allocator with a counter and a cap: peaks and out-of-memory become as real on a CPU as on a GPU.
+// An allocator for LibTorch on the CPU with a counter and a cap: peaks and out-of-memory errors can be tested without a
+// GPU.
 #pragma once
 
 #include "engine/memory.hpp"
-#include "engine/torch/block_cache.hpp"
 
 #include <c10/core/Allocator.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <mutex>
 
 namespace pb::torch_engine {
 
+/// Keeps freed blocks for the next layer. Maps of activations live for one layer and have few sizes, and the kernel
+/// must zero the pages of each new one (5-10 % of the time of a DnCNN). Not thread-safe.
+class BlockCache {
+  public:
+    BlockCache() = default;
+    BlockCache(const BlockCache&) = delete;
+    BlockCache& operator=(const BlockCache&) = delete;
+    ~BlockCache() { shrink_to(0); }
+
+    /// A block of exactly `bytes`, which the caller then owns; null when there is none.
+    [[nodiscard]] void* take(int64_t bytes);
+
+    /// Takes ownership of a block that std::free can free.
+    void put(void* block, int64_t bytes);
+
+    /// Frees the oldest blocks until at most `bytes` are held.
+    void shrink_to(int64_t bytes);
+
+    [[nodiscard]] int64_t held_bytes() const { return held_bytes_; }
+
+  private:
+    struct Entry {
+        void* block;
+        int64_t bytes;
+    };
+    std::deque<Entry> entries_;  // oldest first
+    int64_t held_bytes_ = 0;
+};
+
 /// 64-byte aligned memory from posix_memalign; large blocks are offered to transparent huge pages. Large freed blocks
-/// are kept for reuse as long as all that is held stays below the peak of what was allocated: the process never grows
-/// for them. Thread-safe.
+/// are kept for reuse as long as allocated and kept memory together stay below the peak of allocated memory: they never
+/// make the process larger. Thread-safe.
 class CountingAllocator final : public c10::Allocator {
   public:
     /// Throws c10::OutOfMemoryError beyond the cap or when the host has no more.
@@ -21,7 +53,7 @@ class CountingAllocator final : public c10::Allocator {
     void copy_data(void* destination, const void* source, std::size_t bytes) const override;
 
     [[nodiscard]] AllocatorCounters counters() const;
-    /// Frees what is kept for reuse, too: it was below the old peak, not below the new one.
+    /// Also frees the blocks kept for reuse, since the new peak is lower.
     void reset_peaks();
     void set_limit(int64_t bytes);
     void empty_cache();
@@ -36,8 +68,8 @@ class CountingAllocator final : public c10::Allocator {
     int64_t limit_bytes_ = 0;  // 0: none
 };
 
-/// The one allocator of the process; the first call installs it as LibTorch's. It must come before the first tensor,
-/// so everything of this engine that makes tensors calls it.
+/// The only instance; the first call installs it in LibTorch. That must happen before the first tensor is made, so all
+/// code of this engine that makes tensors calls it.
 CountingAllocator& counting_allocator();
 
 }  // namespace pb::torch_engine

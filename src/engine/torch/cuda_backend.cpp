@@ -24,8 +24,8 @@ namespace {
 
 namespace caching = c10::cuda::CUDACachingAllocator;
 
-/// Brings up LibTorch's CUDA state; throws UsageError that says why `index` cannot be used. Asked at every reading of a
-/// counter, so the devices are listed once.
+/// Initialises LibTorch's CUDA state; throws UsageError with the reason when `index` cannot be used. It is called each
+/// time a counter is read, so the list of devices is made once.
 void require_device(int index) {
     static const int count = static_cast<int>(visible_cuda_devices().size());
     if (index >= 0 && index < count) {
@@ -36,8 +36,8 @@ void require_device(int index) {
     throw UsageError(fmt::format("engine: no CUDA device {} ({}); use device cpu", index, reason));
 }
 
-/// At every call of run_on: LibTorch keeps these settings for the whole process. The older setters: mixing them
-/// with the newer ones is an error in LibTorch.
+/// Called by every run_on, because LibTorch has these settings for the whole process. Uses the older setters: LibTorch
+/// forbids mixing them with the newer ones.
 void apply_settings(const EngineOptions& options) {
     auto& context = at::globalContext();
     const bool tf32 = options.precision == Precision::tf32;
@@ -47,7 +47,7 @@ void apply_settings(const EngineOptions& options) {
     context.setDeterministicCuDNN(true);
 }
 
-/// Capture that ends whatever happens: a stream left in capture would refuse all later work.
+/// Ends the capture in any case: a stream left in capture would refuse all later work.
 class Capture {
   public:
     Capture(at::cuda::CUDAGraph& graph, c10::cuda::MempoolId_t pool, int index)
@@ -59,7 +59,7 @@ class Capture {
         try {
             graph_.capture_end();
         } catch (const std::exception&) {
-            leave_pool();  // the reason is the exception that is on its way already
+            leave_pool();  // the exception in flight already gives the reason
         }
         (void)cudaGetLastError();
     }
@@ -71,14 +71,14 @@ class Capture {
     }
 
   private:
-    /// Where CUDA gave the capture up, capture_end() throws before it takes the allocator out of its capture mode and
+    /// When CUDA has abandoned the capture, capture_end() throws before it ends the capture mode of the allocator and
     /// before the graph owns its share of the pool.
     void leave_pool() const noexcept {
         try {
             caching::endAllocateToPool(index_, pool_);
             caching::releasePool(index_, pool_);
         } catch (const std::exception&) {
-            // It had got so far itself.
+            // capture_end() had done this itself.
         }
     }
 
@@ -96,14 +96,14 @@ class TorchCudaBackend final : public CudaBackend {
 
     void run_on(Stream& stream, const std::function<void()>& work) override {
         apply_settings(options_);
-        const c10::cuda::CUDAStreamGuard guard(as_torch(stream));  // makes its device current, too
+        const c10::cuda::CUDAStreamGuard guard(as_torch(stream));  // also makes its device current
         const int64_t ooms_before = num_ooms();
         try {
             work();
         } catch (const c10::OutOfMemoryError&) {
             throw;
         } catch (const c10::Error& error) {
-            // Where cuDNN's scratch memory did not fit, LibTorch says that no algorithm could be found.
+            // When cuDNN's scratch memory does not fit, LibTorch reports that no algorithm could be found.
             TORCH_CHECK_WITH(OutOfMemoryError, num_ooms() == ooms_before, error.what_without_backtrace());
             throw;
         }
@@ -156,7 +156,7 @@ class TorchCudaBackend final : public CudaBackend {
         return caching::getDeviceStats(static_cast<c10::DeviceIndex>(options_.device.index)).num_ooms;
     }
 
-    /// That of a graph which is alive: a pool goes with its last graph.
+    /// Pool of an existing graph: a pool is freed with its last graph.
     [[nodiscard]] c10::cuda::MempoolId_t pool() const {
         return graphs_.empty() ? at::cuda::graph_pool_handle() : graphs_.begin()->second->pool();
     }

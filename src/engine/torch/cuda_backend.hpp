@@ -1,5 +1,4 @@
-// What LibTorch does on CUDA only, behind functions that a build without CUDA can lack: cuda_backend.cpp or
-// cuda_backend_absent.cpp is linked, never both.
+// The parts of the engine that need CUDA. Either cuda_backend.cpp or cuda_backend_absent.cpp is linked.
 #pragma once
 
 #include "engine/memory.hpp"
@@ -16,32 +15,32 @@
 
 namespace pb::torch_engine {
 
-/// Runs one denoiser's work on CUDA: on the given stream, in the denoiser's precision, eagerly or as a captured graph.
+/// Runs the work of one denoiser on CUDA: on the given stream, in its precision, eagerly or as a captured graph.
 class CudaBackend {
   public:
     virtual ~CudaBackend() = default;
 
-    /// Runs `work` now, with its device and `stream` current and the process-wide settings (TF32, cuDNN's benchmark)
-    /// set to what this denoiser needs: denoisers of several precisions live side by side.
+    /// Runs `work` now, with its device and `stream` current. Sets the process-wide settings (TF32, cuDNN's benchmark)
+    /// for this denoiser each time, since a process can have denoisers of several precisions.
     virtual void run_on(Stream& stream, const std::function<void()>& work) = 0;
 
-    /// Captures `work`, which reads `in` and writes `out`, in place of an earlier capture of the same pair, the shape
-    /// being the one that was kept last. All graphs share one memory pool: they are replayed on one stream, one by one.
+    /// Captures `work`, which reads `in` and writes `out`, and replaces an earlier capture of the same pair. The shape
+    /// must be the last one passed to keep_only(). All graphs share one memory pool, so replay them on one stream only.
     virtual void capture(const BatchView& in, const BatchView& out, Stream& stream,
                          const std::function<void()>& work) = 0;
 
     /// False when this pair was not captured.
     [[nodiscard]] virtual bool replay(const BatchView& in, const BatchView& out, Stream& stream) = 0;
 
-    /// Drops graphs of other shapes. Returns whether there is one of this shape: the next pair then needs no call
-    /// before its capture, which would take the memory of the graphs once more.
+    /// Drops graphs of other shapes. Returns whether there is one of this shape. Then capture the next pair without a
+    /// call before, which would take the memory of the graphs a second time.
     virtual bool keep_only(const Shape& shape) = 0;
 
-    /// Bytes that the captured work took from the allocator, at its peak.
+    /// Peak bytes that the captured work took from the allocator.
     [[nodiscard]] virtual int64_t captured_bytes() const = 0;
 };
 
-/// Throws UsageError where CUDA or the device is absent.
+/// Throws UsageError when CUDA or the device is absent.
 [[nodiscard]] std::unique_ptr<CudaBackend> make_cuda_backend(const EngineOptions& options);
 
 // The caching allocator of device `index`; see memory.hpp. Without CUDA they throw UsageError.
@@ -49,11 +48,11 @@ class CudaBackend {
 void reset_cuda_peaks(int index);
 void set_cuda_memory_limit(int index, int64_t bytes);
 void empty_cuda_cache();
-/// Matrix products keep one for each stream that they ran on.
+/// Frees the workspaces that matrix products keep for each stream on which they ran.
 void release_cublas_workspaces();
 [[nodiscard]] c10::DataPtr allocate_cuda(int index, size_t bytes);
 
-/// cuDNN's version, compiled against and loaded; empty without CUDA.
+/// Versions of cuDNN at compile time and at run time; empty without CUDA.
 [[nodiscard]] std::vector<LibraryVersion> cudnn_versions();
 
 }  // namespace pb::torch_engine

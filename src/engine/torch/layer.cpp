@@ -13,13 +13,12 @@
 #include <string_view>
 
 // Note [oneDNN by name]
-// ATen's own choice between convolution implementations depends on batch, size and number of threads, and results then
-// differ in their last bits between rank counts. On the CPU every convolution therefore goes to oneDNN by name, through
-// the operators that PyTorch's compiler uses: they fuse the ReLU, and the in-place sum, into the convolution. Their
-// results were found bit-identical for any batch and any number of threads (tests/engine/torch_engine_test.cpp).
-// Weights are not packed beforehand: oneDNN's order depends on the shape of the batch, and from one such order to
-// another it has slow generic code only; packing at each call costs 3-5 % at 512 channels, and the wrong order a factor
-// of four.
+// ATen chooses a convolution implementation by batch, size and number of threads, so the last bits of results would
+// differ between rank counts. On the CPU every convolution therefore calls oneDNN by name, through the operators of
+// PyTorch's compiler, which fuse the ReLU and the in-place sum into the convolution. Their results were found
+// bit-identical for any batch and any number of threads (tests/engine/torch_engine_test.cpp). Weights are not packed in
+// advance: oneDNN's order of weights depends on the shape of the batch, and its conversion between two such orders is
+// slow. Packing at each call costs 3-5 % at 512 channels; the wrong order costs a factor of four.
 namespace pb::torch_engine {
 
 namespace {
@@ -43,8 +42,8 @@ constexpr int64_t kZeros[] = {0, 0};
 
 // Note [bf16 without bf16 arithmetic]
 // Where oneDNN has no bf16 convolution for the processor, ATen's own takes ten times as long as fp32. A layer is then
-// computed in fp32 on the bf16 operands and its result rounded to bf16: what bf16 units that accumulate in fp32 give,
-// but for the order of summation. Maps between layers are bf16. The denoiser says so (Denoiser::remark).
+// computed in fp32 on the bf16 operands and its result rounded to bf16. Apart from the order of summation, bf16 units
+// that accumulate in fp32 give the same. Maps between layers are bf16. Denoiser::remark reports it.
 bool lacks_bf16(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 && !processor_has_bf16(); }
 
 at::Tensor widened(const at::Tensor& x) { return x.to(at::kFloat); }
@@ -63,9 +62,10 @@ at::Tensor call_onednn(const at::Tensor& x, const at::Tensor& weight, const Laye
 }
 
 // Note [Transposed by taps]
-// oneDNN's transposed convolution takes a scratch map for each thread: with 16 threads DRUNet's peak was three times
-// that of one thread. A 2x2 kernel with stride 2 writes each output pixel once, so it is four 1x1 convolutions, one for
-// each place in the 2x2 block; only a quarter of the output is held twice, whatever the number of threads.
+// oneDNN's transposed convolution takes a scratch map for each thread: with 16 threads the peak of DRUNet was three
+// times that of one thread. A 2x2 kernel with stride 2 writes each output pixel once, so it equals four 1x1
+// convolutions, one for each position in the 2x2 block. Then only a quarter of the output is held twice, for any number
+// of threads.
 at::Tensor convolve_taps(const at::Tensor& x, const Layer& layer) {
     const auto [h, w] = std::pair(x.size(2), x.size(3));
     const at::Tensor out =
@@ -109,7 +109,7 @@ at::Tensor place(const std::vector<float>& values, at::IntArrayRef shape, const 
     return placed;
 }
 
-/// The kernel's four pixels, each as the weight of a 1x1 convolution: (in, out, 2, 2) to four of (out, in, 1, 1).
+/// The four pixels of the kernel, each as the weight of a 1x1 convolution: (in, out, 2, 2) to four of (out, in, 1, 1).
 std::vector<at::Tensor> taps_of(const at::Tensor& weight, const Placement& placement) {
     std::vector<at::Tensor> taps;
     for (int64_t i = 0; i < 4; ++i)

@@ -46,7 +46,7 @@ EngineBuffer::EngineBuffer() = default;
 
 EngineBuffer::EngineBuffer(DeviceId device, size_t bytes) : impl_(std::make_unique<Impl>()) {
     const auto empty_cache = [device] { empty_allocator_cache(device); };
-    torch_engine::translated(fmt::format("engine: a buffer of {} bytes", bytes), empty_cache, [&] {
+    torch_engine::translate_errors(fmt::format("engine: a buffer of {} bytes", bytes), empty_cache, [&] {
         impl_->memory =
             device.is_cuda() ? torch_engine::allocate_cuda(device.index, bytes) : counting_allocator().allocate(bytes);
     });

@@ -16,7 +16,7 @@ namespace pb::torch_engine {
 namespace {
 
 // Note [Strided ops instead of pool and upsample]
-// at::max_pool2d makes an int64 index map that nobody reads, and CUDA's upsampling refuses outputs of 2^31 elements in
+// at::max_pool2d makes an int64 index map that is never read, and CUDA's upsampling refuses outputs of 2^31 elements in
 // a whole batch. Element-wise operations on strided views give the same values without either.
 
 /// One of the four pixels of each 2x2 cell, as a strided view.
@@ -49,7 +49,7 @@ at::Tensor concatenate(const std::vector<at::Tensor>& maps, const std::vector<si
 }  // namespace
 
 Network::Network(const Weights& weights, const Placement& placement) : graph_(graph_of(weights.shape)) {
-    // Where a layer cannot be fused, layer.cpp computes its parts one after another.
+    // When a layer cannot be fused, layer.cpp computes its parts one after another.
     const MemoryPlan plan = plan_memory(graph_, kOnednnPath);
     const std::vector<size_t> last_readers = last_readers_of(graph_, plan.steps);
     for (size_t s = 0; s < plan.steps.size(); ++s) {

@@ -1,5 +1,5 @@
-// A network's graph, computed by LibTorch step by step. A map is released after its last reader, and overwritten where
-// the memory plan says so, so that the peak is what the plan predicts.
+// Computes the graph of a network with LibTorch, step by step. Maps are released after their last reader and
+// overwritten as in the memory plan, so that the peak is the one that the plan predicts.
 #pragma once
 
 #include "engine/torch/layer.hpp"
@@ -13,7 +13,7 @@ namespace pb::torch_engine {
 
 class Network {
   public:
-    /// Copies the weights to their place.
+    /// Copies the weights to the device and type of `placement`.
     Network(const Weights& weights, const Placement& placement);
 
     /// out = network(in). Call under InferenceMode.
@@ -24,10 +24,10 @@ class Network {
 
     struct Call {
         Step step;
-        std::vector<size_t> reads;          // maps
-        std::vector<size_t> last_reads;     // those that no later call reads
-        std::optional<size_t> overwritten;  // the map in whose memory the result is
-        std::optional<Layer> layer;         // of convolutions
+        std::vector<size_t> reads;          // maps that it reads
+        std::vector<size_t> last_reads;     // those of them that no later call reads
+        std::optional<size_t> overwritten;  // the map whose memory holds the result
+        std::optional<Layer> layer;         // for convolutions
     };
 
     void run(const Call& call, Maps& maps, at::Tensor& out) const;

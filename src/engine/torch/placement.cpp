@@ -50,11 +50,11 @@ void check_cpu_options(const EngineOptions& options) {
     require(options.threads > 0, fmt::format("engine: {} threads", options.threads));
 }
 
-// OpenMP keeps the number of threads for each calling thread, so every call makes sure. Changing it empties oneDNN's
-// cache of compiled kernels: only when it differs.
+// OpenMP has a number of threads for each calling thread, so it is set at every forward call. Only if it differs:
+// changing it empties oneDNN's cache of compiled kernels.
 void use_threads(int threads) {
     static std::once_flag once;
-    std::call_once(once, [] { at::set_num_interop_threads(1); });  // nothing here runs operators side by side
+    std::call_once(once, [] { at::set_num_interop_threads(1); });  // this program runs one operator at a time
     if (at::get_num_threads() != threads) at::set_num_threads(threads);
 }
 

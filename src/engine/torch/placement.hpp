@@ -1,4 +1,4 @@
-// Where tensors go, and with how many threads operators work on them.
+// Device, type and memory format of tensors, and the number of threads of operators.
 #pragma once
 
 #include "patchbench/engine/denoiser.hpp"
@@ -13,24 +13,24 @@ namespace pb::torch_engine {
 
 class Fusion;
 
-/// Device and element type, the memory format of weights and activations, and who fuses layers.
+/// Device and element type, memory format of weights and activations, and the fusion of layers.
 struct Placement {
     at::TensorOptions options;
     at::MemoryFormat format = at::MemoryFormat::ChannelsLast;
-    std::shared_ptr<Fusion> fusion;  // null where they run unfused
+    std::shared_ptr<Fusion> fusion;  // null when layers run unfused
 };
 
 [[nodiscard]] Placement placement_of(const EngineOptions& options);
 
 [[nodiscard]] at::MemoryFormat memory_format(Layout layout);
 
-/// Of n, c, h and w, in elements, of a dense tensor.
+/// Strides of n, c, h and w of a dense tensor, in elements.
 [[nodiscard]] std::vector<int64_t> strides_of(const Shape& shape, Layout layout);
 
-/// For operators on the CPU that the calling thread calls from now on.
+/// Sets the number of threads of CPU operators that the calling thread runs from now on.
 void use_threads(int threads);
 
-/// Throws UsageError for what no CPU can compute.
+/// Throws UsageError for options that a CPU does not support.
 void check_cpu_options(const EngineOptions& options);
 
 }  // namespace pb::torch_engine

@@ -1,6 +1,4 @@
-#include "engine/torch/torch_denoiser.hpp"
-
-#include "engine/check_views.hpp"
+#include "engine/engines.hpp"
 #include "engine/torch/counting_allocator.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/fusion/cudnn_plans.hpp"
@@ -9,9 +7,12 @@
 #include "engine/torch/network.hpp"
 #include "engine/torch/translate_errors.hpp"
 
-#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/Version.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+#include <oneapi/dnnl/dnnl_version.h>
+#include <torch/headeronly/version.h>
 
 #include <utility>
 
@@ -30,6 +31,16 @@ std::shared_ptr<Fusion> make_fusion(const EngineOptions& options) {
     return std::make_shared<Fusion>(std::move(plans), options.precision, options.layout);
 }
 
+/// The word of digits and dots that follows `mark` in `text`; empty when there is none.
+std::string version_after(const std::string& text, const std::string& mark) {
+    const size_t at = text.find(mark);
+    if (at == std::string::npos) return "";
+    const size_t begin = at + mark.size();
+    return text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
+}
+
+std::string dotted(int major, int minor, int patch) { return fmt::format("{}.{}.{}", major, minor, patch); }
+
 class TorchDenoiser final : public Denoiser {
   public:
     TorchDenoiser(const Weights& weights, const EngineOptions& options)
@@ -42,7 +53,7 @@ class TorchDenoiser final : public Denoiser {
         guarded([&] {
             if (cuda_ && options.fusion) placement_.fusion = make_fusion(options);
             network_.emplace(weights, placement_);
-            synchronise_device(options_.device);  // weights were placed on the default stream
+            synchronise_device(options_.device);  // weights were copied on the default stream
         });
     }
 
@@ -78,7 +89,7 @@ class TorchDenoiser final : public Denoiser {
     void guarded(Work&& work) {
         const std::string where =
             "engine: " + std::string(name_of(expected_.kind)) + " on " + std::string(name_of(options_.device.kind));
-        translated(
+        translate_errors(
             where, [this] { empty_allocator_cache(options_.device); },
             [&] {
                 const c10::InferenceMode inference;
@@ -91,8 +102,8 @@ class TorchDenoiser final : public Denoiser {
         network_->run(as_tensor(in, placement_.options), result);
     }
 
-    /// The first call tries algorithms and leaves their scratch memory behind; what stays after the second, or after
-    /// the capture, is what a forward call needs.
+    /// The first call tries algorithms and leaves their scratch memory behind. After the second call, or the capture,
+    /// only the memory of a forward call is left.
     void prepare_cuda(const BatchView& in, const BatchView& out, Stream& stream) {
         const auto work = [&] { run(in, out); };
         if (!cuda_->keep_only(in.shape)) {
@@ -118,6 +129,16 @@ class TorchDenoiser final : public Denoiser {
 
 std::unique_ptr<Denoiser> make_torch_denoiser(const Weights& weights, const EngineOptions& options) {
     return std::make_unique<TorchDenoiser>(weights, options);
+}
+
+std::vector<LibraryVersion> torch_versions() {
+    std::vector<LibraryVersion> versions{
+        {"libtorch", dotted(TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH),
+         version_after(at::show_config(), "TORCH_VERSION=")},
+        {"onednn", dotted(DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH),
+         version_after(at::get_mkldnn_version(), "MKL-DNN v")}};
+    for (auto& version : cudnn_versions()) versions.push_back(std::move(version));
+    return versions;
 }
 
 }  // namespace pb::torch_engine

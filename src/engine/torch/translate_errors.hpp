@@ -1,4 +1,4 @@
-// LibTorch's exceptions as this program's own: one line each, no C++ stack trace, out-of-memory told apart.
+// Turns LibTorch's exceptions into this program's own: one line, no C++ stack trace, OutOfMemory kept apart.
 #pragma once
 
 #include "patchbench/base/error.hpp"
@@ -12,12 +12,12 @@
 
 namespace pb::torch_engine {
 
-[[nodiscard]] std::string first_line(const std::string& text);
+[[nodiscard]] inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Runs `work` and throws what it threw as OutOfMemory or Error. The exception is gone by the time `after_oom` runs: it
-/// keeps tensors alive, and only without it can their memory be given back.
+/// Runs `work` and throws its exception as OutOfMemory or Error. The original exception is destroyed before `after_oom`
+/// runs: it keeps tensors alive, whose memory could otherwise not be freed.
 template <class Work>
-void translated(const std::string& where, const std::function<void()>& after_oom, Work&& work) {
+void translate_errors(const std::string& where, const std::function<void()>& after_oom, Work&& work) {
     std::optional<std::string> out_of_memory;
     try {
         work();
@@ -29,7 +29,7 @@ void translated(const std::string& where, const std::function<void()>& after_oom
         throw Error(where + ": " + first_line(error.what_without_backtrace()));
     } catch (const Error&) {
         throw;
-    } catch (const std::exception& error) {  // dnnl::error and others of its kind
+    } catch (const std::exception& error) {  // dnnl::error and the like
         throw Error(where + ": " + first_line(error.what()));
     }
     if (!out_of_memory) return;

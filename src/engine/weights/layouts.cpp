@@ -63,7 +63,7 @@ KeyLayout kair_unmerged(const DncnnShape& shape) {
     return layout;
 }
 
-// SaoYan/DnCNN-PyTorch and what grew out of it; its `module.` is common to all keys and was removed.
+// SaoYan/DnCNN-PyTorch and its successors; the common prefix `module.` of their keys has been removed.
 KeyLayout sequential_without_bias(const DncnnShape& shape) {
     KeyLayout layout = kair_layout("Sequential without bias, batch norm folded", shape);
     number_with_norms(layout, "dncnn.");
@@ -71,11 +71,11 @@ KeyLayout sequential_without_bias(const DncnnShape& shape) {
     return layout;
 }
 
-constexpr int64_t kMostIndices = 1000;  // names may lie about indices; no DnCNN is as deep
+constexpr int64_t kMostIndices = 1000;  // indices in names may be false; no DnCNN is this deep
 constexpr int64_t kMostChannels = 4096;
 constexpr int64_t kMostScales = 8;
 
-/// Channels that the convolution `key` makes; `otherwise` where it is not there, or no convolution.
+/// Output channels of the convolution `key`; `otherwise` when it is absent or not a convolution.
 int64_t channels_made(const StateDict& tensors, const std::string& key, int64_t otherwise) {
     const auto found = tensors.find(key + ".weight");
     if (found == tensors.end() || found->second.shape.size() != 4) return otherwise;
@@ -84,7 +84,7 @@ int64_t channels_made(const StateDict& tensors, const std::string& key, int64_t 
 
 bool has(const StateDict& tensors, const std::string& key) { return tensors.contains(key + ".weight"); }
 
-// Where the keys say nothing, the shape stays the standard one: then the differences to that are the error.
+// When the keys do not show the shape, the standard one is assumed, and errors name the differences to it.
 
 DrunetShape drunet_shape(const StateDict& tensors, int64_t channels) {
     DrunetShape shape{.channels = channels};
@@ -109,7 +109,7 @@ UnetShape unet_shape(const StateDict& tensors, int64_t channels) {
     return shape;
 }
 
-/// `prefix` before the number of a layer: convolution i has the number `per_layer` * i - `first`, its first one
+/// Keys are `prefix` and a number: convolution i has the number `per_layer` * i - `first`; the first one has
 /// `first_key`.
 DncnnShape dncnn_shape(const StateDict& tensors, int64_t channels, const std::string& first_key,
                        std::string_view prefix, int64_t per_layer, int64_t first) {
@@ -119,7 +119,7 @@ DncnnShape dncnn_shape(const StateDict& tensors, int64_t channels, const std::st
             .width = channels_made(tensors, first_key, standard.width)};
 }
 
-/// `standard`, and what the keys of `tensors` say where that is another one.
+/// `standard`, and also the shape that the keys of `tensors` show when it differs.
 template <class Shape>
 void add_canonical(std::vector<KeyLayout>& layouts, const std::string& name, const Shape& standard,
                    const Shape& derived) {

@@ -1,5 +1,5 @@
-// The ways in which checkpoints in the wild name the tensors of these networks: for each convolution of the graph, the
-// keys that its parts have in the file.
+// How published checkpoints name the tensors of these networks: for each convolution of the graph, the keys of its
+// parts in the file.
 #pragma once
 
 #include "patchbench/engine/weights.hpp"
@@ -13,8 +13,8 @@ namespace pb {
 struct LayerKeys {
     size_t index = 0;         // of the convolution in the graph
     std::string convolution;  // key in the file
-    bool has_bias = false;    // of the file's convolution
-    std::string norm;         // key of the batch norm in the file; empty: none
+    bool has_bias = false;    // whether the file has a bias
+    std::string norm;         // key of the batch norm in the file; empty when there is none
 };
 
 struct KeyLayout {
@@ -25,7 +25,7 @@ struct KeyLayout {
     std::vector<LayerKeys> layers;
 };
 
-/// Every layout for gray and for colour images, DnCNN as deep as the keys of `tensors` tell.
+/// Every layout for gray and for colour images. The depth of a DnCNN follows from the keys of `tensors`.
 [[nodiscard]] std::vector<KeyLayout> known_layouts(const StateDict& tensors);
 
 }  // namespace pb

@@ -1,7 +1,7 @@
-// Which layout do these tensors have? The one that shares most names with them; then every difference is an error.
+// Recognises the layout of tensors: the one that shares most names with them. Every difference to it is an error.
 #include "base/sha256.hpp"
 #include "engine/checkpoint/element_type.hpp"
-#include "engine/weights/fold.hpp"
+#include "engine/weights/batch_norm.hpp"
 #include "engine/weights/layouts.hpp"
 #include "network/graph_facts.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 using Shape64 = std::vector<int64_t>;
 using Expected = std::map<std::string, Shape64>;
 
-// PyTorch's parts of a batch norm; a sixth one, num_batches_tracked, plays no role in inference.
+// Parts of a batch norm in PyTorch; a further one, num_batches_tracked, has no effect on inference.
 constexpr std::array<const char*, 4> kNormParts{".weight", ".bias", ".running_mean", ".running_var"};
 constexpr std::string_view kIgnored = ".num_batches_tracked";
 
@@ -40,8 +40,8 @@ Expected expected_tensors(const KeyLayout& layout) {
 struct Match {
     KeyLayout layout;
     Expected expected;
-    size_t names = 0;  // of the layout that the file has
-    double score = 0;  // 2 when all names and shapes agree and nothing else is there
+    size_t names = 0;  // names of the layout that the file has
+    double score = 0;  // 2 when all names and shapes agree and there are no others
 };
 
 Match compare(const KeyLayout& layout, const StateDict& tensors) {
@@ -58,7 +58,7 @@ Match compare(const KeyLayout& layout, const StateDict& tensors) {
     return match;
 }
 
-/// The layout with the highest score; the first of equal ones.
+/// The layout with the highest score; the first one among equal scores.
 Match best_match(const StateDict& tensors) {
     std::vector<Match> matches;
     for (const KeyLayout& layout : known_layouts(tensors)) matches.push_back(compare(layout, tensors));
@@ -67,7 +67,7 @@ Match best_match(const StateDict& tensors) {
 
 std::string text_of(const Shape64& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-// `; 3 missing: 'a', 'b', 'c'`, or nothing.
+// `; 3 missing: 'a', 'b', 'c'`, or an empty text.
 std::string listed(const std::vector<std::string>& names, const std::string& what) {
     constexpr size_t kMost = 200;  // more than any of the networks has
     if (names.empty()) return "";

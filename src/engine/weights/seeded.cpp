@@ -1,8 +1,8 @@
-// Weights from a seed. A value is a function of (seed, network, tensor, element), so it does not depend on the order;
-// only +, *, / and sqrt are used, which IEEE 754 rounds alike everywhere. Nothing here is trained: for tests and
-// timing.
+// Weights from a seed. A value is a function of (seed, network, tensor, element), so it does not depend on the order.
+// Only +, *, / and sqrt are used, which IEEE 754 rounds identically everywhere. The weights are not trained: they are
+// for tests and timing.
 #include "base/counter_random.hpp"
-#include "engine/weights/fold.hpp"
+#include "engine/weights/batch_norm.hpp"
 #include "network/graph_facts.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 const double kBeforeRelu = std::sqrt(2.0);  // gain that keeps the mean square through a ReLU
 
-// The streams of one convolution; their numbers are part of what a seed means.
+// The random streams of one convolution. Changing their numbers changes the weights of every seed.
 enum class Part : uint32_t { weight, bias, scale, shift, mean, variance };
 
 class SeededValues {
@@ -30,7 +30,7 @@ class SeededValues {
     /// `count` values, uniform on [centre - spread, centre + spread].
     [[nodiscard]] std::vector<float> uniform(Part part, int64_t count, double centre, double spread) const {
         std::vector<float> values(static_cast<size_t>(count));
-        const double unit = spread * 0x1p-31;  // of a signed word
+        const double unit = spread * 0x1p-31;  // value of the lowest bit of a signed word
         for (size_t i = 0; i < values.size(); i += 4) {
             const auto words =
                 philox({static_cast<uint32_t>(i / 4), stream_ | static_cast<uint32_t>(part), 0, 0}, key_);
@@ -46,7 +46,7 @@ class SeededValues {
     uint32_t stream_;
 };
 
-// Far from a fresh norm's (1, 0, 0, 1), so that a fold which leaves a part out is noticed.
+// Values far from those of an untrained norm (1, 0, 0, 1), so that tests notice a part that folding leaves out.
 void fold_random_norm(const SeededValues& values, Convolution& convolution) {
     const int64_t count = convolution.out_channels;
     const auto scale = values.uniform(Part::scale, count, 1.0, 0.3);

@@ -4,10 +4,12 @@
 #include "base/sha256.hpp"
 #include "engine/checkpoint/readers.hpp"
 #include "engine/onnx/onnx_network.hpp"
+#include "engine/weights/batch_norm.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <span>
 
 namespace pb {
@@ -22,7 +24,7 @@ double parse_trained_sigma(const std::string& text, const std::string& where) {
     return sigma;
 }
 
-// Both words are in use; where a file has both, they must agree.
+// Both words are in use; when a file has both, they must agree.
 std::optional<double> trained_sigma(const std::map<std::string, std::string>& metadata, const std::string& source) {
     std::optional<double> known;
     for (const char* word : {"sigma_train", "sigma"}) {
@@ -87,6 +89,19 @@ Weights load_weights(const std::filesystem::path& file, NetworkKind expected) {
                          std::string(name_of(expected)) + "; choose that network or another file");
     weights.sha256 = sha256_of_file(file);
     return weights;
+}
+
+void fold(const BatchNorm& norm, Convolution& convolution) {
+    const auto channels = static_cast<size_t>(convolution.out_channels);
+    const size_t taps = convolution.weight.size() / channels;
+    convolution.bias.resize(channels, 0.0f);
+    for (size_t c = 0; c < channels; ++c) {
+        const double factor = double{norm.scale[c]} / std::sqrt(double{norm.variance[c]} + norm.eps);
+        for (size_t i = c * taps; i < (c + 1) * taps; ++i)
+            convolution.weight[i] = static_cast<float>(double{convolution.weight[i]} * factor);
+        const double centred = double{convolution.bias[c]} - double{norm.mean[c]};
+        convolution.bias[c] = static_cast<float>(centred * factor + double{norm.shift[c]});
+    }
 }
 
 }  // namespace pb

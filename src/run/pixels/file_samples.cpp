@@ -1,6 +1,5 @@
 #include "run/pixels/file_samples.hpp"
 
-
 #include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
 
@@ -15,13 +14,6 @@ namespace pb {
 namespace {
 
 constexpr int64_t kBandRows = 64;  // converted at a time, so that a large part needs little extra memory
-
-std::unique_ptr<ImageFile> open_file(const ImageSettings& settings) {
-    if (settings.raw.empty()) return open_image(settings.path);
-    const RawShape shape = parse_raw_shape(settings.raw);
-    const bool alpha = shape.channels == 2 || shape.channels == 4;
-    return open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
-}
 
 /// `info` of a file where `bands` of it are the image.
 ImageInfo with_bands(const std::string& path, ImageInfo info, const std::optional<BandChoice>& bands) {
@@ -79,8 +71,15 @@ std::optional<double> nodata_of(const NodataChoice& choice, const ImageMetadata&
 
 }  // namespace
 
-FileSamples::FileSamples(const ImageSettings& settings)
-    : file_(open_file(settings)),
+OpenImage open_file(const ImageSettings& settings) {
+    if (settings.raw.empty()) return open_image(settings.path);
+    const RawShape shape = parse_raw_shape(settings.raw);
+    const bool alpha = shape.channels == 2 || shape.channels == 4;
+    return open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
+}
+
+FileSamples::FileSamples(const ImageSettings& settings, OpenImage file)
+    : file_(std::move(file)),
       bands_(parse_bands(settings.bands)),
       info_(with_bands(settings.path, file_->info(), bands_)),
       map_(make_map(settings)) {}

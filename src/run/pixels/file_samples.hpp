@@ -12,11 +12,17 @@
 
 namespace pb {
 
+/// A file that sources of several bands may read one after the other: it is opened once.
+using OpenImage = std::shared_ptr<ImageFile>;
+
+/// The file of the settings: `path`, and `raw` where it is one of raw samples. Throws UsageError as open_image.
+[[nodiscard]] OpenImage open_file(const ImageSettings& settings);
+
 class FileSamples {
   public:
-    /// Opens the file; where image.range is auto, reads some of it. Throws UsageError as open_image, for bands that the
+    /// `file` is that of the settings. Reads some of it where image.range is auto. Throws UsageError for bands that the
     /// file has not, and for samples of a type of which no range is agreed where none is given.
-    explicit FileSamples(const ImageSettings& settings);
+    FileSamples(const ImageSettings& settings, OpenImage file);
 
     [[nodiscard]] ImageFile& file() { return *file_; }
     /// The file's, with the chosen bands for channels; no alpha then.
@@ -37,14 +43,14 @@ class FileSamples {
     [[nodiscard]] std::optional<SampleMap> make_map(const ImageSettings& settings);
     [[nodiscard]] SampleRange find_range(const SampleMap& marks);
 
-    std::unique_ptr<ImageFile> file_;
+    OpenImage file_;
     std::optional<BandChoice> bands_;
     ImageInfo info_;
     Image decoded_;  // the whole file, once something of it was read, where the format has no windows
     std::optional<SampleMap> map_;
 };
 
-/// What the file says of itself, with the bands that the settings choose.
+/// What the file says of itself, with the bands that the settings choose; none of its samples is read.
 [[nodiscard]] ImageInfo info_of(const ImageSettings& settings);
 
 }  // namespace pb

@@ -15,19 +15,27 @@ Rect shifted(const Rect& part, const Rect& origin) {
 
 }  // namespace
 
-ImageSource::ImageSource(const ImageSettings& settings) : settings_(settings) {
-    if (settings.path.empty()) {
+ImageSource::ImageSource(const ImageSettings& settings)
+    : ImageSource(settings, settings.path.empty() ? nullptr : open_file(settings)) {}
+
+ImageSource::ImageSource(const ImageSettings& settings, OpenImage opened) : settings_(settings) {
+    if (opened == nullptr) {
         crop_ = {0, 0, {settings.height, settings.width}};
         channels_ = settings.channels;
         return;
     }
-    file_ = std::make_unique<FileSamples>(settings);
+    file_ = std::make_unique<FileSamples>(settings, std::move(opened));
     crop_ = crop_of(settings, file_->info().extent);
     channels_ = file_->info().channels;
     dtype_ = settings.noise_sigma > 0 || file_->map() ? DType::f32 : file_->info().dtype;
 }
 
 ImageSource::~ImageSource() = default;
+
+SourceFacts ImageSource::facts() const {
+    if (file_ == nullptr) return {crop_.extent, channels_};
+    return {file_->info().extent, file_->info().channels, file_->info().dtype};
+}
 
 bool ImageSource::windowed() const { return file_ == nullptr || file_->file().windowed(); }
 

@@ -14,14 +14,19 @@
 namespace pb {
 
 class FileSamples;
+using OpenImage = std::shared_ptr<ImageFile>;
 
 class ImageSource {
   public:
     /// Opens the file (headers only, but for image.range auto) when there is one. Throws UsageError as FileSamples, and
     /// for a crop beyond the image.
     explicit ImageSource(const ImageSettings& settings);
+    /// As that, with the file open already (file_samples.hpp); null: there is none.
+    ImageSource(const ImageSettings& settings, OpenImage opened);
     ~ImageSource();
 
+    /// What a plan must know of the image: all of it, before any crop.
+    [[nodiscard]] SourceFacts facts() const;
     [[nodiscard]] Extent extent() const { return crop_.extent; }
     [[nodiscard]] int64_t channels() const { return channels_; }
     /// Type in which samples travel: the file's own, or f32 where noise is added, the scene is synthetic or the file's
@@ -67,7 +72,7 @@ class ImageSource {
     DType dtype_ = DType::f32;
 };
 
-/// What a plan must know of an image file: all of it, before any crop.
+/// ImageSource::facts() of an image file, without reading its samples.
 [[nodiscard]] SourceFacts source_facts(const ImageSettings& settings);
 
 }  // namespace pb

@@ -79,7 +79,7 @@ struct Runner::Impl {
     std::map<std::string, std::string> image_digests;
     std::set<std::string> previewed;  // networks whose pictures were saved; on the root
 
-    void run(Team& team, const PointFiles& files, PointTrace& trace);
+    void run(Team& team, const PointFiles& files, ImageSource* source, PointTrace& trace);
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network, PointTrace& trace);
     void measure(Team& team, RankShare& share, const std::shared_ptr<const Weights>& network, PointTrace& trace);
     void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
@@ -226,12 +226,12 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
     });
 }
 
-void Runner::Impl::run(Team& team, const PointFiles& files, PointTrace& trace) {
+void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source, PointTrace& trace) {
     std::shared_ptr<const Weights> network;
-    std::unique_ptr<ImageSource> source;
+    std::optional<ImageSource> opened_here;
     together(team.ranks, [&] {
         select_device(team.place.device);
-        source = std::make_unique<ImageSource>(trace.point.settings.image);
+        if (source == nullptr) source = &opened_here.emplace(trace.point.settings.image);
         network = find_network(trace.point, source->channels());
         settle_sigma(trace.point, *network);
         note_range(*source, trace.point);
@@ -269,14 +269,14 @@ std::optional<std::string> Runner::find_interruption() const {
     return impl_->teams.world().agree(mine.empty() ? std::nullopt : std::optional(mine + " came"));
 }
 
-PointTrace Runner::run(const Point& point, const PointFiles& files) {
+PointTrace Runner::run(const Point& point, const PointFiles& files, ImageSource* opened) {
     PointTrace trace;
     trace.point = point;
     Team& team = impl_->teams.of(point);
     std::string user_error;
     if (team.takes_part()) {
         try {
-            impl_->run(team, files, trace);
+            impl_->run(team, files, opened, trace);
         } catch (const PointFailed& failure) {
             trace.status = failure.status();
             trace.reason = failure.what();

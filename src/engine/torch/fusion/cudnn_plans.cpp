@@ -20,9 +20,9 @@
 #include <vector>
 
 // Note [The form that cuDNN has kernels for]
-// cuDNN answers a graph with kernels of its own where it is convolution, sum, bias and ReLU in this order, with the
-// bias always there; any other order, and ReLU or sum without bias, it compiles at run time, which takes a driver and
-// seconds. A layer without bias is therefore given one of zeros.
+// cuDNN has compiled kernels for a graph of convolution, sum, bias and ReLU in this order, always with the bias. It
+// compiles any other order, and ReLU or sum without bias, at run time, which needs a driver and takes seconds. A layer
+// without bias therefore gets a bias of zeros.
 namespace pb::torch_engine {
 
 namespace {
@@ -53,7 +53,7 @@ fe::graph::Tensor_attributes map_of(Operand operand, const Shape& shape, Layout 
         .set_stride(strides_of(shape, layout));
 }
 
-/// `layer` as a graph of cuDNN, sums in fp32.
+/// `layer` as a graph of cuDNN that accumulates in fp32.
 std::unique_ptr<fe::graph::Graph> make_graph(const FusedLayer& layer) {
     const Shape out = layer.out();
     const Shape weight{.n = layer.out_channels, .c = layer.in.c, .h = layer.kernel, .w = layer.kernel};
@@ -80,7 +80,7 @@ std::unique_ptr<fe::graph::Graph> make_graph(const FusedLayer& layer) {
     return graph;
 }
 
-/// Which of the proposed plans may run: the same bits at each call, and no tensor cores for plain fp32.
+/// Whether a proposed plan may run: it must give the same bits at each call, and use no tensor cores for plain fp32.
 void exclude_plans(fe::graph::Graph& graph, Precision precision) {
     std::vector<fe::NumericalNote_t> unwanted{fe::NumericalNote_t::NONDETERMINISTIC};
     if (precision == Precision::fp32)
@@ -110,11 +110,11 @@ class CudnnPlan final : public FusedPlan {
     }
 
   private:
-    std::shared_ptr<fe::graph::Graph> graph_;  // keeps all plans that were built
+    std::shared_ptr<fe::graph::Graph> graph_;  // owns all plans that were built
     int64_t index_;
 };
 
-/// Seconds of the fastest of some calls; endless where it does not run.
+/// Seconds of the fastest of some calls; infinity when the plan does not run.
 double seconds_of(FusedPlan& plan, const FusedOperands& operands) {
     constexpr int kCalls = 3;
     constexpr double kSecondsPerMs = 1e-3;
@@ -130,14 +130,14 @@ double seconds_of(FusedPlan& plan, const FusedOperands& operands) {
             fastest = std::min(fastest, kSecondsPerMs * begin.elapsed_time(end));
         }
     } catch (const c10::OutOfMemoryError&) {
-        // of its workspace: another plan may need less
+        // no memory for its workspace: another plan may need less
     } catch (const Error&) {
-        // cuDNN refuses what it had built
+        // cuDNN refuses a plan that it built
     }
     return fastest;
 }
 
-/// "nvidia-h200-sm90-cudnn91900-frontend13200": whose plans they are.
+/// Name of device and versions, as in "nvidia-h200-sm90-cudnn91900-frontend13200".
 std::string device_and_versions(int index) {
     const cudaDeviceProp& device = *at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(index));
     std::string name = fmt::format("{}-sm{}{}-cudnn{}-frontend{}", device.name, device.major, device.minor,
@@ -184,7 +184,7 @@ class CudnnPlans final : public FusedPlans {
         return fastest;
     }
 
-    /// At most `most` that can be built, the best first as cuDNN sees it.
+    /// At most `most` plans that can be built, in the order of cuDNN's preference.
     static std::vector<CudnnPlan> first_plans(const std::shared_ptr<fe::graph::Graph>& graph, size_t most) {
         std::vector<CudnnPlan> built;
         for (int64_t i = 0; i < graph->get_execution_plan_count() && built.size() < most; ++i)

@@ -1,4 +1,4 @@
-// cuDNN's fused plans, through cudnn-frontend: cudnn_plans.cpp or cudnn_plans_absent.cpp is linked, never both.
+// Fused plans of cuDNN, through cudnn-frontend. Either cudnn_plans.cpp or cudnn_plans_absent.cpp is linked.
 #pragma once
 
 #include "engine/torch/fusion/fused_layer.hpp"
@@ -9,14 +9,14 @@
 
 namespace pb::torch_engine {
 
-/// Plans for CUDA device `index`, which must be current when they are looked for and run. With `autotune` the first
-/// that cuDNN proposes are timed and the fastest is taken, and remembered in a file of `cache` (none where it is
-/// empty); without, the first that can be built.
+/// Plans for CUDA device `index`, which must be current when a plan is searched or run. With `autotune` the first plans
+/// that cuDNN proposes are timed, and the fastest is used and stored in the folder `cache` (not stored when empty).
+/// Without it the first plan that can be built is used.
 [[nodiscard]] std::unique_ptr<FusedPlans> make_cudnn_plans(int index, bool autotune,
                                                            const std::filesystem::path& cache);
 
-/// How many plans cuDNN proposes for `layer` on a device that need not be there: `device` is cuDNN's description of one
-/// in JSON. Throws Error with cuDNN's reason where it has none.
+/// Number of plans that cuDNN proposes for `layer` on a device that need not exist: `device` is cuDNN's description of
+/// it in JSON. Throws Error with cuDNN's reason when there are none.
 [[nodiscard]] int64_t count_proposed_plans(const FusedLayer& layer, const std::string& device);
 
 }  // namespace pb::torch_engine

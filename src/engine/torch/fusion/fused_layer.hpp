@@ -1,4 +1,4 @@
-// What a fused layer computes, and who offers to compute it. Nothing here knows cuDNN.
+// What a fused layer computes, and the interface of a library that computes it. Independent of cuDNN.
 #pragma once
 
 #include "patchbench/base/choices.hpp"
@@ -11,8 +11,8 @@
 
 namespace pb::torch_engine {
 
-/// y = convolution(x) [+ residual] + bias, then [ReLU]: one kernel instead of two or three, for one shape. The key
-/// under which it is found, checked and remembered.
+/// y = convolution(x) [+ residual] + bias, then [ReLU]: one kernel instead of two or three, for one shape. Also the
+/// key of its plan.
 struct FusedLayer {
     Shape in;  // n, c, h, w of x
     int64_t out_channels = 0;
@@ -32,7 +32,7 @@ struct FusedLayer {
     friend auto operator<=>(const FusedLayer&, const FusedLayer&) = default;
 };
 
-/// Tensors of one call, dense in the layer's layout. `residual` is undefined without one, and may be `y`.
+/// Tensors of one call, dense in the layout of the layer. `residual` is undefined without one, and may be `y`.
 struct FusedOperands {
     at::Tensor x, weight, bias, residual, y;
 };
@@ -41,7 +41,7 @@ struct FusedOperands {
 class FusedPlan {
   public:
     virtual ~FusedPlan() = default;
-    /// Enqueued on the current stream.
+    /// Enqueues the layer on the current stream.
     virtual void run(const FusedOperands& operands) = 0;
 };
 
@@ -51,11 +51,11 @@ struct FusedOffer {
     std::string why_not;
 };
 
-/// A library that fuses.
+/// A library that computes fused layers.
 class FusedPlans {
   public:
     virtual ~FusedPlans() = default;
-    /// May try several plans on `operands`, overwriting y.
+    /// May run several plans on `operands`, which overwrites y.
     [[nodiscard]] virtual FusedOffer find(const FusedLayer& layer, const FusedOperands& operands) = 0;
 };
 

@@ -18,8 +18,8 @@ namespace pb::torch_engine {
 
 namespace {
 
-/// A share of the largest value of a layer's output. Both layers round what they compute alike, but not at the same
-/// places: the unfused layer rounds its convolution before the sum, and each adds up in an order of its own.
+/// Allowed difference, as a share of the largest value of the output. Both layers round in the same way, but at
+/// different places: the unfused layer rounds its convolution before the sum, and the order of summation differs.
 double tolerance_of(Precision precision) {
     constexpr double kRoundings = 4;
     switch (precision) {
@@ -31,7 +31,7 @@ double tolerance_of(Precision precision) {
         case Precision::fp32:
             break;
     }
-    return 1e-4;  // by that much algorithms differ, Winograd's among them
+    return 1e-4;  // difference between algorithms, Winograd's included
 }
 
 at::Tensor empty_output(const FusedLayer& fused, const at::TensorOptions& options) {
@@ -39,7 +39,7 @@ at::Tensor empty_output(const FusedLayer& fused, const at::TensorOptions& option
     return at::empty({n, c, h, w}, options, memory_format(fused.layout));
 }
 
-/// Each term of the output is about 1, so that one which is left out, or taken twice, is seen. `residual` apart from y.
+/// Each term of the output is about 1, so that a term which is left out or counted twice shows. `residual` is not y.
 FusedOperands random_operands(const FusedLayer& fused, const at::TensorOptions& options) {
     const auto random = [&](at::IntArrayRef shape) {
         return at::empty(shape, options, memory_format(fused.layout)).normal_();
@@ -56,8 +56,8 @@ FusedOperands random_operands(const FusedLayer& fused, const at::TensorOptions& 
     return operands;
 }
 
-/// The largest difference of operands.y to the unfused layer, as a share of its largest value. One window after the
-/// other, which takes little memory.
+/// The largest difference between operands.y and the unfused layer, as a share of its largest value. Computed window by
+/// window, which takes little memory.
 double deviation(const FusedLayer& fused, const FusedOperands& operands) {
     const Layer layer{.weight = operands.weight,
                       .taps = {},
@@ -77,7 +77,7 @@ double deviation(const FusedLayer& fused, const FusedOperands& operands) {
     return difference / largest;
 }
 
-/// In place: how most sums are made, and what could go wrong.
+/// Checks the in-place form, which most sums use and which may fail by itself.
 void run_onto_residual(FusedPlan& plan, FusedOperands& operands) {
     operands.y.copy_(operands.residual);
     FusedOperands in_place = operands;
@@ -86,6 +86,17 @@ void run_onto_residual(FusedPlan& plan, FusedOperands& operands) {
 }
 
 }  // namespace
+
+Shape FusedLayer::out() const {
+    const auto edge = [&](int64_t pixels) { return (pixels + 2 * padding - kernel) / stride + 1; };
+    return {.n = in.n, .c = out_channels, .h = edge(in.h), .w = edge(in.w)};
+}
+
+std::string FusedLayer::name() const {
+    return fmt::format("conv{0}x{0}{1}+bias{2}{3}_{4}to{5}_{6}x{7}x{8}_{9}_{10}", kernel,
+                       stride == 1 ? "" : fmt::format("/{}", stride), residual ? "+sum" : "", relu ? "+relu" : "", in.c,
+                       out_channels, in.n, in.h, in.w, name_of(precision), name_of(layout));
+}
 
 Fusion::Fusion(std::unique_ptr<FusedPlans> plans, Precision precision, Layout layout)
     : plans_(std::move(plans)), precision_(precision), layout_(layout) {}

@@ -1,4 +1,4 @@
-// Runs the layers of a network fused where a plan was found and shown to be right, and says where not.
+// Runs the layers of a network fused when a plan was found and checked, and reports the other layers.
 #pragma once
 
 #include "engine/torch/fusion/fused_layer.hpp"
@@ -11,20 +11,20 @@ namespace pb::torch_engine {
 
 struct Layer;
 
-/// Of one denoiser. A layer met for the first time in a shape, in Denoiser::prepare, is looked for among the plans and
-/// run on random values beside the unfused one. A plan that is not there, that deviates, or that memory is too small to
-/// check is not used: from then on the caller is told to compute the layer unfused.
+/// Belongs to one denoiser. The first time that a layer occurs in a shape (in Denoiser::prepare), a plan is searched
+/// and compared with the unfused layer on random values. The layer stays unfused when there is no plan, when the plan
+/// deviates, or when memory is too small for the check: the functions below then leave the work to the caller.
 class Fusion {
   public:
     Fusion(std::unique_ptr<FusedPlans> plans, Precision precision, Layout layout);
 
-    /// relu(layer(x)); nothing where the caller must compute it.
+    /// relu(layer(x)); nullopt when the caller must compute it.
     [[nodiscard]] std::optional<at::Tensor> relu(const at::Tensor& x, const Layer& layer);
 
-    /// kept + layer(x); nothing where the caller must compute it.
+    /// kept + layer(x); nullopt when the caller must compute it.
     [[nodiscard]] std::optional<at::Tensor> add(const at::Tensor& kept, const at::Tensor& x, const Layer& layer);
 
-    /// sum += layer(x); false where the caller must compute it.
+    /// sum += layer(x); false when the caller must compute it.
     [[nodiscard]] bool add_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer);
 
     /// Which layers ran unfused, and why; empty when none did.
@@ -33,7 +33,7 @@ class Fusion {
   private:
     [[nodiscard]] bool is_dense(const at::Tensor& map) const;
     [[nodiscard]] FusedLayer describe(const at::Tensor& x, const Layer& layer) const;
-    /// Null where there is none.
+    /// Null when there is none.
     [[nodiscard]] FusedPlan* plan_for(const FusedLayer& fused, const at::TensorOptions& options);
     [[nodiscard]] FusedOffer find_checked(const FusedLayer& fused, const at::TensorOptions& options);
     [[nodiscard]] std::optional<at::Tensor> compute(const FusedLayer& fused, const at::Tensor& x, const Layer& layer,
@@ -44,7 +44,7 @@ class Fusion {
     Precision precision_;
     Layout layout_;
     std::map<FusedLayer, FusedOffer> offers_;
-    std::map<int64_t, at::Tensor> no_bias_;  // zeros, by their number
+    std::map<int64_t, at::Tensor> no_bias_;  // zeros, by number of channels
 };
 
 }  // namespace pb::torch_engine

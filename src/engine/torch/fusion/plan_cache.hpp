@@ -1,4 +1,4 @@
-// Which plan was the fastest for a fused layer, kept from one run to the next: a file a layer.
+// Stores the fastest plan of each fused layer between runs, in one file per layer.
 #pragma once
 
 #include <filesystem>
@@ -7,17 +7,17 @@
 
 namespace pb::torch_engine {
 
-/// $PATCHBENCH_CACHE, or else patchbench/ in $XDG_CACHE_HOME or ~/.cache; empty where none of these is known.
+/// $PATCHBENCH_CACHE, or else patchbench/ in $XDG_CACHE_HOME or ~/.cache; empty when none of these is set.
 [[nodiscard]] std::filesystem::path cache_folder();
 
-/// A cache costs nothing but time where it is lost: what cannot be read is not there, what cannot be written is not
-/// kept.
+/// Losing the cache costs only time, so errors are ignored: a file that cannot be read counts as absent, and a plan
+/// that cannot be written is not kept.
 class PlanCache {
   public:
-    /// `folder`: of one device and one set of versions; empty for none.
+    /// `folder` is for one device and one set of versions; empty for no cache.
     explicit PlanCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-    /// The plan's name, one line of at most 1000 characters.
+    /// Name of the plan: one line of at most 1000 characters.
     [[nodiscard]] std::optional<std::string> find(const std::string& layer) const;
     void keep(const std::string& layer, const std::string& plan) const;
 

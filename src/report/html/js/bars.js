@@ -6,41 +6,31 @@ pb.barOrder = {
   device: ['cpu', 'cuda']
 };
 
-/// Groups of measured points that differ in `key` only.
-pb.barGroups = (points, key) => {
-  const free = key === 'device' ? ['device', 'num_ranks'] : [key];
-  return pb.groupsBut(points.filter(point => point.isMeasured), free)
-      .filter(group => pb.distinct(group.points.map(point => point.settings[key])).length > 1);
+/// Alternatives as the program found them, in the order of their bars.
+pb.barGroups = (model, key) => {
+  const place = point => pb.barOrder[key].indexOf(point.settings[key]);
+  const sets = pb.setsOf(model, 'alternatives').filter(set => set.by === key);
+  return pb.named(sets.map(set => ({...set, points: set.points.sort((a, b) => place(a) - place(b))})));
 };
 
-/// What the study says of `point` against `base`; null for points of two files, or of a study that has not ended.
-pb.variantOf = (point, base) => (point.file === base.file ? point.file.summary?.variants ?? [] : [])
-                                    .filter(group => group.base.point === base.raw.index)
-                                    .flatMap(group => group.points)
-                                    .find(variant => variant.point === point.raw.index) ??
-    null;
-
-/// The ratio of two rates with its interval: the study's; without one the ends of theirs are divided, which is wider
-/// than need be, never narrower.
-pb.gain = (point, base) => {
-  const rate = 'useful_mpx_per_s';
-  const variant = pb.variantOf(point, base);
-  if (pb.isNumber(variant?.speedup_low))
-    return `${pb.number(variant.speedup)}× [${pb.number(variant.speedup_low)}, ${pb.number(variant.speedup_high)}]`;
-  const own = point.rateInterval(rate), other = base.rateInterval(rate);
-  const ratio = `${pb.number(point.value(rate) / base.value(rate))}×`;
-  return own && other ? `${ratio} [${pb.number(own[0] / other[1])}, ${pb.number(own[1] / other[0])}]` : ratio;
+/// What the study says of `point` against the base of its variants; a dash where it was held against none.
+pb.gain = (point, key) => {
+  const groups = point.file.summary.variants.filter(group => group.by === key);
+  if (groups.some(group => group.base.point === point.raw.index)) return 'base';
+  const variant = groups.flatMap(group => group.points).find(one => one.point === point.raw.index);
+  if (!pb.isNumber(variant?.speedup)) return '–';
+  const ends = pb.isNumber(variant.speedup_low) ? [variant.speedup_low, variant.speedup_high] : null;
+  return `${pb.number(variant.speedup)}×${ends ? ` [${ends.map(end => pb.number(end)).join(', ')}]` : ''}`;
 };
 
 pb.barTable = (groups, key) => {
-  const values = pb.barOrder[key];
   const rows = groups.flatMap(group => {
-    const points = [...group.points].sort((a, b) => values.indexOf(a.settings[key]) - values.indexOf(b.settings[key]));
+    const points = group.points;
     const noise = points[0].value('psnr_noisy_db');
     return points.map(
         point =>
             [group.name || 'all points', point.settings[key], pb.number(point.value('useful_mpx_per_s')),
-             point === points[0] ? 'base' : pb.gain(point, points[0]), pb.number(point.value('allocated_peak_mib')),
+             pb.gain(point, key), pb.number(point.value('allocated_peak_mib')),
              noise === null || point.value('psnr_denoised_db') === null ? '–' :
                                                                           point.value('psnr_denoised_db').toFixed(2),
              pb.number(point.value('window_error'), 2)]);
@@ -89,7 +79,7 @@ pb.barSection = (id, title, key, words) => pb.section({
   title,
   absent: `${title.toLowerCase()} (needs points that differ in ${words})`,
   find: model => {
-    const groups = pb.barGroups(model.points, key);
+    const groups = pb.barGroups(model, key);
     return groups.length > 0 ? groups : null;
   },
   draw: (groups, body, model) => {

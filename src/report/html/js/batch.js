@@ -3,23 +3,15 @@
 
 pb.batchOf = point => point.settings.batch;
 pb.batchTitle = () => pb.isNarrow() ? 'batch' : 'batch (windows in a forward call)';
-pb.panelFree = ['patch', 'halo_px', 'batch', 'file', 'last_batch'];
 
-/// Panels of series, at least one of which goes over two batches; each point measured or out of memory.
-pb.batchPanels = points => {
-  const usable = points.filter(
-      point => point.settings.workload === 'tiles' && pb.isNumber(pb.batchOf(point)) &&
-          (point.isMeasured || point.isOutOfMemory));
-  return pb.groupsBut(usable, pb.panelFree)
-      .map(panel => {
-        const series = pb.groupsBut(panel.points, ['batch']);
-        for (const one of series) one.points.sort((a, b) => pb.batchOf(a) - pb.batchOf(b));
-        return {...panel, series};
-      })
-      .filter(
-          panel => panel.points.some(point => point.isMeasured) &&
-              panel.series.some(one => pb.distinct(one.points.map(pb.batchOf)).length > 1));
+/// Panels of lines, as the program found them; those of several files that share their settings are one panel.
+pb.batchPanels = model => {
+  const merged = pb.groupBy(pb.setsOf(model, 'batch_panels'), panel => panel.key);
+  return pb.named([...merged.values()].map(parts => ({...parts[0], parts, points: parts.flatMap(part => part.points)})))
+      .map(panel => ({...panel, series: pb.named(panel.parts.flatMap(pb.linesOf))}));
 };
+
+pb.linesOf = ({file, lines}) => lines.map(line => ({...line, file, points: file.pointsOf(line.points)}));
 
 /// Asymmetric error bars of a rate: none where there is no interval.
 pb.rateBars = (points, key) => {
@@ -76,7 +68,7 @@ pb.section({
   title: 'Throughput against batch',
   absent: 'throughput against batch (needs points that differ in batch)',
   find: model => {
-    const panels = pb.batchPanels(model.points);
+    const panels = pb.batchPanels(model);
     return panels.length > 0 ? panels : null;
   },
   draw: (panels, body, model) => {
@@ -104,32 +96,18 @@ pb.section({
   },
 });
 
-/// Least squares through (batch, MiB): {base, slope}, or null with fewer than three batches.
-pb.affineFit = (xs, ys) => {
-  if (pb.distinct(xs).length < 3) return null;
-  const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const mx = mean(xs), my = mean(ys);
-  const slope =
-      xs.reduce((sum, x, i) => sum + (x - mx) * (ys[i] - my), 0) / xs.reduce((sum, x) => sum + (x - mx) ** 2, 0);
-  return {base: my - slope * mx, slope};
-};
+/// What the program fitted to the peaks of the lines: {fit, samples, predicted_batch, .., one}.
+pb.memoryFitsOf = series => series.flatMap(one => {
+  const isOf = group => group.samples.some(sample => one.points.includes(one.file.pointOf(sample.point)));
+  return one.file.summary.batch_memory.filter(isOf).map(memory => ({...memory, one}));
+});
 
-pb.memoryFitOf = one => {
-  const points = one.points.filter(point => point.value('allocated_peak_mib') !== null);
-  const fit = pb.affineFit(points.map(pb.batchOf), points.map(point => point.value('allocated_peak_mib')));
-  return fit && {...fit, one, batches: points.map(pb.batchOf)};
-};
-
-/// The memory that ends it: the point's own cap, or the device's memory.
-pb.memoryLimitOf = point => {
-  const cap = point.settings.memory_limit_mib;
-  if (cap > 0) return {mib: cap, name: 'memory limit of the point'};
-  const sizes = (point.file.study?.environment?.ranks ?? [])
-                    .filter(rank => rank.device === point.settings.device)
-                    .map(rank => rank.memory_mib)
-                    .filter(pb.isNumber);
-  return sizes.length > 0 ? {mib: Math.min(...sizes), name: 'memory of the device'} : null;
-};
+/// The memory that ends a line: the points' own cap, or the device's.
+pb.limitOf = ({limit_mib, points}) => pb.isNumber(limit_mib) ? {
+  mib: limit_mib,
+  name: points[0].settings.memory_limit_mib > 0 ? 'memory limit of the point' : 'memory of the device'
+} :
+                                                               null;
 
 /// A limit far above the peaks would flatten them: it is said instead of drawn.
 pb.isFar = (limit, highest) => limit.mib > 4 * highest;
@@ -152,13 +130,13 @@ pb.limitTraces = (limit, batches, highest) => {
 };
 
 /// What the straight line through the peaks says of the largest batch.
-pb.memoryWords = (fit, limit) => {
-  const line =
-      `${fit.one.name || 'peak'}: ${pb.number(fit.base)} MiB + ${pb.number(fit.slope)} MiB a window of the batch`;
-  if (!limit || fit.slope <= 0) return `${line}.`;
-  const largest = Math.floor((limit.mib - fit.base) / fit.slope);
+pb.memoryWords = ({one, fit, limit_mib, predicted_batch}) => {
+  const limit = pb.limitOf({limit_mib, points: one.points});
+  const line = `${one.name || 'peak'}: ${pb.number(fit.base_mib)} MiB + ${
+      pb.number(fit.per_window_mib)} MiB a window of the batch`;
+  if (!limit || !pb.isNumber(predicted_batch)) return `${line}.`;
   return `${line}; the line reaches the ${limit.name} (${pb.number(limit.mib)} MiB) at batch ${
-      pb.number(largest)}, which is extrapolated.`;
+      pb.number(predicted_batch)}, which is extrapolated.`;
 };
 
 pb.section({
@@ -166,20 +144,17 @@ pb.section({
   title: 'Memory against batch',
   absent: 'memory against batch (needs points that differ in batch)',
   find: model => {
-    const panels = pb.batchPanels(model.points)
-                       .filter(panel => panel.points.some(point => point.value('allocated_peak_mib') !== null));
+    const panels =
+        pb.batchPanels(model).filter(panel => panel.points.some(point => point.value('allocated_peak_mib') !== null));
     return panels.length > 0 ? panels : null;
   },
   draw: (panels, body, model) => {
     body.append(pb.el(
         'p', {},
-        'Peak of the engine’s allocator on the rank that needs most. Dashed: straight line through the measured peaks (from three batches on); crosses: predicted before the run.'));
+        'Peak of the engine’s allocator on the rank that needs most. Dashed: straight line through the measured peaks; crosses: predicted before the run.'));
     const fits = panels.flatMap(
-        panel => panel.series.map(pb.memoryFitOf)
-                     .filter(Boolean)
-                     .map(
-                         fit => `${panel.name ? `${panel.name}, ` : ''}${
-                             pb.memoryWords(fit, pb.memoryLimitOf(panel.points[0]))}`));
+        panel => pb.memoryFitsOf(panel.series)
+                     .map(memory => `${panel.name ? `${panel.name}, ` : ''}${pb.memoryWords(memory)}`));
     const grid = body.appendChild(pb.el('div', {class: 'grid'}));
     for (const panel of panels) pb.chart(grid, panel.name || null, () => pb.memoryChart(panel, model));
     if (fits.length > 0)
@@ -191,21 +166,21 @@ pb.section({
 
 pb.memoryChart = (panel, model) => {
   const series = pb.styled(panel.series);
-  const fits = series.map(pb.memoryFitOf).filter(Boolean);
+  const fits = pb.memoryFitsOf(series);
   const peaks = panel.points.map(point => point.value('allocated_peak_mib') ?? 0);
   const batches = panel.points.map(pb.batchOf);
-  const limit = pb.memoryLimitOf(panel.points[0]);
+  const limit = pb.limitOf(panel);
   const isSensible = mib => mib !== null && (!limit || mib < 2 * limit.mib);
   const predicted = series.flatMap(one => one.points).filter(point => isSensible(point.value('predicted_peak_mib')));
   return {
     traces: [
       ...series.map(one => pb.lineTrace(one, 'allocated_peak_mib', model, {mode: 'markers'})),
-      ...fits.map(fit => ({
-                    x: fit.batches,
-                    y: fit.batches.map(batch => fit.base + fit.slope * batch),
+      ...fits.map(({samples, fit, one}) => ({
+                    x: samples.map(sample => sample.batch),
+                    y: samples.map(sample => fit.base_mib + fit.per_window_mib * sample.batch),
                     mode: 'lines',
                     showlegend: false,
-                    line: {color: fit.one.colour, width: 1.5, dash: 'dash'},
+                    line: {color: one.colour, width: 1.5, dash: 'dash'},
                     hoverinfo: 'skip'
                   })),
       {

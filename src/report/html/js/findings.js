@@ -8,15 +8,13 @@ pb.within = (low, high) =>
     pb.isNumber(low) && pb.isNumber(high) ? ` (95 %: ${pb.number(low)} to ${pb.number(high)})` : '';
 
 /// The fastest variant of each group of precisions or devices against its base.
-pb.variantWords = model => model.files.flatMap(file => (file.summary?.variants ?? []).flatMap(group => {
-  const faster = group.points.filter(variant => pb.isNumber(variant.speedup));
-  if (faster.length === 0) return [];
-  const best = faster.reduce((most, variant) => variant.speedup > most.speedup ? variant : most);
+pb.variantWords = model => model.files.flatMap(file => file.summary.variants.flatMap(group => {
+  const best = group.points.find(variant => variant.point === group.fastest);
   const loss = pb.isNumber(best.max_difference) && group.by === 'dtype' ?
       `; pixels differ from fp32 by at most ${pb.number(best.max_difference, 2)} of full scale` :
       '';
-  return [`${file.isOnly ? '' : `${file.name}: `}${group.label}: ${best.variant} runs ${pb.times(best.speedup)} ${
-      group.base.variant}${pb.within(best.speedup_low, best.speedup_high)}${loss}.`];
+  return [`${pb.ofFile(file, group.label)}: ${best.variant} runs ${pb.times(best.speedup)} ${group.base.variant}${
+      pb.within(best.speedup_low, best.speedup_high)}${loss}.`];
 }));
 
 /// Which point to take of each group; then why of some there is none.
@@ -24,17 +22,14 @@ pb.recommendationWords = picks =>
     picks.filter(({best}) => best).map(({name, best, reason}) => `${name}: ★ ${best.label}: ${reason}.`);
 pb.noneWords = picks => picks.filter(({best}) => !best).map(({name, reason}) => `${name}: ${reason}.`);
 
-/// What limits the points that are recommended, where their notes say so.
-pb.limitWords = picks => pb.distinct(picks.filter(({best}) => best)
-                                         .flatMap(
-                                             ({name, best}) => (best.raw.summary.notes ?? [])
-                                                                   .filter(note => /-bound|^limited by/.test(note))
-                                                                   .map(note => `${name}: ${note}.`)));
+/// What limits the points that are recommended.
+pb.limitWords = picks =>
+    pb.distinct(picks.map(({name, best}) => ({name, limit: best?.raw.summary.bottleneck}))
+                    .filter(({limit}) => limit)
+                    .map(({name, limit}) => `${name}: ${limit.class}: ${limit.evidence}; try: ${limit.advice}.`));
 
-pb.shapeWords = model => {
-  const jumps = pb.shapeSeries(model.points).flatMap(pb.jumpsIn);
-  return jumps.length > 0 ? [pb.sayJump(pb.largestJump(jumps))] : [];
-};
+pb.shapeWords = model =>
+    pb.shapeSeries(model).flatMap(one => one.jumps).filter(jump => jump.is_largest).map(pb.sayJump);
 
 /// At most this many sentences of a kind: beyond, the charts say it better.
 pb.mostFindings = 4;

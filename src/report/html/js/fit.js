@@ -1,13 +1,13 @@
 // Time a window over the batch: what was measured, the curves fitted to it, and what they miss.
 'use strict';
 
-pb.fitsOf = model => model.files.flatMap(
-    file => (file.summary?.batch_times ?? []).map(times => ({
-                                                    ...times,
-                                                    file,
-                                                    name: `${file.isOnly ? '' : `${file.name}: `}${times.label}, ${
-                                                        times.scope === 'forward' ? 'network alone' : 'whole pass'}`
-                                                  })));
+pb.fitsOf = model =>
+    pb.entriesOf(model, 'batch_times')
+        .map(times => ({
+               ...times,
+               name: pb.ofFile(
+                   times.file, `${times.label}, ${times.scope === 'forward' ? 'network alone' : 'whole pass'}`)
+             }));
 
 /// The curves of one fit that could be made, the one that fits better first.
 pb.curvesOf = times => {

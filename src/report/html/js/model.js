@@ -1,11 +1,13 @@
 // The data of the page as files and points. A point knows its settings flat, with what became of `auto` and `exact`;
-// what points differ in is found by comparing these, so that charts need to know no study.
+// lines are named by comparing these, so that charts need to know no study. Which points belong together, and every
+// figure that follows from several of them, is computed by the program (src/measure) and comes with the data: the line
+// `study_summary` of results.jsonl, made from the points also for files that have none.
 'use strict';
 
 /// Settings that say how a point is measured, or that others make obsolete: they tell no two points apart.
 pb.unspokenSettings = new Set([
-  'ranks', 'halo', 'sigma', 'halo_tolerance', 'threads', 'image.height', 'image.width', 'image.crop_height',
-  'image.crop_width', 'image.seed', 'image.channels', 'slots'
+  'ranks', 'halo', 'sigma', 'halo_tolerance', 'image.height', 'image.width', 'image.crop_height', 'image.crop_width',
+  'image.seed', 'image.channels'
 ]);
 
 pb.flatten = (object, prefix = '', into = {}) => {
@@ -63,23 +65,30 @@ pb.Point = class {
   get isValid() {
     return this.isMeasured && this.raw.summary.validity === 'VALID';
   }
-  /// [low, high] of a rate = work / pipeline_s, from the interval of pipeline_s; null without one.
+  /// What follows from the point alone: intervals of its rates, shares of its stages.
+  get figures() {
+    return this.file.figures.get(this.raw.index) ?? {stage_shares: {}};
+  }
+  /// The 95 % interval of a rate as [low, high]; null without one.
   rateInterval(key) {
-    const rate = this.value(key), s = this.value('pipeline_s');
-    const low = this.value('pipeline_low_s'), high = this.value('pipeline_high_s');
-    return [rate, s, low, high].includes(null) ? null : [rate * s / high, rate * s / low];
+    const interval = this.figures[key];
+    return interval ? [interval.low, interval.high] : null;
   }
 };
 
-pb.fileOf = ({id, name, lines}, protocolKeys) => {
+pb.fileOf = ({id, name, summary, lines}, protocolKeys) => {
   const file = {
     id,
     name,
     study: lines.find(line => line.type === 'study') ?? null,
-    summary: lines.findLast(line => line.type === 'study_summary') ?? null,
+    summary,
+    figures: new Map(summary.points.map(figures => [figures.point, figures])),
     end: lines.findLast(line => line.type === 'end') ?? null
   };
   file.points = lines.filter(line => line.type === 'point').map(line => new pb.Point(line, file, protocolKeys));
+  const byIndex = new Map(file.points.map(point => [point.raw.index, point]));
+  file.pointOf = index => byIndex.get(index) ?? null;
+  file.pointsOf = indices => indices.map(file.pointOf).filter(Boolean);
   for (const same of pb.groupBy(file.points, point => point.label).values())
     if (same.length > 1)
       for (const point of same) point.label += `#${point.raw.index}`;
@@ -135,19 +144,25 @@ pb.describe = (point, keys) => {
       .join(', ');
 };
 
-/// Groups of points that agree in all settings but `free`; each with the settings that tell it from the other groups.
-pb.groupsBut = (points, free) => {
-  const keys = pb.varying(points).filter(key => !free.includes(key));
-  const groups = pb.groupBy(points, point => JSON.stringify(keys.map(key => point.settings[key] ?? null)));
-  return [...groups.values()].map(members => ({points: members, keys, name: pb.describe(members[0], keys)}));
+/// Names for sets of points that belong together: what tells each from the others, of what is the same within each.
+/// Sets = [{label, points, ..}], to which keys and name are added.
+pb.named = sets => {
+  const within = new Set(sets.flatMap(set => pb.varying(set.points)));
+  const keys = pb.varying(sets.flatMap(set => set.points)).filter(key => !within.has(key));
+  const named = sets.map(set => ({...set, keys, name: pb.describe(set.points[0], keys)}));
+  const isUnique = one => named.filter(other => other.name === one.name).length === 1;
+  return named.map(one => isUnique(one) ? one : {...one, name: `${one.name || 'points'} (${one.label})`});
 };
 
-/// Which points to take, as the study's summary says: decided in one place, by the program (measure/recommendation),
-/// and only shown here. A file that was cut short, or that an older version wrote, recommends nothing.
-pb.recommendationsOf = file => file.summary?.recommendations ?? [];
+/// Entries of the files' summaries under `key`, with their file.
+pb.entriesOf = (model, key) => model.files.flatMap(file => file.summary[key].map(entry => ({...entry, file})));
 
+/// The same of sets of points, indices replaced by points.
+pb.setsOf = (model, key) => pb.entriesOf(model, key).map(set => ({...set, points: set.file.pointsOf(set.points)}));
+
+/// Which points to take, as the study's summary says; a file that was cut short recommends nothing.
 pb.isRecommended = point =>
-    point.raw.index !== undefined && pb.recommendationsOf(point.file).some(one => one.point === point.raw.index);
+    point.raw.index !== undefined && point.file.summary.recommendations.some(one => one.point === point.raw.index);
 
 /// The first of some points that is recommended; null when none is.
 pb.recommended = points => points.find(pb.isRecommended) ?? null;

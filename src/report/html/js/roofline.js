@@ -1,66 +1,49 @@
 // The network's speed against what was measured as possible on the same ranks: matrix product, 3x3 convolution, copies.
 'use strict';
 
-/// FLOP for each byte that the layers must read and write; from the share of the memory bound that they reach.
-pb.intensityOf = point => {
-  const rate = point.value('forward_tflops'), share = point.value('forward_of_memory_percent');
-  const copy = point.value('device_copy_gb_per_s');
-  return rate > 0 && share > 0 && copy > 0 ? rate * 1e3 / (share / 100 * copy) : null;
-};
+/// Points under one roof, of one file, device and precision, as the program found them.
+pb.roofs = model => pb.entriesOf(model, 'rooflines').map((roof, i) => ({
+                                                           ...roof,
+                                                           name: pb.ofFile(roof.file, `${roof.device}, ${roof.dtype}`),
+                                                           colour: pb.palette[i % pb.palette.length]
+                                                         }));
 
-/// Points under one roof: of one file, device and precision.
-pb.roofs = model => {
-  const points = model.points.filter(point => point.isMeasured && pb.intensityOf(point) !== null);
-  const groups =
-      pb.groupBy(points, point => JSON.stringify([point.file.id, point.settings.device, point.settings.dtype]));
-  return [...groups.values()].map((members, i) => {
-    const {file, settings} = members[0];
-    const least = key => {
-      const values = members.map(point => point.value(key)).filter(value => value !== null);
-      return values.length > 0 ? Math.max(...values) : null;
-    };
-    return {
-      points: members,
-      name: `${file.isOnly ? '' : `${file.name}: `}${settings.device}, ${settings.dtype}`,
-      colour: pb.palette[i % pb.palette.length],
-      matmul: least('matmul_tflops'),
-      conv: least('conv_tflops'),
-      copy: least('device_copy_gb_per_s')
-    };
-  });
-};
-
-/// A roof: the slope of the copies up to where it meets the rate, then flat.
-pb.roofTrace = (roof, tflops, words, dash, [low, high]) => {
-  if (tflops === null) return [];
-  const ridge = tflops * 1e3 / roof.copy;
-  const xs = [low, ridge, high].filter(x => x >= low && x <= high);
+/// A roof: the slope of the copies up to the ridge, then flat.
+pb.roofTrace = ({name, colour, copy_gb_per_s}, roof, words, dash, range) => {
+  if (!roof) return [];
+  const xs = [range[0], roof.ridge_flop_per_byte, range[1]];
   return [{
     x: xs,
-    y: xs.map(x => Math.min(tflops, x * roof.copy / 1e3)),
-    name: pb.plain(`${roof.name}: ${words}`),
+    y: xs.map(x => pb.roofAt(roof, x)),
+    name: pb.plain(`${name}: ${words}`),
     mode: 'lines',
-    line: {color: roof.colour, width: 2, dash},
-    hovertemplate: `${pb.plain(roof.name)}<br>${words}: ${pb.number(tflops)} TFLOP/s, copies: ${
-        pb.number(roof.copy)} GB/s<extra></extra>`
+    line: {color: colour, width: 2, dash},
+    hovertemplate: `${pb.plain(name)}<br>${words}: ${pb.number(roof.tflops)} TFLOP/s, copies: ${
+        pb.number(copy_gb_per_s)} GB/s<extra></extra>`
   }];
 };
 
-pb.roofPoints = (roof, model) => [...pb.groupBy(roof.points, point => point.settings.network)].map(
-    ([network, members], i) => ({
-      x: members.map(pb.intensityOf),
-      y: members.map(point => point.value('forward_tflops')),
-      name: pb.plain(`${roof.name}: ${network}`),
-      mode: 'markers',
-      marker: {
-        color: roof.colour,
-        size: 9,
-        symbol: pb.symbols[i % pb.symbols.length],
-        line: {width: 1, color: pb.colour('card')}
-      },
-      text: members.map(point => pb.hover(point, pb.boundKeys, model)),
-      hovertemplate: '%{text}<extra></extra>'
-    }));
+/// Height of a roof at an intensity.
+pb.roofAt = ({tflops, ridge_flop_per_byte}, x) => tflops * Math.min(1, x / ridge_flop_per_byte);
+
+pb.roofPoints = (roof, model) => {
+  const samples = roof.points.map(sample => ({...sample, point: roof.file.pointOf(sample.point)}));
+  return [...pb.groupBy(samples, sample => sample.point.settings.network)].map(
+      ([network, members], i) => ({
+        x: members.map(sample => sample.flop_per_byte),
+        y: members.map(sample => sample.tflops),
+        name: pb.plain(`${roof.name}: ${network}`),
+        mode: 'markers',
+        marker: {
+          color: roof.colour,
+          size: 9,
+          symbol: pb.symbols[i % pb.symbols.length],
+          line: {width: 1, color: pb.colour('card')}
+        },
+        text: members.map(sample => pb.hover(sample.point, pb.boundKeys, model)),
+        hovertemplate: '%{text}<extra></extra>'
+      }));
+};
 
 pb.boundKeys = [
   'forward_tflops', 'forward_of_matmul_percent', 'forward_of_conv_percent', 'forward_of_memory_percent',
@@ -77,27 +60,28 @@ pb.boundWords = {
   exchange_of_link_percent: '% of the link between nodes'
 };
 
+pb.roofsOf = roof => [roof.matmul, roof.conv].filter(Boolean);
+
 /// From half of the lowest to twice the highest intensity, the ridges included.
 pb.intensityRange = roofs => {
   const xs = roofs.flatMap(
-      roof => [...roof.points.map(pb.intensityOf), ...[roof.matmul, roof.conv].map(rate => rate * 1e3 / roof.copy)]);
-  const known = xs.filter(x => x > 0);
-  return [Math.min(...known) / 2, Math.max(...known) * 2];
+      roof =>
+          [...roof.points.map(sample => sample.flop_per_byte),
+           ...pb.roofsOf(roof).map(each => each.ridge_flop_per_byte)]);
+  return [Math.min(...xs) / 2, Math.max(...xs) * 2];
 };
 
 /// From below the lowest point or roof that is drawn to above the highest.
-pb.rateRange = (roofs, [low, high]) => {
+pb.rateRange = (roofs, range) => {
   const ys = roofs.flatMap(
       roof =>
-          [...roof.points.map(point => point.value('forward_tflops')),
-           ...[roof.matmul, roof.conv]
-               .filter(pb.isNumber)
-               .flatMap(rate => [low, high].map(x => Math.min(rate, x * roof.copy / 1e3)))]);
+          [...roof.points.map(sample => sample.tflops),
+           ...pb.roofsOf(roof).flatMap(each => range.map(x => pb.roofAt(each, x)))]);
   return [Math.min(...ys) / 1.5, Math.max(...ys) * 1.5];
 };
 
 pb.boundTable = roofs => {
-  const points = roofs.flatMap(roof => roof.points);
+  const points = roofs.flatMap(roof => roof.file.pointsOf(roof.points.map(sample => sample.point)));
   const keys = pb.boundKeys.filter(key => points.some(point => point.value(key) !== null));
   const table = pb.table(
       ['point', ...keys.map(key => pb.boundWords[key])],

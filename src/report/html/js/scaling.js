@@ -2,13 +2,14 @@
 // ranks' time goes, who waits for whom.
 'use strict';
 
-pb.scalingsOf = model => model.files.flatMap(
-    file =>
-        (file.summary?.scalings ?? []).map(scaling => ({
-                                             ...scaling,
-                                             name: `${file.isOnly ? '' : `${file.name}: `}${scaling.kind} scaling of ${
-                                                 scaling.label}${scaling.simulated ? ' (SIMULATED)' : ''}`
-                                           })));
+pb.scalingsOf = model =>
+    pb.entriesOf(model, 'scalings')
+        .map(
+            scaling => ({
+              ...scaling,
+              name: pb.ofFile(
+                  scaling.file, `${scaling.kind} scaling of ${scaling.label}${scaling.simulated ? ' (SIMULATED)' : ''}`)
+            }));
 
 /// The base is 1 by definition; of the others how sure they are, once there are enough passes.
 pb.scalingBars = (points, key, factor) => {
@@ -65,7 +66,7 @@ pb.speedupChart = ({points}) => {
 
 pb.efficiencyChart = ({points}) => {
   const figure =
-      {key: 'efficiency', factor: 100, unit: ' %', ideal: () => 100, bound: point => 100 * point.bound / point.ideal};
+      {key: 'efficiency', factor: 100, unit: ' %', ideal: () => 100, bound: point => 100 * point.efficiency_bound};
   return {
     traces: pb.scalingTraces(points, figure),
     layout: {

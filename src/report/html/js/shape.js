@@ -22,51 +22,30 @@ pb.pathWords = {
 
 pb.widthOf = point => point.settings.image_width_px;
 
-/// Series of at least three widths, of one height or of one height for each width.
-pb.shapeSeries = points => {
-  const usable = points.filter(point => point.value('allocated_peak_mib') !== null);
-  const heightFollows = [...pb.groupBy(usable, pb.widthOf).values()].every(
-      same => pb.distinct(same.map(point => point.settings.image_height_px)).length === 1);
-  const free = heightFollows ? ['image_width_px', 'image_height_px'] : ['image_width_px'];
-  const isCurve = group => pb.distinct(group.points.map(pb.widthOf)).length >= 3;
-  // Grouped again without the points of no curve: names and colours are to tell only the curves apart.
-  return pb.groupsBut(pb.groupsBut(usable, free).filter(isCurve).flatMap(group => group.points), free)
-      .map(group => ({...group, points: [...group.points].sort((a, b) => pb.widthOf(a) - pb.widthOf(b))}));
-};
+/// Series over the width as the program found them, with their jumps: {series, before, after, cause, peak_ratio,
+/// pixels_ratio, is_largest}.
+pb.shapeSeries = model => pb.named(pb.setsOf(model, 'width_series')).map(one => {
+  const jumps = one.jumps.map(
+      jump => ({...jump, series: one, before: one.file.pointOf(jump.before), after: one.file.pointOf(jump.after)}));
+  return {...one, jumps};
+});
 
 pb.peakOf = point => point.value('allocated_peak_mib');
 
-/// Neighbouring widths between which the peak changes by more than a quarter beyond what the wider image explains, or
-/// the other way: {before, after, peak, pixels} with the ratios after / before.
-pb.jumpsIn = series => series.points.slice(1).flatMap((after, i) => {
-  const before = series.points[i];
-  const peak = pb.peakOf(after) / pb.peakOf(before), width = pb.widthOf(after) / pb.widthOf(before);
-  const excess = peak / width;
-  if (!(excess > 1.25 || excess < 0.8)) return [];
-  const pixels = after.value('pixels_per_forward') / before.value('pixels_per_forward');
-  return [{series, before, after, peak, pixels}];
-});
-
-/// Why memory jumps: by the path where that changed and its pixels per forward went the same way.
-pb.jumpReason = ({before, after, peak, pixels}) => {
+/// Why memory jumps, in words.
+pb.jumpReason = ({before, after, cause}) => {
   const path = point => pb.pathWords[point.path] ?? 'unknown path';
-  if (before.path === after.path) return `both ${path(before)}: not a matter of the path`;
-  const sameWay = (peak > 1) === (pixels > 1);
-  return `${path(before)} → ${path(after)}${sameWay ? '' : ', but the pixels go the other way'}`;
+  if (cause === 'not_path') return `both ${path(before)}: not a matter of the path`;
+  return `${path(before)} → ${path(after)}${cause === 'path' ? '' : ', but the pixels go the other way'}`;
 };
 
 pb.jumpRow = jump => {
   const both = say => `${say(jump.before)} → ${say(jump.after)}`;
   return [
     jump.series.name || 'all points', both(pb.widthOf), pb.jumpReason(jump),
-    `${both(point => pb.number(point.value('pixels_per_forward') / 1e6))} (× ${pb.number(jump.pixels, 2)})`,
-    `${both(point => pb.number(pb.peakOf(point)))} (× ${pb.number(jump.peak, 2)})`
+    `${both(point => pb.number(point.value('pixels_per_forward') / 1e6))} (× ${pb.number(jump.pixels_ratio, 2)})`,
+    `${both(point => pb.number(pb.peakOf(point)))} (× ${pb.number(jump.peak_ratio, 2)})`
   ];
-};
-
-pb.largestJump = jumps => {
-  const size = jump => Math.abs(Math.log(jump.peak));
-  return jumps.reduce((most, jump) => size(jump) > size(most) ? jump : most);
 };
 
 /// A jump in a sentence.
@@ -74,16 +53,17 @@ pb.sayJump = jump => {
   const say = point => `${pb.widthOf(point)} px (${pb.pathWords[point.path] ?? 'path unknown'}, ${
       pb.number(point.value('pixels_per_forward') / 1e6)} Mpx in a forward call) peaks at ${
       pb.withUnit(pb.peakOf(point), 'MiB')}`;
-  return `The largest jump of memory${jump.series.name ? ` (${jump.series.name})` : ''}: ${say(jump.before)}, ${
-      say(jump.after)}.`;
+  return `${pb.ofFile(jump.series.file, 'The')} largest jump of memory${
+      jump.series.name ? ` (${jump.series.name})` : ''}: ${say(jump.before)}, ${say(jump.after)}.`;
 };
 
-/// The largest jump in a sentence, and all of them in a table.
-pb.jumpWords = jumps => {
+/// The largest jump of each file in a sentence, and all of them in a table.
+pb.jumpWords = series => {
+  const jumps = series.flatMap(one => one.jumps);
   if (jumps.length === 0) return [pb.el('p', {}, 'No neighbouring widths jump: the peak grows with the image.')];
   const headings = ['points', 'width, px', 'path', 'Mpx per forward', 'peak, MiB'];
   return [
-    pb.el('p', {}, pb.sayJump(pb.largestJump(jumps))),
+    ...jumps.filter(jump => jump.is_largest).map(jump => pb.el('p', {}, pb.sayJump(jump))),
     pb.el(
         'details', {open: jumps.length <= 6},
         pb.el('summary', {}, `${pb.count(jumps.length, 'jump')}, each with its reason`),
@@ -132,7 +112,7 @@ pb.section({
   title: 'Memory against width',
   absent: 'memory against width (needs at least three image widths)',
   find: model => {
-    const series = pb.shapeSeries(model.points);
+    const series = pb.shapeSeries(model);
     return series.length > 0 ? series : null;
   },
   draw: (series, body, model) => {
@@ -156,6 +136,6 @@ pb.section({
         },
       };
     });
-    body.append(...pb.jumpWords(series.flatMap(pb.jumpsIn)));
+    body.append(...pb.jumpWords(series));
   },
 });

@@ -57,18 +57,17 @@ pb.section({
 
 pb.stageChart = points => {
   const inPass = ['gather', 'h2d', 'forward', 'd2h', 'scatter', 'exchange'];
-  const seconds = (point, stage) => point.value(`stage_${stage}_s`) ?? 0;
-  const total = point => inPass.reduce((sum, stage) => sum + seconds(point, stage), 0);
+  const share = (point, stage) => point.figures.stage_shares[stage] ?? 0;
   const names = pb.rowNames(points);
-  const traces = inPass.filter(stage => points.some(point => seconds(point, stage) > 0))
+  const traces = inPass.filter(stage => points.some(point => share(point, stage) > 0))
                      .map(stage => ({
                             type: 'bar',
                             orientation: 'h',
                             name: pb.stageWords[stage],
                             y: names,
-                            x: points.map(point => 100 * seconds(point, stage) / total(point)),
+                            x: points.map(point => 100 * share(point, stage)),
                             marker: {color: pb.stageColour(stage)},
-                            customdata: points.map(point => pb.seconds(seconds(point, stage))),
+                            customdata: points.map(point => pb.seconds(point.value(`stage_${stage}_s`))),
                             hovertemplate: `%{y}<br>${pb.stageWords[stage]}: %{customdata}, %{x:.1f} %<extra></extra>`
                           }));
   return {

@@ -73,11 +73,8 @@ pb.seamWords = point => {
 
 /// What each file recommends: {name, best, reason}; best is null where no point qualifies, and the reason says why.
 pb.picks = model => model.files.flatMap(
-    file => pb.recommendationsOf(file).map(one => ({
-                                             name: pb.ofFile(file, one.label),
-                                             best: file.points.find(point => point.raw.index === one.point) ?? null,
-                                             reason: one.why
-                                           })));
+    file => file.summary.recommendations.map(
+        one => ({name: pb.ofFile(file, one.label), best: file.pointOf(one.point), reason: one.why})));
 
 pb.pickCard = ({name, best}) => {
   const [before, after] = [best.value('psnr_noisy_db'), best.value('psnr_denoised_db')];

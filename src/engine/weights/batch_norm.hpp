@@ -1,4 +1,4 @@
-// Batch norm folded into the convolution before it, in double precision.
+// Folds batch norm into the convolution before it, in double precision.
 #pragma once
 
 #include "patchbench/engine/weights.hpp"
@@ -7,7 +7,7 @@
 
 namespace pb {
 
-/// What a trained batch norm does to channel c in inference: (x - mean[c]) / sqrt(variance[c] + eps) * scale[c] +
+/// A trained batch norm; in inference it computes for channel c: (x - mean[c]) / sqrt(variance[c] + eps) * scale[c] +
 /// shift[c].
 struct BatchNorm {
     std::span<const float> scale;

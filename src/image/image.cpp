@@ -1,5 +1,6 @@
-#include "base/sample_value.hpp"
 #include "image/image.hpp"
+
+#include "base/sample_value.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -28,6 +29,23 @@ void row_from_float(const float* from, std::byte* to, int64_t count) {
 }
 
 }  // namespace
+
+void copy_bands(const ImageView& from, int64_t first, int64_t count, MutableImageView to, int64_t to_first) {
+    require(from.extent == to.extent && from.dtype == to.dtype && first >= 0 && first + count <= from.channels &&
+                to_first >= 0 && to_first + count <= to.channels,
+            "bands to copy do not lie in both images");
+    const size_t bytes = static_cast<size_t>(count) * size_of(from.dtype);
+    for (int64_t y = 0; y < from.extent.h; ++y) {
+        const std::byte* in = from.row(y) + static_cast<size_t>(first) * size_of(from.dtype);
+        std::byte* out = to.row(y) + static_cast<size_t>(to_first) * size_of(to.dtype);
+        if (from.channels == count && to.channels == count) {
+            std::memcpy(out, in, bytes * static_cast<size_t>(from.extent.w));
+            continue;
+        }
+        for (int64_t x = 0; x < from.extent.w; ++x, in += from.pixel_bytes(), out += to.pixel_bytes())
+            std::memcpy(out, in, bytes);
+    }
+}
 
 void to_float(const ImageView& from, MutableImageView to) {
     check_pair(from, to);

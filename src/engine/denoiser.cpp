@@ -1,5 +1,6 @@
-#include "engine/check_views.hpp"
+#include "patchbench/engine/denoiser.hpp"
 
+#include "engine/engines.hpp"
 #include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
 
@@ -60,5 +61,19 @@ void check_views(const ExpectedViews& expected, const BatchView& in, const Batch
             "engine: the input, " + text_of(in.shape) + ", and the output, " + text_of(out.shape) + ", do not match");
     check_index_limit(expected, in.shape);
 }
+
+std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options) {
+    switch (options.engine) {
+        case EngineKind::torch:
+            return torch_engine::make_torch_denoiser(weights, options);
+        case EngineKind::reference:
+            return make_reference_denoiser(weights, options);
+        case EngineKind::timed:
+            throw UsageError("engine = timed: has no network; only studies can be simulated");
+    }
+    throw Error("engine: an unknown engine");
+}
+
+std::vector<LibraryVersion> engine_versions() { return torch_engine::torch_versions(); }
 
 }  // namespace pb

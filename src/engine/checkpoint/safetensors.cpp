@@ -1,4 +1,6 @@
-// Strict, as the reference implementation: every byte after the header belongs to exactly one tensor.
+// Reads and writes safetensors. Reading is as strict as the reference implementation: every byte after the header must
+// belong to exactly one tensor.
+#include "base/atomic_file.hpp"
 #include "engine/checkpoint/element_type.hpp"
 #include "engine/checkpoint/readers.hpp"
 
@@ -59,8 +61,8 @@ class Header {
     }
 
   private:
-    // Duplicate keys and nesting are refused while parsing: the parsed object would hide the first and allocate for
-    // the second.
+    // Duplicate keys and deep nesting are refused during parsing: the parsed object would hide duplicates, and nesting
+    // would take memory.
     [[nodiscard]] json parse(std::string_view text) const {
         constexpr int kDeepest = 3;
         std::array<std::set<std::string>, kDeepest + 1> keys;
@@ -119,7 +121,8 @@ class Header {
     json root_;
 };
 
-// Tensors in the order of the file, so that one comparison with the end of the last finds overlaps and gaps.
+// Sorts tensors by their place in the file, so that one comparison with the end of the previous one finds overlaps and
+// gaps.
 void check_places(const Header& header, std::vector<Entry>& entries, uint64_t bytes) {
     std::sort(entries.begin(), entries.end(),
               [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
@@ -152,6 +155,27 @@ Checkpoint read_safetensors(Bytes file, const std::string& name) {
         checkpoint.tensors[entry.key] = {std::move(entry.shape),
                                          to_floats(data.subspan(entry.begin, entry.end - entry.begin), entry.type)};
     return checkpoint;
+}
+
+void save_safetensors(const StateDict& tensors, const std::filesystem::path& file,
+                      const std::map<std::string, std::string>& metadata) {
+    nlohmann::ordered_json header = nlohmann::ordered_json::object();
+    if (!metadata.empty()) header["__metadata__"] = metadata;
+    size_t offset = 0;
+    for (const auto& [key, tensor] : tensors) {
+        const size_t end = offset + tensor.values.size() * sizeof(float);
+        header[key] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+        offset = end;
+    }
+    std::string text = header.dump();
+    text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the tensors are aligned in a mapped file
+    std::array<std::byte, 8> length{};
+    for (size_t i = 0; i < length.size(); ++i) length[i] = static_cast<std::byte>(text.size() >> (8 * i));
+    AtomicFile out(file);
+    out.append(length);
+    out.append(std::as_bytes(std::span(text)));
+    for (const auto& [key, tensor] : tensors) out.append(std::as_bytes(std::span(tensor.values)));
+    out.commit();
 }
 
 }  // namespace pb

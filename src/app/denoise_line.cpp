@@ -1,0 +1,64 @@
+#include "app/denoise_line.hpp"
+
+#include "app/sigma_option.hpp"
+#include "config/sample_settings.hpp"
+#include "measure/recommendation.hpp"
+
+#include <fmt/format.h>
+
+namespace pb {
+
+namespace {
+
+std::string input_text(const DenoiseJob& job, const Point& point) {
+    const std::string& bands = point.settings.image.bands;
+    return job.input.string() +
+           (bands.empty() ? "" : (bands.find('-') == std::string::npos ? ", band " : ", bands ") + bands);
+}
+
+/// Range and noise level with ", " after them; only what was used is named.
+std::string samples_text(const Point& point) {
+    const RangeChoice choice = parse_range(point.settings.image.range);
+    const SampleRange range{choice.low, choice.high};
+    const bool has_range = choice.kind == RangeChoice::Kind::fixed;
+    if (!point.uses_sigma) return has_range ? range_text(range) + ", " : "";
+    return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
+}
+
+/// Says by how much an output with too small a halo differs from the whole image; empty where that cannot be seen.
+std::string seam_note(const PointTrace& trace) {
+    const auto error = visible_seams(trace);
+    return error ? fmt::format(
+                       "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
+                       "a larger one shows less, --halo exact none",
+                       *error, *trace.point.halo)
+                 : "";
+}
+
+}  // namespace
+
+std::string denoise_line(const DenoiseJob& job, const PointTrace& trace, const Summary& summary,
+                         const std::vector<std::string>& notes) {
+    const Point& point = trace.point;
+    if (trace.status != PointStatus::ok)
+        return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status), trace.reason,
+                           trace.status == PointStatus::oom ? "; take a smaller --patch or --batch" : "");
+    if (trace.output_file.empty())
+        return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
+                           job.output.string());
+    std::string line =
+        fmt::format("{} -> {}: {}x{}, {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
+                    input_text(job, point), job.output.string(), point.source.extent.w, point.source.extent.h,
+                    name_of(point.settings.network), samples_text(point), *point.halo, *point.batch, point.num_ranks,
+                    summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
+    if (trace.quality)
+        line +=
+            fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
+    for (const std::string& note : notes)
+        if (!note.empty()) line += "; note: " + note;
+    if (const std::string note = seam_note(trace); !note.empty()) line += "; note: " + note;
+    if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
+    return line;
+}
+
+}  // namespace pb

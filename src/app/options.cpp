@@ -1,0 +1,64 @@
+#include "app/options.hpp"
+
+#include "config/settings_access.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <cmath>
+
+namespace pb {
+
+namespace {
+
+/// Empty: `text` is a legal value.
+std::string find_wrong_value(const std::string& key, const std::string& text, const Limits& limits) {
+    PointSettings scratch;
+    try {
+        set_by_key(scratch, key, text);
+    } catch (const UsageError& error) {
+        const std::string message = error.what();
+        const std::string named = key + ": ";  // CLI11 names the option
+        return message.starts_with(named) ? message.substr(named.size()) : message;
+    }
+    double number = limits.low;
+    try {
+        parse_setting(text, number);
+    } catch (const UsageError&) {  // a word, such as auto
+    }
+    return number >= limits.low && number <= limits.high
+               ? ""
+               : fmt::format("'{}': must lie between {:g} and {:g}", text, limits.low, limits.high);
+}
+
+/// A list that the shell took apart is not whole.
+std::string find_cut_list(const std::string& override_text) {
+    const bool is_cut = override_text.find("=[") != std::string::npos && override_text.find(']') == std::string::npos;
+    return is_cut ? override_text + ": the list has no end; a list with blanks needs quotes, as --set 'batch=[1, 4]'"
+                  : "";
+}
+
+}  // namespace
+
+CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key, PointSettings& settings,
+                         const std::string& more, const Limits& limits) {
+    const SettingHelp help = help_by_key(settings, key);
+    const std::string range =
+        std::isfinite(limits.high) ? fmt::format("{:g} to {:g}", limits.low, limits.high) : help.range;
+    const std::string meaning = help.meaning + more + (range.empty() ? "" : "; " + range) +
+                                (help.value.empty() ? "" : fmt::format(" (default: {})", help.value));
+    const auto set = [&settings, key](const std::string& text) { set_by_key(settings, key, text); };
+    const auto check = [key, limits](const std::string& text) { return find_wrong_value(key, text, limits); };
+    return command.add_option_function<std::string>(option, set, meaning)
+        ->type_name(help.shape)
+        ->check(CLI::Validator(check, ""));
+}
+
+void add_study(CLI::App& command, StudyArguments& study) {
+    command.add_option("study", study.file, "study file (YAML)")->required();
+    command.add_option("--set", study.overrides, "overrides a setting everywhere; once for each")
+        ->option_text("KEY=VALUE")
+        ->allow_extra_args(false)
+        ->check(find_cut_list);
+}
+
+}  // namespace pb

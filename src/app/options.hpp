@@ -1,0 +1,83 @@
+// Options that several commands share: settings by their key, numbers within bounds, the study and its overrides.
+// Every number is read by `parse_setting`, as in a study.
+#pragma once
+
+#include "config/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// An option that sets `key`. Its help is that of the settings table, `more` is added to it, and the default is what
+/// `settings` holds now. Values outside of the table's range, or of the narrower `limits`, are refused. `settings` must
+/// outlive `command`.
+CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key, PointSettings& settings,
+                         const std::string& more = {}, const Limits& limits = {});
+
+/// STUDY and `--set KEY=VALUE`, of any number.
+struct StudyArguments {
+    std::string file;
+    std::vector<std::string> overrides;
+};
+void add_study(CLI::App& command, StudyArguments& study);
+
+/// Empty for text that reads as a `Number` within `limits`, both ends included; else what is wrong with it.
+template <class Number>
+std::string find_wrong_number(const std::string& text, const Limits& limits, const std::string& bounds) {
+    Number number{};
+    try {
+        parse_setting(text, number);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    const auto value = static_cast<double>(number);
+    return value >= limits.low && value <= limits.high ? ""
+                                                       : "'" + text + "': a number from " + bounds + " is expected";
+}
+
+/// An option whose value is a number within `limits`; `unit` may be empty.
+template <class Number, class Value>
+CLI::Option* add_number(CLI::App& command, const std::string& option, Value& value, const Limits& limits,
+                        const std::string& unit, const std::string& meaning) {
+    const std::string bounds = fmt::format("{:g} to {:g}{}", limits.low, limits.high, unit.empty() ? "" : " " + unit);
+    const auto set = [&value](const std::string& text) {
+        Number number{};
+        parse_setting(text, number);
+        value = static_cast<Value>(number);
+    };
+    const auto check = [limits, bounds](const std::string& text) {
+        return find_wrong_number<Number>(text, limits, bounds);
+    };
+    return command.add_option_function<std::string>(option, set, meaning)
+        ->type_name(value_shape(Number{}))
+        ->check(CLI::Validator(check, bounds));
+}
+
+/// Refuses text for which `read` throws UsageError, with its message.
+template <class Read>
+CLI::Validator readable(Read read) {
+    const auto check = [read](const std::string& text) -> std::string {
+        try {
+            (void)read(text);
+            return "";
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+    };
+    return {check, ""};
+}
+
+/// An option whose value is one of a list of names.
+template <NamedEnum E>
+CLI::Option* add_choice(CLI::App& command, const std::string& option, E& value, const std::string& meaning) {
+    const auto set = [&value](const std::string& text) { value = parse_enum<E>(text); };
+    return command.add_option_function<std::string>(option, set, meaning)
+        ->type_name(names_of<E>())
+        ->check(readable(parse_enum<E>));
+}
+
+}  // namespace pb

@@ -1,0 +1,95 @@
+#include "measure/chart_groups.hpp"
+
+#include "measure/memory_fit.hpp"
+#include "measure/point_groups.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace pb {
+
+namespace {
+
+bool is_measured(const Summary& summary) { return summary.status == PointStatus::ok && summary.pipeline_s.has_value(); }
+
+/// Members of a group that `is_wanted`.
+template <class Wanted>
+std::vector<size_t> members_of(const PointGroup& group, Wanted is_wanted) {
+    std::vector<size_t> members;
+    std::copy_if(group.members.begin(), group.members.end(), std::back_inserter(members), is_wanted);
+    return members;
+}
+
+PointSet set_of(const PointGroup& group, const std::vector<size_t>& members, const std::vector<Summary>& summaries) {
+    PointSet set{group.key, group.label, {}};
+    for (const size_t member : members) set.points.push_back(summaries[member].index);
+    return set;
+}
+
+/// Of the measured points of a group the first with each value.
+std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const std::vector<PointTrace>& traces,
+                                  const std::vector<Summary>& summaries) {
+    std::set<int> seen;
+    return members_of(group, [&](size_t i) {
+        const Point& point = traces[i].point;
+        const int value =
+            by == VariedBy::dtype ? static_cast<int>(point.settings.dtype) : static_cast<int>(point.device);
+        return is_measured(summaries[i]) && seen.insert(value).second;
+    });
+}
+
+/// Members of the line that are in the panel, by batch.
+std::vector<size_t> by_batch(const PointGroup& line, const std::vector<size_t>& panel,
+                             const std::vector<PointTrace>& traces) {
+    auto places = members_of(line, [&](size_t i) { return std::binary_search(panel.begin(), panel.end(), i); });
+    std::stable_sort(places.begin(), places.end(),
+                     [&](size_t a, size_t b) { return *traces[a].point.batch < *traces[b].point.batch; });
+    return places;
+}
+
+}  // namespace
+
+std::vector<BatchPanel> find_batch_panels(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
+                                          const Topology& topology) {
+    require(traces.size() == summaries.size(), "find_batch_panels: every trace needs its summary");
+    const auto is_drawn = [&](size_t i) {
+        return traces[i].point.settings.workload == Workload::tiles && traces[i].point.batch &&
+               (is_measured(summaries[i]) || summaries[i].status == PointStatus::oom);
+    };
+    const auto lines = group_points(traces, "batch");
+    std::vector<BatchPanel> panels;
+    for (const auto& group : group_points(traces, kCutting)) {
+        const auto members = members_of(group, is_drawn);
+        if (std::none_of(members.begin(), members.end(), [&](size_t i) { return is_measured(summaries[i]); })) continue;
+        BatchPanel panel{
+            set_of(group, members, summaries), {}, memory_limit_of(traces[members.front()].point, topology)};
+        bool goes_over_batches = false;
+        for (const auto& line : lines) {
+            const auto places = by_batch(line, members, traces);
+            if (places.empty()) continue;
+            panel.lines.push_back(set_of(line, places, summaries));
+            goes_over_batches |= traces[places.front()].point.batch != traces[places.back()].point.batch;
+        }
+        if (goes_over_batches) panels.push_back(std::move(panel));
+    }
+    return panels;
+}
+
+std::vector<Alternatives> find_alternatives(const std::vector<PointTrace>& traces,
+                                            const std::vector<Summary>& summaries) {
+    require(traces.size() == summaries.size(), "find_alternatives: every trace needs its summary");
+    constexpr std::array<std::string_view, 2> kPlaces{"device", "ranks"};
+    std::vector<Alternatives> all;
+    for (const VariedBy by : {VariedBy::dtype, VariedBy::device})
+        for (const auto& group :
+             by == VariedBy::dtype ? group_points(traces, "dtype") : group_points(traces, kPlaces)) {
+            const auto members = first_of_each(by, group, traces, summaries);
+            if (members.size() > 1) all.push_back({by, set_of(group, members, summaries)});
+        }
+    return all;
+}
+
+}  // namespace pb

@@ -1,0 +1,28 @@
+#include "report/summarise_results.hpp"
+
+#include <algorithm>
+
+namespace pb {
+
+StudySummary summarise_results(const ResultsFile& results) {
+    std::vector<const RecordedPoint*> points;
+    points.reserve(results.points.size());
+    for (const auto& point : results.points) points.push_back(&point);
+    std::stable_sort(points.begin(), points.end(),
+                     [](const auto* a, const auto* b) { return a->summary.index < b->summary.index; });
+    std::vector<PointTrace> traces;
+    std::vector<Summary> summaries;
+    for (const auto* point : points) {
+        traces.push_back(point->trace);
+        summaries.push_back(point->summary);
+    }
+    return summarise_study(traces, summaries, results.environment().topology);
+}
+
+StudySummary summarise_recorded(const ResultsFile& results) {
+    StudySummary study = summarise_results(results);
+    if (!results.end) study.recommendations.clear();
+    return study;
+}
+
+}  // namespace pb

@@ -1,0 +1,71 @@
+"""patchbench denoise opens an input once on each rank, and only one rank of a node decodes it for the noise level.
+
+`python3 opens_test.py <patchbench> <library tests/support/faulty_system.cpp> <mpirun and its options>`
+"""
+import collections
+import random
+import struct
+
+import watched
+
+import program
+from program import png
+
+RANKS = 2
+FAST = ('--patch', '32', '--device', 'cpu')  # sigma, halo and batch: auto
+
+
+def npy(edge, bands):
+    """Noise round 0.5 as f32."""
+    source = random.Random(3)
+    count = edge * edge * bands
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({edge}, {edge}, {bands}), }}".ljust(117) + '\n'
+    return (b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() +
+            struct.pack(f'<{count}f', *(source.gauss(0.5, 0.1) for _ in range(count))))
+
+
+class Opens(watched.WatchedTest):
+    def counts(self, call, photo, calls):
+        """How often each process did that, ascending."""
+        return sorted(collections.Counter(each.process for each in calls
+                                          if each.name == call and each.path == str(photo)).values())
+
+    def denoise(self, photo, out, *more):
+        result, calls = self.run_watched('denoise', photo, self.folder / out, *FAST, *more, ranks=RANKS)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        return calls
+
+    def assert_opened_once(self, photo, out, *more):
+        calls = self.denoise(photo, out, *more)
+        self.assertEqual(self.counts('open', photo, calls), [1] * RANKS, (photo.name, more))
+
+    def test_once_on_each_rank(self):
+        photo, floats = self.write('photo.png', png(48, 40)), self.write('floats.npy', npy(48, 3))
+        self.assert_opened_once(photo, 'out.png')
+        self.assert_opened_once(photo, 'out.png', '--sigma', '0.1', '--halo', '8', '--batch', '1', '--verify', '0')
+        self.assert_opened_once(photo, 'out.tif', '--output', 'file')
+        self.assert_opened_once(floats, 'out.npy')
+        self.assert_opened_once(floats, 'out.npy', '--range', 'auto', '--output', 'file')
+
+    def test_once_for_all_groups_of_bands(self):
+        self.assert_opened_once(self.write('bands.npy', npy(40, 7)), 'out.npy', '--halo', '8', '--batch', '1')
+
+    def test_once_where_images_are_shared_out(self):
+        images = [self.write(f'{i}.png', png(40, 36)) for i in range(RANKS)]
+        result, calls = self.run_watched('denoise', *images, f'{self.folder}/out/', *FAST, ranks=RANKS)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        for photo in images:
+            self.assertEqual(self.counts('open', photo, calls), [1], photo.name)
+
+    def test_one_rank_decodes_and_once(self):
+        """A JPEG is read whole for its header, after its first bytes, and once more to decode it."""
+        photo = self.folder / 'photo.jpg'
+        made = program.run('denoise', self.write('photo.png', png(48, 40)), photo, *FAST, '--sigma', '0.1')
+        self.assertEqual(made.returncode, 0, made.stderr + made.stdout)
+        for more in ((), ('--range', 'auto', '--sigma', '0.1/1'), ('--sigma', '0.1')):
+            calls = self.denoise(photo, 'out.jpg', '--verify', '0', *more)
+            self.assertEqual(self.counts('read', photo, calls), [2] * (RANKS - 1) + [3], more)
+
+
+if __name__ == '__main__':
+    program.main()

@@ -1,0 +1,33 @@
+"""Runs patchbench with a library beneath it that writes down the system calls on the files of a test.
+
+`python3 some_test.py <patchbench> <library tests/support/faulty_system.cpp> <mpirun and its options>`
+"""
+import subprocess
+import sys
+from pathlib import Path
+
+SYSTEM = str(Path(sys.argv.pop(2)).resolve())
+
+import program
+
+
+class Call:
+    def __init__(self, line):
+        self.process, self.name, self.path, *new = line.split()
+        self.new = new[0] if new else None
+
+
+class WatchedTest(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.journal = self.folder / 'journal'
+
+    def run_watched(self, *arguments, ranks=0, **faults):
+        """CompletedProcess, and the calls that it made on files of this test."""
+        self.journal.unlink(missing_ok=True)
+        watched = ['env', f'LD_PRELOAD={SYSTEM}', f'FAULTY_JOURNAL={self.journal}']
+        watched += [f'{name}={value}' for name, value in faults.items()]
+        launcher = [*program.MPIRUN, '-n', str(ranks)] if ranks else []
+        result = subprocess.run([*launcher, *watched, program.PROGRAM, *map(str, arguments)], capture_output=True,
+                                text=True, timeout=200)
+        return result, [Call(line) for line in self.journal.read_text().splitlines()]

@@ -1,0 +1,104 @@
+#include "measure/chart_groups.hpp"
+
+#include "sweep_traces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pb {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<Summary> summaries_of(const std::vector<PointTrace>& traces) {
+    std::vector<Summary> summaries;
+    summaries.reserve(traces.size());
+    for (const auto& trace : traces) summaries.push_back(summarise(trace));
+    return summaries;
+}
+
+std::vector<BatchPanel> panels_of(const std::vector<PointTrace>& traces) {
+    return find_batch_panels(traces, summaries_of(traces), make_local_topology(1));
+}
+
+std::vector<Alternatives> alternatives_of(const std::vector<PointTrace>& traces) {
+    return find_alternatives(traces, summaries_of(traces));
+}
+
+PointTrace with_index(PointTrace trace, int64_t index) {
+    trace.point.index = index;
+    return trace;
+}
+
+TEST(BatchPanel, HasALineForEachWayToCut) {
+    auto traces = batch_sweep();  // points 4, 1 and 2: as many as their batch
+    traces.push_back(with_index(sample_point(2, 9, 2, 150), 7));
+    traces.back().point.settings.patch = 128;
+    traces.push_back(with_index(sample_point(8, 9, 2, 150), 8));
+    traces.back().status = PointStatus::oom;
+    for (auto& trace : traces) trace.point.settings.memory_limit_mib = 300;
+    const auto panels = panels_of(traces);
+    ASSERT_EQ(panels.size(), 1U);
+    EXPECT_THAT(panels[0].all.points, ElementsAre(4, 1, 2, 7, 8));
+    ASSERT_EQ(panels[0].lines.size(), 2U);
+    EXPECT_THAT(panels[0].lines[0].points, ElementsAre(1, 2, 4, 8)) << "by batch, with what did not fit";
+    EXPECT_EQ(panels[0].lines[0].label, "dncnn-p256-h20-fp32");
+    EXPECT_THAT(panels[0].lines[1].points, ElementsAre(7)) << "a line of one point stands beside longer ones";
+    EXPECT_EQ(panels[0].limit_mib, 300);
+}
+
+TEST(BatchPanel, OtherNetworksHaveAPanelOfTheirOwn) {
+    auto traces = batch_sweep();
+    for (auto trace : batch_sweep()) {
+        trace.point.settings.network = NetworkKind::drunet;
+        traces.push_back(with_index(trace, trace.point.index + 10));
+    }
+    const auto panels = panels_of(traces);
+    ASSERT_EQ(panels.size(), 2U);
+    EXPECT_THAT(panels[1].all.points, ElementsAre(14, 11, 12));
+    EXPECT_NE(panels[0].all.key, panels[1].all.key);
+    EXPECT_EQ(panels[0].all.key, panels_of(batch_sweep()).at(0).all.key) << "the same in another study";
+}
+
+TEST(BatchPanel, NeedsTwoBatchesAndAMeasuredPoint) {
+    auto traces = batch_sweep();
+    for (auto& trace : traces) trace.status = PointStatus::oom;
+    EXPECT_THAT(panels_of(traces), IsEmpty());
+    traces = batch_sweep();
+    traces[0].status = traces[1].status = PointStatus::skipped;
+    EXPECT_THAT(panels_of(traces), IsEmpty()) << "one batch is left";
+    traces = batch_sweep();
+    for (auto& trace : traces) trace.point.settings.workload = Workload::whole;
+    EXPECT_THAT(panels_of(traces), IsEmpty());
+}
+
+TEST(Alternatives, NeedNoBaseToStandSideBySide) {
+    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220)};
+    for (const auto dtype : {Precision::fp16, Precision::bf16, Precision::bf16}) {
+        traces.push_back(with_index(sample_point(4, 5, 2, 110), static_cast<int64_t>(traces.size()) + 20));
+        traces.back().point.settings.dtype = dtype;
+    }
+    traces[0].status = PointStatus::oom;  // fp32
+    const auto all = alternatives_of(traces);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].by, VariedBy::dtype);
+    EXPECT_THAT(all[0].all.points, ElementsAre(21, 22)) << "the second bf16 is the same again";
+}
+
+TEST(Alternatives, DevicesAreUsedByTheirOwnNumbersOfRanks) {
+    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220), with_index(sample_point(4, 1, 0.4, 220), 5)};
+    traces[1].point.device = DeviceKind::cuda;
+    traces[1].point.num_ranks = 2;
+    traces[1].ranks.push_back(traces[1].ranks[0]);
+    traces[1].ranks[1].rank = 1;
+    const auto all = alternatives_of(traces);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].by, VariedBy::device);
+    EXPECT_THAT(all[0].all.points, ElementsAre(4, 5));
+    traces[1].point.settings.patch = 128;
+    EXPECT_THAT(alternatives_of(traces), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pb

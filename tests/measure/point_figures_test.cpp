@@ -1,0 +1,65 @@
+// Intervals of rates and shares of stages: figures worked out by hand.
+#include "measure/point_figures.hpp"
+
+#include "sweep_traces.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pb {
+namespace {
+
+/// Eight patches and a megapixel in 8 s at the median, 9.5 s at the mean, from 7 to 13 s.
+PointTrace skewed_trace() {
+    PointTrace trace = sample_point(4, 8, 3.2, 220);
+    trace.wall_s = trace.ranks[0].wall_s = {8, 13, 7, 8, 7.5, 12};
+    return trace;
+}
+
+void set_stage(PointTrace& trace, Stage stage, double median_s) {
+    auto& repetitions = trace.ranks[0].stage_s;
+    for (size_t i = 0; i < repetitions.size(); ++i)
+        repetitions[i][static_cast<size_t>(stage)] = i == 0 ? 10 * median_s : median_s;
+}
+
+TEST(PointFigures, TheLongestTimeGivesTheLowestRate) {
+    const PointFigures figures = point_figures(summarise(skewed_trace()));
+    EXPECT_EQ(figures.point, 4);
+    ASSERT_TRUE(figures.useful_mpx_per_s && figures.patches_per_s && figures.images_per_s);
+    EXPECT_DOUBLE_EQ(figures.useful_mpx_per_s->low, 1 / 13.0);
+    EXPECT_DOUBLE_EQ(figures.useful_mpx_per_s->high, 1 / 7.0);
+    EXPECT_DOUBLE_EQ(figures.patches_per_s->low, 8 / 13.0);
+    EXPECT_DOUBLE_EQ(figures.patches_per_s->high, 8 / 7.0);
+    EXPECT_DOUBLE_EQ(figures.images_per_s->low, 0.8 / 13) << "the pixels are 0.8 of an image";
+}
+
+TEST(PointFigures, FewRepetitionsHaveNoInterval) {
+    PointTrace trace = skewed_trace();
+    trace.wall_s.resize(5);
+    for (auto& rank : trace.ranks) {
+        rank.wall_s.resize(5);
+        rank.stage_s.resize(5);
+        rank.cpu_s.resize(5);
+    }
+    const Summary summary = summarise(trace);
+    EXPECT_FALSE(pipeline_interval(summary));
+    EXPECT_FALSE(point_figures(summary).useful_mpx_per_s);
+}
+
+TEST(PointFigures, SharesAreOfTheStagesInsideAPass) {
+    PointTrace trace = skewed_trace();
+    set_stage(trace, Stage::gather, 0.6);
+    set_stage(trace, Stage::forward, 3);
+    set_stage(trace, Stage::scatter, 0.4);
+    trace.read_s = 5;  // outside the pass
+    const auto shares = point_figures(summarise(trace)).stage_shares;
+    ASSERT_EQ(shares.size(), 3U);
+    EXPECT_EQ(shares[0].stage, Stage::gather);
+    EXPECT_DOUBLE_EQ(shares[0].share, 0.15);
+    EXPECT_EQ(shares[1].stage, Stage::forward);
+    EXPECT_DOUBLE_EQ(shares[1].share, 0.75);
+    EXPECT_DOUBLE_EQ(shares[2].share, 0.1);
+    EXPECT_TRUE(point_figures(summarise(skewed_trace())).stage_shares.empty());
+}
+
+}  // namespace
+}  // namespace pb
