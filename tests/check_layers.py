@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# Layer -> what it may include besides itself: a whole layer, or one header of it.
+# Layer -> the layers that it may include besides itself.
 MAY_INCLUDE = {
     "base": set(),
     "config": {"base"},
@@ -18,19 +18,17 @@ MAY_INCLUDE = {
     "device": {"base"},
     "comm": {"base", "device"},
     "engine": {"base", "network", "device"},
-    "run": {"base", "config", "network", "plan", "image", "device", "comm", "engine"},
-    "measure": {"base", "config", "network", "plan", "run/trace.hpp"},
-    "report": {"base", "config", "network", "plan", "measure", "run/trace.hpp"},
+    "record": {"base", "config", "network", "plan"},
+    "run": {"base", "config", "network", "plan", "image", "device", "comm", "engine", "record"},
+    "measure": {"base", "config", "network", "plan", "record"},
+    "report": {"base", "config", "network", "plan", "record", "measure"},
 }
 MAY_INCLUDE["doctor"] = set(MAY_INCLUDE)
 MAY_INCLUDE["app"] = set(MAY_INCLUDE) | {"app"}
-# The trace is values: the pure layers after it include it, so it may not bring a service with it.
-TRACE = "run/trace.hpp"
-TRACE_MAY_INCLUDE = {"base", "config", "network", "plan"}
 
 VENDOR = re.compile(r"^(torch|ATen|c10|caffe2|cuda|cub|thrust|nv|nccl|cudnn|mpi\.h|opencv2|yaml-cpp|onnx/|google/)")
 # No rank, no device, no image: testable in one process.
-PURE = {"base", "config", "network", "plan", "measure", "report"}
+PURE = {"base", "config", "network", "plan", "record", "measure", "report"}
 # The CUDA runtime itself, which the backends of comm and engine call too.
 SHARED_BACKEND = "src/device/cuda_check.hpp"
 YAML_READER = "src/config/yaml/"
@@ -66,9 +64,7 @@ def find_included(root, path, header):
 def check_own(path, included):
     layer, other = layer_of(path), included.split("/")[0]
     allowed = MAY_INCLUDE[layer]
-    if path.endswith("/" + TRACE):
-        allowed = TRACE_MAY_INCLUDE
-    if other == layer or other in allowed or included in allowed:
+    if other == layer or other in allowed:
         return None
     return f"{layer} may not include {included}; it may include {', '.join(sorted(allowed)) or 'the standard library only'}"
 

@@ -2,8 +2,8 @@
 // below them.
 #pragma once
 
+#include "record/point.hpp"
 #include "report/time_left.hpp"
-#include "run/trace.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -61,6 +61,26 @@ struct EnumNames<Meter> {
          {Meter::cpu_clock_end_mhz, "cpu_clock_end_mhz"}}};
 };
 
+/// For the schema of results, where the name does not say it all.
+[[nodiscard]] constexpr const char* meaning_of(Meter meter) {
+    switch (meter) {
+        case Meter::energy_j:
+            return "of the rank's device, timed passes only";
+        case Meter::cpu_energy_j:
+            return "of the host's processors, timed passes only; first rank of a node";
+        case Meter::own_cpu_s:
+            return "CPU time of the rank's process while it was watched";
+        case Meter::host_cpu_s:
+            return "CPU time of everything on the host meanwhile; this and what follows: first rank of a node";
+        case Meter::steal_s:
+            return "time of its cores that the hypervisor gave to others";
+        case Meter::cpu_pressure_s:
+            return "time in which something waited for a core";
+        default:
+            return "";
+    }
+}
+
 struct TelemetrySample {
     double at_s = 0;  // since the first timed repetition began
     std::array<std::optional<double>, kNumGauges> gauges;
@@ -74,6 +94,7 @@ struct TelemetryRecord {
     bool first_on_node = false;  // this rank answers for its host's processors
     std::array<std::optional<double>, kNumMeters> meters;
     std::vector<TelemetrySample> samples;  // about ten a second, fewer in long points; on the CPU utilisation alone
+    [[nodiscard]] bool empty() const { return samples.empty() && meters == decltype(meters){}; }
     [[nodiscard]] const std::optional<double>& operator[](Meter meter) const {
         return meters[static_cast<size_t>(meter)];
     }

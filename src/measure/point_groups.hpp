@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plan/plan.hpp"
-#include "run/trace.hpp"
+#include "record/point.hpp"
 
 #include <array>
 #include <span>

@@ -3,7 +3,7 @@
 
 #include "base/statistics.hpp"
 #include "measure/bottleneck.hpp"
-#include "run/trace.hpp"
+#include "record/point.hpp"
 
 #include <optional>
 #include <string>

@@ -82,17 +82,6 @@ size_t count_widths(const std::vector<WidePoint>& points) {
 
 }  // namespace
 
-std::optional<ImagePath> path_of(const Point& point) {
-    if (point.settings.workload == Workload::tiles) return ImagePath::tiles;
-    try {
-        const auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
-        if (calls.size() > 1) return ImagePath::split;
-        return calls.front().window.extent == point.source.extent ? ImagePath::whole : ImagePath::pad;
-    } catch (const UsageError&) {
-        return std::nullopt;
-    }
-}
-
 std::vector<WidthSeries> find_width_series(const std::vector<PointTrace>& traces,
                                            const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "find_width_series: every trace needs its summary");

@@ -10,20 +10,6 @@
 
 namespace pb {
 
-/// tiles: cut into windows; whole: in one call; split, pad: as odd_shape says for extents that do not fit.
-enum class ImagePath : uint8_t { tiles, whole, split, pad };
-
-template <>
-struct EnumNames<ImagePath> {
-    static constexpr std::array<std::pair<ImagePath, std::string_view>, 4> names{{{ImagePath::tiles, "tiles"},
-                                                                                  {ImagePath::whole, "whole"},
-                                                                                  {ImagePath::split, "split"},
-                                                                                  {ImagePath::pad, "pad"}}};
-};
-
-/// None for an image or shape that cannot go through the network.
-[[nodiscard]] std::optional<ImagePath> path_of(const Point& point);
-
 /// path: it changed, and the pixels of a forward call went the same way as the peak; not_pixels: it changed, but they
 /// did not; not_path: it did not change.
 enum class JumpCause : uint8_t { path, not_pixels, not_path };

@@ -2,7 +2,7 @@
 // of `compare`. Pure.
 #pragma once
 
-#include "run/trace.hpp"
+#include "record/environment.hpp"
 
 #include <string>
 #include <vector>

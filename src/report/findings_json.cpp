@@ -1,6 +1,6 @@
 #include "report/findings_json.hpp"
 
-#include "report/json_number.hpp"
+#include "record/json.hpp"
 
 namespace pb {
 

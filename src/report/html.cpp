@@ -1,11 +1,11 @@
 #include "report/html.hpp"
 
 #include "base/atomic_file.hpp"
-#include "base/user_paths.hpp"
 #include "report/base64.hpp"
 #include "report/json_values.hpp"
 #include "report/metrics.hpp"
 #include "report/named_points.hpp"
+#include "report/results_file.hpp"
 #include "report/summarise_results.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -38,27 +38,6 @@ std::string content_of(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
     if (!in) throw UsageError("cannot read " + file.string());
     return {std::istreambuf_iterator<char>(in), {}};
-}
-
-struct Lines {
-    std::vector<std::string> raw;
-    std::vector<Json> values;
-};
-
-Lines read_lines(const fs::path& file) {
-    require_regular_file(file);
-    std::ifstream in(file, std::ios::binary);
-    if (!in) throw UsageError("cannot read " + file.string());
-    Lines lines;
-    for (std::string line; std::getline(in, line) && !in.eof();) {
-        lines.values.push_back(Json::parse(line, nullptr, false));
-        if (!lines.values.back().is_object())
-            throw UsageError(fmt::format("{}:{}: not a JSON object; expected is the results.jsonl of a run",
-                                         file.string(), lines.values.size()));
-        lines.raw.push_back(std::move(line));
-    }
-    if (lines.raw.empty()) throw UsageError(file.string() + ": holds no results");
-    return lines;
 }
 
 /// A JSON text as it may stand in a <script> element: '<' only occurs inside strings, where it may be escaped.
@@ -106,26 +85,33 @@ bool may_be_shown(const fs::path& name) {
 
 constexpr std::string_view kPngStart = "\x89PNG\r\n\x1a\n";
 
-void add_images(const Lines& lines, const fs::path& folder, const std::string& id, Json& images) {
-    for (const auto& line : lines.values) {
-        if (!line.contains("preview") || !line["preview"].is_object()) continue;
-        for (const auto& entry : line["preview"]) {
-            if (!entry.is_string()) continue;
-            const fs::path name = entry.get<std::string>();
-            std::error_code missing;
-            if (!may_be_shown(name) || !fs::is_regular_file(folder / name, missing)) continue;
-            const std::string bytes = content_of(folder / name);
-            if (bytes.starts_with(kPngStart))
-                images[id + "/" + name.string()] = "data:image/png;base64," + base64_of(bytes);
-        }
+void add_image(const std::string& file, const fs::path& folder, const std::string& id, Json& images) {
+    const fs::path name = file;
+    std::error_code missing;
+    if (!may_be_shown(name) || !fs::is_regular_file(folder / name, missing)) return;
+    const std::string bytes = content_of(folder / name);
+    if (bytes.starts_with(kPngStart)) images[id + "/" + name.string()] = "data:image/png;base64," + base64_of(bytes);
+}
+
+void add_images(const ResultsFile& results, const std::string& id, Json& images) {
+    const fs::path folder = fs::absolute(results.file).parent_path();
+    for (const auto& point : results.points) {
+        if (!point.trace.preview) continue;
+        const Preview& preview = *point.trace.preview;
+        for (const auto* file : {&preview.noisy_file, &preview.denoised_file, &preview.clean_file})
+            add_image(*file, folder, id, images);
     }
 }
 
 /// `summary`: what the points say together, which the page draws and does not compute.
-std::string file_json(const Lines& lines, const Json& summary, const std::string& id, const std::string& name) {
+std::string file_json(const ResultsFile& results, const Json& summary, const std::string& id, const std::string& name) {
     std::string text = R"({"id":)" + dump(Json(id)) + R"(,"name":)" + dump(Json(name)) + R"(,"summary":)" +
                        dump(summary) + R"(,"lines":[)";
-    for (size_t i = 0; i < lines.raw.size(); ++i) text += (i == 0 ? "\n" : ",\n") + lines.raw[i];
+    const char* separator = "\n";
+    for (const std::string_view line : results.lines()) {
+        text.append(separator).append(line);
+        separator = ",\n";
+    }
     return text + "]}";
 }
 
@@ -137,11 +123,11 @@ std::string html_text(const std::vector<fs::path>& results) {
     const auto names = source_names(results);
     for (const auto& file : results) {
         const std::string id = std::to_string(&file - results.data());
-        const Lines lines = read_lines(file);
-        add_images(lines, fs::absolute(file).parent_path(), id, images);
-        const Json summary = json_of(summarise_recorded(load_results(file)));
+        const ResultsFile recorded = load_results(file);
+        add_images(recorded, id, images);
+        const Json summary = json_of(summarise_recorded(recorded));
         files += (files.empty() ? "" : ",\n") +
-                 file_json(lines, summary, id, names[static_cast<size_t>(&file - results.data())]);
+                 file_json(recorded, summary, id, names[static_cast<size_t>(&file - results.data())]);
     }
     const std::string data = R"({"files":[)" + files + R"(],"metrics":)" + dump(metrics_json()) + R"(,"settings":)" +
                              dump(settings_table()) + R"(,"images":)" + dump(images) + "}";

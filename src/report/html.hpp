@@ -10,7 +10,7 @@
 namespace pb {
 
 /// The page over results files, in their order. A last line that a killed run left unfinished is left out.
-/// Throws UsageError for a file that cannot be read or holds a line that is no JSON object.
+/// Throws UsageError as load_results does.
 [[nodiscard]] std::string html_text(const std::vector<std::filesystem::path>& results);
 
 /// html_text() as a file that is complete or not there at all.

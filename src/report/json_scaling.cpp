@@ -1,5 +1,4 @@
 // What more ranks bring, as JSON.
-#include "report/json_number.hpp"
 #include "report/json_values.hpp"
 
 namespace pb {

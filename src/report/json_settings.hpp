@@ -2,15 +2,11 @@
 #pragma once
 
 #include "config/settings.hpp"
-
-#include <nlohmann/json.hpp>
+#include "record/json.hpp"
 
 #include <string>
 
 namespace pb {
-
-/// Keeps the order in which keys are added: a line reads from what was run to what came out.
-using Json = nlohmann::ordered_json;
 
 [[nodiscard]] Json setting_value(const std::string& value);
 [[nodiscard]] Json setting_value(int64_t value);

@@ -1,6 +1,5 @@
 // A StudySummary as JSON.
 #include "report/findings_json.hpp"
-#include "report/json_number.hpp"
 #include "report/json_values.hpp"
 
 namespace pb {
@@ -127,11 +126,6 @@ Json group_json(const VariantGroup& group) {
             {"fastest", group.fastest}};
 }
 
-Json try_json(const BatchSearch::Try& tried) {
-    const auto peak = static_cast<double>(tried.peak_bytes) / kMiB;
-    return {{"batch", tried.batch}, {"fits", tried.fits}, {"peak_mib", tried.fits ? number(peak) : Json(nullptr)}};
-}
-
 Json recommendation_json(const Recommendation& recommendation) {
     return {{"label", recommendation.label},
             {"points", recommendation.points},
@@ -140,12 +134,6 @@ Json recommendation_json(const Recommendation& recommendation) {
 }
 
 }  // namespace
-
-Json json_of(const BatchSearch& search) {
-    return {{"largest_batch", search.found},
-            {"limited_by", name_of(search.limited_by)},
-            {"tries", list(search.tries, try_json)}};
-}
 
 Json json_of(const StudySummary& study) {
     Json all{{"type", "study_summary"},

@@ -4,8 +4,9 @@
 #include "measure/study_summary.hpp"
 #include "measure/summary.hpp"
 #include "measure/verdict.hpp"
+#include "record/environment.hpp"
+#include "record/point.hpp"
 #include "report/json_settings.hpp"
-#include "run/trace.hpp"
 
 namespace pb {
 

@@ -7,7 +7,8 @@
 #include "measure/study_summary.hpp"
 #include "measure/summary.hpp"
 #include "measure/verdict.hpp"
-#include "run/trace.hpp"
+#include "record/environment.hpp"
+#include "record/point.hpp"
 
 #include <filesystem>
 #include <string>

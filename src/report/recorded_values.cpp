@@ -1,37 +1,71 @@
 #include "report/recorded_values.hpp"
 
+#include "config/settings_access.hpp"
+#include "record/json_reader.hpp"
 #include "report/metrics.hpp"
+#include "report/summary_fields.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace pb {
 
 namespace {
 
-std::optional<int> optional_rank(const JsonField& object, const char* key) {
-    const auto field = object.find(key);
-    return field ? std::optional(field->count()) : std::nullopt;
+/// A setting as the text that the study file would hold.
+std::string setting_text(const JsonField& json) {
+    const Json& value = json.json();
+    if (value.is_string()) return value.get<std::string>();
+    if (!value.is_number() && !value.is_boolean()) json.fail("a setting is a text, a number, true or false");
+    return value.dump();
 }
 
-RankPlace place_from(const JsonField& json) {
-    RankPlace place;
-    place.rank = json["rank"].count();
-    place.host = json["host"].text();
-    place.node = json["node"].count();
-    place.local_rank = json["local_rank"].count();
-    place.device = {json["device"].named<DeviceKind>(), json["device_index"].count()};
-    place.device_name = json["device_name"].text_or_empty();
-    place.device_uuid = json["device_uuid"].text_or_empty();
-    place.pci_bus_id = json["pci_bus_id"].text_or_empty();
-    place.affinity = json["affinity"].text_or_empty();
-    place.num_cores = json["num_cores"].count();
-    place.threads = json["threads"].count();
-    const double memory_mib = json["memory_mib"].number_or_none().value_or(0);
-    constexpr double kLargestMib = 1e12;
-    if (!(memory_mib >= 0 && memory_mib < kLargestMib)) json["memory_mib"].fail("no memory is that large");
-    place.memory_bytes = std::llround(memory_mib * kMiB);
-    return place;
+/// `key` is dotted: image.noise_sigma stands in the object `image`.
+std::optional<JsonField> find_nested(const JsonField& object, std::string_view key) {
+    const auto dot = key.find('.');
+    if (dot == std::string_view::npos) return object.find(key);
+    const auto group = object.find(key.substr(0, dot));
+    return group ? find_nested(*group, key.substr(dot + 1)) : std::nullopt;
+}
+
+PointSettings settings_from(const JsonField& json) {
+    PointSettings settings;
+    for (const auto& key : point_keys()) {
+        const auto value = find_nested(json, key);
+        if (!value) continue;
+        try {
+            set_by_key(settings, key, setting_text(*value));
+        } catch (const UsageError& error) {
+            value->fail(error.what());
+        }
+    }
+    return settings;
+}
+
+Point point_from_settings(const JsonField& line) {
+    const JsonField settled = line["point"]["settled"];
+    Point point;
+    point.index = line["index"].count();
+    point.key = line["key"].text();
+    point.settings = settings_from(line["point"]);
+    point.uses_sigma = settled.find("sigma").has_value();
+    const NoiseLevelSetting& asked = point.settings.sigma;  // which the point's key holds, effect or not
+    point.sigma = asked.is_automatic() ? point.settings.image.noise_sigma : asked.level;
+    JsonReader reader(settled);
+    settled_fields(reader, point);
+    if (const auto shape = settled.find("network")) try {
+            point.relative = parse_network_shape(point.settings.network, point.source.channels, shape->text());
+        } catch (const UsageError& error) {
+            shape->fail(error.what());
+        }
+    return point;
+}
+
+PointTrace trace_from(const JsonField& line) {
+    PointTrace trace;
+    trace.point = point_from_settings(line);
+    JsonReader reader(line);
+    fields(reader, trace);
+    return trace;
 }
 
 RankSummary& rank_of(std::vector<RankSummary>& ranks, int rank) {
@@ -42,21 +76,16 @@ RankSummary& rank_of(std::vector<RankSummary>& ranks, int rank) {
     return ranks.back();
 }
 
-void read_ranks(const JsonField& line, Summary& summary) {
-    for (const auto& memory : line["memory"]["ranks"].items()) {
-        RankSummary& rank = rank_of(summary.ranks, memory["rank"].count());
-        rank.allocated_peak_mib = memory["allocated_peak_mib"].number_or_none();
-        rank.reserved_peak_mib = memory["reserved_peak_mib"].number_or_none();
-        rank.device_used_mib = memory["device_used_mib"].number_or_none();
-        rank.host_peak_mib = memory["host_peak_mib"].number_or_none();
-    }
-    const auto rates = line["summary"].find("ranks");
-    if (!rates) return;
-    for (const auto& rate : rates->items()) {
-        RankSummary& rank = rank_of(summary.ranks, rate["rank"].count());
-        rank.num_patches = rate["num_patches"].count();
-        rank.patches_per_s = rate["patches_per_s"].number_or_none();
-        rank.wall_s = rate["wall_s"].number_or_none();
+void add_memory(const PointTrace& trace, std::vector<RankSummary>& ranks) {
+    const auto mib_of = [](int64_t bytes) {
+        return bytes > 0 ? std::optional(static_cast<double>(bytes) / kMiB) : std::nullopt;
+    };
+    for (const auto& traced : trace.ranks) {
+        RankSummary& rank = rank_of(ranks, traced.rank);
+        rank.allocated_peak_mib = mib_of(traced.memory.allocated_peak);
+        rank.reserved_peak_mib = mib_of(traced.memory.reserved_peak);
+        rank.device_used_mib = mib_of(traced.memory.device_used);
+        rank.host_peak_mib = mib_of(traced.memory.host_peak);
     }
 }
 
@@ -68,62 +97,26 @@ void read_metrics(const JsonField& json, RecordedPoint& point) {
         if (const auto value = json.find(metric.key)) metric.value.set(point.summary, value->number());
 }
 
-std::optional<Bottleneck> bottleneck_from(const JsonField& summary) {
-    const auto json = summary.find("bottleneck");
-    if (!json) return std::nullopt;
-    Bottleneck bottleneck;
-    bottleneck.limit = (*json)["class"].named<Limit>();
-    bottleneck.share = (*json)["share"].number();
-    bottleneck.evidence = (*json)["evidence"].text();
-    bottleneck.advice = (*json)["advice"].text();
-    for (const auto& loss : (*json)["losses"].items())
-        bottleneck.losses.push_back({loss["class"].named<Limit>(), loss["share"].number()});
-    return bottleneck;
-}
-
 void read_summary(const JsonField& line, RecordedPoint& recorded) {
-    const JsonField json = line["summary"];
     Summary& summary = recorded.summary;
+    read(line["summary"], summary);
     summary.index = line["index"].count();
     summary.key = line["key"].text();
     summary.label = line["label"].text();
     summary.simulated = is_simulated(recorded.trace.point);
-    summary.status = line["status"].named<PointStatus>();
+    summary.status = recorded.trace.status;
     summary.verification = recorded.trace.verification.outcome;
-    summary.validity = json["validity"].named<Validity>();
-    summary.reasons = json["reasons"].texts();
-    summary.notes = json["notes"].texts();
-    summary.reduction = line["reduction"].text_or_empty();
-    summary.stop_reason = recorded.trace.stop_reason;
-    if (const auto reps = json.find("outlier_reps"))
-        for (const auto& rep : reps->items()) summary.outlier_reps.push_back(static_cast<size_t>(rep.count()));
-    summary.slowest_rank = optional_rank(json, "slowest_rank");
-    summary.allocated_peak_rank = optional_rank(json, "allocated_peak_rank");
-    if (const auto context = json.find("context"))
-        for (const auto& [name, value] : context->entries()) summary.context.emplace_back(name, value.text());
-    summary.bottleneck = bottleneck_from(json);
-    read_ranks(line, summary);
-    read_metrics(json, recorded);
+    summary.reduction = recorded.trace.reduction;
+    recorded.trace.stop_reason = summary.stop_reason;
+    add_memory(recorded.trace, summary.ranks);
+    read_metrics(line["summary"], recorded);
 }
 
 }  // namespace
 
 Environment environment_from(const JsonField& json) {
     Environment environment;
-    environment.started_at = json["started_at"].text();
-    environment.command_line = json["command_line"].text();
-    environment.version = json["version"].text();
-    environment.git_sha = json["git_sha"].text();
-    environment.git_dirty = json["git_dirty"].boolean();
-    environment.compiler = json["compiler"].text();
-    environment.build_type = json["build_type"].text();
-    for (const auto& library : json["libraries"].items())
-        environment.libraries.push_back(
-            {library["name"].text(), library["header"].text_or_empty(), library["loaded"].text_or_empty()});
-    for (const auto& [name, value] : json["variables"].entries())
-        environment.variables.emplace_back(name, value.text());
-    environment.host_processor = json["host_processor"].text_or_empty();
-    for (const auto& rank : json["ranks"].items()) environment.topology.ranks.push_back(place_from(rank));
+    read(json, environment);
     return environment;
 }
 

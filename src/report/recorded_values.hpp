@@ -2,14 +2,13 @@
 // place where the JSON is not what json_values.hpp writes.
 #pragma once
 
-#include "report/json_field.hpp"
+#include "record/json_field.hpp"
 #include "report/results_file.hpp"
 
 namespace pb {
 
 [[nodiscard]] Environment environment_from(const JsonField& json);
 [[nodiscard]] Verdict verdict_from(const JsonField& line);
-[[nodiscard]] PointTrace trace_from(const JsonField& line);
 /// Everything but `session`, `line` and `json`.
 [[nodiscard]] RecordedPoint point_from(const JsonField& line);
 

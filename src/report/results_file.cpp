@@ -135,6 +135,18 @@ std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name
     return launches;
 }
 
+std::vector<std::string_view> ResultsFile::lines() const {
+    std::vector<std::string_view> all;
+    auto point = points.begin();
+    for (int64_t session = 0; session < std::ssize(sessions); ++session) {
+        all.emplace_back(sessions[static_cast<size_t>(session)].json);
+        for (; point != points.end() && point->session == session; ++point) all.emplace_back(point->json);
+    }
+    if (!study_summary.empty()) all.emplace_back(study_summary);
+    if (end) all.emplace_back(end->json);
+    return all;
+}
+
 std::vector<std::string> ResultsFile::remarks() const {
     std::vector<std::string> all;
     const std::string path = file.string();

@@ -4,12 +4,14 @@
 
 #include "measure/summary.hpp"
 #include "measure/verdict.hpp"
-#include "run/trace.hpp"
+#include "record/environment.hpp"
+#include "record/point.hpp"
 
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pb {
@@ -46,6 +48,9 @@ struct ResultsFile {
     [[nodiscard]] const Environment& environment() const { return sessions.front().environment; }
     /// What a reader should be told: a torn last line, a missing end. Empty when all is well.
     [[nodiscard]] std::vector<std::string> remarks() const;
+    /// The lines as they stand, without a torn one: each session's with its points, then what they say together, the
+    /// end.
+    [[nodiscard]] std::vector<std::string_view> lines() const;
 };
 
 /// Reads a file of schema 1.x. A last line without its end is tolerated (see `torn`), any other damage is a UsageError

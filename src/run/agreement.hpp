@@ -3,7 +3,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "run/trace.hpp"
+#include "record/point.hpp"
 
 #include "patchbench/base/error.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "run/trace.hpp"
+#include "record/environment.hpp"
 
 namespace pb {
 

@@ -3,7 +3,7 @@
 
 #include "comm/communicator.hpp"
 #include "image/placed_image.hpp"
-#include "run/trace.hpp"
+#include "record/point.hpp"
 
 #include <filesystem>
 #include <functional>

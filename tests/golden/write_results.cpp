@@ -1,12 +1,17 @@
-// Writes a results.jsonl with points of every status: what the schema is tested on.
+// Writes a results.jsonl with points of every status: what the schema is tested on. `--schema FILE` puts into a schema
+// the definitions that follow from the fields of the values.
 #include "measure/scaling_traces.hpp"
 #include "measure/sweep_traces.hpp"
 #include "measure/telemetry_trace.hpp"
 #include "measure/three_rank_trace.hpp"
 #include "report/jsonl_writer.hpp"
 #include "report/results_file.hpp"
+#include "report/results_schema.hpp"
 
 #include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 namespace pb {
 namespace {
@@ -93,14 +98,43 @@ void write(const char* file) {
     writer.write_end(judge(summaries, false));
 }
 
+/// JSON in which whatever fits stands on one line.
+std::string laid_out(const Json& value, size_t indent) {
+    constexpr size_t kLineWidth = 120;
+    if (!value.is_structured() || value.empty()) return value.dump();
+    const std::string margin(indent + 2, ' ');
+    std::string line, lines;
+    for (const auto& [key, item] : value.items()) {
+        const std::string name = value.is_object() ? Json(key).dump() + ": " : "";
+        line += (line.empty() ? "" : ", ") + name + laid_out(item, 0);
+        lines.append(lines.empty() ? "" : ",").append("\n").append(margin).append(name);
+        lines += laid_out(item, indent + 2);
+    }
+    const bool fits = indent + line.size() + 2 <= kLineWidth && line.find('\n') == std::string::npos;
+    const char* brackets = value.is_object() ? "{}" : "[]";
+    return brackets[0] + (fits ? line : lines + "\n" + std::string(indent, ' ')) + brackets[1];
+}
+
+void update_schema(const char* file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    Json schema = Json::parse(text.str());
+    schema["$defs"].update(results_schema());
+    std::ofstream(file) << laid_out(schema, 0) << "\n";
+}
+
 }  // namespace
 }  // namespace pb
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        std::fputs("usage: write_results FILE\n", stderr);
+    const std::string first = argc > 1 ? argv[1] : "";
+    if (argc != (first == "--schema" ? 3 : 2)) {
+        std::fputs("usage: write_results [--schema] FILE\n", stderr);
         return 2;
     }
-    pb::write(argv[1]);
+    if (first == "--schema")
+        pb::update_schema(argv[2]);
+    else
+        pb::write(argv[1]);
     return 0;
 }

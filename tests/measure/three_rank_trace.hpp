@@ -1,7 +1,7 @@
 // A trace written by hand: three ranks, six repetitions, figures that can be checked on paper.
 #pragma once
 
-#include "run/trace.hpp"
+#include "record/point.hpp"
 
 #include <algorithm>
 #include <array>

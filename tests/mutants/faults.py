@@ -17,7 +17,7 @@ import pathlib
 import re
 import tomllib
 
-LAYERS = ("base", "config", "network", "plan", "image", "device", "comm", "engine", "run", "measure", "report", "doctor", "app")
+LAYERS = ("base", "config", "network", "plan", "record", "image", "device", "comm", "engine", "run", "measure", "report", "doctor", "app")
 
 
 class Refused(Exception):

@@ -4,6 +4,7 @@
 #include "report/base64.hpp"
 #include "report/jsonl_writer.hpp"
 #include "report/metrics.hpp"
+#include "report/results_file.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -36,6 +37,16 @@ class Html : public testing::Test {
     void write_point(const PointTrace& trace) const {
         JsonlWriter writer(results_, {}, {});
         writer.write_point(trace, summarise(trace));
+    }
+
+    /// A further one, as a line without its end: what an editor leaves.
+    void add_point(const PointTrace& trace) const {
+        const std::filesystem::path other = folder_ / "other.jsonl";
+        {
+            JsonlWriter writer(other, {}, {});
+            writer.write_point(trace, summarise(trace));
+        }
+        add_line(load_results(other).points.front().json);
     }
 
     /// What a browser takes for the page's data: all up to the first end of a script.
@@ -99,6 +110,18 @@ TEST_F(Html, AnUnfinishedLastLineIsLeftOut) {
     EXPECT_EQ(data()["files"][0]["lines"].size(), 2u);
 }
 
+TEST_F(Html, ACompleteLastLineWithoutItsEndIsShown) {
+    write_point(three_rank_trace());
+    add_point(three_rank_trace());
+    EXPECT_EQ(data()["files"][0]["lines"].size(), 3u);
+}
+
+TEST_F(Html, WhatResumeRefusesIsRefusedHereToo) {
+    write_point(three_rank_trace());
+    add_line(std::string(1000, '[') + "\n");
+    EXPECT_THROW((void)html_text({results_}), UsageError);
+}
+
 TEST_F(Html, WhatIsNoResultsFileIsRefusedWithItsPlace) {
     write_point(three_rank_trace());
     add_line("not json\n");
@@ -118,14 +141,11 @@ TEST_F(Html, OnlyPicturesBesideTheResultsAreTakenIn) {
     write("above.png", png);
     write("study/own.png", png);
     write("study/text.png", "secret");
-    const json preview{{"noisy_file", "own.png"},
-                       {"denoised_file", "../above.png"},
-                       {"clean_file", (folder_ / "above.png").string()},
-                       {"other_file", "text.png"}};
-    write_point(three_rank_trace());
-    json point = data()["files"][0]["lines"][1];
-    point["preview"].update(preview);
-    add_line(point.dump() + "\n");
+    PointTrace trace = three_rank_trace();
+    trace.preview = Preview{{0, 0, {8, 8}}, "own.png", "../above.png", (folder_ / "above.png").string()};
+    write_point(trace);
+    trace.preview->noisy_file = "text.png";
+    add_point(trace);
     const json images = data()["images"];
     EXPECT_EQ(images.size(), 1u) << images;
     EXPECT_EQ(images["0/own.png"], "data:image/png;base64,iVBORw0KGgouLi4=");

@@ -1,8 +1,8 @@
 // What a pass writes down: the seconds of its stages and, where asked, when each piece of work was done.
 #pragma once
 
+#include "record/rank.hpp"
 #include "run/pipeline/stopwatch.hpp"
-#include "run/trace.hpp"
 
 #include <cstddef>
 #include <vector>

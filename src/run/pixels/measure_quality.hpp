@@ -1,8 +1,8 @@
 // How much better the output is than the noisy image, where the clean one is known.
 #pragma once
 
+#include "record/point.hpp"
 #include "run/point/rank_share.hpp"
-#include "run/trace.hpp"
 
 namespace pb {
 

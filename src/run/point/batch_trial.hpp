@@ -1,6 +1,7 @@
 // Whether a batch fits, tried on the ranks of a point: what `batch: auto` and `batch: largest` have in common.
 #pragma once
 
+#include "record/point.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/point/team.hpp"
 #include "run/work.hpp"

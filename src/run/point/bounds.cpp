@@ -4,12 +4,11 @@
 #include "engine/compute_rates.hpp"
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
+#include "run/point/gather_records.hpp"
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <functional>
-#include <limits>
 
 namespace pb {
 
@@ -59,32 +58,15 @@ class BoundsBench {
     BoundsRecord found_;
 };
 
-/// NaN stands for what is absent.
-std::vector<double> packed(const BoundsRecord& record) {
-    std::vector<double> row;
-    row.reserve(kNumBounds);
-    for (const auto& rate : record.rates) row.push_back(rate.value_or(std::numeric_limits<double>::quiet_NaN()));
-    return row;
-}
-
-BoundsRecord unpacked(const std::vector<double>& row) {
-    BoundsRecord record;
-    for (size_t i = 0; i < kNumBounds; ++i)
-        if (!std::isnan(row[i])) record.rates[i] = row[i];
-    return record;
-}
-
 }  // namespace
 
 void BoundsCache::add_to(PointTrace& trace, Team& team, const EngineOptions& options) {
     const Key key(&team, options.engine, options.precision, trace.point.settings.threads.count);
     auto found = known_.find(key);
     if (found == known_.end()) {
-        std::vector<BoundsRecord> records;
         empty_allocator_cache(team.place.device);
         const BoundsRecord mine = BoundsBench(team, options).run();
-        for (const auto& row : team.reduction->all_gather(packed(mine))) records.push_back(unpacked(row));
-        found = known_.emplace(key, std::move(records)).first;
+        found = known_.emplace(key, gather_records(*team.reduction, mine)).first;
     }
     for (size_t rank = 0; rank < trace.ranks.size(); ++rank) trace.ranks[rank].bounds = found->second.at(rank);
 }

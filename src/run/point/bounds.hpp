@@ -1,8 +1,8 @@
 // What the ranks' devices and hosts reach at best, measured in the run that they are set beside.
 #pragma once
 
+#include "record/point.hpp"
 #include "run/point/team.hpp"
-#include "run/trace.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 

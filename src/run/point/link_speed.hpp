@@ -2,8 +2,8 @@
 #pragma once
 
 #include "comm/ping_pong.hpp"
+#include "record/point.hpp"
 #include "run/point/team.hpp"
-#include "run/trace.hpp"
 
 #include <map>
 

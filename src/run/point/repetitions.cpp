@@ -8,7 +8,7 @@
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/gather_timeline.hpp"
-#include "run/point/gather_telemetry.hpp"
+#include "run/point/gather_records.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -60,11 +60,10 @@ class Repetitions {
 
     /// Forgets the samples, but for what made them useless.
     void discard() {
-        std::vector<RankTrace> ranks(team_.members.size());
-        gather_telemetry(*team_.reduction, mine_.telemetry, ranks);
+        const auto records = gather_records(*team_.reduction, mine_.telemetry);
         std::vector<RankLoad> loads;
-        for (size_t rank = 0; rank < ranks.size(); ++rank)
-            loads.push_back({host_of(team_.members[rank]), &ranks[rank].telemetry});
+        for (size_t rank = 0; rank < records.size(); ++rank)
+            loads.push_back({host_of(team_.members[rank]), &records[rank]});
         trace_.discarded.push_back(
             {std::ssize(trace_.wall_s), median(trace_.wall_s), find_trend(trace_.wall_s).drift, disturbance_of(loads)});
         trace_.wall_s.clear();
@@ -186,45 +185,10 @@ class Repetitions {
         }
     }
 
-    /// A rank's figures as one row of numbers, in the order in which `unpack` reads them.
-    [[nodiscard]] std::vector<double> pack() const {
-        const auto& memory = mine_.memory;
-        std::vector<double> row;
-        for (const int64_t count : {mine_.num_windows, mine_.num_patches, mine_.num_batches, mine_.allocations,
-                                    memory.allocated_peak, memory.reserved_peak, memory.device_used, memory.host_peak})
-            row.push_back(static_cast<double>(count));
-        row.insert(row.end(), mine_.wall_s.begin(), mine_.wall_s.end());
-        row.insert(row.end(), mine_.cpu_s.begin(), mine_.cpu_s.end());
-        for (const auto& stages : mine_.stage_s) row.insert(row.end(), stages.begin(), stages.end());
-        row.insert(row.end(), mine_.forward_call_s.begin(), mine_.forward_call_s.end());
-        return row;
-    }
-
-    [[nodiscard]] RankTrace unpack(int rank, const std::vector<double>& row) const {
-        RankTrace trace;
-        trace.rank = team_.members[static_cast<size_t>(rank)];
-        trace.host = host_of(trace.rank);
-        auto next = row.begin();
-        for (int64_t* count : {&trace.num_windows, &trace.num_patches, &trace.num_batches, &trace.allocations,
-                               &trace.memory.allocated_peak, &trace.memory.reserved_peak, &trace.memory.device_used,
-                               &trace.memory.host_peak})
-            *count = static_cast<int64_t>(*next++);
-        const auto reps = static_cast<ptrdiff_t>(mine_.wall_s.size());
-        trace.wall_s.assign(next, next + reps);
-        trace.cpu_s.assign(next + reps, next + 2 * reps);
-        next += 2 * reps;
-        trace.stage_s.resize(mine_.stage_s.size());
-        for (auto& stages : trace.stage_s)
-            for (double& seconds : stages) seconds = *next++;
-        trace.forward_call_s.assign(next, row.end());
-        return trace;
-    }
-
     void gather_ranks() {
-        const auto rows = team_.reduction->all_gather(pack());
-        for (size_t rank = 0; rank < rows.size(); ++rank)
-            trace_.ranks.push_back(unpack(static_cast<int>(rank), rows[rank]));
-        gather_telemetry(*team_.reduction, mine_.telemetry, trace_.ranks);
+        mine_.rank = team_.members[static_cast<size_t>(team_.ranks.rank())];
+        trace_.ranks = gather_records(*team_.reduction, mine_);
+        for (auto& rank : trace_.ranks) rank.host = host_of(rank.rank);
         if (protocol_.timeline > 0)
             gather_timeline(team_, topology_, {spans_, logged_begin_s_, !has_warm_up()}, trace_.ranks);
         trace_.reduction = team_.reduction->name();

@@ -1,9 +1,9 @@
 // The timed loop of a point.
 #pragma once
 
+#include "record/point.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/point/rank_share.hpp"
-#include "run/trace.hpp"
 
 namespace pb {
 

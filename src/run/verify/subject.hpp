@@ -1,8 +1,8 @@
 // What is verified: a point's output as its ranks made it, and the independent path beside it.
 #pragma once
 
+#include "record/point.hpp"
 #include "run/point/rank_share.hpp"
-#include "run/trace.hpp"
 #include "run/verify/reference_path.hpp"
 
 namespace pb {

@@ -1,7 +1,7 @@
 // The output of a point compared with independent computations, outside the timed region.
 #pragma once
 
-#include "run/trace.hpp"
+#include "record/verification.hpp"
 #include "run/verify/subject.hpp"
 
 #include <map>

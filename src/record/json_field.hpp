@@ -2,7 +2,9 @@
 // that says where, whatever the file holds.
 #pragma once
 
-#include "report/json_settings.hpp"
+#include "record/json.hpp"
+
+#include "patchbench/base/enum_names.hpp"
 
 #include <optional>
 #include <string>
@@ -20,6 +22,8 @@ class JsonField {
     [[nodiscard]] JsonField operator[](std::string_view key) const;                // must be there
     [[nodiscard]] std::optional<JsonField> find(std::string_view key) const;       // nothing when missing or null
     [[nodiscard]] std::vector<JsonField> items() const;                            // of an array
+    [[nodiscard]] JsonField item(size_t index) const;                              // of an array that is as long
+    [[nodiscard]] size_t size() const;                                             // of an array
     [[nodiscard]] std::vector<std::pair<std::string, JsonField>> entries() const;  // of an object, in its order
 
     [[nodiscard]] const Json& json() const { return *value_; }

@@ -2,6 +2,8 @@
 // absent where it was not or could not be measured. Names, units and order stand once, in the table below.
 #pragma once
 
+#include "record/fields.hpp"
+
 #include "patchbench/base/enum_names.hpp"
 
 #include <array>
@@ -40,5 +42,10 @@ struct BoundsRecord {
     [[nodiscard]] bool empty() const { return *this == BoundsRecord{}; }
     friend bool operator==(const BoundsRecord&, const BoundsRecord&) = default;
 };
+
+template <class V, Like<BoundsRecord> B>
+void fields(V& v, B& bounds) {
+    for (const auto& [bound, name] : EnumNames<Bound>::names) v(name, positive_amount(bounds[bound]));
+}
 
 }  // namespace pb

@@ -1,4 +1,4 @@
-#include "report/json_field.hpp"
+#include "record/json_field.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -33,12 +33,19 @@ JsonField JsonField::operator[](std::string_view key) const {
     return {*found, line_, path_.empty() ? std::string(key) : path_ + "." + std::string(key)};
 }
 
-std::vector<JsonField> JsonField::items() const {
+size_t JsonField::size() const {
     if (!value_->is_array()) wrong_type("an array");
+    return value_->size();
+}
+
+std::vector<JsonField> JsonField::items() const {
     std::vector<JsonField> all;
-    for (const auto& item : *value_) all.emplace_back(item, line_, fmt::format("{}[{}]", path_, all.size()));
+    all.reserve(size());
+    for (size_t i = 0; i < size(); ++i) all.push_back(item(i));
     return all;
 }
+
+JsonField JsonField::item(size_t index) const { return {(*value_)[index], line_, fmt::format("{}[{}]", path_, index)}; }
 
 std::vector<std::pair<std::string, JsonField>> JsonField::entries() const {
     if (!value_->is_object()) wrong_type("an object");

@@ -1,0 +1,67 @@
+// Where, with what and how a study ran. Values only.
+#pragma once
+
+#include "plan/topology.hpp"
+#include "record/fields.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pb {
+
+template <class V, Like<RankPlace> P>
+void fields(V& v, P& place) {
+    v("rank", count(place.rank));
+    v("host", place.host);
+    v("node", count(place.node));
+    v("local_rank", count(place.local_rank));
+    v("device", place.device.kind);
+    v("device_index", count(place.device.index));
+    v("device_name", or_null(place.device_name));
+    v("device_uuid", or_null(place.device_uuid));
+    v("pci_bus_id", or_null(place.pci_bus_id));
+    v("affinity", or_null(place.affinity));
+    v("num_cores", count(place.num_cores));
+    v("threads", count(place.threads));
+    v("memory_mib", mib(place.memory_bytes));
+}
+
+/// Enough for somebody else to check a figure.
+struct Environment {
+    std::string started_at;  // UTC, ISO 8601
+    std::string command_line;
+    std::string version, git_sha, compiler, build_type;
+    bool git_dirty = false;
+    struct Library {
+        std::string name, header, loaded;
+    };
+    std::vector<Library> libraries;
+    std::vector<std::pair<std::string, std::string>> variables;  // white list of launcher and library variables
+    std::string host_processor;
+    Topology topology;
+};
+
+template <class V, Like<Environment::Library> L>
+void fields(V& v, L& library) {
+    v("name", library.name);
+    v("header", or_null(library.header));
+    v("loaded", or_null(library.loaded));
+}
+
+template <class V, Like<Environment> E>
+void fields(V& v, E& environment) {
+    v("started_at", environment.started_at);
+    v("command_line", environment.command_line);
+    v("version", environment.version);
+    v("git_sha", environment.git_sha);
+    v("git_dirty", environment.git_dirty);
+    v("compiler", environment.compiler);
+    v("build_type", environment.build_type);
+    v("libraries", environment.libraries);
+    v("variables", environment.variables);
+    v("host_processor", or_null(environment.host_processor));
+    v("ranks", environment.topology.ranks);
+}
+
+}  // namespace pb

@@ -1,0 +1,230 @@
+// A value with `fields` from a JSON object: the strict counterpart of json_writer.hpp. All functions throw UsageError
+// with the place, as JsonField does. Values are read into what was made by their default constructor.
+#pragma once
+
+#include "record/fields.hpp"
+#include "record/json_field.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+namespace pb {
+
+template <class T>
+void read(const JsonField& json, T& value);
+
+// ---- what may be null, and then also be missing
+
+template <class T>
+inline constexpr bool may_be_null = is_optional<T> || std::is_floating_point_v<T>;
+// clang-format off
+template <class T> inline constexpr bool may_be_null<OrNull<T>> = true;
+template <class T> inline constexpr bool may_be_null<Sha256<T>> = true;
+template <class T> inline constexpr bool may_be_null<When<T>> = true;
+template <class T> inline constexpr bool may_be_null<Amount<T>> = true;
+template <class T> inline constexpr bool may_be_null<Mib<T>> = true;
+template <class T> inline constexpr bool may_be_null<Decibels<T>> = true;
+template <class T> inline constexpr bool may_be_null<DrawnSeconds<T>> = true;
+template <class T> inline constexpr bool may_be_null<Later<T>> = true;
+template <class T> inline constexpr bool may_be_null<Whole<T>> = is_optional<T>;
+template <class Ranks, class Member> inline constexpr bool may_be_null<ByRank<Ranks, Member>> = true;
+// clang-format on
+
+template <class T>
+void read_null(T& /*value*/) {}
+template <class T>
+void read_null(Decibels<T>& form) {
+    form.value = HUGE_VAL;
+}
+template <class T>
+void read_null(DrawnSeconds<T>& form) {
+    form.value = std::numeric_limits<double>::quiet_NaN();
+}
+
+// ---- visitors
+
+/// Takes the fields from an object.
+class JsonReader {
+  public:
+    explicit JsonReader(const JsonField& object) : object_(object) {}
+
+    template <class T>
+    void operator()(std::string_view key, T&& value, const char* /*meaning*/ = "") {
+        using Value = std::remove_cvref_t<T>;
+        if constexpr (may_be_null<Value>) {
+            if (const auto json = object_.find(key))
+                read(*json, value);
+            else
+                read_null(value);
+        } else
+            read(object_[key], value);
+    }
+    template <class T>
+    void operator()(std::string_view /*key*/, Unwritten<T>&& /*value*/, const char* /*meaning*/ = "") {}
+    template <class T>
+    void operator()(std::string_view /*key*/, Derived<T>&& /*value*/, const char* /*meaning*/ = "") {}
+
+    void group(std::string_view key, const auto& members) {
+        const JsonField object = object_[key];
+        JsonReader inner(object);
+        members(inner);
+    }
+    template <class T>
+    void columns(std::vector<T>& values);
+
+  private:
+    const JsonField& object_;
+};
+
+/// How many values the columns of an object hold.
+class ColumnLength {
+  public:
+    explicit ColumnLength(const JsonField& object) : object_(object) {}
+
+    template <class T>
+    void operator()(std::string_view key, const T& /*value*/, const char* /*meaning*/ = "") {
+        keys_ += (keys_.empty() ? "" : ", ") + std::string(key);
+        const auto column = may_be_null<T> ? object_.find(key) : object_[key];
+        if (!column) return;
+        const size_t length = column->size();
+        is_equal_ = is_equal_ && (!length_ || *length_ == length);
+        length_ = length;
+    }
+    [[nodiscard]] size_t length() const {
+        if (!is_equal_) object_.fail(keys_ + " must be equally long");
+        return length_.value_or(0);
+    }
+
+  private:
+    const JsonField& object_;
+    std::string keys_;
+    std::optional<size_t> length_;
+    bool is_equal_ = true;
+};
+
+/// Takes the fields of one value from the columns.
+class ColumnReader {
+  public:
+    ColumnReader(const JsonField& object, size_t index) : object_(object), index_(index) {}
+
+    template <class T>
+    void operator()(std::string_view key, T&& value, const char* /*meaning*/ = "") {
+        const auto column = object_.find(key);
+        if (!column) return;
+        const JsonField item = column->item(index_);
+        if (may_be_null<std::remove_cvref_t<T>> && item.is_null())
+            read_null(value);
+        else
+            read(item, value);
+    }
+
+  private:
+    const JsonField& object_;
+    size_t index_;
+};
+
+template <class T>
+void JsonReader::columns(std::vector<T>& values) {
+    T none;
+    ColumnLength length(object_);
+    fields(length, none);
+    values.resize(length.length());
+    for (size_t i = 0; i < values.size(); ++i) {
+        ColumnReader reader(object_, i);
+        fields(reader, values[i]);
+    }
+}
+
+// ---- values of each type, and of each form
+
+template <class T>
+void read_value(const JsonField& json, T& value) {
+    if constexpr (is_optional<T>)
+        read(json, value.emplace());
+    else if constexpr (NamedEnum<T>)
+        value = json.named<T>();
+    else if constexpr (std::is_same_v<T, bool>)
+        value = json.boolean();
+    else if constexpr (std::is_floating_point_v<T>)
+        value = json.number();
+    else if constexpr (std::is_unsigned_v<T>)  // an index
+        value = static_cast<T>(json.count());
+    else if constexpr (std::is_integral_v<T>)
+        value = json.integer();
+    else if constexpr (std::is_same_v<T, std::string>)
+        value = json.text();
+    else if constexpr (requires { value.value; })  // a form that is read as what it holds
+        read(json, value.value);
+    else {
+        JsonReader reader(json);
+        fields(reader, value);
+        if constexpr (requires { complete(value); })
+            if (const char* fault = complete(value)) json.fail(fault);
+    }
+}
+template <class T>
+void read_value(const JsonField& json, std::vector<T>& values) {
+    values.clear();
+    for (const auto& item : json.items()) read(item, values.emplace_back());
+}
+inline void read_value(const JsonField& json, std::vector<double>& values) { values = json.numbers(); }
+inline void read_value(const JsonField& json, TextPairs& pairs) {
+    for (const auto& [name, value] : json.entries()) pairs.emplace_back(name, value.text());
+}
+template <class T>
+void read_value(const JsonField& json, Whole<T>& form) {
+    const int64_t value = form.short_count || std::is_same_v<T, int> ? json.count() : json.integer();
+    if (value < form.least) json.fail(fmt::format("at least {} is expected here", form.least));
+    if constexpr (is_optional<T>)
+        form.value = value;
+    else
+        form.value = static_cast<T>(value);
+}
+template <class T>
+void read_value(const JsonField& json, Mib<T>& form) {
+    constexpr double kLargestMib = 1e12;
+    const double mib = json.number();
+    if (!(mib >= 0 && mib < kLargestMib)) json.fail("no memory is that large");
+    form.value = std::llround(mib * kMiB);
+}
+template <class T>
+void read_value(const JsonField& json, Words<T>& form) {
+    const std::string text = json.text();
+    form.value = text == form.if_true;
+    if (!form.value && text != form.if_false)
+        json.fail(fmt::format("{} or {} is expected here", form.if_true, form.if_false));
+}
+template <class E, class T, class U>
+void read_value(const JsonField& json, ByName<E, T, U>& form) {
+    form.value.assign(form.repetitions.size(), {});
+    for (const auto& [name, samples] : json.entries()) {
+        const std::vector<double> numbers = samples.numbers();
+        if (numbers.size() != form.value.size()) samples.fail("needs a number for each repetition");
+        for (const auto& [enumerator, known] : EnumNames<E>::names)
+            for (size_t i = 0; known == name && i < numbers.size(); ++i)
+                form.value[i][static_cast<size_t>(enumerator)] = numbers[i];
+    }
+}
+template <class Ranks, class Member>
+void read_value(const JsonField& json, ByRank<Ranks, Member>& form) {
+    for (const auto& item : json["ranks"].items()) {
+        const int number = item["rank"].count();
+        for (auto& rank : form.value)
+            if (rank.rank == number) {
+                rank.*form.part = {};
+                read(item, rank.*form.part);
+            }
+    }
+}
+
+template <class T>
+void read(const JsonField& json, T& value) {
+    read_value(json, value);
+}
+
+}  // namespace pb

@@ -1,0 +1,201 @@
+// A value with `fields` as a JSON object: JsonWriter(object) is the visitor, json_from(value) the whole.
+#pragma once
+
+#include "record/fields.hpp"
+#include "record/json.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+namespace pb {
+
+template <class T>
+[[nodiscard]] Json json_from(const T& value);
+
+/// Adds the fields to `object`, in their order.
+class JsonWriter {
+  public:
+    explicit JsonWriter(Json& object) : object_(object) {}
+
+    template <class T>
+    void operator()(std::string_view key, const T& value, const char* /*meaning*/ = "") {
+        object_[std::string(key)] = json_from(value);
+    }
+    template <class T>
+    void operator()(std::string_view /*key*/, const Unwritten<T>& /*value*/, const char* /*meaning*/ = "") {}
+
+    void group(std::string_view key, const auto& members) {
+        Json object = Json::object();
+        JsonWriter inner(object);
+        members(inner);
+        object_[std::string(key)] = std::move(object);
+    }
+    template <class T>
+    void columns(const std::vector<T>& values);
+
+  private:
+    Json& object_;
+};
+
+/// Appends each field to the list of its key; keys are there before, also where there are no values.
+class ColumnWriter {
+  public:
+    explicit ColumnWriter(Json& object) : object_(object) {}
+
+    template <class T>
+    void operator()(std::string_view key, const T& value, const char* /*meaning*/ = "") {
+        object_[std::string(key)].push_back(json_from(value));
+    }
+
+  private:
+    Json& object_;
+};
+
+/// Makes an empty list for each field; afterwards a list that holds nothing but nulls becomes null where it may.
+class ColumnEnds {
+  public:
+    ColumnEnds(Json& object, bool at_begin) : object_(object), at_begin_(at_begin) {}
+
+    template <class T>
+    void operator()(std::string_view key, const T& /*value*/, const char* /*meaning*/ = "") {
+        Json& column = object_[std::string(key)];
+        if (at_begin_) column = Json::array();
+    }
+    template <class T>
+    void operator()(std::string_view key, const Amount<std::optional<T>>& /*value*/, const char* /*meaning*/ = "") {
+        Json& column = object_[std::string(key)];
+        if (at_begin_) column = Json::array();
+        const auto is_null = [](const Json& item) { return item.is_null(); };
+        if (!at_begin_ && std::all_of(column.begin(), column.end(), is_null)) column = nullptr;
+    }
+
+  private:
+    Json& object_;
+    bool at_begin_;
+};
+
+template <class T>
+void JsonWriter::columns(const std::vector<T>& values) {
+    T none;
+    ColumnEnds begin(object_, true), end(object_, false);
+    fields(begin, none);
+    ColumnWriter writer(object_);
+    for (const auto& value : values) fields(writer, value);
+    fields(end, none);
+}
+
+// ---- values of each type, and of each form
+
+/// In units of `1 / per_unit`, so that what only a drawing needs is short.
+[[nodiscard]] inline Json rounded(double value, double per_unit) {
+    return number(std::round(value * per_unit) / per_unit);
+}
+
+[[nodiscard]] inline Json to_three_digits(double value) {
+    if (value == 0 || !std::isfinite(value)) return number(value);
+    return rounded(value, std::pow(10.0, 2 - std::floor(std::log10(std::abs(value)))));
+}
+
+template <class T>
+[[nodiscard]] Json value_json(const T& value) {
+    if constexpr (is_optional<T>)
+        return value ? json_from(*value) : Json(nullptr);
+    else if constexpr (NamedEnum<T>)
+        return name_of(value);
+    else if constexpr (std::is_floating_point_v<T>)
+        return number(value);
+    else if constexpr (HasFields<const T>) {
+        Json object = Json::object();
+        JsonWriter writer(object);
+        fields(writer, value);
+        return object;
+    } else if constexpr (requires { value.value; })  // a form that is written as what it holds
+        return json_from(value.value);
+    else
+        return value;
+}
+template <class T>
+[[nodiscard]] Json value_json(const std::vector<T>& values) {
+    Json all = Json::array();
+    for (const auto& value : values) all.push_back(json_from(value));
+    return all;
+}
+[[nodiscard]] inline Json value_json(const TextPairs& pairs) {
+    Json all = Json::object();
+    for (const auto& [name, value] : pairs) all[name] = value;
+    return all;
+}
+template <class T>
+[[nodiscard]] Json value_json(const OrNull<T>& form) {
+    return is_none(form.value) ? Json(nullptr) : json_from(form.value);
+}
+template <class T>
+[[nodiscard]] Json value_json(const Sha256<T>& form) {
+    return is_none(form.value) ? Json(nullptr) : json_from(form.value);
+}
+template <class T>
+[[nodiscard]] Json value_json(const When<T>& form) {
+    return form.present ? json_from(form.value) : Json(nullptr);
+}
+template <class T>
+[[nodiscard]] Json value_json(const Mib<T>& form) {
+    return form.value > 0 ? number(static_cast<double>(form.value) / kMiB) : Json(nullptr);
+}
+template <class T>
+[[nodiscard]] Json value_json(const DrawnSeconds<T>& form) {
+    constexpr double kPerSecond = 1e7;
+    return rounded(form.value, kPerSecond);
+}
+template <class T>
+[[nodiscard]] Json value_json(const ThreeDigits<T>& form) {
+    Json all = Json::array();
+    for (const double value : form.value) all.push_back(to_three_digits(value));
+    return all;
+}
+template <class T>
+[[nodiscard]] Json value_json(const Words<T>& form) {
+    return form.value ? form.if_true : form.if_false;
+}
+template <class F>
+[[nodiscard]] Json value_json(const Derived<F>& form) {
+    return json_from(form.compute());
+}
+template <class E, class T, class U>
+[[nodiscard]] Json value_json(const ByName<E, T, U>& form) {
+    Json all = Json::object();
+    for (const auto& [enumerator, name] : EnumNames<E>::names) {
+        const auto index = static_cast<size_t>(enumerator);
+        const auto took_place = [=](const auto& repetition) { return repetition[index] != 0; };
+        if (std::none_of(form.value.begin(), form.value.end(), took_place)) continue;
+        for (const auto& repetition : form.value) all[std::string(name)].push_back(number(repetition[index]));
+    }
+    return all;
+}
+template <class Ranks, class Member>
+[[nodiscard]] Json value_json(const ByRank<Ranks, Member>& form) {
+    bool says_nothing = true;
+    Json ranks = Json::array();
+    for (const auto& rank : form.value) {
+        const auto& part = rank.*form.part;
+        Json object{{"rank", rank.rank}};
+        JsonWriter writer(object);
+        fields(writer, part);
+        ranks.push_back(std::move(object));
+        if constexpr (requires { part.empty(); }) says_nothing = says_nothing && part.empty();
+    }
+    using Part = std::remove_cvref_t<decltype(std::declval<Ranks&>().front().*form.part)>;
+    if constexpr (requires(const Part& part) { part.empty(); })
+        if (says_nothing) return nullptr;
+    return {{"ranks", std::move(ranks)}};
+}
+
+template <class T>
+Json json_from(const T& value) {
+    return value_json(value);
+}
+
+}  // namespace pb

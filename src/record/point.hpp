@@ -1,0 +1,247 @@
+// What was measured of one point, raw: the only thing that `run` hands on. Values only; `measure` and `report` read
+// nothing else. A new raw value is a member here or in rank.hpp and its line in `fields`: MPI, results.jsonl, --resume
+// and the schema follow.
+#pragma once
+
+#include "base/stopping.hpp"
+#include "config/settings.hpp"
+#include "plan/plan.hpp"
+#include "plan/prediction.hpp"
+#include "record/fields.hpp"
+#include "record/rank.hpp"
+#include "record/verification.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pb {
+
+enum class PointStatus : uint8_t { ok, oom, index_limit, failed, skipped, interrupted, refused };
+
+template <>
+struct EnumNames<PointStatus> {
+    static constexpr std::array<std::pair<PointStatus, std::string_view>, 7> names{
+        {{PointStatus::ok, "ok"},
+         {PointStatus::oom, "oom"},
+         {PointStatus::index_limit, "index_limit"},
+         {PointStatus::failed, "failed"},
+         {PointStatus::skipped, "skipped"},
+         {PointStatus::interrupted, "interrupted"},
+         {PointStatus::refused, "refused"}}};
+};
+
+/// How an image goes through the network. tiles: cut into windows; whole: in one call; split, pad: as odd_shape says
+/// for extents that do not fit.
+enum class ImagePath : uint8_t { tiles, whole, split, pad };
+
+template <>
+struct EnumNames<ImagePath> {
+    static constexpr std::array<std::pair<ImagePath, std::string_view>, 4> names{{{ImagePath::tiles, "tiles"},
+                                                                                  {ImagePath::whole, "whole"},
+                                                                                  {ImagePath::split, "split"},
+                                                                                  {ImagePath::pad, "pad"}}};
+};
+
+/// Nothing for an image or shape that cannot.
+[[nodiscard]] std::optional<ImagePath> path_of(const Point& point);
+
+/// What kept a search for the largest batch from going on.
+enum class BatchLimit : uint8_t { memory, windows, index };
+
+template <>
+struct EnumNames<BatchLimit> {
+    static constexpr std::array<std::pair<BatchLimit, std::string_view>, 3> names{
+        {{BatchLimit::memory, "memory"}, {BatchLimit::windows, "windows"}, {BatchLimit::index, "index"}}};
+};
+
+/// How `batch: largest` was found. Tries in order: doublings until one does not fit, then bisection, then the answer
+/// once more.
+struct BatchSearch {
+    struct Try {
+        int64_t batch = 1;
+        bool fits = false;
+        int64_t peak_bytes = 0;  // engine allocator, maximum over ranks; 0 where it did not fit
+    };
+    std::vector<Try> tries;
+    int64_t found = 0;  // 0: not even one window fits
+    BatchLimit limited_by = BatchLimit::memory;
+};
+
+template <class V, Like<BatchSearch::Try> T>
+void fields(V& v, T& tried) {
+    v("batch", whole(tried.batch, 1));
+    v("fits", tried.fits);
+    v("peak_mib", mib(tried.peak_bytes));
+}
+
+template <class V, Like<BatchSearch> S>
+void fields(V& v, S& search) {
+    v("largest_batch", whole(search.found), "0: nothing fits");
+    v("limited_by", search.limited_by);
+    v("tries", search.tries, "in order: doublings until one does not fit, bisection, the answer once more");
+}
+
+/// Pictures of a part of the image for the report: PNG files beside the results, by names relative to their folder.
+struct Preview {
+    Rect part;
+    std::string noisy_file, denoised_file;
+    std::string clean_file;  // empty: not known
+};
+
+template <class V, Like<Preview> P>
+void fields(V& v, P& preview) {
+    part_fields(v, preview.part);
+    v("noisy_file", preview.noisy_file);
+    v("denoised_file", preview.denoised_file);
+    v("clean_file", or_null(preview.clean_file));
+}
+
+inline const char* complete(Preview& preview) {
+    return is_part_of_an_image(preview.part) ? nullptr : "no part of an image";
+}
+
+/// How the output of other nodes came to the root, and what their link can do.
+struct ExchangeRecord {
+    std::string carrier;                     // "MPI"
+    int64_t bytes = 0;                       // of a pass; schedule dynamic: of the last repetition
+    std::optional<double> link_bytes_per_s;  // one way between the root and another node; none: not measured
+    std::optional<double> link_latency_s;    // of a message of one byte
+};
+
+template <class V, Like<ExchangeRecord> E>
+void fields(V& v, E& exchange) {
+    v("carrier", exchange.carrier, "MPI or NCCL");
+    v("bytes", whole(exchange.bytes), "in a pass");
+    v("link_bytes_per_s", positive_amount(exchange.link_bytes_per_s));
+    v("link_latency_s", positive_amount(exchange.link_latency_s));
+}
+
+/// A measurement of a point that was not kept: its repetitions drifted, so the point was measured again.
+struct DiscardedMeasurement {
+    int64_t repetitions = 0;
+    double pipeline_s = 0;  // median
+    double drift = 0;       // last third / first third - 1
+    std::string cause;      // what the kernels told meanwhile (disturbance_of); empty: nothing
+};
+
+template <class V, Like<DiscardedMeasurement> D>
+void fields(V& v, D& discarded) {
+    v("repetitions", whole(discarded.repetitions, 1));
+    v("pipeline_s", positive_amount(discarded.pipeline_s));
+    v("drift", discarded.drift, "last third / first third - 1");
+    v("cause", or_null(discarded.cause), "what the kernels of the hosts told meanwhile");
+}
+
+template <class V, Like<Prediction> P>
+void fields(V& v, P& prediction) {
+    v("pixels_per_forward", whole(prediction.pixels_per_forward));
+    v("peak_mib", prediction.peak_mib);
+    v("flop", prediction.flop);
+    v("flop_busiest_rank", prediction.flop_busiest_rank);
+}
+
+/// What the plan, and probes before the measurement, settled; the settings themselves are no part of it.
+template <class V, Like<Point> P>
+void settled_fields(V& v, P& point) {
+    v("device", point.device);
+    v("num_ranks", count(point.num_ranks, 1));
+    v("halo_px", count(point.halo));
+    v("batch", count(point.batch, 1));
+    v("sigma", when(point.uses_sigma, point.sigma));
+    v("image_height_px", count(point.source.extent.h, 1));
+    v("image_width_px", count(point.source.extent.w, 1));
+    v("image_channels", count(point.source.channels, 1));
+}
+
+struct PointTrace {
+    Point point;
+    std::optional<Prediction> prediction;
+    PointStatus status = PointStatus::ok;
+    std::string reason;                           // of any status but ok
+    std::string reduction;                        // "NCCL" | "MPI": what gathered the per-rank figures
+    bool shared_device = false;                   // two ranks on one GPU
+    std::string binding;                          // cores of the ranks that took part (binding_of)
+    std::vector<double> wall_s;                   // per repetition: maximum over ranks, exchange to the root included
+    StopReason stop_reason = StopReason::none;    // what ended the repetitions; the summary of the line names it
+    std::vector<DiscardedMeasurement> discarded;  // earlier ones, in order: all samples are those of the last
+    double repeated_s = 0;                        // all timed repetitions and what lies between them, on the root
+    double read_s = 0;                            // once, before the repetitions: maximum over ranks
+    double noise_s = 0;
+    double write_s = 0;  // once, after them: the output file (0 when none was written)
+    std::vector<RankTrace> ranks;
+    std::optional<ExchangeRecord> exchange;  // none: one node, or every rank's output stays where it is
+    Verification verification;
+    std::optional<Quality> quality;
+    std::optional<Preview> preview;           // of the first point of a network, where one is asked for
+    std::optional<BatchSearch> batch_search;  // of points with batch: largest
+    std::string weights_source, weights_layout, weights_sha256;
+    std::string image_sha256;        // of the file; empty for a scene
+    DType sample_type = DType::f32;  // in which samples travel between host and device
+    std::string output_file;         // empty: none
+    std::string lost_metadata;       // of the input's, what output_file does not hold, in words; empty: nothing
+    double useful_pixels = 0;        // per repetition, all ranks
+    double processed_pixels = 0;
+    int64_t num_patches = 0;
+};
+
+/// How often the point was measured; 0: never to the end.
+[[nodiscard]] inline int64_t num_measurements(const PointTrace& trace) {
+    return trace.wall_s.empty() ? 0 : 1 + std::ssize(trace.discarded);
+}
+
+/// Everything but the point itself and its stop reason.
+template <class V, Like<PointTrace> T>
+void fields(V& v, T& trace) {
+    v("status", trace.status);
+    v("reason", or_null(trace.reason));
+    v.group("work", [&](auto& work) {
+        work("path", derived([&] { return path_of(trace.point); }),
+             "how the image went through the network; null where it could not");
+        work("num_patches", whole(trace.num_patches));
+        work("sample_type", later(trace.sample_type));
+        work("useful_pixels", trace.useful_pixels);
+        work("processed_pixels", trace.processed_pixels);
+    });
+    v("prediction", trace.prediction);
+    v("reduction", or_null(trace.reduction), "NCCL or MPI");
+    v("shared_device", trace.shared_device);
+    v("binding", or_null(trace.binding), "cores of the ranks that took part; null where no rank began");
+    v.group("weights", [&](auto& weights) {
+        weights("source", or_null(trace.weights_source));
+        weights("layout", or_null(trace.weights_layout));
+        weights("sha256", sha256_text(trace.weights_sha256));
+    });
+    v("image_sha256", sha256_text(trace.image_sha256));
+    v("measurements", derived([&] { return num_measurements(trace); }),
+      "how often the point was measured; all samples are those of the last time");
+    v("discarded", later(trace.discarded), "the earlier times, whose repetitions drifted (setting remeasure)");
+    v("output_file", or_null(trace.output_file));
+    v.group("samples", [&](auto& samples) {
+        samples("wall_s", trace.wall_s, "one number a timed repetition");
+        samples("repeated_s", or_null(trace.repeated_s),
+                "all timed repetitions and what lies between them, on the root");
+        samples("read_s", or_null(trace.read_s));
+        samples("noise_s", or_null(trace.noise_s));
+        samples("write_s", or_null(trace.write_s));
+        samples("ranks", trace.ranks);
+    });
+    v("memory", by_rank(trace.ranks, &RankTrace::memory));
+    v("verification", trace.verification);
+    v("quality", trace.quality);
+    v("preview", trace.preview,
+      "pictures of a part of the image; file names are relative to the folder of the results");
+    v("batch_search", trace.batch_search, "how batch: largest was found");
+    v("telemetry", by_rank(trace.ranks, &RankTrace::telemetry));
+    v("bounds", by_rank(trace.ranks, &RankTrace::bounds),
+      "what a rank's device and host reach at best, measured once a precision in the same session");
+    v("exchange", trace.exchange, "output of other nodes' ranks to the root; null where nothing had to be exchanged");
+}
+
+}  // namespace pb

@@ -1,0 +1,125 @@
+// A value as a row of numbers and back: how MPI and NCCL carry what each rank measured. Texts are not carried.
+#pragma once
+
+#include "record/fields.hpp"
+#include "record/rank.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace pb {
+
+/// Appends numbers: absent is NaN, a list begins with its length.
+class RowWriter {
+  public:
+    explicit RowWriter(std::vector<double>& row) : row_(row) {}
+
+    template <class T>
+    void operator()(std::string_view /*key*/, const T& value, const char* /*meaning*/ = "") {
+        put(value);
+    }
+    void group(std::string_view /*key*/, const auto& members) { members(*this); }
+    void columns(const auto& values) { put(values); }
+
+    template <class T>
+    void put(const T& value) {
+        if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+            row_.push_back(static_cast<double>(value));
+        else if constexpr (is_optional<T>)
+            row_.push_back(value ? static_cast<double>(*value) : std::numeric_limits<double>::quiet_NaN());
+        else if constexpr (HasFields<const T>)
+            fields(*this, value);
+        else if constexpr (requires { value.value; })  // a form
+            put(value.value);
+        else {
+            if constexpr (is_vector<T>) row_.push_back(static_cast<double>(value.size()));
+            for (const auto& item : value) put(item);
+        }
+    }
+
+  private:
+    std::vector<double>& row_;
+};
+
+/// Takes the numbers of a row that a RowWriter made; what follows them is left alone.
+class RowReader {
+  public:
+    explicit RowReader(std::span<const double> row) : row_(row) {}
+
+    template <class T>
+    void operator()(std::string_view /*key*/, T&& value, const char* /*meaning*/ = "") {
+        take(value);
+    }
+    void group(std::string_view /*key*/, const auto& members) { members(*this); }
+    void columns(auto& values) { take(values); }
+
+    template <class T>
+    void take(T& value) {
+        if constexpr (std::is_enum_v<T>)
+            value = static_cast<T>(static_cast<int>(next()));
+        else if constexpr (std::is_arithmetic_v<T>)
+            value = static_cast<T>(next());
+        else if constexpr (is_optional<T>)
+            take_optional(value);
+        else if constexpr (HasFields<T>)
+            fields(*this, value);
+        else if constexpr (requires { value.value; })
+            take(value.value);
+        else {
+            if constexpr (is_vector<T>) value.resize(static_cast<size_t>(next()));
+            for (auto& item : value) take(item);
+        }
+    }
+
+  private:
+    double next() {
+        const double number = row_.front();
+        row_ = row_.subspan(1);
+        return number;
+    }
+
+    template <class T>
+    void take_optional(std::optional<T>& value) {
+        const double number = next();
+        value = std::isnan(number) ? std::nullopt : std::optional(static_cast<T>(number));
+    }
+
+    std::span<const double> row_;
+};
+
+/// All that is sent of a rank: its fields and the parts that stand elsewhere in a point's line.
+template <class V, Like<RankTrace> R>
+void sent_fields(V& v, R& rank) {
+    fields(v, rank);
+    v("memory", rank.memory);
+    v("telemetry", rank.telemetry);
+    v("bounds", rank.bounds);
+}
+template <class V, class T>
+void sent_fields(V& v, T& value) {
+    fields(v, value);
+}
+
+template <class T>
+[[nodiscard]] std::vector<double> pack(const T& value) {
+    std::vector<double> row;
+    RowWriter writer(row);
+    sent_fields(writer, value);
+    return row;
+}
+
+template <class T>
+[[nodiscard]] T unpack(std::span<const double> row) {
+    T value;
+    RowReader reader(row);
+    sent_fields(reader, value);
+    return value;
+}
+
+}  // namespace pb

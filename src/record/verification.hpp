@@ -1,0 +1,114 @@
+// The output of a point, compared with independent computations and with the clean image. Values only.
+#pragma once
+
+#include "config/settings.hpp"
+#include "record/fields.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb {
+
+/// A part of an image: its fields stand among those of what it is the part of.
+template <class V, Like<Rect> R>
+void part_fields(V& v, R& part) {
+    v("row", whole(part.row));
+    v("column", whole(part.column));
+    v("height", whole(part.extent.h, 1));
+    v("width", whole(part.extent.w, 1));
+}
+
+[[nodiscard]] inline bool is_part_of_an_image(const Rect& part) {
+    return static_cast<double>(std::max({part.row, part.column, part.extent.h, part.extent.w})) <= kMaxEdge;
+}
+
+/// Where, in a part of the image, the output differs from full context.
+struct SeamRegion {
+    Rect part;                   // in image coordinates
+    int64_t cell_px = 1;         // edge of a cell
+    std::vector<double> errors;  // largest difference in each cell, row by row; the last cells may be cut short
+};
+
+template <class V, Like<SeamRegion> R>
+void fields(V& v, R& region) {
+    part_fields(v, region.part);
+    v("cell_px", whole(region.cell_px, 1));
+    v("errors", three_digits(region.errors), "largest difference in each cell, row by row");
+}
+
+/// What is wrong with a region that was read; null: nothing.
+inline const char* complete(SeamRegion& region) {
+    if (!is_part_of_an_image(region.part)) return "no part of an image";
+    const auto cells = [&](int64_t length) { return (length - 1) / region.cell_px + 1; };
+    const bool fits = std::ssize(region.errors) == cells(region.part.extent.h) * cells(region.part.extent.w);
+    return fits ? nullptr : "needs an error for each cell of cell_px pixels";
+}
+
+/// The output compared with independent computations, outside the timed region.
+struct Verification {
+    enum class Outcome : uint8_t { passed, failed, off };
+    Outcome outcome = Outcome::off;
+    std::vector<std::string> reasons;  // why it failed
+    int64_t pixels_unwritten = 0;      // poison left
+    int64_t pixels_not_finite = 0;
+    double output_rounding = 0;          // by which the output's sample type changes a value at most, [0,1] units
+    int64_t windows_checked = 0;         // rerun through the serial path: fp32, batch 1, contiguous
+    std::optional<double> window_error;  // largest absolute difference, [0,1] units
+    double window_tolerance = 0;
+    std::optional<double> seam_error;       // against the whole image, or probe regions with full context
+    bool seam_against_whole_image = false;  // else at seam probes
+    bool seam_decides = false;              // true when the halo is exact: then beyond tolerance fails
+    double seam_tolerance = 0;
+    std::vector<SeamRegion> seam_map;  // what seam_error is the maximum of
+};
+
+template <>
+struct EnumNames<Verification::Outcome> {
+    static constexpr std::array<std::pair<Verification::Outcome, std::string_view>, 3> names{
+        {{Verification::Outcome::passed, "passed"},
+         {Verification::Outcome::failed, "failed"},
+         {Verification::Outcome::off, "off"}}};
+};
+
+template <class V, Like<Verification> T>
+void fields(V& v, T& verification) {
+    v("outcome", verification.outcome);
+    v("reasons", verification.reasons);
+    const bool ran = verification.outcome != Verification::Outcome::off;
+    v("pixels_unwritten", when(ran, verification.pixels_unwritten));
+    v("pixels_not_finite", when(ran, verification.pixels_not_finite));
+    v("output_rounding", when(ran, verification.output_rounding),
+      "by which the output's sample type changes a value at most; part of the tolerances");
+    v("windows_checked", when(ran, verification.windows_checked));
+    v("window_error", verification.window_error);
+    v("window_tolerance", when(ran, verification.window_tolerance));
+    v("seam_error", verification.seam_error);
+    v("seam_tolerance", when(ran, verification.seam_tolerance));
+    v("seam_against_whole_image", when(ran, verification.seam_against_whole_image));
+    v("seam_decides", when(ran, verification.seam_decides));
+    v("seam_map", or_null(verification.seam_map), "what seam_error is the maximum of, to three digits");
+}
+
+/// Quality against the clean image, where it is known.
+struct Quality {
+    double psnr_noisy_db = 0;
+    double psnr_denoised_db = 0;
+    double ssim_noisy = 0;
+    double ssim_denoised = 0;
+};
+
+template <class V, Like<Quality> Q>
+void fields(V& v, Q& quality) {
+    v("psnr_noisy_db", decibels(quality.psnr_noisy_db));
+    v("psnr_denoised_db", decibels(quality.psnr_denoised_db));
+    v("ssim_noisy", quality.ssim_noisy);
+    v("ssim_denoised", quality.ssim_denoised);
+}
+
+}  // namespace pb

@@ -1,0 +1,49 @@
+// How a Summary and its parts stand in a point's line: its figures apart, which the table of metrics names.
+#pragma once
+
+#include "measure/summary.hpp"
+#include "record/fields.hpp"
+
+namespace pb {
+
+template <class V, Like<Bottleneck::Loss> L>
+void fields(V& v, L& loss) {
+    v("class", loss.limit);
+    v("share", loss.share);
+}
+
+template <class V, Like<Bottleneck> B>
+void fields(V& v, B& bottleneck) {
+    v("class", bottleneck.limit);
+    v("share", bottleneck.share);
+    v("evidence", bottleneck.evidence);
+    v("advice", bottleneck.advice);
+    v("losses", bottleneck.losses, "what costs 1 % or more beside the network, the largest first");
+}
+
+/// Its memory stands with the rank's other raw values.
+template <class V, Like<RankSummary> R>
+void fields(V& v, R& rank) {
+    v("rank", count(rank.rank));
+    v("num_patches", count(rank.num_patches));
+    v("patches_per_s", rank.patches_per_s);
+    v("wall_s", rank.wall_s);
+}
+
+template <class V, Like<Summary> S>
+void fields(V& v, S& summary) {
+    v("simulated", derived([&] { return summary.simulated; }), "engine timed: no network ran");
+    v("validity", summary.validity);
+    v("reasons", summary.reasons);
+    v("notes", summary.notes);
+    v("stop_reason", or_null(summary.stop_reason));
+    v("outlier_reps", later(summary.outlier_reps),
+      "repetitions beyond Tukey's fences, counted from 0: marked, not dropped");
+    v("slowest_rank", count(summary.slowest_rank));
+    v("allocated_peak_rank", count(summary.allocated_peak_rank));
+    v("context", later(summary.context), "what was measured: image, noise, weights, device, ranks");
+    v("bottleneck", summary.bottleneck, "what limits the point; shares are of the pipeline's time");
+    v("ranks", later(summary.ranks), "medians over repetitions");
+}
+
+}  // namespace pb

@@ -1,0 +1,23 @@
+// docs/results.schema.json says what the values themselves say.
+#include "report/results_schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace pb {
+namespace {
+
+TEST(ResultsSchema, IsThatOfTheValues) {
+    std::ifstream file(PATCHBENCH_SOURCE_DIR "/docs/results.schema.json");
+    const Json committed = Json::parse(file)["$defs"];
+    const Json schema = results_schema();  // items() refers to it
+    for (const auto& [name, definition] : schema.items()) {
+        ASSERT_TRUE(committed.contains(name)) << name;
+        EXPECT_EQ(nlohmann::json(committed[name]), nlohmann::json(definition))
+            << name << ": run build/tests/write_results --schema docs/results.schema.json";
+    }
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,80 @@
+// Records of unequal length, with gaps, reach every rank as they were.
+#include "run/point/gather_records.hpp"
+
+#include "comm/communicator.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pb {
+namespace {
+
+TelemetryRecord record_of(int rank) {
+    TelemetryRecord record;
+    record.first_on_node = rank % 2 == 0;
+    record[Meter::observed_s] = 10 + rank;
+    if (rank > 0) record[Meter::energy_j] = 0;  // 0 is not absent
+    for (int i = 0; i < 3 * rank; ++i) {
+        auto& sample = record.samples.emplace_back();
+        sample.at_s = 0.1 * i;
+        sample[Gauge::temperature_c] = 40 + i;
+        if (i != 1) sample[Gauge::power_w] = 0.5 * rank;
+    }
+    return record;
+}
+
+/// As long as the rank's number says, where it may.
+RankTrace trace_of(int rank) {
+    RankTrace trace;
+    trace.rank = 10 + rank;
+    trace.num_windows = int64_t{1} << (40 + rank);
+    trace.wall_s = {1, 2.5 + rank};
+    trace.stage_s.resize(2);
+    trace.stage_s[1][static_cast<size_t>(Stage::d2h)] = 0.5;
+    trace.forward_call_s.assign(static_cast<size_t>(rank), 0.25);
+    trace.allocations = 3;
+    trace.memory.host_peak = 7 + rank;
+    trace.telemetry = record_of(rank);
+    if (rank > 0) trace.bounds[Bound::h2d_gb_per_s] = rank;
+    return trace;
+}
+
+void expect_equal(const TelemetryRecord& found, const TelemetryRecord& expected) {
+    EXPECT_EQ(found.first_on_node, expected.first_on_node);
+    EXPECT_EQ(found.meters, expected.meters);
+    ASSERT_EQ(found.samples.size(), expected.samples.size());
+    for (size_t i = 0; i < expected.samples.size(); ++i) {
+        EXPECT_EQ(found.samples[i].at_s, expected.samples[i].at_s);
+        EXPECT_EQ(found.samples[i].gauges, expected.samples[i].gauges);
+    }
+}
+
+TEST(GatherRecords, EveryRankHasTheTelemetryOfAll) {
+    const Communicator world = Communicator::world();
+    const auto reduction = make_metric_reduction(world, ReductionKind::mpi, {}, false, 60);
+    const auto records = gather_records(*reduction, record_of(world.rank()));
+    ASSERT_EQ(std::ssize(records), world.size());
+    for (int rank = 0; rank < world.size(); ++rank) expect_equal(records[static_cast<size_t>(rank)], record_of(rank));
+}
+
+TEST(GatherRecords, EveryRankHasTheTracesOfAll) {
+    const Communicator world = Communicator::world();
+    const auto reduction = make_metric_reduction(world, ReductionKind::mpi, {}, false, 60);
+    const auto traces = gather_records(*reduction, trace_of(world.rank()));
+    ASSERT_EQ(std::ssize(traces), world.size());
+    for (int rank = 0; rank < world.size(); ++rank) {
+        const RankTrace expected = trace_of(rank);
+        const RankTrace& found = traces[static_cast<size_t>(rank)];
+        EXPECT_EQ(found.rank, expected.rank);
+        EXPECT_EQ(found.num_windows, expected.num_windows);
+        EXPECT_EQ(found.wall_s, expected.wall_s);
+        EXPECT_EQ(found.stage_s, expected.stage_s);
+        EXPECT_EQ(found.forward_call_s, expected.forward_call_s);
+        EXPECT_EQ(found.allocations, expected.allocations);
+        EXPECT_EQ(found.memory.host_peak, expected.memory.host_peak);
+        EXPECT_EQ(found.bounds, expected.bounds);
+        expect_equal(found.telemetry, expected.telemetry);
+    }
+}
+
+}  // namespace
+}  // namespace pb
