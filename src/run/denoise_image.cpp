@@ -50,8 +50,7 @@ void check(const FloatImageView& image, const Weights& weights, const DenoiseOpt
 }
 
 PixelView view_of(const FloatImageView& image) {
-    const size_t row_bytes = static_cast<size_t>(image.extent.w * image.channels) * sizeof(float);
-    return {reinterpret_cast<const std::byte*>(image.values), image.extent, image.channels, DType::f32, row_bytes};
+    return dense_view(reinterpret_cast<const std::byte*>(image.values), image.extent, image.channels, DType::f32);
 }
 
 Point make_point(const FloatImageView& image, const Weights& weights, const DenoiseOptions& options) {
@@ -80,13 +79,13 @@ EngineOptions engine_options(const Point& point, const DenoiseOptions& options) 
 }
 
 /// Cores go where they belong in the image that is returned.
-class DenoisedImage final : public Output {
+class DenoisedImage final : public CoreSink {
   public:
     explicit DenoisedImage(const Slab& slab) : slab_(slab) {}
     [[nodiscard]] Extent extent() const override { return slab_.image; }
-    [[nodiscard]] DType dtype() const override { return slab_.dtype; }
-    [[nodiscard]] Slab room_for(const Rect& /*kept*/) override { return slab_; }
-    void take(const Rect& /*kept*/) override {}
+    [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
+    [[nodiscard]] Slab map(const Rect& /*core*/) override { return slab_; }
+    void commit(const Rect& /*core*/) override {}
     [[nodiscard]] Image read(const Rect& /*part*/) override { throw Error("a denoised image is not read back"); }
 
   private:
@@ -94,7 +93,7 @@ class DenoisedImage final : public Output {
 };
 
 Slab slab_of(float* values, const FloatImageView& image) {
-    return {reinterpret_cast<std::byte*>(values), image.extent, {0, image.extent.h}, image.channels, DType::f32};
+    return {dense_view(reinterpret_cast<std::byte*>(values), image.extent, image.channels, DType::f32), image.extent};
 }
 
 }  // namespace
@@ -113,7 +112,7 @@ FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options) {
                                         image.channels, DType::f32);
     FloatImage denoised{std::vector<float>(static_cast<size_t>(image.extent.pixels() * image.channels)), image.extent,
                         image.channels};
-    HeldWindows windows(slab_of(const_cast<float*>(image.values), image));  // NOLINT: windows are only read
+    MemoryWindows windows(slab_of(const_cast<float*>(image.values), image));  // NOLINT: windows are only read
     DenoisedImage output(slab_of(denoised.values.data(), image));
     BatchQueue batches(work.batches());
     batches.begin_pass();
