@@ -51,7 +51,7 @@ std::string range_setting(const SampleRange& range) {
 struct Pass {
     Point point;
     std::unique_ptr<ImageSource> source;
-    std::vector<std::string> notes;  // on the root
+    std::string note;  // about the range of its samples, on the root
 };
 
 class Denoise {
@@ -98,15 +98,15 @@ class Denoise {
     }
 
     /// What came of a pass: its line.
-    std::string take(const DenoiseJob& job, const PointTrace& trace, const std::vector<std::string>& notes) {
+    std::string take(const DenoiseJob& job, const PointTrace& trace, const std::string& note) {
         summaries_.push_back(summarise(trace));
-        return denoise_line(job, trace, summaries_.back(), notes);
+        return denoise_line(job, trace, summaries_.back(), {note, sigma_note(trace.point)});
     }
 
     std::string run_image(const DenoiseJob& job, const OpenImage& file) {
         Pass pass = plan_pass(job, file, "");
         const PointFiles files{.image = job.output, .compression = compression_};
-        return take(job, runner_.run(pass.point, files, pass.source.get()), pass.notes);
+        return take(job, runner_.run(pass.point, files, pass.source.get()), pass.note);
     }
 
     /// Group by group, put together on the root; nothing is written unless all are there.
@@ -123,7 +123,7 @@ class Denoise {
             const PointFiles files{.image = job.output, .compression = compression_, .take = take_bands};
             const PointTrace trace = runner_.run(pass.point, files, pass.source.get());
             complete = complete && !trace.output_file.empty();
-            lines += (lines.empty() ? "" : "\n") + take(job, trace, pass.notes);
+            lines += (lines.empty() ? "" : "\n") + take(job, trace, pass.note);
         }
         together(group_.ranks, [&] {
             if (complete && all) all->save(job.output, compression_);
@@ -153,13 +153,12 @@ class Denoise {
         settings.image.bands = bands;
         Pass pass{.source = open_source(file, settings.image)};
         ImageSource& source = *pass.source;
-        std::string note;
         double sigma = 0;
         together(group_.ranks, [&] {
             check_can_save(file->info(), job.output);
             check_can_compress(compression_.value_or(Compression::none), job.output);
-            if (group_.ranks.is_root()) note = range_note(settings.image, source);
-            sigma = find_sigma(settings.image, source, note);
+            if (group_.ranks.is_root()) pass.note = range_note(settings.image, source);
+            sigma = find_sigma(settings.image, source, pass.note);
         });
         settings.sigma = group_.ranks.broadcast(sigma);
         together(group_.ranks, [&] {
@@ -168,7 +167,6 @@ class Denoise {
                              [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
                              .points.front();
         });
-        pass.notes = {note, sigma_note(pass.point)};
         return pass;
     }
 
