@@ -97,9 +97,10 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
         ->required();
     command.add_flag("--no-clobber", a.no_clobber, "leave outputs that are there as they are");
     command
-        .add_option("--sigma", a.sigma,
-                    "noise level in [0,1], with --range in the samples' units, as 0.1 or 25/255 (a share of the "
-                    "range); auto: estimated, by the median absolute deviation of wavelet coefficients (default: auto)")
+        .add_option(
+            "--sigma", a.sigma,
+            "noise level in [0,1], as 0.1 or 25/255 (a share of the range); where a range is given, in the "
+            "samples' units; auto: estimated, by the median absolute deviation of wavelet coefficients (default: auto)")
         ->type_name("X | X/Y | auto");
     for (const SettingOption& each : kSettingOptions)
         add_setting(command, each.option, each.key, a.settings, each.more, each.limits);

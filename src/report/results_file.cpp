@@ -59,6 +59,8 @@ class Reader {
             results_.torn = line.text;
             return;
         }
+        if (json.is_discarded() && results_.sessions.empty())
+            throw UsageError(place_ + ": not a JSON object; expected is the results.jsonl of a run");
         if (json.is_discarded())
             throw UsageError(place_ +
                              ": not JSON, or nested too deep; the file was damaged after it was written: take the "

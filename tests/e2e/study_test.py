@@ -256,7 +256,7 @@ class Refusals(program.ProgramTest):
                       ('plan', 'a.yaml', '--ranks', '2000000000')):
             result = run(*words)
             self.assertEqual(result.returncode, 2, words)
-            self.assertIn(f"'{words[-1]}': a number from", result.stderr)
+            self.assertIn(f"{words[-2]}: '{words[-1]}'", result.stderr)
         self.assertEqual(run().returncode, 2)
 
 
