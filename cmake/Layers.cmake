@@ -27,13 +27,13 @@ function(pb_add_layer name)
 endfunction()
 
 # Each header compiles alone: `cmake --build <dir> --target pb_headers`. Left out is what includes LibTorch (half a minute
-# each) and what only nvcc reads.
+# each) or ONNX (whose protobuf is not LibTorch's), and what only nvcc reads.
 add_custom_target(pb_headers)
 function(pb_add_headers name)
     cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
     file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
         ${PROJECT_SOURCE_DIR}/include/patchbench/${name}/*.hpp ${PROJECT_SOURCE_DIR}/src/${name}/*.hpp)
-    list(FILTER headers EXCLUDE REGEX "/torch/")
+    list(FILTER headers EXCLUDE REGEX "/(torch|onnx)/")
     foreach(header ${headers})
         string(REGEX REPLACE "^(include|src)/" "" header ${header})
         file(CONFIGURE OUTPUT headers/${header}.cpp CONTENT "#include \"${header}\" // IWYU pragma: keep\n")
