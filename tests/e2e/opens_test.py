@@ -43,7 +43,7 @@ class Opens(watched.WatchedTest):
         photo, floats = self.write('photo.png', png(48, 40)), self.write('floats.npy', npy(48, 3))
         self.assert_opened_once(photo, 'out.png')
         self.assert_opened_once(photo, 'out.png', '--sigma', '0.1', '--halo', '8', '--batch', '1', '--verify', '0')
-        self.assert_opened_once(photo, 'out.tif', '--output', 'file')
+        self.assert_opened_once(floats, 'out.tif', '--output', 'file')
         self.assert_opened_once(floats, 'out.npy')
         self.assert_opened_once(floats, 'out.npy', '--range', 'auto', '--output', 'file')
 
