@@ -12,15 +12,15 @@
 namespace pb {
 namespace {
 
-/// Columns per Philox block: its four words make four Gaussian samples, for one row and channel.
+/// Columns per Philox block: the four words of a block make four Gaussian samples of one row and channel.
 constexpr int64_t kLanes = 4;
-constexpr int64_t kChunk = 256;  // columns at a time: scratch stays in the first-level cache
+constexpr int64_t kChunk = 256;  // columns processed together, so that scratch memory stays in the first-level cache
 
 struct Words {
     std::array<std::array<uint32_t, kChunk / kLanes>, kLanes> lanes;
 };
 
-/// Box-Muller: words 0, 1 make samples 0, 1; words 2, 3 make samples 2, 3.
+/// Box-Muller transform: words 0 and 1 make samples 0 and 1; words 2 and 3 make samples 2 and 3.
 void make_gaussian(const Words& words, std::array<float, kChunk>& samples) {
     for (size_t pair = 0; pair < kLanes; pair += 2)
         for (size_t i = 0; i < kChunk / kLanes; ++i) {
@@ -31,11 +31,11 @@ void make_gaussian(const Words& words, std::array<float, kChunk>& samples) {
         }
 }
 
-/// Place of one run of columns of a row and channel.
+/// A run of columns in one row and channel.
 struct Run {
     int64_t row = 0;
     int64_t channel = 0;
-    int64_t begin = 0;  // columns [begin, end), begin in the chunk that starts at chunk
+    int64_t begin = 0;  // the run is columns [begin, end); begin lies in the chunk that starts at `chunk`
     int64_t end = 0;
     int64_t chunk = 0;  // multiple of kLanes
 };

@@ -1,4 +1,4 @@
-// The blocks of a file that were used last, up to a number of bytes; the newest is kept whatever its size.
+// A cache of the most recently used blocks of a file, limited in bytes. The newest block is kept whatever its size.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class BlockCache {
   public:
     explicit BlockCache(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
 
-    /// The block's bytes, or nullptr. Valid until the next call of keep().
+    /// Returns the block's bytes, or nullptr. The pointer is valid until the next call of keep().
     [[nodiscard]] const std::byte* find(uint32_t index) {
         const auto place = places_.find(index);
         if (place == places_.end()) return nullptr;

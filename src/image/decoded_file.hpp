@@ -1,4 +1,5 @@
-// An image file whose format must be decoded as a whole (PNG, JPEG): decoded at the first reading, parts are copied.
+// An image file of a format that can only be decoded as a whole (PNG, JPEG). The first read decodes it; every read
+// copies its part from the decoded image.
 #pragma once
 
 #include "image/formats.hpp"
@@ -11,7 +12,7 @@ namespace pb {
 
 class DecodedFile final : public ImageFile {
   public:
-    /// Decodes all of the file; called once at most.
+    /// Decodes the whole file. It is called at most once.
     using Decode = std::function<void(const RandomAccessFile&, InterleavedImage&)>;
 
     DecodedFile(OpenedFile file, const ImageInfo& info, ImageMetadata metadata, Decode decode)

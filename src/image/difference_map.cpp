@@ -10,7 +10,7 @@ namespace pb {
 
 namespace {
 
-constexpr int64_t kMostCells = 48;  // along an axis
+constexpr int64_t kMostCells = 48;  // cells along an axis, at most
 constexpr int64_t kSmallestCell = 4;
 
 int64_t cell_of(Extent extent) {
@@ -19,7 +19,7 @@ int64_t cell_of(Extent extent) {
     return cell;
 }
 
-/// NaN stays, which std::max would not have it do.
+/// The larger of two differences. NaN counts as the largest; std::max would lose it.
 double worse(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 constexpr uint16_t kOrientationTag = 274;
 constexpr size_t kEntryBytes = 12;
 
-/// Reads unsigned numbers of the block's own byte order; 0 past its end.
+/// Reads unsigned numbers in the byte order of the block. A read past the end gives 0.
 class Reader {
   public:
     explicit Reader(std::span<const std::byte> block)
@@ -43,7 +43,7 @@ uint16_t exif_orientation(std::span<const std::byte> exif) {
 }
 
 std::vector<std::byte> make_orientation_exif(uint16_t orientation) {
-    // Little-endian header, one directory at byte 8 with one SHORT entry, no further directory.
+    // The block has a little-endian header, one directory at byte 8 with one SHORT entry, and no second directory.
     const std::array<uint8_t, 26> block{
         'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0, static_cast<uint8_t>(orientation),
         0,   0,   0,  0, 0, 0, 0};

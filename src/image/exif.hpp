@@ -1,4 +1,4 @@
-// EXIF blocks (TIFF-structured, without "Exif\0\0"), as far as this program must understand them.
+// Reads and makes EXIF blocks (TIFF structure, without the prefix "Exif\0\0"). Only the orientation is understood.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,11 @@
 
 namespace pb {
 
-/// The orientation tag of the block's first directory, 1 (upright) when there is none or the block is damaged.
+/// Returns the orientation tag of the first directory. It is 1 (upright) when the tag is missing or the block is
+/// damaged.
 [[nodiscard]] uint16_t exif_orientation(std::span<const std::byte> exif);
 
-/// A block that says nothing but the orientation.
+/// Makes a block that holds only the orientation.
 [[nodiscard]] std::vector<std::byte> make_orientation_exif(uint16_t orientation);
 
 }  // namespace pb

@@ -6,20 +6,21 @@
 namespace pb {
 namespace {
 
-/// Samples of one channel round a pixel, in the coordinates of `around`.
+/// The samples of one channel around a pixel. Coordinates are those of `around`.
 class Neighbours {
   public:
     Neighbours(const PixelView& around, int64_t y, int64_t x, int64_t channel)
         : around_(around), y_(y), x_(x), channel_(channel) {}
 
-    /// The mean of those that are data on the smallest square ring that has any.
+    /// Returns the mean of the valid samples on the smallest square ring that has any, or 0.5 when none lies within
+    /// kGapReach pixels.
     [[nodiscard]] float nearest_mean() const {
         for (int64_t radius = 1; radius <= kGapReach; ++radius) {
             Sum sum;
             for (int64_t step = -radius; step <= radius; ++step) {
                 add(-radius, step, sum);
                 add(radius, step, sum);
-                if (std::abs(step) == radius) continue;  // corners were there
+                if (std::abs(step) == radius) continue;  // the loop's first two calls added the corners
                 add(step, -radius, sum);
                 add(step, radius, sum);
             }

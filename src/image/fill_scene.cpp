@@ -11,7 +11,7 @@
 namespace pb {
 namespace {
 
-/// From large to small: later leaves lie on earlier ones (a dead-leaves scene, one leaf size after the other).
+/// Leaf sizes from large to small. Later leaves cover earlier ones: a dead-leaves scene, one leaf size after the other.
 constexpr std::array<LeafLevel, 6> kLevels{
     {{384, 0.8F, 0}, {192, 0.6F, 1}, {96, 0.5F, 2}, {48, 0.4F, 3}, {24, 0.2F, 4}, {12, 0.12F, 5}}};
 
@@ -19,7 +19,7 @@ int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) 
 
 using Shades = std::array<float, 3>;
 
-/// Shades of the ground at the corners of cells of 256 pixels; between them it is smooth.
+/// The background has random shades at the corners of cells of 256 pixels and is smooth between them.
 constexpr int64_t kGroundCell = 256;
 
 Shades ground_corner(uint64_t seed, int64_t row, int64_t column) {
@@ -65,8 +65,8 @@ void paint_leaf(const Leaf& leaf, int64_t row, int64_t column, MutablePixelView 
         paint_leaf_row(leaf, y, column, to.extent.w, to.channels, reinterpret_cast<float*>(to.row(y - row)));
 }
 
-/// Every leaf that can reach the window, in an order that does not depend on the window. A leaf reaches into the
-/// neighbouring cells at most.
+/// Paints every leaf that can reach the window, in an order that does not depend on the window. A leaf reaches at most
+/// into the neighbouring cells.
 void paint_level(uint64_t seed, const LeafLevel& level, int64_t row, int64_t column, MutablePixelView to) {
     const int64_t last_row = floor_div(row + to.extent.h - 1, level.cell) + 1;
     const int64_t last_column = floor_div(column + to.extent.w - 1, level.cell) + 1;
@@ -91,7 +91,7 @@ void fill_block(uint64_t seed, int64_t row, int64_t column, MutablePixelView to)
 
 void fill_scene(uint64_t seed, int64_t row, int64_t column, MutablePixelView to) {
     require(to.dtype == DType::f32 && (to.channels == 1 || to.channels == 3), "scenes are f32 with 1 or 3 channels");
-    constexpr int64_t kBlock = 256;  // all levels of a block are painted while it is in the cache
+    constexpr int64_t kBlock = 256;  // edge in pixels; all levels of a block are painted while it is in the cache
     for (int64_t y = 0; y < to.extent.h; y += kBlock)
         for (int64_t x = 0; x < to.extent.w; x += kBlock) {
             MutablePixelView block = to;

@@ -1,4 +1,4 @@
-// What each file format offers to image_file.cpp (reading) and save_image.cpp (writing).
+// The functions that each file format provides to image_file.cpp (reading) and save_image.cpp (writing).
 #pragma once
 
 #include "base/atomic_file.hpp"
@@ -11,7 +11,7 @@
 
 namespace pb {
 
-/// In lower case: ".png".
+/// Returns the extension in lower case, for example ".png".
 [[nodiscard]] std::string extension_of(const std::filesystem::path& file);
 
 using OpenedFile = std::unique_ptr<RandomAccessFile>;
@@ -21,7 +21,8 @@ using OpenedFile = std::unique_ptr<RandomAccessFile>;
 [[nodiscard]] std::unique_ptr<ImageFile> open_tiff(OpenedFile file);
 [[nodiscard]] std::unique_ptr<ImageFile> open_npy(OpenedFile file);
 
-/// Write everything to `file` and leave the commit to the caller. The format can hold the image (save_image checks).
+/// These functions write the complete image to `file`; the caller commits it. The format must be able to hold the image
+/// (save_image checks this).
 void write_png(const ImageToSave& image, AtomicFile& file);
 void write_jpeg(const ImageToSave& image, AtomicFile& file);
 void write_tiff(const ImageToSave& image, AtomicFile& file);

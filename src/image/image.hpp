@@ -1,4 +1,4 @@
-// Images in host memory: dense rows, channels interleaved (HWC), samples in the file's own type.
+// Images in host memory: dense rows, interleaved channels (HWC), samples in the type of the file.
 #pragma once
 
 #include "patchbench/base/pixel_view.hpp"
@@ -10,19 +10,19 @@
 
 namespace pb {
 
-/// What an image is, without its pixels. `channels` counts colour channels only (1 gray, 3 RGB; of a file also more,
-/// its bands), never alpha.
+/// The properties of an image without its pixels. `channels` counts the colour channels, never alpha: 1 (gray) or 3
+/// (RGB). An image file may have more channels (bands).
 struct ImageInfo {
     Extent extent;
     int64_t channels = 0;
-    DType dtype = DType::u8;  // u8 | u16 | f32; of a file also i16, u32, f16, f64 (sample_map.hpp makes f32 of them)
+    DType dtype = DType::u8;  // u8 | u16 | f32; files also i16, u32, f16, f64 (sample_map.hpp converts these to f32)
     bool has_alpha = false;
-    bool has_channel_axis = false;  // .npy with one channel: (H,W,1), not (H,W)
+    bool has_channel_axis = false;  // .npy with one channel: true for (H,W,1), false for (H,W)
     [[nodiscard]] size_t pixel_bytes() const { return static_cast<size_t>(channels) * size_of(dtype); }
     [[nodiscard]] size_t bytes() const { return static_cast<size_t>(extent.pixels()) * pixel_bytes(); }
 };
 
-/// An image that owns its pixels (dense rows).
+/// An image that owns its pixels.
 class Image {
   public:
     Image() = default;
@@ -57,14 +57,16 @@ class Image {
     std::vector<std::byte> pixels_;
 };
 
-/// Channels [first, first + count) of `from` to those of `to` from `to_first` on. Extents and types equal.
+/// Copies channels [first, first + count) of `from` to the channels of `to` that begin at `to_first`. Extents and types
+/// must be equal.
 void copy_bands(const PixelView& from, int64_t first, int64_t count, MutablePixelView to, int64_t to_first);
 
-/// Copies and converts samples to f32: integers divided by full scale, floats as they are. Extents and channels equal.
+/// Copies samples and converts them to f32: integers are divided by full scale, floats are unchanged. Extents and
+/// channels must be equal.
 void to_float(const PixelView& from, MutablePixelView to);
 
-/// Copies and converts f32 samples to `to.dtype`: integers rounded to nearest (ties to even) and clipped,
-/// NaN to 0; floats as they are.
+/// Copies f32 samples and converts them to `to.dtype`. Integers are rounded to nearest (ties to even) and clipped, and
+/// NaN becomes 0. Floats are unchanged.
 void from_float(const PixelView& from, MutablePixelView to);
 
 }  // namespace pb

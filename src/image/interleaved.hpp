@@ -1,5 +1,5 @@
-// Rows in which colour channels and alpha lie side by side, as files hold them, to and from images, which keep alpha
-// apart.
+// Conversion between the rows of a file, in which colour channels and alpha are interleaved, and images, which store
+// alpha separately.
 #pragma once
 
 #include "image/image_file.hpp"
@@ -10,7 +10,7 @@
 
 namespace pb {
 
-/// Part of an interleaved row: `count` pixels of `channels` samples each.
+/// A part of an interleaved row: `count` pixels of `channels` samples each.
 struct InterleavedRow {
     const std::byte* samples = nullptr;
     int64_t channels = 0;
@@ -20,7 +20,8 @@ struct InterleavedRow {
 /// Copies channels [first, first + num_channels) of `row` to dense pixels at `to`.
 void copy_channels(const InterleavedRow& row, size_t sample_bytes, int64_t first, int64_t num_channels, std::byte* to);
 
-/// A decoded image with its alpha still among the channels; what decoders that must decode everything produce.
+/// A decoded image whose alpha is still interleaved with the colour channels. Decoders that can only decode whole files
+/// return it.
 struct InterleavedImage {
     ImageInfo info;
     std::vector<std::byte> samples;
@@ -37,13 +38,13 @@ struct InterleavedImage {
 
 [[nodiscard]] inline bool has_alpha(const ImageToSave& image) { return image.alpha.extent.pixels() > 0; }
 
-/// Rows of an image to save with alpha put back among the channels.
+/// Makes interleaved rows from an image to be saved and its alpha.
 class InterleavingRows {
   public:
     explicit InterleavingRows(const ImageToSave& image);
     [[nodiscard]] int64_t channels() const { return channels_; }
     [[nodiscard]] size_t row_bytes() const { return row_.size(); }
-    /// Row y; valid until the next call.
+    /// Returns row y. The pointer is valid until the next call.
     [[nodiscard]] const std::byte* row(int64_t y);
 
   private:
@@ -55,8 +56,8 @@ class InterleavingRows {
 /// Throws Error unless `to` fits `part` of an image described by `info`, and `part` lies in the image.
 void check_read(const ImageInfo& info, const Rect& part, const MutablePixelView& to);
 
-/// Throws UsageError that names row, column and channel of the first NaN or infinity of a view of floats at `part` of
-/// the file's image.
+/// Throws UsageError when `pixels` (floats), read from `part` of the file's image, contain NaN or infinity. The message
+/// names row, column and channel of the first one.
 void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels);
 
 }  // namespace pb

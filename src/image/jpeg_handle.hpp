@@ -1,5 +1,5 @@
-// libjpeg reports errors through a callback that must not return: ours jumps back. As with libpng, code that may jump
-// keeps no object with a destructor on its own stack.
+// libjpeg reports an error through a callback that must not return; the callback here uses longjmp. As with libpng,
+// code that may jump must not hold an object with a destructor on its own stack.
 #pragma once
 
 // jpeglib.h needs FILE and size_t, jerror.h needs jpeglib.h.
@@ -14,11 +14,11 @@
 
 namespace pb {
 
-/// What the APP1 marker of an EXIF block begins with.
+/// The prefix of an EXIF block in an APP1 marker.
 inline constexpr std::string_view kExifMark{"Exif\0\0", 6};
 
 struct JpegError {
-    jpeg_error_mgr manager{};  // first: libjpeg hands out its address
+    jpeg_error_mgr manager{};  // must be the first member: libjpeg passes its address to the callback
     std::jmp_buf place{};
     char text[JMSG_LENGTH_MAX] = "";
 };
@@ -29,7 +29,8 @@ struct JpegError {
     std::longjmp(error->place, 1);  // NOLINT(cert-err52-cpp): libjpeg's interface
 }
 
-/// libjpeg calls lost pixel data a warning and fills in gray. Here it is an error; harmless oddities pass.
+/// libjpeg reports lost pixel data as a warning and fills in gray. Here this is an error; harmless warnings are
+/// ignored.
 inline void judge_jpeg_warning(j_common_ptr codec, int level) {
     if (level >= 0) return;
     const int code = codec->err->msg_code;
@@ -45,7 +46,7 @@ inline void judge_jpeg_warning(j_common_ptr codec, int level) {
     return manager;
 }
 
-/// False when libjpeg met an error.
+/// Runs `code`. Returns false when libjpeg reported an error.
 template <class Code>
 [[nodiscard]] bool guarded(JpegError& error, const Code& code) {
     if (setjmp(error.place) != 0) return false;  // NOLINT(cert-err52-cpp)

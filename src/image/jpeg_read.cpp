@@ -12,7 +12,7 @@
 namespace pb {
 namespace {
 
-/// One pass of libjpeg over a file's bytes.
+/// Decodes a file with libjpeg, once.
 class JpegReader {
   public:
     JpegReader(const RandomAccessFile& file, std::span<const std::byte> bytes) : file_(file) {
@@ -80,13 +80,14 @@ class JpegReader {
 
   private:
     void read_density(ImageMetadata& metadata) const {
-        constexpr double kPerMetre[] = {0, 100 / 2.54, 100};  // unknown, dots per inch, dots per centimetre
+        constexpr double kPerMetre[] = {0, 100 / 2.54, 100};  // by JFIF's unit: none, dots per inch, dots per cm
         if (codec_.saw_JFIF_marker == FALSE || codec_.density_unit < 1 || codec_.density_unit > 2) return;
         metadata.x_resolution_per_m = codec_.X_density * kPerMetre[codec_.density_unit];
         metadata.y_resolution_per_m = codec_.Y_density * kPerMetre[codec_.density_unit];
     }
 
-    /// A Huffman code spends at least one bit on every block of 8 x 8 pixels; arithmetic codes may spend less.
+    /// Refuses a size that the length of the file rules out. A Huffman code spends at least one bit on each block of 8
+    /// x 8 pixels; an arithmetic code may spend less.
     void check_size() const {
         const uint64_t pixels_per_byte = codec_.arith_code != FALSE ? uint64_t{1} << 20U : uint64_t{8} * DCTSIZE2;
         const uint64_t width = codec_.image_width;
@@ -100,7 +101,7 @@ class JpegReader {
     void run(const Code& code) {
         if (guarded(error_, code)) return;
         const std::string text = error_.text;
-        jpeg_destroy_decompress(&codec_);  // here, too: the constructor may be the caller
+        jpeg_destroy_decompress(&codec_);  // needed because the constructor may call this function
         file_.refuse_damaged(text);
     }
 

@@ -11,7 +11,7 @@
 namespace pb {
 namespace {
 
-constexpr size_t kMarkerBytes = 65533;  // what a JPEG marker can hold
+constexpr size_t kMarkerBytes = 65533;  // capacity of a JPEG marker
 
 class JpegWriter {
   public:
@@ -38,7 +38,7 @@ class JpegWriter {
             codec_.in_color_space = pixels.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
             jpeg_set_defaults(&codec_);
             jpeg_set_quality(&codec_, kQuality, TRUE);
-            for (int c = 0; c < codec_.num_components; ++c)  // 4:4:4: no colour is thrown away
+            for (int c = 0; c < codec_.num_components; ++c)  // 4:4:4: no chroma subsampling
                 codec_.comp_info[c].h_samp_factor = codec_.comp_info[c].v_samp_factor = 1;
             set_density(metadata);
             jpeg_start_compress(&codec_, TRUE);
@@ -60,7 +60,7 @@ class JpegWriter {
     [[nodiscard]] std::span<const std::byte> write_rows(const PixelView& pixels) {
         run([&] {
             for (int64_t y = 0; y < pixels.extent.h; ++y) {
-                // libjpeg reads through a pointer to mutable samples.
+                // libjpeg takes a pointer to mutable samples but only reads them.
                 auto* row = reinterpret_cast<JSAMPROW>(const_cast<std::byte*>(pixels.row(y)));
                 jpeg_write_scanlines(&codec_, &row, 1);
             }
@@ -70,7 +70,8 @@ class JpegWriter {
     }
 
   private:
-    /// JFIF holds whole numbers per inch or per centimetre: the unit that comes nearer.
+    /// Stores the resolution in dots per inch or per centimetre, whichever whole number is closer: JFIF holds whole
+    /// numbers only.
     void set_density(const ImageMetadata& metadata) {
         const double x = metadata.x_resolution_per_m.value_or(0);
         const double y = metadata.y_resolution_per_m.value_or(0);

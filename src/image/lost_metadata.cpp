@@ -20,7 +20,7 @@ Names names_of(const std::vector<TiffTag>& tags) {
     return names;
 }
 
-/// What TIFF alone holds is told to be so.
+/// Adds the TIFF tags to `lost`, with a remark where only TIFF can hold them.
 void add_tiff_tags(const ImageMetadata& metadata, Names& lost) {
     Names names = names_of(metadata.tiff_tags);
     if (names.empty()) return;

@@ -12,18 +12,18 @@
 namespace pb {
 namespace {
 
-/// Regions of this edge are taken or left as a whole: leaving out single clipped samples would cut the tails of the
-/// noise, and single equal ones its middle.
+/// Edge in pixels of the regions that are used or excluded as a whole. Excluding single clipped samples would cut the
+/// tails of the noise distribution; excluding single equal samples would cut its centre.
 constexpr int64_t kRegion = 16;
 
 struct Region {
-    std::vector<float> details;  // |diagonal Haar coefficients|, orthonormal
+    std::vector<float> details;  // absolute values of the orthonormal diagonal Haar coefficients
     int64_t samples = 0;
     int64_t clipped = 0;
     bool flat = true;
 };
 
-/// A sample of the image; integers in [0,1].
+/// Returns a sample of the image. Integers are scaled to [0,1].
 float value_at(const PixelView& image, int64_t y, int64_t x, int64_t channel) {
     const int64_t i = x * image.channels + channel;
     switch (image.dtype) {
@@ -56,8 +56,8 @@ Region read_region(const PixelView& image, int64_t row, int64_t column, int64_t 
     return region;
 }
 
-/// Median of the details. Those of 8-bit images are multiples of 1/510, and many are equal: there it is the median of
-/// grouped values, each spread evenly over its half step to both sides.
+/// Returns the median of the details. Details of 8-bit images are multiples of 1/510 and many are equal, so for these
+/// it is the median of grouped values: each value is spread evenly over half a step on both sides.
 double middle_of(std::vector<float>& details, bool eight_bits) {
     const auto half = static_cast<std::ptrdiff_t>(details.size() / 2);
     std::nth_element(details.begin(), details.begin() + half, details.end());
@@ -73,7 +73,7 @@ double middle_of(std::vector<float>& details, bool eight_bits) {
                      static_cast<double>(inside);
 }
 
-/// True when every sample is a multiple of 1/255, whatever type holds it.
+/// True when every sample is a multiple of 1/255, whatever the type.
 bool has_eight_bits(const PixelView& image) {
     if (image.dtype == DType::u8) return true;
     if (image.dtype == DType::u16) return false;
@@ -86,10 +86,11 @@ bool has_eight_bits(const PixelView& image) {
     return true;
 }
 
-/// Details of a channel by how much of their region is clipped. The noise shrinks by 12 % or so in the second class.
+/// The details of a channel, grouped by the clipped share of their region. Clipping reduces the noise of the group
+/// `clipped` by about 12 %.
 struct Details {
-    std::vector<float> clear;    // at most a twentieth
-    std::vector<float> clipped;  // at most a fifth
+    std::vector<float> clear;    // at most 5 % of the region is clipped
+    std::vector<float> clipped;  // at most 20 % of the region is clipped
     bool any_worse = false;
 };
 
@@ -108,9 +109,9 @@ Details read_details(const PixelView& image, int64_t channel) {
     return details;
 }
 
-/// Nothing when all of the channel is clipped too much to tell.
+/// Estimates the noise of one channel. Returns nothing when too much of every region is clipped.
 std::optional<double> channel_noise(const PixelView& image, int64_t channel, bool eight_bits) {
-    constexpr double kMadToSigma = 0.6745;  // the third quartile of the standard normal distribution
+    constexpr double kMadToSigma = 0.6745;  // third quartile of the standard normal distribution
     Details details = read_details(image, channel);
     std::vector<float>& kept = details.clear.empty() ? details.clipped : details.clear;
     if (!kept.empty()) return middle_of(kept, eight_bits) / kMadToSigma;

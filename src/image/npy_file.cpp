@@ -10,7 +10,7 @@
 namespace pb {
 namespace {
 
-/// Dense rows from some byte on: .npy, and raw samples, whose header the caller knows.
+/// A file of dense rows from a given byte offset on: .npy, and raw samples whose layout the caller supplies.
 class NpyFile final : public ImageFile {
   public:
     NpyFile(OpenedFile file, const NpyHeader& header) : file_(std::move(file)), header_(header) {}
@@ -47,7 +47,7 @@ class NpyFile final : public ImageFile {
 
     OpenedFile file_;
     NpyHeader header_;
-    ImageMetadata metadata_;  // the format holds none
+    ImageMetadata metadata_;  // always empty: the format holds no metadata
     std::vector<std::byte> row_;
 };
 
@@ -62,7 +62,7 @@ std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, con
     auto opened = std::make_unique<RandomAccessFile>(file);
     const auto samples = static_cast<uint64_t>(info.extent.pixels() * (info.channels + (info.has_alpha ? 1 : 0)));
     const uint64_t bytes = size_of(info.dtype);
-    if (opened->size() % bytes != 0 || opened->size() / bytes != samples)  // a product could be beyond 64 bits
+    if (opened->size() % bytes != 0 || opened->size() / bytes != samples)  // a product could exceed 64 bits
         opened->refuse(fmt::format("this shape has {} samples of {} bytes, but the file has {} bytes", samples, bytes,
                                    opened->size()),
                        "check height, width, channels and type");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMagicBytes = 8;  // "\x93NUMPY" and two version bytes
 
-/// Finds values in the text of a dictionary that holds strings, True or False, and one tuple of whole numbers.
+/// Finds values in the text of a Python dictionary that holds strings, True or False, and one tuple of whole numbers.
 class Dictionary {
   public:
     Dictionary(const RandomAccessFile& file, std::string text) : file_(file), text_(std::move(text)) {}
@@ -99,7 +99,7 @@ DType dtype_of(const RandomAccessFile& file, std::string_view descr) {
                 "save uint8, uint16, uint32, int16, float16, float32 or float64: array.astype(numpy.float32)");
 }
 
-/// Which of the common other shapes this is, and how an image comes out of it.
+/// Names a common shape that is not supported and says how to convert it to an image.
 std::string advice_for(const std::vector<int64_t>& shape) {
     const size_t rank = shape.size();
     const bool one = rank > 2 && shape[0] == 1;
@@ -117,10 +117,11 @@ std::string advice_for(const std::vector<int64_t>& shape) {
 
 void set_shape(const RandomAccessFile& file, const std::vector<int64_t>& shape, ImageInfo& info) {
     constexpr int64_t kLongest = int64_t{1} << 31U;
-    constexpr int64_t kMostBands = 65535;  // as TIFF
+    constexpr int64_t kMostBands = 65535;  // the limit of TIFF
     const int64_t channels = shape.size() == 3 ? shape[2] : 1;
     const std::string text = fmt::format("{}", fmt::join(shape, ", "));
-    // Fewer than rows and columns: bands. Else the axes are in another order, or planes of a stack.
+    // Fewer channels than rows and columns: they are bands. Otherwise the axes are in another order, or the file is a
+    // stack of planes.
     const bool bands = channels > 4 && channels < std::min(shape[0], shape[1]) && channels <= kMostBands;
     if ((shape.size() != 2 && shape.size() != 3) || (channels > 4 && !bands))
         file.refuse("shape (" + text + ") is no image, which is (H,W) or (H,W,C) with C = 1 to 4, or more bands",

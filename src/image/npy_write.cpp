@@ -11,7 +11,7 @@ namespace pb {
 
 namespace {
 
-/// Of NumPy: byte order, kind, bytes.
+/// Returns NumPy's name of a type: byte order, kind, number of bytes.
 std::string descr_of(DType dtype) {
     if (dtype == DType::u8) return "|u1";
     const char* kind = is_float(dtype) ? "f" : dtype == DType::i16 ? "i" : "u";
@@ -25,7 +25,7 @@ std::string npy_header(const ImageInfo& info) {
     std::string shape = fmt::format("{}, {}", info.extent.h, info.extent.w);
     if (channels > 1 || info.has_channel_axis) shape += fmt::format(", {}", channels);
     std::string text = "{'descr': '" + descr_of(info.dtype) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
-    constexpr size_t kFixedBytes = 10;  // magic, version, length
+    constexpr size_t kFixedBytes = 10;  // magic, version and length of the header
     constexpr size_t kAlignment = 64;
     while ((kFixedBytes + text.size() + 1) % kAlignment != 0) text += ' ';
     text += '\n';

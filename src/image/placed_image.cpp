@@ -21,7 +21,8 @@ int64_t channels_in_file(const ImageInfo& info) { return info.channels + (info.h
 
 bool is_tiff(const std::string& extension) { return extension == ".tif" || extension == ".tiff"; }
 
-/// For the copy, before the work. What noise takes beyond its own length is libtiff's worst case, roughly.
+/// Checks before the work begins that the disk has room for the compressed copy. The allowance for data that grows when
+/// compressed is roughly libtiff's worst case.
 void check_room_for_copy(uint64_t bytes, Compression compression, const std::filesystem::path& file) {
     constexpr uint64_t kMiB = uint64_t{1} << 20U;
     const uint64_t needed = compression == Compression::lzw ? bytes + bytes / 2 : bytes + bytes / 64 + kMiB;
@@ -152,8 +153,8 @@ void PixelWriter::write_rows(const Rect& part, const ImageToSave& image) {
         file_.write_at(places_.of(part.row + y, part.column), {rows.row(y), row_bytes});
 }
 
-/// Where the part reaches from a tile's left edge to its right one (or to the image's: what is beyond is zero) its rows
-/// follow each other in the file and are written together.
+/// Where `part` spans a tile from its left edge to its right edge, its rows are contiguous in the file and are written
+/// together. The right edge may be that of the image: the tile is zero beyond it.
 void PixelWriter::write_tiles(const Rect& part, const ImageToSave& image) {
     InterleavingRows rows(image);
     const int64_t tile = places_.tile;

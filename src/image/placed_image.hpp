@@ -1,6 +1,7 @@
-// Image files that many processes write together: where each pixel lies is known before any is written. Tiled BigTIFF,
-// .npy and raw samples, uncompressed. One process makes the file and completes it, all write their own rectangles. That
-// process can compress the tiles of a BigTIFF when all are written.
+// Image files that many processes write together. The position of each pixel in the file is known before any pixel is
+// written. Supported: tiled BigTIFF, .npy and raw samples, uncompressed. One process creates and completes the file;
+// all processes write their own rectangles. When all are finished, the first process can compress the tiles of a
+// BigTIFF.
 #pragma once
 
 #include "base/atomic_file.hpp"
@@ -14,7 +15,7 @@
 
 namespace pb {
 
-/// Of the tiles of a TIFF; both without loss.
+/// Lossless compression of the tiles of a TIFF.
 enum class Compression : uint8_t { none, deflate, lzw };
 
 template <>
@@ -23,38 +24,40 @@ struct EnumNames<Compression> {
         {{Compression::none, "none"}, {Compression::deflate, "deflate"}, {Compression::lzw, "lzw"}}};
 };
 
-/// Throws UsageError when `file` is not called .tif or .tiff and is to be compressed.
+/// Throws UsageError when compression is requested and the extension of `file` is not .tif or .tiff.
 void check_can_compress(Compression compression, const std::filesystem::path& file);
 
-/// Bytes of the pixels of such a file, alpha among the channels.
+/// The byte offsets of the pixels in a file. Alpha is one of the interleaved channels.
 struct PixelPlaces {
     Extent image;
-    int64_t tile = 0;  // edge in pixels of the tiles, which come row by row; 0: dense rows
+    int64_t tile = 0;  // edge of a tile in pixels, tiles are stored row by row; 0: dense rows, no tiles
     size_t pixel_bytes = 0;
-    uint64_t begin = 0;  // byte of the first pixel
+    uint64_t begin = 0;  // byte offset of the first pixel
 
     [[nodiscard]] uint64_t end() const;
-    /// Byte of a pixel; those to its right follow it to the end of the row, or of the tile's row.
+    /// Returns the byte offset of a pixel. The pixels to its right follow it, up to the end of the row or of the row of
+    /// the tile.
     [[nodiscard]] uint64_t of(int64_t row, int64_t column) const;
 };
 
-/// By the extension of `file`. Throws UsageError when it is none of .tif, .tiff, .npy and .raw, or `info` does not fit.
+/// Determines the layout from the extension of `file`. Throws UsageError when the extension is not .tif, .tiff, .npy or
+/// .raw, or `info` does not fit the format.
 [[nodiscard]] PixelPlaces find_places(const ImageInfo& info, const std::filesystem::path& file);
 
-/// The file from header to rename; one process of all that write it has it.
+/// The file from its creation to its final rename. Only one of the processes that write the file holds a PlacedImage.
 class PlacedImage {
   public:
-    /// Writes everything but the pixels under a temporary name and reserves the room of the whole file. Throws
-    /// UsageError as find_places, check_can_compress and AtomicFile, Error when there is no such room, or none for the
-    /// copy that compression makes (as much again; half more for LZW, which noise makes longer). `metadata` may be null
-    /// and must outlive it.
+    /// Writes everything except the pixels under a temporary name and reserves disk space for the whole file. Throws
+    /// UsageError in the cases of find_places, check_can_compress and AtomicFile. Throws Error when the disk has no
+    /// room for the file, or for the copy that compression makes (as large as the pixels; 1.5 times as large for LZW,
+    /// which makes noise larger). `metadata` may be null and must outlive this object.
     PlacedImage(const ImageInfo& info, const ImageMetadata* metadata, const std::filesystem::path& file,
                 Compression compression = Compression::none);
 
     [[nodiscard]] const std::filesystem::path& temporary_name() const { return file_.path(); }
-    /// To be called when all have written and flushed. Throws Error; then nothing appears under the final name, as
-    /// when it is not called at all. Compression is a second pass over the file, here: a compressed copy is written,
-    /// read back and compared tile by tile, and takes the name.
+    /// Completes the file. Call it when all processes have written and flushed. With compression it first makes a
+    /// compressed copy, reads it back and compares it tile by tile; the copy then takes the name. Throws Error. After
+    /// an error, or without this call, nothing appears under the final name.
     void commit();
 
   private:
@@ -65,18 +68,18 @@ class PlacedImage {
     AtomicFile file_;
 };
 
-/// Pixels into a PlacedImage. Each process has its own.
+/// Writes pixels into the file of a PlacedImage. Each process has its own writer.
 class PixelWriter {
   public:
-    /// `temporary_name` is the PlacedImage's, `file` and `info` what it was made with. Throws Error when this process
-    /// does not see it.
+    /// `temporary_name` is that of the PlacedImage; `file` and `info` are its constructor arguments. Throws Error when
+    /// this process cannot see the temporary file.
     PixelWriter(const std::filesystem::path& temporary_name, const ImageInfo& info, const std::filesystem::path& file);
 
-    /// `pixels` (and `alpha`, where the file has it) of the rectangle whose first pixel is (row, column). No two calls
-    /// of all processes may overlap. Throws Error with the reason (disk full, quota).
+    /// Writes `pixels` (and `alpha`, if the file has it) to the rectangle whose first pixel is (row, column). The
+    /// rectangles of all calls by all processes must not overlap. Throws Error with the reason (disk full, quota).
     void write(int64_t row, int64_t column, const PixelView& pixels, const PixelView& alpha = {});
 
-    /// To the disk. Throws Error.
+    /// Waits until all data is on the disk. Throws Error.
     void flush() { file_.flush(); }
 
   private:
@@ -85,13 +88,14 @@ class PixelWriter {
 
     PixelPlaces places_;
     PartFile file_;
-    std::vector<std::byte> rows_;  // of one tile
+    std::vector<std::byte> rows_;  // the rows of one tile
 };
 
-/// `save_image`, compressed as told.
+/// `save_image` with a compression: through a PlacedImage, by one process.
 void save_image(const ImageToSave& image, const std::filesystem::path& file, Compression compression);
 
-/// What was written so far, for reading, by the readers of any image: `temporary_name` or, when it is complete, `file`.
+/// Opens what has been written so far, with the same readers as any image. `name` is `temporary_name`, or `file` when
+/// the file is complete.
 [[nodiscard]] std::unique_ptr<ImageFile> open_placed(const std::filesystem::path& name, const ImageInfo& info,
                                                      const std::filesystem::path& file);
 

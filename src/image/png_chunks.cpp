@@ -14,7 +14,8 @@ uint32_t big_endian(const std::byte* b) {
            std::to_integer<uint32_t>(b[2]) << 8U | std::to_integer<uint32_t>(b[3]);
 }
 
-/// sRGB and gAMA beside it are what a reader takes for granted; the rest describes the pixels that are kept.
+/// Returns the name of a chunk's metadata if it is lost, or an empty text. sRGB and its gAMA have no name because
+/// readers assume them. The other chunks without a name describe the pixels, which are kept.
 std::string name_of_lost(std::string_view type) {
     if (type == "tEXt" || type == "zTXt" || type == "iTXt") return "text";
     if (type == "tIME") return "time of change";
@@ -26,7 +27,7 @@ std::string name_of_lost(std::string_view type) {
 
 PngChunks walk_png_chunks(const RandomAccessFile& file) {
     constexpr uint64_t kSignatureBytes = 8;
-    constexpr uint64_t kFramingBytes = 12;  // length, type, CRC
+    constexpr uint64_t kFramingBytes = 12;  // length, type and CRC of a chunk
     PngChunks chunks;
     for (uint64_t offset = kSignatureBytes;;) {
         std::array<std::byte, 8> head{};

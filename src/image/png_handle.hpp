@@ -1,6 +1,6 @@
-// libpng reports errors by longjmp. `guarded` runs a piece of code that may do so; the code must keep no object with a
-// destructor on its own stack (what it uses lives outside and is captured by reference). The reason is kept in
-// `PngError`.
+// libpng reports errors by longjmp. `guarded` runs code that may jump. That code must not hold an object with a
+// destructor on its own stack: declare such objects outside and capture them by reference. `PngError` stores the
+// reason.
 #pragma once
 
 #include <png.h>
@@ -14,7 +14,7 @@ namespace pb {
 
 struct PngError {
     char text[200] = "";
-    std::exception_ptr cause;  // set when one of our own callbacks failed
+    std::exception_ptr cause;  // set when a callback of this program failed
 };
 
 inline void keep_png_error(png_structp png, png_const_charp text) {
@@ -25,7 +25,7 @@ inline void keep_png_error(png_structp png, png_const_charp text) {
 
 inline void ignore_png_warning(png_structp /*png*/, png_const_charp /*text*/) {}
 
-/// False when libpng met an error.
+/// Runs `code`. Returns false when libpng reported an error.
 template <class Code>
 [[nodiscard]] bool guarded(png_structp png, const Code& code) {
     if (setjmp(png_jmpbuf(png)) != 0) return false;  // NOLINT(cert-err52-cpp): libpng's interface

@@ -12,7 +12,7 @@
 namespace pb {
 namespace {
 
-/// One pass of libpng over a file. Alpha appears also where the file has a transparent colour (tRNS) only.
+/// Decodes a file with libpng, once. The image has alpha also where the file has only a transparent colour (tRNS).
 class PngReader {
   public:
     explicit PngReader(const RandomAccessFile& file)
@@ -47,9 +47,9 @@ class PngReader {
                 (colour & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png_, info_, PNG_INFO_tRNS) != 0};
     }
 
-    /// Refuses a header that the file's data cannot fill, before memory is allocated for it.
+    /// Refuses a size that the file's data cannot fill, before memory is allocated for it.
     void check_size(uint64_t pixel_data_bytes) const {
-        constexpr uint64_t kDeflateRatio = 1032;  // the most that deflate can do (zlib's technical details)
+        constexpr uint64_t kDeflateRatio = 1032;  // largest compression ratio of deflate (zlib's technical details)
         const uint64_t width = png_get_image_width(png_, info_);
         const uint64_t height = png_get_image_height(png_, info_);
         if (file_row_bytes_ * height / kDeflateRatio > pixel_data_bytes)
@@ -94,7 +94,8 @@ class PngReader {
         self->offset_ += count;
     }
 
-    /// Asks libpng for 8 or 16 bits in the machine's byte order, palettes as RGB, a transparent colour as alpha.
+    /// Configures libpng to return 8 or 16 bits in the machine's byte order, palettes as RGB, and a transparent colour
+    /// as alpha.
     void expand() {
         const int colour = png_get_color_type(png_, info_);
         if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);

@@ -22,7 +22,7 @@ class PngWriter {
         }
         png_set_write_fn(png_, this, write_bytes, [](png_structp) {});
         png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-        png_set_benign_errors(png_, 1);  // a profile that libpng finds fault with is left out
+        png_set_benign_errors(png_, 1);  // libpng leaves out a profile that it finds invalid
     }
     ~PngWriter() { png_destroy_write_struct(&png_, &info_); }
     PngWriter(const PngWriter&) = delete;
@@ -32,7 +32,7 @@ class PngWriter {
         const bool alpha = has_alpha(image);
         const int colour = (image.pixels.channels == 3 ? PNG_COLOR_MASK_COLOR : 0) | (alpha ? PNG_COLOR_MASK_ALPHA : 0);
         const int bits = image.pixels.dtype == DType::u16 ? 16 : 8;
-        constexpr int kFastLevel = 3;  // of 9: a third of the time of the default for a few per cent of the size
+        constexpr int kFastLevel = 3;  // of 9: takes a third of the default's time, for files a few per cent larger
         run([&] {
             png_set_IHDR(png_, info_, static_cast<png_uint_32>(image.pixels.extent.w),
                          static_cast<png_uint_32>(image.pixels.extent.h), bits, colour, PNG_INTERLACE_NONE,
@@ -45,7 +45,7 @@ class PngWriter {
     void set_metadata(const ImageMetadata& metadata) {
         const auto* icc = reinterpret_cast<png_const_bytep>(metadata.icc_profile.data());
         const auto icc_length = static_cast<png_uint_32>(metadata.icc_profile.size());
-        // libpng takes a pointer to mutable bytes, and copies them.
+        // libpng takes a pointer to mutable bytes but only copies them.
         auto* exif = reinterpret_cast<png_bytep>(const_cast<std::byte*>(metadata.exif.data()));
         const auto exif_length = static_cast<png_uint_32>(metadata.exif.size());
         const auto x = static_cast<png_uint_32>(std::lround(metadata.x_resolution_per_m.value_or(0)));

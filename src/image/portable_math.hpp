@@ -1,5 +1,5 @@
-// Elementary functions from +, *, sqrt and integer operations only: the same bits on every machine and with every
-// C library, and loops over them vectorise. Polynomials: Cephes (Moshier), single precision.
+// Elementary functions made from +, *, sqrt and integer operations only. They give the same bits on every machine and
+// with every C library, and loops over them vectorise. Polynomials: Cephes (Moshier), single precision.
 #pragma once
 
 #include <bit>
@@ -7,11 +7,11 @@
 
 namespace pb {
 
-/// Natural logarithm of a normal positive number; relative error near 1e-7.
+/// Natural logarithm of a positive normal number. The relative error is about 1e-7.
 inline float portable_log(float x) {
     constexpr int32_t kSqrtHalfBits = 0x3F3504F3;
     const auto bits = std::bit_cast<int32_t>(x);
-    const int32_t exponent = (bits - kSqrtHalfBits) >> 23;  // so that the mantissa lies in [sqrt(1/2), sqrt(2))
+    const int32_t exponent = (bits - kSqrtHalfBits) >> 23;  // makes the mantissa lie in [sqrt(1/2), sqrt(2))
     const float m = std::bit_cast<float>(bits - exponent * (1 << 23)) - 1.0F;
     float p = 7.0376836292e-2F;
     p = p * m - 1.1514610310e-1F;
@@ -27,7 +27,7 @@ inline float portable_log(float x) {
     return (p * m * square + e * -2.12194440e-4F - 0.5F * square + m) + e * 0.693359375F;
 }
 
-/// By value, unlike std::min: one instruction.
+/// Arguments by value, unlike std::min: compiles to one instruction.
 inline float smaller(float a, float b) { return a < b ? a : b; }
 inline float larger(float a, float b) { return a > b ? a : b; }
 
@@ -36,9 +36,9 @@ struct SineCosine {
     float cosine;
 };
 
-/// Sine and cosine of `turns` full turns, |turns| < 2^21; absolute error near 1e-7.
+/// Sine and cosine of `turns` full turns, |turns| < 2^21. The absolute error is about 1e-7.
 inline SineCosine portable_sincos(float turns) {
-    constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: leaves the nearest integer in the low bits
+    constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
     const float shifted = turns * 4.0F + kRounder;
     const auto quadrant = std::bit_cast<uint32_t>(shifted);
     const float x = (turns * 4.0F - (shifted - kRounder)) * 1.57079632679F;  // in [-pi/4, pi/4]
@@ -46,7 +46,7 @@ inline SineCosine portable_sincos(float turns) {
     const float s = ((-1.9515295891e-4F * z + 8.3321608736e-3F) * z - 1.6666654611e-1F) * z * x + x;
     const float c =
         ((2.443315711809948e-5F * z - 1.388731625493765e-3F) * z + 4.166664568298827e-2F) * z * z - 0.5F * z + 1.0F;
-    // Masks, not branches: loops over this vectorise.
+    // Masks instead of branches let loops over this function vectorise.
     const uint32_t odd = 0U - (quadrant & 1U);
     const uint32_t swap = (std::bit_cast<uint32_t>(s) ^ std::bit_cast<uint32_t>(c)) & odd;
     const uint32_t sine_sign = (quadrant & 2U) << 30U;
@@ -55,7 +55,7 @@ inline SineCosine portable_sincos(float turns) {
             std::bit_cast<float>((std::bit_cast<uint32_t>(c) ^ swap) ^ cosine_sign)};
 }
 
-/// Uniform on (0, 1) from the upper 24 bits of a random word; never 0 and never 1.
+/// Uniform number in (0, 1) from the upper 24 bits of a random word. It is never 0 or 1.
 inline float unit_uniform(uint32_t word) {
     return (static_cast<float>(static_cast<int32_t>(word >> 8U)) + 0.5F) * 5.9604644775390625e-8F;
 }

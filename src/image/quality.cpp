@@ -23,9 +23,9 @@ const float* samples_of(const PixelView& image, int64_t y) { return reinterpret_
 float clip(float v) { return std::clamp(v, 0.0F, 1.0F); }
 
 constexpr int kWindow = 11;
-constexpr int kBand = 64;  // rows of the result at a time: memory does not grow with the image
+constexpr int kBand = 64;  // rows of the result computed together, so that memory does not grow with the image
 
-/// Rows [begin, begin + count) of one channel, clipped, as doubles.
+/// Returns rows [begin, begin + count) of one channel, clipped to [0,1], as doubles.
 cv::Mat channel_rows(const PixelView& image, int64_t channel, int64_t begin, int64_t count) {
     cv::Mat rows(static_cast<int>(count), static_cast<int>(image.extent.w), CV_64F);
     for (int y = 0; y < rows.rows; ++y) {
@@ -35,7 +35,7 @@ cv::Mat channel_rows(const PixelView& image, int64_t channel, int64_t begin, int
     return rows;
 }
 
-/// Gaussian means of the windows that lie inside `values`.
+/// Gaussian means of all windows that lie inside `values`.
 cv::Mat window_means(const cv::Mat& values) {
     constexpr double kSigma = 1.5;
     cv::Mat means;

@@ -1,31 +1,32 @@
-// Image quality against a reference, and the noise level of an image without one.
+// Image quality against a reference image, and an estimate of the noise level of one image.
 #pragma once
 
 #include "image/image.hpp"
 
 namespace pb {
 
-/// Sum of squared differences over all samples, values clipped to [0,1]. Both f32, equal extents.
+/// Sum of squared differences over all samples, values clipped to [0,1]. Both images are f32 with equal extents.
 [[nodiscard]] double squared_error(const PixelView& image, const PixelView& reference);
-/// Peak signal-to-noise ratio in dB of a sum of squared errors over so many samples, peak 1.
+/// Peak signal-to-noise ratio in dB for a sum of squared errors over `num_samples` samples, peak 1.
 [[nodiscard]] double psnr_of(double squared_error, int64_t num_samples);
 
-/// Peak signal-to-noise ratio in dB over all samples, values clipped to [0,1], peak 1. Both f32, equal extents.
-/// Infinite for equal images.
+/// Peak signal-to-noise ratio in dB over all samples, values clipped to [0,1], peak 1. Both images are f32 with equal
+/// extents. The ratio of equal images is infinite.
 [[nodiscard]] double psnr(const PixelView& image, const PixelView& reference);
 
-/// Mean structural similarity (Wang et al. 2004): 11x11 Gaussian window of sigma 1.5, K1 0.01, K2 0.03, values clipped
-/// to [0,1], mean over channels. Both f32, equal extents, at least 11x11.
+/// Mean structural similarity (Wang et al. 2004): Gaussian window of 11x11 with sigma 1.5, K1 0.01, K2 0.03, values
+/// clipped to [0,1], mean over channels. Both images are f32 with equal extents of at least 11x11.
 [[nodiscard]] double ssim(const PixelView& image, const PixelView& reference);
 
-/// Largest absolute difference of two f32 images of equal extents; NaN anywhere gives NaN.
+/// Largest absolute difference of two f32 images of equal extents. It is NaN when any sample is NaN.
 [[nodiscard]] double max_abs_difference(const PixelView& a, const PixelView& b);
 
-/// Standard deviation of additive Gaussian noise in [0,1] units: median absolute value of the finest diagonal Haar
-/// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels. Regions of 16 x 16 pixels that are
-/// flat, or of which more than 5 % are clipped (0 or 1; up to 20 % where all are), are left out: 0 when all is flat,
-/// UsageError when all is clipped. Images of any dtype; values that all are multiples of 1/255 are taken as grouped.
-/// Fine texture counts as noise: on photographs it finds up to 0.01 where there is none.
+/// Standard deviation of additive Gaussian noise in [0,1] units: the median absolute value of the finest diagonal Haar
+/// wavelet coefficients / 0.6745 (Donoho & Johnstone 1994), median over channels. Regions of 16 x 16 pixels are
+/// excluded when they are flat, or when more than 5 % of their samples are clipped to 0 or 1 (20 % when every region
+/// exceeds 5 %). Returns 0 when all regions are flat; throws UsageError when all are clipped. The image may have any
+/// dtype. When all values are multiples of 1/255, the median is that of grouped values. Fine texture counts as noise:
+/// on noise-free photographs the estimate is up to 0.01.
 [[nodiscard]] double estimate_noise(const PixelView& image);
 
 }  // namespace pb

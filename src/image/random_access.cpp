@@ -20,7 +20,7 @@ std::string reason_of(int code) { return std::generic_category().message(code); 
 }  // namespace
 
 RandomAccessFile::RandomAccessFile(const std::filesystem::path& file) : path_(file) {
-    // O_NONBLOCK: a pipe of that name must not hang the program; for regular files it changes nothing.
+    // O_NONBLOCK: opening a named pipe must not block the program. The flag has no effect on regular files.
     descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) require_descriptors(file);
     if (descriptor_ < 0) refuse(reason_of(errno), "check the name and the permissions");

@@ -1,4 +1,4 @@
-// A file open for reading at any offset. Thread-compatible; every error names the file.
+// A file that is open for reading at any offset. Thread-compatible. Every error names the file.
 #pragma once
 
 #include "base/handle.hpp"
@@ -14,7 +14,7 @@ namespace pb {
 
 class RandomAccessFile {
   public:
-    /// Throws UsageError: missing, a folder, not a regular file, unreadable, empty.
+    /// Throws UsageError when the file is missing, a folder, not a regular file, unreadable or empty.
     explicit RandomAccessFile(const std::filesystem::path& file);
     ~RandomAccessFile();
     RandomAccessFile(const RandomAccessFile&) = delete;
@@ -23,15 +23,16 @@ class RandomAccessFile {
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] uint64_t size() const { return size_; }
 
-    /// Bytes read at `offset`: fewer than asked for at the end of the file; -1 with errno on an I/O error.
+    /// Returns the number of bytes read at `offset`: fewer than requested at the end of the file, -1 with errno after
+    /// an I/O error.
     [[nodiscard]] int64_t try_read_at(uint64_t offset, std::span<std::byte> bytes) const noexcept;
 
-    /// All of `bytes`, or UsageError (the file is shorter than it says, or cannot be read).
+    /// Fills `bytes`. Throws UsageError when the file is too short for its own header, or cannot be read.
     void read_at(uint64_t offset, std::span<std::byte> bytes) const;
 
     [[nodiscard]] std::vector<std::byte> read_all() const;
 
-    /// Throws UsageError "<file>: <what>; <do>".
+    /// Throws UsageError with the message "<file>: <what>; <remedy>".
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
     [[noreturn]] void refuse_damaged(const std::string& what) const;
 

@@ -1,4 +1,4 @@
-// Which random numbers belong to which place of an endless image.
+// The assignment of random numbers to positions in an infinite image.
 #pragma once
 
 #include "base/counter_random.hpp"
@@ -10,7 +10,8 @@ namespace pb {
 
 enum class RandomStream : uint32_t { noise = 0, shading = 1, leaves = 2 };
 
-/// The block of a place: its two coordinates (below 2^32 in magnitude: they wrap), a stream and an index in it.
+/// Returns the random block of a position: its two coordinates (below 2^32 in magnitude, beyond which they wrap), a
+/// stream and an index in the stream.
 inline std::array<uint32_t, 4> random_block(uint64_t seed, RandomStream stream, int64_t row, int64_t column,
                                             uint32_t index) {
     constexpr uint32_t kStreamShift = 24;

@@ -14,7 +14,7 @@
 namespace pb {
 namespace {
 
-/// Calls `use(row of samples, row of the other, number of values)` with the samples' type, row by row.
+/// Calls `use(row of samples, row of other, number of values)` for each row, with pointers of the samples' type.
 template <class Samples, class Other, class Use>
 void for_rows(const Samples& samples, const Other& other, Use&& use) {
     require(samples.extent == other.extent && samples.channels == other.channels,
@@ -31,8 +31,8 @@ bool is_gap(Sample sample, const std::optional<double>& nodata) {
     return !std::isfinite(value) || value == nodata;
 }
 
-/// [0,1] from `low` to the other end of a range of this width. Beyond all that an instrument delivers it is no sample:
-/// a network would smear it over its surroundings.
+/// Maps `value` so that `low` is 0 and the other end of the range is 1. A value further away than a million ranges is
+/// refused: no instrument delivers it, and a network would spread it over its surroundings.
 float to_unit_value(double value, const SampleRange& range) {
     constexpr double kFarthest = 1e6;
     const double unit = (value - range.low) / range.width();
@@ -43,7 +43,7 @@ float to_unit_value(double value, const SampleRange& range) {
     throw UsageError(text.str());
 }
 
-/// `value` as samples of `type` hold it; nothing where integers cannot.
+/// Returns `value` as a sample of `type` holds it, or nothing where an integer type cannot hold it.
 std::optional<double> as_held(DType type, std::optional<double> value) {
     if (!value) return value;
     std::optional<double> held;
@@ -123,7 +123,8 @@ void SampleMap::copy_gaps(const PixelView& original, MutablePixelView samples) c
 
 double SampleMap::rounding() const {
     if (!is_float(type_)) return 0.5 / range_.width();
-    // Half a unit in the last place at the larger end; of f64 that of the f32 in between.
+    // The precision is half a unit in the last place at the larger end. f64 has the precision of f32, which lies
+    // between.
     const double precision = type_ == DType::f16 ? std::ldexp(1.0, -11) : std::ldexp(1.0, -24);
     return precision * std::max(std::abs(range_.low), std::abs(range_.high)) / range_.width();
 }

@@ -1,5 +1,5 @@
-// What the samples of a file mean: the value that is 0 to a network and the one that is 1, and the samples that are no
-// data (gaps). The same map leads from the file to the network and back.
+// The map between the samples of a file and the numbers of a network: which sample value is 0, which is 1, and which
+// samples are missing data (gaps). The same map is used from the file to the network and back.
 #pragma once
 
 #include "image/image.hpp"
@@ -10,7 +10,7 @@
 
 namespace pb {
 
-/// Sample values that stand for 0 and 1; low < high.
+/// The sample values that correspond to 0 and 1; low < high.
 struct SampleRange {
     double low = 0;
     double high = 1;
@@ -18,37 +18,39 @@ struct SampleRange {
     friend bool operator==(const SampleRange&, const SampleRange&) = default;
 };
 
-/// Full scale of u8 and u16, [0,1] of floats; none of i16 and u32, of which nothing is agreed.
+/// The range is full scale for u8 and u16, and [0,1] for floats. i16 and u32 have no range, because there is no
+/// convention.
 [[nodiscard]] std::optional<SampleRange> range_of_type(DType type);
 
-/// Nearly all of `values`: from their 0.1 % to their 99.9 % percentile. Throws UsageError where they are all equal or
-/// none is there. Sorts them.
+/// Returns the range of nearly all `values`: from the 0.1 % to the 99.9 % percentile. Sorts `values`. Throws UsageError
+/// when all are equal or there are none.
 [[nodiscard]] SampleRange range_of_values(std::span<double> values);
 
 class SampleMap {
   public:
-    /// Of samples of `type`. `has_gaps`: samples that are not finite, or equal to `nodata`, are no data; a `nodata`
-    /// that the type cannot hold is no sample's.
+    /// A map for samples of `type`. With `has_gaps`, samples that are not finite or equal `nodata` are missing data. A
+    /// `nodata` that the type cannot hold matches no sample.
     SampleMap(DType type, SampleRange range, bool has_gaps = false, std::optional<double> nodata = {});
 
     [[nodiscard]] const SampleRange& range() const { return range_; }
     [[nodiscard]] bool has_gaps() const { return has_gaps_; }
     [[nodiscard]] const std::optional<double>& nodata() const { return nodata_; }
 
-    /// Samples to f32, 0 at the range's low end and 1 at its high one; gaps become NaN.
-    /// Throws UsageError for a sample that lies further away than a million ranges.
+    /// Converts samples to f32: the low end of the range becomes 0, the high end 1, and gaps become NaN. Throws
+    /// UsageError for a sample that is further away than a million ranges.
     void to_unit(const PixelView& samples, MutablePixelView unit) const;
-    /// The way back, f32 to samples: integers rounded to nearest (ties to even), all clipped to what the type holds;
-    /// NaN becomes 0 in integers. No sample becomes `nodata`: it gets the value next to it.
+    /// Converts f32 back to samples. Integers are rounded to nearest (ties to even), and all values are clipped to what
+    /// the type can hold. NaN becomes 0 in integers. A value that would become `nodata` gets the neighbouring sample
+    /// value instead.
     void from_unit(const PixelView& unit, MutablePixelView samples) const;
-    /// Appends the samples that are data, as the type holds them.
+    /// Appends the samples that are not gaps to `values`, as the type holds them.
     void append_data(const PixelView& samples, std::vector<double>& values) const;
-    /// Samples of `original` that are gaps, to the same places of `samples`, bit for bit.
+    /// Copies the samples of `original` that are gaps to the same positions in `samples`, bit for bit.
     void copy_gaps(const PixelView& original, MutablePixelView samples) const;
 
-    /// By how much the way back changes a value at most, in units of the range.
+    /// The largest change of a value by from_unit, in units of the range.
     [[nodiscard]] double rounding() const;
-    /// What the type can hold, in units of the range.
+    /// The smallest and largest value of the type, in units of the range.
     [[nodiscard]] SampleRange limits() const;
 
   private:
@@ -58,15 +60,16 @@ class SampleMap {
     std::optional<double> nodata_;  // as the type holds it
 };
 
-/// How far beyond a part its surroundings must reach for fill_gaps.
+/// Distance in pixels that the surroundings of a part must extend beyond it for fill_gaps.
 inline constexpr int64_t kGapReach = 3;
 
-/// Fills the NaN of `part` with something harmless to a network: the mean of the nearest samples of the channel that
-/// are data, at most kGapReach pixels away, else 0.5. `around` is the part of the image at `place`: `part` and, as far
-/// as the image reaches, kGapReach pixels on each side. Result: `part`, f32. The same whatever the parts are.
+/// Returns `part` as f32 with its NaN samples replaced by a value that is harmless to a network: the mean of the
+/// nearest valid samples of the channel within kGapReach pixels, or 0.5 if there are none. `around` is the image at
+/// `place`: `part` and kGapReach pixels on each side, as far as the image extends. The result does not depend on how
+/// the image is divided into parts.
 [[nodiscard]] Image fill_gaps(const PixelView& around, const Rect& place, const Rect& part);
 
-/// Samples of f32 `image` that are NaN.
+/// Counts the NaN samples of an f32 image.
 [[nodiscard]] int64_t count_gaps(const PixelView& image);
 
 }  // namespace pb

@@ -1,4 +1,4 @@
-// Samples of any type as numbers: one place that knows how each lies in memory.
+// Access to samples of any type as numbers. Only this header defines how each type is stored in memory.
 #pragma once
 
 #include "base/half.hpp"
@@ -16,12 +16,12 @@
 
 namespace pb {
 
-/// IEEE binary16 as it lies in a file.
+/// IEEE binary16 as stored in a file.
 struct Half {
     uint16_t bits = 0;
 };
 
-/// Calls `use` with a value of the type in memory.
+/// Calls `use` with a value of the C++ type that stores `type`.
 template <class Use>
 void with_sample_type(DType type, Use&& use) {
     switch (type) {
@@ -53,7 +53,7 @@ double value_of(Sample sample) {
         return static_cast<double>(sample);
 }
 
-/// Largest and smallest finite value.
+/// Largest and smallest finite value of a type.
 template <class Sample>
 double highest_of() {
     if constexpr (std::is_same_v<Sample, Half>)
@@ -69,7 +69,8 @@ double lowest_of() {
         return static_cast<double>(std::numeric_limits<Sample>::lowest());
 }
 
-/// Rounded to nearest (integers: ties to even) and clipped; NaN stays or, in integers, becomes 0.
+/// Converts a number to a sample, rounded to nearest (integers: ties to even) and clipped. NaN is kept in floats and
+/// becomes 0 in integers.
 template <class Sample>
 Sample sample_of(double value) {
     if constexpr (std::is_integral_v<Sample>) {
@@ -84,7 +85,8 @@ Sample sample_of(double value) {
     }
 }
 
-/// The sample next to the one of a number, above or below.
+/// Returns the sample next to that of `value`: the larger one when `above`, else the smaller one. At an end of the
+/// type's range it returns the only neighbour.
 template <class Sample>
 Sample next_sample(double value, bool above) {
     if (value >= highest_of<Sample>()) above = false;

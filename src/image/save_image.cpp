@@ -15,19 +15,19 @@
 namespace pb {
 namespace {
 
-/// What a format can hold, and who writes it.
+/// The capabilities of a format, and the function that writes it.
 struct Format {
     std::string_view extension;
     std::string_view name;
     bool holds_u16;
-    bool holds_all;  // every type, and any number of channels
+    bool holds_all;  // true: every type and any number of channels
     bool holds_alpha;
     int64_t longest_side;
     void (*write)(const ImageToSave&, AtomicFile&);
 };
 
 constexpr int64_t kLongest31 = (int64_t{1} << 31U) - 1;
-constexpr int64_t kLongestJpeg = 65500;  // libjpeg's own limit
+constexpr int64_t kLongestJpeg = 65500;  // libjpeg's limit, in pixels
 constexpr std::array<Format, 7> kFormats{{{".png", "PNG", true, false, true, kLongest31, write_png},
                                           {".jpg", "JPEG", false, false, false, kLongestJpeg, write_jpeg},
                                           {".jpeg", "JPEG", false, false, false, kLongestJpeg, write_jpeg},

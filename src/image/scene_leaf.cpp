@@ -11,8 +11,8 @@ namespace {
 
 float between(float low, float high, uint32_t word) { return low + (high - low) * unit_uniform(word); }
 
-/// Gratings have periods from 5 pixels up, and only part of the leaves has one: a scene is mostly smooth, as
-/// photographs are.
+/// Gratings have periods of 5 pixels or more. Only a share of the leaves has one, so that most of a scene is smooth, as
+/// in photographs.
 void set_grating(Leaf& leaf, const std::array<uint32_t, 4>& words) {
     constexpr float kShare = 0.3F;
     if (unit_uniform(words[0]) > kShare) return;
@@ -31,12 +31,12 @@ void set_shade(Leaf& leaf, const std::array<uint32_t, 4>& words) {
     leaf.rectangle = (words[3] & 0x100U) != 0;
 }
 
-struct Columns {  // counted from the leaf's cell
+struct Columns {  // column indices relative to the leaf's cell
     int begin = 0;
     int end = 0;
 };
 
-/// Share of a pixel that lies in the leaf: edges are one pixel soft.
+/// Returns the share of a pixel that lies in the leaf. The edge of a leaf is a ramp of one pixel.
 template <bool Rectangle>
 float coverage(const Leaf& leaf, float u, float v) {
     float inside = 0;
@@ -50,7 +50,7 @@ float coverage(const Leaf& leaf, float u, float v) {
     return smaller(larger(inside + 0.5F, 0.0F), 1.0F);
 }
 
-/// What a leaf does to a run of pixels: pixel += cover * (shade + offset - pixel).
+/// The effect of a leaf on a run of pixels: pixel += cover * (shade + offset - pixel).
 constexpr int kRun = 128;
 struct Paint {
     std::array<float, kRun> cover;
@@ -116,7 +116,8 @@ void paint_leaf_row(const Leaf& leaf, int64_t row, int64_t column, int64_t count
     const float y = static_cast<float>(row - leaf.row) - leaf.centre_y;
     const float squared = leaf.radius() * leaf.radius() - y * y;
     if (squared <= 0.0F) return;
-    // Only what can be covered; columns are counted from the leaf's cell, so that every window computes the same.
+    // Only columns that the leaf can cover. They are counted from the leaf's cell, so that every window computes the
+    // same values.
     const float half = std::sqrt(squared);
     const int64_t first = leaf.column + static_cast<int64_t>(std::floor(leaf.centre_x - half));
     const int64_t last = leaf.column + static_cast<int64_t>(std::ceil(leaf.centre_x + half)) + 1;

@@ -14,7 +14,7 @@
 namespace pb {
 namespace {
 
-/// Decoded blocks that are kept: a band of windows across a wide image comes back to the same blocks.
+/// Limit of the cache of decoded blocks. Windows read in bands across a wide image use the same blocks several times.
 constexpr size_t kCacheBytes = size_t{128} << 20U;
 
 /// Channels [first, first + count) of a pixel.
@@ -23,7 +23,7 @@ struct Channels {
     int64_t count = 0;
 };
 
-/// Part of one block: where it lies in the image, and its samples in the file's interleaving.
+/// A part of one block: its position in the image, and its samples, interleaved as in the file.
 struct BlockPart {
     Rect place;
     int64_t plane = 0;
@@ -80,10 +80,11 @@ TiffFile::TiffFile(OpenedFile file) : file_(std::move(file)), tiff_(*file_) {
     metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over.begin(), passed_over.end());
 }
 
-/// Thumbnails and pyramid levels (reduced images) and masks are no pages; returns what there is of them, in words.
+/// Throws unless the file has one page. Thumbnails, pyramid levels (reduced images) and masks do not count as pages;
+/// returns their descriptions.
 std::vector<std::string> TiffFile::check_single_page() {
     TIFF* tiff = tiff_.get();
-    uint16_t num_below = 0;  // the levels of OME-TIFF hang on the first page
+    uint16_t num_below = 0;  // OME-TIFF stores the pyramid levels below the first page
     const uint64_t* ignored = nullptr;
     TIFFGetField(tiff, TIFFTAG_SUBIFD, &num_below, &ignored);
     int num_levels = num_below;

@@ -58,14 +58,14 @@ int keep_error(TIFF* /*tiff*/, void* stream, const char* /*module*/, const char*
     return 1;
 }
 
-/// Warnings are oddities that libtiff can live with, except that its JPEG decoder calls lost pixels a warning.
+/// Ignores warnings, except those of libtiff's JPEG decoder, which reports lost pixels as a warning.
 int judge_warning(TIFF* tiff, void* stream, const char* module, const char* format, va_list arguments) noexcept {
     const bool lost_pixels = module != nullptr && std::string_view(module) == "JPEGLib";
     return lost_pixels ? keep_error(tiff, stream, module, format, arguments) : 1;
 }
 
-/// The most that libtiff may allocate in one piece: enough for any block of a valid file, not for a wrong size in a
-/// damaged one.
+/// The largest single allocation that libtiff may make: enough for any block of a valid file, but not for a wrong size
+/// in a damaged file.
 tmsize_t allocation_limit(const TiffStream& stream) {
     constexpr uint64_t kAlways = uint64_t{1} << 30U;
     return static_cast<tmsize_t>(std::max(kAlways, 2 * stream.size));
@@ -76,7 +76,7 @@ tmsize_t allocation_limit(const TiffStream& stream) {
 TiffHandle::TiffHandle(const RandomAccessFile& file) : stream_(std::make_unique<TiffStream>()) {
     stream_->source = &file;
     stream_->size = file.size();
-    open(file.path().string(), "rc");  // c: strips as they are in the file
+    open(file.path().string(), "rc");  // c: do not split strips, keep them as they are in the file
 }
 
 TiffHandle::TiffHandle(AtomicFile& file, bool big_tiff) : stream_(std::make_unique<TiffStream>()) {

@@ -1,4 +1,4 @@
-// libtiff on our own files, without its global error handlers: what it reports is kept beside the handle.
+// libtiff on files of this program, without its global error handlers. The reported errors are stored with the handle.
 #pragma once
 
 #include "base/atomic_file.hpp"
@@ -13,33 +13,34 @@
 
 namespace pb {
 
-/// What libtiff reads from or writes to, and what it said. At a fixed address: libtiff keeps a pointer.
+/// The source or destination of libtiff's I/O, and its first error. It must stay at a fixed address because libtiff
+/// keeps a pointer to it.
 struct TiffStream {
     const RandomAccessFile* source = nullptr;
     AtomicFile* target = nullptr;
     uint64_t position = 0;
     uint64_t size = 0;
-    bool skips_writes = false;  // what is written leaves a hole: offsets are as if it had been
+    bool skips_writes = false;  // true: a write leaves a hole, but offsets advance
     std::exception_ptr cause;   // set when writing failed
-    char text[200] = "";        // the first error since it was cleared
+    char text[200] = "";        // the first error since the last clear_error()
 };
 
 class TiffHandle {
   public:
-    /// Opens for reading; nullptr inside and the reason in error() when it is no TIFF.
+    /// Opens a file for reading. When it is not a TIFF, the handle is nullptr and error() returns the reason.
     explicit TiffHandle(const RandomAccessFile& file);
-    /// Opens for writing; classic TIFF cannot exceed 4 GiB.
+    /// Opens a file for writing. A classic TIFF cannot exceed 4 GiB.
     TiffHandle(AtomicFile& file, bool big_tiff);
 
     [[nodiscard]] TIFF* get() const { return tiff_.get(); }
     [[nodiscard]] bool has_error() const;
-    /// Forgets what was reported: libtiff calls some things errors that it can live with.
+    /// Forgets the reported error: libtiff reports some conditions as errors that it can recover from.
     void clear_error();
-    /// The first error libtiff reported so far.
+    /// The first error that libtiff reported.
     [[nodiscard]] std::string error() const;
-    /// From here on, or no longer.
+    /// With true, later writes leave holes; with false, they write again.
     void skip_writes(bool skip) { stream_->skips_writes = skip; }
-    /// Rethrows what made writing fail, else throws Error with libtiff's words.
+    /// Rethrows the exception that made writing fail, or else throws Error with libtiff's message.
     [[noreturn]] void fail_writing() const;
 
   private:

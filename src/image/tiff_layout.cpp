@@ -35,7 +35,7 @@ DType sample_type(TIFF* tiff, const RandomAccessFile& file) {
                 "convert it to 8, 16 or 32 bits unsigned, 16 bits signed, or 16, 32 or 64 bits float");
 }
 
-/// Colour channels that the photometric interpretation makes of the samples.
+/// The number of colour channels that the photometric interpretation gives.
 int64_t colour_channels(TIFF* tiff, const RandomAccessFile& file) {
     const uint16_t compression = short_tag(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
     const uint16_t photometric = short_tag(tiff, TIFFTAG_PHOTOMETRIC, 0xFFFF);
@@ -68,7 +68,7 @@ void read_channels(TIFF* tiff, const RandomAccessFile& file, TiffLayout& layout)
         file.refuse(fmt::format("it has {} samples a pixel", layout.samples),
                     "keep gray or RGB, and one alpha channel at most");
     layout.info.has_alpha = extra == 1;
-    if (extra > 1) layout.info.channels = layout.samples;  // bands, whatever the first ones are said to be
+    if (extra > 1) layout.info.channels = layout.samples;  // all are bands, even the first ones
     if (palette && layout.info.dtype != DType::u8) file.refuse("its palette is not of 8 bits", "convert it to RGB");
     if (palette) layout.palette = read_tiff_palette(tiff, file);
 }
@@ -91,7 +91,7 @@ void read_blocks(TIFF* tiff, TiffLayout& layout) {
     if (h > 0 && w > 0) layout.blocks = {ceil_div(layout.info.extent.h, h), ceil_div(layout.info.extent.w, w)};
 }
 
-/// The most bytes that one byte of the file can stand for.
+/// The largest number of decoded bytes per byte of the file.
 uint64_t largest_ratio(uint16_t compression) {
     switch (compression) {
         case COMPRESSION_NONE:
@@ -155,7 +155,7 @@ TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file) {
     if (layout.white_is_zero && !can_invert)
         file.refuse("its photometric interpretation is white-is-zero, with samples for which that is not agreed",
                     "convert it to black-is-zero");
-    // Decoded strips and tiles are RGB then, whatever the subsampling.
+    // The decoder then returns strips and tiles as RGB for any subsampling.
     if (compression == COMPRESSION_JPEG) TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
     return layout;
 }
@@ -191,7 +191,7 @@ std::vector<uint8_t> read_tiff_palette(TIFF* tiff, const RandomAccessFile& file)
     uint16_t* maps[3] = {nullptr, nullptr, nullptr};
     if (TIFFGetField(tiff, TIFFTAG_COLORMAP, &maps[0], &maps[1], &maps[2]) != 1)
         file.refuse_damaged("a palette image without a colour map");
-    // Some writers put 8-bit values into the map, which holds 16 bits by the book.
+    // The map holds 16-bit values by the specification, but some writers store 8-bit values.
     bool eight_bits = true;
     for (const uint16_t* map : maps) eight_bits &= *std::max_element(map, map + kEntries) < 256;
     std::vector<uint8_t> palette;

@@ -1,4 +1,4 @@
-// How a TIFF file lays out its pixels, checked before anything is allocated for them.
+// The layout of the pixels in a TIFF file, checked before memory is allocated for them.
 #pragma once
 
 #include "image/image_file.hpp"
@@ -12,12 +12,12 @@ namespace pb {
 /// A block is a strip (as wide as the image) or a tile.
 struct TiffLayout {
     ImageInfo info;
-    int64_t samples = 0;  // in the file, alpha included; 1 where a palette makes three channels of it
+    int64_t samples = 0;  // samples per pixel in the file, including alpha; 1 for a palette, which gives three channels
     bool planar = false;  // one plane of blocks per sample
     bool tiled = false;
-    Extent block;      // pixels; a strip at the bottom has fewer rows
-    Extent blocks;     // in one plane, down and across
-    bool raw = false;  // uncompressed: any part of a block can be read by itself
+    Extent block;      // in pixels; the last strip may have fewer rows
+    Extent blocks;     // number of blocks in one plane, vertically and horizontally
+    bool raw = false;  // uncompressed: any part of a block can be read separately
     bool byte_swapped = false;
     bool white_is_zero = false;
     std::vector<uint8_t> palette;  // 256 RGB entries, or empty
@@ -30,14 +30,14 @@ struct TiffLayout {
     }
 };
 
-/// The layout of the file's current page. Throws UsageError for what is not supported and for headers that the
-/// file's length cannot justify.
+/// Reads the layout of the file's current page. Throws UsageError when it is not supported, and when the header states
+/// more data than the length of the file allows.
 [[nodiscard]] TiffLayout read_tiff_layout(TIFF* tiff, const RandomAccessFile& file);
 
-/// Profile, resolution, orientation and tags.
+/// Reads colour profile, resolution, orientation and tags.
 [[nodiscard]] ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout);
 
-/// 256 RGB entries of 8 bits from the file's colour map.
+/// Reads the colour map as 256 RGB entries of 8 bits.
 [[nodiscard]] std::vector<uint8_t> read_tiff_palette(TIFF* tiff, const RandomAccessFile& file);
 
 }  // namespace pb

@@ -23,7 +23,7 @@ struct KeptTag {
     bool is_georeference = false;
 };
 
-/// Numbers as in the TIFF 6, GeoTIFF 1.1 (OGC 19-008r4) and GDAL documentation.
+/// Tag numbers and names from the documentation of TIFF 6, GeoTIFF 1.1 (OGC 19-008r4) and GDAL.
 constexpr std::array<KeptTag, 21> kKept{{{269, "DocumentName"},
                                          {kImageDescription, "ImageDescription"},
                                          {271, "Make"},
@@ -46,7 +46,7 @@ constexpr std::array<KeptTag, 21> kKept{{{269, "DocumentName"},
                                          {kGdalNodata, "GDAL_NODATA"},
                                          {50844, "RPCCoefficient", true}}};
 
-/// How the pixels are stored, or read by read_tiff_metadata: no news to the user.
+/// Tags that describe how the pixels are stored, or that read_tiff_metadata reads. Their loss is not reported.
 constexpr std::array<uint16_t, 9> kOfTheLayout{330, 347, 529, 530, 531, 532, 34675, 512, 519};
 
 const KeptTag* find_kept(uint16_t number) {
@@ -62,12 +62,12 @@ TiffTag make_tag(uint16_t number, uint16_t type, uint32_t count, const void* val
     return tag;
 }
 
-/// Empty `values` where the file does not have it, or in a form that libtiff does not hand out as bytes.
+/// Reads a tag. `values` is empty when the file does not have it, or libtiff does not return it as bytes.
 TiffTag read_tag(TIFF* tiff, uint16_t number) {
     const TIFFField* field = TIFFFindField(tiff, number, TIFF_ANY);
     if (field == nullptr) return {};
     const TIFFDataType type = TIFFFieldDataType(field);
-    if (type > TIFF_IFD) return {};  // 64 bits: a TIFF that is no BigTIFF holds none
+    if (type > TIFF_IFD) return {};  // 64-bit type: a classic TIFF cannot hold it
     const auto value_bytes = static_cast<size_t>(std::max(TIFFDataWidth(type), 0));
     if (TIFFFieldPassCount(field) != 0 && TIFFFieldReadCount(field) == TIFF_VARIABLE2) {
         uint32_t count = 0;
@@ -98,7 +98,7 @@ std::optional<double> number_in(std::string_view text) {
     return value;
 }
 
-/// "<Item name="STATISTICS_MEAN" sample="0">12.5</Item>": true when there was one.
+/// Removes one item such as "<Item name="STATISTICS_MEAN" sample="0">12.5</Item>". Returns false when there is none.
 bool take_out_statistics(TiffTag& tag) {
     constexpr std::string_view kBegin = "<Item name=\"STATISTICS_";
     constexpr std::string_view kEnd = "</Item>";
@@ -114,7 +114,7 @@ bool take_out_statistics(TiffTag& tag) {
     return any;
 }
 
-/// tifffile's and ImageJ's descriptions say how the samples lie in the file.
+/// True for descriptions by tifffile and ImageJ, which state how the samples are arranged in the file.
 bool tells_arrangement(const TiffTag& tag) {
     const std::string_view text = text_of(tag);
     return tag.number == kImageDescription && (text.starts_with("{\"shape\"") || text.starts_with("ImageJ="));
@@ -139,7 +139,7 @@ void name_lost_tags(TIFF* tiff, ImageMetadata& metadata) {
     }
 }
 
-/// libtiff must know a tag before it writes it; it keeps the pointers to names.
+/// Registers the tag with libtiff, which refuses to write unknown tags. libtiff keeps pointers to the names.
 void register_tag(TIFF* tiff, const TiffTag& tag) {
     const KeptTag* kept = find_kept(tag.number);
     require(kept != nullptr, "a TIFF tag that is not in the table was to be written");

@@ -1,4 +1,4 @@
-// Which tags of a TIFF go from input to output, and the names of those that do not.
+// The TIFF tags that are copied from input to output, and the names of those that are not.
 #pragma once
 
 #include "image/image_file.hpp"
@@ -9,21 +9,22 @@
 
 namespace pb {
 
-/// Fills tiff_tags, nodata, tiff_compression and not_kept from the current directory. Statistics in GDAL_METADATA are
-/// taken out of it: the output has others. `rearranged`: the output holds its samples in another order (planes,
-/// palette), so that a description of that order does not hold.
+/// Fills tiff_tags, nodata, tiff_compression and not_kept from the current directory. Statistics are removed from
+/// GDAL_METADATA because those of the output differ. `rearranged`: the output stores its samples in another order
+/// (planes, palette), so that a description of the input's order would be wrong.
 void read_tiff_tags(TIFF* tiff, bool rearranged, ImageMetadata& metadata);
 
-/// To a TIFF that is written, before its pixels. Throws Error with libtiff's words.
+/// Writes the tags to a TIFF; must be called before its pixels are written. Throws Error with libtiff's message.
 void write_tiff_tags(const TiffHandle& tiff, const std::vector<TiffTag>& tags);
 
-/// The name of a tag that is kept, as in libtiff's and GDAL's documentation; the georeference's all are "GeoTIFF tags".
+/// Returns the name of a kept tag, as in the documentation of libtiff and GDAL. All georeference tags have the name
+/// "GeoTIFF tags".
 [[nodiscard]] std::string tiff_tag_name(uint16_t number);
 
-/// True for tags that say where in the world or in a larger whole the pixels lie, or how many they are.
+/// True for tags that state the position of the pixels in the world or in a larger image, or their number.
 [[nodiscard]] bool is_bound_to_extent(const TiffTag& tag);
 
-/// The compression's name, and whether it gives back the same pixels and this libtiff can write it.
+/// The name of a compression, and whether it is lossless and this libtiff can write it.
 [[nodiscard]] std::string compression_name(uint16_t compression);
 [[nodiscard]] bool can_compress_again(uint16_t compression);
 

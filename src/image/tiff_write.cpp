@@ -17,7 +17,7 @@
 namespace pb {
 namespace {
 
-/// Short strips cost seeks, long ones memory in other readers.
+/// Short strips cost seeks; long strips cost memory in other readers.
 int64_t rows_per_strip(size_t row_bytes, int64_t rows) {
     constexpr size_t kStripBytes = size_t{1} << 20U;
     return std::clamp<int64_t>(static_cast<int64_t>(kStripBytes / row_bytes), 1, rows);
@@ -35,7 +35,7 @@ int sample_format(DType type) {
     return type == DType::i16 ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
 }
 
-/// What the samples beyond the photometric interpretation's are: alpha, or bands of no such meaning.
+/// The meaning of the samples beyond those of the photometric interpretation: alpha, or bands (unspecified).
 std::vector<uint16_t> extra_samples(const ImageInfo& info, const ImageMetadata* metadata) {
     if (info.channels != 1 && info.channels != 3)
         return std::vector<uint16_t>(static_cast<size_t>(info.channels - 1), EXTRASAMPLE_UNSPECIFIED);
@@ -44,13 +44,13 @@ std::vector<uint16_t> extra_samples(const ImageInfo& info, const ImageMetadata* 
     return {premultiplied ? uint16_t{EXTRASAMPLE_ASSOCALPHA} : uint16_t{EXTRASAMPLE_UNASSALPHA}};
 }
 
-/// That of the file the image came from, where it loses nothing.
+/// The compression of the input file where it is lossless, else none.
 uint16_t same_compression(const ImageMetadata* metadata) {
     if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
     return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
 }
 
-/// Differences of neighbours are what these compress well.
+/// True for compressions that work better on differences of neighbouring samples.
 bool takes_predictor(uint16_t compression) {
     return compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
            compression == COMPRESSION_ZSTD;
@@ -105,7 +105,7 @@ std::vector<std::byte> tile_of(const ImageInfo& info) {
     return std::vector<std::byte>(static_cast<size_t>(kTiffTile * kTiffTile * samples_of(info)) * size_of(info.dtype));
 }
 
-/// Calls `use(index, tile)` for every tile of a file that lay_out_tiff made.
+/// Calls `use(index, tile)` for every tile of a file made by lay_out_tiff.
 template <class Use>
 void for_tiles(const RandomAccessFile& placed, const ImageInfo& info, Use&& use) {
     std::vector<std::byte> tile = tile_of(info);
@@ -151,7 +151,8 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
     if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
 }
 
-/// libtiff is given every tile and writes none: so it knows all offsets when it writes the directory, after the tiles.
+/// libtiff receives every tile, but its writes are skipped. It therefore knows all offsets when it writes the directory
+/// after the tiles.
 void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFile& file) {
     TiffHandle tiff(file, true);
     set_tiles(tiff, {info, metadata});

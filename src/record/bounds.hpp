@@ -1,5 +1,6 @@
-// What a rank's device and host can do at best, measured in the run whose figures are set beside it. Values only, each
-// absent where it was not or could not be measured. Names, units and order stand once, in the table below.
+// The best rates that a rank's device and host reach, measured in the same run as the figures that they are compared
+// with. Values only. A value is absent when it was not or could not be measured. The table below defines names, units
+// and order.
 #pragma once
 
 #include "record/fields.hpp"
@@ -15,9 +16,9 @@ namespace pb {
 enum class Bound : uint8_t {
     matmul_tflops,         // matrix product in the precision of the point
     conv_tflops,           // 3x3 convolution of 64 channels, channels_last, in the precision of the point
-    device_copy_gb_per_s,  // within the device's memory, read and written bytes; on the CPU by all threads of the rank
+    device_copy_gb_per_s,  // within the device's memory, read and written bytes; on a CPU with all threads of the rank
     h2d_gb_per_s,          // pinned host memory to the device
-    d2h_gb_per_s,          // and back
+    d2h_gb_per_s,          // device to pinned host memory
     host_copy_gb_per_s     // within the host's memory by one thread, read and written bytes
 };
 inline constexpr size_t kNumBounds = 6;

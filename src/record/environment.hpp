@@ -1,4 +1,4 @@
-// Where, with what and how a study ran. Values only.
+// The machine, software and settings of a study. Values only.
 #pragma once
 
 #include "plan/topology.hpp"
@@ -27,7 +27,7 @@ void fields(V& v, P& place) {
     v("memory_mib", mib(place.memory_bytes));
 }
 
-/// Enough for somebody else to check a figure.
+/// The facts that another person needs to check a figure.
 struct Environment {
     std::string started_at;  // UTC, ISO 8601
     std::string command_line;
@@ -37,7 +37,7 @@ struct Environment {
         std::string name, header, loaded;
     };
     std::vector<Library> libraries;
-    std::vector<std::pair<std::string, std::string>> variables;  // white list of launcher and library variables
+    std::vector<std::pair<std::string, std::string>> variables;  // launcher and library variables from a white list
     std::string host_processor;
     Topology topology;
 };

@@ -1,12 +1,12 @@
 // How the values of this layer name their fields. Each struct has one function `fields(visitor, value)` that calls
-// visitor("key", member) for every member, in the order of results.jsonl. Visitors make of that the row that MPI sends
+// visitor("key", member) for every member, in the order of results.jsonl. The visitors produce the row that MPI sends
 // (row.hpp), JSON (json_writer.hpp, json_reader.hpp) and the JSON schema (json_schema.hpp).
 //
-// A visitor also offers `group(key, function)`, an object inside the object, and `columns(values)`, a list of structs
-// as one array for each of their fields. A third argument says in the schema what a field means.
+// A visitor also offers `group(key, function)`, an object inside the object, and `columns(values)`, which writes a list
+// of structs as one array per field. A third argument is the field's description in the schema.
 //
-// A member whose JSON is not that of its type is wrapped in one of the forms below. A value that may be null may also
-// be missing when it is read: older files have fewer fields.
+// A member whose JSON form differs from its type is wrapped in one of the forms below. A reader accepts that a value
+// that may be null is missing: older files have fewer fields.
 #pragma once
 
 #include "patchbench/base/enum_names.hpp"
@@ -21,92 +21,92 @@
 
 namespace pb {
 
-/// `T` is `Record`, or const of it: for the one `fields` that both readers and writers call.
+/// `T` is `Record` or `const Record`. It lets readers and writers share one function `fields`.
 template <class T, class Record>
 concept Like = std::same_as<std::remove_const_t<T>, Record>;
 
-/// Legal values of a number; `positive` excludes 0.
+/// The range of a number; `positive` excludes 0.
 enum class Sign : uint8_t { any, not_negative, positive };
 
-/// T{} is null: an empty text or list, a time of 0 s (it did not take place), the enumerator for none.
+/// Writes T{} as null: an empty text or list, a time of 0 s (a stage that did not run), the enumerator for none.
 template <class T>
 struct OrNull {
     T& value;
 };
-/// A text or null as above: 64 hexadecimal digits.
+/// A text of 64 hexadecimal digits, or null when it is empty.
 template <class T>
 struct Sha256 {
     T& value;
 };
-/// Null unless `present`; null is read as T{}.
+/// Null unless `present`. A reader reads null as T{}.
 template <class T>
 struct When {
     T& value;
     bool present;
 };
-/// A whole number from `least` on, or an optional one. `short_count`: at most that of an int.
+/// A whole number (or optional) of at least `least`. With `short_count`, the largest value is that of an int.
 template <class T>
 struct Whole {
     T& value;
     int64_t least;
     bool short_count;
 };
-/// A number, or an optional one. The sign is a promise of the schema; a reader takes any.
+/// A number (or optional). The schema states the sign; readers do not check it.
 template <class T>
 struct Amount {
     T& value;
     Sign sign;
 };
-/// Bytes as MiB; 0: null.
+/// Bytes, written in MiB; 0 is null.
 template <class T>
 struct Mib {
     T& value;
 };
-/// Decibels: infinite (equal images) is null.
+/// Decibels; infinity (equal images) is null.
 template <class T>
 struct Decibels {
     T& value;
 };
-/// Seconds to a tenth of a microsecond: enough for a drawing.
+/// Seconds, rounded to 0.1 microseconds: precise enough for a drawing.
 template <class T>
 struct DrawnSeconds {
     T& value;
 };
-/// Numbers of 0 or more to three digits.
+/// A non-negative number with three significant digits.
 template <class T>
 struct ThreeDigits {
     T& value;
 };
-/// A flag as one of two words.
+/// A flag, written as one of two words.
 template <class T>
 struct Words {
     T& value;
     const char* if_true;
     const char* if_false;
 };
-/// Not in files of earlier versions: it then keeps its default.
+/// A field that files of earlier versions lack. It then keeps its default.
 template <class T>
 struct Later {
     T& value;
 };
-/// Sent, but not written: it follows from others (`complete`).
+/// A field that MPI sends but JSON does not contain: `complete` derives it from the others.
 template <class T>
 struct Unwritten {
     T& value;
 };
-/// Written, but not read or sent: it follows from others, and is computed by those alone who write it.
+/// A field that JSON contains but that is not read or sent: the writer computes it from the others.
 template <class F>
 struct Derived {
     F compute;
 };
-/// Repetitions of arrays indexed by an enum, as an object with a list for each enumerator that is not always 0.
-/// `repetitions`: something with as many entries.
+/// Repetitions of arrays indexed by an enum, as an object with one list per enumerator that is not always 0.
+/// `repetitions` is any container with one entry per repetition.
 template <class E, class T, class U>
 struct ByName {
     T& value;
     U& repetitions;
 };
-/// A part of each rank, as {"ranks": [{"rank": 0, ...}, ...]}. Null where no rank's part says anything.
+/// One member of each rank, as {"ranks": [{"rank": 0, ...}, ...]}. Null when the member is empty on every rank.
 template <class Ranks, class Member>
 struct ByRank {
     Ranks& value;
@@ -133,7 +133,7 @@ template <class E, class T, class U> ByName<E, T, U> by_name(T& value, U& repeti
 template <class Ranks, class Member> ByRank<Ranks, Member> by_rank(Ranks& ranks, Member part) { return {ranks, part}; }
 // clang-format on
 
-/// Stands for any visitor where a type is asked whether it has fields.
+/// A visitor for the concept HasFields, which tests whether a type has fields.
 struct AnyVisitor {
     void operator()(auto&&...) {}
     void group(auto&&...) {}
@@ -144,7 +144,7 @@ concept HasFields = requires(AnyVisitor visitor, T& value) {
     fields(visitor, value);
 };
 
-/// Names and texts, as an object.
+/// Names and texts, written as an object.
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
 template <class T>
@@ -156,7 +156,7 @@ inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
-/// Whether a value stands for none where it may be null.
+/// Whether a value that may be null is written as null.
 template <class T>
 [[nodiscard]] bool is_none(const T& value) {
     if constexpr (requires { value.empty(); })

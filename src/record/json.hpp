@@ -1,4 +1,4 @@
-// JSON of results. A figure that is NaN or infinite is null, as is one that is absent.
+// JSON of results. A figure that is absent, NaN or infinite is null.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 namespace pb {
 
-/// Keeps the order in which keys are added: a line reads from what was run to what came out.
+/// Keeps the order in which keys are added, so that a line begins with the settings and ends with the results.
 using Json = nlohmann::ordered_json;
 
 [[nodiscard]] inline Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }

@@ -57,7 +57,7 @@ std::vector<std::pair<std::string, JsonField>> JsonField::entries() const {
 std::string JsonField::text() const {
     if (!value_->is_string()) wrong_type("a text");
     auto text = value_->get<std::string>();
-    // A file from elsewhere must not steer a terminal; lines of an error stay.
+    // Control characters of a file from elsewhere must not reach the terminal. Line breaks are kept.
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0 && c != '\n'; }, '?');
     return text;

@@ -1,5 +1,5 @@
-// A value with `fields` from a JSON object: the strict counterpart of json_writer.hpp. All functions throw UsageError
-// with the place, as JsonField does. Values are read into what was made by their default constructor.
+// Reads a value with `fields` from a JSON object; the strict counterpart of json_writer.hpp. All functions throw
+// UsageError with the place, as JsonField does. The values must be default-constructed before they are read.
 #pragma once
 
 #include "record/fields.hpp"
@@ -18,7 +18,7 @@ namespace pb {
 template <class T>
 void read(const JsonField& json, T& value);
 
-// ---- what may be null, and then also be missing
+// ---- values that may be null, and may then also be missing
 
 template <class T>
 inline constexpr bool may_be_null = is_optional<T> || std::is_floating_point_v<T>;
@@ -48,7 +48,7 @@ void read_null(DrawnSeconds<T>& form) {
 
 // ---- visitors
 
-/// Takes the fields from an object.
+/// Reads the fields from an object.
 class JsonReader {
   public:
     explicit JsonReader(const JsonField& object) : object_(object) {}
@@ -81,7 +81,7 @@ class JsonReader {
     const JsonField& object_;
 };
 
-/// How many values the columns of an object hold.
+/// Checks that the columns of an object have equal lengths, and returns this length.
 class ColumnLength {
   public:
     explicit ColumnLength(const JsonField& object) : object_(object) {}
@@ -107,7 +107,7 @@ class ColumnLength {
     bool is_equal_ = true;
 };
 
-/// Takes the fields of one value from the columns.
+/// Reads the fields of one value from the columns.
 class ColumnReader {
   public:
     ColumnReader(const JsonField& object, size_t index) : object_(object), index_(index) {}
@@ -158,7 +158,7 @@ void read_value(const JsonField& json, T& value) {
         value = json.integer();
     else if constexpr (std::is_same_v<T, std::string>)
         value = json.text();
-    else if constexpr (requires { value.value; })  // a form that is read as what it holds
+    else if constexpr (requires { value.value; })  // a form that is read as its value
         read(json, value.value);
     else {
         JsonReader reader(json);

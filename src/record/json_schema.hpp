@@ -1,5 +1,5 @@
-// A value with `fields` as JSON schema: SchemaWriter is the visitor, schema_of(value) the whole. Values only say of
-// which type they are.
+// The JSON schema of a value with `fields`: SchemaWriter is the visitor, schema_of(value) returns the whole schema.
+// Only the types of the values matter.
 #pragma once
 
 #include "record/fields.hpp"
@@ -21,7 +21,7 @@ template <class T>
     return schema;
 }
 
-/// An object that has each of its fields and no other.
+/// The schema of an object that has all of its fields and no others.
 class SchemaWriter {
   public:
     template <class T>
@@ -56,7 +56,7 @@ class SchemaWriter {
 
 [[nodiscard]] inline Json list_schema(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 
-/// Each field as a list; one that may be absent altogether may be null.
+/// The schema of columns: each field is a list, which may be null where the field may be null.
 class ColumnSchema {
   public:
     explicit ColumnSchema(SchemaWriter& object) : object_(object) {}
@@ -112,7 +112,7 @@ template <class T>
         return {{"type", "integer"}, {"minimum", 0}};
     else if constexpr (std::is_same_v<T, std::string>)
         return {{"type", "string"}};
-    else if constexpr (requires { value.value; })  // a form that is what it holds
+    else if constexpr (requires { value.value; })  // a form with the schema of its value
         return schema_of(value.value);
     else {
         SchemaWriter writer;

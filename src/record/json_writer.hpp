@@ -1,4 +1,5 @@
-// A value with `fields` as a JSON object: JsonWriter(object) is the visitor, json_from(value) the whole.
+// Writes a value with `fields` as a JSON object: JsonWriter(object) is the visitor, json_from(value) returns the whole
+// object.
 #pragma once
 
 #include "record/fields.hpp"
@@ -41,7 +42,7 @@ class JsonWriter {
     Json& object_;
 };
 
-/// Appends each field to the list of its key; keys are there before, also where there are no values.
+/// Appends each field to the list of its key. The lists must exist, also when there are no values.
 class ColumnWriter {
   public:
     explicit ColumnWriter(Json& object) : object_(object) {}
@@ -55,7 +56,8 @@ class ColumnWriter {
     Json& object_;
 };
 
-/// Makes an empty list for each field; afterwards a list that holds nothing but nulls becomes null where it may.
+/// Before writing: makes an empty list for each field. Afterwards: replaces a list of nulls by null where the field may
+/// be null.
 class ColumnEnds {
   public:
     ColumnEnds(Json& object, bool at_begin) : object_(object), at_begin_(at_begin) {}
@@ -90,7 +92,7 @@ void JsonWriter::columns(const std::vector<T>& values) {
 
 // ---- values of each type, and of each form
 
-/// In units of `1 / per_unit`, so that what only a drawing needs is short.
+/// Rounds to a multiple of `1 / per_unit`, which keeps the text of drawings short.
 [[nodiscard]] inline Json rounded(double value, double per_unit) {
     return number(std::round(value * per_unit) / per_unit);
 }
@@ -113,7 +115,7 @@ template <class T>
         JsonWriter writer(object);
         fields(writer, value);
         return object;
-    } else if constexpr (requires { value.value; })  // a form that is written as what it holds
+    } else if constexpr (requires { value.value; })  // a form that is written as its value
         return json_from(value.value);
     else
         return value;

@@ -1,6 +1,6 @@
-// What was measured of one point, raw: the only thing that `run` hands on. Values only; `measure` and `report` read
-// nothing else. A new raw value is a member here or in rank.hpp and its line in `fields`: MPI, results.jsonl, --resume
-// and the schema follow.
+// The raw measurements of one point: the only output of `run` and the only input of `measure` and `report`. Values
+// only. To add a raw value, add a member here or in rank.hpp and its line in `fields`; MPI, results.jsonl, --resume and
+// the schema follow.
 #pragma once
 
 #include "base/stopping.hpp"
@@ -37,8 +37,8 @@ struct EnumNames<PointStatus> {
          {PointStatus::refused, "refused"}}};
 };
 
-/// How an image goes through the network. tiles: cut into windows; whole: in one call; split, pad: as odd_shape says
-/// for extents that do not fit.
+/// How an image goes through the network. tiles: cut into windows. whole: in one call. split, pad: as the setting
+/// odd_shape says, for extents that do not fit.
 enum class ImagePath : uint8_t { tiles, whole, split, pad };
 
 template <>
@@ -49,10 +49,10 @@ struct EnumNames<ImagePath> {
                                                                                   {ImagePath::pad, "pad"}}};
 };
 
-/// Nothing for an image or shape that cannot.
+/// Returns nothing for an image or shape that the network cannot take.
 [[nodiscard]] std::optional<ImagePath> path_of(const Point& point);
 
-/// What kept a search for the largest batch from going on.
+/// The reason why a search for the largest batch ended.
 enum class BatchLimit : uint8_t { memory, windows, index };
 
 template <>
@@ -61,13 +61,12 @@ struct EnumNames<BatchLimit> {
         {{BatchLimit::memory, "memory"}, {BatchLimit::windows, "windows"}, {BatchLimit::index, "index"}}};
 };
 
-/// How `batch: largest` was found. Tries in order: doublings until one does not fit, then bisection, then the answer
-/// once more.
+/// The search of `batch: largest`. Tries in order: doublings until one does not fit, bisection, the answer once more.
 struct BatchSearch {
     struct Try {
         int64_t batch = 1;
         bool fits = false;
-        int64_t peak_bytes = 0;  // engine allocator, maximum over ranks; 0 where it did not fit
+        int64_t peak_bytes = 0;  // peak of the engine's allocator, maximum over ranks; 0 where it did not fit
     };
     std::vector<Try> tries;
     int64_t found = 0;  // 0: not even one window fits
@@ -88,11 +87,11 @@ void fields(V& v, S& search) {
     v("tries", search.tries, "in order: doublings until one does not fit, bisection, the answer once more");
 }
 
-/// Pictures of a part of the image for the report: PNG files beside the results, by names relative to their folder.
+/// Pictures of a part of the image for the report: PNG files, named relative to the folder of the results.
 struct Preview {
     Rect part;
     std::string noisy_file, denoised_file;
-    std::string clean_file;  // empty: not known
+    std::string clean_file;  // empty: the clean image is unknown
 };
 
 template <class V, Like<Preview> P>
@@ -107,12 +106,12 @@ inline const char* complete(Preview& preview) {
     return is_part_of_an_image(preview.part) ? nullptr : "no part of an image";
 }
 
-/// How the output of other nodes came to the root, and what their link can do.
+/// The transfer of the output from other nodes to the root, and the speed of their link.
 struct ExchangeRecord {
     std::string carrier;                     // "MPI"
-    int64_t bytes = 0;                       // of a pass; schedule dynamic: of the last repetition
-    std::optional<double> link_bytes_per_s;  // one way between the root and another node; none: not measured
-    std::optional<double> link_latency_s;    // of a message of one byte
+    int64_t bytes = 0;                       // bytes of a pass; schedule dynamic: of the last repetition
+    std::optional<double> link_bytes_per_s;  // in one direction between the root and another node; none: not measured
+    std::optional<double> link_latency_s;    // latency of a message of one byte
 };
 
 template <class V, Like<ExchangeRecord> E>
@@ -123,12 +122,12 @@ void fields(V& v, E& exchange) {
     v("link_latency_s", positive_amount(exchange.link_latency_s));
 }
 
-/// A measurement of a point that was not kept: its repetitions drifted, so the point was measured again.
+/// A measurement that was discarded because its repetitions drifted; the point was measured again.
 struct DiscardedMeasurement {
     int64_t repetitions = 0;
     double pipeline_s = 0;  // median
     double drift = 0;       // last third / first third - 1
-    std::string cause;      // what the kernels told meanwhile (disturbance_of); empty: nothing
+    std::string cause;      // disturbances that the kernels reported meanwhile (disturbance_of); empty: none
 };
 
 template <class V, Like<DiscardedMeasurement> D>
@@ -147,7 +146,7 @@ void fields(V& v, P& prediction) {
     v("flop_busiest_rank", prediction.flop_busiest_rank);
 }
 
-/// What the plan, and probes before the measurement, settled; the settings themselves are no part of it.
+/// The values that the plan, and trials before the measurement, settled. The settings themselves are separate.
 template <class V, Like<Point> P>
 void settled_fields(V& v, P& point) {
     v("device", point.device);
@@ -164,39 +163,39 @@ struct PointTrace {
     Point point;
     std::optional<Prediction> prediction;
     PointStatus status = PointStatus::ok;
-    std::string reason;                           // of any status but ok
-    std::string reduction;                        // "NCCL" | "MPI": what gathered the per-rank figures
-    bool shared_device = false;                   // two ranks on one GPU
-    std::string binding;                          // cores of the ranks that took part (binding_of)
-    std::vector<double> wall_s;                   // per repetition: maximum over ranks, exchange to the root included
-    StopReason stop_reason = StopReason::none;    // what ended the repetitions; the summary of the line names it
-    std::vector<DiscardedMeasurement> discarded;  // earlier ones, in order: all samples are those of the last
-    double repeated_s = 0;                        // all timed repetitions and what lies between them, on the root
-    double read_s = 0;                            // once, before the repetitions: maximum over ranks
+    std::string reason;          // empty for status ok
+    std::string reduction;       // "NCCL" | "MPI": how the figures of the ranks were gathered
+    bool shared_device = false;  // two ranks share a GPU
+    std::string binding;         // cores of the ranks of this point (binding_of)
+    std::vector<double> wall_s;  // per repetition: maximum over ranks, including the exchange to the root
+    StopReason stop_reason = StopReason::none;    // why the repetitions ended; the summary of the line names it
+    std::vector<DiscardedMeasurement> discarded;  // earlier measurements, in order; all samples are from the last one
+    double repeated_s = 0;                        // all timed repetitions and the time between them, on the root
+    double read_s = 0;                            // reading the image once before the repetitions: maximum over ranks
     double noise_s = 0;
-    double write_s = 0;  // once, after them: the output file (0 when none was written)
+    double write_s = 0;  // writing the output file once after them; 0 without a file
     std::vector<RankTrace> ranks;
-    std::optional<ExchangeRecord> exchange;  // none: one node, or every rank's output stays where it is
+    std::optional<ExchangeRecord> exchange;  // none: one node, or the output of each rank stays there
     Verification verification;
     std::optional<Quality> quality;
-    std::optional<Preview> preview;           // of the first point of a network, where one is asked for
-    std::optional<BatchSearch> batch_search;  // of points with batch: largest
+    std::optional<Preview> preview;           // only for the first point of a network, if requested
+    std::optional<BatchSearch> batch_search;  // only for points with batch: largest
     std::string weights_source, weights_layout, weights_sha256;
-    std::string image_sha256;        // of the file; empty for a scene
-    DType sample_type = DType::f32;  // in which samples travel between host and device
-    std::string output_file;         // empty: none
-    std::string lost_metadata;       // of the input's, what output_file does not hold, in words; empty: nothing
-    double useful_pixels = 0;        // per repetition, all ranks
+    std::string image_sha256;        // digest of the file; empty for a scene
+    DType sample_type = DType::f32;  // type of the samples that are copied between host and device
+    std::string output_file;         // empty: no file
+    std::string lost_metadata;       // the input's metadata that output_file lacks, in words; empty: none
+    double useful_pixels = 0;        // per repetition, summed over ranks
     double processed_pixels = 0;
     int64_t num_patches = 0;
 };
 
-/// How often the point was measured; 0: never to the end.
+/// How often the point was measured. 0 means that no measurement was completed.
 [[nodiscard]] inline int64_t num_measurements(const PointTrace& trace) {
     return trace.wall_s.empty() ? 0 : 1 + std::ssize(trace.discarded);
 }
 
-/// Everything but the point itself and its stop reason.
+/// All fields except the point and its stop reason.
 template <class V, Like<PointTrace> T>
 void fields(V& v, T& trace) {
     v("status", trace.status);

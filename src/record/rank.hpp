@@ -1,4 +1,4 @@
-// What was measured on one rank of a point. Values only.
+// The measurements of one rank of a point. Values only.
 #pragma once
 
 #include "base/telemetry_record.hpp"
@@ -17,7 +17,7 @@
 
 namespace pb {
 
-/// Parts of the work, in the order in which a pixel meets them.
+/// The stages of the work, in the order in which they process a pixel.
 enum class Stage : uint8_t { read, noise, gather, h2d, forward, d2h, scatter, exchange, write };
 inline constexpr size_t kNumStages = 9;
 using StageSeconds = std::array<double, kNumStages>;
@@ -35,12 +35,12 @@ struct EnumNames<Stage> {
                                                                                        {Stage::write, "write"}}};
 };
 
-/// Memory of one rank over the timed repetitions of a point, in bytes.
+/// The memory of one rank during the timed repetitions of a point, in bytes.
 struct RankMemory {
-    int64_t allocated_peak = 0;  // engine allocator
-    int64_t reserved_peak = 0;   // engine allocator
-    int64_t device_used = 0;     // whole device, everything on it (CPU: 0, see host_peak)
-    int64_t host_peak = 0;       // resident set of the process; 0: the kernel does not tell
+    int64_t allocated_peak = 0;  // peak of the engine's allocator
+    int64_t reserved_peak = 0;   // peak of the engine's allocator
+    int64_t device_used = 0;     // memory in use on the whole device by all processes (CPU: 0, see host_peak)
+    int64_t host_peak = 0;       // resident set of the process; 0: the kernel does not report it
 };
 
 template <class V, Like<RankMemory> M>
@@ -54,7 +54,7 @@ void fields(V& v, M& memory) {
 /// One piece of a stage's work.
 struct Span {
     Stage stage = Stage::gather;
-    int64_t batch = 0;  // which of the rank's batches; -1: of none (exchange)
+    int64_t batch = 0;  // number of the batch on this rank; -1: no batch (exchange)
     double begin_s = 0;
     double end_s = 0;
 };
@@ -67,12 +67,12 @@ void fields(V& v, S& span) {
     v("end_s", drawn_seconds(span.end_s));
 }
 
-/// What a rank did when, in one pass of a point. All ranks on one clock: 0 is when the first of them left the barrier.
+/// The stages of one rank in one pass of a point. All ranks use one clock: 0 is when the first rank left the barrier.
 struct Timeline {
-    std::vector<Span> spans;   // the first ones; none: not recorded
-    int64_t num_dropped = 0;   // later ones, beyond the setting `timeline`
-    double clock_error_s = 0;  // how far this rank's clock may be off rank 0's; 0 on the same host
-    bool is_timed = false;     // of the last timed repetition, else of the last warm-up
+    std::vector<Span> spans;   // the first spans; empty: not recorded
+    int64_t num_dropped = 0;   // later spans, beyond the limit `timeline`
+    double clock_error_s = 0;  // largest error of this rank's clock relative to rank 0's; 0 on the same host
+    bool is_timed = false;     // true: last timed repetition; false: last warm-up
     [[nodiscard]] bool empty() const { return spans.empty(); }
 };
 
@@ -97,31 +97,31 @@ void fields(V& v, T& record) {
     v.group("samples", [&](auto& samples) { samples.columns(record.samples); });
 }
 
-/// Only the first rank of a node reads these two meters.
+/// Sets first_on_node: only the first rank of a node reads these two meters.
 inline const char* complete(TelemetryRecord& record) {
     record.first_on_node = record[Meter::cpu_energy_j].has_value() || record[Meter::host_cpu_s].has_value();
     return nullptr;
 }
 
-/// One rank's share of a point. Vectors have one entry a timed repetition.
+/// The share of one rank in a point. Vectors have one entry per timed repetition.
 struct RankTrace {
-    int rank = 0;             // among all that were started
-    std::string host;         // as the topology says; not sent, not written
-    int64_t num_windows = 0;  // schedule dynamic: of the last repetition, as the next two
+    int rank = 0;             // number among all started ranks
+    std::string host;         // from the topology; neither sent nor written
+    int64_t num_windows = 0;  // schedule dynamic: this and the next two are those of the last repetition
     int64_t num_patches = 0;
     int64_t num_batches = 0;
-    std::vector<double> wall_s;          // barrier to own last pixel written (before the closing barrier)
-    std::vector<StageSeconds> stage_s;   // device stages by events; may overlap, so they need not add up to wall_s
-    std::vector<double> forward_call_s;  // resident batch, one entry a call
+    std::vector<double> wall_s;  // from the barrier to this rank's last written pixel (before the closing barrier)
+    std::vector<StageSeconds> stage_s;  // device stages from events; stages may overlap, so their sum may exceed wall_s
+    std::vector<double> forward_call_s;  // with a resident batch, one entry per call
     std::vector<double> cpu_s;           // process CPU time
-    int64_t allocations = 0;             // engine allocations inside the timed repetitions of a CUDA rank (0 is right)
+    int64_t allocations = 0;             // engine allocations during the timed repetitions of a CUDA rank (should be 0)
     Timeline timeline;
     RankMemory memory;
     TelemetryRecord telemetry;
     BoundsRecord bounds;  // empty: not measured
 };
 
-/// What stands under `samples` in a point's line; memory, telemetry and bounds have places of their own there.
+/// The fields under `samples` in the line of a point. Memory, telemetry and bounds are elsewhere in the line.
 template <class V, Like<RankTrace> R>
 void fields(V& v, R& rank) {
     v("rank", count(rank.rank));

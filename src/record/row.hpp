@@ -1,4 +1,5 @@
-// A value as a row of numbers and back: how MPI and NCCL carry what each rank measured. Texts are not carried.
+// Converts a value to a row of numbers and back. MPI and NCCL send the measurements of a rank in this form. Texts are
+// not sent.
 #pragma once
 
 #include "record/fields.hpp"
@@ -15,7 +16,7 @@
 
 namespace pb {
 
-/// Appends numbers: absent is NaN, a list begins with its length.
+/// Appends numbers. An absent value is NaN; a list begins with its length.
 class RowWriter {
   public:
     explicit RowWriter(std::vector<double>& row) : row_(row) {}
@@ -47,7 +48,7 @@ class RowWriter {
     std::vector<double>& row_;
 };
 
-/// Takes the numbers of a row that a RowWriter made; what follows them is left alone.
+/// Reads the numbers of a row that a RowWriter made. Numbers that follow them are ignored.
 class RowReader {
   public:
     explicit RowReader(std::span<const double> row) : row_(row) {}
@@ -93,7 +94,7 @@ class RowReader {
     std::span<const double> row_;
 };
 
-/// All that is sent of a rank: its fields and the parts that stand elsewhere in a point's line.
+/// All fields that a rank sends: those of `fields`, and the parts that are elsewhere in the line of a point.
 template <class V, Like<RankTrace> R>
 void sent_fields(V& v, R& rank) {
     fields(v, rank);

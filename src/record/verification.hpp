@@ -1,4 +1,4 @@
-// The output of a point, compared with independent computations and with the clean image. Values only.
+// The result of comparing the output of a point with independent computations and with the clean image. Values only.
 #pragma once
 
 #include "config/settings.hpp"
@@ -15,7 +15,7 @@
 
 namespace pb {
 
-/// A part of an image: its fields stand among those of what it is the part of.
+/// The fields of a part of an image, written into the object that contains the part.
 template <class V, Like<Rect> R>
 void part_fields(V& v, R& part) {
     v("row", whole(part.row));
@@ -28,10 +28,10 @@ void part_fields(V& v, R& part) {
     return static_cast<double>(std::max({part.row, part.column, part.extent.h, part.extent.w})) <= kMaxEdge;
 }
 
-/// Where, in a part of the image, the output differs from full context.
+/// A part of the image in which the output was compared with the output for full context.
 struct SeamRegion {
     Rect part;                   // in image coordinates
-    int64_t cell_px = 1;         // edge of a cell
+    int64_t cell_px = 1;         // edge of a cell, in pixels
     std::vector<double> errors;  // largest difference in each cell, row by row; the last cells may be cut short
 };
 
@@ -42,7 +42,7 @@ void fields(V& v, R& region) {
     v("errors", three_digits(region.errors), "largest difference in each cell, row by row");
 }
 
-/// What is wrong with a region that was read; null: nothing.
+/// Returns what is wrong with a region that was read, or null.
 inline const char* complete(SeamRegion& region) {
     if (!is_part_of_an_image(region.part)) return "no part of an image";
     const auto cells = [&](int64_t length) { return (length - 1) / region.cell_px + 1; };
@@ -50,22 +50,22 @@ inline const char* complete(SeamRegion& region) {
     return fits ? nullptr : "needs an error for each cell of cell_px pixels";
 }
 
-/// The output compared with independent computations, outside the timed region.
+/// The comparison of the output with independent computations, outside the timed region.
 struct Verification {
     enum class Outcome : uint8_t { passed, failed, off };
     Outcome outcome = Outcome::off;
     std::vector<std::string> reasons;  // why it failed
-    int64_t pixels_unwritten = 0;      // poison left
+    int64_t pixels_unwritten = 0;      // samples that are still poison; streamed: pixels never written
     int64_t pixels_not_finite = 0;
-    double output_rounding = 0;          // by which the output's sample type changes a value at most, [0,1] units
-    int64_t windows_checked = 0;         // rerun through the serial path: fp32, batch 1, contiguous
+    double output_rounding = 0;          // largest change of a value by the output's sample type, [0,1] units
+    int64_t windows_checked = 0;         // windows computed again on the serial path: fp32, batch 1, contiguous
     std::optional<double> window_error;  // largest absolute difference, [0,1] units
     double window_tolerance = 0;
     std::optional<double> seam_error;       // against the whole image, or probe regions with full context
-    bool seam_against_whole_image = false;  // else at seam probes
-    bool seam_decides = false;              // true when the halo is exact: then beyond tolerance fails
+    bool seam_against_whole_image = false;  // false: against seam probes
+    bool seam_decides = false;              // true when the halo is exact: an error beyond the tolerance then fails
     double seam_tolerance = 0;
-    std::vector<SeamRegion> seam_map;  // what seam_error is the maximum of
+    std::vector<SeamRegion> seam_map;  // seam_error is the maximum over these regions
 };
 
 template <>
@@ -95,7 +95,7 @@ void fields(V& v, T& verification) {
     v("seam_map", or_null(verification.seam_map), "what seam_error is the maximum of, to three digits");
 }
 
-/// Quality against the clean image, where it is known.
+/// The quality of the output against the clean image, if that is known.
 struct Quality {
     double psnr_noisy_db = 0;
     double psnr_denoised_db = 0;

@@ -28,7 +28,7 @@ Attempt attempt(const std::function<void()>& step) {
         step();
         return {};
     } catch (const Elsewhere<OutOfMemory>&) {
-        return {Kind::oom, ""};  // who met it will say so
+        return {Kind::oom, ""};  // the rank that ran out of memory reports it
     } catch (const Elsewhere<Error>&) {
         return {Kind::failed, ""};
     } catch (const UsageError& error) {
@@ -51,7 +51,7 @@ Attempt attempt(const std::function<void()>& step) {
 void agree_on(const Communicator& communicator, const Attempt& mine) {
     const auto worst = static_cast<Attempt::Kind>(static_cast<int>(communicator.max(static_cast<double>(mine.kind))));
     if (worst == Attempt::Kind::ok) return;
-    // Only the ranks that met the worst are heard: the others' lesser troubles would hide the cause.
+    // Only the ranks with the worst outcome report: lesser errors of the others would hide the cause.
     const auto text = mine.kind == worst && !mine.reason.empty() ? std::optional(mine.reason) : std::nullopt;
     const std::string reason = communicator.agree(text).value_or("");
     if (worst == Attempt::Kind::usage) throw AgreedError(reason, ExitCode::usage);

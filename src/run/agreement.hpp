@@ -1,5 +1,5 @@
-// One rank's failure is everybody's: a step is tried on every rank, the ranks agree on the worst outcome, and all of
-// them throw the same error or none does. So no rank waits in a collective for one that has given up.
+// Makes a failure of one rank a failure of all. Each rank tries a step, the ranks agree on the worst outcome, and
+// either all throw the same error or none does. No rank then waits in a collective call for a rank that has given up.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -12,7 +12,7 @@
 
 namespace pb {
 
-/// A point ended early, on all ranks alike. `status` is what the results say.
+/// The point ended early on all ranks, for the same reason. `status` is written to the results.
 class PointFailed : public Error {
   public:
     PointFailed(PointStatus status, const std::string& reason) : Error(reason), status_(status) {}
@@ -22,27 +22,28 @@ class PointFailed : public Error {
     PointStatus status_;
 };
 
-/// An error that all ranks throw together: main prints it once and ends without abort.
+/// An error that all ranks throw together. main prints it once and exits without MPI_Abort.
 class AgreedError : public Error {
   public:
     using Error::Error;
 };
 
-/// What one rank's attempt came to.
+/// The outcome of a step on one rank.
 struct Attempt {
     enum class Kind : uint8_t { ok, interrupted, oom, index_limit, failed, usage };  // ascending: the worst decides
     Kind kind = Kind::ok;
     std::string reason;
 };
 
-/// Runs `step` on this rank and turns what it throws into a value. Not collective.
+/// Runs `step` on this rank and converts an exception into a value. Not collective.
 [[nodiscard]] Attempt attempt(const std::function<void()>& step);
 
-/// Collective: throws PointFailed (oom, index_limit, failed, interrupted) or AgreedError with exit code 2 (usage) on
-/// all ranks when any rank's attempt did not end well.
+/// Collective. When the attempt of any rank failed, all ranks throw PointFailed (oom, index_limit, failed, interrupted)
+/// or AgreedError with exit code 2 (usage).
 void agree_on(const Communicator& communicator, const Attempt& attempt);
 
-/// attempt, then agree_on. `step` must contain no collective call that another rank could miss.
+/// Runs `step` with attempt() and then calls agree_on(). `step` must not contain a collective call that another rank
+/// could miss.
 void together(const Communicator& communicator, const std::function<void()>& step);
 
 }  // namespace pb

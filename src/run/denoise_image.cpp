@@ -1,4 +1,4 @@
-// One point on one rank, through the pipeline that the program measures, without MPI.
+// Denoises one image on one rank without MPI, with the pipeline that the program measures.
 #include "base/noise_level.hpp"
 #include "device/host_memory.hpp"
 #include "image/quality.hpp"
@@ -78,7 +78,7 @@ EngineOptions engine_options(const Point& point, const DenoiseOptions& options) 
     return engine;
 }
 
-/// Cores go where they belong in the image that is returned.
+/// Writes the cores to their positions in the returned image.
 class DenoisedImage final : public CoreSink {
   public:
     explicit DenoisedImage(const Slab& slab) : slab_(slab) {}

@@ -17,7 +17,7 @@ namespace pb {
 
 namespace {
 
-/// Variables that change what a run measures, and nothing private.
+/// Variables that affect the measurements. None of them is private.
 constexpr const char* kVariables[] = {"CUDA_VISIBLE_DEVICES",
                                       "CUDA_DEVICE_ORDER",
                                       "OMP_NUM_THREADS",
@@ -55,7 +55,7 @@ std::string joined(int argc, const char* const* argv) {
     return line;
 }
 
-/// A line for patchbench and for each library.
+/// One line for patchbench and one for each library.
 std::vector<std::string> software_lines() {
     std::vector<std::string> lines{version_text()};
     for (const auto& library : library_versions()) lines.push_back(library.name + " " + library.loaded);

@@ -1,4 +1,4 @@
-// Where, with what and how a study ran.
+// Describes the machine and software of a study.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -6,17 +6,17 @@
 
 namespace pb {
 
-/// Collective in nothing: rank 0's view, with the topology of all.
+/// Returns the environment of this rank with the topology of all ranks. Not collective.
 [[nodiscard]] Environment describe_environment(const Topology& topology, int argc, const char* const* argv);
 
-/// The libraries alone: what `--version` prints.
+/// The versions of the libraries, which `--version` prints.
 [[nodiscard]] std::vector<Environment::Library> library_versions();
 
-/// Collective. AgreedError (exit code 2) that names the ranks whose patchbench, or a library of theirs, is another than
-/// rank 0's.
+/// Collective. Throws AgreedError (exit code 2) that names the ranks whose version of patchbench or of a library
+/// differs from rank 0's.
 void require_same_software(const Communicator& world);
 
-/// "patchbench 0.1.0 (git 0123abcd, modified)".
+/// For example "patchbench 0.1.0 (git 0123abcd, modified)".
 [[nodiscard]] std::string version_text();
 
 }  // namespace pb

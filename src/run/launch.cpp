@@ -22,7 +22,7 @@ std::string variable(const char* name) {
     return value == nullptr ? "not set" : value;
 }
 
-/// The device of a rank that is to have one.
+/// Chooses the GPU of a rank.
 DeviceInfo choose_cuda_device(const std::vector<DeviceInfo>& visible, int local_rank, SharingRule sharing) {
     const int count = static_cast<int>(visible.size());
     if (count == 1) return visible.front();
@@ -44,13 +44,13 @@ DeviceInfo choose_device(const LaunchOptions& options, int local_rank) {
     return cpu_device();
 }
 
-/// Threads of a rank when ranks of one node may run on the same cores: its part of the cores they share.
+/// The number of threads of a rank. Ranks of one node that share the same cores get equal parts of them.
 int fair_threads(const std::string& own_mask, int num_cores, const std::vector<std::string>& masks_on_node) {
     const auto sharing = std::count(masks_on_node.begin(), masks_on_node.end(), own_mask);
     return std::max(1, num_cores / static_cast<int>(std::max<std::ptrdiff_t>(1, sharing)));
 }
 
-// A RankPlace travels as text, one field a line, in the order of these two functions.
+// A RankPlace is sent as text, one field per line. These two functions define the order.
 std::string pack(const RankPlace& place) {
     std::ostringstream text;
     text << place.rank << '\n'
@@ -112,7 +112,7 @@ RankPlace own_place(const Communicator& world, const Communicator& node, const L
     return place;
 }
 
-/// Two ranks on one physical GPU: a wrong launch, unless it is allowed.
+/// Refuses two ranks on one physical GPU unless sharing is allowed: it is a launch error.
 void check_sharing(const Topology& topology, SharingRule sharing) {
     if (sharing == SharingRule::allow) return;
     const auto groups = shared_devices(topology);

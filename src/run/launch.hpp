@@ -1,5 +1,4 @@
-// From started processes to a Topology: which rank sits on which host, cores and device, and whether the launch makes
-// sense.
+// Makes a Topology from the started processes (host, cores and device of each rank) and checks the launch.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -8,18 +7,18 @@
 
 namespace pb {
 
-/// What the ranks may use. `device` is the common wish of all points: cpu leaves the GPUs alone.
+/// The devices that the ranks may use. `device` is the common setting of all points; cpu does not use the GPUs.
 struct LaunchOptions {
     DeviceChoice device = DeviceChoice::automatic;
     SharingRule sharing = SharingRule::error;
 };
 
-/// Throws UsageError when the launcher started more ranks than MPI sees: independent copies.
+/// Throws UsageError when the launcher started more ranks than MPI sees: they would run as independent copies.
 void check_launcher(const Communicator& world);
 
-/// Collective. Gives every rank a device: the only visible one, or the one of its local rank; with too few an
-/// AgreedError that shows CUDA_VISIBLE_DEVICES and the fix, unless sharing is allowed. AgreedError (exit code 2) also
-/// when cuda is asked for where there is none.
+/// Collective. Assigns a device to each rank: the only visible one, or the one with its local rank as index. When there
+/// are too few and sharing is not allowed, throws AgreedError that shows CUDA_VISIBLE_DEVICES and how to correct it.
+/// Throws AgreedError (exit code 2) also when cuda is requested on a node without a GPU.
 [[nodiscard]] Topology gather_topology(const Communicator& world, const LaunchOptions& options);
 
 }  // namespace pb

@@ -1,4 +1,5 @@
-// The only stage with side effects on ranks and devices: a Plan's points, one after the other, each to a PointTrace.
+// Runs the points of a Plan one after another and returns a PointTrace for each. It is the only stage with side effects
+// on ranks and devices.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -12,21 +13,20 @@
 
 namespace pb {
 
-/// Files that a point leaves behind; empty: none.
+/// The files that a point writes. An empty name means no file.
 struct PointFiles {
     std::filesystem::path image;             // the denoised image
-    std::optional<Compression> compression;  // of that, a TIFF; not chosen: as the input's, where it is held in memory
-    std::filesystem::path folder;            // of the results
-    std::string preview;                     // pictures for the report: how their names begin, relative to `folder`
-    // In place of writing `image`, which is then somebody else's work: called on the root with the denoised image, in
-    // the input file's type.
+    std::optional<Compression> compression;  // of `image`, if a TIFF; none: the input's, if the output is in memory
+    std::filesystem::path folder;            // folder of the results
+    std::string preview;                     // prefix of the names of the pictures for the report, relative to `folder`
+    // Replaces writing `image`: called on the root with the denoised image, in the input file's type.
     std::function<void(const PixelView&)> take = {};
 };
 
-/// Asked on the root only.
+/// Called only on the root.
 using OutputNames = std::function<PointFiles(const Point&)>;
 
-/// Called after each point on every rank; traces are complete on the root.
+/// Called on every rank after each point. Only the root's trace is complete.
 using PointSink = std::function<void(const PointTrace&)>;
 
 class ImageSource;
@@ -37,15 +37,15 @@ class Runner {
     Runner(const Communicator& world, const Topology& topology, const StudySettings& study);
     ~Runner();
 
-    /// One point. Collective over the world: ranks beyond the point's sleep until it ends. A point that fails is data
-    /// (status and reason); AgreedError is thrown for what the user must mend first. `opened` is the point's image on
-    /// this rank, on every rank or on none: without it, the image is opened here.
+    /// Runs one point. Collective over the world: ranks that do not take part sleep until it ends. A point that fails
+    /// returns its status and reason; AgreedError is thrown for errors that the user must correct. `opened` is the
+    /// point's image on this rank; it must be given on every rank or on none. Without it, the image is opened here.
     [[nodiscard]] PointTrace run(const Point& point, const PointFiles& files, ImageSource* opened = nullptr);
 
-    /// For the plan: `WeightsCache::shape_of`, with weights that are kept for the run. Not collective.
+    /// `WeightsCache::shape_of` for the plan; the weights are kept for the run. Not collective.
     [[nodiscard]] std::optional<NetworkShape> shape_of(const PointSettings& settings, int64_t channels);
 
-    /// What asked the run to end, on any rank ("rank 0@host: SIGTERM came"). The same on all ranks: collective.
+    /// Returns what interrupted the run on any rank ("rank 0@host: SIGTERM came"). Collective; the same on all ranks.
     [[nodiscard]] std::optional<std::string> find_interruption() const;
 
   private:
@@ -53,7 +53,7 @@ class Runner {
     std::unique_ptr<Impl> impl_;
 };
 
-/// All points in order; stops early when a signal came or --max-time is over (the rest is `skipped`).
+/// Runs all points in order. Stops early after a signal or when --max-time is over; the remaining points are `skipped`.
 void run_plan(const Plan& plan, Runner& runner, const OutputNames& outputs, const PointSink& sink);
 
 }  // namespace pb

@@ -39,7 +39,7 @@ fs::path default_file(NetworkKind network, int64_t channels) {
         name_of(network), channels, folder.string()));
 }
 
-/// What a checkpoint rarely says of itself: the sigma that a network for one sigma was trained for.
+/// Adds the training sigma of a network for one sigma from the model card; checkpoints rarely contain it.
 void add_card_facts(Weights& weights) {
     if (weights.trained_sigma) return;
     for (const auto& entry : read_card(weights.kind()))
@@ -52,7 +52,7 @@ void state_sigma(Weights& weights, double sigma) {
     weights.trained_sigma = sigma;
 }
 
-/// Other weights than the file's, for the tests (base/fault.hpp).
+/// Changes the weights, as a planted fault for the tests (base/fault.hpp).
 void spoil(Weights& weights, const std::string& action) {
     if (action != "change") refuse_fault(action);
     for (auto& [name, convolution] : weights.convolutions)
@@ -63,7 +63,7 @@ void spoil(Weights& weights, const std::string& action) {
 
 fs::path models_folder() {
     if (const char* named = std::getenv("PATCHBENCH_MODELS")) return named;
-    std::error_code unknown;  // where /proc is not there
+    std::error_code unknown;  // set where /proc does not exist
     const fs::path program = fs::read_symlink("/proc/self/exe", unknown).parent_path();
     for (fs::path folder = program; folder.has_relative_path(); folder = folder.parent_path())
         if (fs::exists(folder / "models" / "dncnn.yaml")) return folder / "models";

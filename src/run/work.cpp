@@ -60,7 +60,7 @@ std::vector<Rect> rects_of_windows(const Point& point, const std::vector<Range>&
 
 namespace {
 
-/// Of every rank that has a share of its own; dynamic: all share one.
+/// The work of every rank that has its own share. With schedule dynamic all ranks share one.
 std::vector<Work> shares_of(const Point& point) {
     std::vector<Work> shares;
     const int num_shares = point.settings.schedule == Schedule::dynamic ? 1 : point.num_ranks;

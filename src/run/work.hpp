@@ -1,4 +1,4 @@
-// What a rank has to do in one pass over an image: a run of tiles, whose windows have one shape.
+// The work of a rank in one pass over an image: a run of tiles, whose windows have one shape.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -11,9 +11,9 @@ namespace pb {
 struct Work {
     std::function<Tile(int64_t)> tile;  // by window index
     Extent window;
-    Range windows;                             // this rank's; dynamic: all, of which it takes batches
-    Range window_rows;                         // image rows that they need
-    std::function<int64_t(Range)> patches_in;  // patches of windows
+    Range windows;                             // windows of this rank; dynamic: all windows, of which it takes batches
+    Range window_rows;                         // image rows that the windows need
+    std::function<int64_t(Range)> patches_in;  // number of patches in a range of windows
     int64_t batch = 1;
     LastBatch last_batch = LastBatch::pad;
 
@@ -21,13 +21,14 @@ struct Work {
     [[nodiscard]] double core_pixels(const std::vector<Range>& runs) const;
 };
 
-/// The share of `rank`. `whole` points: one forward call each; with `replicate` every rank has all, else rank 0.
+/// Returns the share of `rank`. `whole` points: one forward call each. With `replicate` every rank has the whole image,
+/// otherwise only rank 0.
 [[nodiscard]] Work make_work(const Point& point, int rank);
 
-/// Rectangles that runs of windows cover (tiles: at most three a run).
+/// Returns the rectangles that runs of windows cover (for tiles at most three per run).
 [[nodiscard]] std::vector<Rect> rects_of_windows(const Point& point, const std::vector<Range>& windows);
 
-/// Patches of one repetition over all ranks.
+/// The number of patches in one repetition, summed over ranks.
 [[nodiscard]] int64_t num_patches(const Point& point);
 
 }  // namespace pb

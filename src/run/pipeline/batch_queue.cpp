@@ -6,7 +6,7 @@
 namespace pb {
 
 BatchQueue::BatchQueue(std::vector<Range> batches) : batches_(std::move(batches)) {
-    taken_.reserve(batches_.size());  // a pass allocates nothing
+    taken_.reserve(batches_.size());  // so that a pass does not allocate
 }
 
 BatchQueue::BatchQueue(std::vector<Range> batches, const Communicator& ranks, bool ask_early)

@@ -1,4 +1,4 @@
-// The batches of one rank's passes: its own ones in order, or those that it takes from all ranks' shared counter.
+// The batches of one rank in a pass: its own batches in order, or batches from a counter that all ranks share.
 #pragma once
 
 #include "comm/shared_counter.hpp"
@@ -13,28 +13,29 @@ namespace pb {
 
 class BatchQueue {
   public:
-    /// This rank's own batches.
+    /// A queue of this rank's own batches.
     explicit BatchQueue(std::vector<Range> batches);
-    /// Batches of all `ranks`. `ask_early`: a number is asked for while the batch before it runs; needed where the
-    /// counter answers late, at the price that a slow rank is bound to one batch more when the others run out of work.
+    /// A queue of the batches of all `ranks`. With `ask_early` a rank requests the next number while the batch before
+    /// it runs. This is needed where the counter answers slowly. Its cost: when the work runs out, a slow rank already
+    /// holds one more batch.
     BatchQueue(std::vector<Range> batches, const Communicator& ranks, bool ask_early);
 
-    /// Collective over the ranks of a shared counter.
+    /// Starts a pass. With a shared counter, collective over its ranks.
     void begin_pass();
-    /// The next batch of the pass; none when it is over.
+    /// Returns the next batch, or nothing at the end of the pass.
     [[nodiscard]] std::optional<Range> next();
-    /// The batches of the current pass so far; after it: what this rank did.
+    /// The batches that this rank has taken in the current pass, or in the last pass after its end.
     [[nodiscard]] const std::vector<Range>& taken() const { return taken_; }
 
   private:
     [[nodiscard]] size_t next_index();
 
     std::vector<Range> batches_, taken_;
-    std::unique_ptr<SharedCounter> counter_;  // none: own batches
+    std::unique_ptr<SharedCounter> counter_;  // null: own batches
     bool ask_early_ = false;
 };
 
-/// Neighbouring runs joined, ascending.
+/// Joins adjacent runs. The result is ascending.
 [[nodiscard]] std::vector<Range> joined_runs(std::vector<Range> runs);
 
 }  // namespace pb

@@ -41,7 +41,7 @@ ClockOffset ask(const Communicator& ranks, const std::function<double()>& clock)
     return best;
 }
 
-/// First ranks of the hosts other than rank 0's, in order.
+/// The first ranks of all hosts except rank 0's, in order.
 std::vector<int> askers(const Team& team, const Topology& topology) {
     std::set<int> seen{topology.ranks.front().node};
     std::vector<int> first;
@@ -58,7 +58,7 @@ ClockOffset measure_clock_offset(const Team& team, const Topology& topology, con
         if (team.ranks.is_root()) answer(team.ranks, asker, clock);
         if (team.ranks.rank() == asker) mine = ask(team.ranks, clock);
     }
-    // The ranks of a host share its clock; its first rank is the first of its node's communicator.
+    // The ranks of a host share its clock. The first rank of the host is the first rank of the node's communicator.
     return {team.node.broadcast(mine.offset_s), team.node.broadcast(mine.error_s)};
 }
 

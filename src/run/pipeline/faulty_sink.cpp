@@ -12,11 +12,11 @@ namespace pb {
 
 namespace {
 
-/// A window's core, f32 in [0,1] units, on its way into the output.
+/// The core of a window, f32 in [0,1] units, before it is written to the output.
 struct Spoilt {
     Image samples;
-    Image noisy;  // the same part as the network saw it
-    double step;  // the smallest change that the output's type can hold, at least 1e-3
+    Image noisy;  // the same part of the network's input
+    double step;  // the change that a fault makes: at least 1e-3, and large enough for the output's type
 
     [[nodiscard]] int64_t count() const { return samples.extent().pixels() * samples.channels(); }
     [[nodiscard]] float* begin() { return samples.as<float>(); }

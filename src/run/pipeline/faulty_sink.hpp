@@ -1,5 +1,5 @@
-// Wrong pixels on request, for the tests alone (base/fault.hpp, stage `output`): what a rank's network delivers is
-// changed before it is stored, whatever the output, the device or the precision.
+// Planted faults in the output, for tests only (base/fault.hpp, stage `output`). They change the output of one rank's
+// network before it is stored, for every kind of output, device and precision.
 #pragma once
 
 #include "run/pixels/core_sink.hpp"
@@ -8,8 +8,9 @@
 
 namespace pb {
 
-/// `sink` itself, or, where a fault of the stage `output` is wanted of this process, something that spoils samples on
-/// their way into it. `source` gives what the identity would deliver and must outlive it.
+/// Returns `sink`, or, when a fault of the stage `output` is requested for this process, a sink that changes samples
+/// before it passes them to `sink`. `source` supplies the noisy image, which the fault `identity` writes, and must
+/// outlive the result.
 [[nodiscard]] std::unique_ptr<CoreSink> with_faults(std::unique_ptr<CoreSink> sink, ImageSource& source);
 
 }  // namespace pb

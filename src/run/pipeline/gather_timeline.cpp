@@ -7,7 +7,7 @@ namespace pb {
 
 namespace {
 
-/// On rank 0's clock, from `origin_s` on.
+/// Converts the spans to rank 0's clock, in seconds since `origin_s`.
 Timeline align(const LoggedPass& pass, const ClockOffset& clock, double origin_s) {
     const auto since = [&](double own_s) { return own_s - clock.offset_s - origin_s; };
     Timeline timeline{pass.spans.spans(), pass.spans.num_dropped(), clock.error_s, pass.is_timed};

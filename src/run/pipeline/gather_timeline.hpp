@@ -1,4 +1,4 @@
-// The spans of all ranks, on one clock, on the root.
+// Gathers the spans of all ranks on the root and converts them to one clock.
 #pragma once
 
 #include "run/pipeline/span_log.hpp"
@@ -6,15 +6,15 @@
 
 namespace pb {
 
-/// A pass that was logged: its spans, and when this rank left the barrier before it (seconds of its own clock).
+/// A recorded pass: its spans, and the time at which this rank left the barrier before it (seconds of its own clock).
 struct LoggedPass {
     const SpanLog& spans;
     double begin_s = 0;
     bool is_timed = false;
 };
 
-/// Collective over the team. Aligns the clocks and puts each rank's timeline into its trace: 0 is when the first rank
-/// left the barrier. Complete on the root; elsewhere `ranks` stays as it is.
+/// Collective over the team. Aligns the clocks and writes the timeline of each rank into its trace; 0 is when the first
+/// rank left the barrier. Only the root's `ranks` are changed.
 void gather_timeline(const Team& team, const Topology& topology, const LoggedPass& mine, std::vector<RankTrace>& ranks);
 
 }  // namespace pb

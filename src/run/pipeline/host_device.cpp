@@ -1,5 +1,6 @@
-// A CPU: it computes when a batch is submitted, so that one slot is enough. Windows are converted while they are cut
-// and cores while they are written; network types other than f32 channels_last go through a buffer of samples.
+// A CPU as the device of a pipeline. It computes inside submit(), so one slot is enough. Windows are converted while
+// they are cut and cores while they are written. Network types other than f32 channels_last need a separate buffer of
+// samples.
 #include "engine/memory.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
 #include "run/pipeline/stopwatch.hpp"
@@ -69,7 +70,7 @@ class HostDevice final : public SlotDevice {
     Stream stream_;
     EngineBuffer in_, out_;
     std::vector<std::byte> samples_;
-    double begin_s_ = 0, end_s_ = 0;  // of the last batch
+    double begin_s_ = 0, end_s_ = 0;  // times of the last batch
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// One rank's pass over its windows: gather, h2d, forward, d2h, scatter. One loop (slot_pipeline.hpp) runs it on every
-// device (slot_device.hpp): a CPU, which computes inline; a CUDA device with two or three slots, three streams and
-// events, so that copies, compute and host work overlap; or the clock of a simulated device. After construction a pass
-// allocates nothing and never synchronises the whole device.
+// The pass of one rank over its windows: gather, h2d, forward, d2h, scatter. The same loop (slot_pipeline.hpp) runs it
+// on every device (slot_device.hpp): on a CPU, which computes inline; on a CUDA device with two or three slots, three
+// streams and events, so that copies, compute and host work overlap; or on the clock of a simulated device. After
+// construction a pass allocates nothing and never synchronises the whole device.
 #pragma once
 
 #include "run/pipeline/batch_queue.hpp"
@@ -28,20 +28,20 @@ struct PipelineOptions {
 class Pipeline {
   public:
     virtual ~Pipeline() = default;
-    /// All that `batches` hands out, from `input` into `output`; returns when the last core is written. Adds to `log`.
-    /// Throws Interrupted between batches when a signal came.
+    /// Processes all of `batches` from `input` to `output` and returns when the last core is written. Adds the times to
+    /// `log`. Throws Interrupted between batches after a signal.
     virtual void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) = 0;
-    /// Seconds of one forward call on the resident first batch (0 when this rank has no windows).
+    /// Returns the seconds of one forward call on the resident first batch, or 0 when this rank has no windows.
     virtual double forward_call() = 0;
-    /// `Denoiser::replay_bytes` of the denoiser that it runs.
+    /// `Denoiser::replay_bytes` of the pipeline's denoiser.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
 };
 
-/// Most that the engine's allocator held since its peaks were reset, what captured graphs work in included. Bytes.
+/// Peak of the engine's allocator since its peaks were reset, in bytes, including the memory of captured graphs.
 [[nodiscard]] int64_t peak_allocated_bytes(const Pipeline& pipeline, DeviceId device);
 
-/// Allocates the slots and prepares the denoiser for their shapes. `denoiser` and `work` must outlive it. That of the
-/// CPU, or that of a CUDA device, as the device says.
+/// Makes the pipeline for a CPU or CUDA device. Allocates the slots and prepares the denoiser for their shapes.
+/// `denoiser` and `work` must outlive it.
 [[nodiscard]] std::unique_ptr<Pipeline> make_pipeline(Denoiser& denoiser, const Work& work,
                                                       const PipelineOptions& options, int64_t channels,
                                                       DType sample_type);
@@ -52,9 +52,9 @@ class Pipeline {
                                                              const PipelineOptions& options, int64_t channels,
                                                              DType sample_type);
 
-/// Seconds of a call with so many windows, on a simulated device.
+/// The seconds of a call with this number of windows on a simulated device.
 using CallSeconds = std::function<double(int64_t)>;
-/// Of a simulated device. `pixel_bytes`: one pixel's samples, channels times element size.
+/// Makes the pipeline for a simulated device. `pixel_bytes`: size of one pixel, channels times element size.
 [[nodiscard]] std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Work& work,
                                                             const PipelineOptions& options, size_t pixel_bytes);
 

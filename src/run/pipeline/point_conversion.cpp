@@ -6,7 +6,7 @@ namespace pb {
 
 namespace {
 
-/// The noise level that the weights were trained for is not known.
+/// Used when the training noise level of the weights is unknown.
 void leave_sigma_unused(Point& point, const Weights& weights) {
     point.uses_sigma = false;
     point.sigma_note = weights.trained ? "sigma has no effect: the noise level that " + weights.source +

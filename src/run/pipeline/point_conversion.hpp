@@ -1,4 +1,4 @@
-// How the noise level of a point reaches its network.
+// How the noise level of a point is passed to its network.
 #pragma once
 
 #include "device/convert.hpp"
@@ -8,11 +8,12 @@
 
 namespace pb {
 
-/// A network that takes sigma is told it; one that was trained for a single sigma sees its input scaled to that.
+/// A network that takes sigma receives it. For a network that was trained for a single sigma, the input is scaled to
+/// that sigma.
 [[nodiscard]] Conversion conversion_for(const Point& point, const Weights& weights);
 
-/// Records in the point whether the noise level is used, and a sigma_note where it is not or where the stated training
-/// sigma differs from that of the weights. The note goes into the notes as well, except for untrained weights.
+/// Records in the point whether the noise level is used. Adds a sigma_note when it is not, and when the stated training
+/// sigma differs from that of the weights. The note is also added to the notes, except for untrained weights.
 void settle_sigma(Point& point, const Weights& weights);
 
 }  // namespace pb

@@ -1,4 +1,4 @@
-// One window through a network, host to host, one step after the other: what `check` does.
+// Runs one window through a network from host to host, one step after another, for the command `check`.
 #pragma once
 
 #include "device/convert.hpp"
@@ -8,9 +8,9 @@
 
 namespace pb {
 
-/// Output of `denoiser` for `window` (f32, extents multiples of the network's alignment), of the same extent and type.
-/// `denoiser` must run in fp32 with contiguous tensors on `device`, which the calling thread has selected. Waits for
-/// `stream`.
+/// Returns the output of `denoiser` for `window` (f32, extents multiples of the network's alignment), with the same
+/// extent and type. `denoiser` must run in fp32 with contiguous tensors on `device`, which the calling thread must have
+/// selected. Synchronises `stream`.
 [[nodiscard]] Image run_window(Denoiser& denoiser, Image window, const Conversion& conversion, DeviceId device,
                                Stream& stream);
 

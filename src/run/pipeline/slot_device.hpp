@@ -1,6 +1,6 @@
-// What runs the batches of a SlotPipeline: a CPU, a CUDA device, or the clock of a simulated device. A device has
-// slots, each with host memory for one batch. The loop (slot_pipeline.hpp) cuts windows into a slot, submits the slot,
-// waits for it and writes its cores.
+// The device that runs the batches of a SlotPipeline: a CPU, a CUDA device, or the clock of a simulated device. A
+// device has slots, each with host memory for one batch. The loop (slot_pipeline.hpp) cuts windows into a slot, submits
+// the slot, waits for it and writes its cores.
 #pragma once
 
 #include "run/pipeline/pipeline.hpp"
@@ -12,49 +12,49 @@
 
 namespace pb {
 
-/// What the loop must know of a device.
+/// The properties of a device that the loop uses.
 struct DeviceTraits {
     int64_t num_slots = 1;
-    bool overlap = false;        // windows are cut and cores written while other slots are in flight
-    bool has_tail_slot = false;  // a ragged last batch is another shape and has a slot of its own
-    /// Set where slots hold the network's own f32 NHWC values, converted while windows are cut and cores written; none
-    /// where they hold samples.
+    bool overlap = false;        // true: the loop cuts windows and writes cores while other slots are in flight
+    bool has_tail_slot = false;  // a ragged last batch has another shape and its own slot
+    /// Set when slots hold the network's f32 NHWC values, which are converted while windows are cut and cores are
+    /// written. Empty when slots hold samples.
     std::optional<Conversion> fused;
-    size_t window_in_bytes = 0, window_out_bytes = 0;  // one window in a slot, before and after the network
+    size_t window_in_bytes = 0, window_out_bytes = 0;  // bytes of a window in a slot, before and after the network
 };
 
-/// Host memory of a slot: windows one after the other, before and after the network. Both may be the same memory.
+/// Host memory of a slot: contiguous windows, before and after the network. Both pointers may refer to the same memory.
 struct SlotMemory {
     std::byte* in = nullptr;
     const std::byte* out = nullptr;
 };
 
-/// Slots are numbered 0, 1, ... in the order in which they were added. Only `add_slot` allocates. The destructor waits
-/// for what is in flight.
+/// Slots are numbered 0, 1, ... in the order of add_slot(). Only add_slot() allocates. The destructor waits for all
+/// work in flight.
 class SlotDevice {
   public:
     virtual ~SlotDevice() = default;
     [[nodiscard]] virtual DeviceTraits traits() const = 0;
-    /// A slot for batches of at most `n` windows, for which the network is prepared. Throws OutOfMemory.
+    /// Adds a slot for batches of at most `n` windows and prepares the network for them. Throws OutOfMemory.
     [[nodiscard]] virtual SlotMemory add_slot(int64_t n) = 0;
-    /// Called before each pass, when nothing is in flight.
+    /// Called before each pass, when no work is in flight.
     virtual void begin_pass(const PassLog& /*log*/) {}
-    /// Called when the `n` windows of a batch have been cut; its time is part of the stage gather.
+    /// Called after the `n` windows of a batch are cut. Its time counts as stage gather.
     virtual void after_cutting(size_t /*slot*/, int64_t /*n*/) {}
     /// Starts the network on the `n` windows of a slot.
     virtual void submit(size_t slot, int64_t n) = 0;
-    /// Returns when the slot's windows are done. Adds the device's stages to `log` as those of batch `number`.
+    /// Returns when the slot's windows are finished. Adds the device's stages to `log` under batch `number`.
     virtual void wait(size_t slot, int64_t number, PassLog& log) = 0;
-    /// Called before the cores of a batch are written; its time is part of the stage scatter.
+    /// Called before the cores of a batch are written. Its time counts as stage scatter.
     virtual void before_writing(size_t /*slot*/, int64_t /*n*/) {}
-    /// Returns when nothing is in flight, also after an error.
+    /// Returns when no work is in flight, also after an error.
     virtual void finish() noexcept {}
-    /// Seconds of one call of the network on the `n` windows of a slot.
+    /// Returns the seconds of one call of the network on the `n` windows of a slot.
     virtual double forward_call(size_t slot, int64_t n) = 0;
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
 };
 
-/// What batches of `n` windows look like in samples, and to the network before and after it.
+/// Views of batches of `n` windows: as samples, and as input and output of the network.
 struct BatchViews {
     Extent window;
     int64_t channels = 0;

@@ -10,15 +10,15 @@ namespace pb {
 
 namespace {
 
-/// Windows that a batch runs: its own, or the full count when the last one is padded.
+/// The number of windows in a batch as it runs: the full count when the last batch is padded, else its own.
 int64_t run_size(const Range& batch, const Work& work) {
     return work.last_batch == LastBatch::pad ? work.batch : batch.size();
 }
 
-/// Which of the rank's batches it is.
+/// The number of the batch on this rank.
 int64_t number_of(const Range& batch, const Work& work) { return (batch.begin - work.windows.begin) / work.batch; }
 
-/// Window to put at a place of a batch: a padded place repeats the batch's last window.
+/// The window for a place in a batch. A padded place repeats the last window of the batch.
 int64_t window_at(const Range& batch, int64_t place) { return std::min(batch.begin + place, batch.end - 1); }
 
 }  // namespace
@@ -28,8 +28,8 @@ SlotPipeline::SlotPipeline(std::unique_ptr<SlotDevice> device, const Work& work)
     const auto batches = work.batches();
     if (batches.empty()) return;
     first_size_ = run_size(batches.front(), work);
-    // The tail's slot is prepared first: a denoiser keeps captured graphs for the shape that was prepared last, and the
-    // many full batches are worth one more than the tail.
+    // The tail's slot is prepared first. A denoiser keeps captured graphs only for the shape that was prepared last,
+    // and the graph is worth more for the many full batches than for the tail.
     const int64_t last_size = run_size(batches.back(), work);
     if (traits_.has_tail_slot && last_size != first_size_) add_slot(tail_, last_size);
     const size_t num_slots = std::min(static_cast<size_t>(traits_.num_slots), batches.size() - tail_.size());
@@ -46,11 +46,11 @@ void SlotPipeline::pass(BatchQueue& batches, WindowSource& input, CoreSink& outp
     size_t next = 0;
     for (;;) {
         stop_if_interrupted();
-        // A batch is taken when there is room for it.
+        // Take a batch only when a slot is free.
         if (!slots_.empty()) drain(slots_[next], output, log);
         const auto batch = batches.next();
         if (!batch) break;
-        Slot& slot = slot_of(*batch, next);  // drained, or the tail's, which is used once
+        Slot& slot = slot_of(*batch, next);  // drained above; the slot of the tail is used once per pass
         inject_fault("gather");
         gather(slot, *batch, input, log);
         inject_fault("forward");

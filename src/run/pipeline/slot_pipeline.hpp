@@ -1,6 +1,6 @@
 // The loop of a pass, the same for every device. Note [Slots]: a slot is one batch in flight. While the device works on
-// one slot, the host writes the cores of an older one and cuts the windows of the next. The host waits for one thing
-// only: the end of the slot that it is about to use again.
+// one slot, the host writes the cores of an older slot and cuts the windows of the next one. The host waits only for
+// the slot that it is about to use again.
 #pragma once
 
 #include "run/pipeline/slot_device.hpp"
@@ -22,28 +22,28 @@ class SlotPipeline final : public Pipeline {
 
   private:
     struct Slot {
-        size_t number = 0;  // of the device
+        size_t number = 0;  // slot number on the device
         SlotMemory memory;
-        std::optional<Range> batch;  // in flight
+        std::optional<Range> batch;  // the batch in flight
     };
 
     void add_slot(std::vector<Slot>& slots, int64_t n);
-    /// The tail's slot for a batch of another size, else the next one in turn.
+    /// Returns the tail's slot for a batch of another size, else the next slot in turn.
     Slot& slot_of(const Range& batch, size_t& next);
-    /// Batches of a pass that an error or a signal ended: they are not part of the next pass, and half of their work
-    /// may never have been submitted.
+    /// Forgets the batches of a pass that ended with an error or a signal. They do not belong to the next pass, and
+    /// some of their work may not have been submitted.
     void forget_unfinished();
 
     void gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log);
     void cut(const Slot& slot, int64_t place, const Rect& window, WindowSource& input) const;
-    /// Waits for the slot's batch, if there is one, and writes its cores.
+    /// If the slot has a batch, waits for it and writes its cores.
     void drain(Slot& slot, CoreSink& output, PassLog& log);
     void write(const Slot& slot, int64_t place, const Tile& tile, CoreSink& output) const;
 
     std::unique_ptr<SlotDevice> device_;
     DeviceTraits traits_;
     const Work& work_;
-    int64_t first_size_ = 0;  // windows that the first batch runs
+    int64_t first_size_ = 0;  // windows in the first batch as it runs
     std::vector<Slot> slots_, tail_;
 };
 

@@ -1,4 +1,4 @@
-// What a pass writes down: the seconds of its stages and, where asked, when each piece of work was done.
+// The record of a pass: the seconds of its stages and, on request, when each piece of work was done.
 #pragma once
 
 #include "record/rank.hpp"
@@ -9,8 +9,8 @@
 
 namespace pb {
 
-/// The first spans of a pass, in a place that is made before it: adding allocates nothing. Times are seconds of this
-/// host's monotonic clock.
+/// The first spans of a pass. Its memory is allocated in advance, so that adding a span does not allocate. Times are
+/// seconds of this host's monotonic clock.
 class SpanLog {
   public:
     explicit SpanLog(int64_t capacity) : capacity_(static_cast<size_t>(capacity)) { spans_.reserve(capacity_); }
@@ -37,20 +37,20 @@ class SpanLog {
 
 struct PassLog {
     StageSeconds stages{};
-    SpanLog* spans = nullptr;  // null: only the sums are kept
+    SpanLog* spans = nullptr;  // null: only the sums are recorded
 };
 
-/// Adds a piece of work to the sums of a pass, and to its spans where they are kept.
+/// Adds a piece of work to the sums of a pass, and to its spans if they are recorded.
 inline void add(PassLog& log, const Span& span) {
     log.stages[static_cast<size_t>(span.stage)] += span.end_s - span.begin_s;
     if (log.spans != nullptr) log.spans->add(span);
 }
 
-/// Times the host's stages of one batch, one after the other.
+/// Times the host's stages of one batch, one after another.
 class StageWatch {
   public:
     StageWatch(PassLog& log, int64_t batch) : log_(log), batch_(batch) {}
-    /// What was done since construction, or since the last call, was `stage`.
+    /// Counts the time since construction or the last call as `stage`.
     void done(Stage stage) {
         const double now_s = monotonic_seconds();
         add(log_, {stage, batch_, begin_s_, now_s});

@@ -1,5 +1,5 @@
-// A CUDA device: each slot has pinned samples in and out, their copies on the device, the network's input and output,
-// and the events between three streams (copy in, compute, copy out). See Note [Slots].
+// A CUDA device. Each slot has pinned samples for input and output, their copies on the device, the network's input and
+// output, and the events between three streams (copy in, compute, copy out). See Note [Slots].
 #include "engine/memory.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
 #include "run/pipeline/stopwatch.hpp"
@@ -42,7 +42,7 @@ class StreamDevice final : public SlotDevice {
           compute_(views.options.device),
           copy_out_(views.options.device),
           origin_(views.options.device) {}
-    /// Buffers may go only when nothing in flight uses them.
+    /// Waits for work in flight before the buffers are freed.
     ~StreamDevice() override { finish_all(); }
     StreamDevice(const StreamDevice&) = delete;
     StreamDevice& operator=(const StreamDevice&) = delete;
@@ -60,7 +60,7 @@ class StreamDevice final : public SlotDevice {
         return {slot.pinned_in.pointer(), slot.pinned_out.pointer()};
     }
 
-    /// Where the device's events lie on the host's clock: nothing is in flight yet, so the host sees one as it happens.
+    /// Maps the device's events to the host's clock. No work is in flight, so the host sees the event when it happens.
     void begin_pass(const PassLog& log) override {
         if (log.spans == nullptr) return;
         origin_.record(compute_);
@@ -113,7 +113,7 @@ class StreamDevice final : public SlotDevice {
     void finish_all() noexcept {
         for (Stream* stream : {&copy_in_, &compute_, &copy_out_}) try {
                 stream->synchronise();
-            } catch (const Error&) {  // the device is lost: the error was reported where it was met
+            } catch (const Error&) {  // the device is lost; the error has already been reported
             }
     }
 
@@ -127,12 +127,13 @@ class StreamDevice final : public SlotDevice {
         network_to_samples(out(slot, n), views_.samples(slot.device_out.pointer(), n), conversion, compute_);
     }
 
-    /// With `overlap: off` each stage ends before the next begins.
+    /// With `overlap: off` each stage ends before the next one begins.
     void settle(const Event& event) const {
         if (!overlap_) event.synchronise();
     }
 
-    /// Its length is that between the events; where it begins is looked up only for spans that are kept.
+    /// The length of the span is the time between the events. Its beginning is only computed for spans that are
+    /// recorded.
     void add_stage(PassLog& log, Span span, const Event& begin, const Event& end) const {
         if (log.spans != nullptr && !log.spans->is_full()) span.begin_s = origin_s_ + begin.seconds_since(origin_);
         span.end_s = span.begin_s + end.seconds_since(begin);
@@ -143,7 +144,7 @@ class StreamDevice final : public SlotDevice {
     BatchViews views_;
     bool overlap_;
     Stream copy_in_, compute_, copy_out_;
-    Event origin_;  // of the spans
+    Event origin_;  // zero of the spans' times
     double origin_s_ = 0;
     std::deque<StreamSlot> slots_;
 };

@@ -1,7 +1,7 @@
-// A simulated device: a clock. A batch ends T(b) after the later of its submission and the end of the one before.
-// Waiting is sleeping, so many ranks share a core. Nothing is computed or copied: the cores that are written are those
-// of the windows that were cut, so each output pixel is the input's, and one that is missing or in the wrong place
-// shows.
+// A simulated device: a clock. A batch ends T(b) after its submission, or after the end of the previous batch if that
+// is later. The device sleeps while it waits, so many ranks can share a core. Nothing is computed or copied: the cores
+// that are written are those of the windows that were cut. Each output pixel therefore equals the input's, and a
+// missing or misplaced pixel is detected.
 #include "comm/interruption.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
 #include "run/pipeline/stopwatch.hpp"
@@ -18,7 +18,8 @@ namespace pb {
 
 namespace {
 
-/// To a time of the monotonic clock, so that waking late does not add up. Throws Interrupted when a signal came.
+/// Sleeps until a time of the monotonic clock, so that late wake-ups do not accumulate. Throws Interrupted after a
+/// signal.
 void sleep_until(double deadline_s) {
     const double whole_s = std::floor(deadline_s);
     const timespec deadline{static_cast<time_t>(whole_s), static_cast<long>((deadline_s - whole_s) * 1e9)};
@@ -27,7 +28,7 @@ void sleep_until(double deadline_s) {
 
 struct TimedSlot {
     std::vector<std::byte> samples;
-    double begin_s = 0, end_s = 0;  // when the device does it, by the monotonic clock
+    double begin_s = 0, end_s = 0;  // when the device works on the slot, monotonic clock
 };
 
 class TimedDevice final : public SlotDevice {
@@ -59,14 +60,14 @@ class TimedDevice final : public SlotDevice {
         add(log, {Stage::forward, batch, slot.begin_s, slot.end_s});
     }
 
-    /// Known without waiting for it.
+    /// Returns the configured time without waiting.
     double forward_call(size_t /*slot*/, int64_t n) override { return call_seconds_(n); }
 
   private:
     CallSeconds call_seconds_;
     DeviceTraits traits_;
     std::deque<TimedSlot> slots_;
-    double free_s_ = 0;  // when the device has done what was submitted
+    double free_s_ = 0;  // when the device has finished all submitted work
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace pb {
 
 namespace {
 
-/// Finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// The finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27U)) * 0x94d049bb133111eb;
@@ -27,7 +27,7 @@ uint64_t row_checksum(const std::byte* row, int64_t count, uint64_t first_place)
 
 }  // namespace
 
-/// Integers of the pass are rounded and clipped by the conversion from the network's numbers.
+/// For integer samples, the conversion from the network's numbers rounds and clips.
 Quantisation CoreSink::quantisation() const {
     if (is_float(dtype())) return {};
     return {0.5 / full_scale(dtype()) + 1e-6, SampleRange{0, 1}};

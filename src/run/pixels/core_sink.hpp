@@ -1,6 +1,6 @@
-// Where a pass writes its cores. In memory: into a slab that the ranks of a node share. Streamed: a core goes where it
-// belongs as soon as it is written, so that no rank holds more of the image than its batches. A core is written in two
-// steps: `map` gives memory for it, `commit` says that its samples are there.
+// The destination of the cores of a pass. In memory: a slab that the ranks of a node share. Streamed: each core is
+// stored when it is written, so that no rank holds more of the image than its batches. A core is written in two steps:
+// `map` returns memory for it, and `commit` states that its samples are there.
 #pragma once
 
 #include "run/pixels/image_source.hpp"
@@ -13,32 +13,32 @@
 
 namespace pb {
 
-/// What a number in [0,1] loses when it is stored.
+/// The change of a number in [0,1] when it is stored.
 struct Quantisation {
-    double rounding = 0;                // changed by at most
-    std::optional<SampleRange> limits;  // clipped to
+    double rounding = 0;                // largest change by rounding
+    std::optional<SampleRange> limits;  // range to which values are clipped
 };
 
 class CoreSink {
   public:
     virtual ~CoreSink() = default;
     [[nodiscard]] virtual Extent extent() const = 0;
-    /// Type in which the samples are stored: that of the pass, or the file's.
+    /// Type of the stored samples: that of the pass, or the file's.
     [[nodiscard]] virtual DType dtype() const = 0;
     [[nodiscard]] virtual Quantisation quantisation() const;
-    /// Memory for the samples of `core`, in the type of the pass; valid until the next call.
+    /// Returns memory for the samples of `core`, in the type of the pass. It is valid until the next call.
     [[nodiscard]] virtual Slab map(const Rect& core) = 0;
-    /// The samples of `core` are in the memory that `map` gave. Throws Error where they cannot be stored.
+    /// The samples of `core` are in the memory that `map` returned. Throws Error when they cannot be stored.
     virtual void commit(const Rect& core) = 0;
-    /// Whether `read` can give `part`: all but a checksum store every pixel.
+    /// Whether `read` can return `part`. All sinks except a checksum store every pixel.
     [[nodiscard]] virtual bool holds(const Rect& /*part*/) const { return true; }
-    /// `part` as it was stored, as f32 in [0,1]; samples that are no data as the network saw them.
+    /// Returns `part` as it was stored, as f32 in [0,1]. Gaps have the values that the network received.
     [[nodiscard]] virtual Image read(const Rect& part) = 0;
-    /// `samples` of `part`, f32, as they would be read had they been stored.
+    /// Returns f32 `samples` of `part` as `read` would return them after they were stored.
     [[nodiscard]] virtual Image as_stored(const Rect& part, const Image& samples) const;
 };
 
-/// Cores of a slab: nothing is copied.
+/// Writes cores directly into a slab, without a copy.
 class MemorySink final : public CoreSink {
   public:
     /// `source` must outlive it.
@@ -54,15 +54,15 @@ class MemorySink final : public CoreSink {
     ImageSource& source_;
 };
 
-/// What this rank brought in the last pass.
+/// What this rank wrote in the last pass.
 struct StreamCounts {
     int64_t pixels = 0;
-    int64_t not_finite = 0;  // samples
-    uint64_t checksum = 0;   // of a ChecksumSink
+    int64_t not_finite = 0;  // number of samples
+    uint64_t checksum = 0;   // only for a ChecksumSink
     AnomalyTracker anomaly;
 };
 
-/// An output that keeps no image in memory: counts what comes.
+/// An output that keeps no image in memory. It counts what is written.
 class StreamedSink : public CoreSink {
   public:
     StreamedSink(Extent extent, int64_t channels, DType sample_type)
@@ -73,9 +73,9 @@ class StreamedSink : public CoreSink {
 
     void start_pass() { counts_ = {}; }
     [[nodiscard]] const StreamCounts& counts() const { return counts_; }
-    /// Not collective: what this rank wrote is on the disk. Throws Error.
+    /// Waits until the data that this rank wrote is on the disk. Not collective. Throws Error.
     virtual void flush() {}
-    /// On the root, after all flushed: the file appears under its name. Throws Error.
+    /// Makes the file appear under its name. Only on the root, after all ranks called flush(). Throws Error.
     virtual void publish() {}
 
   protected:
@@ -91,18 +91,18 @@ class StreamedSink : public CoreSink {
     StreamCounts counts_;
 };
 
-/// As slab.hpp writes a core, to wherever it goes.
+/// Write a core as the functions of slab.hpp do, to any sink.
 void write_core(const std::byte* samples, const Tile& tile, CoreSink& output);
 void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, CoreSink& output);
 
-/// Samples into a number: the sum, modulo 2^64, of a hash of each sample and its place. The same whatever the order and
-/// the cut. Nothing can be read back but the parts that it was told to remember.
+/// Reduces samples to a number: the sum, modulo 2^64, of a hash of each sample and its position. It does not depend on
+/// the order of writing or on how the image is divided. Only the parts passed to remember() can be read back.
 class ChecksumSink final : public StreamedSink {
   public:
-    /// Of an image like that of `source`, which must outlive it.
+    /// The image has the extent, channels and type of `source`, which must outlive the sink.
     explicit ChecksumSink(ImageSource& source)
         : StreamedSink(source.extent(), source.channels(), source.dtype()), source_(source) {}
-    /// Parts of the output that verification will look at, whenever they come.
+    /// Keeps these parts of the output for verification.
     void remember(const std::vector<Rect>& parts);
     [[nodiscard]] DType dtype() const override { return sample_type(); }
     [[nodiscard]] bool holds(const Rect& part) const override;
@@ -114,7 +114,7 @@ class ChecksumSink final : public StreamedSink {
   private:
     struct Remembered {
         Rect part;
-        Image samples;  // f32; empty until they came
+        Image samples;  // f32; empty until they are written
     };
     [[nodiscard]] const Remembered* find(const Rect& part) const;
 
@@ -122,10 +122,10 @@ class ChecksumSink final : public StreamedSink {
     std::vector<Remembered> remembered_;
 };
 
-/// The checksum of `samples`, a part of an image of `width` columns whose first pixel is (row, column).
+/// Returns the checksum of `samples`, a part of an image with `width` columns. Its first pixel is (row, column).
 [[nodiscard]] uint64_t checksum_of(const PixelView& samples, int64_t row, int64_t column, int64_t width);
 
-/// The sum of all ranks' checksums, modulo 2^64, on all ranks. Collective.
+/// Returns the sum of all ranks' checksums, modulo 2^64, on all ranks. Collective.
 [[nodiscard]] uint64_t sum_of_ranks(uint64_t mine, const Communicator& ranks);
 
 }  // namespace pb

@@ -1,4 +1,4 @@
-// Between nodes: every rank that does not share the root's memory sends the rectangles that its windows cover.
+// Transfer between nodes: every rank that does not share the root's memory sends the rectangles that its windows cover.
 #include "base/fault.hpp"
 #include "run/point/rank_share.hpp"
 
@@ -8,7 +8,7 @@ namespace pb {
 
 namespace {
 
-/// Full rows lie one after the other: one piece.
+/// Full rows are contiguous, so they are sent as one piece.
 Rows rows_of(const Rect& rect, const Slab& slab) {
     const size_t bytes = static_cast<size_t>(rect.extent.w) * slab.pixels.pixel_bytes();
     const auto count = static_cast<size_t>(rect.extent.h);
@@ -22,7 +22,8 @@ RowTransfer make_shipment(int from, const Point& point, const std::vector<Range>
     return transfer;
 }
 
-/// What each rank did in the last pass, on the root: known beforehand where shares are fixed. Collective.
+/// The windows of each rank in the last pass, on the root. With fixed shares they are computed, not gathered.
+/// Collective.
 std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team& team, const RankShare& share) {
     std::vector<std::vector<Range>> all;
     if (point.settings.schedule == Schedule::contiguous) {
@@ -41,7 +42,7 @@ std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team&
     return all;
 }
 
-/// Of this rank: what it sends, or, on the root, what all others send. Collective.
+/// The transfers of this rank: what it sends, or, on the root, what all other ranks send. Collective.
 std::vector<RowTransfer> make_shipments(const Point& point, const Team& team, const RankShare& share) {
     const auto windows = windows_of_ranks(point, team, share);
     std::vector<RowTransfer> transfers;
@@ -60,7 +61,7 @@ std::vector<RowTransfer> make_shipments(const Point& point, const Team& team, co
 
 std::optional<int64_t> exchange(const Point& point, const Team& team, const RankShare& share) {
     inject_fault("exchange");
-    // Of whole images the root has its own; copies stay where they are.
+    // Whole images: the root already has the output, and copies stay on their ranks.
     if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == Workload::whole)
         return std::nullopt;
     const auto transfers = make_shipments(point, team, share);

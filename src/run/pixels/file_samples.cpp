@@ -13,9 +13,9 @@ namespace pb {
 
 namespace {
 
-constexpr int64_t kBandRows = 64;  // converted at a time, so that a large part needs little extra memory
+constexpr int64_t kBandRows = 64;  // rows converted together, so that a large part needs little extra memory
 
-/// `info` of a file where `bands` of it are the image.
+/// Returns the `info` of a file of which only `bands` are used.
 ImageInfo with_bands(const std::string& path, ImageInfo info, const std::optional<BandChoice>& bands) {
     if (!bands) return info;
     const int64_t there = info.channels + (info.has_alpha ? 1 : 0);
@@ -34,7 +34,7 @@ MutablePixelView rows_at(MutablePixelView view, int64_t first, int64_t count) {
     return view;
 }
 
-/// Calls `use(rows of part, the same rows of to)`, a few at a time.
+/// Calls `use(rows of part, same rows of to)` for bands of kBandRows rows.
 template <class Use>
 void for_bands(const Rect& part, MutablePixelView to, Use&& use) {
     for (int64_t y = 0; y < part.extent.h; y += kBandRows) {
@@ -43,7 +43,7 @@ void for_bands(const Rect& part, MutablePixelView to, Use&& use) {
     }
 }
 
-/// `part` and so much on each side, as far as the image reaches.
+/// Returns `part` enlarged by `margin` on each side, limited to the image.
 Rect grown(const Rect& part, int64_t margin, Extent image) {
     const int64_t top = std::max<int64_t>(0, part.row - margin), left = std::max<int64_t>(0, part.column - margin);
     return {top,
@@ -52,7 +52,7 @@ Rect grown(const Rect& part, int64_t margin, Extent image) {
              std::min(image.w, part.column + part.extent.w + margin) - left}};
 }
 
-/// Some of the image, spread over it: the same for every rank. All of a small one.
+/// Parts spread evenly over the image, the same for every rank. A small image is returned as one part.
 std::vector<Rect> spread_parts(Extent image) {
     constexpr int64_t kParts = 16, kEdge = 32;
     if (image.h <= kParts * kEdge && image.w <= kParts * kEdge) return {{0, 0, image}};
@@ -87,7 +87,7 @@ FileSamples::FileSamples(const ImageSettings& settings, OpenImage file)
 std::optional<SampleMap> FileSamples::make_map(const ImageSettings& settings) {
     const RangeChoice range = parse_range(settings.range);
     const NodataChoice choice = parse_nodata(settings.nodata);
-    // As the type holds it: the -9999 of a tag is none of the values of a photograph.
+    // nodata in the samples' type: a tag of -9999 matches no sample of a photograph with unsigned samples.
     const auto nodata = SampleMap(info_.dtype, {0, 1}, true, nodata_of(choice, file_->metadata())).nodata();
     if (choice.kind == NodataChoice::Kind::value && !std::isnan(choice.value) && !nodata)
         throw UsageError(settings.path + ": no sample can be " + settings.nodata +
@@ -111,7 +111,7 @@ std::optional<SampleMap> FileSamples::make_map(const ImageSettings& settings) {
                      "auto or LO:HI");
 }
 
-/// `marks` knows what is no data.
+/// `marks` identifies the gaps.
 SampleRange FileSamples::find_range(const SampleMap& marks) {
     std::vector<double> values;
     for (const Rect& part : spread_parts(info_.extent)) {

@@ -1,5 +1,5 @@
-// Samples of an image file as a network takes them: the chosen bands, in [0,1] where their type does not say so by
-// itself, what is no data filled; and the way back into a file of the same type.
+// Converts the samples of an image file for a network and back: selects bands, maps sample types without an agreed
+// range to [0,1], and fills gaps.
 #pragma once
 
 #include "config/sample_settings.hpp"
@@ -12,30 +12,32 @@
 
 namespace pb {
 
-/// A file that sources of several bands may read one after the other: it is opened once.
+/// An open file, shared by sources that read different bands of it.
 using OpenImage = std::shared_ptr<ImageFile>;
 
-/// The file of the settings: `path`, and `raw` where it is one of raw samples. Throws UsageError as open_image.
+/// Opens the file of the settings: `path`, as raw samples when `raw` is set. Throws UsageError in the cases of
+/// open_image.
 [[nodiscard]] OpenImage open_file(const ImageSettings& settings);
 
 class FileSamples {
   public:
-    /// `file` is that of the settings. Reads some of it where image.range is auto. Throws UsageError for bands that the
-    /// file has not, and for samples of a type of which no range is agreed where none is given.
+    /// `file` is the one that the settings name. Reads a sample of it when image.range is auto. Throws UsageError for
+    /// bands that the file does not have, and for a type without an agreed range when no range is given.
     FileSamples(const ImageSettings& settings, OpenImage file);
 
     [[nodiscard]] ImageFile& file() { return *file_; }
-    /// The file's, with the chosen bands for channels; no alpha then.
+    /// The info of the file, with the selected bands as channels. Selected bands have no alpha.
     [[nodiscard]] const ImageInfo& info() const { return info_; }
-    /// How samples become numbers in [0,1]. None: integers by full scale, f32 as they are; nothing is a gap.
+    /// The map from samples to [0,1]. None: integers are divided by full scale, f32 is unchanged, and there are no
+    /// gaps.
     [[nodiscard]] const std::optional<SampleMap>& map() const { return map_; }
     [[nodiscard]] bool has_gaps() const { return map_ && map_->has_gaps(); }
 
-    /// `part` as the file holds it, in the type of info().
+    /// Reads `part` as stored in the file, in the type of info().
     void read_stored(const Rect& part, MutablePixelView to);
-    /// `part` as f32 in [0,1], gaps filled.
+    /// Reads `part` as f32 in [0,1], with gaps filled.
     void read_unit(const Rect& part, MutablePixelView to);
-    /// `part` as f32 in [0,1], gaps NaN.
+    /// Reads `part` as f32 in [0,1], with gaps as NaN.
     [[nodiscard]] Image read_marked(const Rect& part);
 
   private:
@@ -46,11 +48,11 @@ class FileSamples {
     OpenImage file_;
     std::optional<BandChoice> bands_;
     ImageInfo info_;
-    Image decoded_;  // the whole file, once something of it was read, where the format has no windows
+    Image decoded_;  // the whole file after the first read, if the format has no windows
     std::optional<SampleMap> map_;
 };
 
-/// What the file says of itself, with the bands that the settings choose; none of its samples is read.
+/// Returns the info of the file with the bands that the settings select. Reads no samples.
 [[nodiscard]] ImageInfo info_of(const ImageSettings& settings);
 
 }  // namespace pb

@@ -53,7 +53,7 @@ void FileSink::store(const Rect& core, const PixelView& samples, StreamCounts& /
     writer_->write(core.row, core.column, pixels, alpha.view());
 }
 
-/// By the same readers as any image: what is checked is what a user will read.
+/// Uses the same readers as for any image, so that the check sees what a user will read.
 Image FileSink::read(const Rect& part) {
     if (!written_) {
         written_ = open_placed(part_, info_, name_);

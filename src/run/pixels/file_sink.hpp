@@ -1,4 +1,4 @@
-// The output of a point as a file that all ranks write while they work.
+// The output of a point as a file that all ranks write during the pass.
 #pragma once
 
 #include "image/placed_image.hpp"
@@ -12,15 +12,15 @@
 
 namespace pb {
 
-/// What save_output and a FileSink write of the file's metadata; none for a scene. A compression that was chosen
-/// replaces the file's.
+/// The metadata that save_output and a FileSink write: that of the source's file, empty for a scene. A compression in
+/// `chosen` replaces the file's.
 [[nodiscard]] ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compression>& chosen);
 
 class FileSink final : public StreamedSink {
   public:
-    /// Collective over the team: the root makes the file under a temporary name, the others open it. The file of `plan`
-    /// is the root's. Fails on all ranks alike (as `together`). Until publish() nothing appears under the name, and
-    /// nothing stays when there is none. `source` must outlive it.
+    /// Collective over the team: the root creates the file under a temporary name and the other ranks open it. Only the
+    /// root's `plan` names the file. Fails on all ranks together (see `together`). Nothing appears under the final name
+    /// before publish(), and nothing remains without it. `source` must outlive this object.
     FileSink(const Team& team, ImageSource& source, const OutputPlan& plan);
 
     [[nodiscard]] DType dtype() const override { return info_.dtype; }
@@ -37,10 +37,10 @@ class FileSink final : public StreamedSink {
     ImageSource& source_;
     ImageInfo info_;
     ImageMetadata metadata_;
-    std::filesystem::path part_, name_;  // while it is written, and when it is complete
-    std::optional<PlacedImage> placed_;  // on the root
+    std::filesystem::path part_, name_;  // name while it is written, and final name
+    std::optional<PlacedImage> placed_;  // only on the root
     std::optional<PixelWriter> writer_;
-    std::unique_ptr<ImageFile> written_;  // open for reading, once something of it was read
+    std::unique_ptr<ImageFile> written_;  // open for reading after the first read()
     Image converted_;
 };
 

@@ -1,4 +1,4 @@
-// How much better the output is than the noisy image, where the clean one is known.
+// The quality of the output and of the noisy image, when the clean image is known.
 #pragma once
 
 #include "record/point.hpp"
@@ -6,10 +6,10 @@
 
 namespace pb {
 
-/// PSNR and SSIM before and after; on the root only.
+/// Returns PSNR and SSIM before and after denoising. Call it only on the root.
 [[nodiscard]] Quality measure_quality(const Slab& output, ImageSource& source);
-/// PSNR, of an output that no rank holds: each rank looks at its own windows. No SSIM, whose windows cross theirs.
-/// Collective.
+/// Returns the PSNR of a streamed output: each rank compares its own windows. SSIM is left out because its windows
+/// cross the borders of the ranks' windows. Collective.
 [[nodiscard]] Quality measure_quality_by_windows(const Team& team, const RankShare& share, ImageSource& source);
 
 }  // namespace pb

@@ -14,13 +14,13 @@ namespace pb {
 
 namespace {
 
-/// Of the input, and of the output, as the root's node would hold them.
+/// The bytes of the input in the memory of the root's node. The output has the same size.
 double image_bytes(const Point& point, const ImageSource& source) {
     return static_cast<double>(point.source.extent.pixels()) * static_cast<double>(source.channels()) *
            static_cast<double>(size_of(source.dtype()));
 }
 
-/// Why the output cannot be a file that all ranks write; empty: it can. The file is known to the root only.
+/// Returns why the output cannot be a file that all ranks write, or an empty text. Only the root knows the file.
 std::string obstacle(const Point& point, ImageSource& source, const Team& team, const PointFiles& files) {
     const PointSettings& settings = point.settings;
     if (settings.workload != Workload::tiles) return "needs workload: tiles";

@@ -1,4 +1,4 @@
-// Where the output of a point is put together.
+// Decides where the output of a point is assembled.
 #pragma once
 
 #include "run/pixels/core_sink.hpp"
@@ -14,20 +14,20 @@
 namespace pb {
 
 struct OutputPlan {
-    OutputKind kind = OutputKind::memory;    // never automatic
-    std::filesystem::path file;              // of kind file: on the root
-    std::optional<Compression> compression;  // as PointFiles
+    OutputKind kind = OutputKind::memory;    // never `automatic`
+    std::filesystem::path file;              // for kind `file`, only on the root
+    std::optional<Compression> compression;  // see PointFiles
     [[nodiscard]] bool is_streamed() const { return kind != OutputKind::memory; }
 };
 
-/// Collective over the team: the same kind on all ranks. `automatic` is settled: file where input and output take more
-/// than half of any host's free memory and the output can be written so; what was decided, or could not be, is added to
-/// `notes`. AgreedError (usage) when a kind that was asked for cannot be.
+/// Collective over the team. Returns the same kind on all ranks. `automatic` becomes `file` when input and output take
+/// more than half of any host's free memory and a file is possible. Adds the decision, or why it was not possible, to
+/// `notes`. Throws AgreedError (usage) when the requested kind is not possible.
 [[nodiscard]] OutputPlan plan_output(const Point& point, const Team& team, ImageSource& source, const PointFiles& files,
                                      std::vector<std::string>& notes);
 
-/// After the last pass of a streamed output, before anybody reads it: it is on the disk, and a checksum is in the
-/// notes. Collective over the team; adds to `trace.write_s`.
+/// Completes a streamed output after the last pass, before it is read: the data is on the disk, and a checksum is added
+/// to the notes. Collective over the team. Adds its time to `trace.write_s`.
 void finish_stream(const Team& team, StreamedSink& output, PointTrace& trace);
 
 }  // namespace pb

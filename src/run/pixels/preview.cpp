@@ -13,7 +13,7 @@ Rect centre_of(Extent image, int64_t edge) {
     return {(image.h - extent.h) / 2, (image.w - extent.w) / 2, extent};
 }
 
-/// Name of the file, relative to the folder of the results.
+/// Returns the name of the file, relative to the folder of the results.
 std::string save_picture(const Image& picture, const PointFiles& files, const char* which) {
     Image bytes(picture.extent(), picture.channels(), DType::u8);
     from_float(picture.view(), bytes.view());

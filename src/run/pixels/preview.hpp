@@ -1,4 +1,4 @@
-// Pictures before and after for the report.
+// Pictures before and after denoising, for the report.
 #pragma once
 
 #include "run/pixels/core_sink.hpp"
@@ -7,8 +7,8 @@
 
 namespace pb {
 
-/// Writes the centre of the image, at most `edge` pixels a side: what the network was given, what came out and, where
-/// it is known, what should have. 8-bit PNG, values clipped to [0,1]. On the root; throws Error when a file cannot be
+/// Writes the centre of the image, at most `edge` pixels on a side: the network's input, the output and, if known, the
+/// clean image. 8-bit PNG, values clipped to [0,1]. Call it only on the root. Throws Error when a file cannot be
 /// written.
 [[nodiscard]] Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const PointFiles& files);
 

@@ -6,7 +6,7 @@ namespace pb {
 
 namespace {
 
-/// A few rows at a time: what is no data is read from the input once more.
+/// Converts a few rows at a time, because gaps are read again from the input.
 Image stored_image(const Slab& output, ImageSource& source, DType type) {
     constexpr int64_t kRows = 256;
     Image stored(output.image, output.pixels.channels, type);

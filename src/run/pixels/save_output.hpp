@@ -1,4 +1,4 @@
-// A denoised image to its file.
+// Writes a denoised image to its file.
 #pragma once
 
 #include "run/pixels/image_source.hpp"
@@ -7,9 +7,9 @@
 
 namespace pb {
 
-/// Writes the whole output in the type of the source's file (u8 for a scene), with alpha and metadata of the file where
-/// the image is not cropped. An existing file of that name is replaced only when the new one is complete. A TIFF that
-/// is to be compressed is the BigTIFF of tiles that a FileSink would write.
+/// Writes the whole output in the sample type of the source's file (u8 for a scene), with the file's metadata, and its
+/// alpha unless the image is cropped. An existing file is replaced only when the new one is complete. With compression,
+/// a TIFF is the same tiled BigTIFF that a FileSink writes.
 void save_output(const Slab& output, ImageSource& source, const PointFiles& files);
 
 }  // namespace pb

@@ -10,8 +10,8 @@ namespace pb {
 
 namespace {
 
-/// Calls `row(source, count, replicated, y)` for each row of `window`: `count` pixels lie in the image, `replicated`
-/// more repeat its last column.
+/// Calls `row(source, count, replicated, y)` for each row of `window`: `count` pixels lie in the image, and
+/// `replicated` more repeat its last column.
 template <class RowFunction>
 void for_rows(const Slab& slab, const Rect& window, RowFunction&& row) {
     const int64_t count = std::min(window.extent.w, slab.image.w - window.column);

@@ -1,4 +1,4 @@
-// Where a pass reads its windows. In memory: from a slab that the ranks of a node share. Streamed: a window is read
+// The source of the windows of a pass. In memory: a slab that the ranks of a node share. Streamed: a window is read
 // when it is cut, so that no rank holds more of the image than its batches.
 #pragma once
 
@@ -12,11 +12,11 @@ namespace pb {
 class WindowSource {
   public:
     virtual ~WindowSource() = default;
-    /// Memory with all of the image that lies in `window`, until the next call.
+    /// Returns memory with the part of the image that lies in `window`. It is valid until the next call.
     [[nodiscard]] virtual Slab read(const Rect& window) = 0;
 };
 
-/// Windows of a slab: nothing is copied.
+/// Returns windows of a slab, without a copy.
 class MemoryWindows final : public WindowSource {
   public:
     explicit MemoryWindows(const Slab& slab) : slab_(slab) {}
@@ -26,7 +26,7 @@ class MemoryWindows final : public WindowSource {
     Slab slab_;
 };
 
-/// Windows of a source that can be read by windows, with the study's noise. `source` must outlive it.
+/// Reads windows from a source that supports it, with the study's noise. `source` must outlive it.
 class StreamedWindows final : public WindowSource {
   public:
     explicit StreamedWindows(ImageSource& source) : source_(source) {}
@@ -37,7 +37,7 @@ class StreamedWindows final : public WindowSource {
     std::vector<std::byte> samples_;
 };
 
-/// As slab.hpp cuts a window, from wherever it is read.
+/// Cut a window as the functions of slab.hpp do, from any source.
 void cut_window(WindowSource& source, const Rect& window, std::byte* samples);
 void cut_window_to_f32(WindowSource& source, const Rect& window, const Conversion& conversion, float* values);
 

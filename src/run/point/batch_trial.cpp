@@ -20,7 +20,7 @@ BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
         stop_if_interrupted();
         const auto pipeline = make_pipeline(bench.denoiser, work, bench.options, bench.channels, bench.sample_type);
         if (bench.options.device.is_cuda())
-            (void)pipeline->forward_call();  // only `largest` tries on a CPU, and for memory
+            (void)pipeline->forward_call();  // on a CPU only `largest` tries batches, and it needs only the memory
         reset_allocator_peaks(bench.options.device);
         seconds = pipeline->forward_call();
         peak = peak_allocated_bytes(*pipeline, bench.options.device);

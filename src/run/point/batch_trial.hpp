@@ -1,4 +1,4 @@
-// Whether a batch fits, tried on the ranks of a point: what `batch: auto` and `batch: largest` have in common.
+// Tries on the ranks of a point whether a batch fits. `batch: auto` and `batch: largest` share it.
 #pragma once
 
 #include "record/point.hpp"
@@ -12,19 +12,19 @@
 
 namespace pb {
 
-/// One forward call with a batch, agreed by all ranks.
+/// The result of one forward call with a batch, the same on all ranks.
 struct BatchTrial {
     bool fits = false;
-    PointStatus status = PointStatus::ok;  // oom or index_limit where it does not fit
+    PointStatus status = PointStatus::ok;  // oom or index_limit when it does not fit
     std::string reason;
-    double pixels_per_s = 0;  // processed, of the slowest rank
-    double call_s = 0;        // the forward call, of the slowest rank
-    int64_t peak_bytes = 0;   // of the engine's allocator during it, the largest over ranks
+    double pixels_per_s = 0;  // processed pixels, on the slowest rank
+    double call_s = 0;        // seconds of the forward call on the slowest rank
+    int64_t peak_bytes = 0;   // peak of the engine's allocator during the call, maximum over ranks
 };
 
-/// What every try of one point needs. All of it must outlive the trials.
+/// The input of every trial of one point. All of it must outlive the trials.
 struct TrialBench {
-    const Point& point;  // its halo is settled
+    const Point& point;  // its halo must be settled
     const Team& team;
     Denoiser& denoiser;
     PipelineOptions options;
@@ -32,11 +32,11 @@ struct TrialBench {
     DType sample_type = DType::f32;
 };
 
-/// Collective. The peak is that of the call alone: preparing tries algorithms in whatever memory is free. Throws
-/// PointFailed for anything but too little memory or too many elements.
+/// Collective. The peak covers only the call: preparation tries algorithms in all free memory. Throws PointFailed for
+/// any error except too little memory or too many elements.
 [[nodiscard]] BatchTrial try_batch(const TrialBench& bench, int64_t batch);
 
-/// Windows of the largest share: no batch can be larger.
+/// The number of windows in the largest share, which limits the batch.
 [[nodiscard]] int64_t most_windows(const Point& point);
 
 }  // namespace pb

@@ -39,8 +39,8 @@ class BoundsBench {
     }
 
   private:
-    /// All ranks together. A rank whose attempt fails, for lack of memory say, has no such bound. What it left on the
-    /// device would count in every later point.
+    /// Measures one bound on all ranks at the same time. A rank whose attempt fails, for example for lack of memory,
+    /// has no value for it. The measurement must leave no memory on the device: it would count in every later point.
     void measure(Bound bound, const std::function<double()>& rate) {
         team_.ranks.barrier();
         const int64_t held = allocator_counters(team_.place.device).allocated_bytes;

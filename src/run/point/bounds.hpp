@@ -1,4 +1,4 @@
-// What the ranks' devices and hosts reach at best, measured in the run that they are set beside.
+// Measures the best rates of the ranks' devices and hosts, in the same run as the figures that they are compared with.
 #pragma once
 
 #include "record/point.hpp"
@@ -12,17 +12,17 @@
 
 namespace pb {
 
-/// Measures once for each team, precision and number of threads of a study.
+/// Measures once for each combination of team, precision and number of threads in a study.
 class BoundsCache {
   public:
-    /// Collective over the team, whose ranks measure at the same time: they share a node's memory, power and links. To
-    /// be called when a point's repetitions are over: the devices are then warm, nothing is being timed, the counters
-    /// of memory have been read and its buffers are gone. About a second on the CPU, two on a GPU; what cannot be
+    /// Collective over the team. All ranks measure at the same time, because they share a node's memory, power and
+    /// links. Call it after a point's repetitions: the devices are then warm, nothing is being timed, and the point's
+    /// memory has been recorded and freed. It takes about 1 s on a CPU and 2 s on a GPU. A bound that cannot be
     /// measured is absent and never fails the point.
     void add_to(PointTrace& trace, Team& team, const EngineOptions& options);
 
   private:
-    // Threads by the setting: the same on all ranks.
+    // The number of threads is that of the setting, which is the same on all ranks.
     using Key = std::tuple<const Team*, EngineKind, Precision, int64_t>;
     std::map<Key, std::vector<BoundsRecord>> known_;
 };

@@ -1,4 +1,4 @@
-// What every rank measured, on all ranks.
+// Gathers the records of all ranks on all ranks.
 #pragma once
 
 #include "comm/metric_reduction.hpp"
@@ -9,7 +9,8 @@
 
 namespace pb {
 
-/// Collective. Each rank's record, in rank order. Rows of the reduction are equally long: shorter ones are filled up.
+/// Collective. Returns each rank's record, in rank order. The rows of the reduction must be equally long, so shorter
+/// ones are padded.
 template <class Record>
 [[nodiscard]] std::vector<Record> gather_records(MetricReduction& reduction, const Record& mine) {
     std::vector<double> row = pack(mine);

@@ -40,7 +40,7 @@ class Search {
         beyond_ = most_ + 1;
     }
 
-    /// From an empty cache, so that a try is what a point with this batch would be.
+    /// Tries a batch with an empty allocator cache, as at the start of a point with this batch.
     bool tried(int64_t batch) {
         empty_allocator_cache(bench_.options.device);
         const BatchTrial trial = try_batch(bench_, batch);
@@ -52,8 +52,8 @@ class Search {
 
     const TrialBench& bench_;
     int64_t most_;
-    int64_t fits_ = 0;    // fitted
-    int64_t beyond_ = 0;  // did not, or more than there are windows
+    int64_t fits_ = 0;    // largest batch that fitted
+    int64_t beyond_ = 0;  // smallest batch that did not fit, or one more than there are windows
     BatchSearch search_;
 };
 

@@ -1,4 +1,4 @@
-// What the link between the root's node and the others can do, measured in the run whose exchange is set beside it.
+// Measures the link between the root's node and the others, in the same run as the exchange that it is compared with.
 #pragma once
 
 #include "comm/ping_pong.hpp"
@@ -12,9 +12,9 @@ namespace pb {
 /// Measures once for each team of a study.
 class LinkSpeeds {
   public:
-    /// Collective over the team. To be called when a point's repetitions are over: nothing is being timed. Does nothing
-    /// for a point without an exchange; else takes about 0.1 s for each of at most four other nodes, one after the
-    /// other, and keeps the fastest.
+    /// Collective over the team. Call it after a point's repetitions, when nothing is being timed. Does nothing for a
+    /// point without an exchange. Otherwise it measures at most four other nodes, one after another, about 0.1 s each,
+    /// and keeps the fastest.
     void add_to(PointTrace& trace, const Team& team);
 
   private:

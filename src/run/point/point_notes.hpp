@@ -1,4 +1,4 @@
-// What a user should know of a point beside its figures, as notes.
+// Notes about a point for the user, which accompany its figures.
 #pragma once
 
 #include "run/pixels/image_source.hpp"
@@ -6,11 +6,11 @@
 
 namespace pb {
 
-/// The range that `image.range: auto` found.
+/// Notes the range that `image.range: auto` found.
 void note_range(const ImageSource& source, Point& point);
 
-/// Metadata of the input that the output does not hold; `placed`: the output was written by all ranks. For people: in
-/// the notes, and for `denoise` by itself.
+/// Notes the input's metadata that the output does not hold. `placed`: all ranks wrote the output. The text is written
+/// both into the notes and into the field that `denoise` prints.
 void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, PointTrace& trace);
 
 }  // namespace pb

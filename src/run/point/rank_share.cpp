@@ -24,7 +24,7 @@ Range window_rows_on_node(const Point& point, const Team& team) {
     return rows;
 }
 
-/// The root's node holds the whole output; the others hold the rows that they write.
+/// The rows of the output on this node: all rows on the root's node, elsewhere the rows that the node writes.
 Range core_rows_on_node(const Point& point, const Team& team) {
     if (team.ranks_on_node.front() == 0) return {0, point.source.extent.h};
     Range rows;
@@ -34,7 +34,7 @@ Range core_rows_on_node(const Point& point, const Team& team) {
     return rows;
 }
 
-/// Collective: where there is no shared counter, all ranks throw alike.
+/// Collective. Without support for a shared counter, all ranks throw the same error.
 std::unique_ptr<BatchQueue> make_batches(const Point& point, const Team& team, const Work& work) {
     if (point.settings.schedule == Schedule::contiguous) return std::make_unique<BatchQueue>(work.batches());
     try {
@@ -47,7 +47,7 @@ std::unique_ptr<BatchQueue> make_batches(const Point& point, const Team& team, c
     }
 }
 
-/// It remembers some of this rank's windows, so that a network's result can be verified.
+/// Makes a sink that remembers some of this rank's windows, so that a network's output can be verified.
 std::unique_ptr<ChecksumSink> make_checksum_sink(const Point& point, const Work& work, ImageSource& source) {
     auto output = std::make_unique<ChecksumSink>(source);
     if (is_simulated(point) || point.settings.protocol.verify == VerifyMode::off) return output;
@@ -84,7 +84,7 @@ void RankShare::open_streamed(const Point& point, const Team& team, ImageSource&
 
 void RankShare::allocate_in_memory(const Point& point, const Team& team, ImageSource& source) {
     const Extent extent = point.source.extent;
-    together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node alike
+    together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node together
         input_ = SharedSlab(team.node, extent, window_rows_on_node(point, team), source.channels(), source.dtype());
     });
     together(team.ranks, [&] {

@@ -1,5 +1,5 @@
-// What one rank holds of a point's image, and its own work on it: the node's slabs of input and output, or, where the
-// output is streamed, nothing but ways to both.
+// One rank's part of a point: its work and the node's slabs of input and output, or, for a streamed output, a source of
+// windows and a sink of cores.
 #pragma once
 
 #include "run/pipeline/batch_queue.hpp"
@@ -16,29 +16,29 @@ namespace pb {
 
 class RankShare {
   public:
-    /// Collective over the team: allocates the slabs (PointFailed with status oom on all ranks when a host has too
-    /// little memory), reads the input and adds the noise. Every rank's times are in `read_s` and `noise_s`. A streamed
-    /// output takes none of these: its file is made. `source` must outlive it.
+    /// Collective over the team. Allocates the slabs (PointFailed with status oom on all ranks when a host has too
+    /// little memory), reads the input and adds the noise. `read_s` and `noise_s` are this rank's times. For a streamed
+    /// output it only creates the file. `source` must outlive it.
     RankShare(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan = {});
 
     [[nodiscard]] const Work& work() const { return work_; }
     [[nodiscard]] const Slab& input() const { return input_.slab(); }
-    /// This rank's output: the node's slab, or an image of its own for the copies of `replicate`.
+    /// This rank's output: the slab of the node, or its own image for the copies of `replicate`.
     [[nodiscard]] const Slab& output() const { return own_output_.empty() ? output_.slab() : own_slab_; }
 
-    /// Of the samples that travel.
+    /// Channels and type of the samples that are passed to the pipeline.
     [[nodiscard]] int64_t channels() const { return channels_; }
     [[nodiscard]] DType sample_type() const { return sample_type_; }
 
-    /// Where passes take their windows from and bring their cores to: the slabs, or not.
+    /// Source of the windows and destination of the cores of a pass: the slabs, or streams.
     [[nodiscard]] WindowSource& windows() const { return *windows_; }
     [[nodiscard]] CoreSink& cores() const { return *cores_; }
-    /// The output where it is streamed, else null; input() and output() are without pixels then.
+    /// The streamed output, or null. When it is not null, input() and output() have no pixels.
     [[nodiscard]] StreamedSink* streamed() const { return streamed_; }
 
-    /// This rank's batches of a pass, and afterwards those that it did.
+    /// The batches of this rank in a pass.
     [[nodiscard]] BatchQueue& batches() { return *batches_; }
-    /// Runs of windows that this rank wrote in the last pass, ascending.
+    /// The runs of windows that this rank wrote in the last pass, ascending.
     [[nodiscard]] std::vector<Range> windows_done() const { return joined_runs(batches_->taken()); }
 
     /// Marks the output as unwritten. Collective over the team.
@@ -60,11 +60,11 @@ class RankShare {
     Slab own_slab_;
     std::unique_ptr<WindowSource> windows_;
     std::unique_ptr<CoreSink> cores_;
-    StreamedSink* streamed_ = nullptr;  // cores_, where it is one
+    StreamedSink* streamed_ = nullptr;  // equals cores_ for a streamed output
 };
 
-/// Brings what the ranks of other nodes did in the last pass to the root's slab, and says how many bytes those
-/// were that this rank sent or received. Collective over the team; nothing is done on one node.
+/// Copies the output of other nodes in the last pass to the root's slab. Returns the number of bytes that this rank
+/// sent or received. Collective over the team. Does nothing on a single node.
 std::optional<int64_t> exchange(const Point& point, const Team& team, const RankShare& share);
 
 }  // namespace pb

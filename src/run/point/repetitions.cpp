@@ -48,8 +48,8 @@ class Repetitions {
         together(team_.ranks, [this] { stop_counting(); });
     }
 
-    /// Whether what was measured drifts, and another try is allowed and has the time for it: an interruption would cost
-    /// the point what it has.
+    /// True when the repetitions drift and another measurement is allowed and has enough time. An interruption would
+    /// lose the samples that exist.
     [[nodiscard]] bool must_repeat() const {
         const auto left_s = seconds_until_interruption();
         const bool has_time = interruption().empty() && (!left_s || *left_s > kTimeToSpare * trace_.repeated_s);
@@ -58,7 +58,7 @@ class Repetitions {
         return decided_by_root(may && has_time && drifting ? 1 : 0) != 0;
     }
 
-    /// Forgets the samples, but for what made them useless.
+    /// Discards the samples and records why.
     void discard() {
         const auto records = gather_records(*team_.reduction, mine_.telemetry);
         std::vector<RankLoad> loads;
@@ -73,7 +73,7 @@ class Repetitions {
 
     [[nodiscard]] const std::string& host_of(int rank) const { return topology_.ranks[static_cast<size_t>(rank)].host; }
 
-    /// The root's answer, on all ranks: their clocks differ.
+    /// Returns the root's value on all ranks, because their clocks differ.
     [[nodiscard]] double decided_by_root(double answer) const { return team_.ranks.broadcast(answer); }
 
     void warm_up() {
@@ -87,22 +87,22 @@ class Repetitions {
 
     [[nodiscard]] bool has_warm_up() const { return protocol_.warmup_reps > 0 || protocol_.warmup_time_s > 0; }
 
-    /// The last warm-up is the pass that is shown stage by stage. The very first one is no picture of the others: where
-    /// it is short there is one more.
+    /// The timeline shows the last warm-up. The first pass differs from the others, so a second one is run if the first
+    /// was short.
     [[nodiscard]] bool wants_another(int64_t done) const {
         return protocol_.timeline > 0 && has_warm_up() && done == 1 && last_pass_s_ < kShortPassS;
     }
 
-    /// Without a warm-up the timed passes are logged, and the last is kept: a handful of numbers written to a place
-    /// that is there already.
+    /// Without a warm-up the timed passes are recorded, and the last one is kept. This costs only a few writes to
+    /// memory that is already allocated.
     [[nodiscard]] SpanLog* spans_of(bool timed) {
         if (protocol_.timeline == 0 || timed == has_warm_up()) return nullptr;
         spans_.clear();
         return &spans_;
     }
 
-    /// Any repetition may turn out to be the last, whose output is verified: the output is poisoned before each of
-    /// them, and all start alike.
+    /// Any repetition may be the last one, whose output is verified. The output is therefore poisoned before each
+    /// repetition, which also gives all of them the same start.
     void time_until_done() {
         StoppingRule rule({.min_reps = protocol_.min_reps,
                            .max_reps = protocol_.max_reps,
@@ -119,7 +119,7 @@ class Repetitions {
         trace_.repeated_s = watch.seconds();
     }
 
-    /// What this rank did: fixed, or that of the last pass.
+    /// Counts the work of this rank: its fixed share, or that of the last pass.
     void count_work() {
         mine_.num_batches = static_cast<int64_t>(share_.batches().taken().size());
         for (const Range& run : share_.windows_done()) {
@@ -157,8 +157,8 @@ class Repetitions {
         const Attempt passed =
             attempt([&] { pipeline_.pass(share_.batches(), share_.windows(), share_.cores(), log); });
         const double own_end_s = monotonic_seconds();
-        agree_on(team_.ranks, passed);  // also the barrier before the root may read the node's slab
-        const double exchange_begin_s = monotonic_seconds();  // what a rank waits for a slower one is no exchange
+        agree_on(team_.ranks, passed);  // also the barrier after which the root may read the node's slab
+        const double exchange_begin_s = monotonic_seconds();  // waiting for a slower rank is not exchange
         const auto exchanged = exchange(trace_.point, team_, share_);
         const double end_s = monotonic_seconds();
         add(log, {Stage::exchange, -1, exchange_begin_s, end_s});
@@ -195,7 +195,7 @@ class Repetitions {
     }
 
     static constexpr double kShortPassS = 1;
-    static constexpr double kTimeToSpare = 2;  // verification comes after the repetitions
+    static constexpr double kTimeToSpare = 2;  // room for the verification that follows
 
     const ProtocolSettings& protocol_;
     Team& team_;
@@ -206,7 +206,7 @@ class Repetitions {
     RankTrace mine_;
     std::optional<TelemetryWindow> telemetry_;  // open during the timed repetitions
     SpanLog spans_;
-    double logged_begin_s_ = 0;  // when the pass of `spans_` began
+    double logged_begin_s_ = 0;  // start of the pass in `spans_`
     double last_pass_s_ = 0;
 };
 

@@ -7,11 +7,12 @@
 
 namespace pb {
 
-/// Collective over the team. A repetition: barrier, pass, exchange to the root, clock; then the maximum over ranks. The
-/// root decides after each whether it was the last, and all ranks stop on the same one. The output is poisoned before
-/// every timed repetition, outside the timed region. Repetitions that drift are measured again, up to `remeasure` times
-/// and only where the study's time allows: `trace.discarded` says so, all samples are those of the last. Fills
-/// `trace.wall_s`, `trace.stop_reason` and `trace.ranks` (gathered through the team's reduction) on all ranks.
+/// Collective over the team. A repetition is a barrier, a pass and the exchange to the root; its time is the maximum
+/// over ranks. After each repetition the root decides whether it was the last, so all ranks stop at the same one. The
+/// output is poisoned before every timed repetition, outside the timed region. If the repetitions drift, the point is
+/// measured again, at most `remeasure` times and only if the study's time allows it. `trace.discarded` records the
+/// discarded measurements; all samples are those of the last one. Fills `trace.wall_s`, `trace.stop_reason` and
+/// `trace.ranks` (gathered with the team's reduction) on all ranks.
 void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace);
 
 }  // namespace pb

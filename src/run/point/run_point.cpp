@@ -46,13 +46,13 @@ PipelineOptions pipeline_options(const Point& point, const RankPlace& place, con
     return {place.device, settings.dtype, settings.layout, conversion, settings.slots, settings.overlap};
 }
 
-/// How long the simulated device of a rank takes.
+/// The call times of the simulated device of a rank.
 CallSeconds call_seconds(const TimedSettings& timed, int rank) {
     const double factor = rank == timed.slow_rank ? timed.slow_factor : 1;
     return [times = CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
 }
 
-/// The cap holds while a point's own work runs; verification and probes are not part of it.
+/// Limits the memory while a point's own work runs. Verification and probes are not limited.
 class MemoryCap {
   public:
     MemoryCap(DeviceId device, int64_t mib) : device_(device) { set_memory_limit(device_, mib * 1024 * 1024); }
@@ -77,7 +77,7 @@ struct Runner::Impl {
     BoundsCache bounds;
     LinkSpeeds links;
     std::map<std::string, std::string> image_digests;
-    std::set<std::string> previewed;  // networks whose pictures were saved; on the root
+    std::set<std::string> previewed;  // networks whose pictures are saved; only on the root
 
     void run(Team& team, const PointFiles& files, ImageSource* source, PointTrace& trace);
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network, PointTrace& trace);
@@ -112,14 +112,14 @@ void Runner::Impl::describe(const ImageSource& source, const Weights& network, c
     trace.weights_layout = network.layout;
     trace.weights_sha256 = network.sha256;
     trace.sample_type = source.dtype();
-    // Reading a large file once more is worth it only where results are kept that tell what they were measured on.
+    // The digest requires reading a large file again, so it is only computed when results are written.
     const bool is_recorded = teams.world().is_root() && !files.folder.empty();
     if (is_recorded && !point.settings.image.path.empty()) trace.image_sha256 = digest_of(point.settings.image.path);
     const double copies = point.settings.replicate ? point.num_ranks : 1;
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
 }
 
-/// Halo first (the grid depends on it), then batch.
+/// Settles the halo first, because the grid depends on it, and then the batch.
 void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network,
                           PointTrace& trace) {
     Point& point = trace.point;
@@ -190,7 +190,7 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
         });
 }
 
-/// The pictures of a network: those of the first point with it. A point is not lost because they are.
+/// Saves pictures for the first point of each network. A failure adds a note and does not fail the point.
 void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files,
                                        PointTrace& trace) {
     constexpr size_t kMostPreviews = 12;
@@ -211,7 +211,7 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
                         PointTrace& trace) {
     together(team.ranks, [&] {
         if (!team.is_root()) return;
-        if (trace.verification.outcome == Verification::Outcome::failed) return;  // nobody shall use it
+        if (trace.verification.outcome == Verification::Outcome::failed) return;  // wrong output must not be saved
         if (trace.point.settings.output == OutputKind::checksum) return;
         if (!is_simulated(trace.point)) save_output_preview(share.cores(), source, files, trace);
         if (files.image.empty()) return;
@@ -285,7 +285,7 @@ PointTrace Runner::run(const Point& point, const PointFiles& files, ImageSource*
         }
         empty_allocator_cache(team.place.device);
     }
-    // Rank 0 takes part in every point: what it met is what the sleeping ranks must know.
+    // Rank 0 takes part in every point, so it can tell the sleeping ranks the outcome.
     const Communicator& world = impl_->teams.world();
     world.sleeping_barrier();
     trace.status = static_cast<PointStatus>(static_cast<int>(world.broadcast(static_cast<double>(trace.status))));

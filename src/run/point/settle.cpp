@@ -12,14 +12,15 @@ namespace pb {
 namespace {
 
 constexpr int64_t kHaloProbes = 4;
-/// Of the tolerance, allowed at the probes: the strongest seam elsewhere was up to 1.6 times theirs on photographs.
+/// Share of the tolerance that the error at the probes may take: on photographs the strongest seam elsewhere was up to
+/// 1.6 times as strong as at the probes.
 constexpr double kHaloCaution = 0.5;
 constexpr double kWorthwhileGain = 1.03;
 
 constexpr double kSearchShare = 0.05;  // of the predicted job, at most
-constexpr int64_t kCallsOfTrial = 2;   // one warms up
+constexpr int64_t kCallsOfTrial = 2;   // the first one warms up
 
-/// Seconds that a search for the batch of `most` windows a rank has taken, and may take.
+/// The time that the search for a batch has taken and may take. `most` is the number of windows of a rank.
 class SearchBudget {
   public:
     explicit SearchBudget(int64_t most) : most_(most) {}
@@ -28,8 +29,8 @@ class SearchBudget {
         spent_s_ += kCallsOfTrial * call_s;
         window_s_ = call_s / static_cast<double>(batch);
     }
-    /// Whether one more trial keeps within the share, whatever it gains: nothing, or half of a window's time, which
-    /// halves the job as well.
+    /// Whether one more trial stays within the budget. It assumes the largest gain, half the time per window, because
+    /// that also halves the job and with it the budget.
     [[nodiscard]] bool allows(int64_t batch) const {
         const double trial_s = window_s_ * static_cast<double>(kCallsOfTrial * batch);
         return 2 * spent_s_ + trial_s <= kSearchShare * window_s_ * static_cast<double>(most_);
@@ -41,22 +42,22 @@ class SearchBudget {
     double window_s_ = 0;
 };
 
-/// Whether batches 1 and 2 can be tried in the share.
+/// Whether batches 1 and 2 can be tried within the budget.
 bool is_worth_a_search(int64_t most) {
     SearchBudget budget(most);
     budget.spend(1, 1);
     return budget.allows(2);
 }
 
-/// A CPU gains nothing from a call of more pixels than these (docs/studies/batch_fit.md): nothing is tried. Under a cap
-/// of its memory one window is what fits best.
+/// The batch on a CPU, without trials: larger calls than kEnoughPixels gain nothing (docs/studies/batch_fit.md). With a
+/// memory limit it is 1, the smallest.
 int64_t batch_on_cpu(const Point& point, int64_t most) {
     constexpr int64_t kEnoughPixels = int64_t{128} * 128;
     if (point.settings.memory_limit_mib > 0) return 1;
     return std::clamp<int64_t>(kEnoughPixels / tile_grid(point).window().pixels(), 1, most);
 }
 
-/// Seams of the coarsest kind: where patches of this point meet, whatever halo they will get.
+/// Probes at the borders of the patches, which lie on a seam for every halo.
 std::vector<Rect> halo_probes(const Point& point) {
     const TileGrid grid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
     return seam_probes(grid, kHaloProbes);
@@ -125,7 +126,7 @@ int64_t find_batch(int64_t most, const TryBatch& try_one) {
     SearchBudget budget(most);
     for (int64_t batch = 1;; batch *= 2) {
         const BatchTrial trial = try_one(std::min(batch, most));
-        if (!trial.fits && batch == 1) throw PointFailed(trial.status, trial.reason);  // that is the point's end
+        if (!trial.fits && batch == 1) throw PointFailed(trial.status, trial.reason);  // the point fails
         if (!trial.fits) return best;
         const bool worthwhile = trial.pixels_per_s > best_rate * kWorthwhileGain;
         if (worthwhile) best = std::min(batch, most);

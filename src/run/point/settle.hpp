@@ -1,4 +1,4 @@
-// What a plan leaves open because it must be tried: halo and batch `auto`. The answers go back into the same
+// Settles what a plan cannot know without a trial: halo and batch `auto`. The answers are put into the plan's own
 // arithmetic.
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace pb {
 
-/// Smallest halo (multiple of the alignment) whose error at seam probes of the actual image is within halo_tolerance,
-/// by bisection between 0 and the exact halo. Collective: probed on the root, told to all. `reference` is used on the
-/// root.
+/// Finds the smallest halo (a multiple of the alignment) whose error at seam probes of the image is within
+/// halo_tolerance, by bisection between 0 and the exact halo. Collective: the root runs the probes and broadcasts the
+/// answer. `reference` is only used on the root.
 [[nodiscard]] int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference);
 
-/// Fastest batch that fits: doubles from 1 while the forward rate of the slowest rank grows by more than 3 %, memory
-/// allows, the largest share has as many windows, and the search takes no more than 5 % of the job that its own trials
-/// predict; 1 where nothing can be tried in that time. On a CPU, where batching gains next to nothing, a small batch
-/// without any trial. Collective; throws PointFailed where not even one window fits.
+/// Finds the fastest batch that fits. Doubles the batch from 1 as long as the forward rate of the slowest rank grows by
+/// more than 3 %, memory allows it, the largest share has enough windows, and the search takes at most 5 % of the job
+/// that its own trials predict. Returns 1 when nothing can be tried in that time. On a CPU, where batching gains almost
+/// nothing, it returns a small batch without trials. Collective. Throws PointFailed when not even one window fits.
 [[nodiscard]] int64_t find_batch(const TrialBench& bench);
 
-/// The same search on any device, by whatever tells how fast a batch is: `most` is the largest that makes sense.
+/// The same search with any function that tries a batch. `most` is the largest useful batch.
 using TryBatch = std::function<BatchTrial(int64_t)>;
 [[nodiscard]] int64_t find_batch(int64_t most, const TryBatch& try_one);
 

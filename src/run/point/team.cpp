@@ -39,7 +39,7 @@ std::unique_ptr<Telemetry> open_telemetry(const Team& team) {
     return std::make_unique<Telemetry>(options);
 }
 
-/// Where the members are, as far as work and messages go by it.
+/// Sets which members share a node, which share the root's memory, and which is first on its node.
 void place_team(const Topology& topology, Team& team) {
     const auto node_of = [&](int member) { return topology.ranks[static_cast<size_t>(member)].node; };
     const int root_node = node_of(team.members.front());
@@ -53,7 +53,7 @@ void place_team(const Topology& topology, Team& team) {
     team.spans_nodes = team.root_node.size() < team.members.size();
 }
 
-/// Those whose output must travel, ascending.
+/// The ranks that must send their output to the root, ascending.
 std::vector<int> ranks_elsewhere(const Team& team) {
     std::vector<int> ranks;
     for (int rank = 0; rank < team.ranks.size(); ++rank)

@@ -1,4 +1,4 @@
-// The ranks that take part in a point: some of those that were started.
+// The ranks that take part in a point: all or some of the started ranks.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -18,17 +18,17 @@ namespace pb {
 
 struct Team {
     Communicator ranks;                // null on ranks that do not take part
-    Communicator node;                 // those of them that share this host's memory
-    std::vector<int> members;          // by number in `ranks`: number among all that were started
-    std::vector<int> ranks_on_node;    // by number in `ranks`
-    std::vector<int> root_node;        // ranks that share the root's memory, by number in `ranks`
-    std::vector<int> first_elsewhere;  // the first rank of each other node, by number in `ranks`
+    Communicator node;                 // the members on this host, which share its memory
+    std::vector<int> members;          // indexed by rank in `ranks`: rank among all started ranks
+    std::vector<int> ranks_on_node;    // ranks in `ranks` that are on this node
+    std::vector<int> root_node;        // ranks in `ranks` that share the root's memory
+    std::vector<int> first_elsewhere;  // the first rank of each other node, as rank in `ranks`
     bool spans_nodes = false;
     std::unique_ptr<MetricReduction> reduction;
     std::unique_ptr<TransferChannel> channel;  // null on one node
     std::unique_ptr<Telemetry> telemetry;
-    bool shares_device = false;  // two of them use one GPU
-    RankPlace place;             // this rank's
+    bool shares_device = false;  // true: two members use one GPU
+    RankPlace place;             // place of this rank
     std::string name;            // "rank 1@node7"
 
     [[nodiscard]] bool takes_part() const { return !ranks.is_null(); }
@@ -38,12 +38,13 @@ struct Team {
     }
 };
 
-/// Teams by size, placement and device kind, made when first asked for: bringing NCCL up costs more than a point.
+/// Teams by size, placement and device kind. Each is created on first use, because initialising NCCL takes longer than
+/// a point.
 class Teams {
   public:
     Teams(const Communicator& world, const Topology& topology, const StudySettings& study)
         : world_(world), topology_(topology), study_(study) {}
-    /// Collective over the world.
+    /// Returns the team of a point. Collective over the world.
     [[nodiscard]] Team& of(const Point& point);
     [[nodiscard]] const Topology& topology() const { return topology_; }
     [[nodiscard]] const Communicator& world() const { return world_; }

@@ -1,4 +1,4 @@
-// The part of an output that is worth a look, where not every part is looked at.
+// Finds the part of an output that most likely is wrong, when not every part is verified.
 #pragma once
 
 #include "image/image.hpp"
@@ -8,14 +8,16 @@
 
 namespace pb {
 
-/// Samples that a network which went wrong may have left: in floats those that are not finite, in integers zeros, to
-/// which conversion sends NaN.
+/// Counts samples that a network with an error may have produced: in floats those that are not finite, in integers
+/// zeros, because conversion maps NaN to 0.
 [[nodiscard]] int64_t count_odd(const PixelView& samples);
 
-/// NaN spreads: of the parts that came, the one with the most odd samples, unless few of its samples are.
+/// Keeps the part with the most odd samples, because NaN spreads. A part of integers counts only if enough of its
+/// samples are odd.
 class AnomalyTracker {
   public:
-    /// `odd` of `count` samples of `part` are (count_odd), which are floats or not. True when it is the part now.
+    /// `odd` (from count_odd) of the `count` samples of `part` are odd. `floats` states whether the samples are floats.
+    /// Returns true when this part is now the one that is kept.
     bool add(const Rect& part, int64_t odd, int64_t count, bool floats);
     [[nodiscard]] const std::optional<Rect>& part() const { return part_; }
 

@@ -1,4 +1,4 @@
-// Where an output differs most from what was expected of it.
+// Finds where an output differs most from the expected output.
 #pragma once
 
 #include "image/image.hpp"
@@ -9,29 +9,30 @@
 
 namespace pb {
 
-/// What a comparison may differ by, as Difference does.
+/// The largest differences that are accepted.
 struct Tolerance {
     double largest = 0;
-    double rms = 0;  // of all samples of a window: finds what is wrong by little everywhere
+    double rms = 0;  // root mean square over a window: detects small errors everywhere
 };
 
-/// Absolute differences, relative to the largest expected value where that is above 1. NaN: not finite.
+/// Absolute differences, divided by the largest expected value if that is above 1. NaN: not finite.
 struct Difference {
     double largest = 0;
     double rms = 0;
-    int64_t row = 0, column = 0, channel = 0;  // where it is largest, in image coordinates
+    int64_t row = 0, column = 0, channel = 0;  // position of the largest difference, in image coordinates
 
-    /// By what factor it is beyond; infinite where it is NaN.
+    /// The factor by which the difference exceeds the tolerance; infinite for NaN.
     [[nodiscard]] double excess(const Tolerance& tolerance) const;
 };
 
-/// `expected` clipped to what an output can hold (Quantisation); none: everything.
+/// Clips `expected` to the range that an output can hold (Quantisation). Without limits it is unchanged.
 void clip(Image& expected, const std::optional<SampleRange>& limits);
 
-/// What differences are relative to: the largest magnitude in `expected`, at least 1.
+/// The divisor of differences: the largest magnitude in `expected`, at least 1.
 [[nodiscard]] double scale_of(const Image& expected);
 
-/// Between `part` of the output and `expected` (f32, the extent of `part`), largest of all samples of all channels.
+/// Returns the difference between `part` of the output and `expected` (f32, the extent of `part`), largest over all
+/// samples and channels.
 [[nodiscard]] Difference find_difference(CoreSink& output, const Rect& part, Image expected);
 
 }  // namespace pb

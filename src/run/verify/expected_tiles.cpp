@@ -19,7 +19,7 @@ ExpectedTiles::ExpectedTiles(Extent image, int64_t patch, int64_t halo, int64_t 
     columns_ = stretches(image.w, patch, halo, window_.w, padded.w);
 }
 
-/// A patch whose window begins where the one before it does shares that window.
+/// Patches whose windows begin at the same pixel share one window.
 std::vector<ExpectedTiles::Stretch> ExpectedTiles::stretches(int64_t length, int64_t patch, int64_t halo, int64_t edge,
                                                              int64_t padded) {
     std::vector<Stretch> all;

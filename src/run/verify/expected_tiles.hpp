@@ -1,5 +1,5 @@
-// The tile geometry a second time, straight from its definition: the windows and cores that a point must have. Shares
-// no code with plan/tile_grid, which it is compared with.
+// A second implementation of the tile geometry, written from its definition: the windows and cores that a point must
+// have. It shares no code with plan/tile_grid, which is compared with it.
 #pragma once
 
 #include "run/work.hpp"
@@ -14,7 +14,7 @@ class ExpectedTiles {
     ExpectedTiles(Extent image, int64_t patch, int64_t halo, int64_t alignment);
 
     [[nodiscard]] int64_t count() const { return std::ssize(rows_) * std::ssize(columns_); }
-    /// By index, row-major over the different windows.
+    /// Returns a tile by index, row-major over the distinct windows.
     [[nodiscard]] Tile tile(int64_t index) const;
 
   private:

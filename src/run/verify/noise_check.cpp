@@ -36,11 +36,11 @@ std::optional<std::string> find_wrong_noise(WindowSource& noisy, ImageSource& cl
     for (const Rect& part : parts) {
         const Image expected = clean.read_clean(part);
         add_differences(noisy.read(part).part(part), expected.view(), noise);
-        noise.count -= static_cast<double>(clean.count_gaps(part));  // without noise: they add nothing to the sums
+        noise.count -= static_cast<double>(clean.count_gaps(part));  // gaps have no noise: they add nothing to the sums
     }
     if (noise.count < 2) return std::nullopt;
     constexpr double kErrors = 5;
-    constexpr double kRounding = 1e-6;  // of f32 samples up to about 1
+    constexpr double kRounding = 1e-6;  // rounding error of f32 samples up to about 1
     const double mean_limit = kErrors * sigma / std::sqrt(noise.count) + kRounding;
     const double deviation_limit = kErrors * sigma / std::sqrt(2 * noise.count) + kRounding;
     if (std::abs(noise.mean()) <= mean_limit && std::abs(noise.deviation() - sigma) <= deviation_limit)

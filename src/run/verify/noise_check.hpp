@@ -1,5 +1,5 @@
-// The noise that was added, judged by what it did to the samples: its mean and its standard deviation, estimated from
-// the noisy image that the network saw and the clean one.
+// Checks the added noise: estimates its mean and standard deviation from the clean image and the noisy image that the
+// network received.
 #pragma once
 
 #include "run/pixels/window_source.hpp"
@@ -10,8 +10,8 @@
 
 namespace pb {
 
-/// Mean and standard deviation of the noise in `parts` against 0 and `sigma` ([0,1] units), each within five standard
-/// errors of such an estimate; what is wrong, or none. `parts` lie inside the image.
+/// Compares mean and standard deviation of the noise in `parts` with 0 and `sigma` ([0,1] units). Each must be within
+/// five standard errors of its estimate. Returns what is wrong, or nothing. `parts` must lie inside the image.
 [[nodiscard]] std::optional<std::string> find_wrong_noise(WindowSource& noisy, ImageSource& clean,
                                                           const std::vector<Rect>& parts, double sigma);
 

@@ -20,7 +20,7 @@ void judge(bool input_constant, bool equal, bool output_constant, Verification& 
     if (!input_constant && output_constant) result.reasons.emplace_back("the output is constant");
 }
 
-/// Counts samples of `band` that are poison or not finite, and says where the first of them is.
+/// Counts the samples of `band` that are poison or not finite, and sets `first` to the position of the first one.
 void count_not_finite(const Image& band, int64_t first_row, Verification& result, std::string& first) {
     const int64_t count = band.extent().pixels() * band.channels();
     for (int64_t i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ void count_not_finite(const Image& band, int64_t first_row, Verification& result
     }
 }
 
-/// By some windows of each rank: one that differs is enough.
+/// Checks some windows of each rank: one that differs is enough.
 void check_trivial_output(const Subject& subject, Verification& result) {
     constexpr size_t kMostWindows = 8;
     const Communicator& ranks = subject.team.ranks;

@@ -13,8 +13,8 @@ namespace pb {
 
 namespace {
 
-/// Calls `look(piece)` for pieces that cover `rows` of an image `width` wide: cut in another way than the windows were,
-/// and of a size that does not depend on the image.
+/// Calls `look(piece)` for pieces that cover `rows` of an image with `width` columns. The pieces differ from the
+/// windows, and their size does not depend on the image.
 template <class Look>
 void for_pieces(const Range& rows, int64_t width, Look&& look) {
     constexpr Extent kPiece{64, 8192};
@@ -25,7 +25,7 @@ void for_pieces(const Range& rows, int64_t width, Look&& look) {
         }
 }
 
-/// Samples of the output that were not written, and those that are not the input's.
+/// Numbers of output samples that were not written, and that differ from the input.
 struct Faults {
     double unwritten = 0;
     double misplaced = 0;
@@ -56,7 +56,7 @@ uint64_t checksum_of_input(const Range& rows, ImageSource& source) {
     return sum;
 }
 
-/// Pixels that were kept nowhere: their checksum is the input's where each was written once and at its place.
+/// Checks pixels that were not stored: their checksum equals the input's if each was written once at its position.
 void verify_checksum(const Team& team, const StreamedSink& output, ImageSource& source, Verification& result) {
     uint64_t difference = 0;
     const Range rows = shard(source.extent().h, team.ranks.rank(), team.ranks.size());
@@ -65,7 +65,7 @@ void verify_checksum(const Team& team, const StreamedSink& output, ImageSource& 
         result.reasons.emplace_back("the checksum of the output is not that of the input");
 }
 
-/// What all ranks brought of a streamed output, by their own count.
+/// Checks the number of pixels that all ranks wrote to a streamed output.
 void verify_counts(const PointTrace& trace, const Team& team, const StreamedSink& output, Verification& result) {
     const double written = team.ranks.sum(static_cast<double>(output.counts().pixels));
     result.pixels_unwritten = static_cast<int64_t>(trace.useful_pixels - written);
@@ -74,7 +74,7 @@ void verify_counts(const PointTrace& trace, const Team& team, const StreamedSink
             fmt::format("{} output pixels were written, not each one once", static_cast<int64_t>(written)));
 }
 
-/// Compares with the input what can be read back: a held output on the root's node, a file on all ranks.
+/// Compares the output with the input where it can be read back: a held output on the root's node, a file on all ranks.
 void verify_pixels(const Team& team, const RankShare& share, ImageSource& source, Verification& result) {
     Faults mine;
     const bool held = share.streamed() == nullptr;

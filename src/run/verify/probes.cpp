@@ -10,7 +10,7 @@ namespace pb {
 
 namespace {
 
-/// Positions along an axis where two patches meet; the middle of the axis when there is one patch only.
+/// Positions along an axis where two patches meet, or the middle of the axis when there is only one patch.
 std::vector<int64_t> seams(int64_t length, int64_t patch) {
     std::vector<int64_t> positions;
     for (int64_t seam = patch; seam < length; seam += patch) positions.push_back(seam);
@@ -18,21 +18,21 @@ std::vector<int64_t> seams(int64_t length, int64_t patch) {
     return positions;
 }
 
-/// An aligned stretch of kProbeEdge round `centre` inside [0, length).
+/// An aligned range of length kProbeEdge around `centre`, limited to [0, length).
 Range stretch(int64_t centre, int64_t length, int64_t alignment) {
     const int64_t edge = std::min(kProbeEdge, length);
     const int64_t begin = std::clamp<int64_t>(centre - edge / 2, 0, length - edge) / alignment * alignment;
     return {begin, std::min(length, begin + edge)};
 }
 
-/// As count_odd, of samples that were read as f32.
+/// As count_odd, for samples that were read as f32.
 int64_t count_odd_values(const Image& denoised, bool floats) {
     const int64_t count = denoised.extent().pixels() * denoised.channels();
     return std::count_if(denoised.as<float>(), denoised.as<float>() + count,
                          [&](float sample) { return floats ? !std::isfinite(sample) : sample == 0; });
 }
 
-/// Mean absolute difference between what came out and what the network saw; NaN where samples are.
+/// Mean absolute difference between the network's output and input; NaN when a sample is NaN.
 double mean_change(const Image& denoised, const PixelView& noisy) {
     Image before(denoised.extent(), denoised.channels(), DType::f32);
     to_float(noisy, before.view());
@@ -89,7 +89,7 @@ std::vector<int64_t> readable_windows(const std::vector<Range>& runs, const Work
 }
 
 Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work, const std::vector<Range>& runs) {
-    constexpr double kNothing = 1e-6;  // the rounding of a gain and of samples
+    constexpr double kNothing = 1e-6;  // rounding error of a gain and of samples
     const bool floats = is_float(output.dtype());
     AnomalyTracker odd;
     std::optional<int64_t> oddest, most_changed, least_changed;

@@ -10,9 +10,9 @@ namespace pb {
 
 namespace {
 
-constexpr char kConvolution = 'c';  // 3x3
+constexpr char kConvolution = 'c';  // a 3x3 convolution
 constexpr char kHalve = 'd';        // 2x2 with stride 2: pooling or a strided convolution
-constexpr char kDouble = 'u';       // its way back
+constexpr char kDouble = 'u';       // the inverse of kHalve: doubles height and width
 
 size_t count_names(const Weights& weights, std::string_view begin, std::string_view end) {
     return static_cast<size_t>(std::ranges::count_if(weights.convolutions, [&](const auto& item) {
@@ -26,12 +26,12 @@ std::string repeated(const std::string& layers, size_t times) {
     return all;
 }
 
-/// The layers on the longest way through the network, from the input to the output; what only adds or joins is not in
-/// it, nor are 1x1 convolutions.
+/// The layers on the longest path from the network's input to its output. Additions, concatenations and 1x1
+/// convolutions are left out because they do not extend the reach.
 std::string longest_way(const Weights& weights) {
     switch (weights.kind()) {
         case NetworkKind::drunet: {
-            const std::string blocks(count_names(weights, "m_body.", ""), kConvolution);  // two in each
+            const std::string blocks(count_names(weights, "m_body.", ""), kConvolution);  // two convolutions per block
             const auto scales = static_cast<size_t>(
                 std::ranges::count_if(weights.convolutions, [](const auto& item) { return item.second.transposed; }));
             return kConvolution + repeated(blocks + kHalve, scales) + blocks + repeated(kDouble + blocks, scales) +
@@ -59,7 +59,7 @@ const Convolution& first_convolution(const Weights& weights) {
 Reach reach_of(const Weights& weights) {
     const std::string way = longest_way(weights);
     const int64_t alignment = int64_t{1} << std::count(way.begin(), way.end(), kHalve);
-    int64_t low = 0, high = alignment;  // what of each layer's input an aligned core sees, from the output backwards
+    int64_t low = 0, high = alignment;  // input range that an aligned core needs, layer by layer backwards
     for (auto layer = way.rbegin(); layer != way.rend(); ++layer) {
         if (*layer == kConvolution) {
             --low;

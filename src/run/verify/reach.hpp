@@ -1,5 +1,5 @@
-// What the layers of a network reach, derived from the order of its layers and from nothing that plans, pipelines and
-// tables use: verification compares their constants with it.
+// The reach of a network, derived only from the order of its layers. It shares nothing with plans, pipelines and
+// tables, so that verification can compare their constants with it.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -14,16 +14,18 @@ namespace pb {
 
 struct Reach {
     int64_t alignment;  // product of the strides
-    int64_t halo;       // what a core aligned to `alignment` can see on each side, rounded up to `alignment`
-    bool takes_sigma;   // its first layer has one input channel more than the image
+    int64_t halo;      // distance on each side that a core aligned to `alignment` depends on, rounded up to `alignment`
+    bool takes_sigma;  // the first layer has one input channel more than the image
 };
 
 [[nodiscard]] Reach reach_of(const Weights& weights);
 
-/// What the tables say wrongly of this network ("unet: the table says alignment 4, its layers 8"); none: nothing.
+/// Returns an error in the table's facts about this network ("unet: the table says alignment 4, its layers 8"), or
+/// nothing.
 [[nodiscard]] std::optional<std::string> find_wrong_fact(const Weights& weights);
 
-/// That `halo: exact` is less than these weights see, as for a network deeper than the usual; none: it is not.
+/// Returns an error when `halo: exact` is less than the reach of these weights, for example of a network that is deeper
+/// than usual; otherwise nothing.
 [[nodiscard]] std::optional<std::string> find_short_halo(const Point& point, const Weights& weights);
 
 }  // namespace pb

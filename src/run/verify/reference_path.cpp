@@ -41,7 +41,7 @@ ReferencePath::ReferencePath(const Weights& weights, DeviceId device, int thread
         gain_ = *weights.trained_sigma / sigma;
 }
 
-/// In the file's own samples where they are integers, so that their scale is not taken from the pipeline's readers.
+/// Reads integers as the file's own samples, so that their scaling does not depend on the pipeline's readers.
 Image ReferencePath::read(const Rect& inside) {
     if (source_.dtype() != DType::u8 && source_.dtype() != DType::u16) return source_.read_noisy(inside);
     Image samples(inside.extent, source_.channels(), source_.dtype());
@@ -54,7 +54,7 @@ Image ReferencePath::read(const Rect& inside) {
     return unit;
 }
 
-/// NCHW; beyond the image its last row and column go on.
+/// Returns the input in NCHW. Beyond the image, its last row and column are repeated.
 std::vector<float> ReferencePath::network_input(const Rect& seen) {
     Rect inside = seen;
     inside.extent.h = std::min(seen.extent.h, source_.extent().h - seen.row);

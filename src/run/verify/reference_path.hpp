@@ -1,6 +1,6 @@
-// The independent serial path: fp32, contiguous, one window at a time, input read again from the source. What a fast
-// pipeline's output is compared with, and what probes are run through. It shares the network's layers with the pipeline
-// and nothing else: window, padding, scale, gain and sigma channel are its own.
+// The independent serial path: fp32, contiguous, one window at a time, input read again from the source. The output of
+// the pipeline is compared with it, and probes use it. It shares only the network's layers with the pipeline; it has
+// its own code for window, padding, scale, gain and sigma channel.
 #pragma once
 
 #include "run/pixels/image_source.hpp"
@@ -15,15 +15,16 @@ namespace pb {
 
 class ReferencePath {
   public:
-    /// `sigma`: the noise level that the network is told, [0,1] units. `weights` and `source` must outlive it.
+    /// `sigma`: the noise level that is passed to the network, [0,1] units. `weights` and `source` must outlive it.
     ReferencePath(const Weights& weights, DeviceId device, int threads, double sigma, ImageSource& source);
 
-    /// Output of the network for the window `seen` (image coordinates, may reach beyond the image): f32, extent of
-    /// `seen`, [0,1] units; samples that are no data as the network saw them.
+    /// Returns the output of the network for the window `seen` (image coordinates, may extend beyond the image): f32,
+    /// extent of `seen`, [0,1] units. Gaps have the values of the network's input.
     [[nodiscard]] Image run(const Rect& seen);
 
-    /// `wanted` with all the context that can reach it (halo `context` on each side, cut at the border of the padded
-    /// image): what the whole image would give there. Both multiples of the alignment.
+    /// Returns the output for `wanted`, computed with a halo of `context` on each side, cut at the border of the padded
+    /// image. If `context` is the network's reach, it equals the output for the whole image. `wanted` and `context`
+    /// must be multiples of the alignment.
     [[nodiscard]] Image run_with_context(const Rect& wanted, int64_t context, Extent padded);
 
     [[nodiscard]] ImageSource& source() { return source_; }
@@ -37,13 +38,13 @@ class ReferencePath {
     const Weights& weights_;
     DeviceId device_;
     ImageSource& source_;
-    double gain_ = 1;             // what samples are multiplied with for the network, and divided by after it
+    double gain_ = 1;             // factor on samples before the network; the output is divided by it
     std::optional<float> sigma_;  // value of the network's extra input channel
     Stream stream_;
     std::unique_ptr<Denoiser> denoiser_;
 };
 
-/// `part` of `image`, whose first pixel is at `origin`.
+/// Returns `part` of `image`, whose first pixel is at `origin`.
 [[nodiscard]] Image crop(const Image& image, const Rect& origin, const Rect& part);
 
 }  // namespace pb

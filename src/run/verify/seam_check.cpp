@@ -15,7 +15,7 @@ namespace pb {
 
 namespace {
 
-/// As find_difference, cell by cell.
+/// As find_difference, but for each cell.
 SeamRegion compare_cells(CoreSink& output, const Rect& part, Image expected) {
     clip(expected, output.quantisation().limits);
     DifferenceMap map = map_differences(output.read(part).view(), expected.view());
@@ -24,7 +24,7 @@ SeamRegion compare_cells(CoreSink& output, const Rect& part, Image expected) {
     return {part, map.cell_px, std::move(map.largest)};
 }
 
-/// All that the output of the reference depends on.
+/// A key with everything that the reference output depends on.
 std::string key_of(const Subject& subject, const Rect& probe) {
     const ImageSettings& image = subject.settings().image;
     const Extent extent = subject.reference.source().extent();
@@ -37,7 +37,7 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     return key.str();
 }
 
-/// Where the error is largest: the middle of that cell.
+/// The position of the largest error: the middle of its cell.
 std::string place_of(const SeamRegion& region) {
     const auto worse = [](double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); };
     const auto cell = std::max_element(region.errors.begin(), region.errors.end(), worse) - region.errors.begin();

@@ -1,4 +1,4 @@
-// The tiled output beside what the whole image gives: the error that a halo too small leaves, which an exact one must
+// Compares the tiled output with that of the whole image. A halo that is too small leaves an error; an exact halo must
 // not.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace pb {
 
-/// Fills the figures of seams, and the reason where the halo is exact and the output is not. On the root alone.
+/// Fills the seam figures. Adds a reason when the halo is exact and the output differs. Only on the root.
 void check_seams(const Subject& subject, ReferenceCache& cache, Verification& result);
 
 }  // namespace pb

@@ -1,4 +1,4 @@
-// What is verified: a point's output as its ranks made it, and the independent path beside it.
+// The subject of a verification: the output of a point as its ranks made it, and the independent reference path.
 #pragma once
 
 #include "record/point.hpp"
@@ -7,7 +7,7 @@
 
 namespace pb {
 
-/// References for the time of a verification. `reference` is every rank's own.
+/// All members must outlive the verification. Each rank has its own `reference`.
 struct Subject {
     const PointTrace& trace;
     const Team& team;

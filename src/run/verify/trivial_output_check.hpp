@@ -1,4 +1,4 @@
-// Outputs that are no outputs, by what their samples are beside the input's.
+// Detects outputs that are not denoised images by comparing their samples with the input.
 #pragma once
 
 #include "image/image.hpp"
@@ -7,7 +7,7 @@
 
 namespace pb {
 
-/// Whether parts of an output are no output: the input itself, or one value.
+/// Whether the parts of an output are equal to the input, or constant.
 struct TrivialOutputCheck {
     bool equal = true, output_constant = true, input_constant = true;
     std::optional<float> first_in, first_out;

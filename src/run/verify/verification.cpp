@@ -18,7 +18,7 @@ namespace pb {
 
 namespace {
 
-/// The ranks of which `find` says something, with it; the same on all ranks.
+/// Calls `find` on each rank. Adds the error, with the names of the ranks that found it, to the reasons of all ranks.
 template <class Find>
 void ask_all(const Team& team, Verification& result, Find&& find) {
     std::optional<std::string> mine;
@@ -26,7 +26,7 @@ void ask_all(const Team& team, Verification& result, Find&& find) {
     if (const auto all = team.ranks.agree(mine)) result.reasons.push_back(*all);
 }
 
-/// Tiles of this rank beside their definition.
+/// Compares the tiles of this rank with their definition.
 std::optional<std::string> find_wrong_tile(const Subject& subject) {
     const Point& point = subject.point();
     if (point.settings.workload != Workload::tiles) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<std::string> find_wrong_tile(const Subject& subject) {
     return std::nullopt;
 }
 
-/// By some of this rank's windows, as the pipeline saw them.
+/// Checks the noise in some of this rank's windows, as the pipeline read them.
 std::optional<std::string> find_noise_fault(const Subject& subject) {
     constexpr size_t kMostWindows = 2;
     const double sigma = subject.settings().image.noise_sigma;
@@ -58,14 +58,15 @@ std::optional<std::string> find_noise_fault(const Subject& subject) {
     return find_wrong_noise(subject.share.windows(), subject.reference.source(), parts, sigma);
 }
 
-/// Ranks whose weights are not the root's.
+/// Returns an error when the weights of this rank differ from the root's.
 std::optional<std::string> find_other_weights(const Subject& subject, const std::string& own, const std::string& root) {
     if (own == root) return std::nullopt;
     return "weights differ from those of rank 0 (" + subject.trace.weights_source + "): sha256 of the values " + own +
            ", not " + root;
 }
 
-/// The precision's error, of which the root mean square is a small part, and the rounding of samples that are kept.
+/// The tolerance covers the error of the precision, whose root mean square is much smaller than its maximum, and the
+/// rounding of stored samples.
 Tolerance tolerance_for(Precision precision, DeviceKind device, double rounding) {
     constexpr double kRmsShare = 0.125;
     const double largest = tolerance_of(precision, device);

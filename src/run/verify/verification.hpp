@@ -1,4 +1,4 @@
-// The output of a point compared with independent computations, outside the timed region.
+// Compares the output of a point with independent computations, outside the timed region.
 #pragma once
 
 #include "record/verification.hpp"
@@ -9,11 +9,11 @@
 
 namespace pb {
 
-/// Reference outputs of whole images and seam probes, kept from point to point: they depend on the network, the
-/// weights, the image and the sigma only. On the root.
+/// Reference outputs of whole images and seam probes, kept from point to point. They depend only on the network, the
+/// weights, the image and sigma. Used on the root.
 class ReferenceCache {
   public:
-    /// The image under `key`, or what `make` gives, kept.
+    /// Returns the image stored under `key`. If there is none, calls `make` and stores the result.
     template <class Make>
     const Image& find(const std::string& key, Make&& make) {
         const auto found = images_.find(key);
@@ -27,20 +27,20 @@ class ReferenceCache {
     std::map<std::string, Image> images_;
 };
 
-/// Collective over the team; the result is complete on the root. `weights_digest`: of the values that this rank's
-/// network was built from.
+/// Collective over the team. The result is complete on the root. `weights_digest`: digest of the values from which this
+/// rank's network was built.
 [[nodiscard]] Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache);
 
-/// Of a simulated point, whose pixels pass through: every pixel written, once, and at its place, which all of the
-/// root's node look at. No network ran that an output could be compared with. Collective over the team; complete on all
-/// ranks.
+/// Verifies a simulated point, whose pixels pass through unchanged: every pixel must be written once and at its
+/// position. All ranks of the root's node check this. There is no comparison with a network because none ran.
+/// Collective over the team. The result is complete on all ranks.
 [[nodiscard]] Verification verify_passed_through(const PointTrace& trace, const Team& team, const RankShare& share,
                                                  ImageSource& source);
 
-/// Largest |output - reference| / max(1, largest |reference|) that a precision may show against fp32. On CUDA,
-/// fp32 has three times the room: one side takes cuDNN's fastest algorithm on channels_last maps, the other the one
-/// that its heuristics name for contiguous maps, and sums of 4608 products in another order differ by so much in their
-/// last bits.
+/// Largest |output - reference| / max(1, largest |reference|) that a precision may show against fp32. On CUDA the
+/// tolerance of fp32 is three times as large: the pipeline uses cuDNN's fastest algorithm on channels_last tensors, the
+/// reference path the one that cuDNN's heuristics choose for contiguous tensors. Sums of 4608 products in a different
+/// order then differ in their last bits.
 [[nodiscard]] double tolerance_of(Precision precision, DeviceKind device);
 
 }  // namespace pb

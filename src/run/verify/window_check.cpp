@@ -16,7 +16,7 @@ namespace pb {
 
 namespace {
 
-/// The windows of one rank, and by whom they are spoken of.
+/// The windows of one rank, and those among them that look wrong.
 struct MadeWindows {
     std::vector<Range> runs;
     Anomalies anomalies;
@@ -72,7 +72,8 @@ class WindowChecker {
     }
 
   private:
-    /// Copies of `replicate` and what a checksum remembers are seen by the rank that made them alone.
+    /// False for copies of `replicate` and for a checksum's remembered parts: only the rank that made them can read
+    /// them.
     [[nodiscard]] bool can_swap() const {
         return !subject_.settings().replicate && subject_.settings().output != OutputKind::checksum;
     }
@@ -93,7 +94,7 @@ class WindowChecker {
         return {};
     }
 
-    /// Those that look wrong, then the others in an order that a seed makes.
+    /// The windows that look wrong first, then the others in a random order that depends on the maker.
     [[nodiscard]] std::vector<int64_t> in_order(const MadeWindows& made, int maker) const {
         const CoreSink& output = subject_.output();
         const std::vector<int64_t>& anomalies = made.anomalies.windows;
@@ -104,8 +105,8 @@ class WindowChecker {
         return order;
     }
 
-    /// Windows of the maker that are run again whatever the time: one that the network seems to have left alone takes
-    /// no other's place.
+    /// The number of the maker's windows that are computed again whatever the time. A window that the network seems to
+    /// have left unchanged is checked in addition to the others.
     [[nodiscard]] int64_t num_wanted(const Anomalies& anomalies) const {
         const ProtocolSettings& protocol = subject_.settings().protocol;
         if (protocol.verify == VerifyMode::full) return std::numeric_limits<int64_t>::max();
@@ -115,7 +116,7 @@ class WindowChecker {
     }
 
     void check(const MadeWindows& made, int maker) {
-        constexpr double kAlwaysS = 1;  // small images are checked whole
+        constexpr double kAlwaysS = 1;  // seconds; small images are checked completely
         const double share = subject_.settings().protocol.verify_time_share;
         const double most_s = share > 0 ? std::max(kAlwaysS, share * subject_.trace.repeated_s) : 0;
         const int64_t wanted = num_wanted(made.anomalies);
@@ -155,8 +156,8 @@ class WindowChecker {
     const Communicator& node_;
     const Tolerance& tolerance_;
     int64_t num_checked_ = 0;
-    double largest_ = 0;  // NaN as infinity
-    Difference worst_;    // by its excess
+    double largest_ = 0;  // NaN counts as infinity
+    Difference worst_;    // the one with the largest excess
     int64_t worst_window_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Windows run again, each by another rank of the node than the one that made it where there is another, so that a rank
-// with other weights or a faulty device does not confirm itself.
+// Computes windows again and compares them. If the node has more than one rank, another rank than the one that made a
+// window checks it, so that a rank with wrong weights or a faulty device does not confirm itself.
 #pragma once
 
 #include "run/verify/difference.hpp"
@@ -12,13 +12,14 @@
 namespace pb {
 
 struct WindowCheck {
-    int64_t num_checked = 0;           // of all ranks
-    double error = 0;                  // largest, NaN as infinity
-    std::vector<std::string> reasons;  // the worst window of each rank that made a wrong one, with rank and place
+    int64_t num_checked = 0;           // sum over all ranks
+    double error = 0;                  // largest error; NaN counts as infinity
+    std::vector<std::string> reasons;  // the worst window of each rank with a wrong one: rank and position
 };
 
-/// Which windows of a rank are run again, by index: those that look wrong first, then some by a seed; all of them with
-/// verify.mode full, and as many as verify.time_share allows. Collective over the team; complete on all ranks.
+/// Chooses which windows of a rank are computed again: those that look wrong first, then some in random order. With
+/// verify.mode full these are all windows, otherwise as many as verify.time_share allows. Collective over the team. The
+/// result is complete on all ranks.
 [[nodiscard]] WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance);
 
 }  // namespace pb
