@@ -21,9 +21,8 @@ struct EnumNames<CsvStyle> {
         {{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}}};
 };
 
-/// RFC 4180; lines end with
-/// . Each point is one row, in the order of the plan. A cell without a value is empty. With several files, the first
-/// column, `file`, names the file of the point.
+/// RFC 4180; lines end with \n. Each point is one row, in the order of the plan. A cell without a value is empty. With
+/// several files, the first column, `file`, names the file of the point.
 [[nodiscard]] std::string csv_text(std::span<const ResultsFile> files, CsvStyle style = CsvStyle::tidy);
 
 }  // namespace pb

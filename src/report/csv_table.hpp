@@ -12,8 +12,7 @@ namespace pb {
 /// agree.
 using CsvRow = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the header and the rows; lines end with
-/// .
+/// Returns the header and the rows; lines end with \n.
 [[nodiscard]] std::string csv_of(const CsvRow& header, const std::vector<CsvRow>& rows);
 
 // A number becomes the shortest text that reads back as the same number. It becomes empty when it is absent, NaN or

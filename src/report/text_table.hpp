@@ -14,14 +14,12 @@ class TextTable {
   public:
     enum class Align : uint8_t { left, right };
 
-    /// Adds a column; `
-    /// ` in its heading starts a second line.
+    /// Adds a column; `\n` in its heading starts a second line.
     void add_column(std::string heading, Align align = Align::right);
     /// Adds a row with one cell for each column.
     void add_row(std::vector<std::string> cells);
 
-    /// Returns the heading, a rule and the rows. Every line ends with
-    ///  and has no trailing space.
+    /// Returns the heading, a rule and the rows. Every line ends with \n and has no trailing space.
     [[nodiscard]] std::string text() const;
     /// Returns the table as Markdown. The lines of a heading are joined by a space; cells are escaped_markdown().
     [[nodiscard]] std::string markdown() const;
