@@ -1,4 +1,4 @@
-// Images of more bands than a network takes: denoised in groups, and put together in memory.
+// Collects images with more bands than a network takes. They are denoised in groups of bands and joined in memory.
 #pragma once
 
 #include "image/placed_image.hpp"
@@ -11,25 +11,26 @@
 
 namespace pb {
 
-/// The groups of `num_bands` bands, as image.bands has them: each by itself, or three ("1-3", "4-6"); the last three
-/// overlap others where the number is no multiple of three. Throws UsageError for groups of three of fewer bands.
+/// Returns the groups of `num_bands` bands in the form of image.bands: single bands, or groups of three ("1-3", "4-6").
+/// The last group of three overlaps the one before if the number is not a multiple of three. Throws UsageError for
+/// groups of three when there are fewer than three bands.
 [[nodiscard]] std::vector<std::string> band_groups(int64_t num_bands, int64_t size);
 
-/// All channels of a file, alpha counted.
+/// Counts all channels of a file, including alpha.
 [[nodiscard]] int64_t num_bands(const ImageInfo& info);
 
 class BandOutput {
   public:
-    /// Of an image like that of the file.
+    /// Makes an image like that of the file.
     explicit BandOutput(OpenImage original);
-    /// The denoised samples of `bands`, in the file's type.
+    /// Adds the denoised samples of `bands`, in the file's type.
     void take(const std::string& bands, const PixelView& samples);
-    /// When all are there. A compression that was chosen replaces the input's. Throws Error.
+    /// Writes the file; call it when all bands were added. `chosen` replaces the input's compression. Throws Error.
     void save(const std::filesystem::path& file, const std::optional<Compression>& chosen);
 
   private:
     OpenImage original_;
-    Image image_;  // every band, alpha last where the file has it
+    Image image_;  // every band; alpha last if the file has it
 };
 
 }  // namespace pb

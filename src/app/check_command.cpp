@@ -1,5 +1,5 @@
-// patchbench check: the doctor. Is this started right, which rank has which device and cores, how fast do they talk,
-// and does a tiny network give the right answer on each of them?
+// patchbench check: tests whether the program was started correctly. Shows which rank has which device and cores and
+// how fast the ranks communicate, and verifies a tiny network on each of them.
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "app/session.hpp"
@@ -21,7 +21,7 @@ namespace pb {
 namespace {
 
 struct CheckArguments {
-    PointSettings settings;  // the device of it
+    PointSettings settings;  // only the device is used
     double timeout_s = 60;
 };
 
@@ -31,10 +31,10 @@ void append(Findings& all, Findings more) {
 
 void say(const std::string& text) {
     fmt::print("{}", text);
-    std::fflush(stdout);  // what is known stands there should the next step hang
+    std::fflush(stdout);  // visible even if the next step hangs
 }
 
-/// Rank 0 says what it has before it leaves the ranks that do not answer.
+/// Rank 0 prints its findings so far before it gives up on ranks that do not answer.
 ReductionTrial try_reductions_or_say(const Communicator& world, const Topology& topology, double timeout_s,
                                      const Findings& so_far) {
     try {
@@ -54,7 +54,7 @@ ExitCode end_check(const Communicator& world, const Findings& all, const Finding
     ExitCode code = ExitCode::ok;
     if (any_wrong(all)) code = ExitCode::usage;
     if (!wrong_results.empty()) code = ExitCode::verification;
-    if (code == ExitCode::ok && !interruption().empty()) code = ExitCode::partial;  // the end of the job's time
+    if (code == ExitCode::ok && !interruption().empty()) code = ExitCode::partial;  // the job's time is over
     if (world.is_root()) say(findings_text(all));
     return static_cast<ExitCode>(static_cast<int>(world.max(static_cast<double>(code))));
 }

@@ -1,4 +1,4 @@
-// The subcommands: each adds itself to the command line and says what to do when it is chosen.
+// Declares the subcommands. Each adds itself to the command line and sets the action to run when it is chosen.
 #pragma once
 
 #include "patchbench/base/error.hpp"
@@ -11,13 +11,13 @@ class App;
 
 namespace pb {
 
-/// The program's arguments, as MPI wants them.
+/// The program's arguments in the form that MPI takes.
 struct Arguments {
     int argc;
     char** argv;
 };
 
-/// Set by the subcommand that the user chose.
+/// What to run; the chosen subcommand sets it.
 using Action = std::function<ExitCode(const Arguments&)>;
 
 void add_run_command(CLI::App& app, Action& chosen);

@@ -1,4 +1,5 @@
-// patchbench compare OLD NEW: which points became faster or slower, from results files alone. No MPI, no device.
+// patchbench compare OLD NEW: shows which points became faster or slower, from results files alone. Needs no MPI and no
+// device.
 #include "app/commands.hpp"
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
@@ -26,7 +27,7 @@ std::vector<ResultsFile> load_all(const std::vector<std::string>& names) {
     return files;
 }
 
-/// OLD NEW [NEW2 ..], or --old and --new: never both.
+/// Accepts either OLD NEW [NEW2 ..] or --old and --new, not both.
 void sort_files(CompareArguments& arguments) {
     const bool named = !arguments.old_files.empty() || !arguments.new_files.empty();
     if (named && (!arguments.files.empty() || arguments.old_files.empty() || arguments.new_files.empty()))
@@ -40,7 +41,7 @@ void sort_files(CompareArguments& arguments) {
     arguments.new_files.assign(arguments.files.begin() + 1, arguments.files.end());
 }
 
-/// "slower=3%" as 0.03.
+/// Reads "slower=3%" as 0.03.
 double parse_fail_on(const std::string& text) {
     constexpr std::string_view kPrefix = "slower=";
     const bool fits = text.starts_with(kPrefix) && text.ends_with('%');

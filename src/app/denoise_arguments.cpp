@@ -9,11 +9,11 @@ namespace pb {
 
 namespace {
 
-/// A setting of a point that `denoise` has an option for, in the order of the help.
+/// A setting of a point that `denoise` has an option for. The table has the order of the help.
 struct SettingOption {
     const char* option;
     const char* key;
-    const char* more = "";  // what is true of `denoise` alone
+    const char* more = "";  // help text that applies to `denoise` only
     Limits limits = {};
 };
 

@@ -1,4 +1,4 @@
-// What `denoise` is told on its command line, and the settings of a point that follow from it.
+// Declares the command-line options of `denoise` and the point settings that follow from them.
 #pragma once
 
 #include "app/sigma_option.hpp"
@@ -16,14 +16,14 @@ class App;
 
 namespace pb {
 
-/// Where `denoise` differs from a study: halo and batch are found, and there is one pass.
+/// Returns the defaults. Unlike in a study, halo and batch are found automatically, and there is one pass.
 [[nodiscard]] PointSettings denoise_defaults();
 
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     PointSettings settings = denoise_defaults();
     std::string sigma = "auto", bands = "auto";
-    std::optional<Compression> compression;  // none: as the input's
+    std::optional<Compression> compression;  // none: use the input's
     int64_t probes = 1;
     bool allow_untrained = false;
     bool share_devices = false;
@@ -32,9 +32,10 @@ struct DenoiseArguments {
 
 void add_denoise_options(CLI::App& command, DenoiseArguments& arguments);
 
-/// All but the image's path, its bands and the noise level. Throws UsageError that names the option, as the next one.
+/// Returns all settings except the image's path, its bands and the noise level. Throws UsageError that names the
+/// option.
 [[nodiscard]] PointSettings settings_from(const DenoiseArguments& arguments);
-/// Empty: auto.
+/// Returns nothing for "auto". Throws UsageError as settings_from does.
 [[nodiscard]] std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments);
 
 }  // namespace pb

@@ -1,4 +1,5 @@
-// patchbench denoise IN... OUT: the tool for every day. The same points, plan and pipeline as a study, one pass each.
+// patchbench denoise IN... OUT: denoises images for everyday use. It uses the points, plan and pipeline of a study,
+// with one pass for each image.
 #include "app/band_output.hpp"
 #include "app/commands.hpp"
 #include "app/denoise_arguments.hpp"
@@ -25,7 +26,7 @@ namespace pb {
 
 namespace {
 
-/// Ranks that work on one image together: all of them, or each on its own when there are enough images.
+/// Ranks that work together on one image: all ranks, or single ranks when there are enough images.
 struct Group {
     Communicator ranks;
     Topology topology;
@@ -42,16 +43,16 @@ Group make_group(const Communicator& world, const Topology& topology, int64_t nu
     return group;
 }
 
-/// As image.range has it.
+/// Formats a range as the setting image.range does.
 std::string range_setting(const SampleRange& range) {
     return format_setting(range.low) + ":" + format_setting(range.high);
 }
 
-/// One pass over one image, or over a group of its bands. The file is that of all groups.
+/// One pass over one image, or over a group of its bands. The output file holds all groups.
 struct Pass {
     Point point;
     std::unique_ptr<ImageSource> source;
-    std::string note;  // about the range of its samples, on the root
+    std::string note;  // about the range of the samples; on the root only
 };
 
 class Denoise {
@@ -65,8 +66,8 @@ class Denoise {
           study_(study_settings(arguments)),
           runner_(group.ranks, group.topology, study_) {}
 
-    /// Lines about the file, on the group's root: one, or one for each group of bands. Of several files one that cannot
-    /// be read or written is a line, too; of a single one it is the user's error.
+    /// Returns lines about the file on the group's root: one, or one for each group of bands. When a file cannot be
+    /// read or written, the error is thrown if it is the only file; otherwise it becomes a line as well.
     std::string run(const DenoiseJob& job, bool single) {
         try {
             settings_.image.path = job.input.string();
@@ -97,7 +98,7 @@ class Denoise {
         return study;
     }
 
-    /// What came of a pass: its line.
+    /// Records the result of a pass and returns its line.
     std::string take(const DenoiseJob& job, const PointTrace& trace, const std::string& note) {
         summaries_.push_back(summarise(trace));
         return denoise_line(job, trace, summaries_.back(), {note, sigma_note(trace.point)});
@@ -109,7 +110,8 @@ class Denoise {
         return take(job, runner_.run(pass.point, files, pass.source.get()), pass.note);
     }
 
-    /// Group by group, put together on the root; nothing is written unless all are there.
+    /// Denoises one group of bands after the other and joins them on the root. Writes nothing unless all groups
+    /// succeeded.
     std::string run_bands(const DenoiseJob& job, const OpenImage& file, const std::vector<std::string>& groups) {
         std::optional<BandOutput> all;
         std::string lines;
@@ -131,14 +133,15 @@ class Denoise {
         return lines;
     }
 
-    /// Groups of bands that are denoised one after the other; none: the image is one that a network takes.
+    /// Returns the groups of bands that are denoised one after the other; empty when a network takes the image as it
+    /// is.
     std::vector<std::string> groups_of(const ImageInfo& info) {
         if (bands_ != "auto") return band_groups(num_bands(info), bands_ == "1" ? 1 : 3);
         if (info.channels == 1 || info.channels == 3) return {};
         return band_groups(info.channels, channels_of_weights());
     }
 
-    /// 3 where there are weights for colour images.
+    /// Returns 3 if there are weights for colour images, otherwise 1.
     int64_t channels_of_weights() {
         try {
             return find_weights(settings_.network, settings_.weights, 3).channels();
@@ -147,7 +150,7 @@ class Denoise {
         }
     }
 
-    /// Collective.
+    /// Plans a pass. Collective.
     Pass plan_pass(const DenoiseJob& job, const OpenImage& file, const std::string& bands) {
         PointSettings settings = settings_;
         settings.image.bands = bands;
@@ -170,8 +173,8 @@ class Denoise {
         return pass;
     }
 
-    /// The samples of `image` on each rank. A range that is auto becomes what the root finds: reading for it may mean
-    /// to decode the file.
+    /// Opens the samples of `image` on each rank. The root finds an automatic range and broadcasts it, because the
+    /// other ranks might have to decode the file for it.
     std::unique_ptr<ImageSource> open_source(const OpenImage& file, ImageSettings& image) {
         std::unique_ptr<ImageSource> source;
         const auto open = [&] { source = std::make_unique<ImageSource>(image, file); };
@@ -187,14 +190,15 @@ class Denoise {
         return source;
     }
 
-    /// What is estimated is the root's to know: others would have to decode the file for it. 0 on them.
+    /// Returns the noise level. Only the root estimates it, because other ranks would have to decode the file; they
+    /// return 0.
     [[nodiscard]] double find_sigma(const ImageSettings& image, ImageSource& source, const std::string& note) const {
         if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? SampleRange{} : source.map()->range());
         if (image.noise_sigma > 0) return image.noise_sigma;
         return group_.ranks.is_root() ? std::max(kSmallestSigma, estimate_sigma(image, source, note)) : 0;
     }
 
-    /// The level that is not used is worth knowing where it was not asked for by a number.
+    /// Adds the estimated noise to the note when it was not used and the user gave no number.
     [[nodiscard]] std::string sigma_note(const Point& point) const {
         const bool is_found = !point.uses_sigma && !sigma_ && point.settings.image.noise_sigma == 0;
         return point.sigma_note + (is_found ? fmt::format(" (the image's noise is about {:.3g})", point.sigma) : "");
@@ -210,7 +214,7 @@ class Denoise {
     std::vector<Summary> summaries_;
 };
 
-/// The lines of all groups, and one verdict on all files.
+/// Prints the lines of all groups and one verdict on all files.
 ExitCode conclude(const Communicator& world, const Group& group, const std::vector<std::string>& lines,
                   const std::vector<Summary>& summaries) {
     const bool speaks = group.ranks.is_root();
@@ -222,7 +226,7 @@ ExitCode conclude(const Communicator& world, const Group& group, const std::vect
     return verdict.exit_code;
 }
 
-/// Takes out of `jobs` what has its output already, and says so; as the root sees it.
+/// Removes the jobs whose output exists already, and says so. The root decides which exist.
 void keep_existing(const Communicator& world, std::vector<DenoiseJob>& jobs) {
     std::string missing;
     together(world, [&] { missing = missing_outputs(jobs); });

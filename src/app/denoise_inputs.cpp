@@ -61,14 +61,14 @@ fs::path output_for(const fs::path& input, const fs::path& output, bool into_fol
     return into_folder ? output / input.filename() : output;
 }
 
-/// An output may be no input of any job, nor the weights.
+/// Throws UsageError when the output is an input of any job or the weights, or when two jobs have the same output.
 void check(const DenoiseJob& job, const std::vector<fs::path>& inputs, std::set<fs::path>& outputs) {
     for (const fs::path& input : inputs) require_not_input(job.output, input);
     if (!outputs.insert(job.output).second)
         throw UsageError("two inputs would both be written to '" + job.output.string() + "'");
 }
 
-/// As cp: a name that neither is a folder nor says that it is one stands for one file.
+/// Decides as cp does: a name that is no folder and does not end in '/' means one file.
 bool goes_into_folder(const std::vector<std::string>& inputs, size_t num_files, const fs::path& output) {
     const bool says_folder = !output.has_filename();
     if (fs::is_directory(output) || says_folder) return true;

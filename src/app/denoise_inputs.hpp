@@ -1,4 +1,4 @@
-// Which files `denoise` reads and what their outputs are called.
+// Finds the files that `denoise` reads, and names their outputs.
 #pragma once
 
 #include <filesystem>
@@ -12,15 +12,15 @@ struct DenoiseJob {
     std::filesystem::path output;
 };
 
-/// `inputs`: files, folders (their images, not recursive, by name) or glob patterns. `output` is understood as by cp: a
-/// folder when it is there as one or ends in '/', and then made where it is missing; else a file, which one input alone
-/// can have. A folder as the only input goes to a folder, which is made. Throws UsageError: nothing found, several
-/// inputs for one file, two inputs of one name, an output that is an input of any of them or the weights, an output
-/// that could not be written.
+/// `inputs` are files, folders (their images by name, not recursive) or glob patterns. `output` is read as by cp: it is
+/// a folder if it exists as one or ends in '/' (it is made if missing). Otherwise it is a file, which needs exactly one
+/// input. If the only input is a folder, the output is a folder and is made. Throws UsageError when nothing is found,
+/// for several inputs with one output file, two inputs of one name, an output that is an input or the weights, and an
+/// output that cannot be written.
 [[nodiscard]] std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs,
                                                 const std::filesystem::path& output, const std::string& weights);
 
-/// For each job '1' where its output is not there yet, else '0'.
+/// Returns one character for each job: '1' when its output does not exist yet, otherwise '0'.
 [[nodiscard]] std::string missing_outputs(const std::vector<DenoiseJob>& jobs);
 
 }  // namespace pb

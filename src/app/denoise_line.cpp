@@ -16,7 +16,7 @@ std::string input_text(const DenoiseJob& job, const Point& point) {
            (bands.empty() ? "" : (bands.find('-') == std::string::npos ? ", band " : ", bands ") + bands);
 }
 
-/// Range and noise level with ", " after them; only what was used is named.
+/// Returns range and noise level, each followed by ", ". Names only those that were used.
 std::string samples_text(const Point& point) {
     const RangeChoice choice = parse_range(point.settings.image.range);
     const SampleRange range{choice.low, choice.high};
@@ -25,7 +25,7 @@ std::string samples_text(const Point& point) {
     return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
 }
 
-/// Says by how much an output with too small a halo differs from the whole image; empty where that cannot be seen.
+/// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.
 std::string seam_note(const PointTrace& trace) {
     const auto error = visible_seams(trace);
     return error ? fmt::format(

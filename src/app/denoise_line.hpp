@@ -1,4 +1,4 @@
-// What `denoise` prints of each image.
+// Formats the line that `denoise` prints about an image.
 #pragma once
 
 #include "app/denoise_inputs.hpp"
@@ -9,8 +9,8 @@
 
 namespace pb {
 
-/// "in.png -> out.png: 40x36, dncnn, sigma 0.1, halo 8, batch 2, ...", or why there is no output. `notes` follow, those
-/// that are not empty, and what can be said of seams.
+/// Returns "in.png -> out.png: 40x36, dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why there is no output.
+/// The non-empty `notes` follow, then a note on visible seams.
 [[nodiscard]] std::string denoise_line(const DenoiseJob& job, const PointTrace& trace, const Summary& summary,
                                        const std::vector<std::string>& notes);
 

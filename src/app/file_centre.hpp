@@ -1,4 +1,4 @@
-// What `denoise` learns of an image file from its central part, of at most 2048 pixels a side, before it works on it.
+// Examines the central part of an image file, at most 2048 pixels a side, before `denoise` works on it.
 #pragma once
 
 #include "config/settings.hpp"
@@ -8,12 +8,12 @@
 
 namespace pb {
 
-/// Which samples a float file holds, where they lie so far outside [0,1] that no noise can have taken them there;
-/// otherwise empty.
+/// Describes the samples of a float file when they lie so far outside [0,1] that noise cannot explain it; otherwise
+/// empty.
 [[nodiscard]] std::string range_note(const ImageSettings& image, ImageSource& source);
 
-/// Standard deviation of the noise, in [0,1]. Throws UsageError with the file's name where it cannot be told, as where
-/// `note`, its range_note(), is not empty.
+/// Returns the standard deviation of the noise, in [0,1]. Throws UsageError with the file's name when it cannot be
+/// estimated, for example when `note`, the range_note() of the file, is not empty.
 [[nodiscard]] double estimate_sigma(const ImageSettings& image, ImageSource& source, const std::string& note);
 
 }  // namespace pb

@@ -1,4 +1,4 @@
-// One run writes into a folder at a time: a second one would mix its lines with the first one's.
+// Allows only one run at a time to write into a folder. A second run would mix its lines with those of the first.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@ namespace pb {
 
 class FolderLock {
   public:
-    /// Held until destruction or the end of the process, however it ends. Throws UsageError when another process holds
-    /// it. File systems that know no locks grant it.
+    /// Locks the folder until destruction or until the process ends in any way. Throws UsageError when another process
+    /// holds the lock. Always succeeds on file systems without locks.
     explicit FolderLock(const std::filesystem::path& folder);
     ~FolderLock();
     FolderLock(const FolderLock&) = delete;

@@ -8,7 +8,7 @@ namespace pb {
 
 namespace {
 
-// What `judge` looks at, from the ranks that have it to the one that speaks. Neither mark is part of a reason.
+// Ranks send the fields that `judge` uses as text. These two separators never occur in a reason.
 constexpr char kEndOfReason = '\x1f', kEndOfSummary = '\x1e';
 
 std::string to_text(const std::vector<Summary>& summaries) {

@@ -1,4 +1,4 @@
-// One verdict on what ranks did apart from each other.
+// Gives one verdict on work that ranks did separately.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -6,8 +6,8 @@
 
 namespace pb {
 
-/// `judge` of what each rank brings, in the order of the ranks. Collective; the reasons are on rank 0 alone, the exit
-/// code on all ranks.
+/// Applies `judge` to the summaries of all ranks, in the order of the ranks. Collective. Only rank 0 gets the reasons;
+/// all ranks get the exit code.
 [[nodiscard]] Verdict judge_all(const Communicator& world, const std::vector<Summary>& mine);
 
 }  // namespace pb

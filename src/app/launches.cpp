@@ -38,7 +38,7 @@ std::vector<std::string> words_of(const std::string& text) {
     return words;
 }
 
-/// Becomes `command`; ends with the parent, however that ends. Writes errno to `failed` where it cannot.
+/// Replaces this process by `command`, which ends when the parent ends. On failure writes errno to `failed`.
 [[noreturn]] void become(char* const* command, pid_t parent, int failed) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() == parent) ::execvp(command[0], command);
@@ -68,8 +68,8 @@ pid_t start(const std::vector<std::string>& command) {
     return child;
 }
 
-/// The exit code of a started launch. A signal that comes to this process alone is handed on once, so that the launch
-/// keeps what it has.
+/// Waits for a launch and returns its exit code. Forwards a signal sent to this process alone once, so that the launch
+/// keeps what is finished.
 int wait_for(pid_t child) {
     constexpr std::chrono::milliseconds kPause{50};
     int status = 0;
@@ -85,7 +85,7 @@ int wait_for(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ExitCode::failed);
 }
 
-/// Of two exit codes the one that says more against the results.
+/// Returns the more serious of two exit codes.
 ExitCode graver(ExitCode a, ExitCode b) {
     constexpr std::array kOrder{ExitCode::usage,          ExitCode::verification, ExitCode::failed,
                                 ExitCode::not_comparable, ExitCode::partial,      ExitCode::ok};
@@ -100,7 +100,7 @@ Verdict verdict_of(const fs::path& launch_folder) {
     return results.end ? results.end->verdict : Verdict{Validity::failed, {"it did not end"}, {}};
 }
 
-/// What the launches come to together, each reason with its launch.
+/// Combines the verdicts of the launches. Each reason names its launch.
 Verdict verdict_of(const StudyLaunches& options, int64_t started) {
     Verdict all;
     for (int64_t launch = 1; launch <= started; ++launch) {

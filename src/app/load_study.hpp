@@ -1,4 +1,4 @@
-// A study file as `run` and `plan` take it.
+// Loads a study file for `run` and `plan`.
 #pragma once
 
 #include "app/options.hpp"
@@ -6,11 +6,11 @@
 
 namespace pb {
 
-/// load_config, and then `timed.table` of simulated points from the results that `timed.results` names. Throws
+/// Calls load_config, then sets `timed.table` of simulated points from the results that `timed.results` names. Throws
 /// UsageError.
 [[nodiscard]] Config load_study(const StudyArguments& arguments);
 
-/// As `run` on so many ranks of this machine would plan it, with the images and weights that are here.
+/// Plans the study as `run` would with `ranks` ranks on this machine and its images and weights.
 [[nodiscard]] Plan plan_locally(const Config& config, int ranks);
 
 }  // namespace pb

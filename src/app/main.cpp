@@ -1,4 +1,4 @@
-// patchbench: the table of contents. Each subcommand lives in a file of its own.
+// Starts patchbench. Each subcommand is in its own file.
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "app/standard_streams.hpp"
@@ -14,7 +14,7 @@
 namespace pb {
 namespace {
 
-/// Names that may stand where `word` does.
+/// Returns the names that are valid in place of `word`.
 std::vector<std::string> known_words(const CLI::App& app, const std::string& word) {
     std::vector<std::string> known;
     const auto chosen = app.get_subcommands();
@@ -28,10 +28,10 @@ std::vector<std::string> known_words(const CLI::App& app, const std::string& wor
     return known;
 }
 
-/// What may be meant by words that CLI11 does not expect; empty: no idea.
+/// Suggests what the user meant by words that CLI11 does not expect; empty without a suggestion.
 std::string hint_for(const CLI::App& app, int argc, char** argv) {
     const std::vector<std::string> unexpected = app.remaining(true);
-    for (int i = 1; i < argc; ++i) {  // CLI11 does not keep their order
+    for (int i = 1; i < argc; ++i) {  // CLI11 does not keep the order of the words
         const std::string word(argv[i], std::strcspn(argv[i], "="));
         const bool is_value = std::strchr(argv[i], '=') != nullptr && !word.starts_with('-');
         if (std::find(unexpected.begin(), unexpected.end(), argv[i]) == unexpected.end()) continue;
@@ -42,7 +42,7 @@ std::string hint_for(const CLI::App& app, int argc, char** argv) {
     return {};
 }
 
-/// CLI11's own exit codes become the program's: 0 for --help, 2 for what it does not understand.
+/// Replaces the exit codes of CLI11: 0 for --help, 2 for an error.
 int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
     if (error.get_exit_code() == 0) return is_first_process() ? app.exit(error) : 0;
     if (!is_first_process()) return static_cast<int>(ExitCode::usage);
@@ -52,7 +52,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
     return static_cast<int>(ExitCode::usage);
 }
 
-/// CLI11 would take the next word as the value.
+/// Refuses "--option=", because CLI11 would take the next word as its value.
 void refuse_empty_values(const Arguments& arguments) {
     for (int i = 1; i < arguments.argc; ++i) {
         const std::string_view word = arguments.argv[i];
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     pb::prepare_standard_streams();
     try {
         return pb::run_program({argc, argv});
-    } catch (const pb::Error& error) {  // before MPI started: every process sees the same
+    } catch (const pb::Error& error) {  // before MPI: the same error in every process
         if (pb::is_first_process()) pb::print_error(error.what());
         return static_cast<int>(error.code());
     } catch (const std::filesystem::filesystem_error& error) {

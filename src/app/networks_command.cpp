@@ -1,4 +1,4 @@
-// patchbench networks: what is known of each network, and where its weights are; or one of them for other programs.
+// patchbench networks: describes each network and finds its weights, or exports one network for other programs.
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "config/load_yaml.hpp"

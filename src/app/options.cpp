@@ -10,14 +10,14 @@ namespace pb {
 
 namespace {
 
-/// Empty: `text` is a legal value.
+/// Returns what is wrong with `text`; empty when it is a legal value.
 std::string find_wrong_value(const std::string& key, const std::string& text, const Limits& limits) {
     PointSettings scratch;
     try {
         set_by_key(scratch, key, text);
     } catch (const UsageError& error) {
         const std::string message = error.what();
-        const std::string named = key + ": ";  // CLI11 names the option
+        const std::string named = key + ": ";  // CLI11 names the option itself
         return message.starts_with(named) ? message.substr(named.size()) : message;
     }
     double number = limits.low;
@@ -30,7 +30,7 @@ std::string find_wrong_value(const std::string& key, const std::string& text, co
                : fmt::format("'{}': must lie between {:g} and {:g}", text, limits.low, limits.high);
 }
 
-/// A list that the shell took apart is not whole.
+/// Finds a list that the shell split at a space.
 std::string find_cut_list(const std::string& override_text) {
     const bool is_cut = override_text.find("=[") != std::string::npos && override_text.find(']') == std::string::npos;
     return is_cut ? override_text + ": the list has no end; a list with blanks needs quotes, as --set 'batch=[1, 4]'"

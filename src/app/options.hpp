@@ -1,5 +1,5 @@
-// Options that several commands share: settings by their key, numbers within bounds, the study and its overrides.
-// Every number is read by `parse_setting`, as in a study.
+// Options that several commands share: settings by key, numbers within limits, and the study with its overrides. Every
+// number is read by `parse_setting`, as in a study.
 #pragma once
 
 #include "config/text.hpp"
@@ -12,20 +12,20 @@
 
 namespace pb {
 
-/// An option that sets `key`. Its help is that of the settings table, `more` is added to it, and the default is what
-/// `settings` holds now. Values outside of the table's range, or of the narrower `limits`, are refused. `settings` must
+/// Adds an option that sets `key`. Its help is that of the settings table followed by `more`, and its default is the
+/// present value in `settings`. Refuses values outside the table's range or the narrower `limits`. `settings` must
 /// outlive `command`.
 CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key, PointSettings& settings,
                          const std::string& more = {}, const Limits& limits = {});
 
-/// STUDY and `--set KEY=VALUE`, of any number.
+/// A study file and any number of `--set KEY=VALUE`.
 struct StudyArguments {
     std::string file;
     std::vector<std::string> overrides;
 };
 void add_study(CLI::App& command, StudyArguments& study);
 
-/// Empty for text that reads as a `Number` within `limits`, both ends included; else what is wrong with it.
+/// Returns what is wrong with `text`. Empty when it reads as a `Number` within `limits`, both ends included.
 template <class Number>
 std::string find_wrong_number(const std::string& text, const Limits& limits, const std::string& bounds) {
     Number number{};
@@ -39,7 +39,7 @@ std::string find_wrong_number(const std::string& text, const Limits& limits, con
                                                        : "'" + text + "': a number from " + bounds + " is expected";
 }
 
-/// An option whose value is a number within `limits`; `unit` may be empty.
+/// Adds an option whose value is a number within `limits`; `unit` may be empty.
 template <class Number, class Value>
 CLI::Option* add_number(CLI::App& command, const std::string& option, Value& value, const Limits& limits,
                         const std::string& unit, const std::string& meaning) {
@@ -71,7 +71,7 @@ CLI::Validator readable(Read read) {
     return {check, ""};
 }
 
-/// An option whose value is one of a list of names.
+/// Adds an option whose value is one of a list of names.
 template <NamedEnum E>
 CLI::Option* add_choice(CLI::App& command, const std::string& option, E& value, const std::string& meaning) {
     const auto set = [&value](const std::string& text) { value = parse_enum<E>(text); };

@@ -1,4 +1,4 @@
-// patchbench plan STUDY.yaml: what would run, without GPU and mpirun.
+// patchbench plan STUDY.yaml: shows what `run` would do, without a GPU and without mpirun.
 #include "app/commands.hpp"
 #include "app/load_study.hpp"
 #include "app/options.hpp"

@@ -1,5 +1,5 @@
-// How far a study is, on stderr: a line a point, with the time elapsed and about how much is left; on a terminal a bar
-// below them.
+// Shows the progress of a study on stderr: a line for each point, with the elapsed time and an estimate of the rest. A
+// terminal also gets a bar below the lines.
 #pragma once
 
 #include "record/point.hpp"
@@ -14,9 +14,9 @@ namespace pb {
 
 class Progress {
   public:
-    /// `rest` of `num_points` are still to be measured.
+    /// `rest` holds those of the `num_points` points that are still to be measured.
     Progress(size_t num_points, const std::vector<Point>& rest);
-    ~Progress();  // takes the bar away
+    ~Progress();  // removes the bar
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 

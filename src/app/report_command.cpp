@@ -1,4 +1,5 @@
-// patchbench report RESULTS.jsonl...: pages and exports from results, later and elsewhere: no MPI, no GPU.
+// patchbench report RESULTS.jsonl...: makes pages and exports from results, also on another machine. Needs no MPI and
+// no GPU.
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "base/atomic_file.hpp"
@@ -29,12 +30,12 @@ struct ReportArguments {
 };
 
 struct Output {
-    std::string name;  // for people: "csv"
+    std::string name;  // name in messages: "csv"
     std::string file;
     std::function<std::string()> text;
 };
 
-/// FORMAT=FILE, taken apart.
+/// Splits FORMAT=FILE.
 Output export_output(const std::string& wish, const std::vector<ResultsFile>& files) {
     const auto cut = wish.find('=');
     if (cut == std::string::npos || cut + 1 == wish.size())
@@ -47,7 +48,7 @@ bool holds_valid_points_only(const std::string& wish) {
     return find_export_format(wish.substr(0, wish.find('='))).valid_only;
 }
 
-/// What was asked for; the page when nothing was.
+/// Returns the requested outputs, or the page when none was requested.
 std::vector<Output> outputs_of(const ReportArguments& arguments, const std::vector<fs::path>& results,
                                const std::vector<ResultsFile>& files) {
     std::vector<Output> outputs;
@@ -72,7 +73,7 @@ void write(const std::vector<Output>& outputs, const std::vector<fs::path>& resu
         if (!names.insert(fs::absolute(output.file).lexically_normal()).second)
             throw UsageError("two outputs cannot both be " + output.file + "; name another file for one");
     std::vector<std::string> texts;
-    for (const auto& output : outputs) {  // whatever fails does so before the first file is touched
+    for (const auto& output : outputs) {  // errors occur before the first file is written
         if (!to_stdout(output)) {
             for (const fs::path& result : results) require_not_input(output.file, result);
             check_can_create(output.file);

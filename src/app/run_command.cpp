@@ -38,13 +38,13 @@ struct RunArguments {
     bool strict = false;
     bool resume = false;
     bool force = false;
-    double max_time_s = 0;  // 0: none
+    double max_time_s = 0;  // 0: no limit
     CsvStyle csv_style = CsvStyle::tidy;
     int64_t launches = 1;
     std::string launcher;
 };
 
-/// The wish that all points share; points that differ leave the choice to the machine.
+/// Returns the device setting that all points share. If they differ, returns automatic.
 DeviceChoice common_device(const Config& config) {
     const DeviceChoice first = config.points.front().device;
     const bool all_equal = std::all_of(config.points.begin(), config.points.end(),
@@ -52,7 +52,7 @@ DeviceChoice common_device(const Config& config) {
     return all_equal ? first : DeviceChoice::automatic;
 }
 
-/// What would fail after an hour fails now: weights of every point are looked for before the first runs.
+/// Looks for the weights of every point before the first one runs, so that a missing file does not end a long run.
 void check_weights(const Plan& plan) {
     std::set<std::string> seen;
     for (const Point& point : plan.points) {
@@ -145,7 +145,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command->add_flag("--strict", arguments->strict, "exit with 4 when a figure is INVALID");
     command->add_flag_callback(
         "--explain",
-        [] { throw CLI::CallForVersion(glossary() + "\n" + limit_glossary(), 0); },  // how CLI11 prints a text and ends
+        [] { throw CLI::CallForVersion(glossary() + "\n" + limit_glossary(), 0); },  // prints the text and ends
         "print what each figure means and what can limit a point, and stop");
     command->add_flag("--resume", arguments->resume,
                       "go on with the results in the folder: what is finished there is not measured again");

@@ -22,9 +22,9 @@ namespace pb {
 
 namespace {
 
-/// The error of all ranks: said once, then everybody leaves in the ordinary way.
+/// Prints an error that all ranks have once; then all ranks leave in the normal way.
 ExitCode leave_together(const Communicator& world, const Error& error) {
-    if (world.is_root() && is_first_process()) print_error(error.what());  // of independent copies the first speaks
+    if (world.is_root() && is_first_process()) print_error(error.what());  // one of several copies prints
     world.barrier();
     return error.code();
 }
@@ -44,7 +44,7 @@ void print_nodes(const Topology& topology) {
 }
 
 void print_error(const std::string& message) {
-    constexpr size_t kLongest = 4000;  // parts of a damaged file may be quoted in it
+    constexpr size_t kLongest = 4000;  // the message may quote parts of a damaged file
     std::string text = message.size() <= kLongest ? message : message.substr(0, kLongest) + " ...";
     for (char& c : text)
         if (std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n') c = '?';

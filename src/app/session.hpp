@@ -1,4 +1,4 @@
-// From a started process to a body that runs on all ranks, and from whatever it throws to one exit code on all of them.
+// Runs a body on all ranks of the started processes, and turns whatever it throws into one exit code for all of them.
 #pragma once
 
 #include "app/commands.hpp"
@@ -11,13 +11,13 @@
 
 namespace pb {
 
-/// What a body has: the ranks, and a watchdog to start once it knows the time-out. The watchdog outlives MPI's end, so
-/// that ranks which wait there for one that is gone are not left alone.
+/// Gives the body its ranks, and a watchdog that starts when the body knows the time-out. The watchdog outlives the end
+/// of MPI, so it also stops ranks that wait there for a rank that is gone.
 class RankSession {
   public:
     RankSession(const Communicator& world, std::optional<Watchdog>& watchdog) : world_(world), watchdog_(watchdog) {}
     [[nodiscard]] const Communicator& world() const { return world_; }
-    /// Collective; once.
+    /// Collective; call it once.
     void watch(double timeout_s) { watchdog_.emplace(world_, timeout_s); }
 
   private:
@@ -25,20 +25,21 @@ class RankSession {
     std::optional<Watchdog>& watchdog_;
 };
 
-/// Runs `body` between MPI's start and end, signals caught. Errors that all ranks throw together are printed once; an
-/// error of one rank alone is printed with its rank and host and ends the whole job (MPI_Abort).
+/// Runs `body` between the start and the end of MPI, with signals caught. Errors that all ranks throw together are
+/// printed once. An error of a single rank is printed with its rank and host and ends the whole job (MPI_Abort).
 [[nodiscard]] ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body);
 
-/// Which ranks are on which node, to stderr, where there is more than one: a launcher that loses a node names no ranks.
+/// Prints to stderr which ranks are on which node, if there are several nodes. A launcher that loses a node does not
+/// name the ranks.
 void print_nodes(const Topology& topology);
 
-/// Prints the versions of patchbench and of every library, header and loaded.
+/// Prints the version of patchbench and the versions of every library: of its header and of the loaded file.
 void print_version();
 
 /// Prints an error of the program to stderr, prefixed "patchbench: ".
 void print_error(const std::string& message);
 
-/// False for all but the first process of a launch: what is printed before MPI starts is printed once.
+/// True for the first process of a launch. Only that process prints messages before MPI starts.
 [[nodiscard]] bool is_first_process();
 
 }  // namespace pb

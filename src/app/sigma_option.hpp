@@ -1,4 +1,4 @@
-// The option --sigma of `denoise`: a noise level in [0,1], or in the units of the samples where --range says them.
+// Reads the option --sigma of `denoise`: a noise level in [0,1], or in the units of the samples if --range is given.
 #pragma once
 
 #include "image/sample_map.hpp"
@@ -7,22 +7,22 @@
 
 namespace pb {
 
-/// A noise level as it was given: a share of the range of the samples, or in their units.
+/// A noise level as given: a share of the range of the samples, or a value in their units.
 struct NoiseLevel {
     double value = 0;
     bool in_units = false;
 };
 
-/// "0.1" or "25/255". With a range, plain numbers are in the data's units and quotients a share of the range; without,
-/// both are in [0,1]. Throws UsageError that names the option.
+/// Accepts "0.1" and "25/255". With a range, plain numbers are in the units of the samples and quotients are a share of
+/// the range; without one, both are in [0,1]. Throws UsageError that names the option.
 [[nodiscard]] NoiseLevel parse_sigma(const std::string& text, bool has_range);
 
-/// `level` in [0,1] units. Throws UsageError where it is below or above what a network can be told.
+/// Returns `level` in [0,1] units. Throws UsageError when it is outside the limits of the networks.
 [[nodiscard]] double sigma_of(const NoiseLevel& level, const SampleRange& range);
 
-/// "range -300:4700, sigma 100 in its units (0.02 of it)"; `range` may be null.
+/// Returns "range -300:4700, sigma 100 in its units (0.02 of it)"; `range` may be null.
 [[nodiscard]] std::string sigma_text(double sigma, const SampleRange* range);
-/// "range -300:4700"
+/// Returns "range -300:4700".
 [[nodiscard]] std::string range_text(const SampleRange& range);
 
 }  // namespace pb

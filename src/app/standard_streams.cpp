@@ -11,7 +11,7 @@ namespace pb {
 
 void prepare_standard_streams() {
     for (const int stream : {0, 1, 2})
-        if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDWR);  // takes the lowest free number: this one
+        if (fcntl(stream, F_GETFD) < 0) (void)open("/dev/null", O_RDWR);  // gets this number, the lowest free one
     std::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -1,13 +1,13 @@
-// What a shell may do to the program's streams: leave them closed, close the other end, or put a full disk behind them.
+// Handles standard streams that a shell left closed, whose reader has gone, or that write to a full disk.
 #pragma once
 
 namespace pb {
 
-/// A closed stream becomes /dev/null: no file that is opened later may get its number. A reader that went away makes
-/// writes fail, which is reported, instead of killing a measurement.
+/// Opens closed streams as /dev/null, so that no file opened later gets their number. A write without a reader then
+/// fails with an error instead of killing the process.
 void prepare_standard_streams();
 
-/// Writes out what is buffered. False, with a message on stderr, when something of standard output was lost.
+/// Flushes standard output. Returns false, with a message on stderr, when some of it was lost.
 [[nodiscard]] bool flush_standard_output();
 
 }  // namespace pb

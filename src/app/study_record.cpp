@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A file that was not there, is empty, or holds a part of its first line only: nothing was measured yet.
+/// Returns nothing when no point was measured yet: the file is missing, empty, or holds only a part of its first line.
 std::optional<ResultsFile> load_former(const fs::path& file) {
     std::error_code ignored;
     if (!fs::exists(file, ignored)) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<ResultsFile> load_former(const fs::path& file) {
     return first && first->ended ? std::optional(load_results(file)) : std::nullopt;
 }
 
-/// Images and weights of finished points whose contents are other ones now.
+/// Lists images and weights of finished points whose contents have changed since.
 std::vector<std::string> changed_inputs(const std::vector<RecordedPoint>& kept) {
     std::map<std::string, std::string> images, weights, changes;
     for (const auto& recorded : kept) {
@@ -76,7 +76,7 @@ const Topology& topology_of(const ResultsFile& results, const RecordedPoint& poi
     return results.sessions[static_cast<size_t>(point.session)].environment.topology;
 }
 
-/// Points of sessions that differ are one study in name only.
+/// Makes the verdict INVALID when the sessions had different environments: their points do not compare.
 void rate_sessions(const ResultsFile& results, bool strict, Verdict& verdict) {
     for (size_t i = 1; i < results.sessions.size(); ++i) {
         const auto changes = decisive_differences(results.environment(), results.sessions[i].environment);
@@ -89,7 +89,7 @@ void rate_sessions(const ResultsFile& results, bool strict, Verdict& verdict) {
     }
 }
 
-/// Under labels that tell the points apart; `summaries` are those of the points, in their order.
+/// Prints the ranks of each point under unique labels. `summaries` are those of the points, in the same order.
 void print_ranks(const ResultsFile& results, std::vector<Summary> summaries) {
     const auto labels = unique_labels(summaries);
     for (size_t i = 0; i < summaries.size(); ++i) {
@@ -180,7 +180,7 @@ ExitCode StudyRecord::finish() {
     for (const auto& point : results.points)
         if (!point.trace.output_file.empty()) fmt::print("image:   {}\n", point.trace.output_file);
     fmt::print("\n{}{}\n", fom_lines(summaries), verdict_line(verdict));
-    // A full disk costs these two files, not what was measured.
+    // A full disk prevents these two files, but the measurements are already saved.
     if (!whole)
         throw Error(written.reason + "; everything measured is in " + file_.string() + ": patchbench report " +
                     file_.string() + " --csv FILE --html FILE makes both");

@@ -1,5 +1,5 @@
-// What a study leaves behind, point by point: results.jsonl while it runs; tables, FOM lines, CSV and verdict at the
-// end, made of what the file holds. Lives on the root only.
+// Writes the outputs of a study: results.jsonl, point by point while it runs; at the end the tables, FOM lines, CSV and
+// verdict, made from the contents of that file. Exists on the root only.
 #pragma once
 
 #include "app/folder_lock.hpp"
@@ -16,11 +16,11 @@
 
 namespace pb {
 
-/// The points of `plan` that `to_do` (see StudyRecord) marks.
+/// Returns the points of `plan` that `to_do` marks (see StudyRecord).
 [[nodiscard]] Plan rest_of(const Plan& plan, const std::string& to_do);
 
 struct RecordOptions {
-    std::filesystem::path study;  // its file, which no output may replace
+    std::filesystem::path study;  // the study's file, which no output may replace
     std::filesystem::path folder;
     bool resume = false;
     bool force = false;
@@ -30,15 +30,16 @@ struct RecordOptions {
 
 class StudyRecord {
   public:
-    /// Makes the folder. With `resume` the points that an earlier session finished are kept, in a file that is replaced
-    /// as a whole or not at all; without it an older file is moved aside. Throws UsageError when another run writes
-    /// there, and for what has changed since the earlier session unless `force`.
+    /// Makes the folder. With `resume`, keeps the points that an earlier session finished, in a file that is replaced
+    /// either completely or not at all. Without it, an older file is renamed. Throws UsageError when another run writes
+    /// into the folder, and when something has changed since the earlier session, unless `force` is set.
     StudyRecord(RecordOptions options, const Plan& plan, const Environment& environment);
 
-    /// One character a point of the plan: '1' when it is still to be measured.
+    /// Holds one character for each point of the plan: '1' when it is still to be measured.
     [[nodiscard]] const std::string& to_do() const { return to_do_; }
 
-    /// Begins the bar, which stays at the end of what was printed: called before the first point, after the plan.
+    /// Starts the progress bar, which stays below the printed lines. Call it after the plan is printed and before the
+    /// first point.
     void show_progress(const Plan& plan);
 
     void add(const PointTrace& trace);

@@ -19,16 +19,16 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kAlphaLow = 0.05, kAlphaHigh = 5;
-constexpr int kAlphaSteps = 60;         // of the grid that brackets the minimum
-constexpr int kAlphaBits = 40;          // of its refinement
-constexpr int kLinePoints = 33;         // of the drawn curve
-constexpr double kTinySquares = 1e-18;  // mean square below which residuals are rounding
+constexpr int kAlphaSteps = 60;         // grid that brackets the minimum
+constexpr int kAlphaBits = 40;          // precision of the refinement, in bits
+constexpr int kLinePoints = 33;         // points of the drawn curve
+constexpr double kTinySquares = 1e-18;  // mean squared residual below which only rounding is left
 
 double at(const std::vector<BatchTime>& times, Index i) {
     return static_cast<double>(times[static_cast<size_t>(i)].batch);
 }
 
-/// Terms of the curve at batch `b`, in the order of their coefficients c, t_min, d.
+/// Returns the terms of the curve at batch `b`, in the order of their coefficients c, t_min, d.
 VectorXd terms(CurveForm form, double b, double alpha) {
     VectorXd row(form == CurveForm::rising ? 3 : 2);
     row[0] = std::pow(b, -alpha);
@@ -37,15 +37,15 @@ VectorXd terms(CurveForm form, double b, double alpha) {
     return row;
 }
 
-/// The linear problem for one alpha: rows divided by the measured time, so that residuals are relative.
+/// The solution of the linear problem for one alpha. Rows are divided by the measured time, so residuals are relative.
 struct Projection {
     double alpha = 0;
     VectorXd coefficients;
     double squares = 0;
 };
 
-/// Least squares with coefficients >= 0. Of so few columns each subset can be tried: the best subset whose free
-/// solution is not negative is the answer.
+/// Solves least squares with coefficients >= 0. There are few columns, so it tries every subset of them: the best
+/// subset with a non-negative free solution is the answer.
 Projection project(CurveForm form, const std::vector<BatchTime>& times, double alpha) {
     const auto n = static_cast<Index>(times.size());
     const Index columns = form == CurveForm::rising ? 3 : 2;
@@ -70,7 +70,8 @@ Projection project(CurveForm form, const std::vector<BatchTime>& times, double a
     return best;
 }
 
-/// The minimum over alpha: a grid (there may be several valleys), then Brent between the best one's neighbours.
+/// Finds the minimum over alpha: a grid, because there may be several minima, then Brent between the neighbours of the
+/// best one.
 Projection search_alpha(CurveForm form, const std::vector<BatchTime>& times) {
     const auto squares = [&](double log_alpha) { return project(form, times, std::exp(log_alpha)).squares; };
     const double low = std::log(kAlphaLow), step = (std::log(kAlphaHigh) - low) / kAlphaSteps;
@@ -82,12 +83,13 @@ Projection search_alpha(CurveForm form, const std::vector<BatchTime>& times) {
     return project(form, times, std::exp(found.first));
 }
 
-/// Alpha at a bound, or without a term to act on, is not known.
+/// False when alpha lies at a bound or has no term to act on. The data then do not determine it.
 bool alpha_is_free(const Projection& fit) {
     return fit.coefficients[0] > 0 && fit.alpha > kAlphaLow * 1.01 && fit.alpha < kAlphaHigh * 0.99;
 }
 
-/// How the curve moves with its parameters c, alpha, t_min[, d] at batch `b`; 0 for those that are held.
+/// Returns the derivatives of the curve by its parameters c, alpha, t_min[, d] at batch `b`; 0 for parameters held
+/// fixed.
 VectorXd gradient(CurveForm form, const Projection& fit, double b) {
     const VectorXd row = terms(form, b, fit.alpha);
     VectorXd moves = VectorXd::Zero(row.size() + 1);
@@ -97,7 +99,7 @@ VectorXd gradient(CurveForm form, const Projection& fit, double b) {
     return moves;
 }
 
-/// Uncertainty of a fit: half widths of 95 % intervals by linearisation at the solution (delta method).
+/// Holds the uncertainty of a fit: half widths of 95 % intervals by linearisation at the solution (delta method).
 class Spread {
   public:
     Spread(CurveForm form, const Projection& fit, const std::vector<BatchTime>& times) : form_(form), fit_(fit) {
@@ -154,7 +156,7 @@ double value_at(CurveForm form, const Projection& fit, double b) {
     return terms(form, b, fit.alpha).dot(fit.coefficients);
 }
 
-/// Hurvich & Tsai 1989; the variance of the residuals counts as a parameter.
+/// Returns AICc (Hurvich & Tsai 1989). The variance of the residuals counts as a parameter.
 std::optional<double> akaike(const BatchCurve& curve, double squares) {
     const auto n = static_cast<double>(curve.fitted.size());
     const auto k = static_cast<double>(curve.parameters.size()) + 1;
@@ -178,7 +180,7 @@ void add_line(const Projection& fit, const Spread& spread, BatchCurve& curve) {
                                                    [](const auto& a, const auto& b) { return a.batch < b.batch; });
     const auto low = static_cast<double>(first->batch), high = static_cast<double>(last->batch);
     for (int i = 0; i < kLinePoints; ++i) {
-        const bool is_last = i == kLinePoints - 1;  // exactly, which the power is not
+        const bool is_last = i == kLinePoints - 1;  // the last point exactly: the power rounds
         const double b = is_last ? high : low * std::pow(high / low, static_cast<double>(i) / (kLinePoints - 1));
         const double time = value_at(curve.form, fit, b);
         curve.line.push_back({b, time, around(time, spread.of_curve(b))});

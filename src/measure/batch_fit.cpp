@@ -13,11 +13,11 @@ namespace pb {
 
 namespace {
 
-// As `batch: auto`: a gain below this is not worth the memory of a larger batch.
+// The same limit as for `batch: auto`: a smaller gain is not worth the memory of a larger batch.
 constexpr double kWorthwhile = 1.03;
-// A difference of Akaike's criterion at which one form is ten times as likely as the other: 2 ln 10.
+// A difference of Akaike's criterion of 2 ln 10: one form is then ten times as likely as the other.
 constexpr double kTellingDifference = 4.6;
-// Below, the correction for small samples outweighs any data.
+// With fewer points, the correction for small samples outweighs the data.
 constexpr size_t kTellingPoints = 8;
 
 std::string text_of(const char* format, double value) {

@@ -1,5 +1,5 @@
-// What a sweep over batches says: the fastest batch, the smallest that is about as fast, and how T(b) bends. Which
-// point to take is recommendation.hpp's to say: it looks at seams and memory, too. Pure.
+// Analyses a sweep over batches: the fastest batch, the smallest that is about as fast, and the form of T(b). It does
+// not choose a point. recommendation.hpp does, from seams and memory as well. Pure.
 #pragma once
 
 #include "measure/batch_curve.hpp"
@@ -19,17 +19,17 @@ struct EnumNames<BetterForm> {
 };
 
 struct BatchFit {
-    std::optional<BatchCurve> left_arm;  // falling form, batches up to the fastest only
-    std::optional<BatchCurve> falling;   // both forms on all batches: only these two can be compared
+    std::optional<BatchCurve> left_arm;  // falling form, batches up to the fastest
+    std::optional<BatchCurve> falling;   // both on all batches, so these two can be compared
     std::optional<BatchCurve> rising;
     BetterForm better = BetterForm::undecided;
-    std::string comparison;        // which form fits better, and whether the data can tell
-    int64_t fastest_batch = 1;     // smallest time a window of those measured
-    int64_t sufficient_batch = 1;  // the smallest within 3 % of it
-    std::string sufficient_words;  // how much slower, and what smaller ones lose
+    std::string comparison;        // which form fits better, and whether the data can decide
+    int64_t fastest_batch = 1;     // the smallest measured time per window
+    int64_t sufficient_batch = 1;  // the smallest batch within 3 % of the fastest
+    std::string sufficient_words;  // how much slower it is, and what smaller ones lose
 };
 
-/// Throws Error for no times and for those that `fit_batch_curve` refuses.
+/// Throws Error when there are no times, and for times that `fit_batch_curve` refuses.
 [[nodiscard]] BatchFit fit_batches(const std::vector<BatchTime>& times);
 
 }  // namespace pb

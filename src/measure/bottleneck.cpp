@@ -22,22 +22,22 @@ double stage(const Summary& summary, Stage stage) {
     return summary.stage_s[static_cast<size_t>(stage)].value_or(0) / *summary.pipeline_s;
 }
 
-/// What the network takes, as the table says it (forward/pipeline: its calls with the batch resident); the calls inside
-/// the passes where none was made apart.
+/// Returns the share of the network, equal to the table's forward/pipeline (forward calls with the batch resident).
+/// Uses the forward stage of the passes where no resident calls were timed.
 double share_of_network(const Summary& summary) {
     return std::min(1.0, summary.efficiency.value_or(stage(summary, Stage::forward)));
 }
 
-/// What is not hidden behind the network: with overlap on a GPU the other stages cost only this.
+/// Returns the share that the network does not hide. With overlap on a GPU the other stages cost only this much.
 double exposed(const Summary& summary) { return std::max(0.0, 1 - stage(summary, Stage::forward)); }
 
-/// The median pass against the fastest: what a quiet machine would save.
+/// Compares the median pass with the fastest: the difference is what a quiet machine would save.
 double noise(const Summary& summary) {
     if (summary.repetitions < kMinRepetitionsForInterval || !summary.pipeline_min_s) return 0;
     return 1 - *summary.pipeline_min_s / *summary.pipeline_s;
 }
 
-/// What the ranks wait for the slowest, on average.
+/// Returns the mean share of time that ranks wait for the slowest.
 double imbalance(const Summary& summary) { return summary.imbalance ? 1 - 1 / *summary.imbalance : 0; }
 
 std::vector<Loss> find_losses(const Summary& s) {
@@ -52,7 +52,7 @@ std::vector<Loss> find_losses(const Summary& s) {
     return losses;
 }
 
-/// "at 42 % of <what>", where that was measured.
+/// Returns ", at 42 % of <what>" when the value was measured.
 std::string of_bound(const std::optional<double>& value, const std::string& what) {
     return value ? ", at " + percents(*value) + " of " + what : "";
 }
@@ -78,7 +78,7 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
     }
 }
 
-/// The smaller losses that are large enough to be named.
+/// Names the further losses that are large enough.
 std::string beside(const std::vector<Loss>& losses) {
     std::string text;
     for (size_t i = 1; i < losses.size() && losses[i].share >= kLossWorthNaming; ++i)
@@ -92,7 +92,7 @@ const LimitMeaning& meaning_of(Limit limit) {
     return *std::find_if(all.begin(), all.end(), [&](const LimitMeaning& meaning) { return meaning.limit == limit; });
 }
 
-/// Which resource the network itself waits for. Without bounds: compute, as its arithmetic suggests.
+/// Returns the resource that the network itself waits for. Without measured bounds it is compute.
 Limit limit_of_network(const Summary& s) {
     const double compute = s.forward_of_conv_percent.value_or(0);
     const double memory = s.forward_of_memory_percent.value_or(0);
@@ -101,13 +101,14 @@ Limit limit_of_network(const Summary& s) {
     return memory > compute ? Limit::memory : Limit::compute;
 }
 
-/// "93.5 %": as many digits as the table's ratio of three.
+/// Formats "93.5 %", with the same number of digits as the ratio in the table.
 std::string exact_percent(double share) {
     const auto tenths = std::lround(1000 * share);
     return fmt::format("{}.{} %", tenths / 10, tenths % 10);
 }
 
-/// Calls inside the passes that take longer than resident ones, where that is more than the clock's rounding.
+/// Says how much longer the calls inside the passes take than resident calls. Empty when the difference may be rounding
+/// of the clock.
 std::string slower_inside(const Summary& s) {
     constexpr double kWorthSaying = 0.02;
     if (!s.efficiency || *s.efficiency <= 0) return "";

@@ -1,6 +1,6 @@
-// What limits a point, in words: one class with the figures that speak for it and what to try. Pure. The classes are
-// compared by one measure, the share of the pipeline's time that is lost to each; where nothing else costs a fifth, the
-// network itself is the limit, and the bounds measured in the same run say in which way.
+// Names what limits a point: one class, the figures that support it, and what to try. Pure. The classes are compared by
+// the share of the pipeline's time that each one costs. When no other loss reaches a fifth, the network is the limit,
+// and the bounds measured in the same run tell compute, memory and launch apart.
 #pragma once
 
 #include "patchbench/base/enum_names.hpp"
@@ -27,20 +27,21 @@ struct EnumNames<Limit> {
                                                                               {Limit::noise, "noise"}}};
 };
 
-/// A loss is named from this share of the pipeline on: without it the point would be 1.25 times as fast. Smaller ones
-/// are not told from each other on a shared machine.
+/// A loss is named when it takes at least this share of the pipeline. Without it the point would be 1.25 times as fast.
+/// Smaller losses cannot be told apart on a shared machine.
 inline constexpr double kLossWorthNaming = 0.2;
-/// A network that reaches this share of a bound is limited by it: the bound is one large operation, the network many of
-/// different sizes one after the other.
+/// A network that reaches this percentage of a bound is limited by it. The percentage is low because the bound is
+/// one large operation, and the network runs many operations of different sizes one after the other.
 inline constexpr double kNearBoundPercent = 50;
-/// A convolution that takes less than this, far from every bound, waits for its start: a kernel and LibTorch's way to
-/// it cost about 5 us each, for two or three kernels a layer; a parallel region on the CPU costs about as much.
+/// A convolution that takes less time than this, far from every bound, is limited by its launch. A kernel launch and
+/// the path through LibTorch cost about 5 us each, for two or three kernels per layer. A parallel region on the CPU
+/// costs about the same.
 inline constexpr double kLaunchUs = 20;
 
-/// One class, as `--explain` and docs/reading-results.md list it.
+/// One class, as listed by `--explain` and docs/reading-results.md.
 struct LimitMeaning {
     Limit limit;
-    const char* when;    // it is named
+    const char* when;    // when the class is named
     const char* advice;  // what to try
 };
 [[nodiscard]] const std::vector<LimitMeaning>& limit_meanings();
@@ -48,18 +49,18 @@ struct LimitMeaning {
 struct Bottleneck {
     struct Loss {
         Limit limit;
-        double share;  // of the pipeline's time
+        double share;  // share of the pipeline's time
     };
     Limit limit = Limit::compute;
     std::string evidence;      // "gather and scatter take 31 % of the pipeline"
     std::string advice;        // "more ranks, ..."
-    double share = 0;          // of the pipeline's time: what is lost to it, or what the network takes
-    std::vector<Loss> losses;  // everything that costs 1 % or more beside the network, the largest first
+    double share = 0;          // of the pipeline's time: the loss, or the network's share
+    std::vector<Loss> losses;  // losses of 1 % or more beside the network, largest first
 
     [[nodiscard]] std::string text() const;  // "host-bound: <evidence>; try: <advice>"
 };
 
-/// Nothing for a point without times.
+/// Returns nothing for a point without times.
 [[nodiscard]] std::optional<Bottleneck> find_bottleneck(const Summary& summary);
 
 }  // namespace pb

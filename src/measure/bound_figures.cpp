@@ -11,7 +11,7 @@ namespace {
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
-/// Work of all ranks over their seconds: what one rank reaches while it works.
+/// Divides the work of all ranks by the sum of their seconds: the rate of one rank while it works.
 class Rate {
   public:
     void add(double work, double seconds) {
@@ -28,7 +28,7 @@ class Rate {
 
 bool has_work(const RankTrace& rank) { return rank.num_batches > 0; }
 
-/// Of the ranks that worked: the least, and the mean. None unless all of them have it.
+/// The least and the mean bound of the ranks that worked. Both are absent unless all of these ranks have it.
 struct BoundOfRanks {
     std::optional<double> least, mean;
 };
@@ -60,7 +60,8 @@ double summed_seconds(const PointTrace& trace, Stage stage) {
     return seconds;
 }
 
-/// Resident forward calls: seconds and number of all ranks in one pass. None when one of them did not measure it.
+/// The seconds and the number of resident forward calls of all ranks in one pass. Absent when a rank did not measure
+/// them.
 struct ForwardCalls {
     double seconds = 0;
     double calls = 0;
@@ -95,8 +96,8 @@ void add_forward_bounds(const PointTrace& trace, Summary& summary) {
         kMicrosecondsPerSecond * calls->seconds / calls->calls / static_cast<double>(point.facts().num_convolutions);
 }
 
-/// Bytes that gather and scatter must read and write. On the CPU they convert on the way, to the network's input (with
-/// its sigma channel) and back; a GPU's windows are copied as they are.
+/// Returns the bytes that gather and scatter must read and write. On the CPU they also convert to the network's input
+/// (with its sigma channel) and back. Windows for a GPU are copied unchanged.
 double host_bytes(const PointTrace& trace) {
     const auto& point = trace.point;
     const auto channels = static_cast<double>(point.source.channels);

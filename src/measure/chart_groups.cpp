@@ -15,7 +15,7 @@ namespace {
 
 bool is_measured(const Summary& summary) { return summary.status == PointStatus::ok && summary.pipeline_s.has_value(); }
 
-/// Members of a group that `is_wanted`.
+/// Returns the members of a group for which `is_wanted` holds.
 template <class Wanted>
 std::vector<size_t> members_of(const PointGroup& group, Wanted is_wanted) {
     std::vector<size_t> members;
@@ -29,7 +29,7 @@ PointSet set_of(const PointGroup& group, const std::vector<size_t>& members, con
     return set;
 }
 
-/// Of the measured points of a group the first with each value.
+/// Returns the first measured point of the group with each value.
 std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const std::vector<PointTrace>& traces,
                                   const std::vector<Summary>& summaries) {
     std::set<int> seen;
@@ -41,7 +41,7 @@ std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const st
     });
 }
 
-/// Members of the line that are in the panel, by batch.
+/// Returns the members of the line that are in the panel, sorted by batch.
 std::vector<size_t> by_batch(const PointGroup& line, const std::vector<size_t>& panel,
                              const std::vector<PointTrace>& traces) {
     auto places = members_of(line, [&](size_t i) { return std::binary_search(panel.begin(), panel.end(), i); });

@@ -1,4 +1,5 @@
-// Which points of a study belong together in a chart: a line over the batch, or alternatives side by side. Pure.
+// Finds the points of a study that belong together in a chart: a line over the batch, or alternatives side by side.
+// Pure.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -11,33 +12,33 @@
 
 namespace pb {
 
-/// Points that agree in all but some settings.
+/// Points that are equal in all but some settings.
 struct PointSet {
     std::string key;              // see PointGroup
-    std::string label;            // what they share
+    std::string label;            // the settings they share
     std::vector<int64_t> points;  // indices
 };
 
-/// Tiled points, measured or out of memory, among which one point is recommended, and the lines of throughput and
-/// memory over the batch that they make.
+/// Tiled points, measured or out of memory, from which one point is recommended. They form the lines of throughput and
+/// memory over the batch.
 struct BatchPanel {
     PointSet all;
-    std::vector<PointSet> lines;      // of points that differ in the batch alone, by batch
-    std::optional<double> limit_mib;  // see memory_limit_of; of its first point
+    std::vector<PointSet> lines;      // points that differ only in the batch, sorted by it
+    std::optional<double> limit_mib;  // memory_limit_of() of its first point
 };
 
-/// Measured points that differ in precision only, or in device and the ranks that use it.
+/// Measured points that differ only in precision, or only in device and the ranks that use it.
 struct Alternatives {
     VariedBy by = VariedBy::dtype;
-    PointSet all;  // one point for each precision or device: the first
+    PointSet all;  // the first point for each precision or device
 };
 
-/// Panels with a measured point and a line over at least two batches, in the order of the study.
+/// Returns the panels with a measured point and a line of at least two batches, in the order of the study.
 [[nodiscard]] std::vector<BatchPanel> find_batch_panels(const std::vector<PointTrace>& traces,
                                                         const std::vector<Summary>& summaries,
                                                         const Topology& topology);
 
-/// Sets of at least two points; first those of precisions.
+/// Returns sets of at least two points, those of precisions first.
 [[nodiscard]] std::vector<Alternatives> find_alternatives(const std::vector<PointTrace>& traces,
                                                           const std::vector<Summary>& summaries);
 

@@ -29,7 +29,7 @@ Launches distinct(const Launches& launches) {
     return kept;
 }
 
-/// Interval of ln(new median / old median) from an interval of each median.
+/// Returns the interval of ln(new median / old median), computed from the intervals of both medians.
 std::optional<Interval> log_ratio_interval(const Launch& old_times, const Launch& new_times) {
     const auto old_interval = median_interval(old_times);
     const auto new_interval = median_interval(new_times);
@@ -57,13 +57,13 @@ std::vector<double> log_medians(const Launches& launches) {
     return logs;
 }
 
-/// The t that Student's distribution stays within, on both sides, with this probability. For means of few launches; not
-/// for single repetitions, whose times are not normal.
+/// Returns the t for which |T| <= t has this probability in Student's distribution. Use it for means of few launches,
+/// not for single repetitions: their times are not normal.
 double two_sided_quantile(double probability, int degrees) {
     return quantile(StudentT(degrees), (1 + probability) / 2);
 }
 
-/// Standard deviation of the launches of both sides about their own means.
+/// Returns the standard deviation of the launches of both sides about the mean of their own side.
 double pooled_deviation(const std::vector<double>& a, const std::vector<double>& b, int degrees) {
     const double squares = std::pow(standard_deviation(a), 2) * static_cast<double>(a.size() - 1) +
                            std::pow(standard_deviation(b), 2) * static_cast<double>(b.size() - 1);
@@ -124,7 +124,8 @@ void decide(Comparison& comparison) {
     }
 }
 
-/// A launch that drifts by as much as it differs could have been cut off where it equals the other one.
+/// Makes the comparison UNSURE when a launch drifts by as much as the two differ: with other start or end times they
+/// might be equal.
 void doubt_drift(const Launch& old_times, const Launch& new_times, Comparison& comparison) {
     if (comparison.change != Change::faster && comparison.change != Change::slower) return;
     for (const Launch* launch : {&old_times, &new_times}) {
@@ -140,7 +141,7 @@ void doubt_drift(const Launch& old_times, const Launch& new_times, Comparison& c
 }  // namespace
 
 int64_t launches_needed(double spread, double slower) {
-    constexpr double kPowerOfFourInFive = 0.842;  // that quantile of the normal distribution
+    constexpr double kPowerOfFourInFive = 0.842;  // quantile 0.8 of the normal distribution
     const double difference = std::log1p(slower);
     for (int64_t launches = kFewestLaunches; launches < kMostLaunches; ++launches) {
         const double critical = two_sided_quantile(1 - kSignificance, static_cast<int>(2 * launches - 2));

@@ -16,7 +16,7 @@ using Keys = std::span<const std::string_view>;
 
 bool contains(Keys keys, std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
 
-/// All that a point does but for some settings, as text.
+/// Returns as text the settings that decide what the point measures, without those in `but_for`.
 std::string identity(const Point& point, Keys but_for) {
     PointSettings resolved = point.settings;
     resolved.device = point.device == DeviceKind::cuda ? DeviceChoice::cuda : DeviceChoice::cpu;
@@ -24,7 +24,7 @@ std::string identity(const Point& point, Keys but_for) {
     resolved.sigma = point.sigma;
     if (point.halo) resolved.halo = {HaloSetting::Kind::pixels, *point.halo};
     const bool grows =
-        contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image goes with the ranks
+        contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image grows with the ranks
     if (grows) resolved.image.height = 0;
     const int64_t height = grows || contains(but_for, "image.height") ? 0 : point.source.extent.h;
     const int64_t width = contains(but_for, "image.width") ? 0 : point.source.extent.w;
@@ -35,7 +35,7 @@ std::string identity(const Point& point, Keys but_for) {
     return text;
 }
 
-/// What the setting `key` adds to the label of a point; empty: nothing.
+/// Returns what the setting `key` adds to the label of a point; may be empty.
 std::string part_of_label(const Point& point, std::string_view key) {
     const PointSettings& settings = point.settings;
     if (key == "dtype") return "-" + std::string(name_of(settings.dtype));
@@ -47,13 +47,13 @@ std::string part_of_label(const Point& point, std::string_view key) {
     return "";
 }
 
-/// 16 hex digits.
+/// Returns 16 hex digits.
 std::string key_of(const std::string& identity) {
     constexpr size_t kDigits = 16;
     return sha256_of(std::as_bytes(std::span(identity))).substr(0, kDigits);
 }
 
-/// The label of `point` without the parts that `but_for` gives it.
+/// Returns the label of `point` without the parts that the settings `but_for` add to it.
 std::string label_without(const Point& point, Keys but_for) {
     std::string label = label_of(point);
     for (const auto key : but_for) {

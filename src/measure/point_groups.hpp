@@ -1,4 +1,5 @@
-// Points of a study that differ in one setting only, or in a few: the only place that says which belong together.
+// Groups the points of a study that differ in one setting only, or in a few. Only this file decides which points belong
+// together.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -12,18 +13,18 @@
 
 namespace pb {
 
-/// How the image is cut and fed: what may differ between the points of which one is recommended.
+/// Settings that say how the image is cut and fed. They may differ between the points from which one is recommended.
 inline constexpr std::array<std::string_view, 6> kCutting{"patch", "halo", "batch", "last_batch", "slots", "overlap"};
 
 struct PointGroup {
-    std::string key;              // 16 hex digits of what the points share: the same in every file that has the group
-    std::string label;            // of its first point, without the settings; " (point 3)" tells groups apart
-    std::vector<size_t> members;  // places in the study, in order
+    std::string key;              // hash of the shared settings, 16 hex digits; the same in every file
+    std::string label;            // label of its first point without the settings; " (point 3)" tells groups apart
+    std::vector<size_t> members;  // indices into the study, ascending
 };
 
-/// Groups in the order of their first points; settings count as they settled (device, ranks, halo, sigma, extent). A
-/// point that differs from all others is a group of one. `image.width` and `image.height` stand for the extent of the
-/// image, too.
+/// Returns the groups in the order of their first points. Settings are compared by their resolved values (device,
+/// ranks, halo, sigma, extent). A point that differs from all others is a group of one. `image.width` and
+/// `image.height` also stand for the extent of the image.
 [[nodiscard]] std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces,
                                                    std::span<const std::string_view> but_for);
 [[nodiscard]] std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, std::string_view but_for);

@@ -25,7 +25,7 @@ struct Candidate {
     const PointTrace* trace;
     const Summary* summary;
     [[nodiscard]] double rate() const { return *summary->useful_mpx_per_s; }
-    /// The ends of the interval of the rate = work / pipeline_s; the rate itself without one.
+    /// The ends of the interval of the rate (work / pipeline_s), or the rate itself when there is no interval.
     [[nodiscard]] double lowest_rate() const { return interval().low; }
     [[nodiscard]] double highest_rate() const { return interval().high; }
     [[nodiscard]] double memory() const {
@@ -46,7 +46,8 @@ std::string text_of(double value) {
     return text.data();
 }
 
-/// Seams are judged before the output is rounded to its sample type; the seam error has both.
+/// The tolerance applies before the output is rounded to its sample type. The seam error includes that rounding, so
+/// both are added.
 double seam_tolerance_of(const PointTrace& trace) {
     return trace.point.settings.halo_tolerance + trace.verification.output_rounding;
 }
@@ -57,12 +58,12 @@ Standing standing_of(const PointTrace& trace, const Summary& summary) {
     if (!summary.useful_mpx_per_s || !summary.pipeline_s) return Standing::not_measured;
     if (summary.validity != Validity::valid || summary.verification != Verification::Outcome::passed)
         return Standing::not_valid;
-    if (trace.num_patches == 1) return Standing::qualifies;  // nothing meets anything
+    if (trace.num_patches == 1) return Standing::qualifies;  // a single patch has no seams
     if (!summary.seam_error) return Standing::not_compared;
     return visible_seams(trace) ? Standing::seams_show : Standing::qualifies;
 }
 
-/// The fastest; of those whose interval reaches as far, the one that needs least memory.
+/// Returns the candidate that needs least memory among those whose interval reaches that of the fastest.
 const Candidate& best_of(const Candidates& all) {
     const auto slower = [](const Candidate& a, const Candidate& b) { return a.rate() < b.rate(); };
     const Candidate& fastest = *std::max_element(all.begin(), all.end(), slower);
@@ -123,7 +124,7 @@ class Group {
         if (trace.point.settings.workload != Workload::tiles || summary.simulated) return;
         recommendation_.points.push_back(summary.index);
         const std::string& key = trace.point.key;
-        if (!key.empty() && !keys_.insert(key).second) return;  // a point measured again competes with itself
+        if (!key.empty() && !keys_.insert(key).second) return;  // a repeated point does not compete with itself
         const Standing standing = standing_of(trace, summary);
         ++counts_[static_cast<size_t>(standing)];
         if (standing != Standing::not_measured && standing != Standing::not_reached) ++num_measured_;
@@ -135,7 +136,8 @@ class Group {
         }
     }
 
-    /// A halo whose seams show with patches of one size hides them with another only by where they fall.
+    /// Removes points with a halo whose seams show with another patch size. Their seams are invisible only because of
+    /// where they lie.
     void leave_out_short_halos() {
         const auto is_short = [&](const Candidate& one) {
             return one.trace->num_patches > 1 && one.trace->point.halo.value_or(0) <= short_halo_;
@@ -162,7 +164,7 @@ class Group {
         return "no point qualifies: " + text;
     }
 
-    /// As the tables say it: points that share a label get their index as an ending.
+    /// Returns the label as the tables show it: points with equal labels get their index as a suffix.
     [[nodiscard]] std::string unique_label(const Summary& summary) const {
         const auto same = std::count_if(summaries_.begin(), summaries_.end(),
                                         [&](const Summary& other) { return other.label == summary.label; });
@@ -177,8 +179,8 @@ class Group {
     int64_t num_measured_ = 0;
     double least_seam_ = std::numeric_limits<double>::infinity();
     double tolerance_ = 0;
-    int64_t short_halo_ = -1;  // the largest whose seams show
-    int64_t num_hidden_ = 0;   // points that qualified but for it
+    int64_t short_halo_ = -1;  // the largest halo whose seams show
+    int64_t num_hidden_ = 0;   // points removed only because of it
 };
 
 }  // namespace

@@ -10,12 +10,12 @@ namespace {
 
 constexpr double kGigaPerTera = 1e3;
 
-/// Of the values that are there: the least.
+/// Lowers `least` to `value`, if there is a value.
 void lower(std::optional<double>& least, const std::optional<double>& value) {
     if (value) least = least ? std::min(*least, *value) : *value;
 }
 
-/// The least bounds of the points so far.
+/// Collects the least bounds of the points added so far.
 struct LeastBounds {
     std::optional<double> matmul, conv, copy;
 
@@ -46,7 +46,7 @@ double bytes_per_pixel(const Point& point) {
 std::vector<Roofline> find_rooflines(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "find_rooflines: every trace needs its summary");
     std::vector<Roofline> all;
-    std::vector<LeastBounds> bounds;  // of each of them
+    std::vector<LeastBounds> bounds;  // one for each roofline
     for (size_t i = 0; i < traces.size(); ++i) {
         if (!is_bounded(summaries[i])) continue;
         const Point& point = traces[i].point;

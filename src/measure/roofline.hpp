@@ -1,5 +1,5 @@
-// The network's speed against what was measured as possible on the same ranks: matrix product, 3x3 convolution, copies
-// of the device. Method: Williams, Waterman, Patterson, "Roofline" (CACM 2009). Pure.
+// Compares the network's speed with bounds measured on the same ranks: matrix product, 3x3 convolution, and copies on
+// the device. Method: Williams, Waterman, Patterson, "Roofline" (CACM 2009). Pure.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -10,24 +10,24 @@
 
 namespace pb {
 
-/// FLOP and bytes that the network's layers take for a pixel of their input: 2 MAC, and every value that they read or
-/// write once, in the precision that it is stored in.
+/// FLOP and bytes of the network's layers per pixel of their input. One MAC is 2 FLOP. Bytes count every value that is
+/// read or written once, in the precision of its storage.
 [[nodiscard]] double flop_per_pixel(const Point& point);
 [[nodiscard]] double bytes_per_pixel(const Point& point);
 
-/// A level that the points cannot exceed: rising with the copies up to the ridge, flat from there on.
+/// An upper bound of the points: it rises with the copy rate up to the ridge and is flat from there on.
 struct Roof {
     double tflops = 0;
     double ridge_flop_per_byte = 0;
 };
 
-/// Points of one device kind and precision under one pair of roofs. Bounds are the least over points and ranks: what
-/// every one of them could have reached.
+/// Points of one device kind and precision under one pair of roofs. The bounds are the least over points and ranks, so
+/// every one of them could have reached them.
 struct Roofline {
     struct Sample {
         int64_t point = 0;         // index
         double flop_per_byte = 0;  // arithmetic intensity
-        double tflops = 0;         // of the network alone, one rank
+        double tflops = 0;         // of the network alone, on one rank
     };
     DeviceKind device = DeviceKind::cpu;
     Precision dtype = Precision::fp32;
@@ -36,7 +36,8 @@ struct Roofline {
     std::vector<Sample> points;
 };
 
-/// In the order of the study. Points whose network was not timed alone, or whose bounds were not measured, have none.
+/// Returns the rooflines in the order of the study. Leaves out points whose network was not timed alone or whose bounds
+/// were not measured.
 [[nodiscard]] std::vector<Roofline> find_rooflines(const std::vector<PointTrace>& traces,
                                                    const std::vector<Summary>& summaries);
 

@@ -15,7 +15,7 @@ namespace pb {
 
 namespace {
 
-/// A point of the study: its trace and what was made of it.
+/// A point of the study: its trace and its summary.
 struct RankedPoint {
     const PointTrace& trace;
     const Summary& summary;
@@ -27,7 +27,7 @@ double sum_of(const std::vector<double>& samples) {
     return total;
 }
 
-/// Seconds that `rank` waited for the slowest in each repetition.
+/// Returns the seconds that `rank` waited for the slowest rank in each repetition.
 std::vector<double> waiting_of(const PointTrace& trace, const RankTrace& rank) {
     std::vector<double> waiting;
     for (size_t i = 0; i < rank.wall_s.size(); ++i) {
@@ -78,7 +78,7 @@ void add_speedup(const RankedPoint& base, const RankedPoint& measured, ScalingPo
     point.of_bound = point.speedup / *point.bound;
 }
 
-/// What the program does beside the network.
+/// Adds the costs of the program other than the network.
 void add_costs(const RankedPoint& measured, ScalingPoint& point) {
     const auto& [trace, summary] = measured;
     double cpu_s = 0;
@@ -114,7 +114,7 @@ ScalingPoint make_point(const RankedPoint& base, const RankedPoint& measured) {
     return point;
 }
 
-/// "1: 2 cores a rank, 4: 2 cores shared by 4 ranks": a value that should be the same for all, by ranks.
+/// Returns the values by number of ranks when they differ: "1: 2 cores a rank, 4: 2 cores shared by 4 ranks".
 template <class Value>
 std::optional<std::string> find_change(const std::vector<RankedPoint>& points, Value value) {
     std::set<std::string> values;
@@ -140,7 +140,7 @@ std::vector<std::string> find_warnings(const std::vector<RankedPoint>& points) {
     return warnings;
 }
 
-/// By ranks; of several with one rank count the first.
+/// Returns the points sorted by number of ranks. Of several with the same number, only the first is kept.
 std::vector<RankedPoint> points_of(const PointGroup& group, const std::vector<PointTrace>& traces,
                                    const std::vector<Summary>& summaries) {
     std::vector<RankedPoint> members;

@@ -1,4 +1,5 @@
-// Points of one study that differ only in their ranks: what more ranks bring, and what takes the rest. Pure.
+// Compares points of one study that differ only in their ranks: the gain from more ranks, and where the rest of the
+// time goes. Pure.
 #pragma once
 
 #include "base/statistics.hpp"
@@ -12,7 +13,7 @@
 
 namespace pb {
 
-/// strong: the same image. weak: the same pixels a rank (image.height_per_rank).
+/// strong: the same image for any number of ranks. weak: the same number of pixels per rank (image.height_per_rank).
 enum class ScalingKind : uint8_t { strong, weak };
 
 template <>
@@ -21,14 +22,14 @@ struct EnumNames<ScalingKind> {
         {{ScalingKind::strong, "strong"}, {ScalingKind::weak, "weak"}}};
 };
 
-/// A part of the ranks' time: sums over ranks and repetitions / ranks x wall time. Stages of a device overlap with the
-/// host's, so parts of such points need not add up to 1.
+/// A part of the ranks' time, as a share of ranks x wall time, summed over ranks and repetitions. Stages of a device
+/// overlap with those of the host, so the parts of such points need not add up to 1.
 struct TimePart {
-    std::string name;  // a stage, "waiting" (for the slowest rank) or "other" (neither)
+    std::string name;  // a stage, "waiting" (for the slowest rank) or "other"
     double part = 0;
 };
 
-/// How long a rank waited for the slowest one, median over repetitions.
+/// The time a rank waited for the slowest one, median over repetitions.
 struct RankWaiting {
     int rank = 0;
     double waiting_s = 0;
@@ -39,36 +40,36 @@ struct ScalingPoint {
     int num_ranks = 1;
     double pipeline_s = 0;
     std::optional<Interval> pipeline_range;
-    double speedup = 1;                     // pixels a second / those of the base
-    std::optional<Interval> speedup_range;  // 95 % (see compare_times); these repetitions only
+    double speedup = 1;                     // pixels per second / those of the base
+    std::optional<Interval> speedup_range;  // 95 % (see compare_times); covers these repetitions only
     double ideal = 1;                       // ranks / ranks of the base
-    std::optional<double> bound;            // the largest speed-up that the split of the windows allows
+    std::optional<double> bound;            // largest speed-up that the split of the windows allows
     double efficiency = 1;                  // speedup / ideal
     std::optional<Interval> efficiency_range;
     std::optional<double> efficiency_bound;  // bound / ideal
     std::optional<double> of_bound;          // speedup / bound
-    // Simulated points: what the devices took, of the busiest rank; how much longer the pass was (pipeline_s /
-    // simulated_s - 1), and that for each of its windows.
+    // For simulated points: the device time of the busiest rank; the excess of the pass over it (pipeline_s /
+    // simulated_s - 1); that excess in seconds per window.
     std::optional<double> simulated_s, beyond_bound, overhead_per_window_s;
-    std::optional<double> between_s;        // from one pass to the next: gathering of figures, marking of the output
+    std::optional<double> between_s;        // between passes: figures are gathered, the output is marked
     std::optional<double> host_cores;       // process CPU time of all ranks / time of the passes
-    std::optional<double> cpu_per_patch_s;  // the same, for each patch
-    std::optional<double> host_peak_mib;    // of one rank, the largest
-    std::vector<TimePart> parts;            // where there is anything
-    std::vector<RankWaiting> waiting;       // every rank
+    std::optional<double> cpu_per_patch_s;  // process CPU time per patch
+    std::optional<double> host_peak_mib;    // largest over the ranks
+    std::vector<TimePart> parts;            // parts that are not zero
+    std::vector<RankWaiting> waiting;       // one for each rank
     std::string binding;
 };
 
 struct Scaling {
     ScalingKind kind = ScalingKind::strong;
-    std::string label;  // what the points share
+    std::string label;  // the settings that the points share
     bool simulated = false;
-    std::vector<ScalingPoint> points;   // by ranks; the first is the base
-    std::vector<std::string> warnings;  // what makes the points differ in more than their ranks
+    std::vector<ScalingPoint> points;   // by number of ranks; the first is the base
+    std::vector<std::string> warnings;  // differences between the points other than their ranks
 };
 
-/// Groups with two rank counts or more, in the order of the study; points without figures are left out, of several with
-/// one rank count the first counts.
+/// Returns groups with at least two rank counts, in the order of the study. Leaves out points without figures. Of
+/// several points with one rank count, the first is used.
 [[nodiscard]] std::vector<Scaling> find_scalings(const std::vector<PointTrace>& traces,
                                                  const std::vector<Summary>& summaries);
 

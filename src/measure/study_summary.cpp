@@ -20,7 +20,7 @@ std::optional<Interval> scaled(const std::optional<Interval>& interval, double f
     return interval ? std::optional(Interval{interval->low * factor, interval->high * factor}) : std::nullopt;
 }
 
-/// Calls of the rank whose median call is the slowest.
+/// Returns the calls of the rank with the slowest median call.
 const std::vector<double>* slowest_calls(const PointTrace& trace) {
     const std::vector<double>* slowest = nullptr;
     for (const auto& rank : trace.ranks)

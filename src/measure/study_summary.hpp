@@ -1,8 +1,7 @@
-// What follows from several points of a study together: which one to take, how time and memory go with the batch, the
-// largest batch, what a precision or a device gains and costs, what more ranks bring, where memory jumps over the
-// width, how far the network is from its roof, and which points belong together in a chart. Pure; written to
-// results.jsonl as the line "study_summary". Terminal, page and notebooks take these figures from here and compute
-// none.
+// Computes what follows from several points of a study: the recommended points, time and memory over the batch, the
+// largest batch, gain and cost of a precision or a device, scaling over ranks, jumps of memory over the width, distance
+// from the roofline, and the groups of points in charts. Pure. The result is written to results.jsonl as the line
+// "study_summary". Terminal, page and notebooks take these figures from here and do not compute them.
 #pragma once
 
 #include "measure/batch_fit.hpp"
@@ -22,7 +21,7 @@
 
 namespace pb {
 
-/// forward: one forward call / its windows, slowest rank. pipeline: pipeline_s / windows of the busiest rank.
+/// forward: time of one forward call / its windows, slowest rank. pipeline: pipeline_s / windows of the busiest rank.
 enum class TimeScope : uint8_t { forward, pipeline };
 
 template <>
@@ -31,21 +30,21 @@ struct EnumNames<TimeScope> {
         {{TimeScope::forward, "forward"}, {TimeScope::pipeline, "pipeline"}}};
 };
 
-/// Points that differ only in batch: seconds a window, and what is fitted to them.
+/// The seconds per window of points that differ only in batch, and the fits to them.
 struct BatchTimes {
     struct Sample {
         int64_t point = 0;  // index
-        int64_t batch = 1;  // as settled
+        int64_t batch = 1;  // the batch that was used
         double window_s = 0;
         std::optional<Interval> interval;
     };
     std::string label;
     TimeScope scope = TimeScope::pipeline;
-    std::vector<Sample> samples;  // by batch
+    std::vector<Sample> samples;  // sorted by batch
     BatchFit fit;
 };
 
-/// The same points: peak of the engine's allocator, maximum over ranks.
+/// The peak memory of the same points: peak of the engine's allocator, maximum over ranks.
 struct BatchMemory {
     struct Sample {
         int64_t point = 0;
@@ -54,19 +53,19 @@ struct BatchMemory {
     std::string label;
     std::vector<Sample> samples;
     MemoryFit fit;
-    std::optional<double> limit_mib;         // memory_limit_mib, or the smallest device's memory; none on a free CPU
-    std::optional<int64_t> predicted_batch;  // largest that the fit allows under it
+    std::optional<double> limit_mib;  // memory_limit_mib or the smallest device's memory; none on a CPU without limit
+    std::optional<int64_t> predicted_batch;  // largest batch that the fit allows under the limit
 };
 
-/// A point with `batch: largest`, and how well the doublings of its search foretold the answer.
+/// A point with `batch: largest`, and how well the doublings of its search predicted the result.
 struct LargestBatch {
     int64_t point = 0;
     std::string label;
     BatchSearch search;
     std::optional<double> limit_mib;
-    std::optional<MemoryFit> fit;  // of the doublings that fitted
+    std::optional<MemoryFit> fit;  // fit to the doublings that fitted into memory
     std::optional<int64_t> predicted_batch;
-    std::optional<double> prediction_error;  // predicted / found - 1, where memory was the limit
+    std::optional<double> prediction_error;  // predicted / found - 1, if memory was the limit
 };
 
 struct StudySummary {
@@ -80,17 +79,16 @@ struct StudySummary {
     std::vector<Roofline> rooflines;
     std::vector<BatchPanel> batch_panels;
     std::vector<Alternatives> alternatives;
-    std::vector<PointFigures> points;  // of every measured point
+    std::vector<PointFigures> points;  // one for each measured point
 
-    /// Whether nothing follows from the points: which of them belong together, and intervals, say nothing by
-    /// themselves.
+    /// True when nothing follows from the points. Groups of points and intervals do not count.
     [[nodiscard]] bool empty() const {
         return recommendations.empty() && batch_times.empty() && batch_memory.empty() && largest_batches.empty() &&
                variants.empty() && scalings.empty() && width_series.empty() && rooflines.empty();
     }
 };
 
-/// `summaries` belong to `traces`, in order. `topology` says how much memory a device has.
+/// `summaries` belong to `traces`, in the same order. `topology` gives the memory of each device.
 [[nodiscard]] StudySummary summarise_study(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
                                            const Topology& topology);
 

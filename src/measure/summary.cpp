@@ -34,7 +34,7 @@ void check_samples(const PointTrace& trace) {
                             trace.point.index, rank.rank, trace.wall_s.size()));
 }
 
-/// A percentile that the sample can support: at least one repetition lies beyond it.
+/// Returns a percentile if there are enough samples for it: at least one repetition must lie beyond it.
 std::optional<double> percentile(const std::vector<double>& samples, int percent) {
     if (static_cast<int>(samples.size()) * (100 - percent) < 100) return std::nullopt;
     return quantile(samples, percent / 100.0);
@@ -55,7 +55,7 @@ void add_pipeline(const PointTrace& trace, Summary& summary) {
     summary.pipeline_p99_s = percentile(wall_s, 99);
 }
 
-/// What the order and the spread of the repetitions say about them.
+/// Adds the stop reason, outliers and drift of the repetitions.
 void add_flags(const PointTrace& trace, Summary& summary) {
     summary.stop_reason = trace.stop_reason;
     if (summary.repetitions < kMinRepetitionsForInterval) return;
@@ -76,7 +76,8 @@ void add_rates(const PointTrace& trace, Summary& summary) {
     if (!summary.simulated) summary.tflops = per_second(flop_per_pixel * trace.processed_pixels / 1e12, seconds);
 }
 
-/// A repetition's forward calls alone: of each rank its calls at the median time of one; the slowest rank counts.
+/// Returns the forward time of one repetition: each rank's number of calls times its median call; the slowest rank
+/// counts.
 std::optional<double> forward_seconds(const PointTrace& trace) {
     double slowest = 0;
     for (const auto& rank : trace.ranks) {
@@ -131,7 +132,7 @@ void add_cpu_time(const PointTrace& trace, Summary& summary) {
     if (trace.repeated_s > 0) summary.repetition_s = trace.repeated_s / repetitions;
 }
 
-/// Ranks without work count: they are what an uneven split costs.
+/// Includes ranks without work, because an uneven split costs their time.
 void add_balance(Summary& summary) {
     std::vector<double> walls;
     for (const auto& rank : summary.ranks) {
@@ -165,7 +166,7 @@ std::vector<RankSummary> summarise_ranks(const PointTrace& trace, bool has_speed
 }
 
 void add_memory(const PointTrace& trace, Summary& summary) {
-    // An absent optional is smaller than any number.
+    // An absent optional compares as smaller than any number.
     for (const auto& rank : summary.ranks) {
         if (rank.allocated_peak_mib > summary.allocated_peak_mib) summary.allocated_peak_rank = rank.rank;
         summary.allocated_peak_mib = std::max(summary.allocated_peak_mib, rank.allocated_peak_mib);
@@ -195,7 +196,7 @@ std::string image_text(const Point& point) {
     return fmt::format("{} {} x {} x {}", name, source.extent.h, source.extent.w, source.channels);
 }
 
-/// How many take part, with what is unusual about them.
+/// Returns the number of ranks, with placement and schedule if they are not the default.
 std::string ranks_text(const Point& point) {
     const auto& settings = point.settings;
     std::string text = std::to_string(point.num_ranks);

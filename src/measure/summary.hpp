@@ -1,4 +1,4 @@
-// A point's raw trace to the figures that are reported: order statistics, rates, scopes, memory maxima. Pure.
+// Turns a point's raw trace into the reported figures: order statistics, rates, scopes and memory maxima. Pure.
 #pragma once
 
 #include "base/statistics.hpp"
@@ -12,8 +12,8 @@
 
 namespace pb {
 
-/// What a figure may be used for. INVALID: nothing that could be compared (shared device, not verified, out of memory,
-/// ...). FAILED: wrong, or the point broke.
+/// Says how a figure may be used. INVALID: it may not be compared (shared device, not verified, out of memory, ...).
+/// FAILED: the output is wrong, or the point broke.
 enum class Validity : uint8_t { valid, invalid, failed };
 
 template <>
@@ -31,71 +31,72 @@ struct RankSummary {
     std::optional<double> allocated_peak_mib, reserved_peak_mib, device_used_mib, host_peak_mib;
 };
 
-/// Figures of one point. Times in seconds, memory in MiB; absent where it was not or could not be measured, never 0.
-/// All rates are work / (maximum over ranks of the time, per repetition); never a mean or a sum of per-rank rates.
-/// Times and rates are there for points with status ok and a verification that did not fail: a wrong run has no speed.
+/// Figures of one point. Times are in seconds, memory in MiB. A figure is absent when it was not or could not be
+/// measured; it is never 0 instead. All rates are work / (maximum over ranks of the time, per repetition), never a mean
+/// or a sum of per-rank rates. Times and rates exist only for points with status ok and a verification that did not
+/// fail: a wrong run has no speed.
 struct Summary {
     int64_t index = 0;
     std::string key, label;
-    bool simulated = false;  // no network ran: times are those of a clock and of what the program does around it
+    bool simulated = false;  // no network ran; times come from a clock and the code around it
     PointStatus status = PointStatus::ok;
     Verification::Outcome verification = Verification::Outcome::off;
     Validity validity = Validity::valid;
-    std::vector<std::string> reasons;  // why not VALID, each with what to do
-    std::vector<std::string> notes;    // worth knowing, no reason against the figures
-    // What was measured, as name and text ("image", "retina.jpg 1411 x 1411 x 3"): the same names for every point.
+    std::vector<std::string> reasons;  // why not VALID; each says what to do
+    std::vector<std::string> notes;    // useful to know; they do not question the figures
+    // What was measured, as name and text ("image", "retina.jpg 1411 x 1411 x 3"). All points have the same names.
     std::vector<std::pair<std::string, std::string>> context;
 
     int64_t repetitions = 0;
-    StopReason stop_reason = StopReason::none;  // what ended them
-    std::vector<size_t> outlier_reps;           // which of them lie beyond Tukey's fences: marked, not dropped
-    std::optional<double> outliers;             // how many; none for n < 6
+    StopReason stop_reason = StopReason::none;  // why the repetitions ended
+    std::vector<size_t> outlier_reps;           // those beyond Tukey's fences: marked, not dropped
+    std::optional<double> outliers;             // number of outliers; none for n < 6
     std::optional<double> drift;                // last third / first third - 1; none for n < 6
-    // scope pipeline: host image to host image, exchange to the root included
+    // Scope pipeline: from host image to host image, including the exchange to the root.
     std::optional<double> pipeline_s, pipeline_low_s, pipeline_high_s;  // median and its 95 % interval (none for n < 6)
     std::optional<double> pipeline_mean_s, pipeline_sd_s, pipeline_min_s;
     std::optional<double> pipeline_p90_s, pipeline_p95_s, pipeline_p99_s;  // from 10, 20 and 100 repetitions on
     std::optional<double> patches_per_s, images_per_s, useful_mpx_per_s, processed_mpx_per_s, tflops;
-    // scope forward: network alone, batch resident
-    std::optional<double> forward_s;  // a repetition's forward calls alone, of the slowest rank
+    // Scope forward: the network alone, with the batch resident.
+    std::optional<double> forward_s;  // forward calls of one repetition, slowest rank
     std::optional<double> forward_patches_per_s;
     std::optional<double> efficiency;  // forward_s / pipeline_s
-    // scope job: file to file
+    // Scope job: from file to file.
     std::optional<double> job_s;
-    // Median over repetitions of the maximum over ranks; read, noise and write happen once. Absent: no such stage.
+    // Median over repetitions of the maximum over ranks; read, noise and write run once. Absent: no such stage.
     std::array<std::optional<double>, kNumStages> stage_s;
     std::optional<double> imbalance;  // max / mean over ranks of the median wall time
     std::optional<int> slowest_rank;
     std::optional<double> cpu_percent;      // process CPU time / wall, mean over ranks
     std::optional<double> cpu_per_patch_s;  // process CPU time of all ranks / patches
-    std::optional<double> repetition_s;     // with all that lies between repetitions
-    // telemetry: energy of a pass on all devices and on all hosts' processors; slowest clock, hottest device
+    std::optional<double> repetition_s;     // includes the time between repetitions
+    // Telemetry: energy of a pass on all devices and on all hosts' processors; slowest clock, hottest device.
     std::optional<double> energy_j, energy_j_per_mpx, cpu_energy_j, cpu_energy_j_per_mpx;
     std::optional<double> sm_clock_mhz, gpu_utilisation_percent, gpu_temperature_c, throttled_s, power_cap_s;
-    BoundsRecord bounds;  // upper bounds of a rank, the least over ranks
-    // what a rank reaches while it works: work of all ranks / sum of their seconds, and that against the mean bound
+    BoundsRecord bounds;  // upper bounds of a rank, the least over the ranks
+    // The rate of one rank while it works (work of all ranks / sum of their seconds), and its percentage of the mean
+    // bound.
     std::optional<double> forward_tflops, forward_of_matmul_percent, forward_of_conv_percent, forward_of_memory_percent;
     std::optional<double> host_of_copy_percent, h2d_of_bound_percent, d2h_of_bound_percent;
-    // what other nodes' ranks send to the root in a pass, and that against the link measured in the same run
+    // What ranks on other nodes send to the root in a pass, and its rate in percent of the measured link rate.
     std::optional<double> exchanged_mib, exchange_gb_per_s, link_gb_per_s, exchange_of_link_percent;
-    std::optional<double> convolution_us;  // a forward call / convolutions of the network
+    std::optional<double> convolution_us;  // time of a forward call / convolutions of the network
     std::optional<Bottleneck> bottleneck;  // what limits the point, in words
-    // memory, maximum over ranks
+    // Memory: maximum over ranks.
     std::optional<double> allocated_peak_mib, reserved_peak_mib, device_used_mib, host_peak_mib, predicted_peak_mib;
     std::optional<int> allocated_peak_rank;
     std::optional<double> pixels_per_forward;
-    // quality and verification
+    // Quality and verification.
     std::optional<double> window_error, seam_error, psnr_noisy_db, psnr_denoised_db, ssim_noisy, ssim_denoised;
 
     std::vector<RankSummary> ranks;
-    std::string reduction;  // "NCCL" | "MPI": what gathered them; empty: not gathered
+    std::string reduction;  // "NCCL" | "MPI": what gathered the figures; empty: not gathered
 };
 
-/// Throws Error when the trace of a point with status ok contradicts itself (a rank without a sample for each
-/// repetition).
+/// Throws Error when the trace of a point with status ok is inconsistent: a rank lacks a sample for a repetition.
 [[nodiscard]] Summary summarise(const PointTrace& trace);
 
-/// Median intervals need this many repetitions.
+/// The median interval needs at least this many repetitions.
 inline constexpr int64_t kMinRepetitionsForInterval = 6;
 
 }  // namespace pb

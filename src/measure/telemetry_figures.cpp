@@ -16,7 +16,7 @@ std::vector<double> values_of(const TelemetryRecord& record, Gauge gauge) {
     return values;
 }
 
-/// Sum over the ranks for which `counts` holds; none unless each of them has the figure.
+/// Returns the sum over the ranks for which `counts` holds; nothing unless all of these ranks have the figure.
 template <class Condition>
 std::optional<double> sum_of(const PointTrace& trace, Meter meter, const Condition& counts) {
     std::optional<double> sum;
@@ -29,12 +29,12 @@ std::optional<double> sum_of(const PointTrace& trace, Meter meter, const Conditi
 }
 
 std::optional<double> largest(const PointTrace& trace, Meter meter) {
-    std::optional<double> all;  // an absent optional is smaller than any number
+    std::optional<double> all;  // an absent optional compares as smaller than any number
     for (const auto& rank : trace.ranks) all = std::max(all, rank.telemetry[meter]);
     return all;
 }
 
-/// Whether on some rank `meter` is more than a negligible share of the time it was watched for.
+/// True when some rank has `meter` above a negligible share of its observed time.
 bool is_noticeable(const PointTrace& trace, Meter meter) {
     return std::any_of(trace.ranks.begin(), trace.ranks.end(), [&](const RankTrace& rank) {
         const auto& seconds = rank.telemetry[meter];
@@ -75,7 +75,7 @@ void add_gauges(const PointTrace& trace, Summary& summary) {
 
 void add_telemetry(const PointTrace& trace, Summary& summary) {
     add_energy(trace, summary);
-    if (trace.point.device == DeviceKind::cuda) add_gauges(trace, summary);  // a CPU rank's utilisation is cpu_percent
+    if (trace.point.device == DeviceKind::cuda) add_gauges(trace, summary);  // a CPU has cpu_percent
     summary.throttled_s = std::max(largest(trace, Meter::thermal_s), largest(trace, Meter::hardware_slowdown_s));
     summary.power_cap_s = largest(trace, Meter::power_cap_s);
 }

@@ -71,7 +71,7 @@ bool is_drifting(const PointTrace& trace) {
     return drifts(find_trend(trace.wall_s), drift_limit(trace.point.settings.protocol.rel_width));
 }
 
-/// Reasons are the same text for all points that have them, so that the verdict can count them.
+/// The reason has the same text for all points, so that the verdict can count it.
 void rate_trend(const PointTrace& trace, Summary& summary) {
     if (!summary.pipeline_s || !is_drifting(trace)) return;
     worsen(summary, Validity::invalid,
@@ -99,7 +99,7 @@ std::vector<RankLoad> loads_of(const PointTrace& trace) {
     return loads;
 }
 
-/// What was measured before and not kept, and what the kernels said of the one that was.
+/// Notes the discarded measurements, and the cause of drift that the kernels report for the one that was kept.
 void note_measurements(const PointTrace& trace, Summary& summary) {
     const auto with_cause = [](const std::string& cause) {
         return cause.empty() ? "; the kernels name no cause" : "; meanwhile " + cause;
@@ -132,7 +132,7 @@ void note_stop(Summary& summary) {
     }
 }
 
-/// How much slower than the mean the busiest rank must be, by its number of batches.
+/// Returns how much longer than the mean the busiest rank must take, by its number of batches.
 double imbalance_of_split(const PointTrace& trace) {
     double most = 0, all = 0;
     for (const auto& rank : trace.ranks) {
@@ -143,7 +143,7 @@ double imbalance_of_split(const PointTrace& trace) {
 }
 
 void note_imbalance(const PointTrace& trace, Summary& summary) {
-    constexpr double kWorthNoting = 1.1;  // beyond what the split explains
+    constexpr double kWorthNoting = 1.1;  // relative to what the split explains
     if (!summary.imbalance || !summary.slowest_rank) return;
     const double expected = imbalance_of_split(trace);
     if (*summary.imbalance < kWorthNoting * expected) return;

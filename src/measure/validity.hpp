@@ -1,14 +1,14 @@
-// Whether a point's figures may be compared, and why not.
+// Decides whether a point's figures may be compared, and gives the reasons if not.
 #pragma once
 
 #include "measure/summary.hpp"
 
 namespace pb {
 
-/// Fills validity, reasons and notes of `summary` from `trace`. Reads summary.repetitions.
+/// Fills validity, reasons and notes of `summary` from `trace`. Needs summary.repetitions.
 void rate_validity(const PointTrace& trace, Summary& summary);
 
-/// What others took of the hosts while the point was measured (base/disturbance.hpp).
+/// Describes the other work on the hosts while the point was measured (base/disturbance.hpp).
 [[nodiscard]] std::string foreign_work_of(const PointTrace& trace);
 
 }  // namespace pb

@@ -24,7 +24,7 @@ bool is_base(VariedBy by, const Point& point) {
     return by == VariedBy::dtype ? point.settings.dtype == Precision::fp32 : point.device == DeviceKind::cpu;
 }
 
-/// Measured points of a study: a trace and what was made of it.
+/// A measured point of a study: its trace and its summary.
 struct Measured {
     const PointTrace& trace;
     const Summary& summary;

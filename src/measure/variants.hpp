@@ -1,5 +1,5 @@
-// Points of one study that differ only in precision or only in device, each beside the one they are held against. Pure.
-// Two studies are compared by comparison.hpp.
+// Compares points of one study that differ only in precision or only in device with their base. Pure. comparison.hpp
+// compares two studies.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -12,7 +12,7 @@
 
 namespace pb {
 
-/// What the points of a group differ in. dtype: against fp32; device: against the CPU.
+/// The setting in which the points of a group differ. The base is fp32 for dtype and the CPU for device.
 enum class VariedBy : uint8_t { dtype, device };
 
 template <>
@@ -21,32 +21,32 @@ struct EnumNames<VariedBy> {
         {{VariedBy::dtype, "dtype"}, {VariedBy::device, "device"}}};
 };
 
-/// One point against the base. Nothing where either has no such figure.
+/// One point compared with the base. A figure is absent when either of the two lacks it.
 struct Variant {
     int64_t point = 0;              // index
     std::string variant;            // "bf16", "cuda"
-    std::optional<double> speedup;  // pipeline_s of the base / of this
-    std::optional<Interval> range;  // 95 %, of the speed-up (see compare_times)
+    std::optional<double> speedup;  // pipeline_s of the base / of this point
+    std::optional<Interval> range;  // 95 % interval of the speed-up (see compare_times)
     std::optional<double> forward_speedup;
-    std::optional<double> memory_ratio;    // allocated peak of this / of the base
-    std::optional<double> max_difference;  // to the same windows in fp32 (batch 1, contiguous), [0,1] units
-    bool every_window = false;             // max_difference is over all windows, else over probes
-    std::optional<double> psnr_loss_db;    // of the base - of this
+    std::optional<double> memory_ratio;    // allocated peak of this point / of the base
+    std::optional<double> max_difference;  // from the same windows in fp32 (batch 1, contiguous), [0,1] units
+    bool every_window = false;             // max_difference covers all windows; otherwise probes
+    std::optional<double> psnr_loss_db;    // PSNR of the base - of this point
 };
 
 struct VariantGroup {
     VariedBy by = VariedBy::dtype;
-    std::string label;                                                         // what the points share
-    int64_t base = 0;                                                          // index of the point held against
+    std::string label;                                                         // the settings that the points share
+    int64_t base = 0;                                                          // index of the base
     std::string base_variant;                                                  // "fp32", "cpu"
-    std::optional<double> base_pipeline_s, base_patches_per_s, base_peak_mib;  // absolute: a ratio alone says nothing
+    std::optional<double> base_pipeline_s, base_patches_per_s, base_peak_mib;  // absolute, beside the ratios
     std::optional<Interval> base_interval;                                     // of base_pipeline_s
     std::vector<Variant> points;
     int64_t fastest = 0;  // index of the point with the largest speed-up
 };
 
-/// Every group of points that has a base and another point, in the order of the study; points without figures (refused,
-/// out of memory, ...) are left out.
+/// Returns every group with a base and another point, in the order of the study. Leaves out points without figures
+/// (refused, out of memory, ...).
 [[nodiscard]] std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<PointTrace>& traces,
                                                          const std::vector<Summary>& summaries);
 

@@ -25,7 +25,7 @@ bool failed_verification(const Summary& summary) { return summary.verification =
 bool is_measured(const Summary& summary) { return summary.status == PointStatus::ok; }
 bool is_simulated_figure(const Summary& summary) { return is_measured(summary) && summary.simulated; }
 bool is_broken(const Summary& summary) { return summary.status == PointStatus::failed; }
-/// What more time or memory would have measured. A refused point is an answer.
+/// True for a point that more time or memory could have measured. A refused point counts as an answer.
 bool is_partial(const Summary& summary) {
     return !is_measured(summary) && !is_broken(summary) && !has_status(summary, PointStatus::refused);
 }
@@ -33,7 +33,7 @@ bool lacks_interval(const Summary& summary) {
     return is_measured(summary) && summary.repetitions < kMinRepetitionsForInterval;
 }
 
-/// Each reason of the points that `concerned` selects, once, with the number of points it holds for.
+/// Adds each reason of the points that `concerned` selects once, with the number of its points.
 void add_reasons(const Summaries& summaries, const Condition& concerned, std::vector<std::string>& reasons) {
     std::vector<std::string> seen;
     for (const auto& summary : summaries) {

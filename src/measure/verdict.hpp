@@ -1,4 +1,4 @@
-// What a study as a whole is good for, and the exit code that goes with it.
+// Judges a study as a whole, and gives the exit code.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -12,14 +12,15 @@ namespace pb {
 
 struct Verdict {
     Validity validity = Validity::valid;
-    std::vector<std::string> reasons;  // each with how many points it concerns
+    std::vector<std::string> reasons;  // each with the number of its points
     ExitCode exit_code = ExitCode::ok;
 };
 
-/// FAILED when a point broke or failed its verification; else INVALID when a measured point is, or when nothing was
-/// measured. Points out of memory, skipped or interrupted leave the others as good as they are: they are counted among
-/// the reasons and end with ExitCode::partial. `strict`: INVALID ends with ExitCode::not_comparable, and so do points
-/// with too few repetitions for an interval. Of several exit codes: verification, failed, not_comparable, partial.
+/// FAILED when a point broke or failed its verification. Otherwise INVALID when a measured point is INVALID, or when
+/// nothing was measured. Points out of memory, skipped or interrupted do not affect the others: they are counted among
+/// the reasons and give ExitCode::partial. With `strict`, INVALID gives ExitCode::not_comparable, and so do points with
+/// too few repetitions for an interval. The first of these exit codes that applies is returned: verification, failed,
+/// not_comparable, partial.
 [[nodiscard]] Verdict judge(const std::vector<Summary>& summaries, bool strict);
 
 }  // namespace pb

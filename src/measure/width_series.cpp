@@ -14,7 +14,7 @@ namespace pb {
 
 namespace {
 
-constexpr double kJump = 1.25;  // of the peak beyond the ratio of the widths, or below 1 / this
+constexpr double kJump = 1.25;  // limit of peak ratio / width ratio, up or down (1 / this)
 constexpr size_t kFewestWidths = 3;
 
 /// A point of a series.
@@ -63,7 +63,7 @@ bool has_peak(const Summary& summary) {
     return summary.status == PointStatus::ok && summary.allocated_peak_mib.value_or(0) > 0;
 }
 
-/// Whether no width was measured at two heights: then one line may go through all of them.
+/// True when no width was measured at two heights. One line may then go through all points.
 bool height_follows_width(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
     std::map<int64_t, int64_t> height_of;
     for (size_t i = 0; i < traces.size(); ++i) {

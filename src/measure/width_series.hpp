@@ -1,5 +1,5 @@
-// Peak memory over the width of the image, and where it jumps: it follows the pixels of the largest forward call, which
-// depend on the path that an image takes through the network. Pure.
+// Finds peak memory over the width of the image, and where it jumps. The peak follows the pixels of the largest forward
+// call, which depend on the path of the image through the network. Pure.
 #pragma once
 
 #include "measure/chart_groups.hpp"
@@ -10,8 +10,8 @@
 
 namespace pb {
 
-/// path: it changed, and the pixels of a forward call went the same way as the peak; not_pixels: it changed, but they
-/// did not; not_path: it did not change.
+/// path: the path changed, and the pixels of a forward call changed in the same direction as the peak. not_pixels: the
+/// path changed, but the pixels did not change that way. not_path: the path did not change.
 enum class JumpCause : uint8_t { path, not_pixels, not_path };
 
 template <>
@@ -20,22 +20,22 @@ struct EnumNames<JumpCause> {
         {{JumpCause::path, "path"}, {JumpCause::not_pixels, "not_pixels"}, {JumpCause::not_path, "not_path"}}};
 };
 
-/// Neighbouring widths between which the peak changes by more than the wider image explains.
+/// Neighbouring widths between which the peak changes by more than the width explains.
 struct MemoryJump {
     int64_t before = 0, after = 0;       // indices of the points
     double peak_ratio = 1;               // after / before
-    std::optional<double> pixels_ratio;  // of the pixels of the largest forward call
+    std::optional<double> pixels_ratio;  // pixels of the largest forward call, after / before
     JumpCause cause = JumpCause::path;
-    bool is_largest = false;  // of all jumps of the study: the peak ratio that is farthest from 1, up or down
+    bool is_largest = false;  // its peak ratio is the farthest from 1 in the study, up or down
 };
 
-/// Points that differ in the width of the image alone, or in height and width where each width has one height.
+/// Points that differ only in the width of the image, or also in its height when each width has only one height.
 struct WidthSeries {
-    PointSet all;                   // by width
-    std::vector<MemoryJump> jumps;  // by width
+    PointSet all;                   // sorted by width
+    std::vector<MemoryJump> jumps;  // sorted by width
 };
 
-/// Series of at least three widths with a peak, in the order of the study.
+/// Returns series of at least three widths with a peak, in the order of the study.
 [[nodiscard]] std::vector<WidthSeries> find_width_series(const std::vector<PointTrace>& traces,
                                                          const std::vector<Summary>& summaries);
 

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, section 4) of bytes: how a picture lies inside a page.
+// Encodes bytes in Base64 (RFC 4648, section 4). The page embeds its pictures this way.
 #pragma once
 
 #include <string>

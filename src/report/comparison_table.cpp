@@ -1,4 +1,4 @@
-// A comparison as text, for the terminal and as Markdown.
+// Writes a comparison as text, for the terminal and as Markdown.
 #include "report/numbers.hpp"
 #include "report/results_comparison.hpp"
 #include "report/text_table.hpp"
@@ -26,7 +26,7 @@ Cells cells_of(const PointComparison& point) {
     return cells;
 }
 
-/// "3 points: 2 SAME, 1 SLOWER": one line for people and scripts.
+/// A one-line count for people and scripts: "3 points: 2 SAME, 1 SLOWER".
 std::string count_line(const ResultsComparison& comparison) {
     std::vector<std::string> parts;
     int64_t compared = 0;
@@ -41,7 +41,7 @@ std::string count_line(const ResultsComparison& comparison) {
                        parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", ")));
 }
 
-/// Why each point's outcome is what it is, equal reasons once; then what is to be known of points and files.
+/// The reasons for the outcomes of the points, equal reasons once; then the remarks on points and files.
 std::vector<std::string> remark_lines(const ResultsComparison& comparison) {
     std::vector<std::pair<std::string, std::vector<std::string>>> remarks;
     const auto add = [&](const std::string& text, const std::string& label) {

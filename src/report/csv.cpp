@@ -19,7 +19,8 @@ std::string joined(const std::vector<std::string>& parts) {
     return all;
 }
 
-/// "patch" in px is patch_px; ranges such as [0,1] are no ending, and nothing is said twice.
+/// Adds the unit to the name: "patch" in px becomes patch_px. A range such as [0,1] is not added, and neither is a unit
+/// that the name already ends with.
 std::string column_of(const FieldName& field) {
     std::string unit;
     for (const char c : std::string_view(field.unit))

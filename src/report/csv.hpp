@@ -1,4 +1,4 @@
-// Points as a table for spreadsheets and data frames: results.csv, and `patchbench report --csv`.
+// Writes points as a table for spreadsheets and data frames: results.csv and `patchbench report --csv`.
 #pragma once
 
 #include "report/results_file.hpp"
@@ -12,7 +12,7 @@
 namespace pb {
 
 /// tidy: all settings and all metrics, under their own names. reference: the columns of the studies that patchbench
-/// reproduces, for scripts that read those (docs/reading-results.md says what each holds).
+/// reproduces, for scripts that read those columns (docs/reading-results.md explains each).
 enum class CsvStyle : uint8_t { tidy, reference };
 
 template <>
@@ -21,8 +21,8 @@ struct EnumNames<CsvStyle> {
         {{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}}};
 };
 
-/// RFC 4180, lines end with \n: one row a point, in the order of the plan; empty where there is no value. With several
-/// files the first column, `file`, tells them apart.
+/// RFC 4180; lines end with \n. Each point is one row, in the order of the plan. A cell without a value is empty. With
+/// several files, the first column, `file`, names the file of the point.
 [[nodiscard]] std::string csv_text(std::span<const ResultsFile> files, CsvStyle style = CsvStyle::tidy);
 
 }  // namespace pb

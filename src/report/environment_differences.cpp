@@ -12,7 +12,7 @@ namespace pb {
 
 namespace {
 
-/// Variables that name a job or change what is printed, not what is measured.
+/// These variables name a job or change what is printed. They do not change what is measured.
 constexpr std::string_view kIncidentalVariables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "NCCL_DEBUG"};
 
 class Differences {
@@ -21,7 +21,7 @@ class Differences {
         if (before != after) all_.push_back({what, before, after, decisive});
     }
 
-    /// One entry for each name that either side has.
+    /// Adds an entry for each name that differs between the two sides.
     void add_named(const std::string& kind, const std::map<std::string, std::string>& before,
                    const std::map<std::string, std::string>& after) {
         std::set<std::string> names;
@@ -39,7 +39,7 @@ class Differences {
 
     using PlaceText = std::function<std::string(const RankPlace&)>;
 
-    /// The first rank of both sides that differs stands for all.
+    /// Adds one entry, for the first rank that differs; it stands for all ranks.
     void add_places(const char* what, const Topology& before, const Topology& after, bool decisive,
                     const PlaceText& text) {
         const size_t ranks = std::min(before.ranks.size(), after.ranks.size());

@@ -1,5 +1,5 @@
-// Results in the formats of other programs, and as Markdown. Pure: what results files hold in, text out. A new format
-// is one file in src/report/export and one row of its table (formats.cpp).
+// Writes results in the formats of other programs, and as Markdown. Pure: takes the contents of results files and
+// returns text. A new format is one file in src/report/export and one row of the table in formats.cpp.
 #pragma once
 
 #include "report/results_file.hpp"
@@ -12,21 +12,23 @@
 namespace pb {
 
 struct ExportFormat {
-    const char* name;     // as it is written on the command line: "gbench"
-    const char* meaning;  // whose format, and what reads it
+    const char* name;     // name on the command line: "gbench"
+    const char* meaning;  // who defines the format, and what reads it
     std::string (*text)(std::span<const ResultsFile>);
     bool valid_only = true;  // see left_out_of_exports
 };
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();
 
-/// Throws UsageError that lists the formats.
+/// Throws UsageError that lists the formats when none has this name.
 [[nodiscard]] const ExportFormat& find_export_format(std::string_view name);
 
-/// Points that these formats leave out, with the reason: what those programs compare must be VALID. In words, one each.
+/// Describes each point that these formats leave out, with the reason: those programs compare figures, so only VALID
+/// points may go there.
 [[nodiscard]] std::vector<std::string> left_out_of_exports(std::span<const ResultsFile> files);
 
-/// To paste into an issue: of each file the verdict, the environment in two lines, the table of points, notes.
+/// Returns text to paste into an issue. It gives, for each file, the verdict, two lines on the environment, the table
+/// of points and the notes.
 [[nodiscard]] std::string markdown_text(std::span<const ResultsFile> files);
 
 }  // namespace pb

@@ -1,5 +1,5 @@
-// Figures of a StudySummary that charts are drawn from, as JSON: series over the width, rooflines, which points belong
-// together, intervals and shares of each point.
+// Writes the figures of a StudySummary that charts are drawn from, as JSON: series over the width, rooflines, groups of
+// points, and the intervals and shares of each point.
 #pragma once
 
 #include "measure/study_summary.hpp"
@@ -7,7 +7,7 @@
 
 namespace pb {
 
-/// Adds them to `line`, the study's summary.
+/// Adds the figures to `line`, the JSON line of the study's summary.
 void add_findings(const StudySummary& study, Json& line);
 
 }  // namespace pb

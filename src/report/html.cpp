@@ -18,7 +18,7 @@
 #include <span>
 #include <string_view>
 
-// The page with all but its data: made by page.cmake.
+// The page without its data. page.cmake makes it.
 extern "C" {
 extern const char pb_report_page_begin[];  // NOLINT(modernize-avoid-c-arrays,readability-identifier-naming)
 extern const char pb_report_page_end[];    // NOLINT(modernize-avoid-c-arrays,readability-identifier-naming)
@@ -40,7 +40,7 @@ std::string content_of(const fs::path& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// A JSON text as it may stand in a <script> element: '<' only occurs inside strings, where it may be escaped.
+/// Makes a JSON text safe inside a <script> element. '<' occurs only inside JSON strings, where it may be escaped.
 std::string in_script(const std::string& json) {
     std::string text;
     text.reserve(json.size());
@@ -77,7 +77,7 @@ Json settings_table() {
     return all;
 }
 
-/// A picture that a result names may only be a PNG below the folder of the results: the file is somebody else's.
+/// Accepts only a PNG below the folder of the results. The results file is untrusted, so it must not name other files.
 bool may_be_shown(const fs::path& name) {
     if (name.empty() || name.is_absolute() || name.extension() != ".png") return false;
     return std::none_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; });
@@ -103,7 +103,7 @@ void add_images(const ResultsFile& results, const std::string& id, Json& images)
     }
 }
 
-/// `summary`: what the points say together, which the page draws and does not compute.
+/// `summary` holds the figures that follow from several points. The page draws them and does not compute them.
 std::string file_json(const ResultsFile& results, const Json& summary, const std::string& id, const std::string& name) {
     std::string text = R"({"id":)" + dump(Json(id)) + R"(,"name":)" + dump(Json(name)) + R"(,"summary":)" +
                        dump(summary) + R"(,"lines":[)";

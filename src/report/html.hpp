@@ -1,6 +1,6 @@
-// report.html: one file that shows the results of one or several studies in a browser, without a network. The page and
-// its scripts are in src/report/html; what is added here are data: the lines of results.jsonl as they are, the tables
-// of metrics and settings, and the pictures beside the results.
+// Writes report.html: one file that shows the results of one or several studies in a browser, without a network. The
+// page and its scripts are in src/report/html. This code adds the data: the lines of results.jsonl as they are, the
+// tables of metrics and settings, and the pictures beside the results.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace pb {
 
-/// The page over results files, in their order. A last line that a killed run left unfinished is left out.
+/// Returns the page for these results files, in this order. Leaves out a last line that a killed run did not finish.
 /// Throws UsageError as load_results does.
 [[nodiscard]] std::string html_text(const std::vector<std::filesystem::path>& results);
 
-/// html_text() as a file that is complete or not there at all.
+/// Writes html_text() to a file. The file is either complete or not there at all.
 void write_html(const std::vector<std::filesystem::path>& results, const std::filesystem::path& file);
 
 }  // namespace pb

@@ -1,4 +1,4 @@
-// What more ranks bring, as JSON.
+// Writes the scaling over ranks as JSON.
 #include "report/json_values.hpp"
 
 namespace pb {

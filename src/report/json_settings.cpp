@@ -8,7 +8,7 @@ namespace pb {
 
 namespace {
 
-/// "image.noise_sigma" as the JSON pointer /image/noise_sigma.
+/// Turns "image.noise_sigma" into the JSON pointer /image/noise_sigma.
 Json::json_pointer place_of(const FieldName& field) {
     std::string path = "/";
     path += field.key;

@@ -1,4 +1,5 @@
-// Settings as JSON values of their own type, nested at the dots of their keys: the echo reads like the YAML file.
+// Writes settings as JSON values of their own type, nested at the dots of their keys, so that the result has the
+// structure of the YAML file.
 #pragma once
 
 #include "config/settings.hpp"
@@ -14,9 +15,9 @@ namespace pb {
 [[nodiscard]] Json setting_value(double value);
 [[nodiscard]] Json setting_value(bool value);
 [[nodiscard]] Json setting_value(const HaloSetting& value);        // pixels, "exact" or "auto"
-[[nodiscard]] Json setting_value(const CountSetting& value);       // count, or its word
-[[nodiscard]] Json setting_value(const BatchSetting& value);       // count, "auto" or "largest"
-[[nodiscard]] Json setting_value(const NoiseLevelSetting& value);  // level, or "auto"
+[[nodiscard]] Json setting_value(const CountSetting& value);       // a count or its word
+[[nodiscard]] Json setting_value(const BatchSetting& value);       // a count, "auto" or "largest"
+[[nodiscard]] Json setting_value(const NoiseLevelSetting& value);  // a level or "auto"
 template <NamedEnum E>
 [[nodiscard]] Json setting_value(E value) {
     return name_of(value);

@@ -1,4 +1,4 @@
-// A StudySummary as JSON.
+// Writes a StudySummary as JSON.
 #include "report/findings_json.hpp"
 #include "report/json_values.hpp"
 

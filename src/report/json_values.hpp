@@ -1,4 +1,5 @@
-// Values of the pipeline as JSON: absent, NaN and infinity become null, empty texts that stand for "none" too.
+// Writes values of the pipeline as JSON. Absent values, NaN, infinity and empty texts that stand for "none" become
+// null.
 #pragma once
 
 #include "measure/study_summary.hpp"
@@ -11,11 +12,11 @@
 namespace pb {
 
 [[nodiscard]] Json json_of(const Environment& environment);
-/// The line of a point.
+/// Returns the line of a point.
 [[nodiscard]] Json json_of(const PointTrace& trace, const Summary& summary);
 [[nodiscard]] Json json_of(const BatchSearch& search);
 [[nodiscard]] Json json_of(const Scaling& scaling);
-/// The line of what several points say together.
+/// Returns the line with the figures that follow from several points.
 [[nodiscard]] Json json_of(const StudySummary& study);
 [[nodiscard]] Json json_of(const Verdict& verdict);
 

@@ -25,10 +25,10 @@ namespace pb {
 
 namespace {
 
-/// One line; bytes that are not UTF-8 (a file name may hold any) become U+FFFD.
+/// Returns one line. Bytes that are not UTF-8 become U+FFFD, because a file name may hold any bytes.
 std::string line_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// Writes all of `text`; false with errno when the system refuses.
+/// Writes all of `text`. Returns false and leaves errno set when the system refuses.
 bool write_all(int descriptor, std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -39,7 +39,7 @@ bool write_all(int descriptor, std::string_view text) {
     return true;
 }
 
-/// Time of the last change in UTC: 20260102T030405Z.
+/// Returns the time of the file's last change in UTC: 20260102T030405Z.
 std::string stamp_of(const std::filesystem::path& file) {
     struct stat facts {};
     if (::stat(file.c_str(), &facts) != 0) return "older";
@@ -109,7 +109,7 @@ void JsonlWriter::fail(const char* action) const {
                 "; the lines before this one are kept. Make room, or choose another folder with --out");
 }
 
-/// A line into a file without a name would be lost and nobody told.
+/// Throws when the file has lost its name: a line written into it would be lost without notice.
 void JsonlWriter::require_in_place() const {
     struct stat ours {};
     struct stat named {};
@@ -134,7 +134,7 @@ void JsonlWriter::write_line(std::string line) {
         errno = code;
         fail("write to");
     }
-    // Pipes and some file systems cannot sync, which is no reason to call the line lost.
+    // Pipes and some file systems cannot sync. That does not mean that the line is lost.
     if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail("sync");
 }
 

@@ -1,6 +1,6 @@
-// results.jsonl: the truth of a study. A line for the study, one a point, one for what points say
-// together where they do, one at the end; docs/results.schema.json is
-// the schema of each line. Absent figures, NaN and infinity are null, never 0.
+// Writes results.jsonl, the complete record of a study: a line for the study, one for each point, one for the figures
+// that follow from several points (if any), and one at the end. docs/results.schema.json is the schema of each line.
+// Absent figures, NaN and infinity are null, never 0.
 #pragma once
 
 #include "config/settings.hpp"
@@ -18,27 +18,28 @@ namespace pb {
 
 inline constexpr const char* kResultsSchemaVersion = "1.0";
 
-/// Moves an older `file` out of the way, to results-<time of its last change>.jsonl beside it. Returns the new name;
-/// empty when there was none, or an empty one. Throws Error.
+/// Renames an older `file` to results-<time of its last change>.jsonl in the same folder. Returns the new name, or an
+/// empty path when there was no file or an empty one. Throws Error.
 [[nodiscard]] std::filesystem::path move_aside(const std::filesystem::path& file);
 
-/// The line before the points of a session that goes on with a study.
+/// Returns the line that comes before the points of a resumed session.
 [[nodiscard]] std::string resume_line(const Environment& environment);
 
-/// Each line is written, flushed and synced before the call returns: a killed run keeps its finished points. Methods
-/// throw Error (full disk, ...) naming the file; a line that could not be written whole is taken back.
+/// Writes, flushes and syncs each line before the call returns, so a killed run keeps its finished points. Methods
+/// throw Error with the file's name (full disk, ...). A line that could not be written whole is removed again.
 class JsonlWriter {
   public:
-    /// Writes the study's line into a new file, in place of an older one. Throws UsageError when it cannot be created.
+    /// Writes the study's line into a new file, which replaces an older one. Throws UsageError when it cannot be
+    /// created.
     JsonlWriter(std::filesystem::path file, const StudySettings& study, const Environment& environment);
-    /// Goes on with an older file: it becomes `lines`, as a whole or not at all. Throws Error.
+    /// Continues an older file. Replaces its contents by `lines`, either completely or not at all. Throws Error.
     JsonlWriter(std::filesystem::path file, const std::vector<std::string>& lines);
     ~JsonlWriter();
     JsonlWriter(const JsonlWriter&) = delete;
     JsonlWriter& operator=(const JsonlWriter&) = delete;
 
     void write_point(const PointTrace& trace, const Summary& summary);
-    void write_study_summary(const StudySummary& study);  // nothing for an empty one
+    void write_study_summary(const StudySummary& study);  // an empty one writes nothing
     void write_end(const Verdict& verdict);
 
   private:

@@ -1,4 +1,4 @@
-// Lines of a text file, one after the other, none longer than can be held.
+// Reads a text file line by line and limits the length of a line.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ class LineReader {
     static constexpr size_t kMaxLineBytes = size_t{256} << 20;
 
     struct Line {
-        std::string text;  // without its end
+        std::string text;  // without the line end
         int64_t number = 0;
         bool ended = true;  // false: the file ends before the line does
     };
 
-    /// Throws UsageError that names the file and why it cannot be read.
+    /// Throws UsageError that names the file and the reason why it cannot be read.
     explicit LineReader(const std::filesystem::path& file);
-    /// Nothing at the end of the file. Throws UsageError "file:line: ..." for a line above kMaxLineBytes.
+    /// Returns nothing at the end of the file. Throws UsageError "file:line: ..." for a line above kMaxLineBytes.
     [[nodiscard]] std::optional<Line> next();
 
   private:

@@ -10,14 +10,14 @@ namespace pb {
 
 namespace {
 
-/// `text` as one word of a line that scripts split at blanks.
+/// Makes `text` one word, for lines that scripts split at spaces.
 std::string one_word(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }, '_');
     return text;
 }
 
-/// `text` on one line.
+/// Puts `text` on one line.
 std::string one_line(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
@@ -50,7 +50,7 @@ std::string fom_lines(const std::vector<Summary>& summaries) {
 }
 
 std::string verdict_line(const Verdict& verdict) {
-    constexpr size_t kMost = 6;  // the line stays readable; all are in the results
+    constexpr size_t kMost = 6;  // keeps the line readable; the results hold all of them
     std::string reasons;
     for (size_t i = 0; i < std::min(kMost, verdict.reasons.size()); ++i)
         reasons += (i == 0 ? "  " : "; ") + one_line(verdict.reasons[i]);

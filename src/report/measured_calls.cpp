@@ -16,7 +16,7 @@ namespace pb {
 
 namespace {
 
-/// Halo in pixels that the settings name; none where it is probed.
+/// Returns the halo in pixels that the settings name; none where the halo is probed.
 std::optional<int64_t> halo_of(const PointSettings& settings) {
     if (settings.halo.kind == HaloSetting::Kind::automatic) return std::nullopt;
     return settings.halo.kind == HaloSetting::Kind::exact ? network_facts(settings.network).exact_halo
@@ -29,7 +29,7 @@ bool is_same_work(const Point& point, const PointSettings& simulated) {
            settings.patch == simulated.patch && point.halo == halo_of(simulated);
 }
 
-/// The slowest rank's median; nothing where no call was timed.
+/// Returns the median of the slowest rank; nothing where no call was timed.
 std::optional<double> call_seconds(const PointTrace& trace) {
     std::optional<double> slowest;
     for (const auto& rank : trace.ranks)

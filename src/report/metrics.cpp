@@ -15,7 +15,7 @@ constexpr auto kNeither = Better::neither;
 constexpr const char* kSlowest = "max per repetition";
 constexpr const char* kOfRank = "sum / sum";
 
-// NOLINTBEGIN(readability-identifier-naming): these read as words in the rows below.
+// NOLINTBEGIN(readability-identifier-naming): the names must read as words in the rows below.
 template <std::optional<double> Summary::*member>
 constexpr MetricAccess of{[](const Summary& summary) { return summary.*member; },
                           [](Summary& summary, std::optional<double> value) { summary.*member = value; }};

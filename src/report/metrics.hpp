@@ -1,5 +1,5 @@
-// Every reported figure, named once: key, unit, meaning, reductions and direction. Table, CSV, JSON, FOM lines and the
-// glossary are loops over this table; a new metric is one row.
+// Names every reported figure once: key, unit, meaning, reductions and direction. The terminal table, CSV, JSON, FOM
+// lines and the glossary loop over this table. A new metric is one row.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -20,7 +20,7 @@ struct EnumNames<Better> {
         {{Better::higher, "higher"}, {Better::lower, "lower"}, {Better::neither, "-"}}};
 };
 
-/// Where a Summary keeps a figure: read for reports, written when results are read back.
+/// Gives access to a figure in a Summary: reports read it, and the reader of results writes it.
 struct MetricAccess {
     std::optional<double> (*get)(const Summary&);
     void (*set)(Summary&, std::optional<double>);
@@ -28,26 +28,26 @@ struct MetricAccess {
 };
 
 struct Metric {
-    const char* key;         // snake_case with its unit as ending where it has one: "pipeline_s"
+    const char* key;         // snake_case; ends with its unit if it has one: "pipeline_s"
     const char* unit;        // one word: "s", "patches/s", "ratio"
-    const char* heading;     // of its column in the terminal table; "" when it is not a headline
+    const char* heading;     // column in the terminal table; "" if not a headline
     const char* meaning;     // one sentence for the glossary
     const char* over_ranks;  // reduction over ranks: "max per repetition", "max", "-"
     const char* over_reps;   // reduction over repetitions: "median", "-"
     Better better;
     MetricAccess value;
-    std::string (*cell)(const Summary&) = nullptr;  // text in the terminal table, where it says more than the value
+    std::string (*cell)(const Summary&) = nullptr;  // cell text, if it says more than the value
 
-    /// Shown in the terminal table and as a FOM line.
+    /// Headlines appear in the terminal table and as FOM lines.
     [[nodiscard]] constexpr bool is_headline() const { return heading[0] != '\0'; }
 };
 
 [[nodiscard]] std::span<const Metric> metrics();
 
-/// The metrics as a Markdown table: what docs/reading-results.md holds.
+/// Returns the metrics as the Markdown table in docs/reading-results.md.
 [[nodiscard]] std::string glossary();
 
-/// What can limit a point, as a Markdown table: there, too.
+/// Returns the possible limits of a point as a Markdown table for the same page.
 [[nodiscard]] std::string limit_glossary();
 
 }  // namespace pb

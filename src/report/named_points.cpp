@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What names a file, from the nearest word up: its own name unless that is results.jsonl, then the folders above it.
+/// Returns the words that name a file, the nearest first: the file's own name (unless it is results.jsonl), then the
+/// folders above it.
 std::vector<std::string> words_of(const fs::path& file) {
     const fs::path whole = fs::absolute(file).lexically_normal();
     std::vector<std::string> words;
@@ -23,14 +24,14 @@ std::vector<std::string> words_of(const fs::path& file) {
     return words;
 }
 
-/// The first `depth` words, the farthest first: "old/study".
+/// Joins the first `depth` words, the farthest first: "old/study".
 std::string joined(const std::vector<std::string>& words, size_t depth) {
     std::string name = words.front();
     for (size_t i = 1; i < std::min(depth, words.size()); ++i) name.insert(0, words[i] + "/");
     return name;
 }
 
-/// A resumed study's points are in the order in which they were measured.
+/// Sorts the points by their index. In a resumed study they are in the order in which they were measured.
 std::vector<const RecordedPoint*> in_order(const ResultsFile& file) {
     std::vector<const RecordedPoint*> points;
     points.reserve(file.points.size());

@@ -1,4 +1,4 @@
-// Numbers as people read them: four significant digits, no exponent between 0.001 and a million.
+// Formats numbers for people: four significant digits, no exponent between 0.001 and a million.
 #pragma once
 
 #include <optional>
@@ -6,13 +6,13 @@
 
 namespace pb {
 
-/// "1234567", "1235", "12.35", "0.001235", "1.2e-05"; "-" where there is none.
+/// Examples: "1234567", "1235", "12.35", "0.001235", "1.2e-05"; "-" for an absent value.
 [[nodiscard]] std::string readable(std::optional<double> value);
 
-/// `digits` after the point; "-" where there is none.
+/// Prints `digits` digits after the point; "-" for an absent value.
 [[nodiscard]] std::string fixed(std::optional<double> value, int digits);
 
-/// Whole MiB; tenths below 10.
+/// Prints whole MiB, and tenths below 10.
 [[nodiscard]] std::string readable_mib(std::optional<double> mib);
 
 }  // namespace pb

@@ -12,7 +12,7 @@ namespace pb {
 
 namespace {
 
-/// What can be said of a point's windows before it is run; "?" where `auto` is open.
+/// Describes a point's windows before the run; "?" where `auto` is not yet decided.
 struct WindowTexts {
     std::string window = "?", windows = "?", batches = "?", patches = "?", processed = "?";
 };
@@ -37,7 +37,7 @@ WindowTexts describe_tiles(const Point& point) {
     texts.patches = span_text(patches);
     texts.processed = readable(processed_per_useful(point));
     if (point.batch) texts.batches = span_text(batches);
-    if (point.settings.schedule == Schedule::dynamic) {  // known only when they were taken
+    if (point.settings.schedule == Schedule::dynamic) {  // known only after the windows are taken
         texts.patches = fmt::format("of {}", grid.num_patches());
         texts.batches = point.batch ? fmt::format("of {}", ceil_div(grid.num_windows(), *point.batch)) : "?";
     }
@@ -90,7 +90,7 @@ std::vector<std::string> row_of(const Point& point, std::optional<double> rank_t
     return row;
 }
 
-/// "512 B x pixels + 0.1 MiB", or "max(.., ..)" where it depends on the pixels which peak is the highest.
+/// Returns "512 B x pixels + 0.1 MiB", or "max(.., ..)" when the pixels decide which peak is the highest.
 std::string peaks_text(const std::vector<MemorySize>& peaks) {
     std::vector<std::string> texts;
     texts.reserve(peaks.size());
@@ -99,7 +99,7 @@ std::string peaks_text(const std::vector<MemorySize>& peaks) {
     return texts.size() == 1 ? texts.front() : fmt::format("max({})", fmt::join(texts, ", "));
 }
 
-/// "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
+/// Returns a formula such as "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
 std::string formula_of(const Point& point) {
     const auto& settings = point.settings;
     const PeakParts parts = peak_parts(point);

@@ -38,12 +38,12 @@ std::string cell_of(const Metric& metric, const Summary& summary) {
     return metric.cell != nullptr ? metric.cell(summary) : readable(value);
 }
 
-/// The `i`-th entry of a point's context; other points of a file may have fewer.
+/// Returns the `i`-th entry of a point's context. Some points of a file may have fewer entries.
 std::string context_text(const Summary& summary, size_t i) {
     return i < summary.context.size() ? summary.context[i].second : "";
 }
 
-/// Whether all points say the same of the `i`-th entry of their context.
+/// True when the `i`-th entry of the context is the same for all points.
 bool is_shared(const Summaries& summaries, size_t i) {
     return std::all_of(summaries.begin(), summaries.end(), [&](const Summary& summary) {
         return context_text(summary, i) == context_text(summaries.front(), i);
@@ -59,7 +59,7 @@ std::string shared_context(const Summaries& summaries) {
     return fmt::format("{}", fmt::join(entries, " | "));
 }
 
-/// Remarks of the points below the table: equal ones once, with the labels of the points they hold for.
+/// Collects the remarks below the table. Equal remarks appear once, with the labels of their points.
 class Remarks {
   public:
     void add(const std::string& remark, const std::string& label) {
@@ -95,7 +95,8 @@ std::vector<std::string> remarks_of(const Summaries& summaries, const std::vecto
     return remarks.lines(summaries.size());
 }
 
-/// The points that `limit` limits, the evidence of the clearest of them, and what to try; nothing when there are none.
+/// Returns the points that `limit` limits, the evidence for the clearest case, and what to try. Nothing when there are
+/// none.
 std::optional<PointsTable::Limited> limited_by(Limit limit, const Summaries& summaries,
                                                const std::vector<std::string>& labels) {
     std::vector<std::string> points;

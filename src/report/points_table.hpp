@@ -1,4 +1,4 @@
-// The table of points in its parts, for the terminal and for Markdown.
+// Makes the parts of the table of points, for the terminal and for Markdown.
 #pragma once
 
 #include "measure/recommendation.hpp"
@@ -11,18 +11,18 @@
 namespace pb {
 
 struct PointsTable {
-    std::string shared;                // what all points have in common; may be empty
-    TextTable table;                   // one row a point
-    std::vector<std::string> remarks;  // reasons and notes, each with the points it holds for
+    std::string shared;                // settings and context common to all points; may be empty
+    TextTable table;                   // one row for each point
+    std::vector<std::string> remarks;  // reasons and notes, each with its points
     struct Limited {
         std::string points;    // "host-bound: dncnn-p64, dncnn-p96"
-        std::string evidence;  // of the clearest of them
+        std::string evidence;  // for the clearest case
         std::string advice;    // "try: ..."
     };
-    std::vector<Limited> limits;  // what limits the points, by class
+    std::vector<Limited> limits;  // what limits the points, grouped by class
 };
 
-/// Of one point or more. The points that are recommended bear a star.
+/// Needs at least one point. Recommended points are marked with a star.
 [[nodiscard]] PointsTable make_points_table(const std::vector<Summary>& summaries,
                                             const std::vector<Recommendation>& recommendations);
 

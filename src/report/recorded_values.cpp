@@ -11,7 +11,7 @@ namespace pb {
 
 namespace {
 
-/// A setting as the text that the study file would hold.
+/// Returns a setting as the text that a study file would hold.
 std::string setting_text(const JsonField& json) {
     const Json& value = json.json();
     if (value.is_string()) return value.get<std::string>();
@@ -19,7 +19,7 @@ std::string setting_text(const JsonField& json) {
     return value.dump();
 }
 
-/// `key` is dotted: image.noise_sigma stands in the object `image`.
+/// `key` is dotted: image.noise_sigma is in the object `image`.
 std::optional<JsonField> find_nested(const JsonField& object, std::string_view key) {
     const auto dot = key.find('.');
     if (dot == std::string_view::npos) return object.find(key);
@@ -48,7 +48,7 @@ Point point_from_settings(const JsonField& line) {
     point.key = line["key"].text();
     point.settings = settings_from(line["point"]);
     point.uses_sigma = settled.find("sigma").has_value();
-    const NoiseLevelSetting& asked = point.settings.sigma;  // which the point's key holds, effect or not
+    const NoiseLevelSetting& asked = point.settings.sigma;  // part of the point's key, even when it has no effect
     point.sigma = asked.is_automatic() ? point.settings.image.noise_sigma : asked.level;
     JsonReader reader(settled);
     settled_fields(reader, point);

@@ -1,5 +1,5 @@
-// Values of the pipeline from their JSON: the counterpart of json_values.hpp. Every function throws UsageError with the
-// place where the JSON is not what json_values.hpp writes.
+// Reads values of the pipeline from their JSON: the counterpart of json_values.hpp. Every function throws UsageError
+// with the place in the JSON when the JSON differs from what json_values.hpp writes.
 #pragma once
 
 #include "record/json_field.hpp"
@@ -9,7 +9,7 @@ namespace pb {
 
 [[nodiscard]] Environment environment_from(const JsonField& json);
 [[nodiscard]] Verdict verdict_from(const JsonField& line);
-/// Everything but `session`, `line` and `json`.
+/// Sets everything except `session`, `line` and `json`.
 [[nodiscard]] RecordedPoint point_from(const JsonField& line);
 
 }  // namespace pb

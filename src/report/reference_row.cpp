@@ -1,4 +1,4 @@
-// The reference takes means over runs where patchbench takes medians, so the columns here are means, too.
+// The reference takes means over runs where patchbench takes medians, so these columns are means as well.
 #include "report/reference_row.hpp"
 
 #include "base/statistics.hpp"
@@ -15,13 +15,13 @@ using Value = std::optional<double>;
 
 Value times(const Value& value, double factor) { return value ? Value(*value * factor) : std::nullopt; }
 
-/// `work` of a pass / mean time of a pass.
+/// Returns `work` of a pass / mean time of a pass.
 Value mean_rate(const NamedPoint& point, double work) {
     const auto& seconds = point.summary().pipeline_mean_s;
     return seconds && *seconds > 0 ? Value(work / *seconds) : std::nullopt;
 }
 
-/// Of the passes, each for itself.
+/// Returns the standard deviation of the rates of the single passes.
 Value rate_deviation(const NamedPoint& point) {
     if (!point.summary().pipeline_sd_s) return std::nullopt;
     std::vector<double> rates;
@@ -30,12 +30,12 @@ Value rate_deviation(const NamedPoint& point) {
     return rates.size() > 1 ? Value(standard_deviation(rates)) : std::nullopt;
 }
 
-/// `value` where the point ran on GPUs: the CPU's memory is none of a GPU.
+/// Returns `value` where the point ran on GPUs. Memory of the CPU is not GPU memory.
 Value of_gpu(const NamedPoint& point, const Value& value) {
     return point.trace().point.device == DeviceKind::cuda ? value : std::nullopt;
 }
 
-/// What is left on the rank's device that has least: its memory - all that was in use.
+/// Returns the memory left on the device with the least of it: its memory minus all memory in use.
 Value available_mib(const NamedPoint& point) {
     Value least;
     for (const auto& rank : point.summary().ranks) {
@@ -66,7 +66,7 @@ void add_batch_study(const NamedPoint& point, CsvRow& row) {
                            {"avg_time_ms", number_cell(times(summary.pipeline_mean_s, kMsPerS))},
                            {"std_time_ms", number_cell(times(summary.pipeline_sd_s, kMsPerS))},
                            {"avg_memory_mb", number_cell(summary.allocated_peak_mib)},
-                           {"std_memory_mb", ""},  // one peak over all passes: there is no spread to tell
+                           {"std_memory_mb", ""},  // one peak covers all passes, so there is no spread
                            {"avg_throughput", number_cell(mean_rate(point, static_cast<double>(trace.num_patches)))},
                            {"std_throughput", number_cell(rate_deviation(point))},
                            {"total_pixels_processed", number_cell(processed)}});

@@ -1,4 +1,4 @@
-// A point under the column names of the studies that patchbench reproduces.
+// Writes a point under the column names of the studies that patchbench reproduces.
 #pragma once
 
 #include "report/csv_table.hpp"

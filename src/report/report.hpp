@@ -1,5 +1,5 @@
-// Results as text for people and for scripts that read a log: the terminal tables, FOM lines and the verdict line.
-// Files are in jsonl_writer.hpp and csv.hpp.
+// Writes results as text for people and for scripts that read a log: the terminal tables, FOM lines and the verdict
+// line. For files see jsonl_writer.hpp and csv.hpp.
 #pragma once
 
 #include "measure/study_summary.hpp"
@@ -14,36 +14,38 @@
 
 namespace pb {
 
-/// Marks the point to take, in the table and in the text below it.
+/// Marks recommended points in the table and in the text below it.
 inline constexpr const char* kStar = "\u2605";
 
-/// What all points share said once, then one row a point with the headline metrics as columns (those that no point has
-/// are left out), then reasons and notes. The points to take are marked.
+/// Writes what all points share once, then one row for each point, then reasons and notes. Columns are the headline
+/// metrics that at least one point has. Recommended points are marked.
 [[nodiscard]] std::string points_table(const std::vector<Summary>& summaries,
                                        const std::vector<Recommendation>& recommendations = {});
 
-/// What several points say together: times, memory and largest batches, precisions, devices. Empty for nothing.
+/// Writes the figures that follow from several points: times, memory and largest batches, precisions, devices. Empty
+/// when there are none.
 [[nodiscard]] std::string study_text(const StudySummary& study);
 
-/// One row a rank of one point: host, device, patches, patches/s, wall time, memory four ways; says whether NCCL or MPI
-/// gathered it.
+/// Writes one row for each rank of one point: host, device, patches, patches/s, wall time, four memory figures. Also
+/// says whether NCCL or MPI gathered the figures.
 [[nodiscard]] std::string ranks_table(const Summary& summary, const Topology& topology);
 
-/// The points of a plan: label, windows, batches, patches per rank, processed/useful, predicted memory and work; with
-/// `rank_tflops`, the TFLOP/s that one rank reaches, also the time of a repetition (that of the busiest rank).
+/// Writes the points of a plan: label, windows, batches, patches per rank, processed/useful pixels, predicted memory
+/// and work. With `rank_tflops`, the TFLOP/s that one rank reaches, it also writes the time of a repetition on the
+/// busiest rank.
 [[nodiscard]] std::string plan_table(const Plan& plan, std::optional<double> rank_tflops = std::nullopt);
 
-/// How the memory and the work in that table are predicted: the formula with its numbers for every network, precision
-/// and device of the plan.
+/// Explains how that table predicts memory and work: the formula with its numbers for every network, precision and
+/// device of the plan.
 [[nodiscard]] std::string prediction_text(const Plan& plan);
 
-/// Lines "FOM <label>.<metric> <value> <unit>" of the headline metrics of every point; none for what was not measured.
+/// Writes lines "FOM <label>.<metric> <value> <unit>" for the measured headline metrics of every point.
 [[nodiscard]] std::string fom_lines(const std::vector<Summary>& summaries);
 
-/// "RESULT: VALID|INVALID|FAILED  <reasons>": one line.
+/// Writes one line: "RESULT: VALID|INVALID|FAILED  <reasons>".
 [[nodiscard]] std::string verdict_line(const Verdict& verdict);
 
-/// Labels of the points, in order. Points that share one get their index as an ending ("dncnn-p256#3").
+/// Returns the labels of the points, in order. Points with equal labels get their index as a suffix ("dncnn-p256#3").
 [[nodiscard]] std::vector<std::string> unique_labels(const std::vector<Summary>& summaries);
 
 }  // namespace pb

@@ -15,12 +15,12 @@ namespace pb {
 
 namespace {
 
-/// The n-th of a file's points that measure the same thing.
+/// A point's key, and its number among the points of its file with this key.
 using Identity = std::pair<std::string, int>;
 
 struct Side {
     const char* name;                            // "OLD"
-    std::vector<const RecordedPoint*> launches;  // one a file that holds the point
+    std::vector<const RecordedPoint*> launches;  // one for each file with the point
 };
 
 struct Match {
@@ -76,12 +76,12 @@ std::optional<double> typical_of(const std::vector<Launch>& launches) {
     return launches.empty() ? std::nullopt : std::optional(typical_time(launches));
 }
 
-/// One thing in which two points differ, as text.
+/// One field in which two points differ, with both values as text.
 struct Difference {
     std::string key, here, there;
 };
 
-using Texts = std::vector<std::pair<std::string, std::string>>;  // of the same keys in the same order
+using Texts = std::vector<std::pair<std::string, std::string>>;  // the same keys in the same order
 
 std::vector<Difference> differences(const Texts& here, const Texts& there) {
     std::vector<Difference> all;
@@ -90,13 +90,13 @@ std::vector<Difference> differences(const Texts& here, const Texts& there) {
     return all;
 }
 
-/// Collects the fields that a visitor is shown.
+/// Returns a visitor that collects the fields it is given.
 auto into(Texts& texts) {
     return
         [&texts](const FieldName& field, const auto& value) { texts.emplace_back(field.key, format_setting(value)); };
 }
 
-/// What tells measurements apart.
+/// Returns the settings that decide what is measured. Points that differ in them are not compared.
 Texts work_of(const RecordedPoint& recorded) {
     PointSettings settings = recorded.trace.point.settings;
     settings.ranks.count = recorded.trace.point.num_ranks;
@@ -105,7 +105,7 @@ Texts work_of(const RecordedPoint& recorded) {
     return texts;
 }
 
-/// How they were made, and of what.
+/// Returns how the point was measured, and the checksums of its weights and image.
 Texts protocol_of(const RecordedPoint& point) {
     Texts texts;
     protocol_fields(point.trace.point.settings.protocol, into(texts));
@@ -114,7 +114,7 @@ Texts protocol_of(const RecordedPoint& point) {
     return texts;
 }
 
-/// "ranks = 2, not 1": how `there` measures something else than `here`.
+/// Says which settings of `there` differ from `here`: "ranks = 2, not 1".
 std::string other_work(const RecordedPoint& here, const RecordedPoint& there) {
     std::vector<std::string> all;
     for (const auto& [key, mine, its] : differences(work_of(here), work_of(there)))
@@ -122,7 +122,8 @@ std::string other_work(const RecordedPoint& here, const RecordedPoint& there) {
     return fmt::format("{}", fmt::join(all, "; "));
 }
 
-/// `side` lacks the point of `match`. Names the settings of the point with the same label that only `side` has.
+/// Says that `side` lacks the point of `match`. If `side` alone has a point with the same label, names its settings
+/// that differ.
 std::string why_not_in(Side Match::*side, Side Match::*other, const Match& match, const std::vector<Match>& all) {
     const auto is_like_it = [&](const Match& candidate) {
         return candidate.label == match.label && !(candidate.*side).launches.empty() &&
@@ -141,7 +142,7 @@ std::string why_missing(Side Match::*side, Side Match::*other, const Match& matc
     return fmt::format("{}: {}", here.name, state_of(*here.launches.front()));
 }
 
-/// Launches without figures beside others that have some, and figures that are not to be compared.
+/// Adds launches without figures, if other launches have figures, and figures that may not be compared.
 void add_side_remarks(const Side& side, std::vector<std::string>& remarks) {
     for (const auto* point : side.launches) {
         std::string remark;
@@ -153,7 +154,7 @@ void add_side_remarks(const Side& side, std::vector<std::string>& remarks) {
     }
 }
 
-/// What may have made one side slower than the code did.
+/// Adds a remark on other work on the machine, which may have slowed this side down.
 void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
     for (const auto* point : side.launches)
         if (const std::string foreign = foreign_work_of(point->trace); !foreign.empty())
@@ -202,7 +203,7 @@ int64_t ResultsComparison::count(Change change) const {
 
 namespace {
 
-/// Whether all points of a side are simulated, or all measured; nothing for a mixture.
+/// Returns whether all points of a side are simulated (true) or all measured (false); nothing for a mixture.
 std::optional<bool> is_simulated_side(const std::vector<ResultsFile>& files) {
     std::optional<bool> simulated;
     for (const auto& file : files)
@@ -213,7 +214,8 @@ std::optional<bool> is_simulated_side(const std::vector<ResultsFile>& files) {
     return simulated;
 }
 
-/// Points that differ in the engine never match; two files that have nothing in common for it say why.
+/// Simulated and measured points never match. Throws UsageError when one side is all simulated and the other all
+/// measured.
 void check_simulated(const std::vector<ResultsFile>& old_files, const std::vector<ResultsFile>& new_files) {
     const auto before = is_simulated_side(old_files), after = is_simulated_side(new_files);
     if (!before || !after || *before == *after) return;
@@ -252,7 +254,8 @@ void judge_by_launches(ResultsComparison& comparison) {
 
 namespace {
 
-/// One launch a side says nothing of how launches differ, whatever it says; the very same samples are the same.
+/// With one launch on each side it is unknown how launches differ, so such a point stays undecided. Equal samples are
+/// decided: they are the same.
 std::string why_undecided(const Comparison& comparison, double slower) {
     const double most = comparison.ratio_interval ? comparison.ratio_interval->high : HUGE_VAL;
     if (comparison.these_launches_only)
@@ -268,7 +271,7 @@ std::string why_undecided(const Comparison& comparison, double slower) {
 
 bool is_undecided(const Comparison& comparison, double slower) {
     if (comparison.ratio_interval && comparison.ratio_interval->low == 1 && comparison.ratio_interval->high == 1)
-        return false;  // the same samples
+        return false;  // both sides have the same samples
     if (comparison.these_launches_only) return true;
     const bool fails = comparison.change == Change::slower && comparison.ratio >= 1 + slower;
     return !fails && (!comparison.ratio_interval || comparison.ratio_interval->high >= 1 + slower);

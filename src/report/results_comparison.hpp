@@ -1,4 +1,4 @@
-// Two versions of a study, each one or several results files (launches), compared point by point. Pure.
+// Compares two versions of a study point by point. Each version is one or several results files (launches). Pure.
 #pragma once
 
 #include "measure/comparison.hpp"
@@ -13,41 +13,42 @@ namespace pb {
 struct PointComparison {
     std::string label;
     std::optional<double> old_s, new_s;    // pipeline_s: `typical_time` of the launches
-    std::optional<Comparison> comparison;  // none: `missing` says why
+    std::optional<Comparison> comparison;  // none: `missing` gives the reason
     std::string missing;                   // "NEW: oom", "only in OLD", ...
     bool lost = false;                     // OLD has figures, NEW has none
     std::vector<std::string> remarks;      // INVALID figures, other weights, another protocol, ...
 };
 
 struct ResultsComparison {
-    std::vector<PointComparison> points;           // those of OLD in its order, then those that only NEW has
-    std::vector<std::string> environment_changes;  // OLD's first file against every other
-    std::vector<std::string> remarks;              // on the files: torn, no end, changed while they were made
-    size_t num_old = 1, num_new = 1;               // launches
+    std::vector<PointComparison> points;           // the points of OLD in its order, then those only in NEW
+    std::vector<std::string> environment_changes;  // from OLD's first file to every other file
+    std::vector<std::string> remarks;              // about files: torn, no end, changed during the study
+    size_t num_old = 1, num_new = 1;               // number of launches
 
     [[nodiscard]] int64_t count(Change change) const;
 };
 
-/// Points are matched by what they measure (key_of) and, where a file holds equal points, by their order. Throws
-/// UsageError when a side has no file.
+/// Matches points by what they measure (key_of) and, where a file holds equal points, by their order. Throws UsageError
+/// when a side has no file.
 [[nodiscard]] ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
                                                 const std::vector<ResultsFile>& new_files);
 
-/// One row a point, then remarks, differences of the environment and a line that counts the outcomes.
+/// Writes one row for each point, then remarks, differences of the environment, and a line that counts the outcomes.
 [[nodiscard]] std::string comparison_table(const ResultsComparison& comparison);
 
-/// The same as Markdown, to paste.
+/// Writes the same as Markdown, to paste.
 [[nodiscard]] std::string comparison_markdown(const ResultsComparison& comparison);
 
-/// For a gate, one launch a side cannot call a version slower or faster: such points become UNSURE, with the reason.
+/// Prepares a comparison for a gate. One launch on each side cannot show that a version is slower or faster: such
+/// points become UNSURE, with the reason.
 void judge_by_launches(ResultsComparison& comparison);
 
-/// Points for which `--fail-on slower=<share>` fails: SLOWER by at least `slower` (0.03: 3 %), or measured in OLD and
-/// lost in NEW; and that there is no point to compare. In words, one each.
+/// Describes each point for which `--fail-on slower=<share>` fails: it is SLOWER by at least `slower` (0.03: 3 %), or
+/// measured in OLD and lost in NEW. Also reports when there is no point to compare.
 [[nodiscard]] std::vector<std::string> regressions(const ResultsComparison& comparison, double slower);
 
-/// Points of which the launches tell neither that they are slower by `slower` nor that they are not, with the number of
-/// launches a side that would. In words, one each.
+/// Describes each point whose launches show neither that it is slower by `slower` nor that it is not. Adds the number
+/// of launches on each side that would decide it.
 [[nodiscard]] std::vector<std::string> undecided(const ResultsComparison& comparison, double slower);
 
 }  // namespace pb

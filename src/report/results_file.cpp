@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-/// Deep nesting is refused before a parser or a destructor meets it.
+/// Finds deep nesting before parsing, because a parser or a destructor could overflow the stack.
 bool nests_too_deep(std::string_view text) {
     int depth = 0;
     bool in_string = false;

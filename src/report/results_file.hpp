@@ -1,5 +1,5 @@
-// results.jsonl read back: what the end of a run, `--resume`, `compare` and the reports work on. A file is somebody
-// else's: whatever it holds, the answer is a value or an error with file:line.
+// Reads results.jsonl, for the end of a run, `--resume`, `compare` and the reports. A file is untrusted: reading it
+// gives a value or an error with file:line, whatever the file holds.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -17,18 +17,18 @@
 namespace pb {
 
 struct RecordedPoint {
-    PointTrace trace;  // settings that an older file does not name have their default; notes are in the summary
-    Summary summary;   // as it was recorded: key, label, status, validity, reasons, context, every metric
-    std::map<std::string, double> metrics;  // by key, those with a value; a newer file may hold more than Summary
-    int64_t session = 0;                    // 0: measured in the study's first session; n: after the n-th resumption
-    int64_t line = 0;                       // in the file, from 1
-    std::string json;                       // the line as it stands
+    PointTrace trace;  // settings missing in an older file have their default; notes are in summary
+    Summary summary;   // as recorded: key, label, status, validity, reasons, context, metrics
+    std::map<std::string, double> metrics;  // those with a value; may hold more than Summary in newer files
+    int64_t session = 0;                    // 0: the study's first session; n: after the n-th --resume
+    int64_t line = 0;                       // line number in the file, from 1
+    std::string json;                       // the line as written
 };
 
-/// A study that was interrupted goes on: where, with what and how.
+/// One uninterrupted part of a study: where it ran, with which program, and how it was started.
 struct Session {
     Environment environment;
-    std::string json;  // its line: the study's own for the first session
+    std::string json;  // its line; in the first session the study's line
 };
 
 struct RecordedEnd {
@@ -38,34 +38,35 @@ struct RecordedEnd {
 
 struct ResultsFile {
     std::filesystem::path file;
-    std::string name;                   // of the study
+    std::string name;                   // name of the study
     std::vector<Session> sessions;      // at least one; the first holds the study's line
     std::vector<RecordedPoint> points;  // in the order of the file
-    std::string study_summary;          // the line with what follows from several points together; empty: none
-    std::optional<RecordedEnd> end;     // none: the run was cut short, or still goes on
-    std::string torn;                   // the last line, where a killed writer left a part of it: not a point
+    std::string study_summary;          // the line with figures from several points; empty: none
+    std::optional<RecordedEnd> end;     // none: the run was cut short or is still going on
+    std::string torn;                   // an incomplete last line of a killed writer: not a point
 
     [[nodiscard]] const Environment& environment() const { return sessions.front().environment; }
-    /// What a reader should be told: a torn last line, a missing end. Empty when all is well.
+    /// Returns what a reader should know: a torn last line, a missing end. Empty when the file is complete.
     [[nodiscard]] std::vector<std::string> remarks() const;
-    /// The lines as they stand, without a torn one: each session's with its points, then what they say together, the
-    /// end.
+    /// Returns the lines as written, without a torn one: each session's line with its points, then the study summary
+    /// and the end.
     [[nodiscard]] std::vector<std::string_view> lines() const;
 };
 
-/// Reads a file of schema 1.x. A last line without its end is tolerated (see `torn`), any other damage is a UsageError
-/// "file:line: what, and what to do": not JSON, wrong types, missing keys, nested deeper than 64, a line above 256 MiB,
-/// lines in the wrong order, another schema. An empty file, or one whose only line is torn, is one too.
+/// Reads a file of schema 1.x. Accepts a last line without its end (see `torn`). Any other damage is a UsageError
+/// "file:line: what, and what to do": not JSON, wrong types, missing keys, nesting deeper than 64, a line above 256
+/// MiB, lines in the wrong order, another schema. An empty file and a file whose only line is torn are errors as well.
 [[nodiscard]] ResultsFile load_results(const std::filesystem::path& file);
 
-/// A study's folder stands for the results.jsonl in it; any other name for itself.
+/// Returns the results.jsonl in a study's folder; any other name is returned unchanged.
 [[nodiscard]] std::filesystem::path results_in(const std::filesystem::path& name);
 
-/// The results that a name stands for: as `results_in`, and of a folder that `run --launches` made those of each launch
-/// (launch-1, launch-2, ..), in order. Throws UsageError where a folder holds results of both kinds.
+/// Returns the results files that a name stands for, in order. The folder of `run --launches` gives the file of each
+/// launch (launch-1, launch-2, ..); other names are as in `results_in`. Throws UsageError where a folder holds results
+/// of both kinds.
 [[nodiscard]] std::vector<std::filesystem::path> launches_in(const std::filesystem::path& name);
 
-/// Folder of the n-th launch, from 1.
+/// Returns the folder of the n-th launch, counted from 1.
 [[nodiscard]] std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch);
 
 }  // namespace pb

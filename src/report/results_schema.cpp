@@ -14,7 +14,7 @@ Json reference_to(const char* definition) { return {{"$ref", std::string("#/$def
 
 Json constant(const char* value) { return {{"const", value}}; }
 
-/// Settings of any name beside what is named.
+/// Allows settings of any name in addition to the named ones.
 Json settings_beside(Json object, const std::vector<std::string>& required) {
     object["required"] = required;
     object["additionalProperties"] = reference_to("setting");
@@ -26,7 +26,7 @@ Json point_schema() {
     SchemaWriter settled, point;
     settled_fields(settled, none);
     Json object = settled.object();
-    object["properties"]["network"] = {{"type", "string"}};  // of relatives alone
+    object["properties"]["network"] = {{"type", "string"}};  // only in points with a network shape of their own
     point.add("settled", object, "");
     return settings_beside(point.object(), {"settled", "network", "image"});
 }

@@ -35,7 +35,8 @@ class Matching {
     }
 
   private:
-    /// The plan's point for a recorded one: that of the same index, else the first of this key that is free.
+    /// Returns the plan's point for a recorded one: the point of the same index, otherwise the first free one with this
+    /// key.
     [[nodiscard]] std::optional<size_t> find(const RecordedPoint& recorded) const {
         const std::string key = key_of(recorded.trace.point);
         const auto is_free = [&](size_t i) { return keys_[i] == key && !resumption_.finished[i]; };
@@ -68,7 +69,7 @@ class Matching {
             first_unknown_ = recorded.summary.label;
     }
 
-    /// The recorded line; in a study that has grown since, with the index that the point has now.
+    /// Returns the recorded line. If the study has grown since, the line gets the point's new index.
     static std::string line_at(const RecordedPoint& recorded, int64_t index) {
         if (recorded.summary.index == index) return recorded.json;
         Json line = Json::parse(recorded.json);

@@ -1,4 +1,4 @@
-// What more ranks bring, as tables.
+// Writes the scaling over ranks as tables.
 #include "report/scaling_text.hpp"
 
 #include "report/numbers.hpp"
@@ -21,7 +21,7 @@ std::string percent_of(std::optional<double> part) { return part ? fmt::format("
 
 std::string milliseconds(std::optional<double> seconds) { return seconds ? readable(1000 * *seconds) : "-"; }
 
-/// The rank that waits longest, and how long.
+/// Returns the longest waiting time and the rank that waited.
 std::string longest_wait(const ScalingPoint& point) {
     const auto longest = std::max_element(point.waiting.begin(), point.waiting.end(),
                                           [](const auto& a, const auto& b) { return a.waiting_s < b.waiting_s; });
@@ -42,7 +42,7 @@ std::string speedup_table(const Scaling& scaling) {
     return table.text();
 }
 
-/// Names of parts that some point has, in the order of the stages.
+/// Returns the names of the parts that at least one point has, in the order of the stages.
 std::vector<std::string> part_names(const Scaling& scaling) {
     const auto is_used = [&](std::string_view name) {
         return std::any_of(scaling.points.begin(), scaling.points.end(), [&](const ScalingPoint& point) {

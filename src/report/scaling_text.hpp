@@ -1,4 +1,4 @@
-// Speed-up, efficiency, parts of the time and costs over ranks, for the terminal.
+// Writes speed-up, efficiency, parts of the time and costs over ranks, for the terminal.
 #pragma once
 
 #include "measure/scaling.hpp"

@@ -1,4 +1,4 @@
-// What points of a study say together, as tables below the table of points.
+// Writes the figures that follow from several points of a study as tables below the table of points.
 #include "report/numbers.hpp"
 #include "report/report.hpp"
 #include "report/scaling_text.hpp"

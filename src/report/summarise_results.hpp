@@ -1,5 +1,5 @@
-// What the points of a results file say together, computed from its points: files of older versions, and of runs that
-// were cut short, have the same analysis as new ones.
+// Computes the StudySummary of a results file from its points. Files of older versions, and of runs that were cut
+// short, get the same analysis as new ones.
 #pragma once
 
 #include "measure/study_summary.hpp"
@@ -7,10 +7,10 @@
 
 namespace pb {
 
-/// In the order of the plan. As the run itself writes it in its line "study_summary".
+/// Uses the order of the plan. The result equals the line "study_summary" that the run writes.
 [[nodiscard]] StudySummary summarise_results(const ResultsFile& results);
 
-/// The same for readers of a file: one without its end recommends no point, because others may be to come.
+/// The same for readers of a file. A file without its end recommends no point, because others may follow.
 [[nodiscard]] StudySummary summarise_recorded(const ResultsFile& results);
 
 }  // namespace pb

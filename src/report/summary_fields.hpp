@@ -1,4 +1,5 @@
-// How a Summary and its parts stand in a point's line: its figures apart, which the table of metrics names.
+// Lists the fields of a Summary and its parts as written in a point's line. Its figures are listed in the table of
+// metrics.
 #pragma once
 
 #include "measure/summary.hpp"
@@ -21,7 +22,7 @@ void fields(V& v, B& bottleneck) {
     v("losses", bottleneck.losses, "what costs 1 % or more beside the network, the largest first");
 }
 
-/// Its memory stands with the rank's other raw values.
+/// The memory of a rank is written with the rank's raw values.
 template <class V, Like<RankSummary> R>
 void fields(V& v, R& rank) {
     v("rank", count(rank.rank));

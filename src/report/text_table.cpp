@@ -12,12 +12,12 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-/// Characters of UTF-8 text: bytes that do not continue one.
+/// Counts the characters of UTF-8 text: the bytes that do not continue a character.
 size_t width_of(const std::string& text) {
     return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// The lines of a heading: first and second; the first is empty where there is only one.
+/// Splits a heading into its first and second line; the first is empty if there is only one line.
 std::pair<std::string, std::string> heading_lines(const std::string& heading) {
     const auto cut = heading.find('\n');
     if (cut == std::string::npos) return {"", heading};

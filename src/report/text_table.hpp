@@ -1,4 +1,4 @@
-// A table of text: for the terminal with columns as wide as their widest cell, and as Markdown.
+// Writes a table of text: for the terminal, with columns as wide as their widest cell, and as Markdown.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace pb {
 
-/// `text` on one line, so that Markdown takes none of it for a cell's end, HTML or a link.
+/// Escapes `text` and puts it on one line, so that Markdown does not read it as the end of a cell, HTML or a link.
 [[nodiscard]] std::string escaped_markdown(const std::string& text);
 
 class TextTable {
   public:
     enum class Align : uint8_t { left, right };
 
-    /// A column; `\n` in its heading starts a second line.
+    /// Adds a column; `\n` in its heading starts a second line.
     void add_column(std::string heading, Align align = Align::right);
-    /// One cell for each column.
+    /// Adds a row with one cell for each column.
     void add_row(std::vector<std::string> cells);
 
-    /// Heading, a rule, the rows; every line ends with \n, none with a blank.
+    /// Returns the heading, a rule and the rows. Every line ends with \n and has no trailing space.
     [[nodiscard]] std::string text() const;
-    /// A line of a heading becomes a word of it; cells are escaped_markdown().
+    /// Returns the table as Markdown. The lines of a heading are joined by a space; cells are escaped_markdown().
     [[nodiscard]] std::string markdown() const;
 
   private:

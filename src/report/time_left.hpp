@@ -1,5 +1,5 @@
-// How long the rest of a study is likely to take: predicted FLOP of the points to come, at the rate of those measured
-// so far. An estimate: repetitions may differ in number, and small points spend their time on other things.
+// Estimates the time that the rest of a study takes: the predicted FLOP of the remaining points, at the rate of the
+// points measured so far. The number of repetitions may differ, and small points spend their time on other things.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -14,20 +14,20 @@ namespace pb {
 
 class TimeLeft {
   public:
-    /// `points` are still to be measured, in this order.
+    /// `points` are the points still to be measured, in this order.
     explicit TimeLeft(const std::vector<Point>& points);
 
-    /// The next point took `seconds`, all in all.
+    /// Records that the next point took `seconds` in total.
     void finish_next(double seconds);
-    /// The next point was not measured: says nothing of the rate.
+    /// Records that the next point was not measured, so it does not change the rate.
     void skip_next();
 
-    /// Nothing before the first point is finished.
+    /// Returns the estimate, or nothing before the first point is finished.
     [[nodiscard]] std::optional<double> seconds() const;
 
   private:
     struct Job {
-        std::string kind;  // network, precision, device, ranks: points of one kind run at one rate
+        std::string kind;  // network, precision, device, ranks: one rate for each kind
         std::optional<double> flop;
     };
     struct Rate {
@@ -43,7 +43,7 @@ class TimeLeft {
     Rate overall_;
 };
 
-/// "0:09", "12:34", "3:25:45".
+/// Formats a duration: "0:09", "12:34", "3:25:45".
 [[nodiscard]] std::string clock_text(double seconds);
 
 }  // namespace pb

@@ -23,7 +23,7 @@ struct Planted {
 constexpr Planted kFalling{.c = 0.03, .alpha = 0.7, .t_min = 0.01, .d = 0};
 constexpr Planted kRising{.c = 0.03, .alpha = 0.8, .t_min = 0.01, .d = 8e-5};
 
-/// Batches 1, 2, 4 .. `largest`; times with relative Gaussian noise.
+/// Returns batches 1, 2, 4 .. `largest`, whose times have relative Gaussian noise.
 std::vector<BatchTime> sweep(const Planted& planted, int64_t largest, double noise, uint64_t seed) {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal(0, noise > 0 ? noise : 1);
@@ -57,7 +57,7 @@ TEST(BatchCurve, ResidualsAreRelativeAndTheLineStaysWithinTheData) {
     EXPECT_NEAR(times[0].window_s * (1 - curve.residuals[0]), curve.line.front().window_s, 1e-9);
 }
 
-// The 95 % band at a batch and the interval of t_min hold the planted values in about 95 % of trials.
+// The 95 % band at a batch and the interval of t_min contain the planted values in about 95 % of trials.
 TEST(BatchCurve, BandAndIntervalsCoverThePlantedCurve) {
     constexpr int kTrials = 400;
     int band = 0, floor = 0, with_band = 0;
@@ -79,7 +79,7 @@ TEST(BatchCurve, BandAndIntervalsCoverThePlantedCurve) {
 }
 
 TEST(BatchCurve, CoefficientsAreNeverNegative) {
-    // Rises only: nothing falls, so c is 0 and alpha says nothing.
+    // These times only rise, so c is 0 and alpha is unknown.
     const auto curve =
         fit_batch_curve(CurveForm::rising, sweep({.c = 0, .alpha = 1, .t_min = 0.01, .d = 1e-3}, 64, 0, 1));
     ASSERT_TRUE(curve);

@@ -14,15 +14,15 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// Shares of a pass of one second.
+/// Shares of the stages in a pass of one second.
 struct Shares {
     double gather = 0.02, h2d = 0, forward = 0.95, d2h = 0, scatter = 0.02, exchange = 0;
 };
 
-constexpr int64_t kPixels = 65536;  // one window, one batch
+constexpr int64_t kPixels = 65536;  // one window in one batch
 constexpr size_t kPasses = 8;
 
-/// Two ranks with a batch each on a machine that reaches 1 TFLOP/s and 100 GB/s; every pass takes a second.
+/// Makes two ranks with one batch each, on a machine with 1 TFLOP/s and 100 GB/s. Every pass takes a second.
 PointTrace trace_of_shares(const Shares& shares) {
     PointTrace trace;
     trace.point.settings.network = NetworkKind::dncnn;
@@ -54,7 +54,7 @@ PointTrace trace_of_shares(const Shares& shares) {
     return trace;
 }
 
-/// A call of `seconds`, which takes the whole pass.
+/// Makes a trace with one call of `seconds`, which takes the whole pass.
 PointTrace trace_of_network(double seconds) {
     PointTrace trace = trace_of_shares({});
     trace.wall_s.assign(kPasses, seconds / 0.95);
@@ -81,7 +81,7 @@ TEST(Bottleneck, ANetworkNearTheConvolutionRateIsComputeBound) {
     EXPECT_THAT(summary.bottleneck->advice, HasSubstr("dtype"));
 }
 
-// A table that says 0.885 beside a text that says 95 % had its readers wonder which of them was wrong.
+// The text must state the same share as the table: 0.885 beside 95 % would confuse readers.
 TEST(Bottleneck, TheShareOfTheNetworkIsThatOfTheTable) {
     PointTrace trace = trace_of_network(1);
     for (auto& rank : trace.ranks) rank.forward_call_s.assign(3, 0.885 * trace.wall_s.front());
@@ -226,7 +226,7 @@ TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
     EXPECT_NEAR(summary.forward_tflops.value(), flop_of_call() / 0.5 / 1e12, 1e-12);
     EXPECT_NEAR(summary.forward_of_matmul_percent.value(), 100 * flop_of_call() / 0.5e12, 1e-9);
     EXPECT_NEAR(summary.forward_of_conv_percent.value(), 50 * flop_of_call() / 0.5e12, 1e-9) << "of the mean";
-    // f32 scene: 3 values read and 3 written in gather, the same in scatter
+    // f32 scene: gather reads 3 values and writes 3; scatter does the same.
     EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * 12 * kPixels / 0.2 / 100e9, 1e-9);
     EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.2 / 100e9, 1e-9);
     EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.1 / 100e9, 1e-9);
@@ -239,7 +239,7 @@ TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
     EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.2 / 100e9, 1e-9);
     EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.1 / 100e9, 1e-9);
     EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * (2 * 6 + 6) * kPixels / 0.2 / 100e9, 1e-9);
-    trace.point.settings.network = NetworkKind::drunet;  // one value more for each pixel that is cut
+    trace.point.settings.network = NetworkKind::drunet;  // one more value for each gathered pixel
     EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), 100 * 4.0 * (2 * 7 + 6) * kPixels / 0.2 / 100e9, 1e-9);
 }
 
@@ -278,7 +278,7 @@ TEST(BoundFigures, WhatWasNotMeasuredIsAbsent) {
     EXPECT_FALSE(summary.bounds[Bound::conv_tflops] || summary.forward_of_conv_percent);
     EXPECT_TRUE(summary.forward_of_matmul_percent);
     EXPECT_FALSE(summary.h2d_of_bound_percent) << "no copies took place";
-    trace.ranks[1].num_batches = 0;  // an idle rank needs none
+    trace.ranks[1].num_batches = 0;  // an idle rank needs no bounds
     EXPECT_TRUE(summarise(trace).forward_of_conv_percent);
     for (auto& rank : trace.ranks) rank.forward_call_s.clear();
     EXPECT_FALSE(summarise(trace).forward_tflops);

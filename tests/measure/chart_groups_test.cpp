@@ -32,7 +32,7 @@ PointTrace with_index(PointTrace trace, int64_t index) {
 }
 
 TEST(BatchPanel, HasALineForEachWayToCut) {
-    auto traces = batch_sweep();  // points 4, 1 and 2: as many as their batch
+    auto traces = batch_sweep();  // batches 4, 1 and 2
     traces.push_back(with_index(sample_point(2, 9, 2, 150), 7));
     traces.back().point.settings.patch = 128;
     traces.push_back(with_index(sample_point(8, 9, 2, 150), 8));
@@ -79,7 +79,7 @@ TEST(Alternatives, NeedNoBaseToStandSideBySide) {
         traces.push_back(with_index(sample_point(4, 5, 2, 110), static_cast<int64_t>(traces.size()) + 20));
         traces.back().point.settings.dtype = dtype;
     }
-    traces[0].status = PointStatus::oom;  // fp32
+    traces[0].status = PointStatus::oom;  // the fp32 point
     const auto all = alternatives_of(traces);
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].by, VariedBy::dtype);

@@ -17,7 +17,7 @@ using test::RandomSamples;
 
 constexpr int kTrials = 4000;
 
-/// Share of trials in which `happens` holds.
+/// Returns the share of trials in which `happens` is true.
 double share_of_trials(const std::function<bool()>& happens) {
     int count = 0;
     for (int trial = 0; trial < kTrials; ++trial) count += happens() ? 1 : 0;
@@ -47,10 +47,10 @@ TEST(Comparison, RatioIsNewOverOldWithItsInterval) {
     const auto slower = compare_times(old_run, new_run);
     EXPECT_EQ(slower.change, Change::slower);
     EXPECT_NEAR(slower.ratio, 1.1025 / 1.0025, 1e-12);
-    // n = 6: the interval of each median is its extremes
+    // n = 6: the interval of each median is its extremes.
     EXPECT_NEAR(slower.ratio_interval.value().low,
                 slower.ratio / std::exp(std::hypot(std::log(1.1025 / 1.08), std::log(1.02 / 1.0025))), 1e-12);
-    EXPECT_DOUBLE_EQ(slower.p_value, 2.0 / 924);  // the extreme one of 12 choose 6 orders
+    EXPECT_DOUBLE_EQ(slower.p_value, 2.0 / 924);  // one extreme order of 12 choose 6, on each side
     EXPECT_EQ(compare_times(new_run, old_run).change, Change::faster);
     EXPECT_TRUE(slower.these_launches_only);
 }
@@ -81,7 +81,7 @@ TEST(Comparison, ADriftAsLargeAsTheDifferenceLeavesItUnsure) {
 }
 
 TEST(Comparison, WithSeveralLaunchesTheLaunchIsTheUnit) {
-    // Within a launch nothing varies; between launches 3 %: single launches look different, together they do not.
+    // Nothing varies within a launch, and launches differ by 3 %. Single launches look different; together they do not.
     const Launch a(20, 1.00), b(20, 1.03), c(20, 1.01), d(20, 1.02);
     EXPECT_EQ(compare_times({a}, {b}).change, Change::slower);
     const auto together = compare_times({a, b}, {c, d});
@@ -92,7 +92,7 @@ TEST(Comparison, WithSeveralLaunchesTheLaunchIsTheUnit) {
 
 TEST(Comparison, LaunchIntervalIsStudentsT) {
     const auto comparison = compare_times({{std::exp(0.0)}, {std::exp(0.02)}}, {{std::exp(0.50)}, {std::exp(0.52)}});
-    // pooled deviation 0.02/sqrt(2), error that * sqrt(1/2 + 1/2), t(0.975, 2) = 4.302653
+    // Pooled deviation 0.02/sqrt(2); error: that * sqrt(1/2 + 1/2); t(0.975, 2) = 4.302653.
     EXPECT_NEAR(std::log(comparison.ratio), 0.5, 1e-12);
     EXPECT_NEAR(std::log(comparison.ratio_interval.value().high), 0.5 + 4.302653 * 0.02 / std::sqrt(2.0), 1e-7);
     EXPECT_NEAR(comparison.p_value, 1 - 35.3553391 / std::sqrt(35.3553391 * 35.3553391 + 2), 1e-9);
@@ -163,7 +163,7 @@ TEST(ComparisonBySimulation, IntervalCoversTheRatioAndSameLiesWithinOnePercent) 
     EXPECT_LT(sames, kTrials);
 }
 
-/// Launches of one binary on a busy machine: their medians spread by `spread`, repetitions of each by far less.
+/// Simulates launches of one program on a busy machine: their medians vary by `spread`, their repetitions by far less.
 std::vector<Launch> launches_of(int count, double spread, double factor) {
     std::vector<Launch> all;
     for (int i = 0; i < count; ++i) {
@@ -179,8 +179,8 @@ TEST(LaunchesNeeded, GrowWithTheSpreadAndShrinkWithTheDifference) {
     EXPECT_GT(launches_needed(0.02, 0.03), launches_needed(0.01, 0.03));
     EXPECT_GT(launches_needed(0.02, 0.03), launches_needed(0.02, 0.1));
     EXPECT_EQ(launches_needed(1, 0), kMostLaunches);
-    // By hand: 2 % spread, 10 %: with 4 launches t(0.995, 6) = 4.317; (4.317 + 0.842) 0.02 sqrt(1/2) = 0.0730 <=
-    // ln 1.1; with 3 it is (5.598 + 0.842) 0.02 sqrt(2/3) = 0.1052 > 0.0953.
+    // By hand, for a spread of 2 % and a slow-down of 10 %. With 4 launches t(0.995, 6) = 4.317, and (4.317 + 0.842)
+    // 0.02 sqrt(1/2) = 0.0730 <= ln 1.1 = 0.0953. With 3 launches (5.598 + 0.842) 0.02 sqrt(2/3) = 0.1052 > 0.0953.
     EXPECT_EQ(launches_needed(0.02, 0.1), 4);
 }
 

@@ -1,6 +1,6 @@
-// A trace that has every figure, each of them another number, and what those must be. The numbers were computed beside
-// the program, from the figures that stand here, by the definitions in docs/reading-results.md: in Python, with the
-// percentiles and medians of NumPy. So no accessor or reduction of the program vouches for itself.
+// A trace that has every figure, each with a different number, and the expected values. They were computed from this
+// trace outside the program, in Python with the percentiles and medians of NumPy, by the definitions in
+// docs/reading-results.md. So the test does not compare the program with itself.
 #pragma once
 
 #include "three_rank_trace.hpp"
@@ -11,13 +11,13 @@
 
 namespace pb {
 
-/// Seconds of pass i of 100; one of them is far off.
+/// Returns the seconds of pass i of 100; one of them is an outlier.
 inline double pass_of_every_figure(int i) {
     const int place = 37 * i % 100;
     return i == 50 ? 9 : 2 + place * place / 10000.0;
 }
 
-/// Stage seconds of a rank's pass are those of the pass times this, times rank + 1.
+/// A stage takes the pass time times this factor times (rank + 1).
 inline constexpr StageSeconds kPartsOfEveryFigure{0, 0, 0.01, 0.02, 0.25, 0.03, 0.04, 0.05, 0};
 
 inline RankTrace rank_of_every_figure(int number) {
@@ -77,7 +77,7 @@ inline PointTrace trace_of_every_figure() {
     return trace;
 }
 
-/// Key of every metric and its value, in the order of the table.
+/// Returns the key and the value of every metric, in the order of the table.
 inline std::vector<std::pair<std::string, double>> every_figure() {
     return {
         {"repetitions", 100.0},

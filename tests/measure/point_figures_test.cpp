@@ -1,4 +1,4 @@
-// Intervals of rates and shares of stages: figures worked out by hand.
+// Tests intervals of rates and shares of stages against figures computed by hand.
 #include "measure/point_figures.hpp"
 
 #include "sweep_traces.hpp"
@@ -8,7 +8,7 @@
 namespace pb {
 namespace {
 
-/// Eight patches and a megapixel in 8 s at the median, 9.5 s at the mean, from 7 to 13 s.
+/// Makes eight patches and a megapixel in passes from 7 to 13 s, with median 8 s and mean 9.5 s.
 PointTrace skewed_trace() {
     PointTrace trace = sample_point(4, 8, 3.2, 220);
     trace.wall_s = trace.ranks[0].wall_s = {8, 13, 7, 8, 7.5, 12};
@@ -50,7 +50,7 @@ TEST(PointFigures, SharesAreOfTheStagesInsideAPass) {
     set_stage(trace, Stage::gather, 0.6);
     set_stage(trace, Stage::forward, 3);
     set_stage(trace, Stage::scatter, 0.4);
-    trace.read_s = 5;  // outside the pass
+    trace.read_s = 5;  // not part of a pass
     const auto shares = point_figures(summarise(trace)).stage_shares;
     ASSERT_EQ(shares.size(), 3U);
     EXPECT_EQ(shares[0].stage, Stage::gather);

@@ -1,4 +1,4 @@
-// Which point is recommended, and that none is where none qualifies.
+// Tests which point is recommended, and that none is when none qualifies.
 #include "measure/recommendation.hpp"
 
 #include "sweep_traces.hpp"
@@ -16,7 +16,7 @@ using testing::Not;
 
 constexpr double kHidden = 0.4 / 255, kVisible = 254.0 / 255;  // the tolerance is half a grey level
 
-/// Batches 4 (the fastest), 1 and 2, whose intervals do not overlap; the same seam error everywhere, of a halo that is
+/// Makes batches 4 (the fastest), 1 and 2, whose intervals do not overlap. All have this seam error and a halo that is
 /// not exact.
 std::vector<PointTrace> sweep(double seam_error) {
     std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(1, 16, 1.6, 130),
@@ -121,14 +121,14 @@ TEST(Recommendation, APointMeasuredAgainDoesNotCompete) {
     auto traces = sweep(kHidden);
     traces[0].point.key = traces[2].point.key = "0123456789abcdef";
     traces[1].point.key = "fedcba9876543210";
-    std::swap(traces[0], traces[2]);  // the fastest is the second of its kind
+    std::swap(traces[0], traces[2]);  // the fastest point now comes second
     EXPECT_EQ(recommended(traces)[0].point, 2);
     EXPECT_EQ(recommended(traces)[0].reason, "the fastest of 2 verified points without visible seams");
 }
 
 TEST(Recommendation, AHaloWhoseSeamsShowAtOnePatchIsTakenAtNone) {
     auto traces = sweep(kHidden);
-    traces[1].verification.seam_error = kVisible;  // all have the same halo
+    traces[1].verification.seam_error = kVisible;  // all points have the same halo
     EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
     EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("2 with a halo whose seams show at another patch"));
     traces[2].point.halo = *traces[2].point.halo + 8;
@@ -184,7 +184,7 @@ TEST(Recommendation, AClockAndWholeImagesAreNotRecommended) {
 
 TEST(Recommendation, PointsThatShareALabelAreNamedByTheirIndex) {
     auto traces = sweep(kHidden);
-    traces[2].point.batch = 4;  // cut to the number of windows
+    traces[2].point.batch = 4;  // limited by the number of windows
     EXPECT_EQ(recommended(traces)[0].point_label, "dncnn-p256-h16-b4-fp32#4");
 }
 

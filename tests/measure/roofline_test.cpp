@@ -10,7 +10,7 @@ namespace {
 
 using testing::IsEmpty;
 
-/// DnCNN for colour: 667008 MAC and 2441 values a pixel.
+/// DnCNN for colour has 667008 MAC and 2441 values per pixel.
 constexpr double kIntensityFp32 = 1334016.0 / (4 * 2441), kIntensityBf16 = 1334016.0 / (2 * 2441);
 
 /// Bounds of each of the three ranks.

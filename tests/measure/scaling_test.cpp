@@ -112,7 +112,7 @@ TEST(Scaling, CostsOfTheProgram) {
     EXPECT_FALSE(measured.simulated_s) << "a network's own time is no bound";
     for (auto& trace : traces) {
         trace.point.settings.engine = EngineKind::timed;
-        trace.repeated_s = 6 * (1.025 * trace.wall_s[3] + 0.25);  // passes at their mean, and what lies between them
+        trace.repeated_s = 6 * (1.025 * trace.wall_s[3] + 0.25);  // mean passes plus the time between them
     }
     const auto simulated = scalings_of(traces).at(0);
     EXPECT_TRUE(simulated.simulated);

@@ -1,4 +1,4 @@
-// Traces of one study over ranks, written by hand.
+// Traces of one study over ranks, with figures chosen by hand.
 #pragma once
 
 #include "plan/prediction.hpp"
@@ -6,9 +6,9 @@
 
 namespace pb {
 
-/// Ten windows of 64 x 64 in batches of one, six repetitions of `pass_s` seconds at the median, 1.025 of it at the
-/// mean. Of a pass a rank gathers 0.1 and runs the network 0.6; every second rank is ready after 0.8 of it. Its
-/// processes run a hundredth of the time.
+/// Makes ten windows of 64 x 64 in batches of one and six repetitions with a median of `pass_s` seconds and a mean of
+/// 1.025 times that. In a pass, a rank gathers for 0.1 and runs the network for 0.6 of the time. Every second rank is
+/// ready after 0.8 of it. The processes use the CPU for a hundredth of the time.
 inline PointTrace ranks_trace(int num_ranks, double pass_s) {
     PointTrace trace;
     trace.point = traced_point();

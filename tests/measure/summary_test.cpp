@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// Times and rates: what a point without a right result must not have.
+/// Returns the times and rates. A point without a right result must not have them.
 std::vector<std::optional<double>> speeds(const Summary& s) {
     std::vector<std::optional<double>> all{
         s.pipeline_s,     s.pipeline_low_s, s.pipeline_high_s, s.pipeline_mean_s,       s.pipeline_sd_s,
@@ -30,7 +30,7 @@ std::vector<std::optional<double>> speeds(const Summary& s) {
 TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
     const PointTrace trace = three_rank_trace();
     const Summary summary = summarise(trace);
-    // maxima 2.3 2.1 2.2 2.0 2.4 2.7; medians of the ranks: 1.45, 1.4, 1.35, all far below
+    // Maxima: 2.3 2.1 2.2 2.0 2.4 2.7. The medians of the ranks are 1.45, 1.4 and 1.35, all far below.
     const double pipeline_s = 2.25;
     EXPECT_DOUBLE_EQ(summary.pipeline_s.value(), pipeline_s);
     EXPECT_DOUBLE_EQ(summary.patches_per_s.value(), 20 / pipeline_s);
@@ -65,7 +65,7 @@ TEST(Summary, ForwardScopeIsAbsentWhenOneRankDidNotMeasureIt) {
     trace.ranks[0].forward_call_s.clear();
     const Summary summary = summarise(trace);
     EXPECT_FALSE(summary.forward_s || summary.efficiency || summary.forward_patches_per_s);
-    trace.ranks[0].num_batches = 0;  // it had nothing to run
+    trace.ranks[0].num_batches = 0;  // a rank without work
     EXPECT_TRUE(summarise(trace).forward_s);
 }
 
@@ -85,7 +85,7 @@ TEST(Summary, StageMaximumIsTakenInEachRepetition) {
     for (auto& rank : trace.ranks)
         for (size_t i = 0; i < kTraceRepetitions; ++i)
             rank.stage_s[i][gather] = i % 3 == static_cast<size_t>(rank.rank) ? 1.0 : 0.1;
-    EXPECT_DOUBLE_EQ(summarise(trace).stage_s[gather].value(), 1.0);  // each rank's own median is 0.1
+    EXPECT_DOUBLE_EQ(summarise(trace).stage_s[gather].value(), 1.0);  // the median of each rank is 0.1
 }
 
 TEST(Summary, IntervalNeedsSixRepetitions) {
@@ -134,7 +134,7 @@ TEST(Summary, CpuPercentIsCpuTimeOverWallTime) {
 }
 
 TEST(Summary, APatchCostsWhatAllRanksSpendOnItInOnePass) {
-    // 9.5, 9.5 and 9.7 s of wall time, of which the ranks are busy half, 0.6 and 0.8, in 6 passes over 20 patches
+    // Wall times are 9.5, 9.5 and 9.7 s. The ranks are busy for 0.5, 0.6 and 0.8 of them, in 6 passes over 20 patches.
     const double busy_s = 0.5 * 9.5 + 0.6 * 9.5 + 0.8 * 9.7;
     EXPECT_NEAR(summarise(three_rank_trace()).cpu_per_patch_s.value(), busy_s / (6 * 20), 1e-12);
 }
@@ -171,7 +171,7 @@ TEST(Summary, PointsThatDidNotEndWellHaveNoSpeedAndSayWhy) {
         PointTrace trace = three_rank_trace();
         trace.status = status;
         trace.reason = "rank 1: because";
-        trace.ranks[1].wall_s.pop_back();  // such a trace may be ragged
+        trace.ranks[1].wall_s.pop_back();  // ranks have different numbers of samples
         const Summary summary = summarise(trace);
         EXPECT_EQ(summary.validity, status == PointStatus::failed ? Validity::failed : Validity::invalid) << name;
         EXPECT_THAT(summary.reasons, Contains(HasSubstr("because"))) << name;
@@ -205,7 +205,7 @@ TEST(Summary, AllocationsInsideRepetitionsAreNoted) {
     EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("allocated memory 7 times")));
 }
 
-/// As many repetitions as there are times, the same on all ranks.
+/// Makes a trace with one repetition for each time, the same on all ranks.
 PointTrace trace_of(const std::vector<double>& wall_s) {
     PointTrace trace = three_rank_trace();
     trace.wall_s = wall_s;
@@ -223,7 +223,7 @@ TEST(Summary, ADriftIsNoFigureAndSaysWhatToDo) {
     EXPECT_THAT(drifting.reasons, Contains(HasSubstr("raise warmup.time_s")));
     EXPECT_NEAR(drifting.drift.value(), 1.14 / 1.02 - 1, 1e-12);
     EXPECT_TRUE(drifting.pipeline_s) << "measured all the same";
-    PointTrace shallow = trace_of(rising);  // just as steady a rise, a quarter as steep
+    PointTrace shallow = trace_of(rising);  // as steady a rise, a quarter as steep
     for (double& time : shallow.wall_s) time = 1 + (time - 1) / 4;
     EXPECT_EQ(summarise(shallow).validity, Validity::valid) << "within stop.rel_width";
     shallow.point.settings.protocol.rel_width = 0.01;

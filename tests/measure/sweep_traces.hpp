@@ -1,4 +1,4 @@
-// Traces of points that differ in one setting, written by hand.
+// Traces of points that differ in one setting, with figures chosen by hand.
 #pragma once
 
 #include "three_rank_trace.hpp"
@@ -7,7 +7,7 @@
 
 namespace pb {
 
-/// One rank, 8 windows, six repetitions of `pass_s` and calls of `call_s` seconds; `peak_mib` allocated.
+/// Makes one rank with 8 windows, six repetitions of `pass_s` and calls of `call_s` seconds; `peak_mib` are allocated.
 inline PointTrace sample_point(int64_t batch, double pass_s, double call_s, int64_t peak_mib) {
     PointTrace trace;
     trace.point = traced_point();
@@ -35,12 +35,12 @@ inline PointTrace sample_point(int64_t batch, double pass_s, double call_s, int6
     return trace;
 }
 
-/// Batches 4, 1 and 2, in this order: 100 MiB and 30 a window.
+/// Makes batches 4, 1 and 2, in this order. Their peak is 100 MiB plus 30 MiB per window.
 inline std::vector<PointTrace> batch_sweep() {
     return {sample_point(4, 8, 3.2, 220), sample_point(1, 16, 1.6, 130), sample_point(2, 9.6, 2, 160)};
 }
 
-/// A point with `batch: largest` under a cap of 715 MiB: its doublings foretell 20, it found 4.
+/// Makes a point with `batch: largest` under a cap of 715 MiB. Its doublings predict 20; it found 4.
 inline PointTrace searched_point() {
     PointTrace trace = sample_point(4, 8, 3.2, 700);
     trace.point.settings.memory_limit_mib = 715;

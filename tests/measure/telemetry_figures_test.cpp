@@ -55,7 +55,7 @@ TEST(Telemetry, ACpuRanksUtilisationIsNoFigureOfAGpu) {
 TEST(Telemetry, AThrottledDeviceMakesThePointInvalid) {
     for (const Meter meter : {Meter::thermal_s, Meter::hardware_slowdown_s}) {
         PointTrace trace = watched_trace();
-        trace.ranks[1].telemetry[meter] = 0.3;  // of 20 s
+        trace.ranks[1].telemetry[meter] = 0.3;  // out of 20 s
         const Summary summary = summarise(trace);
         EXPECT_EQ(summary.validity, Validity::invalid);
         EXPECT_THAT(summary.reasons, Contains(HasSubstr("slowed itself down")));

@@ -1,13 +1,13 @@
-// The trace of three_rank_trace.hpp on three GPUs of two nodes (ranks 0 and 1, rank 2) that were watched, beside their
-// upper bounds and the link between the nodes.
+// The trace of three_rank_trace.hpp with the telemetry of three GPUs on two nodes (ranks 0 and 1, rank 2), their upper
+// bounds and the link between the nodes.
 #pragma once
 
 #include "three_rank_trace.hpp"
 
 namespace pb {
 
-/// 600, 1200 and 1800 J on the devices, 300 and 900 J on the hosts, over six passes; clocks around 1800 MHz (rank 1:
-/// 1850, rank 2: 1900), 40, 50 and 60 degrees at most; no slow-down.
+/// Uses 600, 1200 and 1800 J on the devices and 300 and 900 J on the hosts, over six passes. Clocks are around 1800 MHz
+/// (rank 1: 1850, rank 2: 1900), with at most 40, 50 and 60 degrees C. No device throttles.
 inline PointTrace watched_trace() {
     PointTrace trace = three_rank_trace();
     trace.point.device = DeviceKind::cuda;

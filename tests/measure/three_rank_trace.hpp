@@ -1,4 +1,4 @@
-// A trace written by hand: three ranks, six repetitions, figures that can be checked on paper.
+// A trace with three ranks and six repetitions, whose figures can be checked by hand.
 #pragma once
 
 #include "record/point.hpp"
@@ -13,9 +13,9 @@ namespace pb {
 inline constexpr int64_t kTraceRanks = 3;
 inline constexpr size_t kTraceRepetitions = 6;
 
-// No sample lies in the middle of the others: their mean is not their median.
+// No sample lies in the middle of the others, so the mean differs from the median.
 
-/// Wall seconds of a rank in each repetition. The slowest rank is another one in each of them: 0, 1, 2, 0, 1, 2.
+/// Returns the wall seconds of a rank in each repetition. The slowest rank is 0, 1, 2, 0, 1, 2 in turn.
 inline std::vector<double> wall_of_rank(int rank) {
     const std::vector<double> fast{1.3, 1.1, 1.2, 1.0, 1.4, 1.5};
     std::vector<double> wall_s = fast;
@@ -24,8 +24,8 @@ inline std::vector<double> wall_of_rank(int rank) {
     return wall_s;
 }
 
-/// A call takes 0.4, 0.5 and 0.6 s; 2, 2 and 1 batches; 8, 8 and 4 patches; 100, 300 and 200 MiB allocated. Stages take
-/// half as long again in the last repetition. Processes run half, 0.6 and 0.8 of the time.
+/// Ranks have calls of 0.4, 0.5 and 0.6 s; 2, 2 and 1 batches; 8, 8 and 4 patches; 100, 300 and 200 MiB allocated.
+/// Stages take 1.5 times as long in the last repetition. Processes use the CPU for 0.5, 0.6 and 0.8 of the time.
 inline RankTrace traced_rank(int rank) {
     RankTrace trace;
     trace.rank = rank;
@@ -71,7 +71,7 @@ inline Point traced_point() {
     return point;
 }
 
-/// 20 patches, 1.25 Mpx of image, 2 Mpx processed; wall times are the maxima over ranks.
+/// Makes 20 patches, 1.25 Mpx of image and 2 Mpx processed. Wall times are the maxima over ranks.
 inline PointTrace three_rank_trace() {
     PointTrace trace;
     trace.point = traced_point();
@@ -101,7 +101,7 @@ inline PointTrace three_rank_trace() {
     return trace;
 }
 
-/// A point that has no figures: `status` and why.
+/// Makes a point without figures, with this status and reason.
 inline PointTrace unmeasured_trace(PointStatus status, const std::string& reason) {
     PointTrace trace;
     trace.point = traced_point();

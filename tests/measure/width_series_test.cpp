@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// DRUNet takes extents that are multiples of 8 whole; of the others odd_shape split makes quadrants.
+/// DRUNet takes extents that are multiples of 8 as a whole. It splits other extents into quadrants (odd_shape split).
 PointTrace wide_point(int64_t index, int64_t width, double peak_mib, int64_t pixels) {
     PointTrace trace = sample_point(1, 8, 3.2, 1);
     trace.point.index = index;
@@ -29,7 +29,7 @@ PointTrace wide_point(int64_t index, int64_t width, double peak_mib, int64_t pix
     return trace;
 }
 
-/// Whole at 1024, 1200, 2408 and 2416, split at 1028 and 1204; in no order.
+/// Makes points that are whole at 1024, 1200, 2408 and 2416 and split at 1028 and 1204, in no order.
 std::vector<PointTrace> widths() {
     return {wide_point(3, 1200, 300, 1228800),  wide_point(1, 1024, 400, 1048576),
             wide_point(2, 1028, 100, 300000),   wide_point(6, 2416, 612.5, 2473984),

@@ -1,8 +1,7 @@
-"""A headless Chromium, driven through the DevTools protocol over a pair of pipes: nothing but Python and the browser.
+"""Drives a headless Chromium through the DevTools protocol over a pair of pipes. Needs only Python and the browser.
 
-https://chromedevtools.github.io/devtools-protocol/ describes methods and events; messages are JSON texts that end with a
-zero byte (chromium --remote-debugging-pipe).
-"""
+https://chromedevtools.github.io/devtools-protocol/ describes methods and events. Messages are JSON texts that end with
+a zero byte (chromium --remote-debugging-pipe)."""
 import base64
 import fcntl
 import json
@@ -18,7 +17,7 @@ NAMES = ('chromium', 'chromium-browser', 'google-chrome')
 
 
 def find_chromium():
-    """Path of a Chromium that runs; None without one."""
+    """Path of a Chromium that runs, or None."""
     for name in (os.environ.get('PATCHBENCH_CHROMIUM'), *NAMES):
         program = shutil.which(name) if name else None
         if program and subprocess.run([program, '--version'], capture_output=True, check=False).returncode == 0:
@@ -27,14 +26,15 @@ def find_chromium():
 
 
 class Browser:
-    """One process with one page; a context manager."""
+    """One browser process with one page; a context manager."""
 
     def __init__(self, program, timeout_s=60):
         self._timeout_s = timeout_s
         self._profile = tempfile.TemporaryDirectory(prefix='patchbench-chromium-')
         own_end, to_browser = os.pipe()
         from_browser, other_end = os.pipe()
-        # The browser reads from descriptor 3 and writes to 4; moved up first, so that neither is overwritten.
+        # The browser reads from descriptor 3 and writes to 4. Moving the pipes up first keeps dup2 from overwriting
+        # one.
         read_end, write_end = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (own_end, other_end))
         options = ['--headless=new', '--remote-debugging-pipe', f'--user-data-dir={self._profile.name}', '--disable-gpu',
                    '--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking', '--hide-scrollbars',
@@ -67,7 +67,7 @@ class Browser:
 
     def __exit__(self, *unused):
         try:
-            os.killpg(self._process.pid, signal.SIGKILL)  # its own session: this browser and its children
+            os.killpg(self._process.pid, signal.SIGKILL)  # the browser and its children have their own session
         except ProcessLookupError:
             pass
         self._process.wait()
@@ -77,11 +77,11 @@ class Browser:
             try:
                 self._profile.cleanup()
                 return
-            except OSError:  # a child of the browser still wrote
+            except OSError:  # a child of the browser was still writing
                 time.sleep(0.2 * (attempt + 1))
 
     def _receive(self, until):
-        """The next message; TimeoutError after `until` (monotonic seconds)."""
+        """Returns the next message. Raises TimeoutError after `until` (monotonic seconds)."""
         while b'\0' not in self._received:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self._out], [], [], left)[0]:
@@ -94,7 +94,7 @@ class Browser:
         return json.loads(message)
 
     def call(self, method, **parameters):
-        """Result of a method. Events that come before it are kept in `events`."""
+        """Returns the result of a method. Keeps events that arrive before it in `events`."""
         self._last_id += 1
         message = {'id': self._last_id, 'method': method, 'params': parameters}
         if getattr(self, '_session', None):
@@ -118,13 +118,13 @@ class Browser:
                 self.events.append(message)
 
     def open(self, url):
-        """Opens a page and waits until it is loaded; forgets what earlier pages said."""
+        """Opens a page, waits until it is loaded, and discards the messages of earlier pages."""
         self.events = []
         self.call('Page.navigate', url=url)
         self.wait_for('Page.loadEventFired')
 
     def evaluate(self, expression):
-        """Value of a JavaScript expression (awaited when it is a promise)."""
+        """Returns the value of a JavaScript expression; awaits a promise."""
         answer = self.call('Runtime.evaluate', expression=expression, returnByValue=True, awaitPromise=True)
         if 'exceptionDetails' in answer:
             details = answer['exceptionDetails']
@@ -135,11 +135,11 @@ class Browser:
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=mobile)
 
     def prefer(self, scheme):
-        """light or dark, as the system would say."""
+        """Sets the colour scheme that the system asks for: light or dark."""
         self.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
 
     def drag(self, start, end):
-        """Moves the mouse with its button down from one (x, y) of the window to another."""
+        """Drags the mouse from one (x, y) of the window to another."""
         def mouse(kind, place, buttons):
             self.call('Input.dispatchMouseEvent', type=kind, x=place[0], y=place[1], button='left', buttons=buttons,
                       clickCount=1)
@@ -149,7 +149,7 @@ class Browser:
         mouse('mouseReleased', end, 0)
 
     def screenshot(self, file, selector=None):
-        """PNG of the whole page, or of the first element that `selector` finds."""
+        """Returns a PNG of the whole page, or of the first element that matches `selector`."""
         target = f'document.querySelector({json.dumps(selector)})' if selector else 'document.documentElement'
         box = self.evaluate(f'(() => {{ const b = {target}.getBoundingClientRect(); '
                             'return {x: b.x + scrollX, y: b.y + scrollY, width: b.width, height: b.height}; })()')
@@ -157,7 +157,7 @@ class Browser:
         file.write_bytes(base64.b64decode(picture['data']))
 
     def complaints(self):
-        """Errors and warnings of the console, exceptions, and whatever the browser logged."""
+        """Returns errors and warnings of the console, exceptions, and the browser's log entries."""
         found = []
         for event in self.events:
             parameters = event.get('params', {})
@@ -171,7 +171,7 @@ class Browser:
         return found
 
     def requests(self):
-        """Addresses that the page asked for, data: and blob: apart."""
+        """Returns the addresses that the page requested, except data: and blob:."""
         addresses = [event['params']['request']['url'] for event in self.events
                      if event['method'] == 'Network.requestWillBeSent']
         return [address for address in addresses if not address.startswith(('data:', 'blob:'))]

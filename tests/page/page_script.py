@@ -1,7 +1,8 @@
-"""What the tests ask a page of the report: JavaScript expressions for Browser.evaluate."""
+"""JavaScript expressions for Browser.evaluate, which the tests run in a report page."""
 
-# For each chart: its section, how many traces have data that can be seen (a stage of a thousandth of the time is no pixel
-# wide), how many left a mark on the screen (a line, a point or bar with an area, a picture), and the size of the drawing.
+# For each chart: its section, how many traces have visible data (a stage of a thousandth of the time is less than a
+# pixel wide), how many are drawn on the screen (a line, a point or bar with an area, a picture), and the size of the
+# drawing.
 CHARTS = """
 [...document.querySelectorAll('.plot')].map(plot => {
   const sizes = (within, marks) => [...within.querySelectorAll(marks)].map(mark => {
@@ -23,7 +24,7 @@ CHARTS = """
 })
 """
 
-# Of each axis of each chart how many numbers or names stand at it, and each title that does not fit into its drawing.
+# For each axis of each chart: the number of labels, and each title that does not fit into its drawing.
 AXES = """
 [...document.querySelectorAll('.plot')].map(plot => {
   const box = plot.querySelector('svg.main-svg').getBoundingClientRect();
@@ -35,7 +36,7 @@ AXES = """
 })
 """
 
-# Links of the navigation that are not seen whole.
+# Links of the navigation that are partly hidden.
 CUT_LINKS = """
 (() => {
   const nav = document.getElementById('nav').getBoundingClientRect();
@@ -46,7 +47,8 @@ CUT_LINKS = """
 })()
 """
 
-# What each way of saying it recommends: file and label of points. Cards, the findings, stars in charts of throughput.
+# The recommended points (file and label) in each place that shows them: cards, findings, and stars in the throughput
+# charts.
 RECOMMENDED = """
 (() => {
   const found = pb.loadModel().files.flatMap(file => (file.summary?.recommendations ?? [])
@@ -60,7 +62,7 @@ RECOMMENDED = """
 })()
 """
 
-# Contrast (WCAG 2.1) of each text against what lies behind it; the lowest, with its text.
+# The lowest contrast (WCAG 2.1) of a text against its background, with that text.
 CONTRAST = """
 (() => {
   const parse = text => { const n = text.match(/[0-9.]+/g).map(Number); return {rgb: n.slice(0, 3), a: n[3] ?? 1}; };

@@ -1,7 +1,7 @@
-"""report.html in a headless Chromium: no complaint, no request, every chart drawn, in light, dark and on a phone.
+"""Opens report.html in a headless Chromium and checks that it logs no complaint, makes no request and draws every
+chart: light, dark and on a phone.
 
-usage: page_test.py PATCHBENCH WRITE_MADE_UP FOLDER MPIRUN..   pages and screenshots are left in FOLDER
-"""
+usage: page_test.py PATCHBENCH WRITE_MADE_UP FOLDER MPIRUN..   leaves pages and screenshots in FOLDER"""
 import json
 import subprocess
 import sys
@@ -17,7 +17,7 @@ FOLDER = Path(FOLDER).resolve()
 DESKTOP, PHONE = (1280, 900), (360, 740)
 WIDTHS = (390, 700, 1000, 1400, 1920)
 
-# What must stand on each page, in this order; summary comes first and has no entry in `pb.sections`.
+# The sections that each page must have, in this order. The summary comes first and is not in `pb.sections`.
 BATCHES = ['throughput', 'memory', 'fit']
 END = ['telemetry', 'environment', 'glossary', 'points']
 SECTIONS = {
@@ -152,12 +152,12 @@ class Page(unittest.TestCase):
                                            for one in said)])
 
     def summary_of(self, name):
-        """The line study_summary of the results that a page was made of."""
+        """Returns the line study_summary of the results behind a page."""
         with open(self.pages[name].parent / 'results.jsonl', encoding='utf-8') as lines:
             return next(line for line in map(json.loads, lines) if line['type'] == 'study_summary')
 
     def drawn(self, section, value):
-        """`value(trace)` of every trace of a section's charts."""
+        """Returns `value(trace)` for every trace of a section's charts."""
         return self.browser.evaluate(f'[...document.querySelectorAll("#{section} .plot")]'
                                      f'.flatMap(plot => plot.data.map(trace => {value}))')
 
@@ -205,7 +205,7 @@ class Page(unittest.TestCase):
         self.assertEqual(sum(jump['is_largest'] for jump in jumps), 1)
 
     def test_files_without_a_summary_have_the_same_page(self):
-        """As an older version left them: the analysis is made of the points."""
+        """Removes the analysis as in older files; the page then computes it from the points."""
         old = FOLDER / 'old' / 'results.jsonl'
         old.parent.mkdir(exist_ok=True)
         lines = (FOLDER / 'gpu' / 'results.jsonl').read_text().splitlines(keepends=True)
@@ -265,7 +265,7 @@ class Page(unittest.TestCase):
                 self.open(name, (width, 900))
                 for chart in self.browser.evaluate(AXES):
                     with self.subTest(page=name, width=width, section=chart['section']):
-                        names = ('precision', 'devices', 'timeline', 'stages')  # along one axis: there may be one only
+                        names = ('precision', 'devices', 'timeline', 'stages')  # these may have a single point along one axis
                         self.assertGreaterEqual(min(chart['x'], chart['y']), 1 if chart['section'] in names else 2)
                         self.assertEqual(chart['cut'], [])
 
@@ -288,7 +288,7 @@ class Page(unittest.TestCase):
                 self.assertEqual(said['stars'], count)
 
     def test_no_point_is_recommended_where_none_qualifies(self):
-        self.open('gpu')  # the only point with UNet has no halo: its seams are at 0.08, 20 grey levels
+        self.open('gpu')  # the UNet point without halo: seams of 0.08 (20 grey levels)
         findings = self.browser.evaluate('[...document.querySelectorAll(".findings li")].map(li => li.textContent)')
         unet = ' '.join(words for words in findings if words.startswith('unet'))
         self.assertIn('no point qualifies: 1 with visible seams', unet)

@@ -1,4 +1,4 @@
-"""The pages that are tested, made of small studies: two that are run here, the others made up."""
+"""The tested pages, made from small studies: two run here, the others are made up."""
 import os
 import subprocess
 from pathlib import Path
@@ -17,7 +17,7 @@ class Pages:
             raise RuntimeError(f'{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}')
 
     def _results(self, name):
-        """results.jsonl of a study in a folder of that name."""
+        """Runs a study in a folder of its name and returns its results.jsonl."""
         file = self._folder / name / 'results.jsonl'
         file.parent.mkdir(parents=True, exist_ok=True)
         return file
@@ -28,7 +28,7 @@ class Pages:
         return page
 
     def make(self):
-        """Path of each page by name."""
+        """Returns the path of each page by name."""
         results = {name: self._results(name) for name in ('tiny', 'scaling', 'gpu', 'shapes')}
         real_ranks = {'tiny': 2, 'scaling': 4}
         for name, file in results.items():

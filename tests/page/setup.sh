@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs Chromium (the distribution's package), in which tests/page opens report.html. Needs root or sudo and the
-# network once; a second call does nothing. Without a browser the test is skipped. PATCHBENCH_CHROMIUM names another one.
+# Installs Chromium (the distribution's package), in which tests/page opens report.html. Needs root or sudo and, once,
+# the network. A second call does nothing. Without a browser the test is skipped. PATCHBENCH_CHROMIUM names another
+# browser.
 set -euo pipefail
 
 for browser in "${PATCHBENCH_CHROMIUM:-chromium}" chromium-browser google-chrome; do
-    # Ubuntu's chromium-browser without its snap is a script that only says so.
+    # On Ubuntu, chromium-browser without its snap is a script that only prints a message.
     if "$browser" --version 2>/dev/null | grep -qE '^(Chromium|Google Chrome) '; then exit 0; fi
 done
 as_root=()

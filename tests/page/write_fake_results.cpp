@@ -1,5 +1,5 @@
-// Results as a machine with GPUs would leave them, made up: the report's charts are tested on them where there is none.
-// A study file gives the points, a formula their times and memory. Everything is labelled made up.
+// Writes made-up results as a machine with GPUs would, so that the report's charts can be tested without one. A study
+// file gives the points, and formulas give their times and memory. Everything is labelled as made up.
 #include "config/load_yaml.hpp"
 #include "measure/study_summary.hpp"
 #include "measure/verdict.hpp"
@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kDeviceMib = 8192;
 constexpr int kRanks = 2;
 
-/// Two ranks on one host, each with a device of its own.
+/// Makes two ranks on one host, each with its own device.
 Topology topology() {
     Topology all = make_local_topology(kRanks);
     for (auto& place : all.ranks) {
@@ -63,14 +63,14 @@ double peak_flops(const Point& point) {
     }
 }
 
-/// A call costs a launch, then approaches the peak, and pays a little for large batches.
+/// A call has a launch cost, approaches the peak rate, and gets slightly slower for large batches.
 double call_seconds(const Point& point, double pixels, double slowness) {
     const double flop = 2.0 * network_facts(point.settings.network, 3).mac_per_pixel * pixels;
     const double rising = 1 + 0.004 * static_cast<double>(point.batch.value_or(1));
     return slowness * (2e-4 + 1.6 * flop / peak_flops(point) * rising);
 }
 
-/// Within 1 % of 1, another one each time, the same in every run.
+/// Returns a factor within 1 % of 1. It varies by repetition and is the same in every run.
 double jitter(int64_t point, int rank, size_t repetition) {
     return 1 + 0.01 * std::sin(static_cast<double>(7 * point + 3 * rank) + 2.4 * static_cast<double>(repetition));
 }
@@ -113,7 +113,7 @@ void watch(RankTrace& rank) {
     }
 }
 
-/// Batches as two slots would overlap them: while one is computed the next is copied in and the last copied out.
+/// Places batches as two slots overlap them: one is computed while the next is copied in and the last is copied out.
 Timeline timeline_of(const RankTrace& rank, double call_s) {
     constexpr int64_t kMostBatches = 20;
     Timeline timeline;
@@ -178,7 +178,7 @@ double rounding_of(Precision dtype) {
     return 0;
 }
 
-/// Four squares where patches meet, as the probes of a large image; differences fall off from the seams.
+/// Makes four squares where patches join, like the probes of a large image. Differences decrease away from the seams.
 std::vector<SeamRegion> seam_map(int64_t patch, double largest) {
     constexpr int64_t kEdge = 64, kCell = 4, kCells = kEdge / kCell;
     std::vector<SeamRegion> map;

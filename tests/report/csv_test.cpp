@@ -18,7 +18,7 @@ namespace {
 
 using Record = std::vector<std::string>;
 
-/// RFC 4180, read by the book.
+/// Reads CSV as RFC 4180 defines it.
 std::vector<Record> read_csv(const std::string& text) {
     std::vector<Record> records;
     Record record;
@@ -123,7 +123,7 @@ TEST(Csv, SeveralFilesAreToldApartByAColumn) {
     }
 }
 
-// Walls of 2.3, 2.1, 2.2, 2.0, 2.4 and 2.7 s, 20 patches, 1.25 of 2 Mpx useful.
+// Pass times are 2.3, 2.1, 2.2, 2.0, 2.4 and 2.7 s; 20 patches; 1.25 of 2 Mpx are useful.
 TEST(ReferenceCsv, HasTheColumnsOfTheReferenceWithMeansOverPasses) {
     const auto cells = row(written({three_rank_trace()}, CsvStyle::reference), 0);
     const std::map<std::string, double> expected{{"batch_size", 4},
@@ -172,7 +172,7 @@ TEST(ReferenceCsv, MemoryOfGpusIsThatOfTheFullestRank) {
 
 TEST(ReferenceCsv, WhatIsAbsentIsEmptyNeverZero) {
     PointTrace trace = unmeasured_trace(PointStatus::oom, "no room");
-    trace.processed_pixels = trace.useful_pixels = 1e6;  // what it would have been
+    trace.processed_pixels = trace.useful_pixels = 1e6;  // as an earlier version recorded it
     trace.num_patches = 4;
     const auto cells = row(written({trace}, CsvStyle::reference), 0);
     EXPECT_EQ(cells.at("status"), "oom");

@@ -35,7 +35,7 @@ PointTrace unverified_trace() {
     return trace;
 }
 
-/// A point that is VALID, one that is INVALID, one that was not measured.
+/// Returns a VALID point, an INVALID one and one that was not measured.
 Files mixed() {
     PointTrace oom = unmeasured_trace(PointStatus::oom, "no room");
     oom.point.index = 7;
@@ -126,7 +126,7 @@ TEST(Chrome, PutsSpansOnOneClockInMicroseconds) {
 }
 
 TEST(Chrome, LetsPointsFollowOneAnother) {
-    PointTrace second = unverified_trace();  // a timeline needs no verdict
+    PointTrace second = unverified_trace();  // a timeline does not need a VALID point
     second.ranks[1].timeline = {};
     const Parsed trace = exported("chrome", {results_of({three_rank_trace(), second})});
     std::vector<std::pair<double, double>> points;

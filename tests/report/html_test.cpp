@@ -39,7 +39,7 @@ class Html : public testing::Test {
         writer.write_point(trace, summarise(trace));
     }
 
-    /// A further one, as a line without its end: what an editor leaves.
+    /// Appends a point as a line without its line end, as some editors leave it.
     void add_point(const PointTrace& trace) const {
         const std::filesystem::path other = folder_ / "other.jsonl";
         {
@@ -49,7 +49,7 @@ class Html : public testing::Test {
         add_line(load_results(other).points.front().json);
     }
 
-    /// What a browser takes for the page's data: all up to the first end of a script.
+    /// Returns the page's data as a browser reads them: up to the first end of a script.
     [[nodiscard]] json data() const {
         const std::string text = html_text({results_});
         const size_t begin = text.find(kDataStart) + kDataStart.size();

@@ -33,7 +33,7 @@ class Jsonl : public testing::Test {
         return all;
     }
 
-    /// The line of `trace`, read back.
+    /// Writes `trace` and reads its line back.
     [[nodiscard]] json point_line(const PointTrace& trace) const {
         JsonlWriter writer(file_, {}, {});
         writer.write_point(trace, summarise(trace));
@@ -203,7 +203,7 @@ TEST_F(Jsonl, CannotBeCreatedIsAUsageErrorThatNamesTheFile) {
     }
 }
 
-// A file-size limit stands for a full disk: write() takes a part of the line, then refuses.
+// A file-size limit simulates a full disk: write() takes a part of the line, then fails.
 TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
     JsonlWriter writer(file_, {}, {});
     std::string message;

@@ -62,13 +62,13 @@ TEST(Metrics, AreReadBackIntoTheirOwnPlace) {
         metric.value.set(summary, 42);
         EXPECT_EQ(metric.value(summary), 42) << metric.key;
         for (const auto& other : metrics()) {
-            if (&other == &metric || std::string(other.key) == "repetitions") continue;  // which is always there
+            if (&other == &metric || std::string(other.key) == "repetitions") continue;  // every summary has it
             EXPECT_EQ(other.value(summary), std::nullopt) << metric.key << " into " << other.key;
         }
     }
 }
 
-// The page's table is the one in the code: when this fails, put what it prints into the page.
+// The page repeats the table of the code. When this test fails, copy the table that it prints into the page.
 TEST(Metrics, ThePageHoldsTheGlossary) {
     EXPECT_NE(text_of("docs/reading-results.md").find(glossary()), std::string::npos)
         << "replace the glossary of docs/reading-results.md with:\n"

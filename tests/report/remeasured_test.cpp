@@ -1,4 +1,4 @@
-// A point that was measured again, or that drifts all the same: what the record, the table and the notes say of it.
+// Tests the record, the table and the notes of a point that was measured again or that drifts in spite of it.
 #include "measure/telemetry_trace.hpp"
 #include "report/csv.hpp"
 #include "report/jsonl_writer.hpp"
@@ -74,7 +74,7 @@ TEST(Remeasured, ADriftThatStaysIsInvalidWithItsCause) {
         rank.telemetry[Meter::own_cpu_s] = 3;
     }
     trace.ranks[0].telemetry[Meter::observed_s] = 10;
-    trace.ranks[0].telemetry[Meter::host_cpu_s] = 39;  // of which the ranks used 9
+    trace.ranks[0].telemetry[Meter::host_cpu_s] = 39;  // the ranks used 9 of these seconds
     const Summary summary = summarise(trace);
     EXPECT_EQ(summary.validity, Validity::invalid);
     EXPECT_THAT(summary.notes,

@@ -52,7 +52,7 @@ class Results : public testing::Test {
     }
     void put(const std::string& text) const { std::ofstream(file_) << text; }
 
-    /// What the reader says of `text`.
+    /// Returns the reader's error message for `text`.
     [[nodiscard]] std::string refusal(const std::string& text) const {
         put(text);
         try {
@@ -107,7 +107,7 @@ TEST_F(Results, TheShapeOfARelativeIsReadBack) {
                 AllOf(HasSubstr(":2: "), HasSubstr("network"), HasSubstr("no shape of a network")));
 }
 
-// Tables, FOM lines and verdict of a resumed study are made of what is read back: nothing may be lost on the way.
+// Tables, FOM lines and verdict of a resumed study use the values that are read back, so none may be lost.
 TEST_F(Results, EveryFigureOfTheSummarySurvives) {
     const Summary written = summarise(watched_trace());
     const auto results = load_results(file_);
@@ -122,7 +122,7 @@ TEST_F(Results, EveryFigureOfTheSummarySurvives) {
     EXPECT_EQ(points_table({results.points[1].summary}), points_table({oom}));
 }
 
-// Whoever adds a member to the trace finds out here that it is not read back.
+// Fails when a new member of the trace is written but not read back.
 TEST_F(Results, ATraceReadBackIsWrittenAsTheSameLine) {
     const auto results = load_results(file_);
     const std::string before = text();
@@ -157,7 +157,7 @@ TEST_F(Results, EnvironmentIsReadBack) {
 
 TEST_F(Results, ALineCutAnywhereIsToleratedAtTheEndOnly) {
     const std::string whole = text();
-    const size_t last = whole.rfind('\n', whole.size() - 2) + 1;  // where the end line starts
+    const size_t last = whole.rfind('\n', whole.size() - 2) + 1;  // start of the last line
     for (size_t length = last + 1; length + 1 < whole.size(); ++length) {
         put(whole.substr(0, length));
         const auto results = load_results(file_);
@@ -224,7 +224,7 @@ TEST_F(Results, APointBelongsToTheSessionThatItFollows) {
 }
 
 TEST_F(Results, LongLinesAreReadWhole) {
-    const std::string longer(200'000, 'x');  // several times what is read at once
+    const std::string longer(200'000, 'x');  // several times the size of a read
     put(longer + "\n" + "short\n" + longer + "y");
     LineReader lines(file_);
     EXPECT_EQ(lines.next()->text, longer);
@@ -262,7 +262,7 @@ TEST_F(Results, NothingMayFollowTheEnd) {
     EXPECT_THAT(refusal(text() + "{\"type\":\"point\"}\n"), HasSubstr(":5: nothing may follow the end"));
 }
 
-// Bytes changed at random: an answer or an error with the place, never a crash.
+// Random damage must give either a value or an error with its place, never a crash.
 TEST_F(Results, RandomDamageIsReadOrRefused) {
     const std::string whole = text();
     int refused = 0;

@@ -1,4 +1,4 @@
-// Traces as a results file would give them back.
+// Turns traces into what a results file gives back.
 #pragma once
 
 #include "measure/summary.hpp"

@@ -1,4 +1,4 @@
-// docs/results.schema.json says what the values themselves say.
+// Tests that docs/results.schema.json agrees with the fields of the values.
 #include "report/results_schema.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 TEST(ResultsSchema, IsThatOfTheValues) {
     std::ifstream file(PATCHBENCH_SOURCE_DIR "/docs/results.schema.json");
     const Json committed = Json::parse(file)["$defs"];
-    const Json schema = results_schema();  // items() refers to it
+    const Json schema = results_schema();  // outlives items(), which refers to it
     for (const auto& [name, definition] : schema.items()) {
         ASSERT_TRUE(committed.contains(name)) << name;
         EXPECT_EQ(nlohmann::json(committed[name]), nlohmann::json(definition))

@@ -1,4 +1,4 @@
-// Results of simulated devices: never taken for measurements, and what they may be made from.
+// Tests that results of simulated devices are never taken for measurements, and the tables T(b) made from results.
 #include "measure/scaling_traces.hpp"
 #include "measure/verdict.hpp"
 #include "report/measured_calls.hpp"
@@ -30,7 +30,7 @@ ResultsFile file_of(const std::vector<PointTrace>& traces) {
     return file;
 }
 
-/// A call of `call_s` seconds with `batch` windows.
+/// Makes a point with a call of `call_s` seconds on `batch` windows.
 PointTrace called(int64_t batch, double call_s) {
     PointTrace trace = ranks_trace(2, 5);
     trace.point.batch = batch;

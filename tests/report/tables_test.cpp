@@ -77,7 +77,7 @@ TEST(PointsTable, SurvivesPointsThatSayLessThanTheFirst) {
 
 TEST(PointsTable, SaysWhatWasMeasuredInATerminalsWidth) {
     const std::string text = points_table({summarise(three_rank_trace()), summarise(three_rank_trace())});
-    EXPECT_LE(widest_line(text), 125u) << text;  // bytes: an arrow has three
+    EXPECT_LE(widest_line(text), 125u) << text;  // in bytes: an arrow has three
     EXPECT_THAT(text, AllOf(HasSubstr("2.250 [2.000, 2.700]"), HasSubstr("300 (1)"), HasSubstr("20.10 → 31.25"),
                             HasSubstr("2.5e-07"), HasSubstr("0.444"), HasSubstr("8.889")));
 }
@@ -190,7 +190,7 @@ TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
 TEST(PlanTable, SaysWhyAPointIsRefused) {
     Plan plan;
     plan.points = {traced_point()};
-    plan.points[0].settings.network = NetworkKind::drunet;  // 1250 px are no multiple of 8
+    plan.points[0].settings.network = NetworkKind::drunet;  // 1250 px are not a multiple of 8
     plan.points[0].settings.workload = Workload::whole;
     plan.points[0].settings.odd_shape = OddShape::error;
     plan.points[0].refusal = "odd";

@@ -1,5 +1,5 @@
-// Bencher Metric Format. Source: https://bencher.dev/docs/reference/bencher-metric-format: an object of benchmarks,
-// each an object of measures, each with a value and, where it is known, its interval.
+// Writes the Bencher Metric Format: an object of benchmarks, each an object of measures, each with a value and, if
+// known, its interval. Source: https://bencher.dev/docs/reference/bencher-metric-format.
 #include "report/export/formats.hpp"
 #include "report/named_points.hpp"
 

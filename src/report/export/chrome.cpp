@@ -1,6 +1,6 @@
-// Chrome trace events: chrome://tracing, Perfetto and others draw them. Source: "Trace Event Format" (Google, 2016),
+// Writes Chrome trace events, which chrome://tracing and Perfetto draw. Source: "Trace Event Format" (Google, 2016),
 // JSON object format: complete events (X) with ts and dur in microseconds, and metadata events (M) for names. A process
-// is a rank, a thread is a stage; the points of a study follow one another, each named on a line of its own.
+// is a rank and a thread is a stage. The points of a study follow one another, and a separate thread shows their names.
 #include "report/export/formats.hpp"
 #include "report/named_points.hpp"
 
@@ -15,7 +15,7 @@ namespace pb {
 namespace {
 
 constexpr double kTraceUsPerS = 1e6;
-constexpr int kPointThread = 0;  // stages come after it
+constexpr int kPointThread = 0;  // the threads of the stages follow
 
 int thread_of(Stage stage) { return static_cast<int>(stage) + 1; }
 
@@ -38,7 +38,7 @@ class ChromeTrace {
         double end_s = 0;
         for (const auto& rank : point.trace().ranks)
             if (!rank.timeline.spans.empty()) end_s = std::max(end_s, add_rank(rank, point.name()));
-        constexpr double kGap = 1.05;  // so that points can be told apart
+        constexpr double kGap = 1.05;  // a gap that keeps points apart
         origin_s_ += end_s * kGap;
     }
 
@@ -56,13 +56,13 @@ class ChromeTrace {
     }
 
   private:
-    /// Returns when its last span ends.
+    /// Returns the end time of the rank's last span.
     double add_rank(const RankTrace& rank, const std::string& point) {
         hosts_[rank.rank] = rank.host;
         const auto& [spans, num_dropped, clock_error_s, is_timed] = rank.timeline;
         double begin_s = HUGE_VAL, end_s = 0;
         for (const Span& span : spans) {
-            if (!(span.end_s >= span.begin_s)) continue;  // a damaged file
+            if (!(span.end_s >= span.begin_s)) continue;  // the file is damaged
             begin_s = std::min(begin_s, span.begin_s);
             end_s = std::max(end_s, span.end_s);
             Json event = complete(name_of(span.stage), rank.rank, thread_of(span.stage), origin_s_ + span.begin_s,
@@ -77,7 +77,7 @@ class ChromeTrace {
         return end_s;
     }
 
-    double origin_s_ = 0;  // of the next point
+    double origin_s_ = 0;  // start of the next point
     std::map<int, std::string> hosts_;
     std::vector<Json> events_;
 };

@@ -1,4 +1,4 @@
-// The formats, each in the file of its name.
+// Declares the export formats. Each one is in the file of its name.
 #pragma once
 
 #include "report/json_settings.hpp"
@@ -22,10 +22,10 @@ struct Figure {
     double value;
 };
 
-/// The headline metrics that were measured, as in the FOM lines.
+/// Returns the headline metrics that were measured, as in the FOM lines.
 [[nodiscard]] std::vector<Figure> headline_figures(const Summary& summary);
 
-/// Indented JSON; bytes that are not UTF-8 become U+FFFD.
+/// Returns indented JSON; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_text(const Json& value);
 
 }  // namespace pb

@@ -1,6 +1,6 @@
-// The JSON of Google Benchmark. Source: its docs/user_guide.md ("Output Formats") and tools/gbench/report.py: a
-// context, and one entry a repetition, then aggregates; times of all entries in one unit. A repetition of a point is
-// one iteration; its CPU time is that of all ranks together. All metrics are user counters of the median.
+// Writes the JSON of Google Benchmark. Source: its docs/user_guide.md ("Output Formats") and tools/gbench/report.py: a
+// context, one entry for each repetition, then aggregates; all times in one unit. One repetition of a point is one
+// iteration, and its CPU time is the sum over all ranks. All metrics are user counters of the median entry.
 #include "base/statistics.hpp"
 #include "report/export/formats.hpp"
 #include "report/named_points.hpp"
@@ -35,7 +35,7 @@ double median_cpu_s(const std::vector<Times>& times) {
     return median(cpu_s);
 }
 
-/// What entries of one point have in common.
+/// Makes the fields that all entries of one point share.
 Json entry(const NamedPoint& point, size_t index, const std::string& name, const char* run_type, size_t repetitions) {
     return {{"name", name},
             {"family_index", index},
@@ -72,7 +72,7 @@ Json median_entry(const NamedPoint& point, size_t index, const std::vector<Times
     return all;
 }
 
-/// CPUs in use: the threads of all ranks.
+/// Returns the number of CPUs in use: the threads of all ranks.
 int64_t num_threads(const Topology& topology) {
     int64_t threads = 0;
     for (const auto& place : topology.ranks) threads += place.threads;

@@ -1,5 +1,6 @@
-// github-action-benchmark, custom tools. Source: its README and the interface BenchmarkResult of its src/extract.ts: an
-// array of name, unit, value and, as texts, range and extra. A file is all of one direction.
+// Writes the custom tools format of github-action-benchmark. Source: its README and the interface BenchmarkResult in
+// its src/extract.ts: an array of objects with name, unit and value and the optional texts range and extra. All metrics
+// in one file improve in the same direction.
 #include "report/export/formats.hpp"
 #include "report/named_points.hpp"
 

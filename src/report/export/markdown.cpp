@@ -1,4 +1,4 @@
-// Results as Markdown, to paste into an issue.
+// Writes results as Markdown, to paste into an issue.
 #include "measure/recommendation.hpp"
 #include "measure/verdict.hpp"
 #include "report/exports.hpp"
@@ -32,7 +32,7 @@ std::string counted(size_t count, const char* noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-/// "torch 2.11.0, cudnn 9.19.0": what was loaded, up to the first comma of a long text.
+/// Lists the loaded libraries: "torch 2.11.0, cudnn 9.19.0". A long text is cut at its first comma.
 std::string libraries_text(const Environment& environment) {
     std::vector<std::string> all;
     for (const auto& [name, header, loaded] : environment.libraries) {

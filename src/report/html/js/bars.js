@@ -1,4 +1,4 @@
-// Precisions and devices side by side: bars with intervals, and the gain over the base in a table.
+// Draws precisions and devices side by side: bars with intervals, and a table with the gain over the base.
 'use strict';
 
 pb.barOrder = {
@@ -6,14 +6,14 @@ pb.barOrder = {
   device: ['cpu', 'cuda']
 };
 
-/// Alternatives as the program found them, in the order of their bars.
+/// Returns the alternatives that the program found, in the order of their bars.
 pb.barGroups = (model, key) => {
   const place = point => pb.barOrder[key].indexOf(point.settings[key]);
   const sets = pb.setsOf(model, 'alternatives').filter(set => set.by === key);
   return pb.named(sets.map(set => ({...set, points: set.points.sort((a, b) => place(a) - place(b))})));
 };
 
-/// What the study says of `point` against the base of its variants; a dash where it was held against none.
+/// Returns the study's figure of `point` against the base of its variants; a dash where the point was not compared.
 pb.gain = (point, key) => {
   const groups = point.file.summary.variants.filter(group => group.by === key);
   if (groups.some(group => group.base.point === point.raw.index)) return 'base';

@@ -1,9 +1,9 @@
-// The namespace of the viewer, elements and numbers as text. What comes from the data becomes a text node, never
+// The namespace of the viewer, and functions that make elements and format numbers. Data become text nodes, never
 // markup: no file of the viewer uses innerHTML.
 'use strict';
 const pb = {};
 
-/// Element `tag` with attributes and children; strings and numbers among the children are text.
+/// Makes the element `tag` with attributes and children. Strings and numbers among the children become text.
 pb.el = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -20,13 +20,13 @@ pb.el = (tag, attributes = {}, ...children) => {
   return element;
 };
 
-/// Text for Plotly, which reads a little HTML in labels and %{..} in templates: both are shown as they are written.
+/// Escapes text for Plotly, which interprets some HTML in labels and %{..} in templates. Both are shown as written.
 pb.plain = text =>
     String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('%{', '%\u200b{');
 
 pb.isNumber = value => typeof value === 'number' && Number.isFinite(value);
 
-/// A number with as many digits as matter: 3 significant ones, whole numbers grouped by thousands.
+/// Formats a number with 3 significant digits by default; whole numbers are grouped by thousands.
 pb.number = (value, digits = 3) => {
   if (!pb.isNumber(value)) return '–';
   if (value === 0) return '0';
@@ -36,7 +36,7 @@ pb.number = (value, digits = 3) => {
   return String(Number(value.toPrecision(digits)));
 };
 
-/// Seconds in the unit in which they are easy to read.
+/// Formats seconds in the unit that is easiest to read.
 pb.seconds = value => {
   if (!pb.isNumber(value)) return '–';
   if (value >= 120) return `${pb.number(value / 60)} min`;
@@ -55,7 +55,7 @@ pb.count = (n, one, many = `${one}s`) => `${n.toLocaleString('en-US')} ${n === 1
 
 pb.distinct = values => [...new Set(values)];
 
-/// "a, b and c".
+/// Joins words: "a, b and c".
 pb.list = words => words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 
 pb.groupBy = (items, keyOf) => {
@@ -68,8 +68,8 @@ pb.groupBy = (items, keyOf) => {
   return groups;
 };
 
-/// A table with a line of headings (none: no such line); cells are texts or nodes, `numeric` says which columns are
-/// right-aligned.
+/// Makes a table with a row of headings (no row for no headings). Cells are texts or nodes. `numeric` holds the columns
+/// that are right-aligned.
 pb.table = (headings, rows, numeric = []) => {
   const cell = (tag, content, column) => pb.el(tag, {class: numeric.includes(column) ? 'number' : null}, content);
   const head = pb.el('thead', {}, pb.el('tr', {}, headings.map((heading, i) => cell('th', heading, i))));
@@ -82,8 +82,8 @@ pb.table = (headings, rows, numeric = []) => {
 
 pb.sections = new Map();
 
-/// A part of the page: `find(model)` gives what it shows, or null, in which case `absent` says what is missing and why;
-/// `draw(found, body, model)` fills its body.
+/// Registers a section of the page. `find(model)` returns what the section shows, or null; then `absent` says what is
+/// missing and why. `draw(found, body, model)` fills the body.
 pb.section = section => {
   pb.sections.set(section.id, section);
 };

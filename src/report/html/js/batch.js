@@ -1,10 +1,10 @@
-// Throughput and memory against batch, a panel for each choice of everything but patch, halo and batch.
+// Draws throughput and memory over the batch, with a panel for each set of settings other than patch, halo and batch.
 'use strict';
 
 pb.batchOf = point => point.settings.batch;
 pb.batchTitle = () => pb.isNarrow() ? 'batch' : 'batch (windows in a forward call)';
 
-/// Panels of lines, as the program found them; those of several files that share their settings are one panel.
+/// Returns the panels that the program found. Panels of several files that share their settings become one.
 pb.batchPanels = model => {
   const merged = pb.groupBy(pb.setsOf(model, 'batch_panels'), panel => panel.key);
   return pb.named([...merged.values()].map(parts => ({...parts[0], parts, points: parts.flatMap(part => part.points)})))
@@ -13,7 +13,7 @@ pb.batchPanels = model => {
 
 pb.linesOf = ({file, lines}) => lines.map(line => ({...line, file, points: file.pointsOf(line.points)}));
 
-/// Asymmetric error bars of a rate: none where there is no interval.
+/// Returns the asymmetric error bars of a rate; none where there is no interval.
 pb.rateBars = (points, key) => {
   const intervals = points.map(point => point.rateInterval(key));
   return {
@@ -96,20 +96,20 @@ pb.section({
   },
 });
 
-/// What the program fitted to the peaks of the lines: {fit, samples, predicted_batch, .., one}.
+/// Returns the program's fits to the memory peaks: {fit, samples, predicted_batch, .., one}.
 pb.memoryFitsOf = series => series.flatMap(one => {
   const isOf = group => group.samples.some(sample => one.points.includes(one.file.pointOf(sample.point)));
   return one.file.summary.batch_memory.filter(isOf).map(memory => ({...memory, one}));
 });
 
-/// The memory that ends a line: the points' own cap, or the device's.
+/// Returns the memory limit of a line: the cap of its points, or the memory of the device.
 pb.limitOf = ({limit_mib, points}) => pb.isNumber(limit_mib) ? {
   mib: limit_mib,
   name: points[0].settings.memory_limit_mib > 0 ? 'memory limit of the point' : 'memory of the device'
 } :
                                                                null;
 
-/// A limit far above the peaks would flatten them: it is said instead of drawn.
+/// True for a limit far above the peaks. Drawing it would flatten them, so the text names it instead.
 pb.isFar = (limit, highest) => limit.mib > 4 * highest;
 
 pb.aboveTheChart = limit => ({
@@ -129,7 +129,7 @@ pb.limitTraces = (limit, batches, highest) => {
   }];
 };
 
-/// What the straight line through the peaks says of the largest batch.
+/// Describes the largest batch that the straight line through the peaks predicts.
 pb.memoryWords = ({one, fit, limit_mib, predicted_batch}) => {
   const limit = pb.limitOf({limit_mib, points: one.points});
   const line = `${one.name || 'peak'}: ${pb.number(fit.base_mib)} MiB + ${

@@ -1,5 +1,4 @@
-// Colours of the page and charts in them. Every chart is drawn by pb.chart, which draws it again when the colours
-// change.
+// Draws charts and defines their colours. pb.chart draws every chart and draws it again when the colours change.
 'use strict';
 
 pb.palette = ['#3b76c4', '#d9792b', '#3d9970', '#b3508b', '#8673d1', '#9a8f2c', '#3aa0b5', '#c4554a'];
@@ -36,7 +35,7 @@ pb.theme = {
   },
 };
 
-/// A colour of the style sheet as it is now.
+/// Returns the current value of a colour of the style sheet.
 pb.colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 pb.axis = (title, extra = {}) => ({
@@ -48,7 +47,7 @@ pb.axis = (title, extra = {}) => ({
   ...extra,
 });
 
-/// A logarithmic axis with a tick at each of the values (batches, ranks): they are few.
+/// Makes a logarithmic axis with a tick at each value. It is meant for few values, such as batches or ranks.
 pb.powersAxis = values => {
   const ticks = pb.distinct(values).sort((a, b) => a - b);
   return {
@@ -61,8 +60,8 @@ pb.powersAxis = values => {
   };
 };
 
-/// Ticks of a logarithmic axis from `low` to `high`: powers of ten; with 2 and 5, or every digit, where these are fewer
-/// than three; in equal steps where even those are.
+/// Makes a logarithmic axis from `low` to `high` with ticks at the powers of ten. If these are fewer than three, it
+/// adds 2 and 5, then every digit; if those are too few as well, the ticks are in equal steps.
 pb.logAxis = ([low, high]) => {
   const ticksOf = digits => {
     const ticks = [];
@@ -82,10 +81,11 @@ pb.logAxis = ([low, high]) => {
   };
 };
 
-/// A phone: little place for words beside a chart.
+/// True on a phone, where there is little room for text beside a chart.
 pb.isNarrow = () => document.documentElement.clientWidth < 600;
 
-/// Of a chart: a legend of many lines is not to take its place.
+/// Returns the height of a chart in px. Each legend entry beyond six adds height, so that the legend leaves room for
+/// the chart.
 pb.heightFor = named => 330 + 11 * Math.max(0, named - 6);
 
 pb.layout = (extra = {}) => ({
@@ -103,9 +103,9 @@ pb.layout = (extra = {}) => ({
 });
 
 pb.charts = [];
-pb.areDrawn = false;  // charts that are added before the page is complete are drawn with it
+pb.areDrawn = false;  // while false, new charts wait until the page is complete
 
-/// Adds a chart with a heading to `parent`. `build()` gives {traces, layout} in the colours of the moment.
+/// Adds a chart with a heading to `parent`. `build()` returns {traces, layout} in the current colours.
 pb.chart = (parent, heading, build) => {
   const plot = pb.el('div', {class: 'plot'});
   parent.append(pb.el('figure', {}, heading ? pb.el('figcaption', {}, heading) : null, plot));
@@ -123,7 +123,7 @@ pb.chart = (parent, heading, build) => {
 
 pb.redraw = plot => pb.charts.find(chart => chart.plot === plot).draw();
 
-/// Lets go of the charts in `parent`, which is about to be emptied.
+/// Unregisters the charts in `parent`, which the caller is about to empty.
 pb.forget = parent => {
   for (const {plot} of pb.charts)
     if (parent.contains(plot)) Plotly.purge(plot);
@@ -135,8 +135,9 @@ pb.redrawAll = () => {
   for (const chart of pb.charts) chart.draw();
 };
 
-/// Colour by the first setting in which the series differ, dash and symbol by the others. Of several files each has its
-/// own dash and symbol, the same in every chart; colour then goes by the settings.
+/// Gives each series a style. Colour follows the first setting in which the series differ; dash and symbol follow the
+/// others. With several files, dash and symbol follow the file, the same in every chart, and colour follows the
+/// settings.
 pb.styled = series => {
   const keys = series.length > 0 ? series[0].keys : [];
   const ordered = pb.distinct(['patch', 'halo_px', ...keys]).filter(key => key !== 'file' && keys.includes(key));
@@ -155,14 +156,14 @@ pb.styled = series => {
   });
 };
 
-/// What the legend calls a series: its settings, and its file where there are several.
+/// Returns the legend's name for a series: its settings, and its file if there are several files.
 pb.nameOf = one => {
   const [first] = one.points;
   const name = one.name || first?.outcome || 'measured';
   return first === undefined || one.keys.includes('file') ? name : pb.ofFile(first.file, name);
 };
 
-/// Words inside a chart, at its upper left of the place (x, y) in shares of the drawing.
+/// Makes an annotation inside a chart. Its upper left corner is at (x, y), as shares of the drawing.
 pb.noteAt = (text, x, y) => ({
   text: pb.plain(text),
   xref: 'paper',
@@ -184,7 +185,7 @@ pb.starAt = (x, y, name) => ({
   marker: {symbol: 'star', size: 17, color: pb.colour('star'), line: {width: 1.2, color: pb.colour('text')}}
 });
 
-/// What appears beside the pointer: the point, then the figures that the chart is about.
+/// Returns the text beside the pointer: the point, then the figures of the chart.
 pb.hover = (point, keys, model) => {
   const lines = keys.map(key => {
     const metric = model.metrics.get(key);
@@ -200,7 +201,7 @@ pb.hover = (point, keys, model) => {
   ].join('<br>');
 };
 
-/// A choice among items that have a name.
+/// Makes a selection list for items that have a name.
 pb.choose = (title, items, chosen, onChoice) => {
   const select = pb.el(
       'select', {on: {change: event => onChoice(items[Number(event.target.value)])}},
@@ -208,7 +209,7 @@ pb.choose = (title, items, chosen, onChoice) => {
   return pb.el('label', {class: 'chooser'}, title, ' ', select);
 };
 
-/// A choice among points, by label.
+/// Makes a selection list for points, by label.
 pb.chooser = (title, points, chosen, onChoice) => {
   const items = points.map(point => ({point, name: pb.ofFile(point.file, point.label)}));
   return pb.choose(title, items, items.find(item => item.point === chosen), item => onChoice(item.point));

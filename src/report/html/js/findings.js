@@ -1,4 +1,4 @@
-// What came out, in sentences: the first thing after the verdict.
+// Writes the findings as sentences. They follow the verdict.
 'use strict';
 
 pb.times = value =>
@@ -7,7 +7,7 @@ pb.times = value =>
 pb.within = (low, high) =>
     pb.isNumber(low) && pb.isNumber(high) ? ` (95 %: ${pb.number(low)} to ${pb.number(high)})` : '';
 
-/// The fastest variant of each group of precisions or devices against its base.
+/// Describes the fastest variant of each group of precisions or devices against its base.
 pb.variantWords = model => model.files.flatMap(file => file.summary.variants.flatMap(group => {
   const best = group.points.find(variant => variant.point === group.fastest);
   const loss = pb.isNumber(best.max_difference) && group.by === 'dtype' ?
@@ -17,12 +17,12 @@ pb.variantWords = model => model.files.flatMap(file => file.summary.variants.fla
       pb.within(best.speedup_low, best.speedup_high)}${loss}.`];
 }));
 
-/// Which point to take of each group; then why of some there is none.
+/// Names the recommended point of each group; then says why some groups have none.
 pb.recommendationWords = picks =>
     picks.filter(({best}) => best).map(({name, best, reason}) => `${name}: ★ ${best.label}: ${reason}.`);
 pb.noneWords = picks => picks.filter(({best}) => !best).map(({name, reason}) => `${name}: ${reason}.`);
 
-/// What limits the points that are recommended.
+/// Says what limits the recommended points.
 pb.limitWords = picks =>
     pb.distinct(picks.map(({name, best}) => ({name, limit: best?.raw.summary.bottleneck}))
                     .filter(({limit}) => limit)
@@ -31,7 +31,7 @@ pb.limitWords = picks =>
 pb.shapeWords = model =>
     pb.shapeSeries(model).flatMap(one => one.jumps).filter(jump => jump.is_largest).map(pb.sayJump);
 
-/// At most this many sentences of a kind: beyond, the charts say it better.
+/// The largest number of sentences of one kind. The charts show the rest better.
 pb.mostFindings = 4;
 
 pb.findings = (model, picks) => [pb.recommendationWords(picks), pb.noneWords(picks), pb.shapeWords(model),

@@ -1,4 +1,4 @@
-// Time a window over the batch: what was measured, the curves fitted to it, and what they miss.
+// Draws the time per window over the batch: the measured values, the fitted curves and the residuals.
 'use strict';
 
 pb.fitsOf = model =>
@@ -9,7 +9,7 @@ pb.fitsOf = model =>
                    times.file, `${times.label}, ${times.scope === 'forward' ? 'network alone' : 'whole pass'}`)
              }));
 
-/// The curves of one fit that could be made, the one that fits better first.
+/// Returns the fitted curves of one line. The curve that fits better comes first.
 pb.curvesOf = times => {
   const curves = [
     {key: 'falling', words: 'all batches', dash: 'solid', colour: pb.palette[0]},
@@ -23,7 +23,7 @@ pb.curvesOf = times => {
 
 pb.curveName = curve => `${curve.formula} (${curve.words})`;
 
-/// The 95 % band of a curve as a closed outline; nothing where the data give none.
+/// Returns the 95 % band of a curve as a closed outline; nothing where the data give no band.
 pb.bandTrace = curve => {
   const inner = curve.line.filter(point => pb.isNumber(point.low_s) && pb.isNumber(point.high_s));
   if (inner.length < 2) return [];
@@ -108,7 +108,7 @@ pb.fitChart = times => {
   };
 };
 
-/// Which batches are fast: not yet which point to take, which depends on seams and memory, too.
+/// Names the fast batches. This does not choose a point: that also depends on seams and memory.
 pb.sufficientWords = times => `Batch ${times.fastest_batch} is the fastest${
     pb.isNumber(times.sufficient_batch) && times.sufficient_batch !== times.fastest_batch ?
         `; batch ${times.sufficient_batch} is ${times.sufficient_words}` :

@@ -1,7 +1,7 @@
-// Pictures: original, noisy and denoised, two of them behind a slider.
+// Shows the pictures: original, noisy and denoised, two of them behind a slider.
 'use strict';
 
-/// {noisy, denoised, clean} as data URIs; null when the point has no preview or its files were not there.
+/// Returns {noisy, denoised, clean} as data URIs; null when the point has no preview or its files are missing.
 pb.previewOf = (point, model) => {
   const files = point.raw.preview;
   if (!files) return null;
@@ -16,7 +16,7 @@ pb.pictureNames = {
   clean: 'original'
 };
 
-/// Two of the pictures, one over the other up to the slider.
+/// Shows two of the pictures, one on top of the other up to the slider.
 pb.sliderOf = (images, [left, right]) => {
   const picture = (key, over) =>
       pb.el('img', {src: images[key], alt: pb.pictureNames[key], class: over ? 'over' : null, draggable: 'false'});
@@ -41,7 +41,7 @@ pb.sliderOf = (images, [left, right]) => {
 pb.picturePairs = images => [['noisy', 'denoised'], ['clean', 'denoised'], ['clean', 'noisy']].filter(
     pair => pair.every(key => images[key]));
 
-/// The slider with a button for each pair of pictures.
+/// Shows the slider with a button for each pair of pictures.
 pb.comparisonOf = images => {
   const pairs = pb.picturePairs(images);
   const holder = pb.el('div');

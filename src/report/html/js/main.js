@@ -1,4 +1,4 @@
-// The order of the page. A section whose data are absent is left out and named in one line at the end.
+// Sets the order of the page. A section without data is left out, and one line at the end names it.
 'use strict';
 
 pb.order = [

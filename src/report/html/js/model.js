@@ -1,10 +1,11 @@
-// The data of the page as files and points. A point knows its settings flat, with what became of `auto` and `exact`;
-// lines are named by comparing these, so that charts need to know no study. Which points belong together, and every
-// figure that follows from several of them, is computed by the program (src/measure) and comes with the data: the line
-// `study_summary` of results.jsonl, made from the points also for files that have none.
+// Holds the data of the page as files and points. A point has its settings in a flat object, with the values that
+// replaced `auto` and `exact`. Lines are named by comparing these settings, so charts need no knowledge of a study. The
+// program (src/measure) decides which points belong together and computes every figure that follows from several of
+// them. These come with the data, in the form of the line `study_summary` of results.jsonl. For a file without that
+// line the program makes it from the points.
 'use strict';
 
-/// Settings that say how a point is measured, or that others make obsolete: they tell no two points apart.
+/// Settings that do not appear in names: they say how a point is measured, or other settings already imply them.
 pb.unspokenSettings = new Set([
   'ranks', 'halo', 'sigma', 'halo_tolerance', 'image.height', 'image.width', 'image.crop_height', 'image.crop_width',
   'image.seed', 'image.channels'
@@ -36,10 +37,10 @@ pb.Point = class {
     this.file = file;
     this.label = raw.label;
     this.status = raw.status;
-    this.path = raw.work?.path ?? null;  // of a whole image: whole, split or pad; else tiles
+    this.path = raw.work?.path ?? null;  // a whole image: whole, split or pad; otherwise tiles
     this.settings = {...pb.settingsOf(raw, protocolKeys), file: file.name};
   }
-  /// A figure of the metric table; null when it was not measured.
+  /// Returns a figure of the metric table; null when it was not measured.
   value(key) {
     const value = this.raw.summary?.[key];
     return pb.isNumber(value) ? value : null;
@@ -53,23 +54,23 @@ pb.Point = class {
   get isVerified() {
     return this.raw.verification?.outcome === 'passed';
   }
-  /// Engine timed: no network ran.
+  /// True for engine timed, where no network ran.
   get isSimulated() {
     return this.raw.summary?.simulated === true;
   }
-  /// How a point that ended well is spoken of: what a clock gave was not measured.
+  /// Returns the word for a point that ended well. A simulated point is not called measured.
   get outcome() {
     return this.isSimulated ? 'simulated' : 'measured';
   }
-  /// Measured, verified and fit for comparison.
+  /// True when the point was measured, verified and may be compared.
   get isValid() {
     return this.isMeasured && this.raw.summary.validity === 'VALID';
   }
-  /// What follows from the point alone: intervals of its rates, shares of its stages.
+  /// Returns figures that follow from this point alone: intervals of its rates and shares of its stages.
   get figures() {
     return this.file.figures.get(this.raw.index) ?? {stage_shares: {}};
   }
-  /// The 95 % interval of a rate as [low, high]; null without one.
+  /// Returns the 95 % interval of a rate as [low, high]; null without one.
   rateInterval(key) {
     const interval = this.figures[key];
     return interval ? [interval.low, interval.high] : null;
@@ -109,7 +110,7 @@ pb.loadModel = () => {
   };
 };
 
-/// Settings in which the points differ, in the order in which they are best spoken of.
+/// Returns the settings in which the points differ, in the order in which names use them.
 pb.varying = points => {
   const order = [
     'file', 'network', 'device', 'num_ranks', 'dtype', 'image.path', 'image_height_px', 'image_width_px', 'odd_shape',
@@ -121,7 +122,7 @@ pb.varying = points => {
       .sort((a, b) => rank(a) - rank(b));
 };
 
-/// How one setting of a point is said: "patch 128", "no halo", "bf16".
+/// Describes one setting of a point: "patch 128", "no halo", "bf16".
 pb.sayingOf = (key, value) => {
   if (key === 'halo_px') return value === 0 ? 'no halo' : `halo ${value}`;
   if (key === 'num_ranks') return pb.count(value, 'rank');
@@ -144,8 +145,8 @@ pb.describe = (point, keys) => {
       .join(', ');
 };
 
-/// Names for sets of points that belong together: what tells each from the others, of what is the same within each.
-/// Sets = [{label, points, ..}], to which keys and name are added.
+/// Adds keys and a name to each set of points [{label, points, ..}]. The name holds the settings that are the same
+/// within each set and differ between sets.
 pb.named = sets => {
   const within = new Set(sets.flatMap(set => pb.varying(set.points)));
   const keys = pb.varying(sets.flatMap(set => set.points)).filter(key => !within.has(key));
@@ -154,18 +155,18 @@ pb.named = sets => {
   return named.map(one => isUnique(one) ? one : {...one, name: `${one.name || 'points'} (${one.label})`});
 };
 
-/// Entries of the files' summaries under `key`, with their file.
+/// Returns the entries under `key` of all files' summaries, each with its file.
 pb.entriesOf = (model, key) => model.files.flatMap(file => file.summary[key].map(entry => ({...entry, file})));
 
-/// The same of sets of points, indices replaced by points.
+/// Does the same for sets of points, and replaces indices by points.
 pb.setsOf = (model, key) => pb.entriesOf(model, key).map(set => ({...set, points: set.file.pointsOf(set.points)}));
 
-/// Which points to take, as the study's summary says; a file that was cut short recommends nothing.
+/// True for a point that the study's summary recommends. A file that was cut short recommends nothing.
 pb.isRecommended = point =>
     point.raw.index !== undefined && point.file.summary.recommendations.some(one => one.point === point.raw.index);
 
-/// The first of some points that is recommended; null when none is.
+/// Returns the first recommended point of `points`; null when there is none.
 pb.recommended = points => points.find(pb.isRecommended) ?? null;
 
-/// Words about something of a file, which is named where there are several.
+/// Puts the file's name before `words` if there are several files.
 pb.ofFile = (file, words) => file.isOnly ? words : `${file.name}: ${words}`;

@@ -1,14 +1,14 @@
-// The network's speed against what was measured as possible on the same ranks: matrix product, 3x3 convolution, copies.
+// Draws the network's speed against the bounds measured on the same ranks: matrix product, 3x3 convolution and copies.
 'use strict';
 
-/// Points under one roof, of one file, device and precision, as the program found them.
+/// Returns the rooflines that the program found. Each holds the points of one file, device and precision.
 pb.roofs = model => pb.entriesOf(model, 'rooflines').map((roof, i) => ({
                                                            ...roof,
                                                            name: pb.ofFile(roof.file, `${roof.device}, ${roof.dtype}`),
                                                            colour: pb.palette[i % pb.palette.length]
                                                          }));
 
-/// A roof: the slope of the copies up to the ridge, then flat.
+/// Draws a roof: a slope set by the copy speed up to the ridge, then flat.
 pb.roofTrace = ({name, colour, copy_gb_per_s}, roof, words, dash, range) => {
   if (!roof) return [];
   const xs = [range[0], roof.ridge_flop_per_byte, range[1]];
@@ -23,7 +23,7 @@ pb.roofTrace = ({name, colour, copy_gb_per_s}, roof, words, dash, range) => {
   }];
 };
 
-/// Height of a roof at an intensity.
+/// Returns the height of a roof at an intensity.
 pb.roofAt = ({tflops, ridge_flop_per_byte}, x) => tflops * Math.min(1, x / ridge_flop_per_byte);
 
 pb.roofPoints = (roof, model) => {
@@ -62,7 +62,7 @@ pb.boundWords = {
 
 pb.roofsOf = roof => [roof.matmul, roof.conv].filter(Boolean);
 
-/// From half of the lowest to twice the highest intensity, the ridges included.
+/// Returns the range from half of the lowest to twice the highest intensity, the ridges included.
 pb.intensityRange = roofs => {
   const xs = roofs.flatMap(
       roof =>
@@ -71,7 +71,7 @@ pb.intensityRange = roofs => {
   return [Math.min(...xs) / 2, Math.max(...xs) * 2];
 };
 
-/// From below the lowest point or roof that is drawn to above the highest.
+/// Returns a range from below the lowest to above the highest of the drawn points and roofs.
 pb.rateRange = (roofs, range) => {
   const ys = roofs.flatMap(
       roof =>

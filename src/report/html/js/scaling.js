@@ -1,5 +1,5 @@
-// What more ranks bring: speed-up and efficiency beside the ideal and what the split of the windows allows, where the
-// ranks' time goes, who waits for whom.
+// Draws the scaling over ranks: speed-up and efficiency beside the ideal and the bound that the split of the windows
+// sets, where the ranks' time goes, and which ranks wait.
 'use strict';
 
 pb.scalingsOf = model =>
@@ -11,7 +11,7 @@ pb.scalingsOf = model =>
                   scaling.file, `${scaling.kind} scaling of ${scaling.label}${scaling.simulated ? ' (SIMULATED)' : ''}`)
             }));
 
-/// The base is 1 by definition; of the others how sure they are, once there are enough passes.
+/// Returns the error bars. The base is 1 by definition and has none; the others have one when there are enough passes.
 pb.scalingBars = (points, key, factor) => {
   const far = (point, end) => pb.isNumber(point[end]) ? factor * Math.abs(point[end] - point[key]) : 0;
   return {
@@ -25,7 +25,8 @@ pb.scalingBars = (points, key, factor) => {
   };
 };
 
-/// Measured, the bound and the ideal of a figure over ranks: {key, factor, unit, bound(point), ideal(point)}.
+/// Draws the measured values, the bound and the ideal of a figure over ranks: {key, factor, unit, bound(point),
+/// ideal(point)}.
 pb.scalingTraces = (points, figure) => {
   const ranks = points.map(point => point.num_ranks);
   const guide = (name, values, dash, colour) => ({
@@ -76,7 +77,7 @@ pb.efficiencyChart = ({points}) => {
   };
 };
 
-/// Parts too small to be seen are left to the table of figures.
+/// Leaves out the parts that are too small to see. The table of figures lists them.
 pb.partNames = points => {
   const order = [...pb.stageNames, 'waiting', 'other'];
   return order.filter(name => points.some(point => (point.parts[name] ?? 0) >= 0.001));
@@ -145,7 +146,7 @@ pb.scalingTable = ({points}) => {
       columns.map((column, i) => i));
 };
 
-/// One sentence for each study over ranks: its largest number of them.
+/// Makes one sentence for each study over ranks, on its largest number of ranks.
 pb.scalingWords = model => pb.scalingsOf(model).map(({name, points}) => {
   const base = points[0], most = points.at(-1);
   const work =

@@ -1,8 +1,8 @@
-// Where the tiled output differs from full context: the whole image, or the probes that were compared.
+// Shows where the tiled output differs from full context, for the whole image or for the compared probes.
 'use strict';
 
-/// verification.seam_map = [{row, column, height, width, cell_px, errors: [..] row by row}], null where nothing was
-/// compared.
+/// Returns verification.seam_map = [{row, column, height, width, cell_px, errors: [..] row by row}], or null when
+/// nothing was compared.
 pb.seamMapOf = point => {
   const map = point.raw.verification?.seam_map ?? [];
   return map.some(region => region.errors.some(pb.isNumber)) ? map : null;
@@ -10,7 +10,7 @@ pb.seamMapOf = point => {
 
 pb.largestIn = region => region.errors.filter(pb.isNumber).reduce((most, error) => Math.max(most, error), 0);
 
-/// Most probes that are drawn, the worst first.
+/// The largest number of probes that are drawn, the worst first.
 pb.seamPanels = 8;
 pb.shownRegions = point => {
   const map = [...pb.seamMapOf(point)].sort((a, b) => pb.largestIn(b) - pb.largestIn(a));
@@ -39,7 +39,7 @@ pb.heatTrace = (region, i, highest) => {
   };
 };
 
-/// Lines where patches meet inside a region.
+/// Returns the lines inside a region where patches join.
 pb.seamLines = (region, i, patch) => {
   if (!pb.isNumber(patch)) return [];
   const line = (from, to, places) => ({
@@ -61,7 +61,7 @@ pb.seamLines = (region, i, patch) => {
   ];
 };
 
-/// Panels side by side, as many in a row as the screen has place for.
+/// Arranges panels in rows, with as many in a row as fit on the screen.
 pb.seamGrid = (count, perRow) => {
   const columns = Math.min(count, perRow), rows = Math.ceil(count / columns);
   const part = (k, of, gap) => [k / of + (k > 0 ? gap / 2 : 0), (k + 1) / of - (k < of - 1 ? gap / 2 : 0)];
@@ -93,7 +93,7 @@ pb.seamChart = point => {
   });
   const rows = Math.ceil(regions.length / perRow);
   return {
-    // A map without any difference is drawn against a scale of one grey level of 255.
+    // If nothing differs, the scale ends at one grey level of 255.
     traces: regions.map((region, i) => pb.heatTrace(region, i, highest > 0 ? highest : 1 / 255)),
     layout: {
       height: isWhole ? 440 : 60 + 210 * rows,

@@ -1,4 +1,4 @@
-// Memory against width: the peak beside the pixels of the largest forward call, and which path the image took.
+// Draws memory over width: the peak beside the pixels of the largest forward call, and the path of the image.
 'use strict';
 
 pb.pathSymbols = {
@@ -22,8 +22,8 @@ pb.pathWords = {
 
 pb.widthOf = point => point.settings.image_width_px;
 
-/// Series over the width as the program found them, with their jumps: {series, before, after, cause, peak_ratio,
-/// pixels_ratio, is_largest}.
+/// Returns the series over the width that the program found, with their jumps: {series, before, after, cause,
+/// peak_ratio, pixels_ratio, is_largest}.
 pb.shapeSeries = model => pb.named(pb.setsOf(model, 'width_series')).map(one => {
   const jumps = one.jumps.map(
       jump => ({...jump, series: one, before: one.file.pointOf(jump.before), after: one.file.pointOf(jump.after)}));
@@ -32,7 +32,7 @@ pb.shapeSeries = model => pb.named(pb.setsOf(model, 'width_series')).map(one => 
 
 pb.peakOf = point => point.value('allocated_peak_mib');
 
-/// Why memory jumps, in words.
+/// Says why memory jumps.
 pb.jumpReason = ({before, after, cause}) => {
   const path = point => pb.pathWords[point.path] ?? 'unknown path';
   if (cause === 'not_path') return `both ${path(before)}: not a matter of the path`;
@@ -48,7 +48,7 @@ pb.jumpRow = jump => {
   ];
 };
 
-/// A jump in a sentence.
+/// Describes a jump in a sentence.
 pb.sayJump = jump => {
   const say = point => `${pb.widthOf(point)} px (${pb.pathWords[point.path] ?? 'path unknown'}, ${
       pb.number(point.value('pixels_per_forward') / 1e6)} Mpx in a forward call) peaks at ${
@@ -57,7 +57,7 @@ pb.sayJump = jump => {
       jump.series.name ? ` (${jump.series.name})` : ''}: ${say(jump.before)}, ${say(jump.after)}.`;
 };
 
-/// The largest jump of each file in a sentence, and all of them in a table.
+/// Describes the largest jump of each file in a sentence, and lists all jumps in a table.
 pb.jumpWords = series => {
   const jumps = series.flatMap(one => one.jumps);
   if (jumps.length === 0) return [pb.el('p', {}, 'No neighbouring widths jump: the peak grows with the image.')];

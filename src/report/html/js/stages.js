@@ -1,4 +1,4 @@
-// Where the time of a pass goes: the stages of every point.
+// Draws where the time of a pass goes: the stages of every point.
 'use strict';
 
 pb.stageNames = ['read', 'noise', 'gather', 'h2d', 'forward', 'd2h', 'scatter', 'exchange', 'write'];
@@ -26,7 +26,7 @@ pb.stageColour = stage => ({
                           })[stage] ??
     '#8a8a8a';
 
-/// So many at first; the rest at the touch of a button.
+/// The number of points that are shown at first; a button shows the rest.
 pb.stageLimit = 16;
 
 pb.section({
@@ -83,5 +83,5 @@ pb.stageChart = points => {
   };
 };
 
-/// Names for rows of a chart: labels, with the file's name where there are several.
+/// Returns the names of the rows of a chart: labels, with the file's name if there are several files.
 pb.rowNames = points => points.map(point => pb.plain(pb.ofFile(point.file, point.label)));

@@ -1,4 +1,4 @@
-// The first thing that is read: the verdict of each file, then in words what was measured and what came out.
+// Writes the top of the page: the verdict of each file, then what was measured and what was found.
 'use strict';
 
 pb.verdictOf = file => {
@@ -58,7 +58,7 @@ pb.verdictCard = file => {
           [file.isOnly ? null : file.name, pb.placeOf(file), started].filter(Boolean).join(' · ')));
 };
 
-/// A figure of a card: the number large, its unit and what it is small.
+/// Makes a figure of a card: a large number, with its unit and name in small print.
 pb.figureOf = (number, unit, name) => pb.el(
     'div', {class: 'figure'}, pb.el('b', {}, number), pb.el('span', {class: 'unit'}, ` ${unit}`),
     pb.el('span', {class: 'name'}, name));
@@ -71,7 +71,8 @@ pb.seamWords = point => {
   return pb.figureOf(error === 0 ? '0' : pb.number(error * 255, 2), 'of 255', 'seams: none visible');
 };
 
-/// What each file recommends: {name, best, reason}; best is null where no point qualifies, and the reason says why.
+/// Returns the recommendations of each file: {name, best, reason}. best is null where no point qualifies; reason says
+/// why.
 pb.picks = model => model.files.flatMap(
     file => file.summary.recommendations.map(
         one => ({name: pb.ofFile(file, one.label), best: file.pointOf(one.point), reason: one.why})));
@@ -94,7 +95,7 @@ pb.pickCard = ({name, best}) => {
           pb.seamWords(best)));
 };
 
-/// The first cards, and the others behind a line.
+/// Shows the first cards; the others are folded.
 pb.pickCards = picks => {
   const most = 6;
   const grid = some => pb.el('div', {class: 'picks'}, some.map(pb.pickCard));
@@ -106,7 +107,7 @@ pb.pickCards = picks => {
   ];
 };
 
-/// Reasons and notes, equal ones once, with the points they hold for.
+/// Lists reasons and notes with the points that they apply to. Equal ones are listed once.
 pb.remarks = points => {
   const remarks = pb.groupBy(
       points.flatMap(point => {

@@ -1,4 +1,4 @@
-// Environment, glossary and every point with its raw line.
+// Shows the environment, the glossary, and every point with its raw line.
 'use strict';
 
 pb.section({
@@ -26,14 +26,14 @@ pb.section({
   },
 });
 
-/// "ok" is for what was measured.
+/// Returns the status of a point. Only a measured point is called "ok".
 pb.statusOf = point => {
   if (point.status !== 'ok') return point.status;
   const validity = point.raw.summary?.validity ?? 'VALID';
   return validity !== 'VALID' ? validity : point.isSimulated ? 'simulated' : 'ok';
 };
 
-/// The row of a point, and the row with its raw line, which is made when it is first opened.
+/// Makes the row of a point and the row of its raw line. The raw line is filled in when it is first opened.
 pb.pointRows = (point, metrics, width) => {
   const raw = pb.el('tr', {class: 'raw', hidden: true}, pb.el('td', {colspan: width}));
   const toggle = event => {

@@ -1,4 +1,4 @@
-// What the counters said while a point was timed, and how the repetitions went one after the other.
+// Draws the counters that were read while a point was timed, and the times of the repetitions in order.
 'use strict';
 
 pb.gauges = {
@@ -9,7 +9,7 @@ pb.gauges = {
   temperature_c: 'temperature, °C'
 };
 
-/// Ranks of a point with samples over time.
+/// Returns the ranks of a point that have samples over time.
 pb.watchedRanks = point => (point.raw.telemetry?.ranks ?? []).filter(rank => rank.samples.at_s.length > 0);
 
 pb.gaugesOf = point => Object.keys(pb.gauges).filter(
@@ -17,7 +17,7 @@ pb.gaugesOf = point => Object.keys(pb.gauges).filter(
 
 pb.rankColour = rank => pb.palette[rank % pb.palette.length];
 
-/// Panels one above the other, the first on top: [low, high] of each.
+/// Returns the range [low, high] of each panel, stacked with the first on top.
 pb.stackedDomains = count => {
   const gap = count > 1 ? 0.32 / count : 0, height = (1 - gap * (count - 1)) / count;
   return Array.from(
@@ -26,7 +26,7 @@ pb.stackedDomains = count => {
        i) => [1 - (i + 1) * height - i * gap, 1 - i * (height + gap)].map(edge => Math.min(1, Math.max(0, edge))));
 };
 
-/// A line needs neighbours: a short point has one sample, or one that says something.
+/// Adds markers to a series of at most three samples, because a line alone would hardly show them.
 pb.lineMode = samples => samples.filter(pb.isNumber).length > 3 ? 'lines' : 'lines+markers';
 
 pb.telemetryChart = point => {
@@ -67,7 +67,7 @@ pb.telemetryChart = point => {
   };
 };
 
-/// Share of a core that a rank's process used in each repetition: 100 % is one core.
+/// Returns the share of a core that a rank's process used in each repetition: 100 % is one core.
 pb.cpuOf = (point, rank) =>
     rank.cpu_s.map((cpu, i) => 100 * cpu / (point.raw.samples.wall_s[i] ?? NaN)).map(v => pb.isNumber(v) ? v : null);
 

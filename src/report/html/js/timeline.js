@@ -1,7 +1,8 @@
-// What every rank did when, in one pass of a point, all on one clock.
+// Draws what every rank did during one pass of a point, on one common clock.
 'use strict';
 
-/// Ranks with a recorded timeline: samples.ranks[].timeline = {stage: [..], batch: [..], begin_s: [..], end_s: [..]}.
+/// Returns the ranks with a recorded timeline: samples.ranks[].timeline = {stage: [..], batch: [..], begin_s: [..],
+/// end_s: [..]}.
 pb.timelineOf = point =>
     (point.raw.samples?.ranks ?? []).filter(rank => rank.timeline && rank.timeline.stage.length > 0);
 
@@ -13,10 +14,10 @@ pb.spansOf = rank => rank.timeline.stage.map((stage, i) => ({
                                                end: rank.timeline.end_s[i]
                                              }));
 
-/// Beyond this many lanes the stages of a rank share one.
+/// With more lanes than this, the stages of a rank share one lane.
 pb.mostLanes = 48;
 
-/// The spans with the lane that each is drawn in, and the lanes from top to bottom.
+/// Returns the spans, each with its lane, and the lanes from top to bottom.
 pb.lanesOf = spans => {
   const order =
       [...spans].sort((a, b) => a.rank - b.rank || pb.stageNames.indexOf(a.stage) - pb.stageNames.indexOf(b.stage));
