@@ -21,7 +21,7 @@ namespace {
 void print_facts() {
     fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", "network", "parameters", "MAC/pixel", "alignment",
                "radius", "exact halo", "sigma", "bytes/pixel");
-    for (const auto& [kind, name] : EnumNames<NetworkKind>::names) {
+    for (const auto& [kind, name] : enum_names(NetworkKind{})) {
         const NetworkFacts& facts = network_facts(kind);
         fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
                    facts.alignment, facts.receptive_radius, facts.exact_halo, facts.takes_sigma ? "yes" : "no",
@@ -33,7 +33,7 @@ void print_facts() {
 void print_weights() {
     const auto folder = models_folder();
     fmt::print("\nweights (models folder {})\n", folder.string());
-    for (const auto& [kind, name] : EnumNames<NetworkKind>::names)
+    for (const auto& [kind, name] : enum_names(NetworkKind{}))
         for (const auto& entry : load_model_card(folder / (std::string(name) + ".yaml"))) {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
             fmt::print("  {:<8}{:<44}{:<8}{:<16}{}\n", name, entry.name, entry.channels == 1 ? "gray" : "colour",

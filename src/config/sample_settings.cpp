@@ -36,7 +36,7 @@ bool reads_as(std::string_view text, Value& value) {
 }
 
 std::optional<DType> find_type(std::string_view text) {
-    for (const auto& [type, name] : EnumNames<DType>::names)
+    for (const auto& [type, name] : enum_names(DType{}))
         if (name == text && type != DType::bf16) return type;
     return std::nullopt;
 }

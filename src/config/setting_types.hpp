@@ -77,47 +77,34 @@ enum class Schedule : uint8_t { contiguous, dynamic };
 /// host's free memory and the output can be such a file, otherwise memory.
 enum class OutputKind : uint8_t { automatic, memory, file, checksum };
 
-template <>
-struct EnumNames<DeviceChoice> {
-    static constexpr std::array<std::pair<DeviceChoice, std::string_view>, 3> names{
-        {{DeviceChoice::automatic, "auto"}, {DeviceChoice::cpu, "cpu"}, {DeviceChoice::cuda, "cuda"}}};
-};
-template <>
-struct EnumNames<Workload> {
-    static constexpr std::array<std::pair<Workload, std::string_view>, 2> names{
-        {{Workload::tiles, "tiles"}, {Workload::whole, "whole"}}};
-};
-template <>
-struct EnumNames<LastBatch> {
-    static constexpr std::array<std::pair<LastBatch, std::string_view>, 2> names{
-        {{LastBatch::pad, "pad"}, {LastBatch::ragged, "ragged"}}};
-};
-template <>
-struct EnumNames<SharingRule> {
-    static constexpr std::array<std::pair<SharingRule, std::string_view>, 2> names{
-        {{SharingRule::error, "error"}, {SharingRule::allow, "allow"}}};
-};
-template <>
-struct EnumNames<VerifyMode> {
-    static constexpr std::array<std::pair<VerifyMode, std::string_view>, 3> names{
-        {{VerifyMode::probes, "probes"}, {VerifyMode::full, "full"}, {VerifyMode::off, "off"}}};
-};
-template <>
-struct EnumNames<OutputKind> {
-    static constexpr std::array<std::pair<OutputKind, std::string_view>, 4> names{{{OutputKind::automatic, "auto"},
-                                                                                   {OutputKind::memory, "memory"},
-                                                                                   {OutputKind::file, "file"},
-                                                                                   {OutputKind::checksum, "checksum"}}};
-};
-template <>
-struct EnumNames<Placement> {
-    static constexpr std::array<std::pair<Placement, std::string_view>, 2> names{
-        {{Placement::compact, "compact"}, {Placement::scatter, "scatter"}}};
-};
-template <>
-struct EnumNames<Schedule> {
-    static constexpr std::array<std::pair<Schedule, std::string_view>, 2> names{
-        {{Schedule::contiguous, "contiguous"}, {Schedule::dynamic, "dynamic"}}};
-};
+constexpr auto enum_names(DeviceChoice) {
+    return std::to_array<EnumName<DeviceChoice>>(
+        {{DeviceChoice::automatic, "auto"}, {DeviceChoice::cpu, "cpu"}, {DeviceChoice::cuda, "cuda"}});
+}
+constexpr auto enum_names(Workload) {
+    return std::to_array<EnumName<Workload>>({{Workload::tiles, "tiles"}, {Workload::whole, "whole"}});
+}
+constexpr auto enum_names(LastBatch) {
+    return std::to_array<EnumName<LastBatch>>({{LastBatch::pad, "pad"}, {LastBatch::ragged, "ragged"}});
+}
+constexpr auto enum_names(SharingRule) {
+    return std::to_array<EnumName<SharingRule>>({{SharingRule::error, "error"}, {SharingRule::allow, "allow"}});
+}
+constexpr auto enum_names(VerifyMode) {
+    return std::to_array<EnumName<VerifyMode>>(
+        {{VerifyMode::probes, "probes"}, {VerifyMode::full, "full"}, {VerifyMode::off, "off"}});
+}
+constexpr auto enum_names(OutputKind) {
+    return std::to_array<EnumName<OutputKind>>({{OutputKind::automatic, "auto"},
+                                                {OutputKind::memory, "memory"},
+                                                {OutputKind::file, "file"},
+                                                {OutputKind::checksum, "checksum"}});
+}
+constexpr auto enum_names(Placement) {
+    return std::to_array<EnumName<Placement>>({{Placement::compact, "compact"}, {Placement::scatter, "scatter"}});
+}
+constexpr auto enum_names(Schedule) {
+    return std::to_array<EnumName<Schedule>>({{Schedule::contiguous, "contiguous"}, {Schedule::dynamic, "dynamic"}});
+}
 
 }  // namespace pb

@@ -18,11 +18,10 @@ namespace pb {
 /// Lossless compression of the tiles of a TIFF.
 enum class Compression : uint8_t { none, deflate, lzw };
 
-template <>
-struct EnumNames<Compression> {
-    static constexpr std::array<std::pair<Compression, std::string_view>, 3> names{
-        {{Compression::none, "none"}, {Compression::deflate, "deflate"}, {Compression::lzw, "lzw"}}};
-};
+constexpr auto enum_names(Compression) {
+    return std::to_array<EnumName<Compression>>(
+        {{Compression::none, "none"}, {Compression::deflate, "deflate"}, {Compression::lzw, "lzw"}});
+}
 
 /// Throws UsageError when compression is requested and the extension of `file` is not .tif or .tiff.
 void check_can_compress(Compression compression, const std::filesystem::path& file);

@@ -21,11 +21,10 @@ struct BatchTime {
 /// rising adds the term d * b; falling has none.
 enum class CurveForm : uint8_t { falling, rising };
 
-template <>
-struct EnumNames<CurveForm> {
-    static constexpr std::array<std::pair<CurveForm, std::string_view>, 2> names{
-        {{CurveForm::falling, "c / b^alpha + t_min"}, {CurveForm::rising, "c / b^alpha + t_min + d b"}}};
-};
+constexpr auto enum_names(CurveForm) {
+    return std::to_array<EnumName<CurveForm>>(
+        {{CurveForm::falling, "c / b^alpha + t_min"}, {CurveForm::rising, "c / b^alpha + t_min + d b"}});
+}
 
 /// A parameter with its 95 % interval. There is no interval when the data cannot give one or the parameter lies at a
 /// bound.

@@ -12,11 +12,10 @@ namespace pb {
 
 enum class BetterForm : uint8_t { falling, rising, undecided };
 
-template <>
-struct EnumNames<BetterForm> {
-    static constexpr std::array<std::pair<BetterForm, std::string_view>, 3> names{
-        {{BetterForm::falling, "falling"}, {BetterForm::rising, "rising"}, {BetterForm::undecided, "undecided"}}};
-};
+constexpr auto enum_names(BetterForm) {
+    return std::to_array<EnumName<BetterForm>>(
+        {{BetterForm::falling, "falling"}, {BetterForm::rising, "rising"}, {BetterForm::undecided, "undecided"}});
+}
 
 struct BatchFit {
     std::optional<BatchCurve> left_arm;  // falling form, batches up to the fastest

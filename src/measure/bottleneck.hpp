@@ -15,17 +15,16 @@ struct Summary;
 
 enum class Limit : uint8_t { compute, memory, launch, host, transfer, exchange, imbalance, noise };
 
-template <>
-struct EnumNames<Limit> {
-    static constexpr std::array<std::pair<Limit, std::string_view>, 8> names{{{Limit::compute, "compute-bound"},
-                                                                              {Limit::memory, "memory-bound"},
-                                                                              {Limit::launch, "launch-bound"},
-                                                                              {Limit::host, "host-bound"},
-                                                                              {Limit::transfer, "transfer-bound"},
-                                                                              {Limit::exchange, "exchange-bound"},
-                                                                              {Limit::imbalance, "imbalance"},
-                                                                              {Limit::noise, "noise"}}};
-};
+constexpr auto enum_names(Limit) {
+    return std::to_array<EnumName<Limit>>({{Limit::compute, "compute-bound"},
+                                           {Limit::memory, "memory-bound"},
+                                           {Limit::launch, "launch-bound"},
+                                           {Limit::host, "host-bound"},
+                                           {Limit::transfer, "transfer-bound"},
+                                           {Limit::exchange, "exchange-bound"},
+                                           {Limit::imbalance, "imbalance"},
+                                           {Limit::noise, "noise"}});
+}
 
 /// A loss is named when it takes at least this share of the pipeline. Without it the point would be 1.25 times as fast.
 /// Smaller losses cannot be told apart on a shared machine.

@@ -137,8 +137,7 @@ void add_exchange(const PointTrace& trace, Summary& summary) {
 }  // namespace
 
 void add_bounds(const PointTrace& trace, Summary& summary) {
-    for (const auto& [bound, name] : EnumNames<Bound>::names)
-        summary.bounds[bound] = bound_of_ranks(trace, bound).least;
+    for (const auto& [bound, name] : enum_names(Bound{})) summary.bounds[bound] = bound_of_ranks(trace, bound).least;
     add_forward_bounds(trace, summary);
     add_copy_bounds(trace, summary);
     add_exchange(trace, summary);

@@ -14,11 +14,10 @@ namespace pb {
 
 enum class Change : uint8_t { faster, slower, same, unsure };
 
-template <>
-struct EnumNames<Change> {
-    static constexpr std::array<std::pair<Change, std::string_view>, 4> names{
-        {{Change::faster, "FASTER"}, {Change::slower, "SLOWER"}, {Change::same, "SAME"}, {Change::unsure, "UNSURE"}}};
-};
+constexpr auto enum_names(Change) {
+    return std::to_array<EnumName<Change>>(
+        {{Change::faster, "FASTER"}, {Change::slower, "SLOWER"}, {Change::same, "SAME"}, {Change::unsure, "UNSURE"}});
+}
 
 /// The times of a point's repetitions in one start of the program, in the order of measurement.
 using Launch = std::vector<double>;

@@ -46,7 +46,7 @@ std::vector<TimePart> parts_of(const PointTrace& trace) {
         if (seconds > 0) parts.push_back({std::string(name), seconds / all});
         rest -= seconds / all;
     };
-    for (const auto& [stage, name] : EnumNames<Stage>::names) {
+    for (const auto& [stage, name] : enum_names(Stage{})) {
         double seconds = 0;
         for (const auto& rank : trace.ranks)
             for (const auto& stages : rank.stage_s) seconds += stages[static_cast<size_t>(stage)];

@@ -24,11 +24,9 @@ namespace pb {
 /// forward: time of one forward call / its windows, slowest rank. pipeline: pipeline_s / windows of the busiest rank.
 enum class TimeScope : uint8_t { forward, pipeline };
 
-template <>
-struct EnumNames<TimeScope> {
-    static constexpr std::array<std::pair<TimeScope, std::string_view>, 2> names{
-        {{TimeScope::forward, "forward"}, {TimeScope::pipeline, "pipeline"}}};
-};
+constexpr auto enum_names(TimeScope) {
+    return std::to_array<EnumName<TimeScope>>({{TimeScope::forward, "forward"}, {TimeScope::pipeline, "pipeline"}});
+}
 
 /// The seconds per window of points that differ only in batch, and the fits to them.
 struct BatchTimes {

@@ -16,11 +16,10 @@ namespace pb {
 /// FAILED: the output is wrong, or the point broke.
 enum class Validity : uint8_t { valid, invalid, failed };
 
-template <>
-struct EnumNames<Validity> {
-    static constexpr std::array<std::pair<Validity, std::string_view>, 3> names{
-        {{Validity::valid, "VALID"}, {Validity::invalid, "INVALID"}, {Validity::failed, "FAILED"}}};
-};
+constexpr auto enum_names(Validity) {
+    return std::to_array<EnumName<Validity>>(
+        {{Validity::valid, "VALID"}, {Validity::invalid, "INVALID"}, {Validity::failed, "FAILED"}});
+}
 
 /// One rank's figures over the repetitions of a point.
 struct RankSummary {

@@ -15,11 +15,9 @@ namespace pb {
 /// The setting in which the points of a group differ. The base is fp32 for dtype and the CPU for device.
 enum class VariedBy : uint8_t { dtype, device };
 
-template <>
-struct EnumNames<VariedBy> {
-    static constexpr std::array<std::pair<VariedBy, std::string_view>, 2> names{
-        {{VariedBy::dtype, "dtype"}, {VariedBy::device, "device"}}};
-};
+constexpr auto enum_names(VariedBy) {
+    return std::to_array<EnumName<VariedBy>>({{VariedBy::dtype, "dtype"}, {VariedBy::device, "device"}});
+}
 
 /// One point compared with the base. A figure is absent when either of the two lacks it.
 struct Variant {

@@ -14,11 +14,10 @@ namespace pb {
 /// path changed, but the pixels did not change that way. not_path: the path did not change.
 enum class JumpCause : uint8_t { path, not_pixels, not_path };
 
-template <>
-struct EnumNames<JumpCause> {
-    static constexpr std::array<std::pair<JumpCause, std::string_view>, 3> names{
-        {{JumpCause::path, "path"}, {JumpCause::not_pixels, "not_pixels"}, {JumpCause::not_path, "not_path"}}};
-};
+constexpr auto enum_names(JumpCause) {
+    return std::to_array<EnumName<JumpCause>>(
+        {{JumpCause::path, "path"}, {JumpCause::not_pixels, "not_pixels"}, {JumpCause::not_path, "not_path"}});
+}
 
 /// Neighbouring widths between which the peak changes by more than the width explains.
 struct MemoryJump {

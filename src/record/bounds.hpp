@@ -23,16 +23,14 @@ enum class Bound : uint8_t {
 };
 inline constexpr size_t kNumBounds = 6;
 
-template <>
-struct EnumNames<Bound> {
-    static constexpr std::array<std::pair<Bound, std::string_view>, kNumBounds> names{
-        {{Bound::matmul_tflops, "matmul_tflops"},
-         {Bound::conv_tflops, "conv_tflops"},
-         {Bound::device_copy_gb_per_s, "device_copy_gb_per_s"},
-         {Bound::h2d_gb_per_s, "h2d_gb_per_s"},
-         {Bound::d2h_gb_per_s, "d2h_gb_per_s"},
-         {Bound::host_copy_gb_per_s, "host_copy_gb_per_s"}}};
-};
+constexpr auto enum_names(Bound) {
+    return std::to_array<EnumName<Bound>>({{Bound::matmul_tflops, "matmul_tflops"},
+                                           {Bound::conv_tflops, "conv_tflops"},
+                                           {Bound::device_copy_gb_per_s, "device_copy_gb_per_s"},
+                                           {Bound::h2d_gb_per_s, "h2d_gb_per_s"},
+                                           {Bound::d2h_gb_per_s, "d2h_gb_per_s"},
+                                           {Bound::host_copy_gb_per_s, "host_copy_gb_per_s"}});
+}
 
 struct BoundsRecord {
     std::array<std::optional<double>, kNumBounds> rates;
@@ -46,7 +44,7 @@ struct BoundsRecord {
 
 template <class V, Like<BoundsRecord> B>
 void fields(V& v, B& bounds) {
-    for (const auto& [bound, name] : EnumNames<Bound>::names) v(name, positive_amount(bounds[bound]));
+    for (const auto& [bound, name] : enum_names(Bound{})) v(name, positive_amount(bounds[bound]));
 }
 
 }  // namespace pb

@@ -40,7 +40,7 @@ class JsonField {
     template <NamedEnum E>
     [[nodiscard]] E named() const {
         const std::string name = text();
-        for (const auto& [enumerator, known] : EnumNames<E>::names)
+        for (const auto& [enumerator, known] : enum_names(E{}))
             if (known == name) return enumerator;
         fail("'" + name.substr(0, kShown) + "' is none of: " + names_of<E>());
     }

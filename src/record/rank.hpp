@@ -22,18 +22,17 @@ enum class Stage : uint8_t { read, noise, gather, h2d, forward, d2h, scatter, ex
 inline constexpr size_t kNumStages = 9;
 using StageSeconds = std::array<double, kNumStages>;
 
-template <>
-struct EnumNames<Stage> {
-    static constexpr std::array<std::pair<Stage, std::string_view>, kNumStages> names{{{Stage::read, "read"},
-                                                                                       {Stage::noise, "noise"},
-                                                                                       {Stage::gather, "gather"},
-                                                                                       {Stage::h2d, "h2d"},
-                                                                                       {Stage::forward, "forward"},
-                                                                                       {Stage::d2h, "d2h"},
-                                                                                       {Stage::scatter, "scatter"},
-                                                                                       {Stage::exchange, "exchange"},
-                                                                                       {Stage::write, "write"}}};
-};
+constexpr auto enum_names(Stage) {
+    return std::to_array<EnumName<Stage>>({{Stage::read, "read"},
+                                           {Stage::noise, "noise"},
+                                           {Stage::gather, "gather"},
+                                           {Stage::h2d, "h2d"},
+                                           {Stage::forward, "forward"},
+                                           {Stage::d2h, "d2h"},
+                                           {Stage::scatter, "scatter"},
+                                           {Stage::exchange, "exchange"},
+                                           {Stage::write, "write"}});
+}
 
 /// The memory of one rank during the timed repetitions of a point, in bytes.
 struct RankMemory {
@@ -87,13 +86,13 @@ void fields(V& v, T& timeline) {
 template <class V, Like<TelemetrySample> S>
 void fields(V& v, S& sample) {
     v("at_s", amount(sample.at_s));
-    for (const auto& [gauge, name] : EnumNames<Gauge>::names) v(name, amount(sample[gauge]));
+    for (const auto& [gauge, name] : enum_names(Gauge{})) v(name, amount(sample[gauge]));
 }
 
 template <class V, Like<TelemetryRecord> T>
 void fields(V& v, T& record) {
     v("first_on_node", unwritten(record.first_on_node));
-    for (const auto& [meter, name] : EnumNames<Meter>::names) v(name, amount(record[meter]), meaning_of(meter));
+    for (const auto& [meter, name] : enum_names(Meter{})) v(name, amount(record[meter]), meaning_of(meter));
     v.group("samples", [&](auto& samples) { samples.columns(record.samples); });
 }
 

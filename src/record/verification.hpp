@@ -68,13 +68,11 @@ struct Verification {
     std::vector<SeamRegion> seam_map;  // seam_error is the maximum over these regions
 };
 
-template <>
-struct EnumNames<Verification::Outcome> {
-    static constexpr std::array<std::pair<Verification::Outcome, std::string_view>, 3> names{
-        {{Verification::Outcome::passed, "passed"},
-         {Verification::Outcome::failed, "failed"},
-         {Verification::Outcome::off, "off"}}};
-};
+constexpr auto enum_names(Verification::Outcome) {
+    return std::to_array<EnumName<Verification::Outcome>>({{Verification::Outcome::passed, "passed"},
+                                                           {Verification::Outcome::failed, "failed"},
+                                                           {Verification::Outcome::off, "off"}});
+}
 
 template <class V, Like<Verification> T>
 void fields(V& v, T& verification) {

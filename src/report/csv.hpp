@@ -15,11 +15,9 @@ namespace pb {
 /// reproduces, for scripts that read those columns (docs/reading-results.md explains each).
 enum class CsvStyle : uint8_t { tidy, reference };
 
-template <>
-struct EnumNames<CsvStyle> {
-    static constexpr std::array<std::pair<CsvStyle, std::string_view>, 2> names{
-        {{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}}};
-};
+constexpr auto enum_names(CsvStyle) {
+    return std::to_array<EnumName<CsvStyle>>({{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}});
+}
 
 /// RFC 4180; lines end with \n. Each point is one row, in the order of the plan. A cell without a value is empty. With
 /// several files, the first column, `file`, names the file of the point.

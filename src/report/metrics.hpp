@@ -14,11 +14,10 @@ namespace pb {
 
 enum class Better : uint8_t { higher, lower, neither };
 
-template <>
-struct EnumNames<Better> {
-    static constexpr std::array<std::pair<Better, std::string_view>, 3> names{
-        {{Better::higher, "higher"}, {Better::lower, "lower"}, {Better::neither, "-"}}};
-};
+constexpr auto enum_names(Better) {
+    return std::to_array<EnumName<Better>>(
+        {{Better::higher, "higher"}, {Better::lower, "lower"}, {Better::neither, "-"}});
+}
 
 /// Gives access to a figure in a Summary: reports read it, and the reader of results writes it.
 struct MetricAccess {

@@ -51,7 +51,7 @@ std::vector<std::string> part_names(const Scaling& scaling) {
         });
     };
     std::vector<std::string> names;
-    for (const auto& [stage, name] : EnumNames<Stage>::names)
+    for (const auto& [stage, name] : enum_names(Stage{}))
         if (is_used(name)) names.emplace_back(name);
     for (const char* name : {"waiting", "other"})
         if (is_used(name)) names.emplace_back(name);

@@ -76,7 +76,7 @@ TEST_P(GpuEngine, EveryPrecisionAndLayoutIsNearTheCpu) {
         const Weights weights = make_seeded_weights(GetParam(), channels, kSeed);
         const Shape shape{.n = 2, .h = 64, .w = 72};
         const auto expected = denoise(weights, {}, shape);
-        for (const auto& [precision, name] : EnumNames<Precision>::names)
+        for (const auto& [precision, name] : enum_names(Precision{}))
             for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
                 const auto ours = denoise(weights, {.device = kCuda, .precision = precision, .layout = layout}, shape);
                 EXPECT_LT(relative_difference(ours, expected), tolerance_of(precision))
@@ -107,7 +107,7 @@ TEST_P(GpuEngine, BenchmarkingOfAlgorithmsKeepsTheResult) {
 TEST_P(GpuEngine, FusedLayersAreNearTheCpuAndAllOfThemAreFused) {
     const Shape shape{.n = 2, .h = 64, .w = 72};
     const auto expected = denoise(weights_, {}, shape);
-    for (const auto& [precision, name] : EnumNames<Precision>::names)
+    for (const auto& [precision, name] : enum_names(Precision{}))
         for (const bool graph : {false, true}) {
             const EngineOptions options{
                 .device = kCuda, .precision = precision, .cudnn_benchmark = true, .cuda_graph = graph, .fusion = true};

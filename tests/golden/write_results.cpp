@@ -37,7 +37,7 @@ std::vector<PointTrace> traces() {
     all.push_back(ranks_trace(2, 5));
     all.back().point.settings.engine = EngineKind::timed;
     all.back().repeated_s = 31;
-    for (const auto& [status, name] : EnumNames<PointStatus>::names)
+    for (const auto& [status, name] : enum_names(PointStatus{}))
         if (status != PointStatus::ok) all.push_back(unmeasured_trace(status, std::string(name)));
     all.back().point.halo.reset();
     all.back().point.batch.reset();

@@ -48,7 +48,7 @@ PointTrace trace_of_shares(const Shares& shares) {
             stages[static_cast<size_t>(stage)] = share;
         rank.stage_s.assign(kPasses, stages);
         rank.forward_call_s.assign(3, shares.forward);
-        for (const auto& [bound, name] : EnumNames<Bound>::names) rank.bounds[bound] = 100;
+        for (const auto& [bound, name] : enum_names(Bound{})) rank.bounds[bound] = 100;
         rank.bounds[Bound::matmul_tflops] = rank.bounds[Bound::conv_tflops] = 1;
     }
     return trace;
@@ -210,9 +210,9 @@ TEST(Bottleneck, APointWithoutTimesHasNone) {
 }
 
 TEST(Bottleneck, EveryClassHasAMeaningAndAdvice) {
-    ASSERT_EQ(limit_meanings().size(), EnumNames<Limit>::names.size());
+    ASSERT_EQ(limit_meanings().size(), enum_names(Limit{}).size());
     for (size_t i = 0; i < limit_meanings().size(); ++i) {
-        EXPECT_EQ(limit_meanings()[i].limit, EnumNames<Limit>::names[i].first);
+        EXPECT_EQ(limit_meanings()[i].limit, enum_names(Limit{})[i].first);
         EXPECT_NE(std::string(limit_meanings()[i].when), "");
         EXPECT_NE(std::string(limit_meanings()[i].advice), "");
     }

@@ -166,7 +166,7 @@ TEST(Summary, AWrongRunHasNoSpeed) {
 }
 
 TEST(Summary, PointsThatDidNotEndWellHaveNoSpeedAndSayWhy) {
-    for (const auto& [status, name] : EnumNames<PointStatus>::names) {
+    for (const auto& [status, name] : enum_names(PointStatus{})) {
         if (status == PointStatus::ok) continue;
         PointTrace trace = three_rank_trace();
         trace.status = status;
@@ -252,7 +252,7 @@ TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {
 
 TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
     PointTrace trace = three_rank_trace();
-    for (const auto& [reason, name] : EnumNames<StopReason>::names) {
+    for (const auto& [reason, name] : enum_names(StopReason{})) {
         if (reason == StopReason::none) continue;
         trace.stop_reason = reason;
         const Summary summary = summarise(trace);

@@ -10,11 +10,10 @@ namespace pb {
 /// timed: no network at all; each rank's device is a clock that takes T(b) for a batch (settings `timed`).
 enum class EngineKind : uint8_t { torch, reference, timed };
 
-template <>
-struct EnumNames<EngineKind> {
-    static constexpr std::array<std::pair<EngineKind, std::string_view>, 3> names{
-        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}, {EngineKind::timed, "timed"}}};
-};
+constexpr auto enum_names(EngineKind) {
+    return std::to_array<EnumName<EngineKind>>(
+        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}, {EngineKind::timed, "timed"}});
+}
 
 /// What happens to a whole image whose extents are not multiples of the network's alignment. split: deepinv's and
 /// KAIR's DRUNet rule (four overlapping quadrants, one after the other; small images padded to a multiple of 16);
@@ -22,37 +21,33 @@ struct EnumNames<EngineKind> {
 /// alignment. error: refuse.
 enum class OddShape : uint8_t { split, pad, error };
 
-template <>
-struct EnumNames<OddShape> {
-    static constexpr std::array<std::pair<OddShape, std::string_view>, 3> names{
-        {{OddShape::split, "split"}, {OddShape::pad, "pad"}, {OddShape::error, "error"}}};
-};
+constexpr auto enum_names(OddShape) {
+    return std::to_array<EnumName<OddShape>>(
+        {{OddShape::split, "split"}, {OddShape::pad, "pad"}, {OddShape::error, "error"}});
+}
 
 /// Whether a layer's bias, ReLU and sum are computed inside its convolution on a GPU.
 enum class FusionKind : uint8_t { automatic, on, off };
 
-template <>
-struct EnumNames<FusionKind> {
-    static constexpr std::array<std::pair<FusionKind, std::string_view>, 3> names{
-        {{FusionKind::automatic, "auto"}, {FusionKind::on, "on"}, {FusionKind::off, "off"}}};
-};
+constexpr auto enum_names(FusionKind) {
+    return std::to_array<EnumName<FusionKind>>(
+        {{FusionKind::automatic, "auto"}, {FusionKind::on, "on"}, {FusionKind::off, "off"}});
+}
 
 /// What carries output from other nodes to rank 0.
 enum class ExchangeKind : uint8_t { automatic, mpi, nccl };
 
-template <>
-struct EnumNames<ExchangeKind> {
-    static constexpr std::array<std::pair<ExchangeKind, std::string_view>, 3> names{
-        {{ExchangeKind::automatic, "auto"}, {ExchangeKind::mpi, "mpi"}, {ExchangeKind::nccl, "nccl"}}};
-};
+constexpr auto enum_names(ExchangeKind) {
+    return std::to_array<EnumName<ExchangeKind>>(
+        {{ExchangeKind::automatic, "auto"}, {ExchangeKind::mpi, "mpi"}, {ExchangeKind::nccl, "nccl"}});
+}
 
 /// What carries per-rank figures to rank 0.
 enum class ReductionKind : uint8_t { automatic, nccl, mpi };
 
-template <>
-struct EnumNames<ReductionKind> {
-    static constexpr std::array<std::pair<ReductionKind, std::string_view>, 3> names{
-        {{ReductionKind::automatic, "auto"}, {ReductionKind::nccl, "nccl"}, {ReductionKind::mpi, "mpi"}}};
-};
+constexpr auto enum_names(ReductionKind) {
+    return std::to_array<EnumName<ReductionKind>>(
+        {{ReductionKind::automatic, "auto"}, {ReductionKind::nccl, "nccl"}, {ReductionKind::mpi, "mpi"}});
+}
 
 }  // namespace pb

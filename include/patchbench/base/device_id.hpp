@@ -16,10 +16,8 @@ struct DeviceId {
     friend constexpr bool operator==(const DeviceId&, const DeviceId&) = default;
 };
 
-template <>
-struct EnumNames<DeviceKind> {
-    static constexpr std::array<std::pair<DeviceKind, std::string_view>, 2> names{
-        {{DeviceKind::cpu, "cpu"}, {DeviceKind::cuda, "cuda"}}};
-};
+constexpr auto enum_names(DeviceKind) {
+    return std::to_array<EnumName<DeviceKind>>({{DeviceKind::cpu, "cpu"}, {DeviceKind::cuda, "cuda"}});
+}
 
 }  // namespace pb

@@ -11,18 +11,18 @@
 
 namespace pb {
 
-/// Specialise with `static constexpr std::array<std::pair<E, std::string_view>, N> names`.
+/// An enumeration lists its names beside it: `constexpr auto enum_names(E)` returns a `std::to_array<EnumName<E>>`.
 template <class E>
-struct EnumNames;
+using EnumName = std::pair<E, std::string_view>;
 
 template <class E>
 concept NamedEnum = requires {
-    EnumNames<E>::names;
+    enum_names(E{});
 };
 
 template <NamedEnum E>
 [[nodiscard]] constexpr std::string_view name_of(E value) {
-    for (const auto& [enumerator, name] : EnumNames<E>::names)
+    for (const auto& [enumerator, name] : enum_names(E{}))
         if (enumerator == value) return name;
     return "?";
 }
@@ -31,40 +31,37 @@ template <NamedEnum E>
 template <NamedEnum E>
 [[nodiscard]] std::string names_of() {
     std::string all;
-    for (const auto& [enumerator, name] : EnumNames<E>::names) all += (all.empty() ? "" : " | ") + std::string(name);
+    for (const auto& [enumerator, name] : enum_names(E{})) all += (all.empty() ? "" : " | ") + std::string(name);
     return all;
 }
 
 /// The enumerator called `name`; throws UsageError that lists the names.
 template <NamedEnum E>
 [[nodiscard]] E parse_enum(std::string_view name) {
-    for (const auto& [enumerator, known] : EnumNames<E>::names)
+    for (const auto& [enumerator, known] : enum_names(E{}))
         if (known == name) return enumerator;
     throw UsageError("'" + std::string(name) + "' is none of: " + names_of<E>());
 }
 
-template <>
-struct EnumNames<DType> {
-    static constexpr std::array<std::pair<DType, std::string_view>, 8> names{{{DType::u8, "u8"},
-                                                                              {DType::u16, "u16"},
-                                                                              {DType::f16, "f16"},
-                                                                              {DType::bf16, "bf16"},
-                                                                              {DType::f32, "f32"},
-                                                                              {DType::f64, "f64"},
-                                                                              {DType::i16, "i16"},
-                                                                              {DType::u32, "u32"}}};
-};
+constexpr auto enum_names(DType) {
+    return std::to_array<EnumName<DType>>({{DType::u8, "u8"},
+                                           {DType::u16, "u16"},
+                                           {DType::f16, "f16"},
+                                           {DType::bf16, "bf16"},
+                                           {DType::f32, "f32"},
+                                           {DType::f64, "f64"},
+                                           {DType::i16, "i16"},
+                                           {DType::u32, "u32"}});
+}
 
-template <>
-struct EnumNames<Precision> {
-    static constexpr std::array<std::pair<Precision, std::string_view>, 4> names{
-        {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}, {Precision::fp16, "fp16"}}};
-};
+constexpr auto enum_names(Precision) {
+    return std::to_array<EnumName<Precision>>(
+        {{Precision::fp32, "fp32"}, {Precision::tf32, "tf32"}, {Precision::bf16, "bf16"}, {Precision::fp16, "fp16"}});
+}
 
-template <>
-struct EnumNames<Layout> {
-    static constexpr std::array<std::pair<Layout, std::string_view>, 2> names{
-        {{Layout::channels_last, "channels_last"}, {Layout::contiguous, "contiguous"}}};
-};
+constexpr auto enum_names(Layout) {
+    return std::to_array<EnumName<Layout>>(
+        {{Layout::channels_last, "channels_last"}, {Layout::contiguous, "contiguous"}});
+}
 
 }  // namespace pb

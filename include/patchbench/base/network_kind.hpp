@@ -10,10 +10,9 @@ namespace pb {
 
 enum class NetworkKind : uint8_t { drunet, unet, dncnn };
 
-template <>
-struct EnumNames<NetworkKind> {
-    static constexpr std::array<std::pair<NetworkKind, std::string_view>, 3> names{
-        {{NetworkKind::drunet, "drunet"}, {NetworkKind::unet, "unet"}, {NetworkKind::dncnn, "dncnn"}}};
-};
+constexpr auto enum_names(NetworkKind) {
+    return std::to_array<EnumName<NetworkKind>>(
+        {{NetworkKind::drunet, "drunet"}, {NetworkKind::unet, "unet"}, {NetworkKind::dncnn, "dncnn"}});
+}
 
 }  // namespace pb

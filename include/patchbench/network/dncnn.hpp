@@ -15,11 +15,10 @@ enum class DncnnResidual : uint8_t {
     subtract  // KAIR: input - convolution
 };
 
-template <>
-struct EnumNames<DncnnResidual> {
-    static constexpr std::array<std::pair<DncnnResidual, std::string_view>, 3> names{
-        {{DncnnResidual::none, "none"}, {DncnnResidual::add, "add"}, {DncnnResidual::subtract, "subtract"}}};
-};
+constexpr auto enum_names(DncnnResidual) {
+    return std::to_array<EnumName<DncnnResidual>>(
+        {{DncnnResidual::none, "none"}, {DncnnResidual::add, "add"}, {DncnnResidual::subtract, "subtract"}});
+}
 
 struct DncnnShape {
     int64_t channels = 3;  // of the image
