@@ -12,12 +12,12 @@ else()
     set(dirty false)
 endif()
 set(text "#include \"run/build_info.hpp\"\n
-namespace pb {
+namespace pb::run {
 const BuildInfo& build_info() {
     static const BuildInfo info{\"${VERSION}\", \"${sha}\", ${dirty}, \"${COMPILER}\", \"${BUILD_TYPE}\"};
     return info;
 }
-}  // namespace pb\n")
+}  // namespace pb::run\n")
 set(old "")
 if(EXISTS ${OUTPUT})
     file(READ ${OUTPUT} old)

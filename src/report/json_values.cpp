@@ -1,8 +1,8 @@
 #include "report/json_values.hpp"
 
+#include "measure/summary_fields.hpp"
 #include "record/json_writer.hpp"
 #include "report/metrics.hpp"
-#include "report/summary_fields.hpp"
 
 namespace pb {
 

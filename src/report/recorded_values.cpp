@@ -1,9 +1,9 @@
 #include "report/recorded_values.hpp"
 
 #include "config/settings_access.hpp"
+#include "measure/summary_fields.hpp"
 #include "record/json_reader.hpp"
 #include "report/metrics.hpp"
-#include "report/summary_fields.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 #include "report/results_schema.hpp"
 
+#include "measure/summary_fields.hpp"
 #include "record/environment.hpp"
 #include "record/json_schema.hpp"
 #include "record/point.hpp"
 #include "report/jsonl_writer.hpp"
-#include "report/summary_fields.hpp"
 
 namespace pb {
 
