@@ -41,7 +41,7 @@ pb::MutablePixelView rows_of(std::vector<Sample>& image, pb::DType type, int64_t
 template <class Sample, pb::DType kType, bool kSigma>
 void gather(benchmark::State& state) {
     auto image = make_image<Sample>();
-    pb::Conversion conversion;
+    pb::device::Conversion conversion;
     if (kSigma) conversion.sigma = 0.1F;
     constexpr int64_t kOut = kChannels + (kSigma ? 1 : 0);
     std::vector<float> batch(state.range(0) * kWindowPixels * kOut);
@@ -49,7 +49,7 @@ void gather(benchmark::State& state) {
     for (auto _ : state) {
         const auto window_rows = rows_of(image, kType, window);
         float* out = batch.data() + window % state.range(0) * kWindowPixels * kOut;
-        pb::convert_rows_to_f32(window_rows, conversion, out, kWindowEdge * kOut);
+        pb::device::convert_rows_to_f32(window_rows, conversion, out, kWindowEdge * kOut);
         ++window;
         benchmark::ClobberMemory();
     }
@@ -64,7 +64,7 @@ void scatter(benchmark::State& state) {
     int64_t window = 0;
     for (auto _ : state) {
         const float* in = batch.data() + window % state.range(0) * kWindowPixels * kChannels;
-        pb::convert_rows_from_f32(in, kWindowEdge * kChannels, {}, rows_of(image, kType, window));
+        pb::device::convert_rows_from_f32(in, kWindowEdge * kChannels, {}, rows_of(image, kType, window));
         ++window;
         benchmark::ClobberMemory();
     }

@@ -29,32 +29,32 @@ struct Request {
 /// One network with one batch of windows on one device.
 class Resident {
   public:
-    Resident(const Request& request, EngineOptions options)
+    Resident(const Request& request, engine::EngineOptions options)
         : windows_(read_npy(request.windows)),
-          weights_(load_weights(request.weights, parse_enum<NetworkKind>(request.network))),
+          weights_(engine::load_weights(request.weights, parse_enum<NetworkKind>(request.network))),
           options_(with_precision(options, request.dtype)),
           stream_(options.device),
-          denoiser_(make_denoiser(weights_, options_)) {
+          denoiser_(engine::make_denoiser(weights_, options_)) {
         require(windows_.shape.size() == 4 && windows_.shape[3] == weights_.channels(),
                 request.windows + ": should be (N, H, W, " + std::to_string(weights_.channels()) + ")");
         const Shape shape{windows_.shape[0], weights_.channels(), windows_.shape[1], windows_.shape[2]};
         Shape in = shape;
-        if (network_facts(weights_.kind()).takes_sigma) {
+        if (network::network_facts(weights_.kind()).takes_sigma) {
             conversion_.sigma = request.sigma;
             ++in.c;
         }
         samples_ = allocate(shape, DType::f32, samples_memory_);
         in_ = allocate(in, storage_of(options_.precision), in_memory_);
         out_ = allocate(shape, storage_of(options_.precision), out_memory_);
-        copy_to_device(samples_.pointer, windows_.values.data(), samples_.bytes(), stream_);
-        samples_to_network(samples_, in_, conversion_, stream_);
+        device::copy_to_device(samples_.pointer, windows_.values.data(), samples_.bytes(), stream_);
+        device::samples_to_network(samples_, in_, conversion_, stream_);
         denoiser_->prepare(in_, out_, stream_);
         seconds(1);
     }
 
     /// Of `calls` forward calls, by the device's clock.
     double seconds(int calls) {
-        Event start(options_.device), end(options_.device);
+        device::Event start(options_.device), end(options_.device);
         start.record(stream_);
         for (int i = 0; i < calls; ++i) denoiser_->forward(in_, out_, stream_);
         end.record(stream_);
@@ -64,38 +64,38 @@ class Resident {
 
     void save(const std::string& file) {
         Array result = windows_;
-        network_to_samples(out_, samples_, conversion_, stream_);
-        copy_to_host(result.values.data(), samples_.pointer, samples_.bytes(), stream_);
+        device::network_to_samples(out_, samples_, conversion_, stream_);
+        device::copy_to_host(result.values.data(), samples_.pointer, samples_.bytes(), stream_);
         stream_.synchronise();
         write_npy(file, result);
     }
 
   private:
-    static EngineOptions with_precision(EngineOptions options, const std::string& dtype) {
+    static engine::EngineOptions with_precision(engine::EngineOptions options, const std::string& dtype) {
         options.precision = parse_enum<Precision>(dtype);
         return options;
     }
 
-    BatchView allocate(const Shape& shape, DType type, EngineBuffer& memory) const {
+    BatchView allocate(const Shape& shape, DType type, engine::EngineBuffer& memory) const {
         BatchView view{.shape = shape, .dtype = type, .layout = Layout::channels_last, .device = options_.device};
-        memory = EngineBuffer(options_.device, view.bytes());
+        memory = engine::EngineBuffer(options_.device, view.bytes());
         view.pointer = memory.pointer();
         return view;
     }
 
     Array windows_;
-    Weights weights_;
-    EngineOptions options_;
-    Conversion conversion_;
-    EngineBuffer samples_memory_, in_memory_, out_memory_;
+    engine::Weights weights_;
+    engine::EngineOptions options_;
+    device::Conversion conversion_;
+    engine::EngineBuffer samples_memory_, in_memory_, out_memory_;
     BatchView samples_, in_, out_;
-    Stream stream_;  // ends before the memory that its work uses
-    std::unique_ptr<Denoiser> denoiser_;
+    device::Stream stream_;  // ends before the memory that its work uses
+    std::unique_ptr<engine::Denoiser> denoiser_;
 };
 
 class Server {
   public:
-    explicit Server(const EngineOptions& options) : options_(options) {}
+    explicit Server(const engine::EngineOptions& options) : options_(options) {}
 
     std::string answer(const std::string& line) {
         std::istringstream words(line);
@@ -113,7 +113,7 @@ class Server {
         words >> request.network >> request.weights >> request.dtype >> request.windows >> request.sigma;
         require(!words.fail(), "load NETWORK WEIGHTS DTYPE WINDOWS.npy SIGMA");
         resident_.reset();
-        empty_allocator_cache(options_.device);
+        engine::empty_allocator_cache(options_.device);
         resident_.emplace(request, options_);
         return "ready";
     }
@@ -135,12 +135,12 @@ class Server {
         return "saved";
     }
 
-    EngineOptions options_;
+    engine::EngineOptions options_;
     std::optional<Resident> resident_;
 };
 
-void serve(const EngineOptions& options) {
-    select_device(options.device);
+void serve(const engine::EngineOptions& options) {
+    device::select_device(options.device);
     Server server(options);
     for (std::string line; std::getline(std::cin, line);) {
         try {
@@ -158,7 +158,7 @@ void serve(const EngineOptions& options) {
 
 int main(int argc, char** argv) {
     CLI::App app("Forward calls on request; the commands are at the top of its source");
-    pb::EngineOptions options;
+    pb::engine::EngineOptions options;
     bool cuda = false;
     options.cudnn_benchmark = true;
     app.add_flag("--cuda", cuda, "on the first GPU instead of the CPU");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Enforces the layer table of CONTRIBUTING.md on the #include lines, and which file may see which vendor's headers.
+"""Enforces the layer table of CONTRIBUTING.md on #include lines and namespaces, and which file may see which vendor's headers.
 
 usage: tests/check_layers.py [folder of the project]      exit code 1 and a line per violation when there are any
 """
@@ -32,6 +32,10 @@ PURE = {"base", "config", "network", "plan", "record", "measure", "report"}
 # The CUDA runtime itself, which the backends of comm and engine call too.
 SHARED_BACKEND = "src/device/cuda_check.hpp"
 YAML_READER = "src/config/yaml/"
+
+# What an embedding program calls, and base, which all layers share, are in `pb` itself.
+IN_PB = ("src/base/", "include/patchbench/base/", "src/run/denoise_image.cpp")
+NAMESPACE = re.compile(r"^namespace pb(?:::(\w+))?\b")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITIONAL = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else)\b")
@@ -73,6 +77,15 @@ def check_public(root, path, included):
     """A program that embeds patchbench has the headers in include/ and no others."""
     if path.startswith("include/") and not (root / "include/patchbench" / included).is_file():
         return f"{included} is not installed: public headers may include headers in include/patchbench only"
+    return None
+
+
+def check_namespace(path, line):
+    """A layer's names are in the namespace of the layer."""
+    opened = NAMESPACE.match(line)
+    layer = None if path.startswith(IN_PB) else layer_of(path)
+    if not path.startswith("tests/") and opened and layer in MAY_INCLUDE and opened[1] != layer:
+        return f"namespace pb::{layer} is the namespace of this layer"
     return None
 
 
@@ -118,6 +131,8 @@ def check_file(root, path, seen_elsewhere):
     for number, line in enumerate((root / path).read_text().splitlines(), start=1):
         if CONDITIONAL.match(line):
             yield number, "conditional compilation: make it another .cpp that CMake chooses"
+        if outside := check_namespace(path, line):
+            yield number, outside
         include = INCLUDE.match(line)
         if not include:
             continue

@@ -8,13 +8,13 @@ import unittest
 from check_layers import MAY_INCLUDE, check
 
 CLEAN = {
-    "include/patchbench/base/shape.hpp": "#include <vector>\n",
+    "include/patchbench/base/shape.hpp": "#include <vector>\nnamespace pb {\n",
     "src/config/settings.hpp": '#include "patchbench/base/shape.hpp"\n',
     "include/patchbench/network/graph.hpp": '#include "patchbench/base/shape.hpp"\n',
     "include/patchbench/engine/denoiser.hpp": '#include "patchbench/base/shape.hpp"\n',
     "src/run/pipeline/pipeline.hpp": '#include "patchbench/engine/denoiser.hpp"\n',
     "src/record/point.hpp": '#include "config/settings.hpp"\n',
-    "src/measure/summary.hpp": '#include "record/point.hpp"\n',
+    "src/measure/summary.hpp": '#include "record/point.hpp"\nnamespace pb::measure {\n',
     "src/engine/torch_denoiser.cpp": '#include <torch/torch.h>\n#include "engine/blocks.hpp"\n',
     "src/engine/blocks.hpp": "",
     "src/config/yaml/yaml_text.cpp": "#include <yaml-cpp/yaml.h>\n",
@@ -42,6 +42,8 @@ PLANTED = {
     "yaml-cpp elsewhere": ("src/config/settings.cpp", "#include <yaml-cpp/yaml.h>"),
     "conditional compilation": ("src/comm/reduce.cpp", "#ifdef USE_NCCL"),
     "conditional compilation in a test": ("tests/run/run_test.cpp", "  # if 1"),
+    "names of a layer outside of its namespace": ("src/image/image.cpp", "namespace pb {"),
+    "the namespace of another layer": ("include/patchbench/network/graph.hpp", "namespace pb::engine {"),
     "a folder that is no layer": ("src/utils/misc.cpp", ""),
 }
 

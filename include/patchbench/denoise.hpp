@@ -39,7 +39,7 @@ struct WeightsFile {
 
 /// A network with pseudo-random weights, for tests and for timing: its output is of no other use.
 struct UntrainedNetwork {
-    NetworkShape shape;
+    network::NetworkShape shape;
     uint64_t seed = 0;
 };
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::app {
 
 std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     if (num_bands < size)
@@ -20,26 +20,26 @@ std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     return groups;
 }
 
-int64_t num_bands(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
+int64_t num_bands(const image::ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
 
-BandOutput::BandOutput(OpenImage original)
+BandOutput::BandOutput(run::OpenImage original)
     : original_(std::move(original)),
       image_(original_->info().extent, num_bands(original_->info()), original_->info().dtype) {}
 
 void BandOutput::take(const std::string& bands, const PixelView& samples) {
-    copy_bands(samples, 0, samples.channels, image_.view(), parse_bands(bands).value().first);
+    image::copy_bands(samples, 0, samples.channels, image_.view(), config::parse_bands(bands).value().first);
 }
 
-void BandOutput::save(const std::filesystem::path& file, const std::optional<Compression>& chosen) {
-    const ImageInfo& info = original_->info();
-    ImageMetadata metadata = original_->metadata();
-    if (chosen) metadata.tiff_compression = ImageMetadata{}.tiff_compression;
-    const Compression compression = chosen.value_or(Compression::none);
-    if (!info.has_alpha) return save_image({image_.view(), {}, &metadata}, file, compression);
-    Image colour(info.extent, info.channels, info.dtype), alpha(info.extent, 1, info.dtype);
-    copy_bands(image_.view(), 0, info.channels, colour.view(), 0);
-    copy_bands(image_.view(), info.channels, 1, alpha.view(), 0);
-    save_image({colour.view(), alpha.view(), &metadata}, file, compression);
+void BandOutput::save(const std::filesystem::path& file, const std::optional<image::Compression>& chosen) {
+    const image::ImageInfo& info = original_->info();
+    image::ImageMetadata metadata = original_->metadata();
+    if (chosen) metadata.tiff_compression = image::ImageMetadata{}.tiff_compression;
+    const image::Compression compression = chosen.value_or(image::Compression::none);
+    if (!info.has_alpha) return image::save_image({image_.view(), {}, &metadata}, file, compression);
+    image::Image colour(info.extent, info.channels, info.dtype), alpha(info.extent, 1, info.dtype);
+    image::copy_bands(image_.view(), 0, info.channels, colour.view(), 0);
+    image::copy_bands(image_.view(), info.channels, 1, alpha.view(), 0);
+    image::save_image({colour.view(), alpha.view(), &metadata}, file, compression);
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::app {
 
 /// Returns the groups of `num_bands` bands in the form of image.bands: single bands, or groups of three ("1-3", "4-6").
 /// The last group of three overlaps the one before if the number is not a multiple of three. Throws UsageError for
@@ -17,20 +17,20 @@ namespace pb {
 [[nodiscard]] std::vector<std::string> band_groups(int64_t num_bands, int64_t size);
 
 /// Counts all channels of a file, including alpha.
-[[nodiscard]] int64_t num_bands(const ImageInfo& info);
+[[nodiscard]] int64_t num_bands(const image::ImageInfo& info);
 
 class BandOutput {
   public:
     /// Makes an image like that of the file.
-    explicit BandOutput(OpenImage original);
+    explicit BandOutput(run::OpenImage original);
     /// Adds the denoised samples of `bands`, in the file's type.
     void take(const std::string& bands, const PixelView& samples);
     /// Writes the file; call it when all bands were added. `chosen` replaces the input's compression. Throws Error.
-    void save(const std::filesystem::path& file, const std::optional<Compression>& chosen);
+    void save(const std::filesystem::path& file, const std::optional<image::Compression>& chosen);
 
   private:
-    OpenImage original_;
-    Image image_;  // every band; alpha last if the file has it
+    run::OpenImage original_;
+    image::Image image_;  // every band; alpha last if the file has it
 };
 
-}  // namespace pb
+}  // namespace pb::app

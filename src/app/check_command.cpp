@@ -16,16 +16,16 @@
 
 #include <cstdio>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
 struct CheckArguments {
-    PointSettings settings;  // only the device is used
+    config::PointSettings settings;  // only the device is used
     double timeout_s = 60;
 };
 
-void append(Findings& all, Findings more) {
+void append(doctor::Findings& all, doctor::Findings more) {
     for (auto& finding : more) all.push_back(std::move(finding));
 }
 
@@ -35,44 +35,46 @@ void say(const std::string& text) {
 }
 
 /// Rank 0 prints its findings so far before it gives up on ranks that do not answer.
-ReductionTrial try_reductions_or_say(const Communicator& world, const Topology& topology, double timeout_s,
-                                     const Findings& so_far) {
+doctor::ReductionTrial try_reductions_or_say(const comm::Communicator& world, const plan::Topology& topology,
+                                             double timeout_s, const doctor::Findings& so_far) {
     try {
-        return try_reductions(world, topology, timeout_s);
-    } catch (const RanksMissing& error) {
-        Findings all = so_far;
+        return doctor::try_reductions(world, topology, timeout_s);
+    } catch (const comm::RanksMissing& error) {
+        doctor::Findings all = so_far;
         all.push_back(
-            {Severity::wrong, error.what(),
+            {doctor::Severity::wrong, error.what(),
              "look at those ranks' nodes: GPU (nvidia-smi), driver, network (NCCL_SOCKET_IFNAME, NCCL_IB_HCA); "
              "NCCL_DEBUG=INFO says more"});
-        say(findings_text(all));
+        say(doctor::findings_text(all));
         throw Error(error.what(), ExitCode::usage);
     }
 }
 
-ExitCode end_check(const Communicator& world, const Findings& all, const Findings& wrong_results) {
+ExitCode end_check(const comm::Communicator& world, const doctor::Findings& all,
+                   const doctor::Findings& wrong_results) {
     ExitCode code = ExitCode::ok;
-    if (any_wrong(all)) code = ExitCode::usage;
+    if (doctor::any_wrong(all)) code = ExitCode::usage;
     if (!wrong_results.empty()) code = ExitCode::verification;
-    if (code == ExitCode::ok && !interruption().empty()) code = ExitCode::partial;  // the job's time is over
-    if (world.is_root()) say(findings_text(all));
+    if (code == ExitCode::ok && !comm::interruption().empty()) code = ExitCode::partial;  // the job's time is over
+    if (world.is_root()) say(doctor::findings_text(all));
     return static_cast<ExitCode>(static_cast<int>(world.max(static_cast<double>(code))));
 }
 
 ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
-    const Communicator& world = session.world();
-    session.watch(StudySettings{}.watchdog_s);
-    const DeviceChoice device = arguments.settings.device;
-    const Topology topology = gather_topology(world, {device, SharingRule::allow});  // sharing becomes a finding
-    const auto facts = gather_launch_facts(world, topology, device != DeviceChoice::cpu);
-    if (world.is_root()) say(launch_text(facts, mpi_is_cuda_aware()));
-    Findings all = launch_findings(facts);
-    const auto links = measure_links(world, topology);
-    append(all, find_link_findings(topology, links));
-    if (world.is_root()) say(links_text(topology, links));
-    const NetworkTrial network = try_network(world, topology);
+    const comm::Communicator& world = session.world();
+    session.watch(config::StudySettings{}.watchdog_s);
+    const config::DeviceChoice device = arguments.settings.device;
+    const plan::Topology topology =
+        run::gather_topology(world, {device, config::SharingRule::allow});  // sharing becomes a finding
+    const auto facts = doctor::gather_launch_facts(world, topology, device != config::DeviceChoice::cpu);
+    if (world.is_root()) say(doctor::launch_text(facts, comm::mpi_is_cuda_aware()));
+    doctor::Findings all = doctor::launch_findings(facts);
+    const auto links = doctor::measure_links(world, topology);
+    append(all, doctor::find_link_findings(topology, links));
+    if (world.is_root()) say(doctor::links_text(topology, links));
+    const doctor::NetworkTrial network = doctor::try_network(world, topology);
     append(all, network.wrong);
-    if (world.is_root()) say(tiny_text(network.errors));
+    if (world.is_root()) say(doctor::tiny_text(network.errors));
     const auto trial = try_reductions_or_say(world, topology, arguments.timeout_s, all);
     if (world.is_root()) say("figures are gathered by " + trial.how + "\n");
     append(all, trial.findings);
@@ -85,7 +87,7 @@ void add_check_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<CheckArguments>();
     CLI::App* command = app.add_subcommand("check", "is this machine and this launch all right?");
     add_setting(*command, "--device", "device", arguments->settings);
-    add_number<double>(*command, "--timeout", arguments->timeout_s, {1e-3, kMaxSeconds}, "s",
+    add_number<double>(*command, "--timeout", arguments->timeout_s, {1e-3, config::kMaxSeconds}, "s",
                        "time after which NCCL's missing ranks are named (default: 60)");
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments& raw) {
@@ -94,4 +96,4 @@ void add_check_command(CLI::App& app, Action& chosen) {
     });
 }
 
-}  // namespace pb
+}  // namespace pb::app

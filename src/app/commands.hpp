@@ -9,7 +9,7 @@ namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
 }
 
-namespace pb {
+namespace pb::app {
 
 /// The program's arguments in the form that MPI takes.
 struct Arguments {
@@ -28,4 +28,4 @@ void add_check_command(CLI::App& app, Action& chosen);
 void add_compare_command(CLI::App& app, Action& chosen);
 void add_networks_command(CLI::App& app, Action& chosen);
 
-}  // namespace pb
+}  // namespace pb::app

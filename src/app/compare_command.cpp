@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
@@ -19,11 +19,11 @@ struct CompareArguments {
     std::string markdown;
 };
 
-std::vector<ResultsFile> load_all(const std::vector<std::string>& names) {
-    std::vector<ResultsFile> files;
+std::vector<report::ResultsFile> load_all(const std::vector<std::string>& names) {
+    std::vector<report::ResultsFile> files;
     files.reserve(names.size());
     for (const auto& name : names)
-        for (const auto& file : launches_in(name)) files.push_back(load_results(file));
+        for (const auto& file : report::launches_in(name)) files.push_back(report::load_results(file));
     return files;
 }
 
@@ -47,7 +47,7 @@ double parse_fail_on(const std::string& text) {
     const bool fits = text.starts_with(kPrefix) && text.ends_with('%');
     double percent = -1;
     try {
-        if (fits) parse_setting(text.substr(kPrefix.size(), text.size() - kPrefix.size() - 1), percent);
+        if (fits) config::parse_setting(text.substr(kPrefix.size(), text.size() - kPrefix.size() - 1), percent);
     } catch (const UsageError&) {
         percent = -1;
     }
@@ -62,17 +62,17 @@ ExitCode compare(CompareArguments arguments) {
         for (const std::string& file : *files) require_not_input(arguments.markdown, file);
     const bool is_gate = arguments.fail_on.has_value();
     const double slower = is_gate ? parse_fail_on(*arguments.fail_on) : 0;
-    auto comparison = compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
-    if (is_gate) judge_by_launches(comparison);
-    if (!arguments.markdown.empty()) write_whole(arguments.markdown, comparison_markdown(comparison));
-    fmt::print("{}", comparison_table(comparison));
+    auto comparison = report::compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
+    if (is_gate) report::judge_by_launches(comparison);
+    if (!arguments.markdown.empty()) write_whole(arguments.markdown, report::comparison_markdown(comparison));
+    fmt::print("{}", report::comparison_table(comparison));
     if (!is_gate) return ExitCode::ok;
-    const auto failures = regressions(comparison, slower);
-    const auto open = undecided(comparison, slower);
+    const auto failures = report::regressions(comparison, slower);
+    const auto open = report::undecided(comparison, slower);
     for (const auto& point : open) fmt::print("UNSURE --fail-on {}: {}\n", *arguments.fail_on, point);
     if (!open.empty())
         fmt::print("UNSURE is no failure. Launches are separate starts: patchbench run STUDY --launches {}\n",
-                   kFewestLaunches);
+                   measure::kFewestLaunches);
     for (const auto& failure : failures) fmt::print("FAILED --fail-on {}: {}\n", *arguments.fail_on, failure);
     return failures.empty() ? ExitCode::ok : ExitCode::not_comparable;
 }
@@ -94,4 +94,4 @@ void add_compare_command(CLI::App& app, Action& chosen) {
     command->callback([&chosen, arguments] { chosen = [arguments](const Arguments&) { return compare(*arguments); }; });
 }
 
-}  // namespace pb
+}  // namespace pb::app

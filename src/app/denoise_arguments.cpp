@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
@@ -14,7 +14,7 @@ struct SettingOption {
     const char* option;
     const char* key;
     const char* more = "";  // help text that applies to `denoise` only
-    Limits limits = {};
+    config::Limits limits = {};
 };
 
 constexpr SettingOption kSettingOptions[] = {
@@ -35,26 +35,26 @@ constexpr SettingOption kSettingOptions[] = {
     {"--add-noise", "image.noise_sigma", "; with it PSNR is reported", {0, 1}},
 };
 
-std::optional<Compression> parse_compression(const std::string& text) {
-    return text == "auto" ? std::nullopt : std::optional(parse_enum<Compression>(text));
+std::optional<image::Compression> parse_compression(const std::string& text) {
+    return text == "auto" ? std::nullopt : std::optional(parse_enum<image::Compression>(text));
 }
 
-void add_compress(CLI::App& command, std::optional<Compression>& compression) {
+void add_compress(CLI::App& command, std::optional<image::Compression>& compression) {
     const auto set = [&compression](const std::string& text) { compression = parse_compression(text); };
     command
         .add_option_function<std::string>(
             "--compress", set,
             "tiles of a TIFF, in a second pass by one rank; auto: as the input, where the output is held in memory "
             "(default: auto)")
-        ->type_name(names_of<Compression>() + " | auto")
+        ->type_name(names_of<image::Compression>() + " | auto")
         ->check(readable(parse_compression));
 }
 
 }  // namespace
 
-PointSettings denoise_defaults() {
-    PointSettings settings;
-    settings.halo = {HaloSetting::Kind::automatic, 0};
+config::PointSettings denoise_defaults() {
+    config::PointSettings settings;
+    settings.halo = {config::HaloSetting::Kind::automatic, 0};
     settings.batch = {0, false};
     settings.image.noise_sigma = 0;
     settings.protocol = {.warmup_reps = 0,
@@ -72,13 +72,13 @@ std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments) {
     return parse_sigma(arguments.sigma, !arguments.settings.image.range.empty());
 }
 
-PointSettings settings_from(const DenoiseArguments& arguments) {
-    PointSettings settings = arguments.settings;
-    if (settings.output == OutputKind::checksum)
+config::PointSettings settings_from(const DenoiseArguments& arguments) {
+    config::PointSettings settings = arguments.settings;
+    if (settings.output == config::OutputKind::checksum)
         throw UsageError("--output checksum: is for studies; denoise writes a file");
     if (arguments.bands != "auto" && arguments.bands != "1" && arguments.bands != "3")
         throw UsageError("--bands " + arguments.bands + ": must be 1, 3 or auto");
-    settings.protocol.verify = arguments.probes > 0 ? VerifyMode::probes : VerifyMode::off;
+    settings.protocol.verify = arguments.probes > 0 ? config::VerifyMode::probes : config::VerifyMode::off;
     settings.protocol.verify_probes = std::max<int64_t>(1, arguments.probes);
     if (settings.weights.starts_with("seed:") && !arguments.allow_untrained)
         throw UsageError(
@@ -110,10 +110,10 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
                     "may overlap); auto: what the weights are for, where there are more than 4 (default: auto)")
         ->type_name("1 | 3 | auto");
     add_compress(command, a.compression);
-    add_number<int64_t>(command, "--verify", a.probes, {0, kMaxCount}, "",
+    add_number<int64_t>(command, "--verify", a.probes, {0, config::kMaxCount}, "",
                         "windows that are run again and compared; 0: none (default: 1)");
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
     command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -14,16 +14,16 @@ namespace CLI {
 class App;
 }
 
-namespace pb {
+namespace pb::app {
 
 /// Returns the defaults. Unlike in a study, halo and batch are found automatically, and there is one pass.
-[[nodiscard]] PointSettings denoise_defaults();
+[[nodiscard]] config::PointSettings denoise_defaults();
 
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
-    PointSettings settings = denoise_defaults();
+    config::PointSettings settings = denoise_defaults();
     std::string sigma = "auto", bands = "auto";
-    std::optional<Compression> compression;  // none: use the input's
+    std::optional<image::Compression> compression;  // none: use the input's
     int64_t probes = 1;
     bool allow_untrained = false;
     bool share_devices = false;
@@ -34,8 +34,8 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& arguments);
 
 /// Returns all settings except the image's path, its bands and the noise level. Throws UsageError that names the
 /// option.
-[[nodiscard]] PointSettings settings_from(const DenoiseArguments& arguments);
+[[nodiscard]] config::PointSettings settings_from(const DenoiseArguments& arguments);
 /// Returns nothing for "auto". Throws UsageError as settings_from does.
 [[nodiscard]] std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments);
 
-}  // namespace pb
+}  // namespace pb::app

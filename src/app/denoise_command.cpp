@@ -22,18 +22,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
 /// Ranks that work together on one image: all ranks, or single ranks when there are enough images.
 struct Group {
-    Communicator ranks;
-    Topology topology;
+    comm::Communicator ranks;
+    plan::Topology topology;
     Range jobs;
 };
 
-Group make_group(const Communicator& world, const Topology& topology, int64_t num_jobs) {
+Group make_group(const comm::Communicator& world, const plan::Topology& topology, int64_t num_jobs) {
     const bool apart = world.size() > 1 && num_jobs >= world.size();
     Group group{world.split(apart ? world.rank() : 0, world.rank()), topology, {0, num_jobs}};
     if (!apart) return group;
@@ -44,14 +44,14 @@ Group make_group(const Communicator& world, const Topology& topology, int64_t nu
 }
 
 /// Formats a range as the setting image.range does.
-std::string range_setting(const SampleRange& range) {
-    return format_setting(range.low) + ":" + format_setting(range.high);
+std::string range_setting(const image::SampleRange& range) {
+    return config::format_setting(range.low) + ":" + config::format_setting(range.high);
 }
 
 /// One pass over one image, or over a group of its bands. The output file holds all groups.
 struct Pass {
-    Point point;
-    std::unique_ptr<ImageSource> source;
+    plan::Point point;
+    std::unique_ptr<run::ImageSource> source;
     std::string note;  // about the range of the samples; on the root only
 };
 
@@ -71,63 +71,63 @@ class Denoise {
     std::string run(const DenoiseJob& job, bool single) {
         try {
             settings_.image.path = job.input.string();
-            OpenImage file;
+            run::OpenImage file;
             std::vector<std::string> groups;
-            together(group_.ranks, [&] {
-                file = open_file(settings_.image);
+            run::together(group_.ranks, [&] {
+                file = run::open_file(settings_.image);
                 groups = groups_of(file->info());
             });
             return groups.empty() ? run_image(job, file) : run_bands(job, file, groups);
-        } catch (const AgreedError& error) {
+        } catch (const run::AgreedError& error) {
             if (single) throw;
-            PointTrace trace;
-            trace.status = PointStatus::failed;
+            record::PointTrace trace;
+            trace.status = record::PointStatus::failed;
             trace.reason = error.what();
             return take(job, trace, {});
         }
     }
 
-    [[nodiscard]] const std::vector<Summary>& summaries() const { return summaries_; }
+    [[nodiscard]] const std::vector<measure::Summary>& summaries() const { return summaries_; }
 
   private:
-    static StudySettings study_settings(const DenoiseArguments& arguments) {
-        StudySettings study;
+    static config::StudySettings study_settings(const DenoiseArguments& arguments) {
+        config::StudySettings study;
         study.name = "denoise";
         study.bounds = false;
-        study.device_sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
+        study.device_sharing = arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
         return study;
     }
 
     /// Records the result of a pass and returns its line.
-    std::string take(const DenoiseJob& job, const PointTrace& trace, const std::string& note) {
-        summaries_.push_back(summarise(trace));
+    std::string take(const DenoiseJob& job, const record::PointTrace& trace, const std::string& note) {
+        summaries_.push_back(measure::summarise(trace));
         return denoise_line(job, trace, summaries_.back(), {note, sigma_note(trace.point)});
     }
 
-    std::string run_image(const DenoiseJob& job, const OpenImage& file) {
+    std::string run_image(const DenoiseJob& job, const run::OpenImage& file) {
         Pass pass = plan_pass(job, file, "");
-        const PointFiles files{.image = job.output, .compression = compression_};
+        const run::PointFiles files{.image = job.output, .compression = compression_};
         return take(job, runner_.run(pass.point, files, pass.source.get()), pass.note);
     }
 
     /// Denoises one group of bands after the other and joins them on the root. Writes nothing unless all groups
     /// succeeded.
-    std::string run_bands(const DenoiseJob& job, const OpenImage& file, const std::vector<std::string>& groups) {
+    std::string run_bands(const DenoiseJob& job, const run::OpenImage& file, const std::vector<std::string>& groups) {
         std::optional<BandOutput> all;
         std::string lines;
         bool complete = true;
         for (const std::string& bands : groups) {
             Pass pass = plan_pass(job, file, bands);
-            together(group_.ranks, [&] {
+            run::together(group_.ranks, [&] {
                 if (!all && group_.ranks.is_root()) all.emplace(file);
             });
             const auto take_bands = [&](const PixelView& denoised) { all.value().take(bands, denoised); };
-            const PointFiles files{.image = job.output, .compression = compression_, .take = take_bands};
-            const PointTrace trace = runner_.run(pass.point, files, pass.source.get());
+            const run::PointFiles files{.image = job.output, .compression = compression_, .take = take_bands};
+            const record::PointTrace trace = runner_.run(pass.point, files, pass.source.get());
             complete = complete && !trace.output_file.empty();
             lines += (lines.empty() ? "" : "\n") + take(job, trace, pass.note);
         }
-        together(group_.ranks, [&] {
+        run::together(group_.ranks, [&] {
             if (complete && all) all->save(job.output, compression_);
         });
         return lines;
@@ -135,7 +135,7 @@ class Denoise {
 
     /// Returns the groups of bands that are denoised one after the other; empty when a network takes the image as it
     /// is.
-    std::vector<std::string> groups_of(const ImageInfo& info) {
+    std::vector<std::string> groups_of(const image::ImageInfo& info) {
         if (bands_ != "auto") return band_groups(num_bands(info), bands_ == "1" ? 1 : 3);
         if (info.channels == 1 || info.channels == 3) return {};
         return band_groups(info.channels, channels_of_weights());
@@ -144,28 +144,28 @@ class Denoise {
     /// Returns 3 if there are weights for colour images, otherwise 1.
     int64_t channels_of_weights() {
         try {
-            return find_weights(settings_.network, settings_.weights, 3).channels();
+            return run::find_weights(settings_.network, settings_.weights, 3).channels();
         } catch (const UsageError&) {
-            return find_weights(settings_.network, settings_.weights, 1).channels();
+            return run::find_weights(settings_.network, settings_.weights, 1).channels();
         }
     }
 
     /// Plans a pass. Collective.
-    Pass plan_pass(const DenoiseJob& job, const OpenImage& file, const std::string& bands) {
-        PointSettings settings = settings_;
+    Pass plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands) {
+        config::PointSettings settings = settings_;
         settings.image.bands = bands;
         Pass pass{.source = open_source(file, settings.image)};
-        ImageSource& source = *pass.source;
+        run::ImageSource& source = *pass.source;
         double sigma = 0;
-        together(group_.ranks, [&] {
-            check_can_save(file->info(), job.output);
-            check_can_compress(compression_.value_or(Compression::none), job.output);
+        run::together(group_.ranks, [&] {
+            image::check_can_save(file->info(), job.output);
+            image::check_can_compress(compression_.value_or(image::Compression::none), job.output);
             if (group_.ranks.is_root()) pass.note = range_note(settings.image, source);
             sigma = find_sigma(settings.image, source, pass.note);
         });
         settings.sigma = group_.ranks.broadcast(sigma);
-        together(group_.ranks, [&] {
-            pass.point = make_plan(
+        run::together(group_.ranks, [&] {
+            pass.point = plan::make_plan(
                              {study_, {settings}, ""}, group_.topology, [&](const auto&) { return source.facts(); },
                              [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
                              .points.front();
@@ -175,16 +175,16 @@ class Denoise {
 
     /// Opens the samples of `image` on each rank. The root finds an automatic range and broadcasts it, because the
     /// other ranks might have to decode the file for it.
-    std::unique_ptr<ImageSource> open_source(const OpenImage& file, ImageSettings& image) {
-        std::unique_ptr<ImageSource> source;
-        const auto open = [&] { source = std::make_unique<ImageSource>(image, file); };
-        const bool searches = parse_range(image.range).kind == RangeChoice::Kind::automatic;
-        together(group_.ranks, [&] {
+    std::unique_ptr<run::ImageSource> open_source(const run::OpenImage& file, config::ImageSettings& image) {
+        std::unique_ptr<run::ImageSource> source;
+        const auto open = [&] { source = std::make_unique<run::ImageSource>(image, file); };
+        const bool searches = config::parse_range(image.range).kind == config::RangeChoice::Kind::automatic;
+        run::together(group_.ranks, [&] {
             if (!searches || group_.ranks.is_root()) open();
         });
         if (!searches) return source;
         image.range = group_.ranks.broadcast(source ? range_setting(source->map()->range()) : "");
-        together(group_.ranks, [&] {
+        run::together(group_.ranks, [&] {
             if (!source) open();
         });
         return source;
@@ -192,44 +192,45 @@ class Denoise {
 
     /// Returns the noise level. Only the root estimates it, because other ranks would have to decode the file; they
     /// return 0.
-    [[nodiscard]] double find_sigma(const ImageSettings& image, ImageSource& source, const std::string& note) const {
-        if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? SampleRange{} : source.map()->range());
+    [[nodiscard]] double find_sigma(const config::ImageSettings& image, run::ImageSource& source,
+                                    const std::string& note) const {
+        if (sigma_) return sigma_of(*sigma_, source.map() == nullptr ? image::SampleRange{} : source.map()->range());
         if (image.noise_sigma > 0) return image.noise_sigma;
         return group_.ranks.is_root() ? std::max(kSmallestSigma, estimate_sigma(image, source, note)) : 0;
     }
 
     /// Adds the estimated noise to the note when it was not used and the user gave no number.
-    [[nodiscard]] std::string sigma_note(const Point& point) const {
+    [[nodiscard]] std::string sigma_note(const plan::Point& point) const {
         const bool is_found = !point.uses_sigma && !sigma_ && point.settings.image.noise_sigma == 0;
         return point.sigma_note + (is_found ? fmt::format(" (the image's noise is about {:.3g})", point.sigma) : "");
     }
 
-    PointSettings settings_;
-    std::optional<Compression> compression_;
+    config::PointSettings settings_;
+    std::optional<image::Compression> compression_;
     std::string bands_;
     std::optional<NoiseLevel> sigma_;
     const Group& group_;
-    StudySettings study_;
-    Runner runner_;
-    std::vector<Summary> summaries_;
+    config::StudySettings study_;
+    run::Runner runner_;
+    std::vector<measure::Summary> summaries_;
 };
 
 /// Prints the lines of all groups and one verdict on all files.
-ExitCode conclude(const Communicator& world, const Group& group, const std::vector<std::string>& lines,
-                  const std::vector<Summary>& summaries) {
+ExitCode conclude(const comm::Communicator& world, const Group& group, const std::vector<std::string>& lines,
+                  const std::vector<measure::Summary>& summaries) {
     const bool speaks = group.ranks.is_root();
     std::string said;
     for (const auto& line : lines) said += line + "\n";
     const auto texts = world.gather(speaks ? said : "");
-    const Verdict verdict = judge_all(world, speaks ? summaries : std::vector<Summary>());
-    if (world.is_root()) fmt::print("{}\n{}\n", fmt::join(texts, ""), verdict_line(verdict));
+    const measure::Verdict verdict = judge_all(world, speaks ? summaries : std::vector<measure::Summary>());
+    if (world.is_root()) fmt::print("{}\n{}\n", fmt::join(texts, ""), report::verdict_line(verdict));
     return verdict.exit_code;
 }
 
 /// Removes the jobs whose output exists already, and says so. The root decides which exist.
-void keep_existing(const Communicator& world, std::vector<DenoiseJob>& jobs) {
+void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
     std::string missing;
-    together(world, [&] { missing = missing_outputs(jobs); });
+    run::together(world, [&] { missing = missing_outputs(jobs); });
     missing = world.broadcast(missing);
     std::vector<DenoiseJob> rest;
     for (size_t i = 0; i < jobs.size(); ++i) {
@@ -243,23 +244,24 @@ void keep_existing(const Communicator& world, std::vector<DenoiseJob>& jobs) {
 }
 
 ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
-    const Communicator& world = session.world();
-    require_same_software(world);
+    const comm::Communicator& world = session.world();
+    run::require_same_software(world);
     std::vector<DenoiseJob> jobs;
-    PointSettings settings;
-    together(world, [&] {
+    config::PointSettings settings;
+    run::together(world, [&] {
         if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
         settings = settings_from(arguments);
         (void)sigma_from(arguments);
         jobs =
             list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), settings.weights);
     });
-    session.watch(StudySettings{}.watchdog_s);
+    session.watch(config::StudySettings{}.watchdog_s);
     const bool single = jobs.size() == 1;
     if (arguments.no_clobber) keep_existing(world, jobs);
     if (jobs.empty()) return ExitCode::ok;
-    const SharingRule sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
-    const Topology topology = gather_topology(world, {settings.device, sharing});
+    const config::SharingRule sharing =
+        arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
+    const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
     if (world.is_root()) print_nodes(topology);
     const Group group = make_group(world, topology, static_cast<int64_t>(jobs.size()));
     Denoise denoise(arguments, group);
@@ -283,4 +285,4 @@ void add_denoise_command(CLI::App& app, Action& chosen) {
     });
 }
 
-}  // namespace pb
+}  // namespace pb::app

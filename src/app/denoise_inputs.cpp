@@ -12,7 +12,7 @@
 #include <array>
 #include <set>
 
-namespace pb {
+namespace pb::app {
 
 namespace fs = std::filesystem;
 
@@ -107,4 +107,4 @@ std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const 
     return jobs;
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::app {
 
 struct DenoiseJob {
     std::filesystem::path input;
@@ -23,4 +23,4 @@ struct DenoiseJob {
 /// Returns one character for each job: '1' when its output does not exist yet, otherwise '0'.
 [[nodiscard]] std::string missing_outputs(const std::vector<DenoiseJob>& jobs);
 
-}  // namespace pb
+}  // namespace pb::app

@@ -6,28 +6,28 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
-std::string input_text(const DenoiseJob& job, const Point& point) {
+std::string input_text(const DenoiseJob& job, const plan::Point& point) {
     const std::string& bands = point.settings.image.bands;
     return job.input.string() +
            (bands.empty() ? "" : (bands.find('-') == std::string::npos ? ", band " : ", bands ") + bands);
 }
 
 /// Returns range and noise level, each followed by ", ". Names only those that were used.
-std::string samples_text(const Point& point) {
-    const RangeChoice choice = parse_range(point.settings.image.range);
-    const SampleRange range{choice.low, choice.high};
-    const bool has_range = choice.kind == RangeChoice::Kind::fixed;
+std::string samples_text(const plan::Point& point) {
+    const config::RangeChoice choice = config::parse_range(point.settings.image.range);
+    const image::SampleRange range{choice.low, choice.high};
+    const bool has_range = choice.kind == config::RangeChoice::Kind::fixed;
     if (!point.uses_sigma) return has_range ? range_text(range) + ", " : "";
     return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
 }
 
 /// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.
-std::string seam_note(const PointTrace& trace) {
-    const auto error = visible_seams(trace);
+std::string seam_note(const record::PointTrace& trace) {
+    const auto error = measure::visible_seams(trace);
     return error ? fmt::format(
                        "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
                        "a larger one shows less, --halo exact none",
@@ -37,12 +37,12 @@ std::string seam_note(const PointTrace& trace) {
 
 }  // namespace
 
-std::string denoise_line(const DenoiseJob& job, const PointTrace& trace, const Summary& summary,
+std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                          const std::vector<std::string>& notes) {
-    const Point& point = trace.point;
-    if (trace.status != PointStatus::ok)
+    const plan::Point& point = trace.point;
+    if (trace.status != record::PointStatus::ok)
         return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status), trace.reason,
-                           trace.status == PointStatus::oom ? "; take a smaller --patch or --batch" : "");
+                           trace.status == record::PointStatus::oom ? "; take a smaller --patch or --batch" : "");
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
                            job.output.string());
@@ -61,4 +61,4 @@ std::string denoise_line(const DenoiseJob& job, const PointTrace& trace, const S
     return line;
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::app {
 
 /// Returns "in.png -> out.png: 40x36, dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why there is no output.
 /// The non-empty `notes` follow, then a note on visible seams.
-[[nodiscard]] std::string denoise_line(const DenoiseJob& job, const PointTrace& trace, const Summary& summary,
-                                       const std::vector<std::string>& notes);
+[[nodiscard]] std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
+                                       const measure::Summary& summary, const std::vector<std::string>& notes);
 
-}  // namespace pb
+}  // namespace pb::app

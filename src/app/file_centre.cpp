@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
@@ -19,9 +19,9 @@ Rect centre_of(const Extent& extent) {
     return {(extent.h - part.h) / 2, (extent.w - part.w) / 2, part};
 }
 
-SampleRange range_of(const PixelView& image) {
+image::SampleRange range_of(const PixelView& image) {
     constexpr double kEndless = std::numeric_limits<double>::infinity();
-    SampleRange range{kEndless, -kEndless};
+    image::SampleRange range{kEndless, -kEndless};
     for (int64_t y = 0; y < image.extent.h; ++y) {
         const auto* row = reinterpret_cast<const float*>(image.row(y));
         const auto [low, high] = std::minmax_element(row, row + image.extent.w * image.channels);
@@ -32,28 +32,28 @@ SampleRange range_of(const PixelView& image) {
 
 }  // namespace
 
-std::string range_note(const ImageSettings& image, ImageSource& source) {
+std::string range_note(const config::ImageSettings& image, run::ImageSource& source) {
     constexpr double kLowest = -1, kHighest = 2;
     if (!image.range.empty()) return "";
     if (!is_float(source.file()->info().dtype)) return "";
-    const SampleRange range = range_of(source.read_clean(centre_of(source.extent())).view());
+    const image::SampleRange range = range_of(source.read_clean(centre_of(source.extent())).view());
     if (range.low >= kLowest && range.high <= kHighest) return "";
     return fmt::format(
         "samples from {:.4g} to {:.4g}, where [0, 1] is expected: --range auto or --range=LO:HI maps them", range.low,
         range.high);
 }
 
-double estimate_sigma(const ImageSettings& image, ImageSource& source, const std::string& note) {
+double estimate_sigma(const config::ImageSettings& image, run::ImageSource& source, const std::string& note) {
     if (!note.empty()) throw UsageError(image.path + ": " + note + ", or give --sigma, in [0, 1] all the same");
     const Rect centre = centre_of(source.extent());
     if (centre.extent.h < 2 || centre.extent.w < 2)
         throw UsageError(image.path + ": too small for --sigma auto (it needs 2 x 2 pixels); give --sigma");
     if (source.count_gaps(centre) == centre.extent.pixels() * source.channels())
         throw UsageError(image.path + ": its centre has no data to find the noise in; give --sigma");
-    const double sigma = estimate_noise(source.read_noisy(centre).view());
+    const double sigma = image::estimate_noise(source.read_noisy(centre).view());
     if (sigma > 1)
         throw UsageError(image.path + fmt::format(": its noise seems to be {:.4g}, more than 1; give --sigma", sigma));
     return sigma;
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -10,7 +10,7 @@
 
 #include <cerrno>
 
-namespace pb {
+namespace pb::app {
 
 FolderLock::FolderLock(const std::filesystem::path& folder)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -25,4 +25,4 @@ FolderLock::~FolderLock() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-namespace pb {
+namespace pb::app {
 
 class FolderLock {
   public:
@@ -18,4 +18,4 @@ class FolderLock {
     int descriptor_ = -1;
 };
 
-}  // namespace pb
+}  // namespace pb::app

@@ -4,10 +4,10 @@
 #include "comm/communicator.hpp"
 #include "measure/verdict.hpp"
 
-namespace pb {
+namespace pb::app {
 
 /// Applies `judge` to the summaries of all ranks, in the order of the ranks. Collective. Only rank 0 gets the reasons;
 /// all ranks get the exit code.
-[[nodiscard]] Verdict judge_all(const Communicator& world, const std::vector<Summary>& mine);
+[[nodiscard]] measure::Verdict judge_all(const comm::Communicator& world, const std::vector<measure::Summary>& mine);
 
-}  // namespace pb
+}  // namespace pb::app

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <thread>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
@@ -78,7 +78,7 @@ int wait_for(pid_t child) {
         done = ::waitpid(child, &status, WNOHANG);
         if (done < 0 && errno != EINTR) return static_cast<int>(ExitCode::failed);
         if (done == child) break;
-        if (was_told || interruption().empty()) continue;
+        if (was_told || comm::interruption().empty()) continue;
         ::kill(child, SIGTERM);
         was_told = true;
     }
@@ -92,19 +92,19 @@ ExitCode graver(ExitCode a, ExitCode b) {
     return *std::find_if(kOrder.begin(), kOrder.end(), [&](ExitCode code) { return code == a || code == b; });
 }
 
-Verdict verdict_of(const fs::path& launch_folder) {
+measure::Verdict verdict_of(const fs::path& launch_folder) {
     const fs::path file = launch_folder / "results.jsonl";
     std::error_code ignored;
-    if (!fs::exists(file, ignored)) return {Validity::failed, {"it left no results"}, {}};
-    const auto results = load_results(file);
-    return results.end ? results.end->verdict : Verdict{Validity::failed, {"it did not end"}, {}};
+    if (!fs::exists(file, ignored)) return {measure::Validity::failed, {"it left no results"}, {}};
+    const auto results = report::load_results(file);
+    return results.end ? results.end->verdict : measure::Verdict{measure::Validity::failed, {"it did not end"}, {}};
 }
 
 /// Combines the verdicts of the launches. Each reason names its launch.
-Verdict verdict_of(const StudyLaunches& options, int64_t started) {
-    Verdict all;
+measure::Verdict verdict_of(const StudyLaunches& options, int64_t started) {
+    measure::Verdict all;
     for (int64_t launch = 1; launch <= started; ++launch) {
-        const Verdict own = verdict_of(launch_folder(options.folder, launch));
+        const measure::Verdict own = verdict_of(report::launch_folder(options.folder, launch));
         all.validity = std::max(all.validity, own.validity);
         for (const auto& reason : own.reasons) all.reasons.push_back(fmt::format("launch {}: {}", launch, reason));
     }
@@ -112,13 +112,14 @@ Verdict verdict_of(const StudyLaunches& options, int64_t started) {
     return all;
 }
 
-void print_end(const StudyLaunches& options, int64_t started, const Verdict& verdict) {
+void print_end(const StudyLaunches& options, int64_t started, const measure::Verdict& verdict) {
     const std::string launcher = options.launcher.empty() ? "the program alone" : options.launcher;
     fmt::print("\nlaunches: {} of {}, each a start of its own ({}): {} to {}\n", started, options.count, launcher,
-               launch_folder(options.folder, 1).string(), launch_folder(options.folder, started).filename().string());
+               report::launch_folder(options.folder, 1).string(),
+               report::launch_folder(options.folder, started).filename().string());
     fmt::print("compare them with another version's: patchbench compare OLD {} --fail-on slower=3%\n\n",
                options.folder.string());
-    fmt::print("{}\n", verdict_line(verdict));
+    fmt::print("{}\n", report::verdict_line(verdict));
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ void check_can_launch(const StudyLaunches& options) {
     if (fs::exists(options.folder / "results.jsonl", ignored))
         throw UsageError((options.folder / "results.jsonl").string() +
                          ": results of a study without launches are there; choose another folder with --out");
-    if (const fs::path more = launch_folder(options.folder, options.count + 1); fs::exists(more, ignored))
+    if (const fs::path more = report::launch_folder(options.folder, options.count + 1); fs::exists(more, ignored))
         throw UsageError(more.string() +
                          ": is of an earlier study with more launches, which compare would take for this "
                          "one's; remove it, or choose another folder with --out");
@@ -151,21 +152,21 @@ std::vector<std::string> launch_command(const StudyLaunches& options, int64_t la
         if (!is_own) command.push_back(arguments[i]);
         if (is_own && name == word) ++i;  // its value is the next word
     }
-    command.insert(command.end(), {"--out", launch_folder(options.folder, launch).string()});
+    command.insert(command.end(), {"--out", report::launch_folder(options.folder, launch).string()});
     return command;
 }
 
 ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) {
     check_can_launch(options);
     make_folder(options.folder);
-    const InterruptionGuard guard;
+    const comm::InterruptionGuard guard;
     const std::vector<std::string> words(arguments.argv + 1, arguments.argv + arguments.argc);
     std::error_code unknown;
     const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
     const std::string program = unknown ? arguments.argv[0] : self.string();
     ExitCode worst = ExitCode::ok;
     int64_t started = 0;
-    while (started < options.count && interruption().empty() && worst != ExitCode::usage) {
+    while (started < options.count && comm::interruption().empty() && worst != ExitCode::usage) {
         ++started;
         fmt::print("LAUNCH {} of {}\n", started, options.count);
         std::fflush(stdout);
@@ -173,10 +174,10 @@ ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) 
         worst = graver(worst, code >= 0 && code <= 5 ? static_cast<ExitCode>(code) : ExitCode::failed);
     }
     if (worst == ExitCode::usage) return worst;
-    const Verdict verdict = verdict_of(options, started);
+    const measure::Verdict verdict = verdict_of(options, started);
     print_end(options, started, verdict);
     if (started < options.count) worst = graver(worst, ExitCode::partial);
-    return verdict.validity == Validity::failed && worst == ExitCode::ok ? ExitCode::failed : worst;
+    return verdict.validity == measure::Validity::failed && worst == ExitCode::ok ? ExitCode::failed : worst;
 }
 
-}  // namespace pb
+}  // namespace pb::app

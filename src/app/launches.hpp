@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::app {
 
 struct StudyLaunches {
     int64_t count = 1;
@@ -31,4 +31,4 @@ void check_can_launch(const StudyLaunches& options);
 /// series. Returns the most serious exit code.
 [[nodiscard]] ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments);
 
-}  // namespace pb
+}  // namespace pb::app

@@ -4,13 +4,13 @@
 #include "app/options.hpp"
 #include "plan/plan.hpp"
 
-namespace pb {
+namespace pb::app {
 
 /// Calls load_config, then sets `timed.table` of simulated points from the results that `timed.results` names. Throws
 /// UsageError.
-[[nodiscard]] Config load_study(const StudyArguments& arguments);
+[[nodiscard]] config::Config load_study(const StudyArguments& arguments);
 
 /// Plans the study as `run` would with `ranks` ranks on this machine and its images and weights.
-[[nodiscard]] Plan plan_locally(const Config& config, int ranks);
+[[nodiscard]] plan::Plan plan_locally(const config::Config& config, int ranks);
 
-}  // namespace pb
+}  // namespace pb::app

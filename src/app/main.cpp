@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace pb {
+namespace pb::app {
 namespace {
 
 /// Returns the names that are valid in place of `word`.
@@ -93,20 +93,20 @@ int run_program(const Arguments& arguments) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::app
 
 int main(int argc, char** argv) {
-    pb::prepare_standard_streams();
+    pb::app::prepare_standard_streams();
     try {
-        return pb::run_program({argc, argv});
+        return pb::app::run_program({argc, argv});
     } catch (const pb::Error& error) {  // before MPI: the same error in every process
-        if (pb::is_first_process()) pb::print_error(error.what());
+        if (pb::app::is_first_process()) pb::app::print_error(error.what());
         return static_cast<int>(error.code());
     } catch (const std::filesystem::filesystem_error& error) {
-        if (pb::is_first_process()) pb::print_error(pb::describe(error));
+        if (pb::app::is_first_process()) pb::app::print_error(pb::describe(error));
         return static_cast<int>(pb::ExitCode::usage);
     } catch (const std::exception& error) {
-        if (pb::is_first_process()) pb::print_error(error.what());
+        if (pb::app::is_first_process()) pb::app::print_error(error.what());
         return static_cast<int>(pb::ExitCode::failed);
     }
 }

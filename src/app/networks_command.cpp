@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
@@ -22,19 +22,20 @@ void print_facts() {
     fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", "network", "parameters", "MAC/pixel", "alignment",
                "radius", "exact halo", "sigma", "bytes/pixel");
     for (const auto& [kind, name] : enum_names(NetworkKind{})) {
-        const NetworkFacts& facts = network_facts(kind);
-        fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
-                   facts.alignment, facts.receptive_radius, facts.exact_halo, facts.takes_sigma ? "yes" : "no",
-                   network_peaks(standard_shape(kind, 3), kOnednnPath).front().bytes_per_pixel);
+        const network::NetworkFacts& facts = network::network_facts(kind);
+        fmt::print(
+            "{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
+            facts.alignment, facts.receptive_radius, facts.exact_halo, facts.takes_sigma ? "yes" : "no",
+            network::network_peaks(network::standard_shape(kind, 3), network::kOnednnPath).front().bytes_per_pixel);
     }
     fmt::print("colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n");
 }
 
 void print_weights() {
-    const auto folder = models_folder();
+    const auto folder = run::models_folder();
     fmt::print("\nweights (models folder {})\n", folder.string());
     for (const auto& [kind, name] : enum_names(NetworkKind{}))
-        for (const auto& entry : load_model_card(folder / (std::string(name) + ".yaml"))) {
+        for (const auto& entry : config::load_model_card(folder / (std::string(name) + ".yaml"))) {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
             fmt::print("  {:<8}{:<44}{:<8}{:<16}{}\n", name, entry.name, entry.channels == 1 ? "gray" : "colour",
                        entry.sigma_train > 0 ? fmt::format("sigma {:.4g}", entry.sigma_train) : "any sigma",
@@ -47,15 +48,16 @@ void print_weights() {
 
 struct ExportArguments {
     std::string file;
-    PointSettings settings;
+    config::PointSettings settings;
 };
 
 void export_network(const ExportArguments& arguments) {
     const NetworkKind network = arguments.settings.network;
-    const Weights weights = find_weights(network, arguments.settings.weights, std::nullopt);
-    save_onnx(weights, arguments.file);
+    const engine::Weights weights = run::find_weights(network, arguments.settings.weights, std::nullopt);
+    engine::save_onnx(weights, arguments.file);
     fmt::print("{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, name_of(network),
-               weights.channels(), to_text(weights.shape), weights.source, weights.trained ? "" : " (untrained)");
+               weights.channels(), network::to_text(weights.shape), weights.source,
+               weights.trained ? "" : " (untrained)");
 }
 
 }  // namespace
@@ -79,4 +81,4 @@ void add_networks_command(CLI::App& app, Action& chosen) {
     });
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -6,15 +6,15 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
 /// Returns what is wrong with `text`; empty when it is a legal value.
-std::string find_wrong_value(const std::string& key, const std::string& text, const Limits& limits) {
-    PointSettings scratch;
+std::string find_wrong_value(const std::string& key, const std::string& text, const config::Limits& limits) {
+    config::PointSettings scratch;
     try {
-        set_by_key(scratch, key, text);
+        config::set_by_key(scratch, key, text);
     } catch (const UsageError& error) {
         const std::string message = error.what();
         const std::string named = key + ": ";  // CLI11 names the option itself
@@ -22,7 +22,7 @@ std::string find_wrong_value(const std::string& key, const std::string& text, co
     }
     double number = limits.low;
     try {
-        parse_setting(text, number);
+        config::parse_setting(text, number);
     } catch (const UsageError&) {  // a word, such as auto
     }
     return number >= limits.low && number <= limits.high
@@ -39,14 +39,14 @@ std::string find_cut_list(const std::string& override_text) {
 
 }  // namespace
 
-CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key, PointSettings& settings,
-                         const std::string& more, const Limits& limits) {
-    const SettingHelp help = help_by_key(settings, key);
+CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key,
+                         config::PointSettings& settings, const std::string& more, const config::Limits& limits) {
+    const config::SettingHelp help = config::help_by_key(settings, key);
     const std::string range =
         std::isfinite(limits.high) ? fmt::format("{:g} to {:g}", limits.low, limits.high) : help.range;
     const std::string meaning = help.meaning + more + (range.empty() ? "" : "; " + range) +
                                 (help.value.empty() ? "" : fmt::format(" (default: {})", help.value));
-    const auto set = [&settings, key](const std::string& text) { set_by_key(settings, key, text); };
+    const auto set = [&settings, key](const std::string& text) { config::set_by_key(settings, key, text); };
     const auto check = [key, limits](const std::string& text) { return find_wrong_value(key, text, limits); };
     return command.add_option_function<std::string>(option, set, meaning)
         ->type_name(help.shape)
@@ -61,4 +61,4 @@ void add_study(CLI::App& command, StudyArguments& study) {
         ->check(find_cut_list);
 }
 
-}  // namespace pb
+}  // namespace pb::app

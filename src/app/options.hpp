@@ -10,13 +10,14 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::app {
 
 /// Adds an option that sets `key`. Its help is that of the settings table followed by `more`, and its default is the
 /// present value in `settings`. Refuses values outside the table's range or the narrower `limits`. `settings` must
 /// outlive `command`.
-CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key, PointSettings& settings,
-                         const std::string& more = {}, const Limits& limits = {});
+CLI::Option* add_setting(CLI::App& command, const std::string& option, const std::string& key,
+                         config::PointSettings& settings, const std::string& more = {},
+                         const config::Limits& limits = {});
 
 /// A study file and any number of `--set KEY=VALUE`.
 struct StudyArguments {
@@ -27,10 +28,10 @@ void add_study(CLI::App& command, StudyArguments& study);
 
 /// Returns what is wrong with `text`. Empty when it reads as a `Number` within `limits`, both ends included.
 template <class Number>
-std::string find_wrong_number(const std::string& text, const Limits& limits, const std::string& bounds) {
+std::string find_wrong_number(const std::string& text, const config::Limits& limits, const std::string& bounds) {
     Number number{};
     try {
-        parse_setting(text, number);
+        config::parse_setting(text, number);
     } catch (const UsageError& error) {
         return error.what();
     }
@@ -41,19 +42,19 @@ std::string find_wrong_number(const std::string& text, const Limits& limits, con
 
 /// Adds an option whose value is a number within `limits`; `unit` may be empty.
 template <class Number, class Value>
-CLI::Option* add_number(CLI::App& command, const std::string& option, Value& value, const Limits& limits,
+CLI::Option* add_number(CLI::App& command, const std::string& option, Value& value, const config::Limits& limits,
                         const std::string& unit, const std::string& meaning) {
     const std::string bounds = fmt::format("{:g} to {:g}{}", limits.low, limits.high, unit.empty() ? "" : " " + unit);
     const auto set = [&value](const std::string& text) {
         Number number{};
-        parse_setting(text, number);
+        config::parse_setting(text, number);
         value = static_cast<Value>(number);
     };
     const auto check = [limits, bounds](const std::string& text) {
         return find_wrong_number<Number>(text, limits, bounds);
     };
     return command.add_option_function<std::string>(option, set, meaning)
-        ->type_name(value_shape(Number{}))
+        ->type_name(config::value_shape(Number{}))
         ->check(CLI::Validator(check, bounds));
 }
 
@@ -80,4 +81,4 @@ CLI::Option* add_choice(CLI::App& command, const std::string& option, E& value, 
         ->check(readable(parse_enum<E>));
 }
 
-}  // namespace pb
+}  // namespace pb::app

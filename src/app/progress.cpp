@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
@@ -16,16 +16,17 @@ double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::
 
 }  // namespace
 
-Progress::Progress(size_t num_points, const std::vector<Point>& rest)
+Progress::Progress(size_t num_points, const std::vector<plan::Point>& rest)
     : num_points_(num_points), finished_(num_points - rest.size()), left_(rest), on_terminal_(::isatty(2) == 1) {
     draw_bar();
 }
 
 Progress::~Progress() { clear_bar(); }
 
-void Progress::finish(const PointTrace& trace) {
+void Progress::finish(const record::PointTrace& trace) {
     const auto now = Clock::now();
-    const bool measured = trace.status != PointStatus::skipped && trace.status != PointStatus::interrupted;
+    const bool measured =
+        trace.status != record::PointStatus::skipped && trace.status != record::PointStatus::interrupted;
     if (measured)
         left_.finish_next(seconds_between(point_start_, now));
     else
@@ -33,15 +34,15 @@ void Progress::finish(const PointTrace& trace) {
     point_start_ = now;
     ++finished_;
     clear_bar();
-    spdlog::info("[{}/{}] {}: {}{}; {}", finished_, num_points_, label_of(trace.point), name_of(trace.status),
+    spdlog::info("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point), name_of(trace.status),
                  trace.reason.empty() ? "" : ", " + trace.reason, times());
     draw_bar();
 }
 
 std::string Progress::times() const {
     const auto left = left_.seconds();
-    return clock_text(seconds_between(start_, Clock::now())) + " elapsed" +
-           (left ? ", about " + clock_text(*left) + " left" : "");
+    return report::clock_text(seconds_between(start_, Clock::now())) + " elapsed" +
+           (left ? ", about " + report::clock_text(*left) + " left" : "");
 }
 
 void Progress::draw_bar() const {
@@ -57,4 +58,4 @@ void Progress::clear_bar() const {
     if (on_terminal_) fmt::print(stderr, "\r\033[K");
 }
 
-}  // namespace pb
+}  // namespace pb::app

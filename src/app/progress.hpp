@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::app {
 
 class Progress {
   public:
     /// `rest` holds those of the `num_points` points that are still to be measured.
-    Progress(size_t num_points, const std::vector<Point>& rest);
+    Progress(size_t num_points, const std::vector<plan::Point>& rest);
     ~Progress();  // removes the bar
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    void finish(const PointTrace& trace);
+    void finish(const record::PointTrace& trace);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -31,10 +31,10 @@ class Progress {
 
     size_t num_points_;
     size_t finished_;
-    TimeLeft left_;
+    report::TimeLeft left_;
     bool on_terminal_;
     Clock::time_point start_ = Clock::now();
     Clock::time_point point_start_ = start_;
 };
 
-}  // namespace pb
+}  // namespace pb::app

@@ -14,7 +14,7 @@
 #include <functional>
 #include <set>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
@@ -25,7 +25,7 @@ constexpr const char* kStdout = "-";
 struct ReportArguments {
     std::vector<std::string> results;
     std::string html, csv, markdown;
-    CsvStyle csv_style = CsvStyle::tidy;
+    report::CsvStyle csv_style = report::CsvStyle::tidy;
     std::vector<std::string> exports;  // FORMAT=FILE
 };
 
@@ -36,31 +36,31 @@ struct Output {
 };
 
 /// Splits FORMAT=FILE.
-Output export_output(const std::string& wish, const std::vector<ResultsFile>& files) {
+Output export_output(const std::string& wish, const std::vector<report::ResultsFile>& files) {
     const auto cut = wish.find('=');
     if (cut == std::string::npos || cut + 1 == wish.size())
         throw UsageError("--export " + wish + ": write it as FORMAT=FILE, with - for standard output");
-    const ExportFormat& format = find_export_format(wish.substr(0, cut));
+    const report::ExportFormat& format = report::find_export_format(wish.substr(0, cut));
     return {format.name, wish.substr(cut + 1), [&format, &files] { return format.text(files); }};
 }
 
 bool holds_valid_points_only(const std::string& wish) {
-    return find_export_format(wish.substr(0, wish.find('='))).valid_only;
+    return report::find_export_format(wish.substr(0, wish.find('='))).valid_only;
 }
 
 /// Returns the requested outputs, or the page when none was requested.
 std::vector<Output> outputs_of(const ReportArguments& arguments, const std::vector<fs::path>& results,
-                               const std::vector<ResultsFile>& files) {
+                               const std::vector<report::ResultsFile>& files) {
     std::vector<Output> outputs;
     const auto add = [&](const char* name, const std::string& file, std::function<std::string()> text) {
         if (!file.empty()) outputs.push_back({name, file, std::move(text)});
     };
-    add("csv", arguments.csv, [&files, style = arguments.csv_style] { return csv_text(files, style); });
-    add("markdown", arguments.markdown, [&files] { return markdown_text(files); });
+    add("csv", arguments.csv, [&files, style = arguments.csv_style] { return report::csv_text(files, style); });
+    add("markdown", arguments.markdown, [&files] { return report::markdown_text(files); });
     for (const auto& wish : arguments.exports) outputs.push_back(export_output(wish, files));
     const std::string beside = (results.front().parent_path() / "report.html").string();
     add("report", outputs.empty() && arguments.html.empty() ? beside : arguments.html,
-        [&results] { return html_text(results); });
+        [&results] { return report::html_text(results); });
     return outputs;
 }
 
@@ -94,14 +94,14 @@ ExitCode make_report(const ReportArguments& arguments) {
     std::vector<fs::path> results;
     results.reserve(arguments.results.size());
     for (const fs::path name : arguments.results)
-        for (auto& file : launches_in(name)) results.push_back(std::move(file));
-    std::vector<ResultsFile> files;
+        for (auto& file : report::launches_in(name)) results.push_back(std::move(file));
+    std::vector<report::ResultsFile> files;
     const bool page_only = arguments.csv.empty() && arguments.markdown.empty() && arguments.exports.empty();
     if (!page_only)
-        for (const auto& file : results) files.push_back(load_results(file));
+        for (const auto& file : results) files.push_back(report::load_results(file));
     write(outputs_of(arguments, results, files), results);
     if (std::none_of(arguments.exports.begin(), arguments.exports.end(), holds_valid_points_only)) return ExitCode::ok;
-    for (const auto& point : left_out_of_exports(files))
+    for (const auto& point : report::left_out_of_exports(files))
         fmt::print(stderr, "left out of the exports, which hold VALID points: {}\n", point);
     return ExitCode::ok;
 }
@@ -118,11 +118,11 @@ void add_report_command(CLI::App& app, Action& chosen) {
     add_choice(*command, "--csv-style", arguments->csv_style, "its columns (default: tidy)")->needs(csv);
     command->add_option("--markdown", arguments->markdown, "a table to paste into an issue");
     std::string formats = "for other programs; once for each:";
-    for (const auto& format : export_formats()) formats += fmt::format("\n{}: {}", format.name, format.meaning);
+    for (const auto& format : report::export_formats()) formats += fmt::format("\n{}: {}", format.name, format.meaning);
     command->add_option("--export", arguments->exports, formats)->option_text("FORMAT=FILE")->allow_extra_args(false);
     command->footer("- as a file is standard output");
     command->callback(
         [&chosen, arguments] { chosen = [arguments](const Arguments&) { return make_report(*arguments); }; });
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -25,7 +25,7 @@
 #include <filesystem>
 #include <set>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
@@ -39,98 +39,99 @@ struct RunArguments {
     bool resume = false;
     bool force = false;
     double max_time_s = 0;  // 0: no limit
-    CsvStyle csv_style = CsvStyle::tidy;
+    report::CsvStyle csv_style = report::CsvStyle::tidy;
     int64_t launches = 1;
     std::string launcher;
 };
 
 /// Returns the device setting that all points share. If they differ, returns automatic.
-DeviceChoice common_device(const Config& config) {
-    const DeviceChoice first = config.points.front().device;
+config::DeviceChoice common_device(const config::Config& config) {
+    const config::DeviceChoice first = config.points.front().device;
     const bool all_equal = std::all_of(config.points.begin(), config.points.end(),
-                                       [&](const PointSettings& point) { return point.device == first; });
-    return all_equal ? first : DeviceChoice::automatic;
+                                       [&](const config::PointSettings& point) { return point.device == first; });
+    return all_equal ? first : config::DeviceChoice::automatic;
 }
 
 /// Looks for the weights of every point before the first one runs, so that a missing file does not end a long run.
-void check_weights(const Plan& plan) {
+void check_weights(const plan::Plan& plan) {
     std::set<std::string> seen;
-    for (const Point& point : plan.points) {
-        if (!point.refusal.empty() || is_simulated(point)) continue;
+    for (const plan::Point& point : plan.points) {
+        if (!point.refusal.empty() || plan::is_simulated(point)) continue;
         const auto& settings = point.settings;
         const std::string key =
             fmt::format("{}{}{}", name_of(settings.network), settings.weights, point.source.channels);
         if (seen.insert(key).second && !settings.weights.starts_with("seed:"))
-            (void)find_weights(settings.network, settings.weights, point.source.channels);
+            (void)run::find_weights(settings.network, settings.weights, point.source.channels);
     }
 }
 
-fs::path output_folder(const RunArguments& arguments, const Config& config) {
+fs::path output_folder(const RunArguments& arguments, const config::Config& config) {
     return arguments.out.empty() ? fs::path("results") / config.study.name : fs::path(arguments.out);
 }
 
-OutputNames output_names(const fs::path& folder, bool save_images) {
-    return [folder, save_images](const Point& point) {
-        const std::string name = fmt::format("{:03}-", point.index) + label_of(point);
-        PointFiles files{.folder = folder, .preview = "previews/" + name};
+run::OutputNames output_names(const fs::path& folder, bool save_images) {
+    return [folder, save_images](const plan::Point& point) {
+        const std::string name = fmt::format("{:03}-", point.index) + plan::label_of(point);
+        run::PointFiles files{.folder = folder, .preview = "previews/" + name};
         if (!save_images) return files;
         const std::string& source = point.settings.image.path;
         const bool raw = !point.settings.image.raw.empty();
-        const char* for_scenes = point.settings.output == OutputKind::file ? ".tif" : ".png";
+        const char* for_scenes = point.settings.output == config::OutputKind::file ? ".tif" : ".png";
         const std::string extension = source.empty() ? for_scenes
                                       : raw          ? ".raw"
                                                      : fs::path(source).extension().string();
-        files.image = folder / (name + (is_lossy(name + extension) ? ".png" : extension));
+        files.image = folder / (name + (image::is_lossy(name + extension) ? ".png" : extension));
         return files;
     };
 }
 
 ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSession& session) {
-    const Communicator& world = session.world();
-    require_same_software(world);
-    if (arguments.max_time_s > 0) interrupt_after(arguments.max_time_s);
-    Config config;
-    together(world, [&] { config = load_study(arguments.study); });
+    const comm::Communicator& world = session.world();
+    run::require_same_software(world);
+    if (arguments.max_time_s > 0) comm::interrupt_after(arguments.max_time_s);
+    config::Config config;
+    run::together(world, [&] { config = load_study(arguments.study); });
     session.watch(config.study.watchdog_s);
-    const Topology topology = gather_topology(world, {common_device(config), config.study.device_sharing});
+    const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});
     if (world.is_root()) print_nodes(topology);
     const fs::path folder = output_folder(arguments, config);
-    Runner runner(world, topology, config.study);
-    Plan plan;
+    run::Runner runner(world, topology, config.study);
+    plan::Plan plan;
     std::unique_ptr<StudyRecord> record;
-    together(world, [&] {
-        plan = make_plan(config, topology, source_facts,
-                         [&](const auto& settings, int64_t channels) { return runner.shape_of(settings, channels); });
+    run::together(world, [&] {
+        plan = plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
+            return runner.shape_of(settings, channels);
+        });
         if (!world.is_root()) return;
         check_weights(plan);
         record = std::make_unique<StudyRecord>(RecordOptions{arguments.study.file, folder, arguments.resume,
                                                              arguments.force, arguments.strict, arguments.csv_style},
-                                               plan, describe_environment(topology, raw.argc, raw.argv));
-        fmt::print("{}\n", plan_table(plan));
+                                               plan, run::describe_environment(topology, raw.argc, raw.argv));
+        fmt::print("{}\n", report::plan_table(plan));
         std::fflush(stdout);
         record->show_progress(plan);
     });
     plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
     ExitCode code = ExitCode::ok;
-    run_plan(plan, runner, output_names(folder, config.study.save_images), [&](const PointTrace& trace) {
-        together(world, [&] {
+    run::run_plan(plan, runner, output_names(folder, config.study.save_images), [&](const record::PointTrace& trace) {
+        run::together(world, [&] {
             if (record) record->add(trace);
         });
     });
-    together(world, [&] {
+    run::together(world, [&] {
         if (record) code = record->finish();
     });
     return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
 }
 
 ExitCode dry_run(const RunArguments& arguments) {
-    const Config config = load_study(arguments.study);
-    fmt::print("{}", plan_table(plan_locally(config, 1)));
+    const config::Config config = load_study(arguments.study);
+    fmt::print("{}", report::plan_table(plan_locally(config, 1)));
     return ExitCode::ok;
 }
 
 ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
-    const Config config = load_study(arguments.study);
+    const config::Config config = load_study(arguments.study);
     return run_launches({arguments.launches, arguments.launcher, output_folder(arguments, config)}, raw);
 }
 
@@ -145,16 +146,18 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command->add_flag("--strict", arguments->strict, "exit with 4 when a figure is INVALID");
     command->add_flag_callback(
         "--explain",
-        [] { throw CLI::CallForVersion(glossary() + "\n" + limit_glossary(), 0); },  // prints the text and ends
+        [] {
+            throw CLI::CallForVersion(report::glossary() + "\n" + report::limit_glossary(), 0);
+        },  // prints the text and ends
         "print what each figure means and what can limit a point, and stop");
     command->add_flag("--resume", arguments->resume,
                       "go on with the results in the folder: what is finished there is not measured again");
     command->add_flag("--force", arguments->force, "with --resume: although the environment or the study changed")
         ->needs("--resume");
-    add_number<double>(*command, "--max-time", arguments->max_time_s, {1e-3, kMaxSeconds * 366}, "s",
+    add_number<double>(*command, "--max-time", arguments->max_time_s, {1e-3, config::kMaxSeconds * 366}, "s",
                        "time after which no point is started and the current one is dropped; exit code 5");
     CLI::Option* launches =
-        add_number<int64_t>(*command, "--launches", arguments->launches, {1, kMostLaunches}, "",
+        add_number<int64_t>(*command, "--launches", arguments->launches, {1, measure::kMostLaunches}, "",
                             "start the program so often, one after the other, each with results of its own in "
                             "<out>/launch-<n>: what compare --fail-on needs, 3 at least");
     command
@@ -173,4 +176,4 @@ void add_run_command(CLI::App& app, Action& chosen) {
     });
 }
 
-}  // namespace pb
+}  // namespace pb::app

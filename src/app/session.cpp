@@ -18,12 +18,12 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::app {
 
 namespace {
 
 /// Prints an error that all ranks have once; then all ranks leave in the normal way.
-ExitCode leave_together(const Communicator& world, const Error& error) {
+ExitCode leave_together(const comm::Communicator& world, const Error& error) {
     if (world.is_root() && is_first_process()) print_error(error.what());  // one of several copies prints
     world.barrier();
     return error.code();
@@ -31,9 +31,9 @@ ExitCode leave_together(const Communicator& world, const Error& error) {
 
 }  // namespace
 
-void print_nodes(const Topology& topology) {
+void print_nodes(const plan::Topology& topology) {
     std::map<int, std::pair<std::string, std::vector<int>>> nodes;
-    for (const RankPlace& place : topology.ranks) {
+    for (const plan::RankPlace& place : topology.ranks) {
         auto& [host, ranks] = nodes[place.node];
         host = place.host;
         ranks.push_back(place.rank);
@@ -52,8 +52,8 @@ void print_error(const std::string& message) {
 }
 
 void print_version() {
-    fmt::print("{}\n", version_text());
-    for (const auto& [name, header, loaded] : library_versions())
+    fmt::print("{}\n", run::version_text());
+    for (const auto& [name, header, loaded] : run::library_versions())
         fmt::print("  {:<16} header {:<24} loaded {}\n", name, header.empty() ? "-" : header,
                    loaded.empty() ? "-" : loaded);
 }
@@ -67,29 +67,29 @@ bool is_first_process() {
 ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(RankSession&)>& body) {
     int argc = arguments.argc;
     char** argv = arguments.argv;
-    std::optional<Watchdog> watchdog;
-    require_connected_tasks();
-    MpiSession session(argc, argv);
-    const InterruptionGuard guard;
-    const Communicator& world = session.world();
+    std::optional<comm::Watchdog> watchdog;
+    comm::require_connected_tasks();
+    comm::MpiSession session(argc, argv);
+    const comm::InterruptionGuard guard;
+    const comm::Communicator& world = session.world();
     int code = static_cast<int>(ExitCode::failed);
     try {
-        together(world, [&] { check_launcher(world); });
+        run::together(world, [&] { run::check_launcher(world); });
         RankSession ranks(world, watchdog);
         return body(ranks);
-    } catch (const AgreedError& error) {
+    } catch (const run::AgreedError& error) {
         return leave_together(world, error);
-    } catch (const PointFailed& error) {
+    } catch (const run::PointFailed& error) {
         return leave_together(world, error);
     } catch (const Error& error) {
-        const bool elsewhere = dynamic_cast<const FailedElsewhere*>(&error) != nullptr;
-        const std::string place = elsewhere ? "" : fmt::format("rank {}@{}: ", world.rank(), host_name());
+        const bool elsewhere = dynamic_cast<const comm::FailedElsewhere*>(&error) != nullptr;
+        const std::string place = elsewhere ? "" : fmt::format("rank {}@{}: ", world.rank(), comm::host_name());
         print_error(place + error.what());
         code = static_cast<int>(error.code());
     } catch (const std::exception& error) {
-        print_error(fmt::format("rank {}@{}: {}", world.rank(), host_name(), error.what()));
+        print_error(fmt::format("rank {}@{}: {}", world.rank(), comm::host_name(), error.what()));
     }
-    MpiSession::abort(code);
+    comm::MpiSession::abort(code);
 }
 
-}  // namespace pb
+}  // namespace pb::app

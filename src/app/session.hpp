@@ -9,20 +9,21 @@
 #include <functional>
 #include <optional>
 
-namespace pb {
+namespace pb::app {
 
 /// Gives the body its ranks, and a watchdog that starts when the body knows the time-out. The watchdog outlives the end
 /// of MPI, so it also stops ranks that wait there for a rank that is gone.
 class RankSession {
   public:
-    RankSession(const Communicator& world, std::optional<Watchdog>& watchdog) : world_(world), watchdog_(watchdog) {}
-    [[nodiscard]] const Communicator& world() const { return world_; }
+    RankSession(const comm::Communicator& world, std::optional<comm::Watchdog>& watchdog)
+        : world_(world), watchdog_(watchdog) {}
+    [[nodiscard]] const comm::Communicator& world() const { return world_; }
     /// Collective; call it once.
     void watch(double timeout_s) { watchdog_.emplace(world_, timeout_s); }
 
   private:
-    const Communicator& world_;
-    std::optional<Watchdog>& watchdog_;
+    const comm::Communicator& world_;
+    std::optional<comm::Watchdog>& watchdog_;
 };
 
 /// Runs `body` between the start and the end of MPI, with signals caught. Errors that all ranks throw together are
@@ -31,7 +32,7 @@ class RankSession {
 
 /// Prints to stderr which ranks are on which node, if there are several nodes. A launcher that loses a node does not
 /// name the ranks.
-void print_nodes(const Topology& topology);
+void print_nodes(const plan::Topology& topology);
 
 /// Prints the version of patchbench and the versions of every library: of its header and of the loaded file.
 void print_version();
@@ -42,4 +43,4 @@ void print_error(const std::string& message);
 /// True for the first process of a launch. Only that process prints messages before MPI starts.
 [[nodiscard]] bool is_first_process();
 
-}  // namespace pb
+}  // namespace pb::app

@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::app {
 
 NoiseLevel parse_sigma(const std::string& text, bool has_range) {
     const bool in_units = has_range && text.find('/') == std::string::npos;
     double level = -1;
     try {
-        parse_setting(text, level);
+        config::parse_setting(text, level);
     } catch (const UsageError&) {
         level = -1;
     }
@@ -25,7 +25,7 @@ NoiseLevel parse_sigma(const std::string& text, bool has_range) {
                     : "from 0.0001 to 1, as 0.1 or 25/255, or auto; with --range it is in the samples' units"));
 }
 
-double sigma_of(const NoiseLevel& level, const SampleRange& range) {
+double sigma_of(const NoiseLevel& level, const image::SampleRange& range) {
     if (!level.in_units) return level.value;
     const double sigma = level.value / range.width();
     if (sigma >= kSmallestSigma && sigma <= 1) return sigma;
@@ -35,12 +35,14 @@ double sigma_of(const NoiseLevel& level, const SampleRange& range) {
         level.value, range_text(range), sigma));
 }
 
-std::string range_text(const SampleRange& range) { return fmt::format("range {:.6g}:{:.6g}", range.low, range.high); }
+std::string range_text(const image::SampleRange& range) {
+    return fmt::format("range {:.6g}:{:.6g}", range.low, range.high);
+}
 
-std::string sigma_text(double sigma, const SampleRange* range) {
+std::string sigma_text(double sigma, const image::SampleRange* range) {
     if (range == nullptr) return fmt::format("sigma {:.4g}", sigma);
     return fmt::format("{}, sigma {:.4g} in its units ({:.4g} of it)", range_text(*range), sigma * range->width(),
                        sigma);
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace pb {
+namespace pb::app {
 
 /// A noise level as given: a share of the range of the samples, or a value in their units.
 struct NoiseLevel {
@@ -18,11 +18,11 @@ struct NoiseLevel {
 [[nodiscard]] NoiseLevel parse_sigma(const std::string& text, bool has_range);
 
 /// Returns `level` in [0,1] units. Throws UsageError when it is outside the limits of the networks.
-[[nodiscard]] double sigma_of(const NoiseLevel& level, const SampleRange& range);
+[[nodiscard]] double sigma_of(const NoiseLevel& level, const image::SampleRange& range);
 
 /// Returns "range -300:4700, sigma 100 in its units (0.02 of it)"; `range` may be null.
-[[nodiscard]] std::string sigma_text(double sigma, const SampleRange* range);
+[[nodiscard]] std::string sigma_text(double sigma, const image::SampleRange* range);
 /// Returns "range -300:4700".
-[[nodiscard]] std::string range_text(const SampleRange& range);
+[[nodiscard]] std::string range_text(const image::SampleRange& range);
 
-}  // namespace pb
+}  // namespace pb::app

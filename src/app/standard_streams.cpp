@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
-namespace pb {
+namespace pb::app {
 
 void prepare_standard_streams() {
     for (const int stream : {0, 1, 2})
@@ -22,4 +22,4 @@ bool flush_standard_output() {
     return false;
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -21,25 +21,25 @@
 #include <span>
 #include <utility>
 
-namespace pb {
+namespace pb::app {
 
 namespace fs = std::filesystem;
 
 namespace {
 
 /// Returns nothing when no point was measured yet: the file is missing, empty, or holds only a part of its first line.
-std::optional<ResultsFile> load_former(const fs::path& file) {
+std::optional<report::ResultsFile> load_former(const fs::path& file) {
     std::error_code ignored;
     if (!fs::exists(file, ignored)) return std::nullopt;
-    const auto first = LineReader(file).next();
-    return first && first->ended ? std::optional(load_results(file)) : std::nullopt;
+    const auto first = report::LineReader(file).next();
+    return first && first->ended ? std::optional(report::load_results(file)) : std::nullopt;
 }
 
 /// Lists images and weights of finished points whose contents have changed since.
-std::vector<std::string> changed_inputs(const std::vector<RecordedPoint>& kept) {
+std::vector<std::string> changed_inputs(const std::vector<report::RecordedPoint>& kept) {
     std::map<std::string, std::string> images, weights, changes;
     for (const auto& recorded : kept) {
-        const PointTrace& trace = recorded.trace;
+        const record::PointTrace& trace = recorded.trace;
         const auto& settings = trace.point.settings;
         const std::string& path = settings.image.path;
         if (!path.empty() && !trace.image_sha256.empty()) {
@@ -51,7 +51,7 @@ std::vector<std::string> changed_inputs(const std::vector<RecordedPoint>& kept) 
         auto& digest =
             weights[fmt::format("{} {} {}", name_of(settings.network), settings.weights, trace.point.source.channels)];
         if (digest.empty())
-            digest = find_weights(settings.network, settings.weights, trace.point.source.channels).sha256;
+            digest = run::find_weights(settings.network, settings.weights, trace.point.source.channels).sha256;
         if (digest != trace.weights_sha256)
             changes[settings.weights] = fmt::format("the weights '{}' are other ones", settings.weights);
     }
@@ -72,16 +72,16 @@ void check_changes(const std::vector<std::string>& changes, const fs::path& file
     spdlog::warn("resumed with --force although changed since:\n  {}", list);
 }
 
-const Topology& topology_of(const ResultsFile& results, const RecordedPoint& point) {
+const plan::Topology& topology_of(const report::ResultsFile& results, const report::RecordedPoint& point) {
     return results.sessions[static_cast<size_t>(point.session)].environment.topology;
 }
 
 /// Makes the verdict INVALID when the sessions had different environments: their points do not compare.
-void rate_sessions(const ResultsFile& results, bool strict, Verdict& verdict) {
+void rate_sessions(const report::ResultsFile& results, bool strict, measure::Verdict& verdict) {
     for (size_t i = 1; i < results.sessions.size(); ++i) {
-        const auto changes = decisive_differences(results.environment(), results.sessions[i].environment);
+        const auto changes = report::decisive_differences(results.environment(), results.sessions[i].environment);
         if (changes.empty()) continue;
-        verdict.validity = std::max(verdict.validity, Validity::invalid);
+        verdict.validity = std::max(verdict.validity, measure::Validity::invalid);
         verdict.reasons.push_back("measured in different environments (" + changes.front().text() +
                                   (changes.size() > 1 ? ", ..." : "") + "); run the study again in one");
         if (strict && verdict.exit_code == ExitCode::ok) verdict.exit_code = ExitCode::not_comparable;
@@ -90,25 +90,25 @@ void rate_sessions(const ResultsFile& results, bool strict, Verdict& verdict) {
 }
 
 /// Prints the ranks of each point under unique labels. `summaries` are those of the points, in the same order.
-void print_ranks(const ResultsFile& results, std::vector<Summary> summaries) {
-    const auto labels = unique_labels(summaries);
+void print_ranks(const report::ResultsFile& results, std::vector<measure::Summary> summaries) {
+    const auto labels = report::unique_labels(summaries);
     for (size_t i = 0; i < summaries.size(); ++i) {
-        if (summaries[i].status != PointStatus::ok) continue;
+        if (summaries[i].status != record::PointStatus::ok) continue;
         summaries[i].label = labels[i];
-        fmt::print("{}\n", ranks_table(summaries[i], topology_of(results, results.points[i])));
+        fmt::print("{}\n", report::ranks_table(summaries[i], topology_of(results, results.points[i])));
     }
 }
 
 }  // namespace
 
-Plan rest_of(const Plan& plan, const std::string& to_do) {
-    Plan rest{plan.study, {}};
+plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do) {
+    plan::Plan rest{plan.study, {}};
     for (size_t i = 0; i < plan.points.size(); ++i)
         if (to_do.at(i) == '1') rest.points.push_back(plan.points[i]);
     return rest;
 }
 
-StudyRecord::StudyRecord(RecordOptions options, const Plan& plan, const Environment& environment)
+StudyRecord::StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment)
     : options_(std::move(options)), file_(options_.folder / "results.jsonl") {
     make_folder(options_.folder);
     for (const char* name : {"results.jsonl", "results.csv", "report.html"})
@@ -121,65 +121,66 @@ StudyRecord::StudyRecord(RecordOptions options, const Plan& plan, const Environm
         start(plan, environment);
 }
 
-void StudyRecord::show_progress(const Plan& plan) {
+void StudyRecord::show_progress(const plan::Plan& plan) {
     progress_.emplace(plan.points.size(), rest_of(plan, to_do_).points);
 }
 
-void StudyRecord::start(const Plan& plan, const Environment& environment) {
-    if (const fs::path aside = move_aside(file_); !aside.empty())
+void StudyRecord::start(const plan::Plan& plan, const record::Environment& environment) {
+    if (const fs::path aside = report::move_aside(file_); !aside.empty())
         spdlog::info("earlier results are kept as {}", aside.string());
     to_do_.assign(plan.points.size(), '1');
     results_.emplace(file_, plan.study, environment);
 }
 
-void StudyRecord::resume(const ResultsFile& former, const Plan& plan, const Environment& environment) {
+void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& plan,
+                         const record::Environment& environment) {
     for (const auto& remark : former.remarks()) spdlog::info("{}", remark);
     std::vector<std::string> changes;
-    for (const auto& difference : decisive_differences(former.sessions.back().environment, environment))
+    for (const auto& difference : report::decisive_differences(former.sessions.back().environment, environment))
         changes.push_back(difference.text());
     check_changes(changes, file_, options_.force);
-    Resumption resumption = make_resumption(former, plan);
+    report::Resumption resumption = report::make_resumption(former, plan);
     changes = changed_inputs(resumption.kept);
     changes.insert(changes.end(), resumption.changes.begin(), resumption.changes.end());
     check_changes(changes, file_, options_.force);
     for (const bool finished : resumption.finished) to_do_ += finished ? '0' : '1';
     spdlog::info("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size());
-    resumption.lines.push_back(resume_line(environment));
+    resumption.lines.push_back(report::resume_line(environment));
     results_.emplace(file_, resumption.lines);
 }
 
-void StudyRecord::add(const PointTrace& trace) {
-    results_->write_point(trace, summarise(trace));
+void StudyRecord::add(const record::PointTrace& trace) {
+    results_->write_point(trace, measure::summarise(trace));
     progress_->finish(trace);
 }
 
 ExitCode StudyRecord::finish() {
     progress_.reset();
-    ResultsFile results = load_results(file_);
+    report::ResultsFile results = report::load_results(file_);
     std::stable_sort(results.points.begin(), results.points.end(),
                      [](const auto& a, const auto& b) { return a.summary.index < b.summary.index; });
-    std::vector<Summary> summaries;
+    std::vector<measure::Summary> summaries;
     summaries.reserve(results.points.size());
     for (const auto& point : results.points) summaries.push_back(point.summary);
-    Verdict verdict = judge(summaries, options_.strict);
+    measure::Verdict verdict = measure::judge(summaries, options_.strict);
     rate_sessions(results, options_.strict, verdict);
-    const StudySummary study = summarise_results(results);
+    const measure::StudySummary study = report::summarise_results(results);
     results_->write_study_summary(study);
     results_->write_end(verdict);
     const fs::path report = options_.folder / "report.html";
-    const Attempt written = attempt([&] {
-        write_whole(options_.folder / "results.csv", csv_text(std::span(&results, 1), options_.csv_style));
-        write_html({file_}, report);
+    const run::Attempt written = run::attempt([&] {
+        write_whole(options_.folder / "results.csv", report::csv_text(std::span(&results, 1), options_.csv_style));
+        report::write_html({file_}, report);
     });
-    fmt::print("{}\n", points_table(summaries, study.recommendations));
-    if (const std::string text = study_text(study); !text.empty()) fmt::print("{}\n", text);
+    fmt::print("{}\n", report::points_table(summaries, study.recommendations));
+    if (const std::string text = report::study_text(study); !text.empty()) fmt::print("{}\n", text);
     print_ranks(results, summaries);
-    const bool whole = written.kind == Attempt::Kind::ok;
+    const bool whole = written.kind == run::Attempt::Kind::ok;
     fmt::print("results: {}\n", file_.string());
     if (whole) fmt::print("report:  {}\n", report.string());
     for (const auto& point : results.points)
         if (!point.trace.output_file.empty()) fmt::print("image:   {}\n", point.trace.output_file);
-    fmt::print("\n{}{}\n", fom_lines(summaries), verdict_line(verdict));
+    fmt::print("\n{}{}\n", report::fom_lines(summaries), report::verdict_line(verdict));
     // A full disk prevents these two files, but the measurements are already saved.
     if (!whole)
         throw Error(written.reason + "; everything measured is in " + file_.string() + ": patchbench report " +
@@ -187,4 +188,4 @@ ExitCode StudyRecord::finish() {
     return verdict.exit_code;
 }
 
-}  // namespace pb
+}  // namespace pb::app

@@ -14,10 +14,10 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::app {
 
 /// Returns the points of `plan` that `to_do` marks (see StudyRecord).
-[[nodiscard]] Plan rest_of(const Plan& plan, const std::string& to_do);
+[[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do);
 
 struct RecordOptions {
     std::filesystem::path study;  // the study's file, which no output may replace
@@ -25,7 +25,7 @@ struct RecordOptions {
     bool resume = false;
     bool force = false;
     bool strict = false;
-    CsvStyle csv_style = CsvStyle::tidy;
+    report::CsvStyle csv_style = report::CsvStyle::tidy;
 };
 
 class StudyRecord {
@@ -33,28 +33,28 @@ class StudyRecord {
     /// Makes the folder. With `resume`, keeps the points that an earlier session finished, in a file that is replaced
     /// either completely or not at all. Without it, an older file is renamed. Throws UsageError when another run writes
     /// into the folder, and when something has changed since the earlier session, unless `force` is set.
-    StudyRecord(RecordOptions options, const Plan& plan, const Environment& environment);
+    StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment);
 
     /// Holds one character for each point of the plan: '1' when it is still to be measured.
     [[nodiscard]] const std::string& to_do() const { return to_do_; }
 
     /// Starts the progress bar, which stays below the printed lines. Call it after the plan is printed and before the
     /// first point.
-    void show_progress(const Plan& plan);
+    void show_progress(const plan::Plan& plan);
 
-    void add(const PointTrace& trace);
+    void add(const record::PointTrace& trace);
     [[nodiscard]] ExitCode finish();
 
   private:
-    void start(const Plan& plan, const Environment& environment);
-    void resume(const ResultsFile& former, const Plan& plan, const Environment& environment);
+    void start(const plan::Plan& plan, const record::Environment& environment);
+    void resume(const report::ResultsFile& former, const plan::Plan& plan, const record::Environment& environment);
 
     RecordOptions options_;
     std::filesystem::path file_;
     std::optional<FolderLock> lock_;
     std::string to_do_;
-    std::optional<JsonlWriter> results_;
+    std::optional<report::JsonlWriter> results_;
     std::optional<Progress> progress_;
 };
 
-}  // namespace pb
+}  // namespace pb::app

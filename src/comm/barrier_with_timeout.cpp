@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb::mpi {
+namespace pb::comm::mpi {
 namespace {
 
 constexpr int kArrivalTag = 0x5043;
@@ -98,4 +98,4 @@ void BarrierWithTimeout::operator()(const std::string& what, double timeout_s) c
     communicator_.barrier();
 }
 
-}  // namespace pb::mpi
+}  // namespace pb::comm::mpi

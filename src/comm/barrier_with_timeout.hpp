@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pb::mpi {
+namespace pb::comm::mpi {
 
 class BarrierWithTimeout {
   public:
@@ -23,4 +23,4 @@ class BarrierWithTimeout {
     std::vector<std::string> hosts_;
 };
 
-}  // namespace pb::mpi
+}  // namespace pb::comm::mpi

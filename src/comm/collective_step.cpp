@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace pb::mpi {
+namespace pb::comm::mpi {
 
 StepOutcome try_step(const std::function<void()>& step) {
     try {
@@ -33,4 +33,4 @@ void step_together(const Communicator& communicator, const std::function<void()>
     agree_on_step(communicator, try_step(step));
 }
 
-}  // namespace pb::mpi
+}  // namespace pb::comm::mpi

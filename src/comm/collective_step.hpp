@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::comm {
 
 /// Marks an error on the ranks where the step itself succeeded. Its text names the ranks that failed, by their numbers
 /// in the communicator of the step, so no rank is put before it. The ranks that failed throw their own error; whoever
@@ -19,9 +19,9 @@ class Elsewhere final : public Kind, public FailedElsewhere {
     using Kind::Kind;
 };
 
-}  // namespace pb
+}  // namespace pb::comm
 
-namespace pb::mpi {
+namespace pb::comm::mpi {
 
 /// The result of a step on this rank.
 struct StepOutcome {
@@ -39,4 +39,4 @@ void agree_on_step(const Communicator& communicator, const StepOutcome& outcome)
 /// try_step, then agree_on_step. `step` must contain no collective call.
 void step_together(const Communicator& communicator, const std::function<void()>& step);
 
-}  // namespace pb::mpi
+}  // namespace pb::comm::mpi

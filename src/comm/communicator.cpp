@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 
 struct Communicator::Impl {
     MPI_Comm handle = MPI_COMM_NULL;
@@ -209,4 +209,4 @@ std::string host_name() {
     return name.data();
 }
 
-}  // namespace pb
+}  // namespace pb::comm

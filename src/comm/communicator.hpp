@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 
 class Communicator {
   public:
@@ -109,4 +109,4 @@ struct RankText {
 [[nodiscard]] std::string mpi_header_version();
 [[nodiscard]] std::string mpi_library_version();
 
-}  // namespace pb
+}  // namespace pb::comm

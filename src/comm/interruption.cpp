@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 // The only global of the program, since a handler can reach nothing else. It keeps the first signal.
@@ -83,4 +83,4 @@ void stop_if_interrupted() {
     if (const std::string signal = interruption(); !signal.empty()) throw Interrupted(signal + " came");
 }
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::comm {
 
 /// Forgets earlier signals, installs the handlers for the lifetime of the object and restores the old ones. One at a
 /// time.
@@ -38,4 +38,4 @@ void interrupt_after(double seconds);
 /// Throws Interrupted when a signal came, or the time is over.
 void stop_if_interrupted();
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 /// Variables in which launchers store the number of ranks that they start. The innermost launcher comes first, since an
@@ -93,4 +93,4 @@ std::optional<bool> mpi_is_cuda_aware() {
     return query() == 1;
 }
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace pb {
+namespace pb::comm {
 
 /// This rank's number on its node; nullopt without a launcher.
 [[nodiscard]] std::optional<int> launcher_local_rank();
@@ -17,4 +17,4 @@ void require_connected_tasks();
 /// memory only.
 [[nodiscard]] std::optional<bool> mpi_is_cuda_aware();
 
-}  // namespace pb
+}  // namespace pb::comm

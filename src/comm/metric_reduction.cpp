@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 class MpiReduction final : public MetricReduction {
@@ -72,4 +72,4 @@ std::unique_ptr<MetricReduction> make_metric_reduction(const Communicator& commu
     return std::make_unique<MpiReduction>(communicator);
 }
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 
 /// Some ranks do not answer and the others wait for them: the job must be aborted. Thrown on rank 0 only, or on rank 1
 /// only when rank 0 is the one that does not answer.
@@ -55,4 +55,4 @@ void require_equal_lengths(const Communicator& communicator, std::span<const dou
 [[nodiscard]] std::string nccl_header_version();
 [[nodiscard]] std::string nccl_loaded_version();
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb::mpi {
+namespace pb::comm::mpi {
 namespace {
 
 /// Calls `each(part)` for consecutive parts of at most `limit` bytes.
@@ -132,4 +132,4 @@ RowsOfBytes gather_bytes(std::span<const std::byte> mine, std::optional<int> roo
     return rows;
 }
 
-}  // namespace pb::mpi
+}  // namespace pb::comm::mpi

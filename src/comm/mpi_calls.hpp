@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace pb::mpi {
+namespace pb::comm::mpi {
 
 /// Throws Error with MPI's text and the place of the call unless `status` is MPI_SUCCESS.
 void check(int status, std::source_location where = std::source_location::current());
@@ -44,4 +44,4 @@ using RowsOfBytes = std::vector<std::vector<std::byte>>;
 [[nodiscard]] RowsOfBytes gather_bytes(std::span<const std::byte> mine, std::optional<int> root, MPI_Comm communicator,
                                        int64_t limit = kMessageLimit);
 
-}  // namespace pb::mpi
+}  // namespace pb::comm::mpi

@@ -8,7 +8,7 @@
 #include <exception>
 #include <iostream>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 /// Without a launcher, Open MPI 4 starts a daemon (orted), which was seen to outlive a killed program and to take all
@@ -64,4 +64,4 @@ std::string mpi_library_version() {
     return text.substr(0, text.find_first_of("\n\0", 0, 2));
 }
 
-}  // namespace pb
+}  // namespace pb::comm

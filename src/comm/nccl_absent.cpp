@@ -2,7 +2,7 @@
 
 #include "patchbench/base/error.hpp"
 
-namespace pb {
+namespace pb::comm {
 
 bool nccl_is_built_in() { return false; }
 
@@ -17,4 +17,4 @@ std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator&, const st
 std::string nccl_header_version() { return "absent"; }
 std::string nccl_loaded_version() { return "absent"; }
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 
 /// Whether this build has NCCL at all.
 [[nodiscard]] bool nccl_is_built_in();
@@ -27,4 +27,4 @@ namespace pb {
                                                                  const std::vector<int>& senders, DeviceId device,
                                                                  double timeout_s);
 
-}  // namespace pb
+}  // namespace pb::comm

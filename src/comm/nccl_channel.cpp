@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 /// The root first, then the senders as they are numbered in `ranks`; null on other ranks.
@@ -34,7 +34,7 @@ class NcclChannel final : public TransferChannel {
         std::vector<RowTransfer> numbered(transfers.begin(), transfers.end());
         for (RowTransfer& transfer : numbered) transfer.from = number_of(transfer.from);
         ranks_.together("the exchange by NCCL", [&] {
-            select_device(ranks_.device());
+            device::select_device(ranks_.device());
             transfer_staged(*link_, numbered, ranks_.ranks().is_root());
         });
     }
@@ -67,4 +67,4 @@ std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator& ranks, co
     return std::make_unique<NcclChannel>(std::move(joined), senders, device, timeout_s);
 }
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-namespace pb::nccl {
+namespace pb::comm::nccl {
 namespace {
 
 constexpr std::chrono::microseconds kSpin{200};
@@ -84,7 +84,7 @@ void NcclCommunicator::run(const std::function<ncclResult_t(ncclComm_t)>& submit
         check_health();
         const cudaError_t state = cudaStreamQuery(stream);
         if (state == cudaErrorNotReady) return false;
-        pb::check(state);
+        pb::device::check(state);
         return true;
     };
     poll(has_run, what, timeout_s_);
@@ -106,4 +106,4 @@ void NcclCommunicator::close() noexcept {
     }
 }
 
-}  // namespace pb::nccl
+}  // namespace pb::comm::nccl

@@ -10,7 +10,7 @@
 #include <source_location>
 #include <string>
 
-namespace pb::nccl {
+namespace pb::comm::nccl {
 
 /// Throws Error with NCCL's text, the last error of `communicator` (which may be null), and the place of the call,
 /// unless `status` is success or, for calls that do not block, in progress.
@@ -54,4 +54,4 @@ class NcclCommunicator {
     double timeout_s_ = 0;
 };
 
-}  // namespace pb::nccl
+}  // namespace pb::comm::nccl

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-namespace pb::nccl {
+namespace pb::comm::nccl {
 namespace {
 
 bool has_failed(ncclResult_t status) { return status != ncclSuccess && status != ncclInProgress; }
@@ -13,8 +13,9 @@ bool has_failed(ncclResult_t status) { return status != ncclSuccess && status !=
 
 NcclLink::NcclLink(NcclRanks& ranks, size_t num_lanes, size_t chunk_bytes) : ranks_(ranks), chunk_bytes_(chunk_bytes) {
     for (size_t slot = 0; slot < kSlots; ++slot)
-        slots_.push_back({PinnedBuffer(ranks.device(), num_lanes * chunk_bytes),
-                          DeviceBuffer(ranks.device(), num_lanes * chunk_bytes), Event(ranks.device())});
+        slots_.push_back({device::PinnedBuffer(ranks.device(), num_lanes * chunk_bytes),
+                          device::DeviceBuffer(ranks.device(), num_lanes * chunk_bytes),
+                          device::Event(ranks.device())});
 }
 
 std::span<std::byte> NcclLink::buffer(size_t slot, size_t lane) {
@@ -29,7 +30,7 @@ void NcclLink::begin(size_t slot_index, std::span<const Chunk> chunks) {
     Slot& slot = slots_[slot_index];
     for (const Chunk& chunk : chunks)
         if (chunk.is_sent)
-            copy_to_device(on_device(slot, chunk), chunk.bytes.data(), chunk.bytes.size(), ranks_.stream());
+            device::copy_to_device(on_device(slot, chunk), chunk.bytes.data(), chunk.bytes.size(), ranks_.stream());
     const auto send_and_receive = [&](ncclComm_t native) {
         ncclResult_t status = ncclGroupStart();
         for (const Chunk& chunk : chunks) {
@@ -45,7 +46,7 @@ void NcclLink::begin(size_t slot_index, std::span<const Chunk> chunks) {
     ranks_.nccl().submit(send_and_receive, "ncclSend and ncclRecv");
     for (const Chunk& chunk : chunks)
         if (!chunk.is_sent)
-            copy_to_host(chunk.bytes.data(), on_device(slot, chunk), chunk.bytes.size(), ranks_.stream());
+            device::copy_to_host(chunk.bytes.data(), on_device(slot, chunk), chunk.bytes.size(), ranks_.stream());
     slot.done.record(ranks_.stream());
     slot.is_moving = true;
 }
@@ -57,11 +58,11 @@ void NcclLink::end(size_t slot_index) {
         ranks_.nccl().check_health();
         const cudaError_t state = cudaEventQuery(static_cast<cudaEvent_t>(slot.done.native()));
         if (state == cudaErrorNotReady) return false;
-        pb::check(state);
+        pb::device::check(state);
         return true;
     };
     poll(has_moved, "a chunk of the output by NCCL", ranks_.timeout_s());
     slot.is_moving = false;
 }
 
-}  // namespace pb::nccl
+}  // namespace pb::comm::nccl

@@ -9,7 +9,7 @@
 #include <array>
 #include <vector>
 
-namespace pb::nccl {
+namespace pb::comm::nccl {
 
 class NcclLink final : public StagingLink {
   public:
@@ -24,9 +24,9 @@ class NcclLink final : public StagingLink {
 
   private:
     struct Slot {
-        PinnedBuffer host;
-        DeviceBuffer device;
-        Event done;
+        device::PinnedBuffer host;
+        device::DeviceBuffer device;
+        device::Event done;
         bool is_moving = false;
     };
     /// The device's copy of a chunk in `slot`.
@@ -37,4 +37,4 @@ class NcclLink final : public StagingLink {
     std::vector<Slot> slots_;
 };
 
-}  // namespace pb::nccl
+}  // namespace pb::comm::nccl

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-namespace pb::nccl {
+namespace pb::comm::nccl {
 namespace {
 
 /// The barrier after a step waits two time-outs: when one rank fails at the start of a step, the others end it one
@@ -30,7 +30,7 @@ NcclRanks::NcclRanks(Communicator ranks, DeviceId device, double timeout_s)
     : ranks_(std::move(ranks)), barrier_(ranks_), device_(device), timeout_s_(timeout_s) {
     const ncclUniqueId id = share_unique_id(ranks_);
     together("NCCL bring-up", [&] {
-        select_device(device_);
+        device::select_device(device_);
         stream_.emplace(device_);
         nccl_ = NcclCommunicator(ranks_.size(), ranks_.rank(), id, timeout_s_);
     });
@@ -65,4 +65,4 @@ void NcclRanks::require_all_ranks(const std::string& what, const mpi::StepOutcom
     }
 }
 
-}  // namespace pb::nccl
+}  // namespace pb::comm::nccl

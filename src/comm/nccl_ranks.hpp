@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-namespace pb::nccl {
+namespace pb::comm::nccl {
 
 class NcclRanks {
   public:
@@ -21,7 +21,7 @@ class NcclRanks {
 
     [[nodiscard]] const Communicator& ranks() const { return ranks_; }
     [[nodiscard]] NcclCommunicator& nccl() { return nccl_; }
-    [[nodiscard]] Stream& stream() { return *stream_; }
+    [[nodiscard]] device::Stream& stream() { return *stream_; }
     [[nodiscard]] cudaStream_t cuda_stream() const { return static_cast<cudaStream_t>(stream_->native()); }
     [[nodiscard]] DeviceId device() const { return device_; }
     [[nodiscard]] double timeout_s() const { return timeout_s_; }
@@ -40,8 +40,8 @@ class NcclRanks {
     mpi::BarrierWithTimeout barrier_;
     DeviceId device_;
     double timeout_s_;
-    std::optional<Stream> stream_;
+    std::optional<device::Stream> stream_;
     NcclCommunicator nccl_;
 };
 
-}  // namespace pb::nccl
+}  // namespace pb::comm::nccl

@@ -15,7 +15,7 @@
 #include <optional>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 /// "2.28.9" from NCCL's code: 10000 * major + 100 * minor + patch since 2.9.
@@ -23,12 +23,12 @@ std::string version_text(int code) { return fmt::format("{}.{}.{}", code / 10000
 
 /// Input and output of one collective on the device.
 struct Exchange {
-    DeviceBuffer input;
-    DeviceBuffer output;
+    device::DeviceBuffer input;
+    device::DeviceBuffer output;
 
-    Exchange(DeviceId device, std::span<const double> values, size_t num_results, Stream& stream)
+    Exchange(DeviceId device, std::span<const double> values, size_t num_results, device::Stream& stream)
         : input(device, values.size_bytes()), output(device, num_results * sizeof(double)) {
-        copy_to_device(input.pointer(), values.data(), values.size_bytes(), stream);
+        device::copy_to_device(input.pointer(), values.data(), values.size_bytes(), stream);
         stream.synchronise();
     }
 };
@@ -70,13 +70,14 @@ class NcclReduction final : public MetricReduction {
         if (values.empty()) return {};
         std::optional<Exchange> exchange;
         mpi::step_together(ranks_.ranks(), [&] {
-            select_device(ranks_.device());
+            device::select_device(ranks_.device());
             exchange.emplace(ranks_.device(), values, num_results, ranks_.stream());
         });
         std::vector<double> results(num_results);
         ranks_.together(what, [&] {
             ranks_.nccl().run([&](ncclComm_t comm) { return submit(*exchange, comm); }, ranks_.cuda_stream(), what);
-            copy_to_host(results.data(), exchange->output.pointer(), num_results * sizeof(double), ranks_.stream());
+            device::copy_to_host(results.data(), exchange->output.pointer(), num_results * sizeof(double),
+                                 ranks_.stream());
             ranks_.stream().synchronise();
         });
         return results;
@@ -102,4 +103,4 @@ std::string nccl_loaded_version() {
     return version_text(code);
 }
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 /// Reserves this rank's share of the pages; the shares cover the file.
@@ -69,4 +69,4 @@ NodeMemory& NodeMemory::operator=(NodeMemory&& other) noexcept {
     return *this;
 }
 
-}  // namespace pb
+}  // namespace pb::comm

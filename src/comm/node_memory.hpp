@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <span>
 
-namespace pb {
+namespace pb::comm {
 
 class NodeMemory {
   public:
@@ -34,4 +34,4 @@ class NodeMemory {
 /// 0 zeros, and each rank reserves its share of the pages. Throws OutOfMemory or Error on all ranks.
 [[nodiscard]] SharedFile make_node_file(const Communicator& node, size_t bytes);
 
-}  // namespace pb
+}  // namespace pb::comm

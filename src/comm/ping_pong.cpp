@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 constexpr int kPingTag = 0x5049;
@@ -73,4 +73,4 @@ PingPong ping_pong(const Communicator& world, int first, int second) {
     return {world.broadcast(result.latency_s, first), world.broadcast(result.bytes_per_s, first)};
 }
 
-}  // namespace pb
+}  // namespace pb::comm

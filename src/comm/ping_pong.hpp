@@ -3,7 +3,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace pb {
+namespace pb::comm {
 
 struct PingPong {
     double latency_s = 0;    // one way, message of one byte
@@ -14,4 +14,4 @@ struct PingPong {
 /// The other ranks sleep meanwhile, so that they do not use the network. Returns the same result on all ranks.
 [[nodiscard]] PingPong ping_pong(const Communicator& world, int first, int second);
 
-}  // namespace pb
+}  // namespace pb::comm

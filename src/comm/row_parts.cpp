@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 
 std::vector<Rows> cut_rows(std::span<const Rows> rows, size_t limit) {
     std::vector<Rows> parts;
@@ -60,4 +60,4 @@ void RowStream::skip(size_t bytes) {
     advance(bytes, [](const std::byte*, size_t, size_t) {});
 }
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 
 /// The same bytes in the same order, in parts of at most `limit` bytes: whole rows where they fit, else pieces of a
 /// row. The cut depends on counts and lengths, not on the stride: sender and receiver get the same parts.
@@ -39,4 +39,4 @@ class RowStream {
     size_t offset_ = 0;  // next byte of that row
 };
 
-}  // namespace pb
+}  // namespace pb::comm

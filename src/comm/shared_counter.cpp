@@ -2,7 +2,7 @@
 
 #include "comm/mpi_calls.hpp"
 
-namespace pb {
+namespace pb::comm {
 
 namespace {
 
@@ -61,4 +61,4 @@ int64_t SharedCounter::take() {
     return impl_->taken;
 }
 
-}  // namespace pb
+}  // namespace pb::comm

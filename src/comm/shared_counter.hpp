@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace pb {
+namespace pb::comm {
 
 class SharedCounter {
   public:
@@ -32,4 +32,4 @@ class SharedCounter {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace pb
+}  // namespace pb::comm

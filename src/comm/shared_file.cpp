@@ -19,7 +19,7 @@
 #include <string>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 /// Bytes to reserve at a time: free memory is checked before each piece, and a signal makes the kernel undo one piece
@@ -45,7 +45,7 @@ struct stat status_of(int descriptor) {
 
 void require_host_memory(size_t bytes) {
     constexpr size_t kMarginPart = 16;  // 1/16 of the free memory is left for page tables and other processes
-    const auto reported = available_host_memory_bytes();
+    const auto reported = device::available_host_memory_bytes();
     if (!reported) return;
     const auto available = static_cast<size_t>(std::max<int64_t>(0, *reported));
     if (bytes <= available - available / kMarginPart) return;
@@ -111,4 +111,4 @@ std::byte* SharedFile::map() const {
     return static_cast<std::byte*>(pointer);
 }
 
-}  // namespace pb
+}  // namespace pb::comm

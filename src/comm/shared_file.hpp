@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace pb {
+namespace pb::comm {
 
 /// What another process needs to open the file: plain values that are sent between ranks.
 struct SharedFileAddress {
@@ -42,4 +42,4 @@ class SharedFile {
 /// kernel kills processes instead of failing the call.
 void require_host_memory(size_t bytes);
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 constexpr size_t kSlotBytes = size_t{64} << 20;
@@ -112,4 +112,4 @@ size_t staged_chunk_bytes(size_t num_lanes) {
     return std::clamp(kSlotBytes / std::max<size_t>(num_lanes, 1), kSmallestChunk, kLargestChunk);
 }
 
-}  // namespace pb
+}  // namespace pb::comm

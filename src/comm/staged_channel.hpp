@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace pb {
+namespace pb::comm {
 
 /// One chunk between this rank and another.
 struct Chunk {
@@ -36,4 +36,4 @@ void transfer_staged(StagingLink& link, std::span<const RowTransfer> transfers, 
 /// Bytes of a chunk when one slot holds `num_lanes` of them; smaller for many lanes, so that a slot stays bounded.
 [[nodiscard]] size_t staged_chunk_bytes(size_t num_lanes);
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 constexpr int kTag = 17;
@@ -106,4 +106,4 @@ std::unique_ptr<TransferChannel> make_transfer_channel(const Communicator& ranks
     return make_nccl_channel(ranks, senders, device, timeout_s);
 }
 
-}  // namespace pb
+}  // namespace pb::comm

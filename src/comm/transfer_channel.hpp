@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 
 /// Rows of equal length in host memory, `stride` bytes from one to the next.
 struct Rows {
@@ -56,4 +56,4 @@ class TransferChannel {
                                                                      DeviceId device, bool own_device,
                                                                      double timeout_s);
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
@@ -163,4 +163,4 @@ Watchdog::Watchdog(const Communicator& world, double timeout_s) {
 
 Watchdog::~Watchdog() = default;
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace pb {
+namespace pb::comm {
 
 class Watchdog {
   public:
@@ -26,4 +26,4 @@ class Watchdog {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace pb
+}  // namespace pb::comm

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace pb {
+namespace pb::config {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::string call_table(std::vector<CallTime> times) {
     return table;
 }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::config {
 
 struct CallTime {
     int64_t batch = 1;
@@ -34,4 +34,4 @@ class CallTimes {
 /// The text of `timed.table` for these times, as CallTimes reads it.
 [[nodiscard]] std::string call_table(std::vector<CallTime> times);
 
-}  // namespace pb
+}  // namespace pb::config

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <set>
 
-namespace pb {
+namespace pb::config {
 
 namespace {
 
@@ -147,4 +147,4 @@ class Expansion {
 
 std::vector<PointSettings> expand_points(const StudyText& study) { return Expansion(study).run(); }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::config {
 
 /// Reads a study; docs/studies.md describes the format. Top-level keys are the study's settings and the defaults of
 /// all points; `groups:` is a list of maps that override point settings. A list (or a range, `{from: 64, to: 512, step:
@@ -40,4 +40,4 @@ struct ModelWeights {
 /// file:line:column as above.
 [[nodiscard]] std::vector<ModelWeights> load_model_card(const std::filesystem::path& file);
 
-}  // namespace pb
+}  // namespace pb::config

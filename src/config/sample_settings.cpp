@@ -11,7 +11,7 @@
 #include <cmath>
 #include <string>
 
-namespace pb {
+namespace pb::config {
 
 namespace {
 
@@ -96,4 +96,4 @@ std::optional<BandChoice> parse_bands(std::string_view text) {
     return BandChoice{first - 1, last - first + 1};
 }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace pb {
+namespace pb::config {
 
 /// Dense rows of interleaved little-endian samples.
 struct RawShape {
@@ -44,4 +44,4 @@ struct BandChoice {
 /// "4" or "4-6": 1 or 3 channels, counted from 1. nullopt for "": all channels but alpha.
 [[nodiscard]] std::optional<BandChoice> parse_bands(std::string_view text);
 
-}  // namespace pb
+}  // namespace pb::config

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string_view>
 
-namespace pb {
+namespace pb::config {
 
 /// Legal values of a number, both ends included. For a count or a halo they apply to the number, not to auto, all,
 /// exact.
@@ -107,4 +107,4 @@ constexpr auto enum_names(Schedule) {
     return std::to_array<EnumName<Schedule>>({{Schedule::contiguous, "contiguous"}, {Schedule::dynamic, "dynamic"}});
 }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::config {
 
 /// What is denoised. A file (`path`) or, when it is empty, a synthetic scene.
 struct ImageSettings {
@@ -291,4 +291,4 @@ struct Config {
     std::string file;  // where it came from
 };
 
-}  // namespace pb
+}  // namespace pb::config

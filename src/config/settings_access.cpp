@@ -15,7 +15,7 @@
 #include <optional>
 #include <utility>
 
-namespace pb {
+namespace pb::config {
 
 namespace {
 
@@ -251,4 +251,4 @@ std::string unknown_key(std::string_view key) {
     return "unknown key '" + std::string(key) + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
 }
 
-}  // namespace pb
+}  // namespace pb::config

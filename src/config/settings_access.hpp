@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::config {
 
 /// Dotted keys, in the order of the tables in settings.hpp.
 [[nodiscard]] const std::vector<std::string>& point_keys();
@@ -43,4 +43,4 @@ void validate(const StudySettings& settings);
 /// "unknown key 'pathc'; did you mean 'patch'?"; for a group such as `image`: its keys.
 [[nodiscard]] std::string unknown_key(std::string_view key);
 
-}  // namespace pb
+}  // namespace pb::config

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::config {
 
 namespace fs = std::filesystem;
 
@@ -168,4 +168,4 @@ Config expand_study(const StudyFile& file, const Assignments& overrides) {
     return config;
 }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::config {
 
 /// Where a text was written. `line` and `column` count from 1; line 0: `origin` is the whole place ("--set patch=0").
 struct Place {
@@ -89,4 +89,4 @@ void set_at(Settings& settings, const std::string& key, const PlacedText& value)
     }
 }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace pb {
+namespace pb::config {
 
 namespace {
 
@@ -139,4 +139,4 @@ std::string format_setting(const CountSetting& value) {
     return value.is_automatic() ? std::string(value.automatic_word) : number_text(value.count);
 }
 
-}  // namespace pb
+}  // namespace pb::config

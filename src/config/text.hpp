@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb {
+namespace pb::config {
 
 // Each throws UsageError that names the expected form ("'abc' is not a whole number").
 void parse_setting(std::string_view text, std::string& value);
@@ -54,4 +54,4 @@ template <NamedEnum E>
     return std::string(name_of(value));
 }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
@@ -55,4 +55,4 @@ Buffer<kMemory>& Buffer<kMemory>::operator=(Buffer&& other) noexcept {
 template class Buffer<Memory::pinned>;
 template class Buffer<Memory::device>;
 
-}  // namespace pb
+}  // namespace pb::device

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 /// CUDA's events resolve half a microsecond: a group this long is timed to a thousandth.
@@ -49,4 +49,4 @@ double seconds_of_call(Stream& stream, double budget_s, const std::function<void
     return median(seconds);
 }
 
-}  // namespace pb
+}  // namespace pb::device

@@ -6,11 +6,11 @@
 
 #include <functional>
 
-namespace pb {
+namespace pb::device {
 
 /// Median seconds of one call of `work`, which enqueues on `stream` (CPU: computes at the call). The first call is not
 /// counted; then calls are timed in groups that last long enough for the clock, for `budget_s` and at least three
 /// times.
 [[nodiscard]] double seconds_of_call(Stream& stream, double budget_s, const std::function<void()>& work);
 
-}  // namespace pb
+}  // namespace pb::device

@@ -13,7 +13,7 @@
 #include <array>
 #include <string>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 std::string text(const BatchView& view) {
@@ -207,4 +207,4 @@ void network_to_samples(const BatchView& network, const BatchView& samples, cons
         network_to_samples_on_cpu(network, samples, conversion);
 }
 
-}  // namespace pb
+}  // namespace pb::device

@@ -11,7 +11,7 @@
 
 #include <optional>
 
-namespace pb {
+namespace pb::device {
 
 struct Conversion {
     /// Factor applied to [0,1] values on the way in and divided out on the way back (sigma_train / sigma for a network
@@ -49,4 +49,4 @@ void convert_rows_to_f32(const PixelView& samples, const Conversion& conversion,
 void convert_rows_from_f32(const float* network, int64_t network_stride, const Conversion& conversion,
                            const MutablePixelView& samples);
 
-}  // namespace pb
+}  // namespace pb::device

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 constexpr size_t kMebibyte = size_t{1} << 20;
@@ -110,4 +110,4 @@ double d2h_gb_per_s(DeviceId device, double budget_s) {
     return gb_per_s(kTransferBytes, seconds);
 }
 
-}  // namespace pb
+}  // namespace pb::device

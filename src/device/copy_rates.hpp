@@ -4,7 +4,7 @@
 
 #include "patchbench/base/device_id.hpp"
 
-namespace pb {
+namespace pb::device {
 
 /// Within host memory, by `threads` threads at the same time, each with memory of its own. Every byte counts twice: it
 /// is read and written.
@@ -17,4 +17,4 @@ namespace pb {
 [[nodiscard]] double h2d_gb_per_s(DeviceId device, double budget_s);
 [[nodiscard]] double d2h_gb_per_s(DeviceId device, double budget_s);
 
-}  // namespace pb
+}  // namespace pb::device

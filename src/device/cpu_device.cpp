@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 std::string machine_name() {
@@ -52,4 +52,4 @@ DeviceInfo cpu_device() {
     return info;
 }
 
-}  // namespace pb
+}  // namespace pb::device

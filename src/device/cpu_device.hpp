@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace pb {
+namespace pb::device {
 
 /// MemTotal of the host in bytes.
 [[nodiscard]] int64_t host_memory_bytes();
@@ -13,4 +13,4 @@ namespace pb {
 /// "AVX2", "SVE", ...; "baseline" when none is known.
 [[nodiscard]] std::string instruction_set(const std::string& flags);
 
-}  // namespace pb
+}  // namespace pb::device

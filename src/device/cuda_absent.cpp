@@ -3,7 +3,7 @@
 
 #include "patchbench/base/error.hpp"
 
-namespace pb::cuda {
+namespace pb::device::cuda {
 namespace {
 [[noreturn]] void refuse() {
     throw UsageError("device cuda: this patchbench was built without CUDA (PATCHBENCH_CUDA=OFF); use device cpu");
@@ -36,4 +36,4 @@ void copy_on_device(void*, const void*, size_t, void*) { refuse(); }
 void samples_to_network(const BatchView&, const BatchView&, const Conversion&, void*) { refuse(); }
 void network_to_samples(const BatchView&, const BatchView&, const Conversion&, void*) { refuse(); }
 
-}  // namespace pb::cuda
+}  // namespace pb::device::cuda

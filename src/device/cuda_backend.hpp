@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace pb::cuda {
+namespace pb::device::cuda {
 
 /// Devices, or why there are none.
 struct Discovery {
@@ -51,4 +51,4 @@ void copy_on_device(void* to, const void* from, size_t bytes, void* stream);
 void samples_to_network(const BatchView& samples, const BatchView& network, const Conversion& conversion, void* stream);
 void network_to_samples(const BatchView& network, const BatchView& samples, const Conversion& conversion, void* stream);
 
-}  // namespace pb::cuda
+}  // namespace pb::device::cuda

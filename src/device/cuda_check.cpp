@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb {
+namespace pb::device {
 
 void check(cudaError_t status, std::source_location where) {
     if (status == cudaSuccess) return;
@@ -27,4 +27,4 @@ cuda::DeviceScope::DeviceScope(int index) {
     changed_ = true;
 }
 
-}  // namespace pb
+}  // namespace pb::device

@@ -5,7 +5,7 @@
 
 #include <source_location>
 
-namespace pb {
+namespace pb::device {
 
 /// Throws OutOfMemory for cudaErrorMemoryAllocation and Error for any other failure, with the place of the call, the
 /// name and the text of the code. Clears the thread's last error, so that a failure that is met is not reported twice.
@@ -30,4 +30,4 @@ class DeviceScope {
 };
 
 }  // namespace cuda
-}  // namespace pb
+}  // namespace pb::device

@@ -16,7 +16,7 @@
 #include <string>
 #include <type_traits>
 
-namespace pb::cuda {
+namespace pb::device::cuda {
 namespace {
 
 __device__ void store(float value, float& out) { out = value; }
@@ -244,4 +244,4 @@ void network_to_samples(const BatchView& network, const BatchView& samples, cons
     });
 }
 
-}  // namespace pb::cuda
+}  // namespace pb::device::cuda

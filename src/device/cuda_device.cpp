@@ -9,7 +9,7 @@
 #include <cctype>
 #include <cstdio>
 
-namespace pb::cuda {
+namespace pb::device::cuda {
 namespace {
 
 /// 13000 -> "13.0".
@@ -103,4 +103,4 @@ std::vector<LibraryVersion> versions() {
             {"cuda_driver", "", driver == 0 ? "" : version_text(driver)}};
 }
 
-}  // namespace pb::cuda
+}  // namespace pb::device::cuda

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-namespace pb::cuda {
+namespace pb::device::cuda {
 namespace {
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
@@ -64,4 +64,4 @@ void copy_on_device(void* to, const void* from, size_t bytes, void* stream) {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, as_stream(stream)));
 }
 
-}  // namespace pb::cuda
+}  // namespace pb::device::cuda

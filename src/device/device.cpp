@@ -4,7 +4,7 @@
 #include "device/cuda_backend.hpp"
 #include "device/host_memory.hpp"
 
-namespace pb {
+namespace pb::device {
 
 std::vector<DeviceInfo> visible_cuda_devices() { return cuda::discover().devices; }
 
@@ -26,4 +26,4 @@ DeviceMemory device_memory(DeviceId device) {
 
 std::vector<LibraryVersion> cuda_versions() { return cuda::versions(); }
 
-}  // namespace pb
+}  // namespace pb::device

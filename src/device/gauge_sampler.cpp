@@ -2,7 +2,7 @@
 
 #include "device/host_memory.hpp"
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 /// Shorter intervals say more about the scheduler's turns than about the load.
@@ -65,4 +65,4 @@ void GaugeSampler::thin_out() {
     period_ *= 2;
 }
 
-}  // namespace pb
+}  // namespace pb::device

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 
 /// Why the clocks are lower than they could be, now.
 struct SlowReasons {
@@ -80,4 +80,4 @@ class GaugeSampler {
     std::jthread thread_;  // last: it uses all others
 };
 
-}  // namespace pb
+}  // namespace pb::device

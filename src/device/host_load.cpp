@@ -8,7 +8,7 @@
 #include <array>
 #include <sstream>
 
-namespace pb {
+namespace pb::device {
 
 namespace {
 
@@ -63,4 +63,4 @@ HostLoad read_host_load(const HostLoadFiles& files) {
     return load;
 }
 
-}  // namespace pb
+}  // namespace pb::device

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace pb {
+namespace pb::device {
 
 struct HostLoadFiles {
     std::filesystem::path stat;      // as /proc/stat
@@ -22,4 +22,4 @@ struct HostLoad {
 
 [[nodiscard]] HostLoad read_host_load(const HostLoadFiles& files);
 
-}  // namespace pb
+}  // namespace pb::device

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ std::vector<int> affinity() {
 
 std::string affinity_text(const std::vector<int>& processors) { return runs_text(processors, ","); }
 
-}  // namespace pb
+}  // namespace pb::device

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 
 /// Gives memory that malloc kept back to the kernel and restarts the resident peak (malloc_trim,
 /// /proc/self/clear_refs). Returns false where the kernel refuses; the peak then covers the whole life of the process.
@@ -35,4 +35,4 @@ bool reset_resident_peak();
 /// As `affinity`, in the short form "0-3,8".
 [[nodiscard]] std::string affinity_text(const std::vector<int>& processors);
 
-}  // namespace pb
+}  // namespace pb::device

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace pb {
+namespace pb::device {
 
 std::optional<std::string> find_value(const std::filesystem::path& file, const std::string& name) {
     std::ifstream stream(file);
@@ -35,4 +35,4 @@ std::optional<int64_t> find_number(const std::filesystem::path& file) {
     return number;
 }
 
-}  // namespace pb
+}  // namespace pb::device

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::device {
 
 /// The value of the first line `name: value` or `name value`, without surrounding blanks; none when there is no such
 /// line.
@@ -18,4 +18,4 @@ namespace pb {
 /// The number that a file holds; none when the file is absent or holds something else ("max").
 [[nodiscard]] std::optional<int64_t> find_number(const std::filesystem::path& file);
 
-}  // namespace pb
+}  // namespace pb::device

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace pb::nvml {
+namespace pb::device::nvml {
 namespace {
 
 constexpr Result kSuccess = 0;
@@ -173,4 +173,4 @@ std::optional<int64_t> Device::other_processes() const {
     return static_cast<int64_t>(pids.size()) - 1;
 }
 
-}  // namespace pb::nvml
+}  // namespace pb::device::nvml

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-namespace pb::nvml {
+namespace pb::device::nvml {
 
 // The part of the C interface that is used, as published in nvml.h (stable since CUDA 9; the process list since driver
 // 510). Numbers are those of the interface.
@@ -84,4 +84,4 @@ class Device final : public GaugeSource {
     DeviceHandle board_ = nullptr;   // what has clocks and a temperature
 };
 
-}  // namespace pb::nvml
+}  // namespace pb::device::nvml

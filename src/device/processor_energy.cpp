@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,4 +50,4 @@ std::optional<double> ProcessorEnergy::joules() {
     return total_uj_ * 1e-6;
 }
 
-}  // namespace pb
+}  // namespace pb::device

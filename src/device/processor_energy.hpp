@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 
 class ProcessorEnergy {
   public:
@@ -30,4 +30,4 @@ class ProcessorEnergy {
     double total_uj_ = 0;
 };
 
-}  // namespace pb
+}  // namespace pb::device

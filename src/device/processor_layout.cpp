@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ std::optional<int> ProcessorLayout::memory_node_of_device(const std::string& pci
     return static_cast<int>(*node);
 }
 
-}  // namespace pb
+}  // namespace pb::device

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 
 /// The inverse of affinity_text: "0-3,8" -> 0 1 2 3 8. What is no such list is empty.
 [[nodiscard]] std::vector<int> parse_processors(const std::string& text);
@@ -29,4 +29,4 @@ class ProcessorLayout {
     std::filesystem::path sys_;
 };
 
-}  // namespace pb
+}  // namespace pb::device

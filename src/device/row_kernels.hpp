@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace pb {
+namespace pb::device {
 
 /// To f32: `gain` scales; `sigma` is the value of an extra channel after each pixel's, where there is one.
 struct RowScale {
@@ -29,4 +29,4 @@ extern const RowKernels kAvx2Rows;  // on x86-64 only
 /// The fastest table that this processor runs.
 [[nodiscard]] const RowKernels& row_kernels();
 
-}  // namespace pb
+}  // namespace pb::device

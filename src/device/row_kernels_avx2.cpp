@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 // Two RGB pixels as f32 in lanes 0-2 and 4-6; lanes 3 and 7 hold anything. They read less than three pixels.
@@ -78,4 +78,4 @@ void avx2_to_u8(const float* network, int64_t values, float inverse_gain, uint8_
 const RowKernels kAvx2Rows = {avx2_to_f32<uint8_t>, avx2_to_f32<uint16_t>,  avx2_to_f32<float>,
                               avx2_to_u8,           row_from_f32<uint16_t>, row_from_f32<float>};
 
-}  // namespace pb
+}  // namespace pb::device

@@ -1,5 +1,5 @@
 #include "device/row_loops.hpp"
 
-namespace pb {
+namespace pb::device {
 const RowKernels kBaselineRows = kLoops;
-}  // namespace pb
+}  // namespace pb::device

@@ -1,7 +1,7 @@
 #include "device/row_kernels.hpp"
 
-namespace pb {
+namespace pb::device {
 
 const RowKernels& row_kernels() { return kBaselineRows; }
 
-}  // namespace pb
+}  // namespace pb::device

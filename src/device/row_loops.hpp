@@ -7,7 +7,7 @@
 #include "base/sample_value.hpp"
 #include "device/row_kernels.hpp"
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 template <int64_t kChannels, class Sample>
@@ -49,4 +49,4 @@ constexpr RowKernels kLoops{row_to_f32<uint8_t>,   row_to_f32<uint16_t>,   row_t
                             row_from_f32<uint8_t>, row_from_f32<uint16_t>, row_from_f32<float>};
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

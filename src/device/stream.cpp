@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 
-namespace pb {
+namespace pb::device {
 
 using HostClock = std::chrono::steady_clock;
 
@@ -92,4 +92,4 @@ void copy_on_device(void* to, const void* from, size_t bytes, Stream& stream) {
         std::memcpy(to, from, bytes);
 }
 
-}  // namespace pb
+}  // namespace pb::device

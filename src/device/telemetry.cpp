@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -165,4 +165,4 @@ TelemetryRecord TelemetryWindow::finish() {
     return record;
 }
 
-}  // namespace pb
+}  // namespace pb::device

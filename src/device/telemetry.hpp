@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace pb {
+namespace pb::device {
 
 struct TelemetryOptions {
     std::string device_uuid;      // empty: no device to watch (a CPU rank)
@@ -67,4 +67,4 @@ class TelemetryWindow {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace pb
+}  // namespace pb::device

@@ -8,7 +8,7 @@
 #include <functional>
 #include <set>
 
-namespace pb {
+namespace pb::doctor {
 
 namespace {
 
@@ -25,7 +25,7 @@ std::vector<Members> by_node(const Ranks& ranks) {
 }
 
 std::string text_of(const Members& members) {
-    std::vector<const RankPlace*> places;
+    std::vector<const plan::RankPlace*> places;
     for (const auto* member : members) places.push_back(&member->place);
     return ranks_text(places);
 }
@@ -149,4 +149,4 @@ Findings find_binding_findings(const Ranks& ranks) {
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::doctor

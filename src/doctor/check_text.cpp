@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::doctor {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::string rank_table(const std::vector<RankFacts>& ranks) {
     std::string text = fmt::format("\n{:>4}  {:<{}}  {:>5}  {:<7}{:<24}{:<14}{:<14}{:>5}  {:<7}{}\n", "rank", "host",
                                    width, "local", "device", "name", "bus", "uuid", "cores", "memory", "processors");
     for (const auto& rank : ranks) {
-        const RankPlace& place = rank.place;
+        const plan::RankPlace& place = rank.place;
         text += fmt::format(
             "{:>4}  {:<{}}  {:>5}  {:<7}{:<24}{:<14}{:<14}{:>5}  {:<7}{}\n", place.rank, place.host, width,
             place.local_rank, place.device.is_cuda() ? fmt::format("cuda:{}", place.device.index) : "cpu",
@@ -56,7 +56,7 @@ std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool>
     return text + rank_table(ranks);
 }
 
-std::string links_text(const Topology& topology, const std::vector<LinkSpeed>& links) {
+std::string links_text(const plan::Topology& topology, const std::vector<LinkSpeed>& links) {
     std::string text = "\n";
     for (const bool between : {false, true}) {
         std::vector<const LinkSpeed*> chosen;
@@ -95,4 +95,4 @@ std::string findings_text(const Findings& all) {
     return text + fmt::format("CHECK: {} finding{}, {} wrong\n", all.size(), all.size() > 1 ? "s" : "", wrong);
 }
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::doctor {
 
 /// Versions, MPI, variables and the table of ranks.
 [[nodiscard]] std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware);
-[[nodiscard]] std::string links_text(const Topology& topology, const std::vector<LinkSpeed>& links);
+[[nodiscard]] std::string links_text(const plan::Topology& topology, const std::vector<LinkSpeed>& links);
 /// `errors` has the largest difference on each rank; it must not be empty.
 [[nodiscard]] std::string tiny_text(const std::vector<double>& errors);
 /// The findings with their fixes, and the last line: "CHECK: OK" or the number of findings.
 [[nodiscard]] std::string findings_text(const Findings& all);
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -7,22 +7,22 @@
 #include <functional>
 #include <set>
 
-namespace pb {
+namespace pb::doctor {
 
 namespace {
 
 using Ranks = std::vector<RankFacts>;
 
 std::string ranks_where(const Ranks& ranks, const std::function<bool(const RankFacts&)>& condition) {
-    std::vector<const RankPlace*> places;
+    std::vector<const plan::RankPlace*> places;
     for (const auto& rank : ranks)
         if (condition(rank)) places.push_back(&rank.place);
     return places.empty() ? "" : ranks_text(places);
 }
 
 void add_shared(const Ranks& ranks, Findings& all) {
-    for (const auto& group : shared_devices(topology_of(ranks))) {
-        const RankPlace& place = ranks[static_cast<size_t>(group.front())].place;
+    for (const auto& group : plan::shared_devices(topology_of(ranks))) {
+        const plan::RankPlace& place = ranks[static_cast<size_t>(group.front())].place;
         const auto shares = [&](const RankFacts& rank) {
             return std::find(group.begin(), group.end(), rank.place.rank) != group.end();
         };
@@ -115,4 +115,4 @@ Findings find_launcher_findings(const Ranks& ranks) {
              "start it with srun --mpi=pmix (launch/slurm.sbatch)"}};
 }
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -10,30 +10,31 @@
 #include <cstdlib>
 #include <sstream>
 
-namespace pb {
+namespace pb::doctor {
 
 namespace {
 
 constexpr const char* kNoDriver =
     "no NVIDIA driver";  // why_no_cuda_device() on a machine without GPUs: not worth reporting
 
-RankFacts own_facts(const RankPlace& place, bool wants_gpu) {
+RankFacts own_facts(const plan::RankPlace& place, bool wants_gpu) {
     RankFacts facts;
-    facts.announced_local_rank = launcher_local_rank();
-    const ProcessorLayout layout;
-    const auto processors = affinity();
+    facts.announced_local_rank = comm::launcher_local_rank();
+    const device::ProcessorLayout layout;
+    const auto processors = device::affinity();
     facts.cores = layout.cores_of(processors);
     facts.memory_nodes = layout.memory_nodes_of(processors);
     facts.node_cores = static_cast<int>(layout.cores_of(layout.processors()).size());
     if (place.device.is_cuda()) facts.device_memory_node = layout.memory_node_of_device(place.pci_bus_id);
     if (wants_gpu) {
-        for (const auto& device : visible_cuda_devices()) facts.visible_devices.push_back(device.uuid);
-        if (const auto why = why_no_cuda_device(); why != kNoDriver) facts.why_no_device = why;
+        for (const auto& device : device::visible_cuda_devices()) facts.visible_devices.push_back(device.uuid);
+        if (const auto why = device::why_no_cuda_device(); why != kNoDriver) facts.why_no_device = why;
     }
     for (const auto& name : launch_variables())
         if (const char* value = std::getenv(name.c_str())) facts.variables[name] = value;
-    facts.libraries.push_back({"patchbench", "", version_text()});
-    for (const auto& [name, header, loaded] : library_versions()) facts.libraries.push_back({name, header, loaded});
+    facts.libraries.push_back({"patchbench", "", run::version_text()});
+    for (const auto& [name, header, loaded] : run::library_versions())
+        facts.libraries.push_back({name, header, loaded});
     return facts;
 }
 
@@ -96,8 +97,9 @@ RankFacts unpack_facts(const std::string& packed) {
 
 }  // namespace
 
-std::vector<RankFacts> gather_launch_facts(const Communicator& world, const Topology& topology, bool wants_gpu) {
-    const RankPlace& mine = topology.ranks[static_cast<size_t>(world.rank())];
+std::vector<RankFacts> gather_launch_facts(const comm::Communicator& world, const plan::Topology& topology,
+                                           bool wants_gpu) {
+    const plan::RankPlace& mine = topology.ranks[static_cast<size_t>(world.rank())];
     std::vector<RankFacts> all;
     for (const auto& packed : world.gather(pack_facts(own_facts(mine, wants_gpu)))) {
         RankFacts facts = unpack_facts(packed);
@@ -107,4 +109,4 @@ std::vector<RankFacts> gather_launch_facts(const Communicator& world, const Topo
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -4,15 +4,15 @@
 #include "comm/communicator.hpp"
 #include "doctor/launch_findings.hpp"
 
-namespace pb {
+namespace pb::doctor {
 
 /// Collective. Returns the facts in rank order on rank 0, empty elsewhere. `wants_gpu`: a rank without a usable GPU
 /// gives the reason.
-[[nodiscard]] std::vector<RankFacts> gather_launch_facts(const Communicator& world, const Topology& topology,
-                                                         bool wants_gpu);
+[[nodiscard]] std::vector<RankFacts> gather_launch_facts(const comm::Communicator& world,
+                                                         const plan::Topology& topology, bool wants_gpu);
 
 /// Collective. Measures the links of links_to_measure one after the other. Returns the same on all ranks.
-[[nodiscard]] std::vector<LinkSpeed> measure_links(const Communicator& world, const Topology& topology);
+[[nodiscard]] std::vector<LinkSpeed> measure_links(const comm::Communicator& world, const plan::Topology& topology);
 
 /// How figures were gathered in the trial, and its findings.
 struct ReductionTrial {
@@ -22,6 +22,7 @@ struct ReductionTrial {
 /// Collective. Gathers the same figures through MPI and, when every rank has a GPU of its own, through NCCL: the
 /// results must be equal bit by bit. Throws RanksMissing on one rank when some ranks do not come back from starting
 /// NCCL.
-[[nodiscard]] ReductionTrial try_reductions(const Communicator& world, const Topology& topology, double timeout_s);
+[[nodiscard]] ReductionTrial try_reductions(const comm::Communicator& world, const plan::Topology& topology,
+                                            double timeout_s);
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::doctor {
 
 const std::vector<std::string>& launch_variables() {
     static const std::vector<std::string> names{
@@ -16,17 +16,17 @@ const std::vector<std::string>& launch_variables() {
     return names;
 }
 
-std::string ranks_text(const std::vector<const RankPlace*>& places) {
+std::string ranks_text(const std::vector<const plan::RankPlace*>& places) {
     std::vector<RankOnHost> ranks;
     ranks.reserve(places.size());
-    for (const RankPlace* place : places) ranks.push_back({place->rank, place->host});
+    for (const plan::RankPlace* place : places) ranks.push_back({place->rank, place->host});
     return ranks_text(ranks);
 }
 
 std::vector<std::string> variable_lines(const std::vector<RankFacts>& ranks) {
     std::vector<std::string> lines;
     for (const auto& name : launch_variables()) {
-        std::map<std::string, std::vector<const RankPlace*>> holders;
+        std::map<std::string, std::vector<const plan::RankPlace*>> holders;
         for (const auto& rank : ranks) {
             const auto found = rank.variables.find(name);
             holders[found == rank.variables.end() ? "not set" : found->second].push_back(&rank.place);
@@ -42,8 +42,8 @@ std::vector<std::string> variable_lines(const std::vector<RankFacts>& ranks) {
     return lines;
 }
 
-Topology topology_of(const std::vector<RankFacts>& ranks) {
-    Topology topology;
+plan::Topology topology_of(const std::vector<RankFacts>& ranks) {
+    plan::Topology topology;
     for (const auto& rank : ranks) topology.ranks.push_back(rank.place);
     return topology;
 }
@@ -55,11 +55,11 @@ Findings launch_findings(const std::vector<RankFacts>& ranks) {
     return all;
 }
 
-Findings tiny_findings(const std::vector<double>& errors, double tolerance, const Topology& topology) {
+Findings tiny_findings(const std::vector<double>& errors, double tolerance, const plan::Topology& topology) {
     Findings all;
     for (size_t rank = 0; rank < errors.size(); ++rank) {
         if (errors[rank] <= tolerance) continue;
-        const RankPlace& place = topology.ranks[rank];
+        const plan::RankPlace& place = topology.ranks[rank];
         all.push_back({Severity::wrong,
                        fmt::format("rank {}@{}: a tiny network on {} differs by {:.2e} from the fp64 reference "
                                    "(tolerance {:.0e})",
@@ -74,4 +74,4 @@ bool any_wrong(const Findings& all) {
                        [](const Finding& finding) { return finding.severity == Severity::wrong; });
 }
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::doctor {
 
 enum class Severity : uint8_t {
     advice,  // the launch works, but more slowly or differently than it could
@@ -32,7 +32,7 @@ struct LoadedLibrary {
 
 /// Facts that one rank knows about itself.
 struct RankFacts {
-    RankPlace place;
+    plan::RankPlace place;
     std::optional<int> announced_local_rank;       // from the launcher
     std::vector<int> cores;                        // in the affinity mask, each named by its first hardware thread
     std::vector<int> memory_nodes;                 // next to those cores
@@ -64,11 +64,12 @@ struct RankFacts {
 
 /// Ranks whose device computed a tiny network with a larger difference from the reference than `tolerance`; `errors`
 /// has the difference of each rank.
-[[nodiscard]] Findings tiny_findings(const std::vector<double>& errors, double tolerance, const Topology& topology);
+[[nodiscard]] Findings tiny_findings(const std::vector<double>& errors, double tolerance,
+                                     const plan::Topology& topology);
 
 [[nodiscard]] bool any_wrong(const Findings& all);
 
-[[nodiscard]] Topology topology_of(const std::vector<RankFacts>& ranks);
+[[nodiscard]] plan::Topology topology_of(const std::vector<RankFacts>& ranks);
 
 /// Speed of messages from one rank to another, measured there and back.
 struct LinkSpeed {
@@ -79,11 +80,11 @@ struct LinkSpeed {
 };
 
 /// The pairs to measure: the first two ranks of each node, and the first ranks of consecutive nodes, in a ring.
-[[nodiscard]] std::vector<std::pair<int, int>> links_to_measure(const Topology& topology);
+[[nodiscard]] std::vector<std::pair<int, int>> links_to_measure(const plan::Topology& topology);
 /// Slow links, between nodes and within.
-[[nodiscard]] Findings find_link_findings(const Topology& topology, const std::vector<LinkSpeed>& links);
+[[nodiscard]] Findings find_link_findings(const plan::Topology& topology, const std::vector<LinkSpeed>& links);
 
 /// "rank 2@a", "ranks 0-3@a, 6@b": places in rank order.
-[[nodiscard]] std::string ranks_text(const std::vector<const RankPlace*>& places);
+[[nodiscard]] std::string ranks_text(const std::vector<const plan::RankPlace*>& places);
 
-}  // namespace pb
+}  // namespace pb::doctor

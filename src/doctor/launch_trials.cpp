@@ -8,7 +8,7 @@
 #include <bit>
 #include <limits>
 
-namespace pb {
+namespace pb::doctor {
 
 namespace {
 
@@ -23,12 +23,12 @@ bool same_bits(const std::vector<double>& one, const std::vector<double>& other)
         one, other, [](double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); });
 }
 
-bool has_gpu_of_its_own(const Topology& topology) {
-    const auto is_cuda = [](const RankPlace& place) { return place.device.is_cuda(); };
+bool has_gpu_of_its_own(const plan::Topology& topology) {
+    const auto is_cuda = [](const plan::RankPlace& place) { return place.device.is_cuda(); };
     return std::ranges::all_of(topology.ranks, is_cuda) && shared_devices(topology).empty();
 }
 
-bool same_numbers(const Communicator& world, MetricReduction& one, MetricReduction& other) {
+bool same_numbers(const comm::Communicator& world, comm::MetricReduction& one, comm::MetricReduction& other) {
     const auto figures = trial_figures(world.rank());
     const auto rows = one.all_gather(figures);
     const auto other_rows = other.all_gather(figures);
@@ -40,29 +40,29 @@ bool same_numbers(const Communicator& world, MetricReduction& one, MetricReducti
 
 }  // namespace
 
-std::vector<LinkSpeed> measure_links(const Communicator& world, const Topology& topology) {
+std::vector<LinkSpeed> measure_links(const comm::Communicator& world, const plan::Topology& topology) {
     std::vector<LinkSpeed> links;
     for (const auto& [from, to] : links_to_measure(topology)) {
-        const PingPong speed = ping_pong(world, from, to);
+        const comm::PingPong speed = comm::ping_pong(world, from, to);
         links.push_back({from, to, speed.bytes_per_s, speed.latency_s});
     }
     return links;
 }
 
-ReductionTrial try_reductions(const Communicator& world, const Topology& topology, double timeout_s) {
+ReductionTrial try_reductions(const comm::Communicator& world, const plan::Topology& topology, double timeout_s) {
     const DeviceId device = topology.ranks[static_cast<size_t>(world.rank())].device;
-    const auto mpi = make_metric_reduction(world, ReductionKind::mpi, device, true, timeout_s);
+    const auto mpi = comm::make_metric_reduction(world, ReductionKind::mpi, device, true, timeout_s);
     if (!has_gpu_of_its_own(topology)) {
         (void)mpi->all_gather(trial_figures(world.rank()));
         return {"MPI (NCCL needs a GPU of its own for each rank)", {}};
     }
     try {
-        const auto nccl = make_metric_reduction(world, ReductionKind::nccl, device, true, timeout_s);
+        const auto nccl = comm::make_metric_reduction(world, ReductionKind::nccl, device, true, timeout_s);
         if (same_numbers(world, *nccl, *mpi)) return {"NCCL and MPI, the same numbers", {}};
         return {"NCCL and MPI, DIFFERENT numbers",
                 {{Severity::wrong, "NCCL and MPI gather different numbers",
                   "trust neither: look at NCCL_* variables, driver and network, and run with NCCL_DEBUG=INFO"}}};
-    } catch (const RanksMissing&) {
+    } catch (const comm::RanksMissing&) {
         throw;
     } catch (const Error& error) {
         return {"MPI (NCCL failed)",
@@ -71,4 +71,4 @@ ReductionTrial try_reductions(const Communicator& world, const Topology& topolog
     }
 }
 
-}  // namespace pb
+}  // namespace pb::doctor

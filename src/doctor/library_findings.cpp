@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::doctor {
 
 namespace {
 
@@ -56,4 +56,4 @@ Findings find_library_findings(const std::vector<RankFacts>& ranks) {
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::doctor {
 
 namespace {
 
@@ -28,7 +28,7 @@ constexpr Kind kWithin{"within a node", 0.5e9,
                        "messages should go through shared memory: look at --mca btl (vader, sm), /dev/shm and, for "
                        "containers, a namespace for each rank"};
 
-void add_slow(const Topology& topology, const std::vector<LinkSpeed>& links, const Kind& kind, Findings& all) {
+void add_slow(const plan::Topology& topology, const std::vector<LinkSpeed>& links, const Kind& kind, Findings& all) {
     if (links.empty()) return;
     std::vector<double> speeds;
     speeds.reserve(links.size());
@@ -37,8 +37,8 @@ void add_slow(const Topology& topology, const std::vector<LinkSpeed>& links, con
     const auto slowest = std::min_element(links.begin(), links.end(), [](const auto& one, const auto& other) {
         return one.bytes_per_s < other.bytes_per_s;
     });
-    const RankPlace& from = topology.ranks[static_cast<size_t>(slowest->from)];
-    const RankPlace& to = topology.ranks[static_cast<size_t>(slowest->to)];
+    const plan::RankPlace& from = topology.ranks[static_cast<size_t>(slowest->from)];
+    const plan::RankPlace& to = topology.ranks[static_cast<size_t>(slowest->to)];
     const std::string pair =
         ranks_text({&from}) + " to " + ranks_text({&to}) + ": " + gigabytes(slowest->bytes_per_s) + " " + kind.name;
     if (usual < kind.slow_bytes_per_s)
@@ -50,7 +50,7 @@ void add_slow(const Topology& topology, const std::vector<LinkSpeed>& links, con
 
 }  // namespace
 
-std::vector<std::pair<int, int>> links_to_measure(const Topology& topology) {
+std::vector<std::pair<int, int>> links_to_measure(const plan::Topology& topology) {
     std::map<int, std::vector<int>> nodes;
     for (const auto& place : topology.ranks) nodes[place.node].push_back(place.rank);
     std::vector<std::pair<int, int>> pairs;
@@ -64,7 +64,7 @@ std::vector<std::pair<int, int>> links_to_measure(const Topology& topology) {
     return pairs;
 }
 
-Findings find_link_findings(const Topology& topology, const std::vector<LinkSpeed>& links) {
+Findings find_link_findings(const plan::Topology& topology, const std::vector<LinkSpeed>& links) {
     std::vector<LinkSpeed> between, within;
     for (const auto& link : links) {
         const bool same =
@@ -77,4 +77,4 @@ Findings find_link_findings(const Topology& topology, const std::vector<LinkSpee
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace pb {
+namespace pb::doctor {
 
 /// On rank 0; empty on the others.
 struct NetworkTrial {
@@ -15,6 +15,6 @@ struct NetworkTrial {
 };
 
 /// Collective. Throws AgreedError or PointFailed on all ranks where the network does not run on one.
-[[nodiscard]] NetworkTrial try_network(const Communicator& world, const Topology& topology);
+[[nodiscard]] NetworkTrial try_network(const comm::Communicator& world, const plan::Topology& topology);
 
-}  // namespace pb
+}  // namespace pb::doctor

@@ -6,7 +6,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
-namespace pb {
+namespace pb::engine {
 
 /// Product of square matrices: oneDNN on the CPU, cuBLAS on a GPU.
 [[nodiscard]] double matmul_tflops(const EngineOptions& options, double budget_s);
@@ -15,4 +15,4 @@ namespace pb {
 /// have more channels and may be faster.
 [[nodiscard]] double conv_tflops(const EngineOptions& options, double budget_s);
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -10,7 +10,7 @@
 
 #include <limits>
 
-namespace pb {
+namespace pb::engine {
 
 namespace {
 
@@ -43,12 +43,12 @@ void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
 }  // namespace
 
 ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
-    const Graph graph = graph_of(weights.shape);
+    const network::Graph graph = network::graph_of(weights.shape);
     return {.kind = weights.kind(),
             .channels_in = graph.channels_in(),
             .channels_out = graph.channels_out(),
-            .alignment = alignment_of(graph),
-            .widest_map = static_cast<int64_t>(widest_map_of(graph)),
+            .alignment = network::alignment_of(graph),
+            .widest_map = static_cast<int64_t>(network::widest_map_of(graph)),
             .dtype = storage_of(options.precision),
             .layout = options.layout,
             .device = options.device};
@@ -74,6 +74,6 @@ std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOpti
     throw Error("engine: an unknown engine");
 }
 
-std::vector<LibraryVersion> engine_versions() { return torch_engine::torch_versions(); }
+std::vector<device::LibraryVersion> engine_versions() { return torch_engine::torch_versions(); }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -3,7 +3,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
-namespace pb {
+namespace pb::engine {
 
 namespace torch_engine {
 
@@ -11,7 +11,7 @@ namespace torch_engine {
 [[nodiscard]] std::unique_ptr<Denoiser> make_torch_denoiser(const Weights& weights, const EngineOptions& options);
 
 /// Header and loaded versions of LibTorch, oneDNN and cuDNN.
-[[nodiscard]] std::vector<LibraryVersion> torch_versions();
+[[nodiscard]] std::vector<device::LibraryVersion> torch_versions();
 
 }  // namespace torch_engine
 
@@ -36,4 +36,4 @@ struct ExpectedViews {
 /// layer: more than 32-bit indices of LibTorch and cuDNN can address, whatever the memory.
 void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out);
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace pb {
+namespace pb::engine {
 
 struct AllocatorCounters {
     int64_t allocated_bytes = 0;
@@ -50,4 +50,4 @@ class EngineBuffer {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace pb
+}  // namespace pb::engine

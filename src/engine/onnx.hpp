@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-namespace pb {
+namespace pb::engine {
 
 /// Writes network and weights as an ONNX model (opset 17) with one input and one output, [batch, channels, height,
 /// width] in float32. Batch, height and width are dynamic; height and width must be multiples of the network's
@@ -13,4 +13,4 @@ namespace pb {
 /// read the file. Throws like AtomicFile.
 void save_onnx(const Weights& weights, const std::filesystem::path& file);
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -9,7 +9,7 @@
 #include <array>
 #include <cmath>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// Columns per Philox block: the four words of a block make four Gaussian samples of one row and channel.
@@ -73,4 +73,4 @@ void add_noise(double sigma, uint64_t seed, int64_t row, int64_t column, Mutable
             }
 }
 
-}  // namespace pb
+}  // namespace pb::image

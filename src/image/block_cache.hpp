@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 class BlockCache {
   public:
@@ -48,4 +48,4 @@ class BlockCache {
     std::unordered_map<uint32_t, std::list<Block>::iterator> places_;
 };
 
-}  // namespace pb
+}  // namespace pb::image

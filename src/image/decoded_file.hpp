@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-namespace pb {
+namespace pb::image {
 
 class DecodedFile final : public ImageFile {
   public:
@@ -57,4 +57,4 @@ class DecodedFile final : public ImageFile {
     InterleavedImage image_;
 };
 
-}  // namespace pb
+}  // namespace pb::image

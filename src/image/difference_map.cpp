@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::image {
 
 namespace {
 
@@ -42,4 +42,4 @@ DifferenceMap map_differences(const PixelView& a, const PixelView& b) {
     return map;
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -3,7 +3,7 @@
 
 #include "image/image.hpp"
 
-namespace pb {
+namespace pb::image {
 
 struct DifferenceMap {
     int64_t cell_px = 1;          // edge of a cell, in pixels
@@ -14,4 +14,4 @@ struct DifferenceMap {
 /// gives at most 48 cells along an axis. The last cells of an axis may be smaller.
 [[nodiscard]] DifferenceMap map_differences(const PixelView& a, const PixelView& b);
 
-}  // namespace pb
+}  // namespace pb::image

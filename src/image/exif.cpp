@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 constexpr uint16_t kOrientationTag = 274;
@@ -51,4 +51,4 @@ std::vector<std::byte> make_orientation_exif(uint16_t orientation) {
     return {bytes, bytes + block.size()};
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 /// Returns the orientation tag of the first directory. It is 1 (upright) when the tag is missing or the block is
 /// damaged.
@@ -15,4 +15,4 @@ namespace pb {
 /// Makes a block that holds only the orientation.
 [[nodiscard]] std::vector<std::byte> make_orientation_exif(uint16_t orientation);
 
-}  // namespace pb
+}  // namespace pb::image

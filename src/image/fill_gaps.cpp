@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// The samples of one channel around a pixel. Coordinates are those of `around`.
@@ -75,4 +75,4 @@ int64_t count_gaps(const PixelView& image) {
     return count;
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// Leaf sizes from large to small. Later leaves cover earlier ones: a dead-leaves scene, one leaf size after the other.
@@ -101,4 +101,4 @@ void fill_scene(uint64_t seed, int64_t row, int64_t column, MutablePixelView to)
         }
 }
 
-}  // namespace pb
+}  // namespace pb::image

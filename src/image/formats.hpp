@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace pb {
+namespace pb::image {
 
 /// Returns the extension in lower case, for example ".png".
 [[nodiscard]] std::string extension_of(const std::filesystem::path& file);
@@ -29,4 +29,4 @@ void write_tiff(const ImageToSave& image, AtomicFile& file);
 void write_npy(const ImageToSave& image, AtomicFile& file);
 void write_raw(const ImageToSave& image, AtomicFile& file);
 
-}  // namespace pb
+}  // namespace pb::image

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 void check_pair(const PixelView& from, const MutablePixelView& to) {
@@ -91,4 +91,4 @@ void from_float(const PixelView& from, MutablePixelView to) {
     }
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 /// The properties of an image without its pixels. `channels` counts the colour channels, never alpha: 1 (gray) or 3
 /// (RGB). An image file may have more channels (bands).
@@ -69,4 +69,4 @@ void to_float(const PixelView& from, MutablePixelView to);
 /// NaN becomes 0. Floats are unchanged.
 void from_float(const PixelView& from, MutablePixelView to);
 
-}  // namespace pb
+}  // namespace pb::image

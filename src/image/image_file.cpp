@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 struct Magic {
@@ -43,4 +43,4 @@ Image load_image(const std::filesystem::path& file) {
     return image;
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 /// An entry of a TIFF directory. Its values are in the machine's byte order.
 struct TiffTag {
@@ -120,4 +120,4 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file);
 /// under this name, and when the folder does not exist or cannot be written.
 void check_can_save(const ImageInfo& info, const std::filesystem::path& file);
 
-}  // namespace pb
+}  // namespace pb::image

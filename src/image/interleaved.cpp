@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 template <class Sample>
@@ -98,4 +98,4 @@ void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const Mut
     });
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 /// A part of an interleaved row: `count` pixels of `channels` samples each.
 struct InterleavedRow {
@@ -60,4 +60,4 @@ void check_read(const ImageInfo& info, const Rect& part, const MutablePixelView&
 /// names row, column and channel of the first one.
 void refuse_not_finite(const RandomAccessFile& file, const Rect& part, const MutablePixelView& pixels);
 
-}  // namespace pb
+}  // namespace pb::image

@@ -12,7 +12,7 @@
 #include <csetjmp>
 #include <string_view>
 
-namespace pb {
+namespace pb::image {
 
 /// The prefix of an EXIF block in an APP1 marker.
 inline constexpr std::string_view kExifMark{"Exif\0\0", 6};
@@ -54,4 +54,4 @@ template <class Code>
     return true;
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string_view>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// Decodes a file with libjpeg, once.
@@ -124,4 +124,4 @@ std::unique_ptr<ImageFile> open_jpeg(OpenedFile file) {
     return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode);
 }
 
-}  // namespace pb
+}  // namespace pb::image

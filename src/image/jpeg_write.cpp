@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 constexpr size_t kMarkerBytes = 65533;  // capacity of a JPEG marker
@@ -109,4 +109,4 @@ void write_jpeg(const ImageToSave& image, AtomicFile& file) {
     file.append(writer.write_rows(image.pixels));
 }
 
-}  // namespace pb
+}  // namespace pb::image

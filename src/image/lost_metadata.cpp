@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -68,4 +68,4 @@ ImageMetadata metadata_of_part(ImageMetadata metadata) {
     return metadata;
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// Edge in pixels of the regions that are used or excluded as a whole. Excluding single clipped samples would cut the
@@ -133,4 +133,4 @@ double estimate_noise(const PixelView& image) {
     return median(levels);
 }
 
-}  // namespace pb
+}  // namespace pb::image

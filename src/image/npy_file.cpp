@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// A file of dense rows from a given byte offset on: .npy, and raw samples whose layout the caller supplies.
@@ -69,4 +69,4 @@ std::unique_ptr<ImageFile> open_raw_image(const std::filesystem::path& file, con
     return std::make_unique<NpyFile>(std::move(opened), NpyHeader{info});
 }
 
-}  // namespace pb
+}  // namespace pb::image

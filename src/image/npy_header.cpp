@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 constexpr size_t kMagicBytes = 8;  // "\x93NUMPY" and two version bytes
@@ -161,4 +161,4 @@ NpyHeader read_npy_header(const RandomAccessFile& file) {
     return header;
 }
 
-}  // namespace pb
+}  // namespace pb::image

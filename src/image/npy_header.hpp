@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace pb {
+namespace pb::image {
 
 struct NpyHeader {
     // (H,W) and (H,W,1) are gray, (H,W,2) gray and alpha, (H,W,3) RGB, (H,W,4) RGB and alpha; more channels are bands.
@@ -24,4 +24,4 @@ struct NpyHeader {
 /// of one channel is (H,W), or (H,W,1) where `info` has a channel axis.
 [[nodiscard]] std::string npy_header(const ImageInfo& info);
 
-}  // namespace pb
+}  // namespace pb::image

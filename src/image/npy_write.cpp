@@ -7,7 +7,7 @@
 #include <bit>
 #include <string>
 
-namespace pb {
+namespace pb::image {
 
 namespace {
 
@@ -56,4 +56,4 @@ void write_npy(const ImageToSave& image, AtomicFile& file) {
     write_raw(image, file);
 }
 
-}  // namespace pb
+}  // namespace pb::image

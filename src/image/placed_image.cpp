@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 int64_t channels_in_file(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
@@ -178,4 +178,4 @@ void PixelWriter::write_tiles(const Rect& part, const ImageToSave& image) {
         }
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 /// Lossless compression of the tiles of a TIFF.
 enum class Compression : uint8_t { none, deflate, lzw };
@@ -98,4 +98,4 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file, Com
 [[nodiscard]] std::unique_ptr<ImageFile> open_placed(const std::filesystem::path& name, const ImageInfo& info,
                                                      const std::filesystem::path& file);
 
-}  // namespace pb
+}  // namespace pb::image

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 uint32_t big_endian(const std::byte* b) {
@@ -48,4 +48,4 @@ PngChunks walk_png_chunks(const RandomAccessFile& file) {
     }
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 struct PngChunks {
     std::vector<std::byte> exif;    // the chunk eXIf, wherever it is in the file
@@ -20,4 +20,4 @@ struct PngChunks {
 /// Throws UsageError when a chunk reaches past the end of the file or IEND is missing.
 [[nodiscard]] PngChunks walk_png_chunks(const RandomAccessFile& file);
 
-}  // namespace pb
+}  // namespace pb::image

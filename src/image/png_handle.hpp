@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <exception>
 
-namespace pb {
+namespace pb::image {
 
 struct PngError {
     char text[200] = "";
@@ -33,4 +33,4 @@ template <class Code>
     return true;
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -9,7 +9,7 @@
 #include <bit>
 #include <memory>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// Decodes a file with libpng, once. The image has alpha also where the file has only a transparent colour (tRNS).
@@ -137,4 +137,4 @@ std::unique_ptr<ImageFile> open_png(OpenedFile file) {
     return std::make_unique<DecodedFile>(std::move(file), info, std::move(metadata), decode);
 }
 
-}  // namespace pb
+}  // namespace pb::image

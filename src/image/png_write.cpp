@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 class PngWriter {
@@ -106,4 +106,4 @@ void write_png(const ImageToSave& image, AtomicFile& file) {
     writer.write_rows(image);
 }
 
-}  // namespace pb
+}  // namespace pb::image

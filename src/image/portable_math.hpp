@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace pb {
+namespace pb::image {
 
 /// Natural logarithm of a positive normal number. The relative error is about 1e-7.
 inline float portable_log(float x) {
@@ -60,4 +60,4 @@ inline float unit_uniform(uint32_t word) {
     return (static_cast<float>(static_cast<int32_t>(word >> 8U)) + 0.5F) * 5.9604644775390625e-8F;
 }
 
-}  // namespace pb
+}  // namespace pb::image

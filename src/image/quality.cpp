@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 void check_pair(const PixelView& a, const PixelView& b) {
@@ -119,4 +119,4 @@ double max_abs_difference(const PixelView& a, const PixelView& b) {
     return largest;
 }
 
-}  // namespace pb
+}  // namespace pb::image

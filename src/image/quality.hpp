@@ -3,7 +3,7 @@
 
 #include "image/image.hpp"
 
-namespace pb {
+namespace pb::image {
 
 /// Sum of squared differences over all samples, values clipped to [0,1]. Both images are f32 with equal extents.
 [[nodiscard]] double squared_error(const PixelView& image, const PixelView& reference);
@@ -29,4 +29,4 @@ namespace pb {
 /// on noise-free photographs the estimate is up to 0.01.
 [[nodiscard]] double estimate_noise(const PixelView& image);
 
-}  // namespace pb
+}  // namespace pb::image

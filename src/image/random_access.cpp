@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 std::string reason_of(int code) { return std::generic_category().message(code); }
@@ -74,4 +74,4 @@ void RandomAccessFile::refuse_damaged(const std::string& what) const {
     refuse("the file is damaged or truncated (" + what + ")", "copy or export it again");
 }
 
-}  // namespace pb
+}  // namespace pb::image

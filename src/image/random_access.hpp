@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 class RandomAccessFile {
   public:
@@ -42,4 +42,4 @@ class RandomAccessFile {
     uint64_t size_ = 0;
 };
 
-}  // namespace pb
+}  // namespace pb::image

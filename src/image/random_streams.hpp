@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-namespace pb {
+namespace pb::image {
 
 enum class RandomStream : uint32_t { noise = 0, shading = 1, leaves = 2 };
 
@@ -20,4 +20,4 @@ inline std::array<uint32_t, 4> random_block(uint64_t seed, RandomStream stream, 
                   {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32U)});
 }
 
-}  // namespace pb
+}  // namespace pb::image

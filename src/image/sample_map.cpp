@@ -11,7 +11,7 @@
 #include <cstring>
 #include <sstream>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// Calls `use(row of samples, row of other, number of values)` for each row, with pointers of the samples' type.
@@ -139,4 +139,4 @@ SampleRange SampleMap::limits() const {
     return limits;
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 /// The sample values that correspond to 0 and 1; low < high.
 struct SampleRange {
@@ -72,4 +72,4 @@ inline constexpr int64_t kGapReach = 3;
 /// Counts the NaN samples of an f32 image.
 [[nodiscard]] int64_t count_gaps(const PixelView& image);
 
-}  // namespace pb
+}  // namespace pb::image

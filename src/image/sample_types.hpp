@@ -14,7 +14,7 @@
 #include <span>
 #include <type_traits>
 
-namespace pb {
+namespace pb::image {
 
 /// IEEE binary16 as stored in a file.
 struct Half {
@@ -110,4 +110,4 @@ inline void swap_sample_bytes(std::span<std::byte> samples, size_t sample_bytes)
                      samples.begin() + static_cast<std::ptrdiff_t>(i + sample_bytes));
 }
 
-}  // namespace pb
+}  // namespace pb::image

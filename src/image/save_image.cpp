@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// The capabilities of a format, and the function that writes it.
@@ -104,4 +104,4 @@ void check_can_save(const ImageInfo& info, const std::filesystem::path& file) {
     check_can_create(file);
 }
 
-}  // namespace pb
+}  // namespace pb::image

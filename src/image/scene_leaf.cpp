@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 float between(float low, float high, uint32_t word) { return low + (high - low) * unit_uniform(word); }
@@ -133,4 +133,4 @@ void paint_leaf_row(const Leaf& leaf, int64_t row, int64_t column, int64_t count
     }
 }
 
-}  // namespace pb
+}  // namespace pb::image

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace pb {
+namespace pb::image {
 
 /// The leaves of one size. Square cells tile the plane; each cell holds at most one leaf, which is about as large as
 /// the cell.
@@ -43,4 +43,4 @@ struct Leaf {
 /// values per pixel.
 void paint_leaf_row(const Leaf& leaf, int64_t row, int64_t column, int64_t count, int64_t channels, float* pixels);
 
-}  // namespace pb
+}  // namespace pb::image

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace pb {
+namespace pb::image {
 
 /// Fills `to` (f32 in [0,1], 1 or 3 channels) with the part of an infinite scene whose first pixel is (row, column).
 /// The scene has smooth shading, edges at many scales and fine texture, so that PSNR and seams are meaningful. Rows and
@@ -19,4 +19,4 @@ void fill_scene(uint64_t seed, int64_t row, int64_t column, MutablePixelView to)
 /// bits on every machine. |noise| is less than 5.9 sigma.
 void add_noise(double sigma, uint64_t seed, int64_t row, int64_t column, MutablePixelView image);
 
-}  // namespace pb
+}  // namespace pb::image

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// Limit of the cache of decoded blocks. Windows read in bands across a wide image use the same blocks several times.
@@ -225,4 +225,4 @@ void TiffFile::invert(MutablePixelView to) const {
 
 std::unique_ptr<ImageFile> open_tiff(OpenedFile file) { return std::make_unique<TiffFile>(std::move(file)); }
 
-}  // namespace pb
+}  // namespace pb::image

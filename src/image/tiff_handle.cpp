@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string_view>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 TiffStream& stream_of(thandle_t handle) { return *static_cast<TiffStream*>(handle); }
@@ -106,4 +106,4 @@ void TiffHandle::fail_writing() const {
     throw Error("writing TIFF failed: " + error());
 }
 
-}  // namespace pb
+}  // namespace pb::image

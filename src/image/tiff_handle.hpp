@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace pb {
+namespace pb::image {
 
 /// The source or destination of libtiff's I/O, and its first error. It must stay at a fixed address because libtiff
 /// keeps a pointer to it.
@@ -50,4 +50,4 @@ class TiffHandle {
     Handle<TIFF*, TIFFClose> tiff_;
 };
 
-}  // namespace pb
+}  // namespace pb::image

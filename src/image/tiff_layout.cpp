@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 uint16_t short_tag(TIFF* tiff, uint32_t tag, uint16_t otherwise) {
@@ -200,4 +200,4 @@ std::vector<uint8_t> read_tiff_palette(TIFF* tiff, const RandomAccessFile& file)
     return palette;
 }
 
-}  // namespace pb
+}  // namespace pb::image

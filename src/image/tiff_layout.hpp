@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 /// A block is a strip (as wide as the image) or a tile.
 struct TiffLayout {
@@ -40,4 +40,4 @@ struct TiffLayout {
 /// Reads the colour map as 256 RGB entries of 8 bits.
 [[nodiscard]] std::vector<uint8_t> read_tiff_palette(TIFF* tiff, const RandomAccessFile& file);
 
-}  // namespace pb
+}  // namespace pb::image

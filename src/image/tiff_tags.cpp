@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 constexpr uint16_t kImageDescription = 270;
@@ -204,4 +204,4 @@ bool can_compress_again(uint16_t compression) {
            TIFFIsCODECConfigured(compression) != 0;
 }
 
-}  // namespace pb
+}  // namespace pb::image

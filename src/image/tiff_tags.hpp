@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::image {
 
 /// Fills tiff_tags, nodata, tiff_compression and not_kept from the current directory. Statistics are removed from
 /// GDAL_METADATA because those of the output differ. `rearranged`: the output stores its samples in another order
@@ -28,4 +28,4 @@ void write_tiff_tags(const TiffHandle& tiff, const std::vector<TiffTag>& tags);
 [[nodiscard]] std::string compression_name(uint16_t compression);
 [[nodiscard]] bool can_compress_again(uint16_t compression);
 
-}  // namespace pb
+}  // namespace pb::image

@@ -14,7 +14,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 /// Short strips cost seeks; long strips cost memory in other readers.
@@ -181,4 +181,4 @@ void compress_tiff(const RandomAccessFile& placed, const TiffContent& content, A
     compare_tiles(placed, content.info, RandomAccessFile(file.path()));
 }
 
-}  // namespace pb
+}  // namespace pb::image

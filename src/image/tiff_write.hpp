@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace pb {
+namespace pb::image {
 
 /// True when the file must be a BigTIFF. Offsets in a classic TIFF have 32 bits; the margin is for directories and
 /// metadata.
@@ -37,4 +37,4 @@ struct TiffContent {
 /// compared. Throws Error.
 void compress_tiff(const RandomAccessFile& placed, const TiffContent& content, AtomicFile& file);
 
-}  // namespace pb
+}  // namespace pb::image

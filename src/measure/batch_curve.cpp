@@ -10,7 +10,7 @@
 #include <cmath>
 #include <set>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -233,4 +233,4 @@ std::optional<BatchCurve> fit_batch_curve(CurveForm form, std::vector<BatchTime>
     return curve;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

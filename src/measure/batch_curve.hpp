@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 struct BatchTime {
     int64_t batch = 1;
@@ -59,4 +59,4 @@ struct BatchCurve {
 /// batches than parameters. Throws Error for batches below 1 and times that are not positive.
 [[nodiscard]] std::optional<BatchCurve> fit_batch_curve(CurveForm form, std::vector<BatchTime> times);
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -87,4 +87,4 @@ BatchFit fit_batches(const std::vector<BatchTime>& times) {
     return fit;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 enum class BetterForm : uint8_t { falling, rising, undecided };
 
@@ -31,4 +31,4 @@ struct BatchFit {
 /// Throws Error when there are no times, and for times that `fit_batch_curve` refuses.
 [[nodiscard]] BatchFit fit_batches(const std::vector<BatchTime>& times);
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -18,18 +18,18 @@ constexpr double kSmallestLoss = 0.01;
 std::string whole_percent(double share) { return fmt::format("{} %", std::lround(100 * share)); }
 std::string percents(double value) { return fmt::format("{} %", std::lround(value)); }
 
-double stage(const Summary& summary, Stage stage) {
+double stage(const Summary& summary, record::Stage stage) {
     return summary.stage_s[static_cast<size_t>(stage)].value_or(0) / *summary.pipeline_s;
 }
 
 /// Returns the share of the network, equal to the table's forward/pipeline (forward calls with the batch resident).
 /// Uses the forward stage of the passes where no resident calls were timed.
 double share_of_network(const Summary& summary) {
-    return std::min(1.0, summary.efficiency.value_or(stage(summary, Stage::forward)));
+    return std::min(1.0, summary.efficiency.value_or(stage(summary, record::Stage::forward)));
 }
 
 /// Returns the share that the network does not hide. With overlap on a GPU the other stages cost only this much.
-double exposed(const Summary& summary) { return std::max(0.0, 1 - stage(summary, Stage::forward)); }
+double exposed(const Summary& summary) { return std::max(0.0, 1 - stage(summary, record::Stage::forward)); }
 
 /// Compares the median pass with the fastest: the difference is what a quiet machine would save.
 double noise(const Summary& summary) {
@@ -42,9 +42,9 @@ double imbalance(const Summary& summary) { return summary.imbalance ? 1 - 1 / *s
 
 std::vector<Loss> find_losses(const Summary& s) {
     const auto shown = [&](double share) { return std::min(share, exposed(s)); };
-    std::vector<Loss> losses{{Limit::host, shown(stage(s, Stage::gather) + stage(s, Stage::scatter))},
-                             {Limit::transfer, shown(stage(s, Stage::h2d) + stage(s, Stage::d2h))},
-                             {Limit::exchange, shown(stage(s, Stage::exchange))},
+    std::vector<Loss> losses{{Limit::host, shown(stage(s, record::Stage::gather) + stage(s, record::Stage::scatter))},
+                             {Limit::transfer, shown(stage(s, record::Stage::h2d) + stage(s, record::Stage::d2h))},
+                             {Limit::exchange, shown(stage(s, record::Stage::exchange))},
                              {Limit::imbalance, imbalance(s)},
                              {Limit::noise, noise(s)}};
     std::erase_if(losses, [](const Loss& loss) { return loss.share < kSmallestLoss; });
@@ -112,7 +112,7 @@ std::string exact_percent(double share) {
 std::string slower_inside(const Summary& s) {
     constexpr double kWorthSaying = 0.02;
     if (!s.efficiency || *s.efficiency <= 0) return "";
-    const double excess = stage(s, Stage::forward) / *s.efficiency - 1;
+    const double excess = stage(s, record::Stage::forward) / *s.efficiency - 1;
     return excess < kWorthSaying ? "" : " (its calls take " + whole_percent(excess) + " longer inside the passes)";
 }
 
@@ -170,4 +170,4 @@ std::optional<Bottleneck> find_bottleneck(const Summary& summary) {
     return found;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 struct Summary;
 
@@ -62,4 +62,4 @@ struct Bottleneck {
 /// Returns nothing for a point without times.
 [[nodiscard]] std::optional<Bottleneck> find_bottleneck(const Summary& summary);
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -26,14 +26,14 @@ class Rate {
     double work_ = 0, seconds_ = 0;
 };
 
-bool has_work(const RankTrace& rank) { return rank.num_batches > 0; }
+bool has_work(const record::RankTrace& rank) { return rank.num_batches > 0; }
 
 /// The least and the mean bound of the ranks that worked. Both are absent unless all of these ranks have it.
 struct BoundOfRanks {
     std::optional<double> least, mean;
 };
 
-BoundOfRanks bound_of_ranks(const PointTrace& trace, Bound bound) {
+BoundOfRanks bound_of_ranks(const record::PointTrace& trace, record::Bound bound) {
     std::vector<double> rates;
     for (const auto& rank : trace.ranks) {
         if (!has_work(rank)) continue;
@@ -44,12 +44,13 @@ BoundOfRanks bound_of_ranks(const PointTrace& trace, Bound bound) {
     return {*std::min_element(rates.begin(), rates.end()), mean(rates)};
 }
 
-std::optional<double> percent_of(const PointTrace& trace, Bound bound, const std::optional<double>& rate) {
+std::optional<double> percent_of(const record::PointTrace& trace, record::Bound bound,
+                                 const std::optional<double>& rate) {
     const auto reachable = bound_of_ranks(trace, bound).mean;
     return rate && reachable && *reachable > 0 ? std::optional(100 * *rate / *reachable) : std::nullopt;
 }
 
-double summed_seconds(const PointTrace& trace, Stage stage) {
+double summed_seconds(const record::PointTrace& trace, record::Stage stage) {
     double seconds = 0;
     for (const auto& rank : trace.ranks) {
         std::vector<double> samples;
@@ -67,7 +68,7 @@ struct ForwardCalls {
     double calls = 0;
 };
 
-std::optional<ForwardCalls> forward_calls(const PointTrace& trace) {
+std::optional<ForwardCalls> forward_calls(const record::PointTrace& trace) {
     ForwardCalls all;
     for (const auto& rank : trace.ranks) {
         if (!has_work(rank)) continue;
@@ -79,7 +80,7 @@ std::optional<ForwardCalls> forward_calls(const PointTrace& trace) {
     return all.calls > 0 && all.seconds > 0 ? std::optional(all) : std::nullopt;
 }
 
-void add_forward_bounds(const PointTrace& trace, Summary& summary) {
+void add_forward_bounds(const record::PointTrace& trace, Summary& summary) {
     const auto calls = forward_calls(trace);
     if (!calls || !trace.prediction) return;
     const auto& point = trace.point;
@@ -88,9 +89,9 @@ void add_forward_bounds(const PointTrace& trace, Summary& summary) {
     flop.add(flop_per_pixel(point) * pixels, calls->seconds);
     bytes.add(bytes_per_pixel(point) * pixels, calls->seconds);
     summary.forward_tflops = flop.per(kTera);
-    summary.forward_of_matmul_percent = percent_of(trace, Bound::matmul_tflops, summary.forward_tflops);
-    summary.forward_of_conv_percent = percent_of(trace, Bound::conv_tflops, summary.forward_tflops);
-    summary.forward_of_memory_percent = percent_of(trace, Bound::device_copy_gb_per_s, bytes.per(kGiga));
+    summary.forward_of_matmul_percent = percent_of(trace, record::Bound::matmul_tflops, summary.forward_tflops);
+    summary.forward_of_conv_percent = percent_of(trace, record::Bound::conv_tflops, summary.forward_tflops);
+    summary.forward_of_memory_percent = percent_of(trace, record::Bound::device_copy_gb_per_s, bytes.per(kGiga));
     constexpr double kMicrosecondsPerSecond = 1e6;
     summary.convolution_us =
         kMicrosecondsPerSecond * calls->seconds / calls->calls / static_cast<double>(point.facts().num_convolutions);
@@ -98,7 +99,7 @@ void add_forward_bounds(const PointTrace& trace, Summary& summary) {
 
 /// Returns the bytes that gather and scatter must read and write. On the CPU they also convert to the network's input
 /// (with its sigma channel) and back. Windows for a GPU are copied unchanged.
-double host_bytes(const PointTrace& trace) {
+double host_bytes(const record::PointTrace& trace) {
     const auto& point = trace.point;
     const auto channels = static_cast<double>(point.source.channels);
     const double sample = channels * static_cast<double>(size_of(trace.sample_type));
@@ -109,24 +110,25 @@ double host_bytes(const PointTrace& trace) {
            trace.useful_pixels * (channels * value + sample);
 }
 
-void add_copy_bounds(const PointTrace& trace, Summary& summary) {
+void add_copy_bounds(const record::PointTrace& trace, Summary& summary) {
     Rate host, there, back;
-    host.add(host_bytes(trace), summed_seconds(trace, Stage::gather) + summed_seconds(trace, Stage::scatter));
+    host.add(host_bytes(trace),
+             summed_seconds(trace, record::Stage::gather) + summed_seconds(trace, record::Stage::scatter));
     const double window_bytes = trace.processed_pixels * static_cast<double>(trace.point.source.channels) *
                                 static_cast<double>(size_of(trace.sample_type));
-    there.add(window_bytes, summed_seconds(trace, Stage::h2d));
-    back.add(window_bytes, summed_seconds(trace, Stage::d2h));
-    summary.host_of_copy_percent = percent_of(trace, Bound::host_copy_gb_per_s, host.per(kGiga));
-    summary.h2d_of_bound_percent = percent_of(trace, Bound::h2d_gb_per_s, there.per(kGiga));
-    summary.d2h_of_bound_percent = percent_of(trace, Bound::d2h_gb_per_s, back.per(kGiga));
+    there.add(window_bytes, summed_seconds(trace, record::Stage::h2d));
+    back.add(window_bytes, summed_seconds(trace, record::Stage::d2h));
+    summary.host_of_copy_percent = percent_of(trace, record::Bound::host_copy_gb_per_s, host.per(kGiga));
+    summary.h2d_of_bound_percent = percent_of(trace, record::Bound::h2d_gb_per_s, there.per(kGiga));
+    summary.d2h_of_bound_percent = percent_of(trace, record::Bound::d2h_gb_per_s, back.per(kGiga));
 }
 
-void add_exchange(const PointTrace& trace, Summary& summary) {
+void add_exchange(const record::PointTrace& trace, Summary& summary) {
     if (!trace.exchange) return;
     const auto bytes = static_cast<double>(trace.exchange->bytes);
     const auto link = trace.exchange->link_bytes_per_s;
     Rate exchanged;
-    exchanged.add(bytes, summary.stage_s[static_cast<size_t>(Stage::exchange)].value_or(0));
+    exchanged.add(bytes, summary.stage_s[static_cast<size_t>(record::Stage::exchange)].value_or(0));
     summary.exchanged_mib = bytes / kMiB;
     summary.exchange_gb_per_s = exchanged.per(kGiga);
     if (!link || *link <= 0) return;
@@ -136,11 +138,12 @@ void add_exchange(const PointTrace& trace, Summary& summary) {
 
 }  // namespace
 
-void add_bounds(const PointTrace& trace, Summary& summary) {
-    for (const auto& [bound, name] : enum_names(Bound{})) summary.bounds[bound] = bound_of_ranks(trace, bound).least;
+void add_bounds(const record::PointTrace& trace, Summary& summary) {
+    for (const auto& [bound, name] : enum_names(record::Bound{}))
+        summary.bounds[bound] = bound_of_ranks(trace, bound).least;
     add_forward_bounds(trace, summary);
     add_copy_bounds(trace, summary);
     add_exchange(trace, summary);
 }
 
-}  // namespace pb
+}  // namespace pb::measure

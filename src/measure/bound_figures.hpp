@@ -3,9 +3,9 @@
 
 #include "measure/summary.hpp"
 
-namespace pb {
+namespace pb::measure {
 
 /// Needs summary.repetitions. FLOP and bytes come from the tables of the networks.
-void add_bounds(const PointTrace& trace, Summary& summary);
+void add_bounds(const record::PointTrace& trace, Summary& summary);
 
-}  // namespace pb
+}  // namespace pb::measure

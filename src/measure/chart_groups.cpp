@@ -9,11 +9,13 @@
 #include <array>
 #include <set>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
-bool is_measured(const Summary& summary) { return summary.status == PointStatus::ok && summary.pipeline_s.has_value(); }
+bool is_measured(const Summary& summary) {
+    return summary.status == record::PointStatus::ok && summary.pipeline_s.has_value();
+}
 
 /// Returns the members of a group for which `is_wanted` holds.
 template <class Wanted>
@@ -30,11 +32,11 @@ PointSet set_of(const PointGroup& group, const std::vector<size_t>& members, con
 }
 
 /// Returns the first measured point of the group with each value.
-std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const std::vector<PointTrace>& traces,
+std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const std::vector<record::PointTrace>& traces,
                                   const std::vector<Summary>& summaries) {
     std::set<int> seen;
     return members_of(group, [&](size_t i) {
-        const Point& point = traces[i].point;
+        const plan::Point& point = traces[i].point;
         const int value =
             by == VariedBy::dtype ? static_cast<int>(point.settings.dtype) : static_cast<int>(point.device);
         return is_measured(summaries[i]) && seen.insert(value).second;
@@ -43,7 +45,7 @@ std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const st
 
 /// Returns the members of the line that are in the panel, sorted by batch.
 std::vector<size_t> by_batch(const PointGroup& line, const std::vector<size_t>& panel,
-                             const std::vector<PointTrace>& traces) {
+                             const std::vector<record::PointTrace>& traces) {
     auto places = members_of(line, [&](size_t i) { return std::binary_search(panel.begin(), panel.end(), i); });
     std::stable_sort(places.begin(), places.end(),
                      [&](size_t a, size_t b) { return *traces[a].point.batch < *traces[b].point.batch; });
@@ -52,12 +54,12 @@ std::vector<size_t> by_batch(const PointGroup& line, const std::vector<size_t>& 
 
 }  // namespace
 
-std::vector<BatchPanel> find_batch_panels(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
-                                          const Topology& topology) {
+std::vector<BatchPanel> find_batch_panels(const std::vector<record::PointTrace>& traces,
+                                          const std::vector<Summary>& summaries, const plan::Topology& topology) {
     require(traces.size() == summaries.size(), "find_batch_panels: every trace needs its summary");
     const auto is_drawn = [&](size_t i) {
-        return traces[i].point.settings.workload == Workload::tiles && traces[i].point.batch &&
-               (is_measured(summaries[i]) || summaries[i].status == PointStatus::oom);
+        return traces[i].point.settings.workload == config::Workload::tiles && traces[i].point.batch &&
+               (is_measured(summaries[i]) || summaries[i].status == record::PointStatus::oom);
     };
     const auto lines = group_points(traces, "batch");
     std::vector<BatchPanel> panels;
@@ -78,7 +80,7 @@ std::vector<BatchPanel> find_batch_panels(const std::vector<PointTrace>& traces,
     return panels;
 }
 
-std::vector<Alternatives> find_alternatives(const std::vector<PointTrace>& traces,
+std::vector<Alternatives> find_alternatives(const std::vector<record::PointTrace>& traces,
                                             const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "find_alternatives: every trace needs its summary");
     constexpr std::array<std::string_view, 2> kPlaces{"device", "ranks"};
@@ -92,4 +94,4 @@ std::vector<Alternatives> find_alternatives(const std::vector<PointTrace>& trace
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// Points that are equal in all but some settings.
 struct PointSet {
@@ -34,12 +34,12 @@ struct Alternatives {
 };
 
 /// Returns the panels with a measured point and a line of at least two batches, in the order of the study.
-[[nodiscard]] std::vector<BatchPanel> find_batch_panels(const std::vector<PointTrace>& traces,
+[[nodiscard]] std::vector<BatchPanel> find_batch_panels(const std::vector<record::PointTrace>& traces,
                                                         const std::vector<Summary>& summaries,
-                                                        const Topology& topology);
+                                                        const plan::Topology& topology);
 
 /// Returns sets of at least two points, those of precisions first.
-[[nodiscard]] std::vector<Alternatives> find_alternatives(const std::vector<PointTrace>& traces,
+[[nodiscard]] std::vector<Alternatives> find_alternatives(const std::vector<record::PointTrace>& traces,
                                                           const std::vector<Summary>& summaries);
 
-}  // namespace pb
+}  // namespace pb::measure

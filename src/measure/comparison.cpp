@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -170,4 +170,4 @@ Comparison compare_times(const std::vector<Launch>& old_launches, const std::vec
     return comparison;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

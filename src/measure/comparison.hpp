@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 enum class Change : uint8_t { faster, slower, same, unsure };
 
@@ -63,4 +63,4 @@ struct Comparison {
 [[nodiscard]] int64_t launches_needed(double spread, double slower);
 inline constexpr int64_t kMostLaunches = 1000;
 
-}  // namespace pb
+}  // namespace pb::measure

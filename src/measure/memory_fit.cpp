@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::measure {
 
 std::optional<int64_t> MemoryFit::largest_batch(double limit_mib) const {
     if (per_window_mib <= 0) return std::nullopt;
     return std::max<int64_t>(0, static_cast<int64_t>(std::floor((limit_mib - base_mib) / per_window_mib)));
 }
 
-std::optional<double> memory_limit_of(const Point& point, const Topology& topology) {
+std::optional<double> memory_limit_of(const plan::Point& point, const plan::Topology& topology) {
     const int64_t cap_mib = point.settings.memory_limit_mib;
     if (cap_mib > 0) return static_cast<double>(cap_mib);
     if (point.device != DeviceKind::cuda) return std::nullopt;
@@ -50,4 +50,4 @@ std::optional<MemoryFit> fit_memory(const std::vector<BatchPeak>& peaks) {
     return fit;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

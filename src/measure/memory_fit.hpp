@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 struct BatchPeak {
     int64_t batch = 1;
@@ -27,9 +27,9 @@ struct MemoryFit {
 
 /// Returns the memory that the engine of one rank may use: memory_limit_mib, or the memory of the smallest device that
 /// takes part. Nothing on a CPU without a limit.
-[[nodiscard]] std::optional<double> memory_limit_of(const Point& point, const Topology& topology);
+[[nodiscard]] std::optional<double> memory_limit_of(const plan::Point& point, const plan::Topology& topology);
 
 /// Fits by least squares. Returns nothing for fewer than two distinct batches.
 [[nodiscard]] std::optional<MemoryFit> fit_memory(const std::vector<BatchPeak>& peaks);
 
-}  // namespace pb
+}  // namespace pb::measure

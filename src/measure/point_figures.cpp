@@ -2,19 +2,20 @@
 
 #include <array>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
-constexpr std::array kInPass{Stage::gather, Stage::h2d, Stage::forward, Stage::d2h, Stage::scatter, Stage::exchange};
+constexpr std::array kInPass{record::Stage::gather, record::Stage::h2d,     record::Stage::forward,
+                             record::Stage::d2h,    record::Stage::scatter, record::Stage::exchange};
 
 std::vector<StageShare> stage_shares(const Summary& summary) {
-    const auto seconds = [&](Stage stage) { return summary.stage_s[static_cast<size_t>(stage)]; };
-    if (!seconds(Stage::forward)) return {};
+    const auto seconds = [&](record::Stage stage) { return summary.stage_s[static_cast<size_t>(stage)]; };
+    if (!seconds(record::Stage::forward)) return {};
     double total = 0;
-    for (const Stage stage : kInPass) total += seconds(stage).value_or(0);
+    for (const record::Stage stage : kInPass) total += seconds(stage).value_or(0);
     std::vector<StageShare> shares;
-    for (const Stage stage : kInPass)
+    for (const record::Stage stage : kInPass)
         if (seconds(stage).value_or(0) > 0) shares.push_back({stage, *seconds(stage) / total});
     return shares;
 }
@@ -37,4 +38,4 @@ PointFigures point_figures(const Summary& summary) {
             rate_interval(summary.useful_mpx_per_s, summary), stage_shares(summary)};
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// Returns the 95 % interval of pipeline_s; nothing without enough repetitions.
 [[nodiscard]] std::optional<Interval> pipeline_interval(const Summary& summary);
@@ -16,7 +16,7 @@ namespace pb {
 [[nodiscard]] std::optional<Interval> rate_interval(const std::optional<double>& rate, const Summary& summary);
 
 struct StageShare {
-    Stage stage = Stage::forward;
+    record::Stage stage = record::Stage::forward;
     double share = 0;  // of the sum of a pass's stages, not of its time: they overlap on a GPU
 };
 
@@ -28,4 +28,4 @@ struct PointFigures {
 
 [[nodiscard]] PointFigures point_figures(const Summary& summary);
 
-}  // namespace pb
+}  // namespace pb::measure

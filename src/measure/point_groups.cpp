@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <map>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -17,30 +17,30 @@ using Keys = std::span<const std::string_view>;
 bool contains(Keys keys, std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); }
 
 /// Returns as text the settings that decide what the point measures, without those in `but_for`.
-std::string identity(const Point& point, Keys but_for) {
-    PointSettings resolved = point.settings;
-    resolved.device = point.device == DeviceKind::cuda ? DeviceChoice::cuda : DeviceChoice::cpu;
+std::string identity(const plan::Point& point, Keys but_for) {
+    config::PointSettings resolved = point.settings;
+    resolved.device = point.device == DeviceKind::cuda ? config::DeviceChoice::cuda : config::DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
-    if (point.halo) resolved.halo = {HaloSetting::Kind::pixels, *point.halo};
+    if (point.halo) resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
     const bool grows =
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image grows with the ranks
     if (grows) resolved.image.height = 0;
     const int64_t height = grows || contains(but_for, "image.height") ? 0 : point.source.extent.h;
     const int64_t width = contains(but_for, "image.width") ? 0 : point.source.extent.w;
     std::string text = fmt::format("{}x{}x{}", height, width, point.source.channels);
-    work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
-        if (!contains(but_for, field.key)) text += "\n" + format_setting(value);
+    config::work_fields(std::as_const(resolved), [&](const config::FieldName& field, const auto& value) {
+        if (!contains(but_for, field.key)) text += "\n" + config::format_setting(value);
     });
     return text;
 }
 
 /// Returns what the setting `key` adds to the label of a point; may be empty.
-std::string part_of_label(const Point& point, std::string_view key) {
-    const PointSettings& settings = point.settings;
+std::string part_of_label(const plan::Point& point, std::string_view key) {
+    const config::PointSettings& settings = point.settings;
     if (key == "dtype") return "-" + std::string(name_of(settings.dtype));
     if (key == "batch")
-        return fmt::format("-b{}", point.batch ? std::to_string(*point.batch) : format_setting(settings.batch));
+        return fmt::format("-b{}", point.batch ? std::to_string(*point.batch) : config::format_setting(settings.batch));
     if (key == "halo") return fmt::format("-h{}", point.halo ? std::to_string(*point.halo) : "auto");
     if (key == "image.width") return fmt::format("-{}x{}", point.source.extent.h, point.source.extent.w);
     if (key == "patch") return fmt::format("-p{}", settings.patch);
@@ -54,8 +54,8 @@ std::string key_of(const std::string& identity) {
 }
 
 /// Returns the label of `point` without the parts that the settings `but_for` add to it.
-std::string label_without(const Point& point, Keys but_for) {
-    std::string label = label_of(point);
+std::string label_without(const plan::Point& point, Keys but_for) {
+    std::string label = plan::label_of(point);
     for (const auto key : but_for) {
         const std::string part = part_of_label(point, key);
         const auto place = part.empty() ? std::string::npos : label.rfind(part);
@@ -66,16 +66,16 @@ std::string label_without(const Point& point, Keys but_for) {
 
 }  // namespace
 
-std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, std::string_view but_for) {
+std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces, std::string_view but_for) {
     return group_points(traces, Keys(&but_for, 1));
 }
 
-std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, Keys but_for) {
+std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces, Keys but_for) {
     std::vector<PointGroup> groups;
     std::map<std::string, size_t> known;
     std::map<std::string, int> uses;
     for (size_t i = 0; i < traces.size(); ++i) {
-        const Point& point = traces[i].point;
+        const plan::Point& point = traces[i].point;
         const std::string shared = identity(point, but_for);
         const auto [group, is_new] = known.emplace(shared, groups.size());
         if (is_new) {
@@ -89,4 +89,4 @@ std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, Keys
     return groups;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

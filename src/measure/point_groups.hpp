@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// Settings that say how the image is cut and fed. They may differ between the points from which one is recommended.
 inline constexpr std::array<std::string_view, 6> kCutting{"patch", "halo", "batch", "last_batch", "slots", "overlap"};
@@ -25,8 +25,9 @@ struct PointGroup {
 /// Returns the groups in the order of their first points. Settings are compared by their resolved values (device,
 /// ranks, halo, sigma, extent). A point that differs from all others is a group of one. `image.width` and
 /// `image.height` also stand for the extent of the image.
-[[nodiscard]] std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces,
+[[nodiscard]] std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces,
                                                    std::span<const std::string_view> but_for);
-[[nodiscard]] std::vector<PointGroup> group_points(const std::vector<PointTrace>& traces, std::string_view but_for);
+[[nodiscard]] std::vector<PointGroup> group_points(const std::vector<record::PointTrace>& traces,
+                                                   std::string_view but_for);
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -15,14 +15,14 @@
 #include <set>
 #include <string>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
 enum class Standing : uint8_t { qualifies, not_measured, not_reached, not_valid, not_compared, seams_show };
 
 struct Candidate {
-    const PointTrace* trace;
+    const record::PointTrace* trace;
     const Summary* summary;
     [[nodiscard]] double rate() const { return *summary->useful_mpx_per_s; }
     /// The ends of the interval of the rate (work / pipeline_s), or the rate itself when there is no interval.
@@ -48,15 +48,15 @@ std::string text_of(double value) {
 
 /// The tolerance applies before the output is rounded to its sample type. The seam error includes that rounding, so
 /// both are added.
-double seam_tolerance_of(const PointTrace& trace) {
+double seam_tolerance_of(const record::PointTrace& trace) {
     return trace.point.settings.halo_tolerance + trace.verification.output_rounding;
 }
 
-Standing standing_of(const PointTrace& trace, const Summary& summary) {
-    if (summary.status == PointStatus::skipped || summary.status == PointStatus::interrupted)
+Standing standing_of(const record::PointTrace& trace, const Summary& summary) {
+    if (summary.status == record::PointStatus::skipped || summary.status == record::PointStatus::interrupted)
         return Standing::not_reached;
     if (!summary.useful_mpx_per_s || !summary.pipeline_s) return Standing::not_measured;
-    if (summary.validity != Validity::valid || summary.verification != Verification::Outcome::passed)
+    if (summary.validity != Validity::valid || summary.verification != record::Verification::Outcome::passed)
         return Standing::not_valid;
     if (trace.num_patches == 1) return Standing::qualifies;  // a single patch has no seams
     if (!summary.seam_error) return Standing::not_compared;
@@ -98,7 +98,7 @@ std::string caution(const Candidates& all) {
 
 class Group {
   public:
-    Group(const PointGroup& group, const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries)
+    Group(const PointGroup& group, const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries)
         : summaries_(summaries) {
         recommendation_.label = group.label;
         for (const size_t member : group.members) add(traces[member], summaries[member]);
@@ -120,8 +120,8 @@ class Group {
     }
 
   private:
-    void add(const PointTrace& trace, const Summary& summary) {
-        if (trace.point.settings.workload != Workload::tiles || summary.simulated) return;
+    void add(const record::PointTrace& trace, const Summary& summary) {
+        if (trace.point.settings.workload != config::Workload::tiles || summary.simulated) return;
         recommendation_.points.push_back(summary.index);
         const std::string& key = trace.point.key;
         if (!key.empty() && !keys_.insert(key).second) return;  // a repeated point does not compete with itself
@@ -185,13 +185,14 @@ class Group {
 
 }  // namespace
 
-std::optional<double> visible_seams(const PointTrace& trace) {
+std::optional<double> visible_seams(const record::PointTrace& trace) {
     if (trace.point.halo.value_or(0) >= trace.point.facts().exact_halo) return std::nullopt;
     const auto& error = trace.verification.seam_error;
     return error && !(*error <= seam_tolerance_of(trace)) ? error : std::nullopt;
 }
 
-std::vector<Recommendation> recommend(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
+std::vector<Recommendation> recommend(const std::vector<record::PointTrace>& traces,
+                                      const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "recommend: every trace needs its summary");
     std::vector<Recommendation> all;
     for (const auto& points : group_points(traces, kCutting)) {
@@ -201,4 +202,4 @@ std::vector<Recommendation> recommend(const std::vector<PointTrace>& traces, con
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

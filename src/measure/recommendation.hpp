@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// A group of points that differ only in how the image is cut and fed (patch, halo, batch, last_batch, slots, overlap),
 /// and the recommended one.
@@ -31,10 +31,10 @@ struct Recommendation {
 /// Returns the seam error of tiles when it is visible: above the point's halo_tolerance plus the rounding of its
 /// output. Nothing for an exact halo, which has no seams: its differences come from the arithmetic of the precision,
 /// and the verification judges those.
-[[nodiscard]] std::optional<double> visible_seams(const PointTrace& trace);
+[[nodiscard]] std::optional<double> visible_seams(const record::PointTrace& trace);
 
 /// Returns the recommendations in the order of the study. Groups without a measured point are left out.
-[[nodiscard]] std::vector<Recommendation> recommend(const std::vector<PointTrace>& traces,
+[[nodiscard]] std::vector<Recommendation> recommend(const std::vector<record::PointTrace>& traces,
                                                     const std::vector<Summary>& summaries);
 
-}  // namespace pb
+}  // namespace pb::measure

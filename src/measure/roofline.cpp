@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -19,10 +19,10 @@ void lower(std::optional<double>& least, const std::optional<double>& value) {
 struct LeastBounds {
     std::optional<double> matmul, conv, copy;
 
-    void add(const BoundsRecord& bounds) {
-        lower(matmul, bounds[Bound::matmul_tflops]);
-        lower(conv, bounds[Bound::conv_tflops]);
-        lower(copy, bounds[Bound::device_copy_gb_per_s]);
+    void add(const record::BoundsRecord& bounds) {
+        lower(matmul, bounds[record::Bound::matmul_tflops]);
+        lower(conv, bounds[record::Bound::conv_tflops]);
+        lower(copy, bounds[record::Bound::device_copy_gb_per_s]);
     }
 };
 
@@ -31,25 +31,26 @@ std::optional<Roof> roof_of(const std::optional<double>& tflops, double copy_gb_
 }
 
 bool is_bounded(const Summary& summary) {
-    const auto copy = summary.bounds[Bound::device_copy_gb_per_s];
+    const auto copy = summary.bounds[record::Bound::device_copy_gb_per_s];
     return summary.pipeline_s && summary.forward_tflops.value_or(0) > 0 && copy && *copy > 0;
 }
 
 }  // namespace
 
-double flop_per_pixel(const Point& point) { return 2 * point.facts().mac_per_pixel; }
+double flop_per_pixel(const plan::Point& point) { return 2 * point.facts().mac_per_pixel; }
 
-double bytes_per_pixel(const Point& point) {
+double bytes_per_pixel(const plan::Point& point) {
     return point.facts().values_per_pixel * static_cast<double>(size_of(storage_of(point.settings.dtype)));
 }
 
-std::vector<Roofline> find_rooflines(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
+std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
+                                     const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "find_rooflines: every trace needs its summary");
     std::vector<Roofline> all;
     std::vector<LeastBounds> bounds;  // one for each roofline
     for (size_t i = 0; i < traces.size(); ++i) {
         if (!is_bounded(summaries[i])) continue;
-        const Point& point = traces[i].point;
+        const plan::Point& point = traces[i].point;
         auto roofline = std::find_if(all.begin(), all.end(), [&](const Roofline& one) {
             return one.device == point.device && one.dtype == point.settings.dtype;
         });
@@ -70,4 +71,4 @@ std::vector<Roofline> find_rooflines(const std::vector<PointTrace>& traces, cons
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// FLOP and bytes of the network's layers per pixel of their input. One MAC is 2 FLOP. Bytes count every value that is
 /// read or written once, in the precision of its storage.
-[[nodiscard]] double flop_per_pixel(const Point& point);
-[[nodiscard]] double bytes_per_pixel(const Point& point);
+[[nodiscard]] double flop_per_pixel(const plan::Point& point);
+[[nodiscard]] double bytes_per_pixel(const plan::Point& point);
 
 /// An upper bound of the points: it rises with the copy rate up to the ridge and is flat from there on.
 struct Roof {
@@ -38,7 +38,7 @@ struct Roofline {
 
 /// Returns the rooflines in the order of the study. Leaves out points whose network was not timed alone or whose bounds
 /// were not measured.
-[[nodiscard]] std::vector<Roofline> find_rooflines(const std::vector<PointTrace>& traces,
+[[nodiscard]] std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,
                                                    const std::vector<Summary>& summaries);
 
-}  // namespace pb
+}  // namespace pb::measure

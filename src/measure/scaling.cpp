@@ -11,13 +11,13 @@
 #include <algorithm>
 #include <set>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
 /// A point of the study: its trace and its summary.
 struct RankedPoint {
-    const PointTrace& trace;
+    const record::PointTrace& trace;
     const Summary& summary;
 };
 
@@ -28,7 +28,7 @@ double sum_of(const std::vector<double>& samples) {
 }
 
 /// Returns the seconds that `rank` waited for the slowest rank in each repetition.
-std::vector<double> waiting_of(const PointTrace& trace, const RankTrace& rank) {
+std::vector<double> waiting_of(const record::PointTrace& trace, const record::RankTrace& rank) {
     std::vector<double> waiting;
     for (size_t i = 0; i < rank.wall_s.size(); ++i) {
         double slowest = 0;
@@ -38,7 +38,7 @@ std::vector<double> waiting_of(const PointTrace& trace, const RankTrace& rank) {
     return waiting;
 }
 
-std::vector<TimePart> parts_of(const PointTrace& trace) {
+std::vector<TimePart> parts_of(const record::PointTrace& trace) {
     const double all = sum_of(trace.wall_s) * static_cast<double>(trace.ranks.size());
     std::vector<TimePart> parts;
     double rest = 1;
@@ -46,7 +46,7 @@ std::vector<TimePart> parts_of(const PointTrace& trace) {
         if (seconds > 0) parts.push_back({std::string(name), seconds / all});
         rest -= seconds / all;
     };
-    for (const auto& [stage, name] : enum_names(Stage{})) {
+    for (const auto& [stage, name] : enum_names(record::Stage{})) {
         double seconds = 0;
         for (const auto& rank : trace.ranks)
             for (const auto& stages : rank.stage_s) seconds += stages[static_cast<size_t>(stage)];
@@ -92,7 +92,7 @@ void add_costs(const RankedPoint& measured, ScalingPoint& point) {
     point.host_peak_mib = summary.host_peak_mib;
     if (summary.repetition_s)
         point.between_s = *summary.repetition_s - sum_of(trace.wall_s) / static_cast<double>(trace.wall_s.size());
-    const auto& devices_s = summary.stage_s[static_cast<size_t>(Stage::forward)];
+    const auto& devices_s = summary.stage_s[static_cast<size_t>(record::Stage::forward)];
     if (!summary.simulated || !devices_s) return;
     point.simulated_s = devices_s;
     point.beyond_bound = point.pipeline_s / *devices_s - 1;
@@ -129,11 +129,11 @@ std::optional<std::string> find_change(const std::vector<RankedPoint>& points, V
 
 std::vector<std::string> find_warnings(const std::vector<RankedPoint>& points) {
     std::vector<std::string> warnings;
-    if (const auto change = find_change(points, [](const PointTrace& trace) { return trace.binding; }))
+    if (const auto change = find_change(points, [](const record::PointTrace& trace) { return trace.binding; }))
         warnings.push_back("the cores of a rank change along the study (by ranks: " + *change +
                            "); bind ranks to cores of their own, as launch/ranks.sh does");
-    if (const auto change =
-            find_change(points, [](const PointTrace& trace) { return std::to_string(trace.point.batch.value_or(0)); }))
+    if (const auto change = find_change(
+            points, [](const record::PointTrace& trace) { return std::to_string(trace.point.batch.value_or(0)); }))
         warnings.push_back(
             "the batch changes along the study, because ranks have fewer windows than it holds (by ranks: " + *change +
             "); take a smaller batch or a larger image");
@@ -141,7 +141,7 @@ std::vector<std::string> find_warnings(const std::vector<RankedPoint>& points) {
 }
 
 /// Returns the points sorted by number of ranks. Of several with the same number, only the first is kept.
-std::vector<RankedPoint> points_of(const PointGroup& group, const std::vector<PointTrace>& traces,
+std::vector<RankedPoint> points_of(const PointGroup& group, const std::vector<record::PointTrace>& traces,
                                    const std::vector<Summary>& summaries) {
     std::vector<RankedPoint> members;
     std::set<int> seen;
@@ -157,7 +157,8 @@ std::vector<RankedPoint> points_of(const PointGroup& group, const std::vector<Po
 
 }  // namespace
 
-std::vector<Scaling> find_scalings(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
+std::vector<Scaling> find_scalings(const std::vector<record::PointTrace>& traces,
+                                   const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "find_scalings: every trace needs its summary");
     std::vector<Scaling> all;
     for (const auto& group : group_points(traces, "ranks")) {
@@ -175,4 +176,4 @@ std::vector<Scaling> find_scalings(const std::vector<PointTrace>& traces, const 
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// strong: the same image for any number of ranks. weak: the same number of pixels per rank (image.height_per_rank).
 enum class ScalingKind : uint8_t { strong, weak };
@@ -68,7 +68,7 @@ struct Scaling {
 
 /// Returns groups with at least two rank counts, in the order of the study. Leaves out points without figures. Of
 /// several points with one rank count, the first is used.
-[[nodiscard]] std::vector<Scaling> find_scalings(const std::vector<PointTrace>& traces,
+[[nodiscard]] std::vector<Scaling> find_scalings(const std::vector<record::PointTrace>& traces,
                                                  const std::vector<Summary>& summaries);
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
-const RankTrace* busiest_rank(const PointTrace& trace) {
+const record::RankTrace* busiest_rank(const record::PointTrace& trace) {
     const auto busiest = std::max_element(trace.ranks.begin(), trace.ranks.end(),
                                           [](const auto& a, const auto& b) { return a.num_windows < b.num_windows; });
     return busiest == trace.ranks.end() || busiest->num_windows == 0 ? nullptr : &*busiest;
@@ -21,7 +21,7 @@ std::optional<Interval> scaled(const std::optional<Interval>& interval, double f
 }
 
 /// Returns the calls of the rank with the slowest median call.
-const std::vector<double>* slowest_calls(const PointTrace& trace) {
+const std::vector<double>* slowest_calls(const record::PointTrace& trace) {
     const std::vector<double>* slowest = nullptr;
     for (const auto& rank : trace.ranks)
         if (!rank.forward_call_s.empty() && rank.num_batches > 0 &&
@@ -30,8 +30,9 @@ const std::vector<double>* slowest_calls(const PointTrace& trace) {
     return slowest;
 }
 
-std::optional<BatchTimes::Sample> time_sample(TimeScope scope, const PointTrace& trace, const Summary& summary) {
-    const RankTrace* busiest = busiest_rank(trace);
+std::optional<BatchTimes::Sample> time_sample(TimeScope scope, const record::PointTrace& trace,
+                                              const Summary& summary) {
+    const record::RankTrace* busiest = busiest_rank(trace);
     if (!summary.pipeline_s || !trace.point.batch || busiest == nullptr) return std::nullopt;
     BatchTimes::Sample sample{summary.index, *trace.point.batch, 0, std::nullopt};
     if (scope == TimeScope::forward) {
@@ -56,7 +57,8 @@ bool has_two_batches(Samples& samples, Batch batch) {
 
 class Summariser {
   public:
-    Summariser(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries, const Topology& topology)
+    Summariser(const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries,
+               const plan::Topology& topology)
         : traces_(traces), summaries_(summaries), topology_(topology) {}
 
     StudySummary run() {
@@ -99,7 +101,7 @@ class Summariser {
         for (const size_t member : group.members) {
             const auto& peak = summaries_[member].allocated_peak_mib;
             const auto& batch = traces_[member].point.batch;
-            if (summaries_[member].status == PointStatus::ok && peak && batch)
+            if (summaries_[member].status == record::PointStatus::ok && peak && batch)
                 memory.samples.push_back({summaries_[member].index, {*batch, *peak}});
         }
         if (!has_two_batches(memory.samples, [](const auto& sample) { return sample.peak.batch; })) return;
@@ -111,7 +113,7 @@ class Summariser {
     }
 
     void add_search(const PointGroup& group, size_t member) {
-        const PointTrace& trace = traces_[member];
+        const record::PointTrace& trace = traces_[member];
         if (!trace.batch_search) return;
         LargestBatch largest{summaries_[member].index,
                              group.label,
@@ -127,24 +129,25 @@ class Summariser {
         }
         largest.fit = fit_memory(doublings);
         if (largest.fit && largest.limit_mib) largest.predicted_batch = largest.fit->largest_batch(*largest.limit_mib);
-        if (largest.predicted_batch && largest.search.found > 0 && largest.search.limited_by == BatchLimit::memory)
+        if (largest.predicted_batch && largest.search.found > 0 &&
+            largest.search.limited_by == record::BatchLimit::memory)
             largest.prediction_error =
                 static_cast<double>(*largest.predicted_batch) / static_cast<double>(largest.search.found) - 1;
         study_.largest_batches.push_back(std::move(largest));
     }
 
-    const std::vector<PointTrace>& traces_;
+    const std::vector<record::PointTrace>& traces_;
     const std::vector<Summary>& summaries_;
-    const Topology& topology_;
+    const plan::Topology& topology_;
     StudySummary study_;
 };
 
 }  // namespace
 
-StudySummary summarise_study(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
-                             const Topology& topology) {
+StudySummary summarise_study(const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries,
+                             const plan::Topology& topology) {
     require(traces.size() == summaries.size(), "summarise_study: every trace needs its summary");
     return Summariser(traces, summaries, topology).run();
 }
 
-}  // namespace pb
+}  // namespace pb::measure

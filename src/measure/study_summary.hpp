@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// forward: time of one forward call / its windows, slowest rank. pipeline: pipeline_s / windows of the busiest rank.
 enum class TimeScope : uint8_t { forward, pipeline };
@@ -59,7 +59,7 @@ struct BatchMemory {
 struct LargestBatch {
     int64_t point = 0;
     std::string label;
-    BatchSearch search;
+    record::BatchSearch search;
     std::optional<double> limit_mib;
     std::optional<MemoryFit> fit;  // fit to the doublings that fitted into memory
     std::optional<int64_t> predicted_batch;
@@ -87,7 +87,7 @@ struct StudySummary {
 };
 
 /// `summaries` belong to `traces`, in the same order. `topology` gives the memory of each device.
-[[nodiscard]] StudySummary summarise_study(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries,
-                                           const Topology& topology);
+[[nodiscard]] StudySummary summarise_study(const std::vector<record::PointTrace>& traces,
+                                           const std::vector<Summary>& summaries, const plan::Topology& topology);
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -27,7 +27,7 @@ std::optional<double> median_of(const std::vector<double>& samples) {
     return samples.empty() ? std::nullopt : std::optional(median(samples));
 }
 
-void check_samples(const PointTrace& trace) {
+void check_samples(const record::PointTrace& trace) {
     for (const auto& rank : trace.ranks)
         require(rank.wall_s.size() == trace.wall_s.size() && rank.stage_s.size() == trace.wall_s.size(),
                 fmt::format("trace of point {}: rank {} does not have one sample for each of {} repetitions",
@@ -40,7 +40,7 @@ std::optional<double> percentile(const std::vector<double>& samples, int percent
     return quantile(samples, percent / 100.0);
 }
 
-void add_pipeline(const PointTrace& trace, Summary& summary) {
+void add_pipeline(const record::PointTrace& trace, Summary& summary) {
     const auto& wall_s = trace.wall_s;
     summary.pipeline_s = median(wall_s);
     if (const auto interval = median_interval(wall_s)) {
@@ -56,7 +56,7 @@ void add_pipeline(const PointTrace& trace, Summary& summary) {
 }
 
 /// Adds the stop reason, outliers and drift of the repetitions.
-void add_flags(const PointTrace& trace, Summary& summary) {
+void add_flags(const record::PointTrace& trace, Summary& summary) {
     summary.stop_reason = trace.stop_reason;
     if (summary.repetitions < kMinRepetitionsForInterval) return;
     summary.outlier_reps = outliers(trace.wall_s);
@@ -64,7 +64,7 @@ void add_flags(const PointTrace& trace, Summary& summary) {
     summary.drift = find_trend(trace.wall_s).drift;
 }
 
-void add_rates(const PointTrace& trace, Summary& summary) {
+void add_rates(const record::PointTrace& trace, Summary& summary) {
     const auto& point = trace.point;
     const auto& seconds = summary.pipeline_s;
     summary.patches_per_s = per_second(static_cast<double>(trace.num_patches), seconds);
@@ -78,7 +78,7 @@ void add_rates(const PointTrace& trace, Summary& summary) {
 
 /// Returns the forward time of one repetition: each rank's number of calls times its median call; the slowest rank
 /// counts.
-std::optional<double> forward_seconds(const PointTrace& trace) {
+std::optional<double> forward_seconds(const record::PointTrace& trace) {
     double slowest = 0;
     for (const auto& rank : trace.ranks) {
         if (rank.num_batches == 0) continue;
@@ -88,14 +88,14 @@ std::optional<double> forward_seconds(const PointTrace& trace) {
     return positive(slowest);
 }
 
-void add_forward(const PointTrace& trace, Summary& summary) {
+void add_forward(const record::PointTrace& trace, Summary& summary) {
     summary.forward_s = forward_seconds(trace);
     if (!summary.forward_s) return;
     summary.forward_patches_per_s = per_second(static_cast<double>(trace.num_patches), summary.forward_s);
     summary.efficiency = per_second(*summary.forward_s, summary.pipeline_s);
 }
 
-std::optional<double> stage_seconds(const PointTrace& trace, Stage stage) {
+std::optional<double> stage_seconds(const record::PointTrace& trace, record::Stage stage) {
     std::vector<double> slowest(trace.wall_s.size(), 0.0);
     for (const auto& rank : trace.ranks)
         for (size_t i = 0; i < slowest.size(); ++i)
@@ -104,11 +104,12 @@ std::optional<double> stage_seconds(const PointTrace& trace, Stage stage) {
     return took_place ? std::optional(median(slowest)) : std::nullopt;
 }
 
-void add_stages(const PointTrace& trace, Summary& summary) {
-    for (size_t i = 0; i < kNumStages; ++i) summary.stage_s[i] = stage_seconds(trace, static_cast<Stage>(i));
-    summary.stage_s[static_cast<size_t>(Stage::read)] = positive(trace.read_s);
-    summary.stage_s[static_cast<size_t>(Stage::noise)] = positive(trace.noise_s);
-    summary.stage_s[static_cast<size_t>(Stage::write)] = positive(trace.write_s);
+void add_stages(const record::PointTrace& trace, Summary& summary) {
+    for (size_t i = 0; i < record::kNumStages; ++i)
+        summary.stage_s[i] = stage_seconds(trace, static_cast<record::Stage>(i));
+    summary.stage_s[static_cast<size_t>(record::Stage::read)] = positive(trace.read_s);
+    summary.stage_s[static_cast<size_t>(record::Stage::noise)] = positive(trace.noise_s);
+    summary.stage_s[static_cast<size_t>(record::Stage::write)] = positive(trace.write_s);
     summary.job_s = trace.read_s + trace.noise_s + *summary.pipeline_s + trace.write_s;
 }
 
@@ -117,7 +118,7 @@ std::optional<double> sum(const std::vector<double>& samples) {
     return mean(samples) * static_cast<double>(samples.size());
 }
 
-void add_cpu_time(const PointTrace& trace, Summary& summary) {
+void add_cpu_time(const record::PointTrace& trace, Summary& summary) {
     std::vector<double> percents;
     double all_s = 0;
     for (const auto& rank : trace.ranks) {
@@ -147,7 +148,7 @@ void add_balance(Summary& summary) {
 
 std::optional<double> mib(int64_t bytes) { return positive(static_cast<double>(bytes) / kMiB); }
 
-std::vector<RankSummary> summarise_ranks(const PointTrace& trace, bool has_speed) {
+std::vector<RankSummary> summarise_ranks(const record::PointTrace& trace, bool has_speed) {
     std::vector<RankSummary> ranks;
     for (const auto& traced : trace.ranks) {
         RankSummary rank{.rank = traced.rank,
@@ -165,7 +166,7 @@ std::vector<RankSummary> summarise_ranks(const PointTrace& trace, bool has_speed
     return ranks;
 }
 
-void add_memory(const PointTrace& trace, Summary& summary) {
+void add_memory(const record::PointTrace& trace, Summary& summary) {
     // An absent optional compares as smaller than any number.
     for (const auto& rank : summary.ranks) {
         if (rank.allocated_peak_mib > summary.allocated_peak_mib) summary.allocated_peak_rank = rank.rank;
@@ -179,7 +180,7 @@ void add_memory(const PointTrace& trace, Summary& summary) {
     summary.pixels_per_forward = positive(static_cast<double>(trace.prediction->pixels_per_forward));
 }
 
-void add_quality(const PointTrace& trace, Summary& summary) {
+void add_quality(const record::PointTrace& trace, Summary& summary) {
     summary.window_error = trace.verification.window_error;
     summary.seam_error = trace.verification.seam_error;
     if (!trace.quality) return;
@@ -189,7 +190,7 @@ void add_quality(const PointTrace& trace, Summary& summary) {
     summary.ssim_denoised = trace.quality->ssim_denoised;
 }
 
-std::string image_text(const Point& point) {
+std::string image_text(const plan::Point& point) {
     const auto& image = point.settings.image;
     const auto& source = point.source;
     const std::string name = image.path.empty() ? "scene" : std::filesystem::path(image.path).filename().string();
@@ -197,25 +198,25 @@ std::string image_text(const Point& point) {
 }
 
 /// Returns the number of ranks, with placement and schedule if they are not the default.
-std::string ranks_text(const Point& point) {
+std::string ranks_text(const plan::Point& point) {
     const auto& settings = point.settings;
     std::string text = std::to_string(point.num_ranks);
-    if (settings.placement != Placement::compact) text += ", " + std::string(name_of(settings.placement));
-    if (settings.schedule != Schedule::contiguous) text += ", " + std::string(name_of(settings.schedule));
+    if (settings.placement != config::Placement::compact) text += ", " + std::string(name_of(settings.placement));
+    if (settings.schedule != config::Schedule::contiguous) text += ", " + std::string(name_of(settings.schedule));
     return text;
 }
 
-std::string weights_text(const PointTrace& trace) {
-    if (is_simulated(trace.point)) return "none (simulated)";
+std::string weights_text(const record::PointTrace& trace) {
+    if (plan::is_simulated(trace.point)) return "none (simulated)";
     return trace.weights_source.empty() ? trace.point.settings.weights : trace.weights_source;
 }
 
-std::vector<std::pair<std::string, std::string>> context_of(const PointTrace& trace) {
+std::vector<std::pair<std::string, std::string>> context_of(const record::PointTrace& trace) {
     const auto& point = trace.point;
     const auto& settings = point.settings;
     const double noise_sigma = settings.image.noise_sigma;
     return {{"image", image_text(point)},
-            {"noise", noise_sigma > 0 ? "sigma " + format_setting(noise_sigma) : "none added"},
+            {"noise", noise_sigma > 0 ? "sigma " + config::format_setting(noise_sigma) : "none added"},
             {"weights", weights_text(trace)},
             {"device", std::string(name_of(point.device))},
             {"ranks", ranks_text(point)}};
@@ -223,19 +224,19 @@ std::vector<std::pair<std::string, std::string>> context_of(const PointTrace& tr
 
 }  // namespace
 
-Summary summarise(const PointTrace& trace) {
+Summary summarise(const record::PointTrace& trace) {
     Summary summary;
     summary.index = trace.point.index;
     summary.key = trace.point.key;
-    summary.label = label_of(trace.point);
-    summary.simulated = is_simulated(trace.point);
+    summary.label = plan::label_of(trace.point);
+    summary.simulated = plan::is_simulated(trace.point);
     summary.context = context_of(trace);
     summary.status = trace.status;
     summary.reduction = trace.reduction;
     summary.verification = trace.verification.outcome;
     summary.repetitions = static_cast<int64_t>(trace.wall_s.size());
-    const bool has_speed = trace.status == PointStatus::ok && !trace.wall_s.empty() &&
-                           trace.verification.outcome != Verification::Outcome::failed;
+    const bool has_speed = trace.status == record::PointStatus::ok && !trace.wall_s.empty() &&
+                           trace.verification.outcome != record::Verification::Outcome::failed;
     summary.ranks = summarise_ranks(trace, has_speed);
     if (has_speed) {
         check_samples(trace);
@@ -256,4 +257,4 @@ Summary summarise(const PointTrace& trace) {
     return summary;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// Says how a figure may be used. INVALID: it may not be compared (shared device, not verified, out of memory, ...).
 /// FAILED: the output is wrong, or the point broke.
@@ -38,8 +38,8 @@ struct Summary {
     int64_t index = 0;
     std::string key, label;
     bool simulated = false;  // no network ran; times come from a clock and the code around it
-    PointStatus status = PointStatus::ok;
-    Verification::Outcome verification = Verification::Outcome::off;
+    record::PointStatus status = record::PointStatus::ok;
+    record::Verification::Outcome verification = record::Verification::Outcome::off;
     Validity validity = Validity::valid;
     std::vector<std::string> reasons;  // why not VALID; each says what to do
     std::vector<std::string> notes;    // useful to know; they do not question the figures
@@ -63,7 +63,7 @@ struct Summary {
     // Scope job: from file to file.
     std::optional<double> job_s;
     // Median over repetitions of the maximum over ranks; read, noise and write run once. Absent: no such stage.
-    std::array<std::optional<double>, kNumStages> stage_s;
+    std::array<std::optional<double>, record::kNumStages> stage_s;
     std::optional<double> imbalance;  // max / mean over ranks of the median wall time
     std::optional<int> slowest_rank;
     std::optional<double> cpu_percent;      // process CPU time / wall, mean over ranks
@@ -72,7 +72,7 @@ struct Summary {
     // Telemetry: energy of a pass on all devices and on all hosts' processors; slowest clock, hottest device.
     std::optional<double> energy_j, energy_j_per_mpx, cpu_energy_j, cpu_energy_j_per_mpx;
     std::optional<double> sm_clock_mhz, gpu_utilisation_percent, gpu_temperature_c, throttled_s, power_cap_s;
-    BoundsRecord bounds;  // upper bounds of a rank, the least over the ranks
+    record::BoundsRecord bounds;  // upper bounds of a rank, the least over the ranks
     // The rate of one rank while it works (work of all ranks / sum of their seconds), and its percentage of the mean
     // bound.
     std::optional<double> forward_tflops, forward_of_matmul_percent, forward_of_conv_percent, forward_of_memory_percent;
@@ -93,9 +93,9 @@ struct Summary {
 };
 
 /// Throws Error when the trace of a point with status ok is inconsistent: a rank lacks a sample for a repetition.
-[[nodiscard]] Summary summarise(const PointTrace& trace);
+[[nodiscard]] Summary summarise(const record::PointTrace& trace);
 
 /// The median interval needs at least this many repetitions.
 inline constexpr int64_t kMinRepetitionsForInterval = 6;
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -5,15 +5,15 @@
 #include "measure/summary.hpp"
 #include "record/fields.hpp"
 
-namespace pb {
+namespace pb::measure {
 
-template <class V, Like<Bottleneck::Loss> L>
+template <class V, record::Like<Bottleneck::Loss> L>
 void fields(V& v, L& loss) {
     v("class", loss.limit);
     v("share", loss.share);
 }
 
-template <class V, Like<Bottleneck> B>
+template <class V, record::Like<Bottleneck> B>
 void fields(V& v, B& bottleneck) {
     v("class", bottleneck.limit);
     v("share", bottleneck.share);
@@ -23,28 +23,28 @@ void fields(V& v, B& bottleneck) {
 }
 
 /// The memory of a rank is written with the rank's raw values.
-template <class V, Like<RankSummary> R>
+template <class V, record::Like<RankSummary> R>
 void fields(V& v, R& rank) {
-    v("rank", count(rank.rank));
-    v("num_patches", count(rank.num_patches));
+    v("rank", record::count(rank.rank));
+    v("num_patches", record::count(rank.num_patches));
     v("patches_per_s", rank.patches_per_s);
     v("wall_s", rank.wall_s);
 }
 
-template <class V, Like<Summary> S>
+template <class V, record::Like<Summary> S>
 void fields(V& v, S& summary) {
-    v("simulated", derived([&] { return summary.simulated; }), "engine timed: no network ran");
+    v("simulated", record::derived([&] { return summary.simulated; }), "engine timed: no network ran");
     v("validity", summary.validity);
     v("reasons", summary.reasons);
     v("notes", summary.notes);
-    v("stop_reason", or_null(summary.stop_reason));
-    v("outlier_reps", later(summary.outlier_reps),
+    v("stop_reason", record::or_null(summary.stop_reason));
+    v("outlier_reps", record::later(summary.outlier_reps),
       "repetitions beyond Tukey's fences, counted from 0: marked, not dropped");
-    v("slowest_rank", count(summary.slowest_rank));
-    v("allocated_peak_rank", count(summary.allocated_peak_rank));
-    v("context", later(summary.context), "what was measured: image, noise, weights, device, ranks");
+    v("slowest_rank", record::count(summary.slowest_rank));
+    v("allocated_peak_rank", record::count(summary.allocated_peak_rank));
+    v("context", record::later(summary.context), "what was measured: image, noise, weights, device, ranks");
     v("bottleneck", summary.bottleneck, "what limits the point; shares are of the pipeline's time");
-    v("ranks", later(summary.ranks), "medians over repetitions");
+    v("ranks", record::later(summary.ranks), "medians over repetitions");
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -18,7 +18,7 @@ std::vector<double> values_of(const TelemetryRecord& record, Gauge gauge) {
 
 /// Returns the sum over the ranks for which `counts` holds; nothing unless all of these ranks have the figure.
 template <class Condition>
-std::optional<double> sum_of(const PointTrace& trace, Meter meter, const Condition& counts) {
+std::optional<double> sum_of(const record::PointTrace& trace, Meter meter, const Condition& counts) {
     std::optional<double> sum;
     for (const auto& rank : trace.ranks) {
         if (!counts(rank)) continue;
@@ -28,15 +28,15 @@ std::optional<double> sum_of(const PointTrace& trace, Meter meter, const Conditi
     return sum;
 }
 
-std::optional<double> largest(const PointTrace& trace, Meter meter) {
+std::optional<double> largest(const record::PointTrace& trace, Meter meter) {
     std::optional<double> all;  // an absent optional compares as smaller than any number
     for (const auto& rank : trace.ranks) all = std::max(all, rank.telemetry[meter]);
     return all;
 }
 
 /// True when some rank has `meter` above a negligible share of its observed time.
-bool is_noticeable(const PointTrace& trace, Meter meter) {
-    return std::any_of(trace.ranks.begin(), trace.ranks.end(), [&](const RankTrace& rank) {
+bool is_noticeable(const record::PointTrace& trace, Meter meter) {
+    return std::any_of(trace.ranks.begin(), trace.ranks.end(), [&](const record::RankTrace& rank) {
         const auto& seconds = rank.telemetry[meter];
         return seconds && *seconds > kNegligibleShare * rank.telemetry[Meter::observed_s].value_or(0);
     });
@@ -46,17 +46,17 @@ std::optional<double> per(const std::optional<double>& value, double divisor) {
     return value && divisor > 0 ? std::optional(*value / divisor) : std::nullopt;
 }
 
-void add_energy(const PointTrace& trace, Summary& summary) {
+void add_energy(const record::PointTrace& trace, Summary& summary) {
     const auto passes = static_cast<double>(trace.wall_s.size());
     const double mpx = trace.useful_pixels / kPixelsPerMpx;
-    summary.energy_j = per(sum_of(trace, Meter::energy_j, [](const RankTrace&) { return true; }), passes);
+    summary.energy_j = per(sum_of(trace, Meter::energy_j, [](const record::RankTrace&) { return true; }), passes);
     summary.energy_j_per_mpx = per(summary.energy_j, mpx);
-    const auto answers = [](const RankTrace& rank) { return rank.telemetry.first_on_node; };
+    const auto answers = [](const record::RankTrace& rank) { return rank.telemetry.first_on_node; };
     summary.cpu_energy_j = per(sum_of(trace, Meter::cpu_energy_j, answers), passes);
     summary.cpu_energy_j_per_mpx = per(summary.cpu_energy_j, mpx);
 }
 
-void add_gauges(const PointTrace& trace, Summary& summary) {
+void add_gauges(const record::PointTrace& trace, Summary& summary) {
     std::vector<double> clocks, utilisations, temperatures;
     for (const auto& rank : trace.ranks) {
         if (const auto values = values_of(rank.telemetry, Gauge::sm_clock_mhz); !values.empty())
@@ -73,21 +73,21 @@ void add_gauges(const PointTrace& trace, Summary& summary) {
 
 }  // namespace
 
-void add_telemetry(const PointTrace& trace, Summary& summary) {
+void add_telemetry(const record::PointTrace& trace, Summary& summary) {
     add_energy(trace, summary);
     if (trace.point.device == DeviceKind::cuda) add_gauges(trace, summary);  // a CPU has cpu_percent
     summary.throttled_s = std::max(largest(trace, Meter::thermal_s), largest(trace, Meter::hardware_slowdown_s));
     summary.power_cap_s = largest(trace, Meter::power_cap_s);
 }
 
-std::optional<std::string> throttling_of(const PointTrace& trace) {
+std::optional<std::string> throttling_of(const record::PointTrace& trace) {
     if (!is_noticeable(trace, Meter::thermal_s) && !is_noticeable(trace, Meter::hardware_slowdown_s))
         return std::nullopt;
     return "a GPU slowed itself down (temperature, power supply; throttled_s says for how long); let it cool, check "
            "fans, air flow and power, run again";
 }
 
-std::vector<std::string> telemetry_notes(const PointTrace& trace) {
+std::vector<std::string> telemetry_notes(const record::PointTrace& trace) {
     std::vector<std::string> notes;
     if (largest(trace, Meter::other_processes).value_or(0) > 0)
         notes.emplace_back("other processes were on a GPU: they may have slowed it down; see nvidia-smi, run alone");
@@ -97,4 +97,4 @@ std::vector<std::string> telemetry_notes(const PointTrace& trace) {
     return notes;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -3,16 +3,16 @@
 
 #include "measure/summary.hpp"
 
-namespace pb {
+namespace pb::measure {
 
 /// Fills the telemetry figures of a point. Needs at least one repetition.
-void add_telemetry(const PointTrace& trace, Summary& summary);
+void add_telemetry(const record::PointTrace& trace, Summary& summary);
 
 /// Returns why the point cannot be compared, and what to do: a device throttled for more than 1 % of the time. Nothing
 /// when none throttled or none reported it.
-[[nodiscard]] std::optional<std::string> throttling_of(const PointTrace& trace);
+[[nodiscard]] std::optional<std::string> throttling_of(const record::PointTrace& trace);
 
 /// Returns warnings: other processes on a device, clocks held at the power limit.
-[[nodiscard]] std::vector<std::string> telemetry_notes(const PointTrace& trace);
+[[nodiscard]] std::vector<std::string> telemetry_notes(const record::PointTrace& trace);
 
-}  // namespace pb
+}  // namespace pb::measure

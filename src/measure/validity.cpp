@@ -12,7 +12,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -28,17 +28,17 @@ std::string two_digits(double value) {
     return {text.data(), end};
 }
 
-std::string advice(PointStatus status) {
+std::string advice(record::PointStatus status) {
     switch (status) {
-        case PointStatus::oom:
+        case record::PointStatus::oom:
             return "out of memory; take a smaller batch or patch, or more ranks";
-        case PointStatus::index_limit:
+        case record::PointStatus::index_limit:
             return "a tensor has too many elements for 32-bit indices; take a smaller patch or image";
-        case PointStatus::skipped:
+        case record::PointStatus::skipped:
             return "skipped; run again with --resume";
-        case PointStatus::interrupted:
+        case record::PointStatus::interrupted:
             return "interrupted; run again with --resume";
-        case PointStatus::refused:
+        case record::PointStatus::refused:
             return "refused";
         default:
             return "failed";
@@ -50,37 +50,37 @@ void worsen(Summary& summary, Validity validity, std::string reason) {
     summary.reasons.push_back(std::move(reason));
 }
 
-void rate_status(const PointTrace& trace, Summary& summary) {
-    if (trace.status == PointStatus::ok) return;
-    const auto validity = trace.status == PointStatus::failed ? Validity::failed : Validity::invalid;
+void rate_status(const record::PointTrace& trace, Summary& summary) {
+    if (trace.status == record::PointStatus::ok) return;
+    const auto validity = trace.status == record::PointStatus::failed ? Validity::failed : Validity::invalid;
     worsen(summary, validity, advice(trace.status) + (trace.reason.empty() ? "" : " (" + trace.reason + ")"));
 }
 
-void rate_verification(const PointTrace& trace, Summary& summary) {
+void rate_verification(const record::PointTrace& trace, Summary& summary) {
     const auto& verification = trace.verification;
-    if (verification.outcome == Verification::Outcome::failed)
+    if (verification.outcome == record::Verification::Outcome::failed)
         worsen(summary, Validity::failed,
                "the output is wrong: " +
                    (verification.reasons.empty() ? "verification failed" : joined(verification.reasons)) +
                    "; do not use it, run `patchbench check` on these hosts");
-    if (verification.outcome == Verification::Outcome::off && trace.status == PointStatus::ok)
+    if (verification.outcome == record::Verification::Outcome::off && trace.status == record::PointStatus::ok)
         worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full (denoise: --verify 1)");
 }
 
-bool is_drifting(const PointTrace& trace) {
+bool is_drifting(const record::PointTrace& trace) {
     return drifts(find_trend(trace.wall_s), drift_limit(trace.point.settings.protocol.rel_width));
 }
 
 /// The reason has the same text for all points, so that the verdict can count it.
-void rate_trend(const PointTrace& trace, Summary& summary) {
+void rate_trend(const record::PointTrace& trace, Summary& summary) {
     if (!summary.pipeline_s || !is_drifting(trace)) return;
     worsen(summary, Validity::invalid,
            "the repetitions get slower or faster with time (see drift); raise warmup.time_s, and keep other work off "
            "the machine; remeasure says how often it is tried");
 }
 
-void rate_measurement(const PointTrace& trace, Summary& summary) {
-    if (trace.status != PointStatus::ok) return;
+void rate_measurement(const record::PointTrace& trace, Summary& summary) {
+    if (trace.status != record::PointStatus::ok) return;
     if (trace.wall_s.empty()) worsen(summary, Validity::invalid, "no repetition was timed; set stop.min_reps");
     if (trace.shared_device) worsen(summary, Validity::invalid, "ranks share a device; start one rank for each GPU");
     if (const auto reason = throttling_of(trace)) worsen(summary, Validity::invalid, *reason);
@@ -92,7 +92,7 @@ std::string signed_percent(double ratio) {
     return text.data();
 }
 
-std::vector<RankLoad> loads_of(const PointTrace& trace) {
+std::vector<RankLoad> loads_of(const record::PointTrace& trace) {
     std::vector<RankLoad> loads;
     loads.reserve(trace.ranks.size());
     for (const auto& rank : trace.ranks) loads.push_back({rank.host, &rank.telemetry});
@@ -100,7 +100,7 @@ std::vector<RankLoad> loads_of(const PointTrace& trace) {
 }
 
 /// Notes the discarded measurements, and the cause of drift that the kernels report for the one that was kept.
-void note_measurements(const PointTrace& trace, Summary& summary) {
+void note_measurements(const record::PointTrace& trace, Summary& summary) {
     const auto with_cause = [](const std::string& cause) {
         return cause.empty() ? "; the kernels name no cause" : "; meanwhile " + cause;
     };
@@ -133,7 +133,7 @@ void note_stop(Summary& summary) {
 }
 
 /// Returns how much longer than the mean the busiest rank must take, by its number of batches.
-double imbalance_of_split(const PointTrace& trace) {
+double imbalance_of_split(const record::PointTrace& trace) {
     double most = 0, all = 0;
     for (const auto& rank : trace.ranks) {
         most = std::max(most, static_cast<double>(rank.num_batches));
@@ -142,13 +142,14 @@ double imbalance_of_split(const PointTrace& trace) {
     return all > 0 ? most * static_cast<double>(trace.ranks.size()) / all : 1;
 }
 
-void note_imbalance(const PointTrace& trace, Summary& summary) {
+void note_imbalance(const record::PointTrace& trace, Summary& summary) {
     constexpr double kWorthNoting = 1.1;  // relative to what the split explains
     if (!summary.imbalance || !summary.slowest_rank) return;
     const double expected = imbalance_of_split(trace);
     if (*summary.imbalance < kWorthNoting * expected) return;
-    const auto slowest = std::find_if(trace.ranks.begin(), trace.ranks.end(),
-                                      [&](const RankTrace& rank) { return rank.rank == *summary.slowest_rank; });
+    const auto slowest = std::find_if(trace.ranks.begin(), trace.ranks.end(), [&](const record::RankTrace& rank) {
+        return rank.rank == *summary.slowest_rank;
+    });
     if (slowest == trace.ranks.end()) return;
     summary.notes.push_back(
         fmt::format("rank {}@{} is the slowest: {} x the mean of the ranks, of which the split explains {}",
@@ -161,7 +162,7 @@ void note_outliers(Summary& summary) {
                                         summary.outlier_reps.size(), summary.repetitions));
 }
 
-void note_exchange(const PointTrace& trace, Summary& summary) {
+void note_exchange(const record::PointTrace& trace, Summary& summary) {
     if (!trace.exchange || !summary.exchange_gb_per_s) return;
     std::string note = "exchange between nodes by " + trace.exchange->carrier + ": " +
                        two_digits(*summary.exchanged_mib) + " MiB a pass at " + two_digits(*summary.exchange_gb_per_s) +
@@ -172,7 +173,7 @@ void note_exchange(const PointTrace& trace, Summary& summary) {
     summary.notes.push_back(std::move(note));
 }
 
-void take_notes(const PointTrace& trace, Summary& summary) {
+void take_notes(const record::PointTrace& trace, Summary& summary) {
     summary.notes = trace.point.notes;
     if (!summary.pipeline_s) return;
     note_stop(summary);
@@ -194,9 +195,9 @@ void take_notes(const PointTrace& trace, Summary& summary) {
 
 }  // namespace
 
-std::string foreign_work_of(const PointTrace& trace) { return foreign_work_of(loads_of(trace)); }
+std::string foreign_work_of(const record::PointTrace& trace) { return foreign_work_of(loads_of(trace)); }
 
-void rate_validity(const PointTrace& trace, Summary& summary) {
+void rate_validity(const record::PointTrace& trace, Summary& summary) {
     rate_status(trace, summary);
     rate_verification(trace, summary);
     rate_measurement(trace, summary);
@@ -204,4 +205,4 @@ void rate_validity(const PointTrace& trace, Summary& summary) {
     take_notes(trace, summary);
 }
 
-}  // namespace pb
+}  // namespace pb::measure

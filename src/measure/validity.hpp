@@ -3,12 +3,12 @@
 
 #include "measure/summary.hpp"
 
-namespace pb {
+namespace pb::measure {
 
 /// Fills validity, reasons and notes of `summary` from `trace`. Needs summary.repetitions.
-void rate_validity(const PointTrace& trace, Summary& summary);
+void rate_validity(const record::PointTrace& trace, Summary& summary);
 
 /// Describes the other work on the hosts while the point was measured (base/disturbance.hpp).
-[[nodiscard]] std::string foreign_work_of(const PointTrace& trace);
+[[nodiscard]] std::string foreign_work_of(const record::PointTrace& trace);
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -16,17 +16,17 @@ std::optional<double> ratio(const std::optional<double>& above, const std::optio
     return above && below && *below > 0 ? std::optional(*above / *below) : std::nullopt;
 }
 
-std::string variant_of(VariedBy by, const Point& point) {
+std::string variant_of(VariedBy by, const plan::Point& point) {
     return std::string(by == VariedBy::dtype ? name_of(point.settings.dtype) : name_of(point.device));
 }
 
-bool is_base(VariedBy by, const Point& point) {
+bool is_base(VariedBy by, const plan::Point& point) {
     return by == VariedBy::dtype ? point.settings.dtype == Precision::fp32 : point.device == DeviceKind::cpu;
 }
 
 /// A measured point of a study: its trace and its summary.
 struct Measured {
-    const PointTrace& trace;
+    const record::PointTrace& trace;
     const Summary& summary;
 };
 
@@ -40,7 +40,7 @@ Variant compare(VariedBy by, const Measured& base, const Measured& other) {
     variant.forward_speedup = ratio(base.summary.forward_s, other.summary.forward_s);
     variant.memory_ratio = ratio(other.summary.allocated_peak_mib, base.summary.allocated_peak_mib);
     variant.max_difference = other.summary.window_error;
-    variant.every_window = other.trace.point.settings.protocol.verify == VerifyMode::full;
+    variant.every_window = other.trace.point.settings.protocol.verify == config::VerifyMode::full;
     if (base.summary.psnr_denoised_db && other.summary.psnr_denoised_db)
         variant.psnr_loss_db = *base.summary.psnr_denoised_db - *other.summary.psnr_denoised_db;
     return variant;
@@ -67,7 +67,7 @@ int64_t fastest_of(const std::vector<Variant>& points) {
 
 }  // namespace
 
-std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<PointTrace>& traces,
+std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<record::PointTrace>& traces,
                                            const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "compare_variants: every trace needs its summary");
     std::vector<VariantGroup> all;
@@ -88,4 +88,4 @@ std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<PointT
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// The setting in which the points of a group differ. The base is fp32 for dtype and the CPU for device.
 enum class VariedBy : uint8_t { dtype, device };
@@ -45,7 +45,7 @@ struct VariantGroup {
 
 /// Returns every group with a base and another point, in the order of the study. Leaves out points without figures
 /// (refused, out of memory, ...).
-[[nodiscard]] std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<PointTrace>& traces,
+[[nodiscard]] std::vector<VariantGroup> compare_variants(VariedBy by, const std::vector<record::PointTrace>& traces,
                                                          const std::vector<Summary>& summaries);
 
-}  // namespace pb
+}  // namespace pb::measure

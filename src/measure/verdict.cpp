@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -20,14 +20,16 @@ std::string of_points(int64_t count, size_t total) {
     return fmt::format("{} of {} {}", count, total, total == 1 ? "point" : "points");
 }
 
-bool has_status(const Summary& summary, PointStatus status) { return summary.status == status; }
-bool failed_verification(const Summary& summary) { return summary.verification == Verification::Outcome::failed; }
-bool is_measured(const Summary& summary) { return summary.status == PointStatus::ok; }
+bool has_status(const Summary& summary, record::PointStatus status) { return summary.status == status; }
+bool failed_verification(const Summary& summary) {
+    return summary.verification == record::Verification::Outcome::failed;
+}
+bool is_measured(const Summary& summary) { return summary.status == record::PointStatus::ok; }
 bool is_simulated_figure(const Summary& summary) { return is_measured(summary) && summary.simulated; }
-bool is_broken(const Summary& summary) { return summary.status == PointStatus::failed; }
+bool is_broken(const Summary& summary) { return summary.status == record::PointStatus::failed; }
 /// True for a point that more time or memory could have measured. A refused point counts as an answer.
 bool is_partial(const Summary& summary) {
-    return !is_measured(summary) && !is_broken(summary) && !has_status(summary, PointStatus::refused);
+    return !is_measured(summary) && !is_broken(summary) && !has_status(summary, record::PointStatus::refused);
 }
 bool lacks_interval(const Summary& summary) {
     return is_measured(summary) && summary.repetitions < kMinRepetitionsForInterval;
@@ -50,12 +52,12 @@ void add_reasons(const Summaries& summaries, const Condition& concerned, std::ve
 }
 
 void add_partial(const Summaries& summaries, std::vector<std::string>& reasons) {
-    constexpr std::array<std::pair<PointStatus, const char*>, 5> kWords{{
-        {PointStatus::oom, " out of memory"},
-        {PointStatus::index_limit, " beyond 32-bit indices"},
-        {PointStatus::skipped, " skipped"},
-        {PointStatus::interrupted, " interrupted"},
-        {PointStatus::refused, " refused (not possible here, or not allowed)"},
+    constexpr std::array<std::pair<record::PointStatus, const char*>, 5> kWords{{
+        {record::PointStatus::oom, " out of memory"},
+        {record::PointStatus::index_limit, " beyond 32-bit indices"},
+        {record::PointStatus::skipped, " skipped"},
+        {record::PointStatus::interrupted, " interrupted"},
+        {record::PointStatus::refused, " refused (not possible here, or not allowed)"},
     }};
     for (const auto& [status, words] : kWords) {
         const int64_t count = count_if(summaries, [&](const Summary& s) { return has_status(s, status); });
@@ -103,4 +105,4 @@ Verdict judge(const Summaries& summaries, bool strict) {
     return verdict;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 struct Verdict {
     Validity validity = Validity::valid;
@@ -23,4 +23,4 @@ struct Verdict {
 /// not_comparable, partial.
 [[nodiscard]] Verdict judge(const std::vector<Summary>& summaries, bool strict);
 
-}  // namespace pb
+}  // namespace pb::measure

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <map>
 
-namespace pb {
+namespace pb::measure {
 
 namespace {
 
@@ -19,14 +19,14 @@ constexpr size_t kFewestWidths = 3;
 
 /// A point of a series.
 struct WidePoint {
-    const PointTrace& trace;
+    const record::PointTrace& trace;
     const Summary& summary;
     [[nodiscard]] int64_t width() const { return trace.point.source.extent.w; }
     [[nodiscard]] double peak_mib() const { return *summary.allocated_peak_mib; }
 };
 
 JumpCause cause_of(const WidePoint& before, const WidePoint& after, const MemoryJump& jump) {
-    if (path_of(before.trace.point) == path_of(after.trace.point)) return JumpCause::not_path;
+    if (record::path_of(before.trace.point) == record::path_of(after.trace.point)) return JumpCause::not_path;
     const bool same_way = jump.pixels_ratio && (jump.peak_ratio > 1) == (*jump.pixels_ratio > 1);
     return same_way ? JumpCause::path : JumpCause::not_pixels;
 }
@@ -60,11 +60,11 @@ WidthSeries make_series(const PointGroup& group, const std::vector<WidePoint>& p
 }
 
 bool has_peak(const Summary& summary) {
-    return summary.status == PointStatus::ok && summary.allocated_peak_mib.value_or(0) > 0;
+    return summary.status == record::PointStatus::ok && summary.allocated_peak_mib.value_or(0) > 0;
 }
 
 /// True when no width was measured at two heights. One line may then go through all points.
-bool height_follows_width(const std::vector<PointTrace>& traces, const std::vector<Summary>& summaries) {
+bool height_follows_width(const std::vector<record::PointTrace>& traces, const std::vector<Summary>& summaries) {
     std::map<int64_t, int64_t> height_of;
     for (size_t i = 0; i < traces.size(); ++i) {
         const Extent& extent = traces[i].point.source.extent;
@@ -82,7 +82,7 @@ size_t count_widths(const std::vector<WidePoint>& points) {
 
 }  // namespace
 
-std::vector<WidthSeries> find_width_series(const std::vector<PointTrace>& traces,
+std::vector<WidthSeries> find_width_series(const std::vector<record::PointTrace>& traces,
                                            const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "find_width_series: every trace needs its summary");
     constexpr std::array<std::string_view, 2> kWidth{"image.width", "image.crop_width"};
@@ -106,4 +106,4 @@ std::vector<WidthSeries> find_width_series(const std::vector<PointTrace>& traces
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::measure

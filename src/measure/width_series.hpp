@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::measure {
 
 /// path: the path changed, and the pixels of a forward call changed in the same direction as the peak. not_pixels: the
 /// path changed, but the pixels did not change that way. not_path: the path did not change.
@@ -35,7 +35,7 @@ struct WidthSeries {
 };
 
 /// Returns series of at least three widths with a peak, in the order of the study.
-[[nodiscard]] std::vector<WidthSeries> find_width_series(const std::vector<PointTrace>& traces,
+[[nodiscard]] std::vector<WidthSeries> find_width_series(const std::vector<record::PointTrace>& traces,
                                                          const std::vector<Summary>& summaries);
 
-}  // namespace pb
+}  // namespace pb::measure

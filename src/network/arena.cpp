@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -89,4 +89,4 @@ Arena place_blocks(const MemoryPlan& plan, int64_t pixels) {
     return by_time.bytes < by_size.bytes ? by_time : by_size;
 }
 
-}  // namespace pb
+}  // namespace pb::network

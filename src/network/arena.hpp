@@ -3,7 +3,7 @@
 
 #include "patchbench/network/memory_plan.hpp"
 
-namespace pb {
+namespace pb::network {
 
 inline constexpr int64_t kArenaAlignment = 64;  // bytes: one cache line and the widest vector register
 
@@ -18,4 +18,4 @@ struct Arena {
 /// first, whichever takes less memory.
 [[nodiscard]] Arena place_blocks(const MemoryPlan& plan, int64_t pixels);
 
-}  // namespace pb
+}  // namespace pb::network

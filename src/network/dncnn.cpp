@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -27,4 +27,4 @@ Graph dncnn(const DncnnShape& shape) {
     return net.graph();
 }
 
-}  // namespace pb
+}  // namespace pb::network

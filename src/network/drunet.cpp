@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -48,4 +48,4 @@ Graph drunet(const DrunetShape& shape) {
     return net.graph();
 }
 
-}  // namespace pb
+}  // namespace pb::network

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -197,4 +197,4 @@ std::string to_text(const Graph& graph) {
     return text;
 }
 
-}  // namespace pb
+}  // namespace pb::network

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -85,4 +85,4 @@ double widest_map_of(const Graph& graph) {
     return widest;
 }
 
-}  // namespace pb
+}  // namespace pb::network

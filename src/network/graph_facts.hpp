@@ -6,7 +6,7 @@
 
 #include <map>
 
-namespace pb {
+namespace pb::network {
 
 /// Whether the input has one channel more than the output. This channel holds sigma, in the units of the image.
 [[nodiscard]] bool takes_sigma(const Graph& graph);
@@ -52,4 +52,4 @@ struct TensorShapes {
 /// Tensors that a checkpoint of this network must have, by the names of the weights.
 [[nodiscard]] std::map<std::string, TensorShapes> checkpoint_shapes(const Graph& graph);
 
-}  // namespace pb
+}  // namespace pb::network

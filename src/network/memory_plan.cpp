@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -142,4 +142,4 @@ int64_t peak_bytes(const MemoryPlan& plan, int64_t pixels) {
     return peak;
 }
 
-}  // namespace pb
+}  // namespace pb::network

@@ -6,7 +6,7 @@
 #include <map>
 #include <mutex>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -38,4 +38,4 @@ std::vector<MemorySize> network_peaks(const NetworkShape& shape, const MemoryPat
     return peak_sizes(plan_memory(graph_of(shape), path));
 }
 
-}  // namespace pb
+}  // namespace pb::network

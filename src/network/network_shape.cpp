@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -123,4 +123,4 @@ NetworkShape parse_network_shape(NetworkKind kind, int64_t channels, const std::
     return shape;
 }
 
-}  // namespace pb
+}  // namespace pb::network

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -65,4 +65,4 @@ int64_t exact_halo_of(const Graph& graph) {
     return round_up(reach_beyond(graph, {0, alignment}), alignment);
 }
 
-}  // namespace pb
+}  // namespace pb::network

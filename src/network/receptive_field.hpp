@@ -5,7 +5,7 @@
 #include "patchbench/base/shard.hpp"
 #include "patchbench/network/graph.hpp"
 
-namespace pb {
+namespace pb::network {
 
 /// For each operation, the range of pixels of its map that `output` depends on. Ranges of the input may be negative:
 /// pixels before the origin of `output`.
@@ -21,4 +21,4 @@ namespace pb {
 /// the receptive radius: the pixel that depends on most pixels to its left need not be the first one of a core.
 [[nodiscard]] int64_t exact_halo_of(const Graph& graph);
 
-}  // namespace pb
+}  // namespace pb::network

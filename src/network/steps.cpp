@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -64,4 +64,4 @@ std::vector<size_t> last_readers_of(const Graph& graph, const std::vector<Step>&
     return readers;
 }
 
-}  // namespace pb
+}  // namespace pb::network

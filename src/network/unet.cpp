@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::network {
 
 namespace {
 
@@ -40,4 +40,4 @@ Graph unet(const UnetShape& shape) {
     return net.graph();
 }
 
-}  // namespace pb
+}  // namespace pb::network

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::plan {
 
 namespace {
 
@@ -19,9 +19,10 @@ void check_ranks(const Point& point, const Topology& topology) {
                                   point.num_ranks, were_started(topology.num_ranks())));
 }
 
-DeviceKind resolve_device(const PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
-    if (settings.device == DeviceChoice::cpu) return DeviceKind::cpu;
-    const bool is_free = settings.device == DeviceChoice::automatic;
+DeviceKind resolve_device(const config::PointSettings& settings, const Topology& topology,
+                          const std::vector<int>& members) {
+    if (settings.device == config::DeviceChoice::cpu) return DeviceKind::cpu;
+    const bool is_free = settings.device == config::DeviceChoice::automatic;
     if (is_free && settings.engine != EngineKind::torch) return DeviceKind::cpu;
     std::vector<int> without;
     for (const int rank : members)
@@ -33,7 +34,7 @@ DeviceKind resolve_device(const PointSettings& settings, const Topology& topolog
 }
 
 void check_device_choices(const Point& point) {
-    const PointSettings& settings = point.settings;
+    const config::PointSettings& settings = point.settings;
     const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
     const bool is_cpu = point.device == DeviceKind::cpu;
     if (settings.engine == EngineKind::reference && !is_cpu)
@@ -59,7 +60,7 @@ void check_threads(const Point& point, const Topology& topology) {
                                   point.settings.threads.count, place.num_cores, most));
 }
 
-void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, SharingRule rule) {
+void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, config::SharingRule rule) {
     if (point.device != DeviceKind::cuda) return;
     for (std::vector<int> ranks : shared_devices(topology)) {
         std::erase_if(ranks,
@@ -69,7 +70,7 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
         const std::string sharing = ranks_text(ranks) + " share " + place.device_name + " " +
                                     (place.device_uuid.empty() ? place.pci_bus_id : place.device_uuid) + " on " +
                                     place.host;
-        if (rule == SharingRule::error)
+        if (rule == config::SharingRule::error)
             throw UsageError(
                 "devices.sharing = error: " + sharing +
                 "; start one rank for each device, or set devices.sharing: allow (figures are then INVALID)");
@@ -79,7 +80,7 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
 
 }  // namespace
 
-void place_point(Point& point, const StudySettings& study, const Topology& topology) {
+void place_point(Point& point, const config::StudySettings& study, const Topology& topology) {
     check_ranks(point, topology);
     const auto members = members_of(topology, point.num_ranks, point.settings.placement);
     point.device = resolve_device(point.settings, topology, members);
@@ -92,4 +93,4 @@ void place_point(Point& point, const StudySettings& study, const Topology& topol
         point.notes.emplace_back("fusion has no effect on the CPU, where layers are fused always");
 }
 
-}  // namespace pb
+}  // namespace pb::plan

@@ -16,15 +16,15 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace pb {
+namespace pb::plan {
 
 namespace {
 
 /// Throws UsageError when range, nodata or bands are malformed, or set without a file.
-void check_samples(const ImageSettings& image) {
-    (void)parse_range(image.range);
-    (void)parse_nodata(image.nodata);
-    (void)parse_bands(image.bands);
+void check_samples(const config::ImageSettings& image) {
+    (void)config::parse_range(image.range);
+    (void)config::parse_nodata(image.nodata);
+    (void)config::parse_bands(image.bands);
     if (image.path.empty() && !(image.range + image.nodata + image.bands).empty())
         throw UsageError("image.range, image.nodata, image.bands: are for files, and image.path names none");
 }
@@ -34,7 +34,7 @@ class Sources {
   public:
     Sources(const SourceLookup& lookup, const NetworkLookup& networks) : lookup_(lookup), networks_(networks) {}
 
-    SourceFacts find(const ImageSettings& image) {
+    SourceFacts find(const config::ImageSettings& image) {
         check_samples(image);
         if (image.path.empty()) return {{image.height, image.width}, image.channels};
         const std::array key{image.path, image.raw, image.bands};
@@ -51,36 +51,37 @@ class Sources {
     }
 
     /// nullopt for the standard shape.
-    std::optional<NetworkShape> find_relative(const PointSettings& settings, int64_t channels) {
+    std::optional<network::NetworkShape> find_relative(const config::PointSettings& settings, int64_t channels) {
         if (!networks_) return std::nullopt;
         const auto [known, is_new] = shapes_.try_emplace({settings.network, settings.weights, channels});
         if (is_new) known->second = networks_(settings, channels);
         const auto& shape = known->second;
-        return shape == standard_shape(settings.network, channels) ? std::nullopt : shape;
+        return shape == network::standard_shape(settings.network, channels) ? std::nullopt : shape;
     }
 
   private:
     const SourceLookup& lookup_;
     const NetworkLookup& networks_;
-    std::map<std::tuple<NetworkKind, std::string, int64_t>, std::optional<NetworkShape>> shapes_;
+    std::map<std::tuple<NetworkKind, std::string, int64_t>, std::optional<network::NetworkShape>> shapes_;
     std::map<std::array<std::string, 3>, SourceFacts> files_;  // by path, raw shape and bands
 };
 
 /// Checks the settings that an output outside of memory (file, checksum) requires.
-void check_output(const PointSettings& settings) {
-    if (settings.output == OutputKind::automatic || settings.output == OutputKind::memory) return;
+void check_output(const config::PointSettings& settings) {
+    if (settings.output == config::OutputKind::automatic || settings.output == config::OutputKind::memory) return;
     const std::string output = "output = " + std::string(name_of(settings.output));
     const bool timed = settings.engine == EngineKind::timed;
-    if (settings.workload != Workload::tiles) throw UsageError(output + ": needs workload: tiles");
-    if (settings.output == OutputKind::checksum && !timed && settings.protocol.verify == VerifyMode::full)
+    if (settings.workload != config::Workload::tiles) throw UsageError(output + ": needs workload: tiles");
+    if (settings.output == config::OutputKind::checksum && !timed &&
+        settings.protocol.verify == config::VerifyMode::full)
         throw UsageError(output +
                          ": keeps no pixels, so not every window can be run again; choose output: file, or "
                          "verify.mode: probes");
 }
 
 void settle_whole(Point& point) {
-    const PointSettings& settings = point.settings;
-    if (settings.schedule == Schedule::dynamic) throw UsageError("schedule = dynamic: needs workload: tiles");
+    const config::PointSettings& settings = point.settings;
+    if (settings.schedule == config::Schedule::dynamic) throw UsageError("schedule = dynamic: needs workload: tiles");
     point.halo = 0;
     point.batch = 1;
     const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
@@ -96,30 +97,30 @@ void settle_whole(Point& point) {
 
 void settle_tiles(Point& point) {
     if (point.settings.replicate) throw UsageError("replicate = true: needs workload: whole");
-    const HaloSetting& halo = point.settings.halo;
-    if (halo.kind == HaloSetting::Kind::exact) settle_halo(point, point.facts().exact_halo);
-    if (halo.kind == HaloSetting::Kind::pixels) settle_halo(point, halo.pixels);
+    const config::HaloSetting& halo = point.settings.halo;
+    if (halo.kind == config::HaloSetting::Kind::exact) settle_halo(point, point.facts().exact_halo);
+    if (halo.kind == config::HaloSetting::Kind::pixels) settle_halo(point, halo.pixels);
     // The patch must be legal even while the halo is open.
     if (!point.halo) (void)TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
 }
 
 /// Refuses what the engine `timed` cannot do, and adds the notes that a reader of its points needs.
 void settle_timed(Point& point) {
-    const PointSettings& settings = point.settings;
-    if (settings.workload != Workload::tiles) throw UsageError("engine = timed: needs workload: tiles");
-    if (settings.halo.kind == HaloSetting::Kind::automatic)
+    const config::PointSettings& settings = point.settings;
+    if (settings.workload != config::Workload::tiles) throw UsageError("engine = timed: needs workload: tiles");
+    if (settings.halo.kind == config::HaloSetting::Kind::automatic)
         throw UsageError("halo = auto: is probed with a network, and engine timed has none; give its pixels");
     if (settings.batch.is_open())
-        throw UsageError("batch = " + format_setting(settings.batch) +
+        throw UsageError("batch = " + config::format_setting(settings.batch) +
                          ": is found by trying, and engine timed has nothing to try; give a number");
-    const CallTimes times(settings.timed);
+    const config::CallTimes times(settings.timed);
     const int64_t batch = point.batch.value();
     point.notes.push_back(
         fmt::format("simulated: no network is run, a call of {} {} waits {:.3g} s (T(b) = {}); pixels pass through and "
                     "are checked, no "
                     "output is compared with a network's",
                     batch, batch == 1 ? "window" : "windows", times.seconds(batch), times.formula()));
-    if (settings.output == OutputKind::file)
+    if (settings.output == config::OutputKind::file)
         point.notes.emplace_back(
             "the file that is written is the image itself, its noise included: no network's result");
     if (const int64_t slow = settings.timed.slow_rank; slow >= point.num_ranks)
@@ -127,15 +128,15 @@ void settle_timed(Point& point) {
             fmt::format("timed.slow_rank = {}: the point has {} ranks (the first is 0), none of them is slow", slow,
                         point.num_ranks));
     else if (slow >= 0)
-        point.notes.push_back(
-            fmt::format("rank {} of the point takes {} x as long", slow, format_setting(settings.timed.slow_factor)));
+        point.notes.push_back(fmt::format("rank {} of the point takes {} x as long", slow,
+                                          config::format_setting(settings.timed.slow_factor)));
 }
 
 void check_trained_sigma(Point& point) {
-    const NoiseLevelSetting& sigma = point.settings.trained_sigma;
+    const config::NoiseLevelSetting& sigma = point.settings.trained_sigma;
     if (sigma.is_automatic()) return;
     if (sigma.level < kSmallestSigma)
-        throw UsageError("trained_sigma = " + format_setting(sigma) +
+        throw UsageError("trained_sigma = " + config::format_setting(sigma) +
                          ": must be from 0.0001 to 1, or auto where it is not known");
     if (!point.facts().takes_sigma) return;
     point.sigma_note =
@@ -144,7 +145,7 @@ void check_trained_sigma(Point& point) {
 }
 
 /// Resolves `image.height_per_rank` to the height of the scene for this number of ranks.
-void settle_height(PointSettings& settings, int num_ranks) {
+void settle_height(config::PointSettings& settings, int num_ranks) {
     auto& image = settings.image;
     if (image.height_per_rank == 0) return;
     if (!image.path.empty()) throw UsageError("image.height_per_rank: is for scenes, image.path names a file");
@@ -153,8 +154,8 @@ void settle_height(PointSettings& settings, int num_ranks) {
 
 /// A file has its own extents and channels. A user who sets them for a file may have wanted to crop it.
 void note_unused_size(Point& point) {
-    const ImageSettings& image = point.settings.image;
-    const ImageSettings unset;
+    const config::ImageSettings& image = point.settings.image;
+    const config::ImageSettings unset;
     if (image.path.empty()) return;
     if (image.height != unset.height || image.width != unset.width || image.channels != unset.channels)
         point.notes.emplace_back(
@@ -164,27 +165,27 @@ void note_unused_size(Point& point) {
 
 /// Settles everything that does not depend on the launch. Throws Refused for a shape that odd_shape does not allow.
 void resolve(Point& point, const Topology& topology, Sources& sources) {
-    const PointSettings& settings = point.settings;
-    validate(settings);
+    const config::PointSettings& settings = point.settings;
+    config::validate(settings);
     point.num_ranks = settings.ranks.is_automatic() ? topology.num_ranks() : static_cast<int>(settings.ranks.count);
     settle_height(point.settings, point.num_ranks);
     point.source = sources.find(settings.image);
     note_unused_size(point);
     if (!is_simulated(point)) point.relative = sources.find_relative(settings, point.source.channels);
     point.device =
-        settings.device == DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point
+        settings.device == config::DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point
     point.sigma = network_sigma(settings);
     check_trained_sigma(point);
     check_output(settings);
-    settings.workload == Workload::whole ? settle_whole(point) : settle_tiles(point);
+    settings.workload == config::Workload::whole ? settle_whole(point) : settle_tiles(point);
     if (is_simulated(point))
         settle_timed(point);
-    else if (settings.timed != TimedSettings{})
+    else if (settings.timed != config::TimedSettings{})
         point.notes.emplace_back("timed.* has no effect: the engine is not timed");
 }
 
-Point make_point(const PointSettings& settings, int64_t index, const StudySettings& study, const Topology& topology,
-                 Sources& sources) {
+Point make_point(const config::PointSettings& settings, int64_t index, const config::StudySettings& study,
+                 const Topology& topology, Sources& sources) {
     Point point;
     point.index = index;
     point.settings = settings;
@@ -222,17 +223,17 @@ void check_refusals(const Plan& plan) {
 
 }  // namespace
 
-double network_sigma(const PointSettings& settings) {
+double network_sigma(const config::PointSettings& settings) {
     return settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;
 }
 
-Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup,
+Plan make_plan(const config::Config& config, const Topology& topology, const SourceLookup& lookup,
                const NetworkLookup& networks) {
-    validate(config.study);
+    config::validate(config.study);
     Plan plan{config.study, {}};
     Sources sources(lookup, networks);
     std::unordered_map<std::string, int64_t> first_with_key;
-    for (const PointSettings& settings : config.points) {
+    for (const config::PointSettings& settings : config.points) {
         Point point = make_point(settings, static_cast<int64_t>(plan.points.size()), config.study, topology, sources);
         const auto [first, is_new] = first_with_key.emplace(point.key, point.index);
         if (!is_new) note_repeated(point, plan.points[static_cast<size_t>(first->second)]);
@@ -242,4 +243,4 @@ Plan make_plan(const Config& config, const Topology& topology, const SourceLooku
     return plan;
 }
 
-}  // namespace pb
+}  // namespace pb::plan

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::plan {
 
 /// What the plan needs to know about an image file before its pixels are read: the whole image, before any crop.
 /// `channels` do not count alpha.
@@ -25,18 +25,20 @@ struct SourceFacts {
     DType dtype = DType::f32;  // type of the stored samples; a synthetic scene is made as f32
 };
 /// Called once for each `image.path`, never for synthetic scenes.
-using SourceLookup = std::function<SourceFacts(const ImageSettings&)>;
+using SourceLookup = std::function<SourceFacts(const config::ImageSettings&)>;
 /// Returns the network that the weights of a point are for; nullopt when it is unknown or they are not from a file.
 /// Called once for each network, file and number of image channels.
-using NetworkLookup = std::function<std::optional<NetworkShape>(const PointSettings&, int64_t channels)>;
+using NetworkLookup =
+    std::function<std::optional<network::NetworkShape>(const config::PointSettings&, int64_t channels)>;
 
 /// One fully specified measurement.
 struct Point {
     int64_t index = 0;
     std::string key;  // 16 hex digits, see `key_of`: the same measurement has the same key
-    PointSettings settings;
-    SourceFacts source;                    // after the crop
-    std::optional<NetworkShape> relative;  // when the weights are of a larger or smaller network than the standard one
+    config::PointSettings settings;
+    SourceFacts source;  // after the crop
+    std::optional<network::NetworkShape>
+        relative;  // when the weights are of a larger or smaller network than the standard one
     DeviceKind device = DeviceKind::cpu;
     int num_ranks = 1;
     std::optional<int64_t> halo;   // pixels; nullopt while `auto` is open
@@ -47,14 +49,14 @@ struct Point {
     std::string sigma_note;        // note for the user about sigma
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
-    [[nodiscard]] NetworkShape shape() const {
-        return relative.value_or(standard_shape(settings.network, source.channels));
+    [[nodiscard]] network::NetworkShape shape() const {
+        return relative.value_or(network::standard_shape(settings.network, source.channels));
     }
-    [[nodiscard]] const NetworkFacts& facts() const { return network_facts(shape()); }
+    [[nodiscard]] const network::NetworkFacts& facts() const { return network::network_facts(shape()); }
 };
 
 struct Plan {
-    StudySettings study;
+    config::StudySettings study;
     std::vector<Point> points;
 };
 
@@ -63,12 +65,12 @@ struct Plan {
 /// (more ranks than were started, no such device, fp16 on the CPU, an odd shape with odd_shape error) is refused; when
 /// every point is, UsageError is thrown. Whole-image points have halo 0 and batch 1. Without `networks` every network
 /// is the standard one.
-[[nodiscard]] Plan make_plan(const Config& config, const Topology& topology, const SourceLookup& lookup,
+[[nodiscard]] Plan make_plan(const config::Config& config, const Topology& topology, const SourceLookup& lookup,
                              const NetworkLookup& networks = {});
 
 /// A step of make_plan: resolves the device of `point` on this launch. Throws Refused when the point cannot run here,
 /// and UsageError when it can run nowhere.
-void place_point(Point& point, const StudySettings& study, const Topology& topology);
+void place_point(Point& point, const config::StudySettings& study, const Topology& topology);
 
 /// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch
 /// depends on it, and a fixed batch is settled with it. Both throw UsageError for an illegal value.
@@ -76,15 +78,15 @@ void settle_halo(Point& point, int64_t halo);
 void settle_batch(Point& point, int64_t asked);
 
 /// Noise level that the network is given, in [0,1] units: `sigma`, or the added noise when it is auto.
-[[nodiscard]] double network_sigma(const PointSettings& settings);
+[[nodiscard]] double network_sigma(const config::PointSettings& settings);
 
 /// Whether layers of the network are fused. With `fusion: auto` they are not, until launch/gpu_check.sh has shown on a
 /// real device that fused layers are correct and faster.
-[[nodiscard]] bool is_fused(const PointSettings& settings, DeviceKind device);
+[[nodiscard]] bool is_fused(const config::PointSettings& settings, DeviceKind device);
 
 /// The part of an image of extent `whole` that is denoised: its centre, sized by image.crop_height and crop_width.
 /// Throws UsageError for a crop that is larger than the image.
-[[nodiscard]] Rect crop_of(const ImageSettings& image, Extent whole);
+[[nodiscard]] Rect crop_of(const config::ImageSettings& image, Extent whole);
 
 /// Whether a window or image of `seen` has 2^31 or more elements in the network's widest layer, where ATen's 32-bit
 /// indexing ends. Such a forward call is reported as status index_limit.
@@ -115,4 +117,4 @@ void settle_batch(Point& point, int64_t asked);
 /// label.
 [[nodiscard]] std::string label_of(const Point& point);
 
-}  // namespace pb
+}  // namespace pb::plan

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pb {
+namespace pb::plan {
 
 namespace {
 
@@ -43,12 +43,12 @@ uint64_t fnv1a(const std::string& text) {
 
 }  // namespace
 
-bool is_fused(const PointSettings& settings, DeviceKind device) {
+bool is_fused(const config::PointSettings& settings, DeviceKind device) {
     return device == DeviceKind::cuda && settings.fusion == FusionKind::on;
 }
 
 void settle_halo(Point& point, int64_t halo) {
-    require(point.settings.workload == Workload::tiles, "only tiles have a halo");
+    require(point.settings.workload == config::Workload::tiles, "only tiles have a halo");
     point.halo = halo;
     note_grid(point, tile_grid(point));
     if (!point.settings.batch.is_open()) settle_batch(point, point.settings.batch.count);
@@ -61,7 +61,7 @@ void settle_batch(Point& point, int64_t asked) {
         point.notes.push_back(fmt::format("batch {} instead of {}: no rank has more windows", *point.batch, asked));
 }
 
-Rect crop_of(const ImageSettings& image, Extent whole) {
+Rect crop_of(const config::ImageSettings& image, Extent whole) {
     const Extent crop{image.crop_height == 0 ? whole.h : image.crop_height,
                       image.crop_width == 0 ? whole.w : image.crop_width};
     if (crop.h > whole.h || crop.w > whole.w)
@@ -75,31 +75,31 @@ bool exceeds_index_limit(const Point& point, Extent seen) {
 }
 
 std::string key_of(const Point& point) {
-    PointSettings resolved = point.settings;
-    resolved.device = point.device == DeviceKind::cuda ? DeviceChoice::cuda : DeviceChoice::cpu;
+    config::PointSettings resolved = point.settings;
+    resolved.device = point.device == DeviceKind::cuda ? config::DeviceChoice::cuda : config::DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
-    if (point.halo && resolved.halo.kind != HaloSetting::Kind::automatic)
-        resolved.halo = {HaloSetting::Kind::pixels, *point.halo};
+    if (point.halo && resolved.halo.kind != config::HaloSetting::Kind::automatic)
+        resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
     if (point.batch && !resolved.batch.is_open())
         resolved.batch = {*point.batch};  // a batch found by measuring stays auto
     std::string text;
-    work_fields(std::as_const(resolved), [&](const FieldName& field, const auto& value) {
-        text += std::string(field.key) + "=" + format_setting(value) + "\n";
+    config::work_fields(std::as_const(resolved), [&](const config::FieldName& field, const auto& value) {
+        text += std::string(field.key) + "=" + config::format_setting(value) + "\n";
     });
     text += fmt::format("{}x{}", extent_text(point.source.extent), point.source.channels);
     return fmt::format("{:016x}", fnv1a(text));
 }
 
 TileGrid tile_grid(const Point& point) {
-    require(point.settings.workload == Workload::tiles, "a whole-image point has no tile grid");
+    require(point.settings.workload == config::Workload::tiles, "a whole-image point has no tile grid");
     require(point.halo.has_value(), "the halo of the point is still open");
     return {point.source.extent, {point.settings.patch, *point.halo, point.facts().alignment}};
 }
 
 Range windows_of_rank(const Point& point, const TileGrid& grid, int rank) {
     if (rank < 0 || rank >= point.num_ranks) return {};
-    if (point.settings.schedule == Schedule::dynamic) return {0, grid.num_windows()};
+    if (point.settings.schedule == config::Schedule::dynamic) return {0, grid.num_windows()};
     return shard(grid.num_windows(), rank, point.num_ranks);
 }
 
@@ -116,16 +116,16 @@ int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks) {
 }
 
 std::string label_of(const Point& point) {
-    const PointSettings& settings = point.settings;
+    const config::PointSettings& settings = point.settings;
     const std::string network(name_of(settings.network));
     const std::string dtype(name_of(settings.dtype));
-    if (settings.workload == Workload::whole)
+    if (settings.workload == config::Workload::whole)
         return network + "-" + extent_text(point.source.extent) + "-" + std::string(name_of(settings.odd_shape)) + "-" +
                dtype;
     const std::string simulated = is_simulated(point) ? "simulated-" : "";
     const std::string halo = point.halo ? std::to_string(*point.halo) : "auto";
-    const std::string batch = point.batch ? std::to_string(*point.batch) : format_setting(settings.batch);
+    const std::string batch = point.batch ? std::to_string(*point.batch) : config::format_setting(settings.batch);
     return fmt::format("{}{}-p{}-h{}-b{}-{}", simulated, network, settings.patch, halo, batch, dtype);
 }
 
-}  // namespace pb
+}  // namespace pb::plan

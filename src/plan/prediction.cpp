@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pb {
+namespace pb::plan {
 
 namespace {
 
@@ -23,11 +23,11 @@ Work tiles_work(const Point& point) {
     const int64_t batch = *point.batch;
     const auto window_pixels = static_cast<double>(grid.window().pixels());
     Work work{batch * grid.window().pixels(), 0, 0};
-    const bool pads = point.settings.last_batch == LastBatch::pad;
+    const bool pads = point.settings.last_batch == config::LastBatch::pad;
     const auto pixels_of = [&](int64_t windows) {
         return window_pixels * static_cast<double>(pads ? round_up(windows, batch) : windows);
     };
-    if (point.settings.schedule == Schedule::dynamic) {  // assumes equally fast ranks
+    if (point.settings.schedule == config::Schedule::dynamic) {  // assumes equally fast ranks
         const int64_t batches = ceil_div(grid.num_windows(), batch);
         const int64_t most = std::min(ceil_div(batches, point.num_ranks) * batch, grid.num_windows());
         return {work.pixels_per_forward, pixels_of(most), pixels_of(grid.num_windows())};
@@ -41,7 +41,7 @@ Work tiles_work(const Point& point) {
 }
 
 Work whole_work(const Point& point) {
-    const PointSettings& settings = point.settings;
+    const config::PointSettings& settings = point.settings;
     Work work;
     for (const auto& call : whole_image_calls(point.facts(), point.source.extent, settings.odd_shape)) {
         const int64_t pixels = call.window.extent.pixels();
@@ -53,19 +53,20 @@ Work whole_work(const Point& point) {
 }
 
 Work work_of(const Point& point) {
-    return point.settings.workload == Workload::whole ? whole_work(point) : tiles_work(point);
+    return point.settings.workload == config::Workload::whole ? whole_work(point) : tiles_work(point);
 }
 
 /// How the point's engine allocates the maps between layers.
-MemoryPath memory_path(const Point& point) {
-    MemoryPath path = kOnednnPath;
-    if (point.device == DeviceKind::cuda) path = is_fused(point.settings, point.device) ? kFusedCudnnPath : kCudnnPath;
+network::MemoryPath memory_path(const Point& point) {
+    network::MemoryPath path = network::kOnednnPath;
+    if (point.device == DeviceKind::cuda)
+        path = is_fused(point.settings, point.device) ? network::kFusedCudnnPath : network::kCudnnPath;
     path.value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
     return path;
 }
 
 /// Bytes of one sample as it is copied to a device: the stored type, or f32 where noise or a range changed the value.
-double sample_bytes(const ImageSettings& image, const SourceFacts& source) {
+double sample_bytes(const config::ImageSettings& image, const SourceFacts& source) {
     const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty();
     return static_cast<double>(size_of(is_made ? DType::f32 : source.dtype));
 }
@@ -73,12 +74,12 @@ double sample_bytes(const ImageSettings& image, const SourceFacts& source) {
 }  // namespace
 
 PeakParts peak_parts(const Point& point) {
-    const PointSettings& settings = point.settings;
+    const config::PointSettings& settings = point.settings;
     const SourceFacts& source = point.source;
-    const NetworkFacts& facts = point.facts();
+    const network::NetworkFacts& facts = point.facts();
     const bool is_cuda = point.device == DeviceKind::cuda;
-    const MemoryPath path = memory_path(point);
-    std::vector<MemorySize> forward = network_peaks(point.shape(), path);
+    const network::MemoryPath path = memory_path(point);
+    std::vector<network::MemorySize> forward = network::network_peaks(point.shape(), path);
     if (!is_cuda && settings.layout == Layout::contiguous) forward.front().bytes_per_pixel += kReorderedBytesPerPixel;
     const auto value_bytes = static_cast<double>(path.value_bytes);
     const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
@@ -98,7 +99,7 @@ double PeakParts::peak(int64_t pixels, int64_t slots) const {
 
 // CPU ranks run their stages inline, and a whole image is one batch at a time.
 int64_t batches_in_flight(const Point& point) {
-    const bool is_whole = point.settings.workload == Workload::whole;
+    const bool is_whole = point.settings.workload == config::Workload::whole;
     return is_whole || point.device == DeviceKind::cpu ? 1 : point.settings.slots;
 }
 
@@ -106,7 +107,7 @@ double processed_pixels(const Point& point) { return work_of(point).pixels_all_r
 
 double processed_per_useful(const Point& point) {
     const auto useful = static_cast<double>(point.source.extent.pixels());
-    if (!point.batch && point.settings.workload == Workload::tiles)
+    if (!point.batch && point.settings.workload == config::Workload::tiles)
         return static_cast<double>(tile_grid(point).processed_pixels()) / useful;
     const double copies = point.settings.replicate ? point.num_ranks : 1;
     return processed_pixels(point) / (copies * useful);
@@ -131,8 +132,8 @@ bool is_beyond_memory(double image_bytes, int64_t free_bytes) {
 OutputChoice choose_output(const std::string& obstacle) {
     const std::string larger = "the image takes more than half of a host's free memory: ";
     if (!obstacle.empty())
-        return {OutputKind::memory, larger + "it is held all the same (output: memory), because " + obstacle};
-    return {OutputKind::file, larger + "the output is written by all ranks (output: file)"};
+        return {config::OutputKind::memory, larger + "it is held all the same (output: memory), because " + obstacle};
+    return {config::OutputKind::file, larger + "the output is written by all ranks (output: file)"};
 }
 
-}  // namespace pb
+}  // namespace pb::plan

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::plan {
 
 struct Prediction {
     int64_t pixels_per_forward = 0;  // batch * window pixels, or the largest whole-image call
@@ -21,7 +21,7 @@ struct Prediction {
 struct PeakParts {
     double weights = 0;
     double in_out_per_pixel = 0;  // input and output of a batch; on CUDA also the samples before and after conversion
-    std::vector<MemorySize>
+    std::vector<network::MemorySize>
         forward;  // maps and kernels at the peaks of a forward call, from large windows to small ones
 
     /// Peak of a forward call of `pixels` (batch times window pixels) with `slots` batches in flight: weights + input
@@ -49,12 +49,12 @@ struct PeakParts {
 [[nodiscard]] bool is_beyond_memory(double image_bytes, int64_t free_bytes);
 
 struct OutputChoice {
-    OutputKind kind = OutputKind::memory;  // or file
-    std::string note;                      // for the user
+    config::OutputKind kind = config::OutputKind::memory;  // or file
+    std::string note;                                      // for the user
 };
 
 /// Resolves `output: auto` for an image that is beyond memory on any host. `obstacle`: why the output cannot be a file
 /// that all ranks write; empty when it can.
 [[nodiscard]] OutputChoice choose_output(const std::string& obstacle);
 
-}  // namespace pb
+}  // namespace pb::plan

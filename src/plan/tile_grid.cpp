@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string>
 
-namespace pb {
+namespace pb::plan {
 
 namespace {
 
@@ -136,4 +136,4 @@ std::vector<Rect> covered_rects(const TileGrid& grid, Range windows) {
     return rects;
 }
 
-}  // namespace pb
+}  // namespace pb::plan

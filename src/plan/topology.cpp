@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-namespace pb {
+namespace pb::plan {
 
 int Topology::num_nodes() const {
     std::set<int> nodes;
@@ -36,7 +36,7 @@ std::string were_started(int64_t num_ranks) {
     return fmt::format("{} {} started", num_ranks, num_ranks == 1 ? "was" : "were");
 }
 
-std::vector<int> members_of(const Topology& topology, int num_ranks, Placement placement) {
+std::vector<int> members_of(const Topology& topology, int num_ranks, config::Placement placement) {
     require(num_ranks >= 0 && num_ranks <= topology.num_ranks(), "more members than ranks were started");
     const auto place_of = [&](int rank) -> const RankPlace& { return topology.ranks[static_cast<size_t>(rank)]; };
     const auto by_node = [&](int rank) { return std::tuple(place_of(rank).node, place_of(rank).local_rank, rank); };
@@ -44,7 +44,7 @@ std::vector<int> members_of(const Topology& topology, int num_ranks, Placement p
     std::vector<int> members(topology.ranks.size());
     std::iota(members.begin(), members.end(), 0);
     std::sort(members.begin(), members.end(), [&](int a, int b) {
-        return placement == Placement::compact ? by_node(a) < by_node(b) : in_turn(a) < in_turn(b);
+        return placement == config::Placement::compact ? by_node(a) < by_node(b) : in_turn(a) < in_turn(b);
     });
     members.resize(static_cast<size_t>(num_ranks));
     std::sort(members.begin(), members.end(), [&](int a, int b) { return by_node(a) < by_node(b); });
@@ -81,4 +81,4 @@ std::vector<std::vector<int>> shared_devices(const Topology& topology) {
     return shared;
 }
 
-}  // namespace pb
+}  // namespace pb::plan

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::plan {
 
 struct RankPlace {
     int rank = 0;
@@ -42,7 +42,7 @@ struct Topology {
 /// The `num_ranks` started ranks that take part in a point, in the order of their shares: node after node, so that the
 /// part of each node is one piece of the image. Rank 0 is always the first. compact: as few nodes as possible; scatter:
 /// one rank of each node in turn. Throws Error when fewer ranks were started.
-[[nodiscard]] std::vector<int> members_of(const Topology& topology, int num_ranks, Placement placement);
+[[nodiscard]] std::vector<int> members_of(const Topology& topology, int num_ranks, config::Placement placement);
 
 /// The cores of the members: "1 core a rank", "2 cores shared by 4 ranks", joined by "or" when ranks differ. It may
 /// change with the number of members (unbound ranks share all cores), which a scaling study must know.
@@ -52,4 +52,4 @@ struct Topology {
 /// uuid is unknown). MIG slices have uuids of their own and are not shared. CPU ranks never share.
 [[nodiscard]] std::vector<std::vector<int>> shared_devices(const Topology& topology);
 
-}  // namespace pb
+}  // namespace pb::plan

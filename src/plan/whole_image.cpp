@@ -9,7 +9,7 @@
 #include <array>
 #include <string>
 
-namespace pb {
+namespace pb::plan {
 
 namespace {
 
@@ -55,7 +55,7 @@ std::vector<Tile> drunet_calls(Extent extent, int64_t alignment) {
 
 std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, extent.w); }
 
-[[noreturn]] void refuse(Extent extent, const NetworkFacts& facts) {
+[[noreturn]] void refuse(Extent extent, const network::NetworkFacts& facts) {
     const int64_t a = facts.alignment;
     const Extent below{std::max(a, extent.h / a * a), std::max(a, extent.w / a * a)};
     const Extent above{round_up(extent.h, a), round_up(extent.w, a)};
@@ -68,7 +68,7 @@ std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, exten
 
 }  // namespace
 
-std::vector<Tile> whole_image_calls(const NetworkFacts& facts, Extent extent, OddShape rule) {
+std::vector<Tile> whole_image_calls(const network::NetworkFacts& facts, Extent extent, OddShape rule) {
     if (extent.h < 1 || extent.w < 1) throw UsageError("image of " + text_of(extent) + " px: there is nothing to run");
     if (rule == OddShape::error && !is_aligned(extent, facts.alignment)) refuse(extent, facts);
     const bool can_split = facts.kind == NetworkKind::drunet && kSmallModulo % facts.alignment == 0;
@@ -76,4 +76,4 @@ std::vector<Tile> whole_image_calls(const NetworkFacts& facts, Extent extent, Od
     return one_call(extent, facts.alignment);
 }
 
-}  // namespace pb
+}  // namespace pb::plan

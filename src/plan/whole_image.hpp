@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace pb {
+namespace pb::plan {
 
 /// The tiles, one forward call each and in order, whose cores cover an image of `extent` exactly once. Aligned extents
 /// give one call; only the window of a padded call (always alone, anchored at 0,0) reaches beyond the image.
@@ -17,6 +17,6 @@ namespace pb {
 /// whose alignment is above 16. Throws UsageError for an
 /// empty image and Refused for OddShape::error on extents that are not multiples of the alignment (names the nearest
 /// legal extents).
-[[nodiscard]] std::vector<Tile> whole_image_calls(const NetworkFacts& facts, Extent extent, OddShape rule);
+[[nodiscard]] std::vector<Tile> whole_image_calls(const network::NetworkFacts& facts, Extent extent, OddShape rule);
 
-}  // namespace pb
+}  // namespace pb::plan

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace pb {
+namespace pb::record {
 
 enum class Bound : uint8_t {
     matmul_tflops,         // matrix product in the precision of the point
@@ -47,4 +47,4 @@ void fields(V& v, B& bounds) {
     for (const auto& [bound, name] : enum_names(Bound{})) v(name, positive_amount(bounds[bound]));
 }
 
-}  // namespace pb
+}  // namespace pb::record

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::record {
 
-template <class V, Like<RankPlace> P>
+template <class V, Like<plan::RankPlace> P>
 void fields(V& v, P& place) {
     v("rank", count(place.rank));
     v("host", place.host);
@@ -39,7 +39,7 @@ struct Environment {
     std::vector<Library> libraries;
     std::vector<std::pair<std::string, std::string>> variables;  // launcher and library variables from a white list
     std::string host_processor;
-    Topology topology;
+    plan::Topology topology;
 };
 
 template <class V, Like<Environment::Library> L>
@@ -64,4 +64,4 @@ void fields(V& v, E& environment) {
     v("ranks", environment.topology.ranks);
 }
 
-}  // namespace pb
+}  // namespace pb::record

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::record {
 
 /// `T` is `Record` or `const Record`. It lets readers and writers share one function `fields`.
 template <class T, class Record>
@@ -165,4 +165,4 @@ template <class T>
         return value == T{};
 }
 
-}  // namespace pb
+}  // namespace pb::record

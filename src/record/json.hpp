@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-namespace pb {
+namespace pb::record {
 
 /// Keeps the order in which keys are added, so that a line begins with the settings and ends with the results.
 using Json = nlohmann::ordered_json;
@@ -14,4 +14,4 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] inline Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 [[nodiscard]] inline Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
 
-}  // namespace pb
+}  // namespace pb::record

@@ -8,7 +8,7 @@
 #include <cctype>
 #include <limits>
 
-namespace pb {
+namespace pb::record {
 
 void JsonField::fail(const std::string& message) const {
     throw UsageError(line_ + ": " + (path_.empty() ? "" : path_ + ": ") + message +
@@ -110,4 +110,4 @@ std::vector<double> JsonField::numbers() const {
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::record

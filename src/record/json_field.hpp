@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::record {
 
 /// Refers to a Json that must outlive it. All readers throw UsageError such as "results.jsonl:3: summary.reasons: ...".
 class JsonField {
@@ -56,4 +56,4 @@ class JsonField {
     std::string path_;  // "summary.reasons"
 };
 
-}  // namespace pb
+}  // namespace pb::record

@@ -13,7 +13,7 @@
 #include <string>
 #include <type_traits>
 
-namespace pb {
+namespace pb::record {
 
 template <class T>
 void read(const JsonField& json, T& value);
@@ -227,4 +227,4 @@ void read(const JsonField& json, T& value) {
     read_value(json, value);
 }
 
-}  // namespace pb
+}  // namespace pb::record

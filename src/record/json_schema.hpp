@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-namespace pb {
+namespace pb::record {
 
 template <class T>
 [[nodiscard]] Json schema_of(const T& value);
@@ -194,4 +194,4 @@ Json schema_of(const T& value) {
     return value_schema(value);
 }
 
-}  // namespace pb
+}  // namespace pb::record

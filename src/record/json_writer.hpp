@@ -12,7 +12,7 @@
 #include <string>
 #include <type_traits>
 
-namespace pb {
+namespace pb::record {
 
 template <class T>
 [[nodiscard]] Json json_from(const T& value);
@@ -200,4 +200,4 @@ Json json_from(const T& value) {
     return value_json(value);
 }
 
-}  // namespace pb
+}  // namespace pb::record

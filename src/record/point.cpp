@@ -1,12 +1,12 @@
 #include "record/point.hpp"
 
-namespace pb {
+namespace pb::record {
 
-std::optional<ImagePath> path_of(const Point& point) {
-    const PointSettings& settings = point.settings;
-    if (settings.workload == Workload::tiles) return ImagePath::tiles;
+std::optional<ImagePath> path_of(const plan::Point& point) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.workload == config::Workload::tiles) return ImagePath::tiles;
     try {
-        const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
+        const auto calls = plan::whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
         if (calls.size() > 1) return ImagePath::split;
         return calls.front().window.extent == point.source.extent ? ImagePath::whole : ImagePath::pad;
     } catch (const UsageError&) {
@@ -14,4 +14,4 @@ std::optional<ImagePath> path_of(const Point& point) {
     }
 }
 
-}  // namespace pb
+}  // namespace pb::record

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::record {
 
 enum class PointStatus : uint8_t { ok, oom, index_limit, failed, skipped, interrupted, refused };
 
@@ -47,7 +47,7 @@ constexpr auto enum_names(ImagePath) {
 }
 
 /// Returns nothing for an image or shape that the network cannot take.
-[[nodiscard]] std::optional<ImagePath> path_of(const Point& point);
+[[nodiscard]] std::optional<ImagePath> path_of(const plan::Point& point);
 
 /// The reason why a search for the largest batch ended.
 enum class BatchLimit : uint8_t { memory, windows, index };
@@ -134,7 +134,7 @@ void fields(V& v, D& discarded) {
     v("cause", or_null(discarded.cause), "what the kernels of the hosts told meanwhile");
 }
 
-template <class V, Like<Prediction> P>
+template <class V, Like<plan::Prediction> P>
 void fields(V& v, P& prediction) {
     v("pixels_per_forward", whole(prediction.pixels_per_forward));
     v("peak_mib", prediction.peak_mib);
@@ -143,7 +143,7 @@ void fields(V& v, P& prediction) {
 }
 
 /// The values that the plan, and trials before the measurement, settled. The settings themselves are separate.
-template <class V, Like<Point> P>
+template <class V, Like<plan::Point> P>
 void settled_fields(V& v, P& point) {
     v("device", point.device);
     v("num_ranks", count(point.num_ranks, 1));
@@ -156,8 +156,8 @@ void settled_fields(V& v, P& point) {
 }
 
 struct PointTrace {
-    Point point;
-    std::optional<Prediction> prediction;
+    plan::Point point;
+    std::optional<plan::Prediction> prediction;
     PointStatus status = PointStatus::ok;
     std::string reason;          // empty for status ok
     std::string reduction;       // "NCCL" | "MPI": how the figures of the ranks were gathered
@@ -239,4 +239,4 @@ void fields(V& v, T& trace) {
     v("exchange", trace.exchange, "output of other nodes' ranks to the root; null where nothing had to be exchanged");
 }
 
-}  // namespace pb
+}  // namespace pb::record

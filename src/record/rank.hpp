@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::record {
 
 /// The stages of the work, in the order in which they process a pixel.
 enum class Stage : uint8_t { read, noise, gather, h2d, forward, d2h, scatter, exchange, write };
@@ -136,4 +136,4 @@ void fields(V& v, R& rank) {
       "the first stage spans of one pass; 0 s is when the first rank of the point left the barrier, on rank 0's clock");
 }
 
-}  // namespace pb
+}  // namespace pb::record

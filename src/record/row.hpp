@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace pb {
+namespace pb::record {
 
 /// Appends numbers. An absent value is NaN; a list begins with its length.
 class RowWriter {
@@ -123,4 +123,4 @@ template <class T>
     return value;
 }
 
-}  // namespace pb
+}  // namespace pb::record

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::record {
 
 /// The fields of a part of an image, written into the object that contains the part.
 template <class V, Like<Rect> R>
@@ -25,7 +25,7 @@ void part_fields(V& v, R& part) {
 }
 
 [[nodiscard]] inline bool is_part_of_an_image(const Rect& part) {
-    return static_cast<double>(std::max({part.row, part.column, part.extent.h, part.extent.w})) <= kMaxEdge;
+    return static_cast<double>(std::max({part.row, part.column, part.extent.h, part.extent.w})) <= config::kMaxEdge;
 }
 
 /// A part of the image in which the output was compared with the output for full context.
@@ -109,4 +109,4 @@ void fields(V& v, Q& quality) {
     v("ssim_denoised", quality.ssim_denoised);
 }
 
-}  // namespace pb
+}  // namespace pb::record

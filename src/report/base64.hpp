@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb {
+namespace pb::report {
 
 [[nodiscard]] inline std::string base64_of(std::string_view bytes) {
     static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -19,4 +19,4 @@ namespace pb {
     return text;
 }
 
-}  // namespace pb
+}  // namespace pb::report

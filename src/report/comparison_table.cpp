@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -17,7 +17,7 @@ std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio
 Cells cells_of(const PointComparison& point) {
     Cells cells{point.label, readable(point.old_s), readable(point.new_s), "-", point.missing};
     if (!point.comparison) return cells;
-    const Comparison& comparison = *point.comparison;
+    const measure::Comparison& comparison = *point.comparison;
     cells[3] = percent(comparison.ratio);
     if (comparison.ratio_interval)
         cells[3] +=
@@ -30,7 +30,7 @@ Cells cells_of(const PointComparison& point) {
 std::string count_line(const ResultsComparison& comparison) {
     std::vector<std::string> parts;
     int64_t compared = 0;
-    for (const auto& [change, name] : enum_names(Change{})) {
+    for (const auto& [change, name] : enum_names(measure::Change{})) {
         const int64_t count = comparison.count(change);
         compared += count;
         if (count > 0) parts.push_back(fmt::format("{} {}", count, name));
@@ -111,4 +111,4 @@ std::string comparison_markdown(const ResultsComparison& comparison) {
            markdown_section(kEnvironmentTitle, comparison.environment_changes) + "\n" + count_line(comparison) + "\n";
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -9,7 +9,7 @@
 #include <cctype>
 #include <string_view>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::string joined(const std::vector<std::string>& parts) {
 
 /// Adds the unit to the name: "patch" in px becomes patch_px. A range such as [0,1] is not added, and neither is a unit
 /// that the name already ends with.
-std::string column_of(const FieldName& field) {
+std::string column_of(const config::FieldName& field) {
     std::string unit;
     for (const char c : std::string_view(field.unit))
         unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -30,21 +30,22 @@ std::string column_of(const FieldName& field) {
     return key + "_" + unit;
 }
 
-void add_identity(const PointTrace& trace, const Summary& summary, const std::string& label, CsvRow& row) {
+void add_identity(const record::PointTrace& trace, const measure::Summary& summary, const std::string& label,
+                  CsvRow& row) {
     row.insert(row.end(), {{"key", summary.key},
                            {"index", std::to_string(summary.index)},
                            {"label", label},
                            {"status", std::string(name_of(summary.status))},
                            {"validity", std::string(name_of(summary.validity))},
                            {"reasons", joined(summary.reasons)},
-                           {"measurements", std::to_string(num_measurements(trace))},
+                           {"measurements", std::to_string(record::num_measurements(trace))},
                            {"reduction", trace.reduction},
                            {"weights_source", trace.weights_source},
                            {"weights_sha256", trace.weights_sha256},
                            {"image_sha256", trace.image_sha256}});
 }
 
-void add_settled(const Point& point, CsvRow& row) {
+void add_settled(const plan::Point& point, CsvRow& row) {
     row.insert(row.end(), {{"settled.device", std::string(name_of(point.device))},
                            {"settled.num_ranks", std::to_string(point.num_ranks)},
                            {"settled.halo_px", integer_cell(point.halo)},
@@ -55,11 +56,11 @@ void add_settled(const Point& point, CsvRow& row) {
                            {"settled.image_channels", std::to_string(point.source.channels)}});
 }
 
-CsvRow tidy_row(const PointTrace& trace, const Summary& summary, const std::string& label) {
+CsvRow tidy_row(const record::PointTrace& trace, const measure::Summary& summary, const std::string& label) {
     CsvRow row;
     add_identity(trace, summary, label, row);
-    point_fields(trace.point.settings, [&](const FieldName& field, const auto& value) {
-        row.emplace_back(column_of(field), format_setting(value));
+    config::point_fields(trace.point.settings, [&](const config::FieldName& field, const auto& value) {
+        row.emplace_back(column_of(field), config::format_setting(value));
     });
     add_settled(trace.point, row);
     row.emplace_back("slowest_rank", integer_cell(summary.slowest_rank));
@@ -86,4 +87,4 @@ std::string csv_text(std::span<const ResultsFile> files, CsvStyle style) {
     return csv_of(row_of(empty, style), rows);
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 /// tidy: all settings and all metrics, under their own names. reference: the columns of the studies that patchbench
 /// reproduces, for scripts that read those columns (docs/reading-results.md explains each).
@@ -23,4 +23,4 @@ constexpr auto enum_names(CsvStyle) {
 /// several files, the first column, `file`, names the file of the point.
 [[nodiscard]] std::string csv_text(std::span<const ResultsFile> files, CsvStyle style = CsvStyle::tidy);
 
-}  // namespace pb
+}  // namespace pb::report

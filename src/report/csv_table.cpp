@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -34,7 +34,7 @@ std::string csv_of(const CsvRow& header, const std::vector<CsvRow>& rows) {
 }
 
 std::string number_cell(const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? format_setting(*value) : "";
+    return value && std::isfinite(*value) ? config::format_setting(*value) : "";
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 /// Pairs of column and cell, in order. The header is the columns of a row without values, so header and rows always
 /// agree.
@@ -23,4 +23,4 @@ template <class Integer>
     return value ? std::to_string(*value) : "";
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -37,10 +37,10 @@ class Differences {
         }
     }
 
-    using PlaceText = std::function<std::string(const RankPlace&)>;
+    using PlaceText = std::function<std::string(const plan::RankPlace&)>;
 
     /// Adds one entry, for the first rank that differs; it stands for all ranks.
-    void add_places(const char* what, const Topology& before, const Topology& after, bool decisive,
+    void add_places(const char* what, const plan::Topology& before, const plan::Topology& after, bool decisive,
                     const PlaceText& text) {
         const size_t ranks = std::min(before.ranks.size(), after.ranks.size());
         size_t first = ranks, count = 0;
@@ -61,14 +61,15 @@ class Differences {
     std::vector<EnvironmentDifference> all_;
 };
 
-std::map<std::string, std::string> libraries(const Environment& environment, std::string Environment::Library::*part) {
+std::map<std::string, std::string> libraries(const record::Environment& environment,
+                                             std::string record::Environment::Library::*part) {
     std::map<std::string, std::string> all;
     for (const auto& library : environment.libraries) all[library.name] = library.*part;
     return all;
 }
 
-void add_topology(const Topology& before, const Topology& after, Differences& all) {
-    using Place = const RankPlace&;
+void add_topology(const plan::Topology& before, const plan::Topology& after, Differences& all) {
+    using Place = const plan::RankPlace&;
     all.add("ranks", std::to_string(before.num_ranks()), std::to_string(after.num_ranks()));
     const auto places = [&](const char* what, bool decisive, const Differences::PlaceText& text) {
         all.add_places(what, before, after, decisive, text);
@@ -91,14 +92,15 @@ std::string EnvironmentDifference::text() const {
     return what + ": " + shown(before) + " -> " + shown(after);
 }
 
-std::vector<EnvironmentDifference> environment_differences(const Environment& before, const Environment& after) {
+std::vector<EnvironmentDifference> environment_differences(const record::Environment& before,
+                                                           const record::Environment& after) {
     Differences all;
     all.add("version", before.version, after.version);
     all.add("git_sha", before.git_sha, after.git_sha);
     all.add("git_dirty", before.git_dirty ? "modified" : "clean", after.git_dirty ? "modified" : "clean");
     all.add("compiler", before.compiler, after.compiler);
     all.add("build_type", before.build_type, after.build_type);
-    using Library = Environment::Library;
+    using Library = record::Environment::Library;
     all.add_named("library (header)", libraries(before, &Library::header), libraries(after, &Library::header));
     all.add_named("library (loaded)", libraries(before, &Library::loaded), libraries(after, &Library::loaded));
     all.add_named("variable", {before.variables.begin(), before.variables.end()},
@@ -108,10 +110,11 @@ std::vector<EnvironmentDifference> environment_differences(const Environment& be
     return all.take();
 }
 
-std::vector<EnvironmentDifference> decisive_differences(const Environment& before, const Environment& after) {
+std::vector<EnvironmentDifference> decisive_differences(const record::Environment& before,
+                                                        const record::Environment& after) {
     auto all = environment_differences(before, after);
     std::erase_if(all, [](const EnvironmentDifference& difference) { return !difference.decisive; });
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 struct EnvironmentDifference {
     std::string what;  // "git_sha", "library torch (loaded)", "device_name of rank 3"
@@ -20,11 +20,11 @@ struct EnvironmentDifference {
 };
 
 /// Compares everything except the time and the command line. A difference that several ranks share is listed once.
-[[nodiscard]] std::vector<EnvironmentDifference> environment_differences(const Environment& before,
-                                                                         const Environment& after);
+[[nodiscard]] std::vector<EnvironmentDifference> environment_differences(const record::Environment& before,
+                                                                         const record::Environment& after);
 
 /// Returns only the differences that are decisive.
-[[nodiscard]] std::vector<EnvironmentDifference> decisive_differences(const Environment& before,
-                                                                      const Environment& after);
+[[nodiscard]] std::vector<EnvironmentDifference> decisive_differences(const record::Environment& before,
+                                                                      const record::Environment& after);
 
-}  // namespace pb
+}  // namespace pb::report

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 struct ExportFormat {
     const char* name;     // name on the command line: "gbench"
@@ -31,4 +31,4 @@ struct ExportFormat {
 /// of points and the notes.
 [[nodiscard]] std::string markdown_text(std::span<const ResultsFile> files);
 
-}  // namespace pb
+}  // namespace pb::report

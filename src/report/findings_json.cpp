@@ -2,73 +2,78 @@
 
 #include "record/json.hpp"
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
 template <class Values, class ToJson>
-Json list(const Values& values, ToJson to_json) {
-    Json all = Json::array();
+record::Json list(const Values& values, ToJson to_json) {
+    record::Json all = record::Json::array();
     for (const auto& value : values) all.push_back(to_json(value));
     return all;
 }
 
-Json set_json(const PointSet& set) { return {{"key", set.key}, {"label", set.label}, {"points", set.points}}; }
+record::Json set_json(const measure::PointSet& set) {
+    return {{"key", set.key}, {"label", set.label}, {"points", set.points}};
+}
 
-Json jump_json(const MemoryJump& jump) {
+record::Json jump_json(const measure::MemoryJump& jump) {
     return {{"before", jump.before},
             {"after", jump.after},
-            {"peak_ratio", number(jump.peak_ratio)},
-            {"pixels_ratio", number(jump.pixels_ratio)},
+            {"peak_ratio", record::number(jump.peak_ratio)},
+            {"pixels_ratio", record::number(jump.pixels_ratio)},
             {"cause", name_of(jump.cause)},
             {"is_largest", jump.is_largest}};
 }
 
-Json width_series_json(const WidthSeries& series) {
-    Json json = set_json(series.all);
+record::Json width_series_json(const measure::WidthSeries& series) {
+    record::Json json = set_json(series.all);
     json["jumps"] = list(series.jumps, jump_json);
     return json;
 }
 
-Json roof_json(const std::optional<Roof>& roof) {
+record::Json roof_json(const std::optional<measure::Roof>& roof) {
     if (!roof) return nullptr;
-    return {{"tflops", number(roof->tflops)}, {"ridge_flop_per_byte", number(roof->ridge_flop_per_byte)}};
+    return {{"tflops", record::number(roof->tflops)},
+            {"ridge_flop_per_byte", record::number(roof->ridge_flop_per_byte)}};
 }
 
-Json sample_json(const Roofline::Sample& sample) {
-    return {
-        {"point", sample.point}, {"flop_per_byte", number(sample.flop_per_byte)}, {"tflops", number(sample.tflops)}};
+record::Json sample_json(const measure::Roofline::Sample& sample) {
+    return {{"point", sample.point},
+            {"flop_per_byte", record::number(sample.flop_per_byte)},
+            {"tflops", record::number(sample.tflops)}};
 }
 
-Json roofline_json(const Roofline& roofline) {
+record::Json roofline_json(const measure::Roofline& roofline) {
     return {{"device", name_of(roofline.device)},
             {"dtype", name_of(roofline.dtype)},
-            {"copy_gb_per_s", number(roofline.copy_gb_per_s)},
+            {"copy_gb_per_s", record::number(roofline.copy_gb_per_s)},
             {"matmul", roof_json(roofline.matmul)},
             {"conv", roof_json(roofline.conv)},
             {"points", list(roofline.points, sample_json)}};
 }
 
-Json panel_json(const BatchPanel& panel) {
-    Json json = set_json(panel.all);
+record::Json panel_json(const measure::BatchPanel& panel) {
+    record::Json json = set_json(panel.all);
     json["lines"] = list(panel.lines, set_json);
-    json["limit_mib"] = number(panel.limit_mib);
+    json["limit_mib"] = record::number(panel.limit_mib);
     return json;
 }
 
-Json alternatives_json(const Alternatives& alternatives) {
-    Json json = set_json(alternatives.all);
+record::Json alternatives_json(const measure::Alternatives& alternatives) {
+    record::Json json = set_json(alternatives.all);
     json["by"] = name_of(alternatives.by);
     return json;
 }
 
-Json interval_json(const std::optional<Interval>& interval) {
-    return interval ? Json{{"low", number(interval->low)}, {"high", number(interval->high)}} : Json(nullptr);
+record::Json interval_json(const std::optional<Interval>& interval) {
+    return interval ? record::Json{{"low", record::number(interval->low)}, {"high", record::number(interval->high)}}
+                    : record::Json(nullptr);
 }
 
-Json point_json(const PointFigures& figures) {
-    Json shares = Json::object();
-    for (const auto& [stage, share] : figures.stage_shares) shares[std::string(name_of(stage))] = number(share);
+record::Json point_json(const measure::PointFigures& figures) {
+    record::Json shares = record::Json::object();
+    for (const auto& [stage, share] : figures.stage_shares) shares[std::string(name_of(stage))] = record::number(share);
     return {{"point", figures.point},
             {"patches_per_s", interval_json(figures.patches_per_s)},
             {"images_per_s", interval_json(figures.images_per_s)},
@@ -78,7 +83,7 @@ Json point_json(const PointFigures& figures) {
 
 }  // namespace
 
-void add_findings(const StudySummary& study, Json& line) {
+void add_findings(const measure::StudySummary& study, record::Json& line) {
     line["width_series"] = list(study.width_series, width_series_json);
     line["rooflines"] = list(study.rooflines, roofline_json);
     line["batch_panels"] = list(study.batch_panels, panel_json);
@@ -86,4 +91,4 @@ void add_findings(const StudySummary& study, Json& line) {
     line["points"] = list(study.points, point_json);
 }
 
-}  // namespace pb
+}  // namespace pb::report

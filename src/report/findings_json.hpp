@@ -5,9 +5,9 @@
 #include "measure/study_summary.hpp"
 #include "report/json_settings.hpp"
 
-namespace pb {
+namespace pb::report {
 
 /// Adds the figures to `line`, the JSON line of the study's summary.
-void add_findings(const StudySummary& study, Json& line);
+void add_findings(const measure::StudySummary& study, record::Json& line);
 
-}  // namespace pb
+}  // namespace pb::report

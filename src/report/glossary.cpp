@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::report {
 
 std::string glossary() {
     std::string all = "| key | unit | meaning | over ranks | over repetitions | better |\n|---|---|---|---|---|---|\n";
@@ -14,9 +14,9 @@ std::string glossary() {
 
 std::string limit_glossary() {
     std::string all = "| class | named when | what to try |\n|---|---|---|\n";
-    for (const auto& [limit, when, advice] : limit_meanings())
+    for (const auto& [limit, when, advice] : measure::limit_meanings())
         all += fmt::format("| {} | {} | {} |\n", name_of(limit), when, advice);
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::report

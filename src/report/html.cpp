@@ -24,7 +24,7 @@ extern const char pb_report_page_begin[];  // NOLINT(modernize-avoid-c-arrays,re
 extern const char pb_report_page_end[];    // NOLINT(modernize-avoid-c-arrays,readability-identifier-naming)
 }
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -48,32 +48,34 @@ std::string in_script(const std::string& json) {
     return text;
 }
 
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const record::Json& value) {
+    return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
+}
 
-Json metrics_json() {
-    Json all = Json::array();
+record::Json metrics_json() {
+    record::Json all = record::Json::array();
     for (const auto& metric : metrics())
-        all.push_back(Json{{"key", metric.key},
-                           {"unit", metric.unit},
-                           {"meaning", metric.meaning},
-                           {"over_ranks", metric.over_ranks},
-                           {"over_reps", metric.over_reps},
-                           {"better", name_of(metric.better)},
-                           {"headline", metric.is_headline()}});
+        all.push_back(record::Json{{"key", metric.key},
+                                   {"unit", metric.unit},
+                                   {"meaning", metric.meaning},
+                                   {"over_ranks", metric.over_ranks},
+                                   {"over_reps", metric.over_reps},
+                                   {"better", name_of(metric.better)},
+                                   {"headline", metric.is_headline()}});
     return all;
 }
 
-Json settings_table() {
-    Json all = Json::array();
+record::Json settings_table() {
+    record::Json all = record::Json::array();
     const auto add = [&](bool protocol) {
-        return [&all, protocol](const FieldName& field, const auto&) {
-            all.push_back(
-                Json{{"key", field.key}, {"unit", field.unit}, {"meaning", field.meaning}, {"protocol", protocol}});
+        return [&all, protocol](const config::FieldName& field, const auto&) {
+            all.push_back(record::Json{
+                {"key", field.key}, {"unit", field.unit}, {"meaning", field.meaning}, {"protocol", protocol}});
         };
     };
-    PointSettings settings;
-    work_fields(settings, add(false));
-    protocol_fields(settings.protocol, add(true));
+    config::PointSettings settings;
+    config::work_fields(settings, add(false));
+    config::protocol_fields(settings.protocol, add(true));
     return all;
 }
 
@@ -85,7 +87,7 @@ bool may_be_shown(const fs::path& name) {
 
 constexpr std::string_view kPngStart = "\x89PNG\r\n\x1a\n";
 
-void add_image(const std::string& file, const fs::path& folder, const std::string& id, Json& images) {
+void add_image(const std::string& file, const fs::path& folder, const std::string& id, record::Json& images) {
     const fs::path name = file;
     std::error_code missing;
     if (!may_be_shown(name) || !fs::is_regular_file(folder / name, missing)) return;
@@ -93,20 +95,21 @@ void add_image(const std::string& file, const fs::path& folder, const std::strin
     if (bytes.starts_with(kPngStart)) images[id + "/" + name.string()] = "data:image/png;base64," + base64_of(bytes);
 }
 
-void add_images(const ResultsFile& results, const std::string& id, Json& images) {
+void add_images(const ResultsFile& results, const std::string& id, record::Json& images) {
     const fs::path folder = fs::absolute(results.file).parent_path();
     for (const auto& point : results.points) {
         if (!point.trace.preview) continue;
-        const Preview& preview = *point.trace.preview;
+        const record::Preview& preview = *point.trace.preview;
         for (const auto* file : {&preview.noisy_file, &preview.denoised_file, &preview.clean_file})
             add_image(*file, folder, id, images);
     }
 }
 
 /// `summary` holds the figures that follow from several points. The page draws them and does not compute them.
-std::string file_json(const ResultsFile& results, const Json& summary, const std::string& id, const std::string& name) {
-    std::string text = R"({"id":)" + dump(Json(id)) + R"(,"name":)" + dump(Json(name)) + R"(,"summary":)" +
-                       dump(summary) + R"(,"lines":[)";
+std::string file_json(const ResultsFile& results, const record::Json& summary, const std::string& id,
+                      const std::string& name) {
+    std::string text = R"({"id":)" + dump(record::Json(id)) + R"(,"name":)" + dump(record::Json(name)) +
+                       R"(,"summary":)" + dump(summary) + R"(,"lines":[)";
     const char* separator = "\n";
     for (const std::string_view line : results.lines()) {
         text.append(separator).append(line);
@@ -119,13 +122,13 @@ std::string file_json(const ResultsFile& results, const Json& summary, const std
 
 std::string html_text(const std::vector<fs::path>& results) {
     std::string files;
-    Json images = Json::object();
+    record::Json images = record::Json::object();
     const auto names = source_names(results);
     for (const auto& file : results) {
         const std::string id = std::to_string(&file - results.data());
         const ResultsFile recorded = load_results(file);
         add_images(recorded, id, images);
-        const Json summary = json_of(summarise_recorded(recorded));
+        const record::Json summary = json_of(summarise_recorded(recorded));
         files += (files.empty() ? "" : ",\n") +
                  file_json(recorded, summary, id, names[static_cast<size_t>(&file - results.data())]);
     }
@@ -140,4 +143,4 @@ std::string html_text(const std::vector<fs::path>& results) {
 
 void write_html(const std::vector<fs::path>& results, const fs::path& file) { write_whole(file, html_text(results)); }
 
-}  // namespace pb
+}  // namespace pb::report

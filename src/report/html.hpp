@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 /// Returns the page for these results files, in this order. Leaves out a last line that a killed run did not finish.
 /// Throws UsageError as load_results does.
@@ -16,4 +16,4 @@ namespace pb {
 /// Writes html_text() to a file. The file is either complete or not there at all.
 void write_html(const std::vector<std::filesystem::path>& results, const std::filesystem::path& file);
 
-}  // namespace pb
+}  // namespace pb::report

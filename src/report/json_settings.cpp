@@ -4,58 +4,60 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
 /// Turns "image.noise_sigma" into the JSON pointer /image/noise_sigma.
-Json::json_pointer place_of(const FieldName& field) {
+record::Json::json_pointer place_of(const config::FieldName& field) {
     std::string path = "/";
     path += field.key;
     std::replace(path.begin(), path.end(), '.', '/');
-    return Json::json_pointer(path);
+    return record::Json::json_pointer(path);
 }
 
 }  // namespace
 
-Json setting_value(const std::string& value) { return value; }
-Json setting_value(int64_t value) { return value; }
-Json setting_value(uint64_t value) { return value; }
-Json setting_value(double value) { return value; }
-Json setting_value(bool value) { return value; }
+record::Json setting_value(const std::string& value) { return value; }
+record::Json setting_value(int64_t value) { return value; }
+record::Json setting_value(uint64_t value) { return value; }
+record::Json setting_value(double value) { return value; }
+record::Json setting_value(bool value) { return value; }
 
-Json setting_value(const HaloSetting& value) {
-    if (value.kind == HaloSetting::Kind::pixels) return value.pixels;
-    return format_setting(value);
+record::Json setting_value(const config::HaloSetting& value) {
+    if (value.kind == config::HaloSetting::Kind::pixels) return value.pixels;
+    return config::format_setting(value);
 }
 
-Json setting_value(const CountSetting& value) {
+record::Json setting_value(const config::CountSetting& value) {
     if (!value.is_automatic()) return value.count;
-    return format_setting(value);
+    return config::format_setting(value);
 }
 
-Json setting_value(const NoiseLevelSetting& value) {
+record::Json setting_value(const config::NoiseLevelSetting& value) {
     if (!value.is_automatic()) return value.level;
-    return format_setting(value);
+    return config::format_setting(value);
 }
 
-Json setting_value(const BatchSetting& value) {
+record::Json setting_value(const config::BatchSetting& value) {
     if (!value.is_open()) return value.count;
-    return format_setting(value);
+    return config::format_setting(value);
 }
 
-Json settings_json(const PointSettings& settings) {
-    Json all;
-    point_fields(settings,
-                 [&](const FieldName& field, const auto& value) { all[place_of(field)] = setting_value(value); });
+record::Json settings_json(const config::PointSettings& settings) {
+    record::Json all;
+    config::point_fields(settings, [&](const config::FieldName& field, const auto& value) {
+        all[place_of(field)] = setting_value(value);
+    });
     return all;
 }
 
-Json settings_json(const StudySettings& settings) {
-    Json all;
-    study_fields(settings,
-                 [&](const FieldName& field, const auto& value) { all[place_of(field)] = setting_value(value); });
+record::Json settings_json(const config::StudySettings& settings) {
+    record::Json all;
+    config::study_fields(settings, [&](const config::FieldName& field, const auto& value) {
+        all[place_of(field)] = setting_value(value);
+    });
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::report

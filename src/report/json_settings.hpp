@@ -7,23 +7,23 @@
 
 #include <string>
 
-namespace pb {
+namespace pb::report {
 
-[[nodiscard]] Json setting_value(const std::string& value);
-[[nodiscard]] Json setting_value(int64_t value);
-[[nodiscard]] Json setting_value(uint64_t value);
-[[nodiscard]] Json setting_value(double value);
-[[nodiscard]] Json setting_value(bool value);
-[[nodiscard]] Json setting_value(const HaloSetting& value);        // pixels, "exact" or "auto"
-[[nodiscard]] Json setting_value(const CountSetting& value);       // a count or its word
-[[nodiscard]] Json setting_value(const BatchSetting& value);       // a count, "auto" or "largest"
-[[nodiscard]] Json setting_value(const NoiseLevelSetting& value);  // a level or "auto"
+[[nodiscard]] record::Json setting_value(const std::string& value);
+[[nodiscard]] record::Json setting_value(int64_t value);
+[[nodiscard]] record::Json setting_value(uint64_t value);
+[[nodiscard]] record::Json setting_value(double value);
+[[nodiscard]] record::Json setting_value(bool value);
+[[nodiscard]] record::Json setting_value(const config::HaloSetting& value);        // pixels, "exact" or "auto"
+[[nodiscard]] record::Json setting_value(const config::CountSetting& value);       // a count or its word
+[[nodiscard]] record::Json setting_value(const config::BatchSetting& value);       // a count, "auto" or "largest"
+[[nodiscard]] record::Json setting_value(const config::NoiseLevelSetting& value);  // a level or "auto"
 template <NamedEnum E>
-[[nodiscard]] Json setting_value(E value) {
+[[nodiscard]] record::Json setting_value(E value) {
     return name_of(value);
 }
 
-[[nodiscard]] Json settings_json(const PointSettings& settings);
-[[nodiscard]] Json settings_json(const StudySettings& settings);
+[[nodiscard]] record::Json settings_json(const config::PointSettings& settings);
+[[nodiscard]] record::Json settings_json(const config::StudySettings& settings);
 
-}  // namespace pb
+}  // namespace pb::report

@@ -2,60 +2,65 @@
 #include "report/findings_json.hpp"
 #include "report/json_values.hpp"
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
 template <class Value>
-Json optional(const std::optional<Value>& value) {
+record::Json optional(const std::optional<Value>& value) {
     if constexpr (std::is_integral_v<Value>)
-        return value ? Json(*value) : Json(nullptr);
+        return value ? record::Json(*value) : record::Json(nullptr);
     else
-        return value ? number(*value) : Json(nullptr);
+        return value ? record::number(*value) : record::Json(nullptr);
 }
 
-Json low(const std::optional<Interval>& interval) { return interval ? number(interval->low) : Json(nullptr); }
-Json high(const std::optional<Interval>& interval) { return interval ? number(interval->high) : Json(nullptr); }
+record::Json low(const std::optional<Interval>& interval) {
+    return interval ? record::number(interval->low) : record::Json(nullptr);
+}
+record::Json high(const std::optional<Interval>& interval) {
+    return interval ? record::number(interval->high) : record::Json(nullptr);
+}
 
 template <class Values, class ToJson>
-Json list(const Values& values, ToJson to_json) {
-    Json all = Json::array();
+record::Json list(const Values& values, ToJson to_json) {
+    record::Json all = record::Json::array();
     for (const auto& value : values) all.push_back(to_json(value));
     return all;
 }
 
-Json curve_json(const std::optional<BatchCurve>& curve) {
+record::Json curve_json(const std::optional<measure::BatchCurve>& curve) {
     if (!curve) return nullptr;
-    Json parameters = Json::object();
+    record::Json parameters = record::Json::object();
     for (const auto& parameter : curve->parameters)
-        parameters[parameter.name] = {
-            {"value", number(parameter.value)}, {"low", low(parameter.interval)}, {"high", high(parameter.interval)}};
+        parameters[parameter.name] = {{"value", record::number(parameter.value)},
+                                      {"low", low(parameter.interval)},
+                                      {"high", high(parameter.interval)}};
     return {{"formula", name_of(curve->form)},
             {"parameters", parameters},
-            {"batches", list(curve->fitted, [](const auto& time) { return Json(time.batch); })},
-            {"residuals", list(curve->residuals, [](double residual) { return number(residual); })},
-            {"rms_residual", number(curve->rms_residual)},
+            {"batches", list(curve->fitted, [](const auto& time) { return record::Json(time.batch); })},
+            {"residuals", list(curve->residuals, [](double residual) { return record::number(residual); })},
+            {"rms_residual", record::number(curve->rms_residual)},
             {"aicc", optional(curve->aicc)},
             {"line", list(curve->line,
-                          [](const CurvePoint& point) {
-                              return Json{{"batch", number(point.batch)},
-                                          {"window_s", number(point.window_s)},
-                                          {"low_s", low(point.band)},
-                                          {"high_s", high(point.band)}};
+                          [](const measure::CurvePoint& point) {
+                              return record::Json{{"batch", record::number(point.batch)},
+                                                  {"window_s", record::number(point.window_s)},
+                                                  {"low_s", low(point.band)},
+                                                  {"high_s", high(point.band)}};
                           })},
             {"notes", curve->notes}};
 }
 
-Json times_json(const BatchTimes& times) {
+record::Json times_json(const measure::BatchTimes& times) {
     return {{"label", times.label},
             {"scope", name_of(times.scope)},
             {"samples", list(times.samples,
-                             [](const BatchTimes::Sample& sample) {
-                                 return Json{{"point", sample.point},
-                                             {"batch", sample.batch},
-                                             {"window_s", number(sample.window_s)},
-                                             {"low_s", low(sample.interval)},
-                                             {"high_s", high(sample.interval)}};
+                             [](const measure::BatchTimes::Sample& sample) {
+                                 return record::Json{{"point", sample.point},
+                                                     {"batch", sample.batch},
+                                                     {"window_s", record::number(sample.window_s)},
+                                                     {"low_s", low(sample.interval)},
+                                                     {"high_s", high(sample.interval)}};
                              })},
             {"fastest_batch", times.fit.fastest_batch},
             {"sufficient_batch", times.fit.sufficient_batch},
@@ -67,28 +72,28 @@ Json times_json(const BatchTimes& times) {
             {"rising", curve_json(times.fit.rising)}};
 }
 
-Json fit_json(const std::optional<MemoryFit>& fit) {
+record::Json fit_json(const std::optional<measure::MemoryFit>& fit) {
     if (!fit) return nullptr;
-    return {{"base_mib", number(fit->base_mib)},
-            {"per_window_mib", number(fit->per_window_mib)},
-            {"largest_deviation", number(fit->largest_deviation)},
+    return {{"base_mib", record::number(fit->base_mib)},
+            {"per_window_mib", record::number(fit->per_window_mib)},
+            {"largest_deviation", record::number(fit->largest_deviation)},
             {"largest_deviation_batch", fit->largest_deviation_batch}};
 }
 
-Json memory_json(const BatchMemory& memory) {
+record::Json memory_json(const measure::BatchMemory& memory) {
     return {{"label", memory.label},
             {"samples", list(memory.samples,
-                             [](const BatchMemory::Sample& sample) {
-                                 return Json{{"point", sample.point},
-                                             {"batch", sample.peak.batch},
-                                             {"peak_mib", number(sample.peak.peak_mib)}};
+                             [](const measure::BatchMemory::Sample& sample) {
+                                 return record::Json{{"point", sample.point},
+                                                     {"batch", sample.peak.batch},
+                                                     {"peak_mib", record::number(sample.peak.peak_mib)}};
                              })},
             {"fit", fit_json(memory.fit)},
             {"limit_mib", optional(memory.limit_mib)},
             {"predicted_batch", optional(memory.predicted_batch)}};
 }
 
-Json largest_json(const LargestBatch& largest) {
+record::Json largest_json(const measure::LargestBatch& largest) {
     return {{"point", largest.point},
             {"label", largest.label},
             {"search", json_of(largest.search)},
@@ -98,7 +103,7 @@ Json largest_json(const LargestBatch& largest) {
             {"prediction_error", optional(largest.prediction_error)}};
 }
 
-Json variant_json(const Variant& point) {
+record::Json variant_json(const measure::Variant& point) {
     return {{"point", point.point},
             {"variant", point.variant},
             {"speedup", optional(point.speedup)},
@@ -111,7 +116,7 @@ Json variant_json(const Variant& point) {
             {"psnr_loss_db", optional(point.psnr_loss_db)}};
 }
 
-Json group_json(const VariantGroup& group) {
+record::Json group_json(const measure::VariantGroup& group) {
     return {{"by", name_of(group.by)},
             {"label", group.label},
             {"base",
@@ -126,7 +131,7 @@ Json group_json(const VariantGroup& group) {
             {"fastest", group.fastest}};
 }
 
-Json recommendation_json(const Recommendation& recommendation) {
+record::Json recommendation_json(const measure::Recommendation& recommendation) {
     return {{"label", recommendation.label},
             {"points", recommendation.points},
             {"point", optional(recommendation.point)},
@@ -135,16 +140,17 @@ Json recommendation_json(const Recommendation& recommendation) {
 
 }  // namespace
 
-Json json_of(const StudySummary& study) {
-    Json all{{"type", "study_summary"},
-             {"recommendations", list(study.recommendations, recommendation_json)},
-             {"batch_times", list(study.batch_times, times_json)},
-             {"batch_memory", list(study.batch_memory, memory_json)},
-             {"largest_batches", list(study.largest_batches, largest_json)},
-             {"variants", list(study.variants, group_json)},
-             {"scalings", list(study.scalings, [](const Scaling& scaling) { return json_of(scaling); })}};
+record::Json json_of(const measure::StudySummary& study) {
+    record::Json all{
+        {"type", "study_summary"},
+        {"recommendations", list(study.recommendations, recommendation_json)},
+        {"batch_times", list(study.batch_times, times_json)},
+        {"batch_memory", list(study.batch_memory, memory_json)},
+        {"largest_batches", list(study.largest_batches, largest_json)},
+        {"variants", list(study.variants, group_json)},
+        {"scalings", list(study.scalings, [](const measure::Scaling& scaling) { return json_of(scaling); })}};
     add_findings(study, all);
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -4,46 +4,46 @@
 #include "record/json_writer.hpp"
 #include "report/metrics.hpp"
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
-Json point_json(const Point& point) {
-    Json all = settings_json(point.settings);
-    JsonWriter settled(all["settled"]);
-    settled_fields(settled, point);
-    if (point.relative) all["settled"]["network"] = to_text(*point.relative);
+record::Json point_json(const plan::Point& point) {
+    record::Json all = settings_json(point.settings);
+    record::JsonWriter settled(all["settled"]);
+    record::settled_fields(settled, point);
+    if (point.relative) all["settled"]["network"] = network::to_text(*point.relative);
     return all;
 }
 
-Json summary_json(const Summary& summary) {
-    Json all = json_from(summary);
-    for (const auto& metric : metrics()) all[metric.key] = number(metric.value(summary));
+record::Json summary_json(const measure::Summary& summary) {
+    record::Json all = record::json_from(summary);
+    for (const auto& metric : metrics()) all[metric.key] = record::number(metric.value(summary));
     return all;
 }
 
 }  // namespace
 
-Json json_of(const Environment& environment) { return json_from(environment); }
+record::Json json_of(const record::Environment& environment) { return record::json_from(environment); }
 
-Json json_of(const BatchSearch& search) { return json_from(search); }
+record::Json json_of(const record::BatchSearch& search) { return record::json_from(search); }
 
-Json json_of(const PointTrace& trace, const Summary& summary) {
-    Json line{{"type", "point"},
-              {"key", summary.key},
-              {"index", summary.index},
-              {"label", summary.label},
-              {"point", point_json(trace.point)}};
-    JsonWriter writer(line);
+record::Json json_of(const record::PointTrace& trace, const measure::Summary& summary) {
+    record::Json line{{"type", "point"},
+                      {"key", summary.key},
+                      {"index", summary.index},
+                      {"label", summary.label},
+                      {"point", point_json(trace.point)}};
+    record::JsonWriter writer(line);
     fields(writer, trace);
     line["summary"] = summary_json(summary);
     return line;
 }
 
-Json json_of(const Verdict& verdict) {
+record::Json json_of(const measure::Verdict& verdict) {
     return {{"verdict", name_of(verdict.validity)},
             {"reasons", verdict.reasons},
             {"exit_code", static_cast<int>(verdict.exit_code)}};
 }
 
-}  // namespace pb
+}  // namespace pb::report

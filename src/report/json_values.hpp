@@ -9,15 +9,15 @@
 #include "record/point.hpp"
 #include "report/json_settings.hpp"
 
-namespace pb {
+namespace pb::report {
 
-[[nodiscard]] Json json_of(const Environment& environment);
+[[nodiscard]] record::Json json_of(const record::Environment& environment);
 /// Returns the line of a point.
-[[nodiscard]] Json json_of(const PointTrace& trace, const Summary& summary);
-[[nodiscard]] Json json_of(const BatchSearch& search);
-[[nodiscard]] Json json_of(const Scaling& scaling);
+[[nodiscard]] record::Json json_of(const record::PointTrace& trace, const measure::Summary& summary);
+[[nodiscard]] record::Json json_of(const record::BatchSearch& search);
+[[nodiscard]] record::Json json_of(const measure::Scaling& scaling);
 /// Returns the line with the figures that follow from several points.
-[[nodiscard]] Json json_of(const StudySummary& study);
-[[nodiscard]] Json json_of(const Verdict& verdict);
+[[nodiscard]] record::Json json_of(const measure::StudySummary& study);
+[[nodiscard]] record::Json json_of(const measure::Verdict& verdict);
 
-}  // namespace pb
+}  // namespace pb::report

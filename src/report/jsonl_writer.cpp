@@ -21,12 +21,14 @@
 #include <system_error>
 #include <utility>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
 /// Returns one line. Bytes that are not UTF-8 become U+FFFD, because a file name may hold any bytes.
-std::string line_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string line_of(const record::Json& value) {
+    return value.dump(-1, ' ', false, record::Json::error_handler_t::replace);
+}
 
 /// Writes all of `text`. Returns false and leaves errno set when the system refuses.
 bool write_all(int descriptor, std::string_view text) {
@@ -66,18 +68,19 @@ std::filesystem::path move_aside(const std::filesystem::path& file) {
     return aside;
 }
 
-std::string resume_line(const Environment& environment) {
-    return line_of(Json{{"type", "resume"}, {"environment", json_of(environment)}});
+std::string resume_line(const record::Environment& environment) {
+    return line_of(record::Json{{"type", "resume"}, {"environment", json_of(environment)}});
 }
 
-JsonlWriter::JsonlWriter(std::filesystem::path file, const StudySettings& study, const Environment& environment)
+JsonlWriter::JsonlWriter(std::filesystem::path file, const config::StudySettings& study,
+                         const record::Environment& environment)
     : file_(std::move(file)) {
     open(O_CREAT | O_TRUNC);
     try {
-        write_line(line_of(Json{{"type", "study"},
-                                {"schema_version", kResultsSchemaVersion},
-                                {"environment", json_of(environment)},
-                                {"config", settings_json(study)}}));
+        write_line(line_of(record::Json{{"type", "study"},
+                                        {"schema_version", kResultsSchemaVersion},
+                                        {"environment", json_of(environment)},
+                                        {"config", settings_json(study)}}));
     } catch (...) {
         ::close(descriptor_);
         throw;
@@ -138,18 +141,18 @@ void JsonlWriter::write_line(std::string line) {
     if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail("sync");
 }
 
-void JsonlWriter::write_point(const PointTrace& trace, const Summary& summary) {
+void JsonlWriter::write_point(const record::PointTrace& trace, const measure::Summary& summary) {
     write_line(line_of(json_of(trace, summary)));
 }
 
-void JsonlWriter::write_study_summary(const StudySummary& study) {
+void JsonlWriter::write_study_summary(const measure::StudySummary& study) {
     if (!study.empty()) write_line(line_of(json_of(study)));
 }
 
-void JsonlWriter::write_end(const Verdict& verdict) {
-    Json line{{"type", "end"}};
+void JsonlWriter::write_end(const measure::Verdict& verdict) {
+    record::Json line{{"type", "end"}};
     line.update(json_of(verdict));
     write_line(line_of(line));
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 inline constexpr const char* kResultsSchemaVersion = "1.0";
 
@@ -23,7 +23,7 @@ inline constexpr const char* kResultsSchemaVersion = "1.0";
 [[nodiscard]] std::filesystem::path move_aside(const std::filesystem::path& file);
 
 /// Returns the line that comes before the points of a resumed session.
-[[nodiscard]] std::string resume_line(const Environment& environment);
+[[nodiscard]] std::string resume_line(const record::Environment& environment);
 
 /// Writes, flushes and syncs each line before the call returns, so a killed run keeps its finished points. Methods
 /// throw Error with the file's name (full disk, ...). A line that could not be written whole is removed again.
@@ -31,16 +31,16 @@ class JsonlWriter {
   public:
     /// Writes the study's line into a new file, which replaces an older one. Throws UsageError when it cannot be
     /// created.
-    JsonlWriter(std::filesystem::path file, const StudySettings& study, const Environment& environment);
+    JsonlWriter(std::filesystem::path file, const config::StudySettings& study, const record::Environment& environment);
     /// Continues an older file. Replaces its contents by `lines`, either completely or not at all. Throws Error.
     JsonlWriter(std::filesystem::path file, const std::vector<std::string>& lines);
     ~JsonlWriter();
     JsonlWriter(const JsonlWriter&) = delete;
     JsonlWriter& operator=(const JsonlWriter&) = delete;
 
-    void write_point(const PointTrace& trace, const Summary& summary);
-    void write_study_summary(const StudySummary& study);  // an empty one writes nothing
-    void write_end(const Verdict& verdict);
+    void write_point(const record::PointTrace& trace, const measure::Summary& summary);
+    void write_study_summary(const measure::StudySummary& study);  // an empty one writes nothing
+    void write_end(const measure::Verdict& verdict);
 
   private:
     void open(int flags);
@@ -52,4 +52,4 @@ class JsonlWriter {
     int descriptor_ = -1;
 };
 
-}  // namespace pb
+}  // namespace pb::report

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace pb {
+namespace pb::report {
 
 LineReader::LineReader(const std::filesystem::path& file) : file_(file) {
     require_regular_file(file);
@@ -48,4 +48,4 @@ std::optional<LineReader::Line> LineReader::next() {
     return line.text.empty() ? std::nullopt : std::optional(line);
 }
 
-}  // namespace pb
+}  // namespace pb::report

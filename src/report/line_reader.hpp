@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::report {
 
 class LineReader {
   public:
@@ -34,4 +34,4 @@ class LineReader {
     int64_t number_ = 0;
 };
 
-}  // namespace pb
+}  // namespace pb::report

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -26,17 +26,17 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-std::vector<std::string> unique_labels(const std::vector<Summary>& summaries) {
+std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries) {
     std::vector<std::string> labels;
     for (const auto& summary : summaries) {
-        const auto same = [&](const Summary& other) { return other.label == summary.label; };
+        const auto same = [&](const measure::Summary& other) { return other.label == summary.label; };
         const bool collides = std::count_if(summaries.begin(), summaries.end(), same) > 1;
         labels.push_back(collides ? fmt::format("{}#{}", summary.label, summary.index) : summary.label);
     }
     return labels;
 }
 
-std::string fom_lines(const std::vector<Summary>& summaries) {
+std::string fom_lines(const std::vector<measure::Summary>& summaries) {
     const auto labels = unique_labels(summaries);
     std::string lines;
     for (size_t i = 0; i < summaries.size(); ++i) {
@@ -49,7 +49,7 @@ std::string fom_lines(const std::vector<Summary>& summaries) {
     return lines;
 }
 
-std::string verdict_line(const Verdict& verdict) {
+std::string verdict_line(const measure::Verdict& verdict) {
     constexpr size_t kMost = 6;  // keeps the line readable; the results hold all of them
     std::string reasons;
     for (size_t i = 0; i < std::min(kMost, verdict.reasons.size()); ++i)
@@ -58,4 +58,4 @@ std::string verdict_line(const Verdict& verdict) {
     return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
 }
 
-}  // namespace pb
+}  // namespace pb::report

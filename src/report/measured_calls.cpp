@@ -12,25 +12,25 @@
 #include <set>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
 /// Returns the halo in pixels that the settings name; none where the halo is probed.
-std::optional<int64_t> halo_of(const PointSettings& settings) {
-    if (settings.halo.kind == HaloSetting::Kind::automatic) return std::nullopt;
-    return settings.halo.kind == HaloSetting::Kind::exact ? network_facts(settings.network).exact_halo
-                                                          : settings.halo.pixels;
+std::optional<int64_t> halo_of(const config::PointSettings& settings) {
+    if (settings.halo.kind == config::HaloSetting::Kind::automatic) return std::nullopt;
+    return settings.halo.kind == config::HaloSetting::Kind::exact ? network::network_facts(settings.network).exact_halo
+                                                                  : settings.halo.pixels;
 }
 
-bool is_same_work(const Point& point, const PointSettings& simulated) {
+bool is_same_work(const plan::Point& point, const config::PointSettings& simulated) {
     const auto& settings = point.settings;
     return settings.network == simulated.network && settings.dtype == simulated.dtype &&
            settings.patch == simulated.patch && point.halo == halo_of(simulated);
 }
 
 /// Returns the median of the slowest rank; nothing where no call was timed.
-std::optional<double> call_seconds(const PointTrace& trace) {
+std::optional<double> call_seconds(const record::PointTrace& trace) {
     std::optional<double> slowest;
     for (const auto& rank : trace.ranks)
         if (!rank.forward_call_s.empty() && rank.num_batches > 0)
@@ -39,9 +39,9 @@ std::optional<double> call_seconds(const PointTrace& trace) {
 }
 
 bool has_calls(const RecordedPoint& point) {
-    return point.summary.status == PointStatus::ok && !point.summary.simulated &&
-           point.summary.verification != Verification::Outcome::failed && point.trace.point.batch &&
-           point.trace.point.settings.workload == Workload::tiles && call_seconds(point.trace);
+    return point.summary.status == record::PointStatus::ok && !point.summary.simulated &&
+           point.summary.verification != record::Verification::Outcome::failed && point.trace.point.batch &&
+           point.trace.point.settings.workload == config::Workload::tiles && call_seconds(point.trace);
 }
 
 std::string list_labels(const ResultsFile& results) {
@@ -55,14 +55,14 @@ std::string list_labels(const ResultsFile& results) {
 
 }  // namespace
 
-std::string measured_call_table(const ResultsFile& results, const PointSettings& simulated) {
-    std::vector<CallTime> times;
+std::string measured_call_table(const ResultsFile& results, const config::PointSettings& simulated) {
+    std::vector<config::CallTime> times;
     for (const auto& recorded : results.points) {
-        const Point& point = recorded.trace.point;
+        const plan::Point& point = recorded.trace.point;
         if (!has_calls(recorded) || !is_same_work(point, simulated)) continue;
         const auto seconds = call_seconds(recorded.trace);
-        const bool is_known =
-            std::any_of(times.begin(), times.end(), [&](const CallTime& time) { return time.batch == *point.batch; });
+        const bool is_known = std::any_of(times.begin(), times.end(),
+                                          [&](const config::CallTime& time) { return time.batch == *point.batch; });
         if (seconds && !is_known) times.push_back({*point.batch, *seconds});
     }
     if (times.empty())
@@ -70,7 +70,7 @@ std::string measured_call_table(const ResultsFile& results, const PointSettings&
             fmt::format("timed.results = {}: no forward calls of {} with patch {}, the same halo and {}; it holds {}",
                         results.file.string(), name_of(simulated.network), simulated.patch, name_of(simulated.dtype),
                         list_labels(results)));
-    return call_table(std::move(times));
+    return config::call_table(std::move(times));
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-namespace pb {
+namespace pb::report {
 
 enum class Better : uint8_t { higher, lower, neither };
 
@@ -21,9 +21,9 @@ constexpr auto enum_names(Better) {
 
 /// Gives access to a figure in a Summary: reports read it, and the reader of results writes it.
 struct MetricAccess {
-    std::optional<double> (*get)(const Summary&);
-    void (*set)(Summary&, std::optional<double>);
-    std::optional<double> operator()(const Summary& summary) const { return get(summary); }
+    std::optional<double> (*get)(const measure::Summary&);
+    void (*set)(measure::Summary&, std::optional<double>);
+    std::optional<double> operator()(const measure::Summary& summary) const { return get(summary); }
 };
 
 struct Metric {
@@ -35,7 +35,7 @@ struct Metric {
     const char* over_reps;   // reduction over repetitions: "median", "-"
     Better better;
     MetricAccess value;
-    std::string (*cell)(const Summary&) = nullptr;  // cell text, if it says more than the value
+    std::string (*cell)(const measure::Summary&) = nullptr;  // cell text, if it says more than the value
 
     /// Headlines appear in the terminal table and as FOM lines.
     [[nodiscard]] constexpr bool is_headline() const { return heading[0] != '\0'; }
@@ -49,4 +49,4 @@ struct Metric {
 /// Returns the possible limits of a point as a Markdown table for the same page.
 [[nodiscard]] std::string limit_glossary();
 
-}  // namespace pb
+}  // namespace pb::report

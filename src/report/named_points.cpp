@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -43,7 +43,7 @@ std::vector<const RecordedPoint*> in_order(const ResultsFile& file) {
 
 }  // namespace
 
-const Topology& NamedPoint::topology() const {
+const plan::Topology& NamedPoint::topology() const {
     return file->sessions.at(static_cast<size_t>(recorded->session)).environment.topology;
 }
 
@@ -76,7 +76,7 @@ std::vector<std::string> source_names(std::span<const ResultsFile> files) {
 
 std::vector<NamedPoint> named_points(const ResultsFile& file) {
     const auto points = in_order(file);
-    std::vector<Summary> summaries;
+    std::vector<measure::Summary> summaries;
     summaries.reserve(points.size());
     for (const auto* point : points) summaries.push_back(point->summary);
     const auto labels = unique_labels(summaries);
@@ -97,7 +97,7 @@ std::vector<NamedPoint> named_points(std::span<const ResultsFile> files) {
 }
 
 bool is_valid(const NamedPoint& point) {
-    return point.summary().validity == Validity::valid && point.summary().pipeline_s.has_value();
+    return point.summary().validity == measure::Validity::valid && point.summary().pipeline_s.has_value();
 }
 
 std::vector<NamedPoint> valid_points(std::span<const ResultsFile> files) {
@@ -106,4 +106,4 @@ std::vector<NamedPoint> valid_points(std::span<const ResultsFile> files) {
     return points;
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 struct NamedPoint {
     std::string source;  // tells its file from the others; empty for one file
@@ -18,10 +18,10 @@ struct NamedPoint {
 
     /// Unique among all points: "dncnn-p256-h20-b4-fp32", or "monday/dncnn-p256-h20-b4-fp32" with several files.
     [[nodiscard]] std::string name() const { return source.empty() ? label : source + "/" + label; }
-    [[nodiscard]] const Summary& summary() const { return recorded->summary; }
-    [[nodiscard]] const PointTrace& trace() const { return recorded->trace; }
+    [[nodiscard]] const measure::Summary& summary() const { return recorded->summary; }
+    [[nodiscard]] const record::PointTrace& trace() const { return recorded->trace; }
     /// Returns the topology of the session that measured the point.
-    [[nodiscard]] const Topology& topology() const;
+    [[nodiscard]] const plan::Topology& topology() const;
 };
 
 /// Returned points refer to the files, which must outlive them.
@@ -39,4 +39,4 @@ struct NamedPoint {
 [[nodiscard]] std::vector<std::string> source_names(std::span<const std::filesystem::path> files);
 [[nodiscard]] std::vector<std::string> source_names(std::span<const ResultsFile> files);
 
-}  // namespace pb
+}  // namespace pb::report

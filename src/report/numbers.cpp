@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::report {
 
 std::string readable(std::optional<double> value) {
     if (!value) return "-";
@@ -21,4 +21,4 @@ std::string fixed(std::optional<double> value, int digits) {
 
 std::string readable_mib(std::optional<double> mib) { return fixed(mib, mib && *mib < 10 ? 1 : 0); }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::report {
 
 /// Examples: "1234567", "1235", "12.35", "0.001235", "1.2e-05"; "-" for an absent value.
 [[nodiscard]] std::string readable(std::optional<double> value);
@@ -15,4 +15,4 @@ namespace pb {
 /// Prints whole MiB, and tenths below 10.
 [[nodiscard]] std::string readable_mib(std::optional<double> mib);
 
-}  // namespace pb
+}  // namespace pb::report

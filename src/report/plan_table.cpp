@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <set>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -22,22 +22,22 @@ std::string span_text(const std::set<int64_t>& counts) {
                                                : fmt::format("{}-{}", *counts.begin(), *counts.rbegin());
 }
 
-WindowTexts describe_tiles(const Point& point) {
+WindowTexts describe_tiles(const plan::Point& point) {
     WindowTexts texts;
     if (!point.halo) return texts;
-    const TileGrid grid = tile_grid(point);
+    const plan::TileGrid grid = plan::tile_grid(point);
     std::set<int64_t> patches, batches;
     for (int rank = 0; rank < point.num_ranks; ++rank) {
-        const Range windows = windows_of_rank(point, grid, rank);
+        const Range windows = plan::windows_of_rank(point, grid, rank);
         patches.insert(grid.num_patches(windows));
         if (point.batch) batches.insert(ceil_div(windows.size(), *point.batch));
     }
     texts.window = fmt::format("{} x {}", grid.window().h, grid.window().w);
     texts.windows = std::to_string(grid.num_windows());
     texts.patches = span_text(patches);
-    texts.processed = readable(processed_per_useful(point));
+    texts.processed = readable(plan::processed_per_useful(point));
     if (point.batch) texts.batches = span_text(batches);
-    if (point.settings.schedule == Schedule::dynamic) {  // known only after the windows are taken
+    if (point.settings.schedule == config::Schedule::dynamic) {  // known only after the windows are taken
         texts.patches = fmt::format("of {}", grid.num_patches());
         texts.batches = point.batch ? fmt::format("of {}", ceil_div(grid.num_windows(), *point.batch)) : "?";
     }
@@ -46,12 +46,12 @@ WindowTexts describe_tiles(const Point& point) {
 
 WindowTexts describe_refused() { return {"-", "-", "-", "-", "-"}; }
 
-WindowTexts describe_whole(const Point& point) {
-    const auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
+WindowTexts describe_whole(const plan::Point& point) {
+    const auto calls = plan::whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
     const Extent window = calls.front().window.extent;
     const std::string idle = point.num_ranks > 1 && !point.settings.replicate ? "0-" : "";
     return {fmt::format("{} x {}", window.h, window.w), std::to_string(calls.size()),
-            fmt::format("{}{}", idle, calls.size()), idle + "1", readable(processed_per_useful(point))};
+            fmt::format("{}{}", idle, calls.size()), idle + "1", readable(plan::processed_per_useful(point))};
 }
 
 TextTable make_plan_table(bool with_time) {
@@ -66,16 +66,16 @@ TextTable make_plan_table(bool with_time) {
     return table;
 }
 
-std::vector<std::string> row_of(const Point& point, std::optional<double> rank_tflops) {
+std::vector<std::string> row_of(const plan::Point& point, std::optional<double> rank_tflops) {
     const bool refused = !point.refusal.empty();
-    const auto texts = refused                                      ? describe_refused()
-                       : point.settings.workload == Workload::tiles ? describe_tiles(point)
-                                                                    : describe_whole(point);
-    const auto prediction = predict(point);
+    const auto texts = refused                                              ? describe_refused()
+                       : point.settings.workload == config::Workload::tiles ? describe_tiles(point)
+                                                                            : describe_whole(point);
+    const auto prediction = plan::predict(point);
     const std::string open = refused ? "-" : "?";
     const auto& extent = point.source.extent;
     std::vector<std::string> row{std::to_string(point.index),
-                                 label_of(point),
+                                 plan::label_of(point),
                                  fmt::format("{} x {} x {}", extent.h, extent.w, point.source.channels),
                                  std::string(name_of(point.device)),
                                  std::to_string(point.num_ranks),
@@ -91,7 +91,7 @@ std::vector<std::string> row_of(const Point& point, std::optional<double> rank_t
 }
 
 /// Returns "512 B x pixels + 0.1 MiB", or "max(.., ..)" when the pixels decide which peak is the highest.
-std::string peaks_text(const std::vector<MemorySize>& peaks) {
+std::string peaks_text(const std::vector<network::MemorySize>& peaks) {
     std::vector<std::string> texts;
     texts.reserve(peaks.size());
     for (const auto& [per_pixel, fixed] : peaks)
@@ -100,10 +100,10 @@ std::string peaks_text(const std::vector<MemorySize>& peaks) {
 }
 
 /// Returns a formula such as "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
-std::string formula_of(const Point& point) {
+std::string formula_of(const plan::Point& point) {
     const auto& settings = point.settings;
-    const PeakParts parts = peak_parts(point);
-    const int64_t batches = batches_in_flight(point);
+    const plan::PeakParts parts = plan::peak_parts(point);
+    const int64_t batches = plan::batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
     return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n",
                        name_of(settings.network), name_of(settings.dtype), name_of(settings.layout),
@@ -113,7 +113,7 @@ std::string formula_of(const Point& point) {
 
 }  // namespace
 
-std::string prediction_text(const Plan& plan) {
+std::string prediction_text(const plan::Plan& plan) {
     std::vector<std::string> formulas;
     bool gpu = false;
     for (const auto& point : plan.points) {
@@ -134,7 +134,7 @@ std::string prediction_text(const Plan& plan) {
         fmt::join(formulas, ""));
 }
 
-std::string plan_table(const Plan& plan, std::optional<double> rank_tflops) {
+std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops) {
     TextTable table = make_plan_table(rank_tflops.has_value());
     std::string notes;
     bool open = false;
@@ -150,4 +150,4 @@ std::string plan_table(const Plan& plan, std::optional<double> rank_tflops) {
            table.text() + (notes.empty() ? "" : "\n" + notes);
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -8,44 +8,44 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
-using Summaries = std::vector<Summary>;
+using Summaries = std::vector<measure::Summary>;
 
-using Recommendations = std::vector<Recommendation>;
+using Recommendations = std::vector<measure::Recommendation>;
 
-std::string star_of(const Summary& summary, const Recommendations& recommendations) {
+std::string star_of(const measure::Summary& summary, const Recommendations& recommendations) {
     const bool is_taken = std::any_of(recommendations.begin(), recommendations.end(),
                                       [&](const auto& each) { return each.point == summary.index; });
     return is_taken ? std::string(" ") + kStar : "";
 }
 
-std::string status_text(const Summary& summary) {
-    if (summary.status != PointStatus::ok) return std::string(name_of(summary.status));
-    if (summary.simulated && summary.validity == Validity::valid) return "simulated";
-    return summary.validity == Validity::valid ? "ok" : std::string(name_of(summary.validity));
+std::string status_text(const measure::Summary& summary) {
+    if (summary.status != record::PointStatus::ok) return std::string(name_of(summary.status));
+    if (summary.simulated && summary.validity == measure::Validity::valid) return "simulated";
+    return summary.validity == measure::Validity::valid ? "ok" : std::string(name_of(summary.validity));
 }
 
 bool any_has(const Summaries& summaries, const Metric& metric) {
-    return std::any_of(summaries.begin(), summaries.end(), [&](const Summary& s) { return metric.value(s); });
+    return std::any_of(summaries.begin(), summaries.end(), [&](const measure::Summary& s) { return metric.value(s); });
 }
 
-std::string cell_of(const Metric& metric, const Summary& summary) {
+std::string cell_of(const Metric& metric, const measure::Summary& summary) {
     const auto value = metric.value(summary);
     if (!value) return "-";
     return metric.cell != nullptr ? metric.cell(summary) : readable(value);
 }
 
 /// Returns the `i`-th entry of a point's context. Some points of a file may have fewer entries.
-std::string context_text(const Summary& summary, size_t i) {
+std::string context_text(const measure::Summary& summary, size_t i) {
     return i < summary.context.size() ? summary.context[i].second : "";
 }
 
 /// True when the `i`-th entry of the context is the same for all points.
 bool is_shared(const Summaries& summaries, size_t i) {
-    return std::all_of(summaries.begin(), summaries.end(), [&](const Summary& summary) {
+    return std::all_of(summaries.begin(), summaries.end(), [&](const measure::Summary& summary) {
         return context_text(summary, i) == context_text(summaries.front(), i);
     });
 }
@@ -97,11 +97,11 @@ std::vector<std::string> remarks_of(const Summaries& summaries, const std::vecto
 
 /// Returns the points that `limit` limits, the evidence for the clearest case, and what to try. Nothing when there are
 /// none.
-std::optional<PointsTable::Limited> limited_by(Limit limit, const Summaries& summaries,
+std::optional<PointsTable::Limited> limited_by(measure::Limit limit, const Summaries& summaries,
                                                const std::vector<std::string>& labels) {
     std::vector<std::string> points;
     std::string clearest;
-    const Bottleneck* found = nullptr;
+    const measure::Bottleneck* found = nullptr;
     for (size_t i = 0; i < summaries.size(); ++i) {
         const auto& bottleneck = summaries[i].bottleneck;
         if (!bottleneck || bottleneck->limit != limit) continue;
@@ -118,7 +118,7 @@ std::optional<PointsTable::Limited> limited_by(Limit limit, const Summaries& sum
 
 std::vector<PointsTable::Limited> limits_of(const Summaries& summaries, const std::vector<std::string>& labels) {
     std::vector<PointsTable::Limited> all;
-    for (const auto& meaning : limit_meanings())
+    for (const auto& meaning : measure::limit_meanings())
         if (auto limited = limited_by(meaning.limit, summaries, labels)) all.push_back(std::move(*limited));
     return all;
 }
@@ -175,4 +175,4 @@ std::string points_table(const Summaries& summaries, const Recommendations& reco
     return text + limits_text(limits);
 }
 
-}  // namespace pb
+}  // namespace pb::report

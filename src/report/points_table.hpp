@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 struct PointsTable {
     std::string shared;                // settings and context common to all points; may be empty
@@ -23,7 +23,7 @@ struct PointsTable {
 };
 
 /// Needs at least one point. Recommended points are marked with a star.
-[[nodiscard]] PointsTable make_points_table(const std::vector<Summary>& summaries,
-                                            const std::vector<Recommendation>& recommendations);
+[[nodiscard]] PointsTable make_points_table(const std::vector<measure::Summary>& summaries,
+                                            const std::vector<measure::Recommendation>& recommendations);
 
-}  // namespace pb
+}  // namespace pb::report

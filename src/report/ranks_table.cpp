@@ -6,17 +6,17 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
-const RankPlace* find_place(const Topology& topology, int rank) {
-    const auto place =
-        std::find_if(topology.ranks.begin(), topology.ranks.end(), [&](const RankPlace& p) { return p.rank == rank; });
+const plan::RankPlace* find_place(const plan::Topology& topology, int rank) {
+    const auto place = std::find_if(topology.ranks.begin(), topology.ranks.end(),
+                                    [&](const plan::RankPlace& p) { return p.rank == rank; });
     return place == topology.ranks.end() ? nullptr : &*place;
 }
 
-std::string device_text(const RankPlace& place) {
+std::string device_text(const plan::RankPlace& place) {
     if (place.device.is_cuda()) return fmt::format("cuda:{} {}", place.device.index, place.device_name);
     return place.device_name.empty() ? "cpu" : place.device_name;
 }
@@ -33,7 +33,7 @@ TextTable make_ranks_table() {
     return table;
 }
 
-std::vector<std::string> row_of(const RankSummary& rank, const RankPlace* place) {
+std::vector<std::string> row_of(const measure::RankSummary& rank, const plan::RankPlace* place) {
     return {std::to_string(rank.rank),
             place != nullptr ? place->host : "?",
             place != nullptr ? device_text(*place) : "?",
@@ -46,7 +46,7 @@ std::vector<std::string> row_of(const RankSummary& rank, const RankPlace* place)
             readable_mib(rank.host_peak_mib)};
 }
 
-std::string balance_text(const Summary& summary, const Topology& topology) {
+std::string balance_text(const measure::Summary& summary, const plan::Topology& topology) {
     if (!summary.imbalance || !summary.slowest_rank || summary.ranks.size() < 2) return "";
     const auto* place = find_place(topology, *summary.slowest_rank);
     return fmt::format("slowest rank {}{}, imbalance (max / mean) {:.3f}; ", *summary.slowest_rank,
@@ -55,11 +55,11 @@ std::string balance_text(const Summary& summary, const Topology& topology) {
 
 }  // namespace
 
-std::string ranks_table(const Summary& summary, const Topology& topology) {
+std::string ranks_table(const measure::Summary& summary, const plan::Topology& topology) {
     TextTable table = make_ranks_table();
     for (const auto& rank : summary.ranks) table.add_row(row_of(rank, find_place(topology, rank.rank)));
     const std::string gathered = summary.reduction.empty() ? "not gathered" : "gathered by " + summary.reduction;
     return fmt::format("Ranks of {}\n{}{}{}\n", summary.label, table.text(), balance_text(summary, topology), gathered);
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -7,33 +7,33 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
 /// Returns a setting as the text that a study file would hold.
-std::string setting_text(const JsonField& json) {
-    const Json& value = json.json();
+std::string setting_text(const record::JsonField& json) {
+    const record::Json& value = json.json();
     if (value.is_string()) return value.get<std::string>();
     if (!value.is_number() && !value.is_boolean()) json.fail("a setting is a text, a number, true or false");
     return value.dump();
 }
 
 /// `key` is dotted: image.noise_sigma is in the object `image`.
-std::optional<JsonField> find_nested(const JsonField& object, std::string_view key) {
+std::optional<record::JsonField> find_nested(const record::JsonField& object, std::string_view key) {
     const auto dot = key.find('.');
     if (dot == std::string_view::npos) return object.find(key);
     const auto group = object.find(key.substr(0, dot));
     return group ? find_nested(*group, key.substr(dot + 1)) : std::nullopt;
 }
 
-PointSettings settings_from(const JsonField& json) {
-    PointSettings settings;
-    for (const auto& key : point_keys()) {
+config::PointSettings settings_from(const record::JsonField& json) {
+    config::PointSettings settings;
+    for (const auto& key : config::point_keys()) {
         const auto value = find_nested(json, key);
         if (!value) continue;
         try {
-            set_by_key(settings, key, setting_text(*value));
+            config::set_by_key(settings, key, setting_text(*value));
         } catch (const UsageError& error) {
             value->fail(error.what());
         }
@@ -41,47 +41,49 @@ PointSettings settings_from(const JsonField& json) {
     return settings;
 }
 
-Point point_from_settings(const JsonField& line) {
-    const JsonField settled = line["point"]["settled"];
-    Point point;
+plan::Point point_from_settings(const record::JsonField& line) {
+    const record::JsonField settled = line["point"]["settled"];
+    plan::Point point;
     point.index = line["index"].count();
     point.key = line["key"].text();
     point.settings = settings_from(line["point"]);
     point.uses_sigma = settled.find("sigma").has_value();
-    const NoiseLevelSetting& asked = point.settings.sigma;  // part of the point's key, even when it has no effect
+    const config::NoiseLevelSetting& asked =
+        point.settings.sigma;  // part of the point's key, even when it has no effect
     point.sigma = asked.is_automatic() ? point.settings.image.noise_sigma : asked.level;
-    JsonReader reader(settled);
-    settled_fields(reader, point);
+    record::JsonReader reader(settled);
+    record::settled_fields(reader, point);
     if (const auto shape = settled.find("network")) try {
-            point.relative = parse_network_shape(point.settings.network, point.source.channels, shape->text());
+            point.relative = network::parse_network_shape(point.settings.network, point.source.channels, shape->text());
         } catch (const UsageError& error) {
             shape->fail(error.what());
         }
     return point;
 }
 
-PointTrace trace_from(const JsonField& line) {
-    PointTrace trace;
+record::PointTrace trace_from(const record::JsonField& line) {
+    record::PointTrace trace;
     trace.point = point_from_settings(line);
-    JsonReader reader(line);
+    record::JsonReader reader(line);
     fields(reader, trace);
     return trace;
 }
 
-RankSummary& rank_of(std::vector<RankSummary>& ranks, int rank) {
-    const auto found = std::find_if(ranks.begin(), ranks.end(), [&](const RankSummary& r) { return r.rank == rank; });
+measure::RankSummary& rank_of(std::vector<measure::RankSummary>& ranks, int rank) {
+    const auto found =
+        std::find_if(ranks.begin(), ranks.end(), [&](const measure::RankSummary& r) { return r.rank == rank; });
     if (found != ranks.end()) return *found;
     ranks.push_back({});
     ranks.back().rank = rank;
     return ranks.back();
 }
 
-void add_memory(const PointTrace& trace, std::vector<RankSummary>& ranks) {
+void add_memory(const record::PointTrace& trace, std::vector<measure::RankSummary>& ranks) {
     const auto mib_of = [](int64_t bytes) {
         return bytes > 0 ? std::optional(static_cast<double>(bytes) / kMiB) : std::nullopt;
     };
     for (const auto& traced : trace.ranks) {
-        RankSummary& rank = rank_of(ranks, traced.rank);
+        measure::RankSummary& rank = rank_of(ranks, traced.rank);
         rank.allocated_peak_mib = mib_of(traced.memory.allocated_peak);
         rank.reserved_peak_mib = mib_of(traced.memory.reserved_peak);
         rank.device_used_mib = mib_of(traced.memory.device_used);
@@ -89,7 +91,7 @@ void add_memory(const PointTrace& trace, std::vector<RankSummary>& ranks) {
     }
 }
 
-void read_metrics(const JsonField& json, RecordedPoint& point) {
+void read_metrics(const record::JsonField& json, RecordedPoint& point) {
     for (const auto& [key, value] : json.entries())
         if (value.json().is_number()) point.metrics[key] = value.number();
     for (const char* rank : {"slowest_rank", "allocated_peak_rank"}) point.metrics.erase(rank);
@@ -97,13 +99,13 @@ void read_metrics(const JsonField& json, RecordedPoint& point) {
         if (const auto value = json.find(metric.key)) metric.value.set(point.summary, value->number());
 }
 
-void read_summary(const JsonField& line, RecordedPoint& recorded) {
-    Summary& summary = recorded.summary;
+void read_summary(const record::JsonField& line, RecordedPoint& recorded) {
+    measure::Summary& summary = recorded.summary;
     read(line["summary"], summary);
     summary.index = line["index"].count();
     summary.key = line["key"].text();
     summary.label = line["label"].text();
-    summary.simulated = is_simulated(recorded.trace.point);
+    summary.simulated = plan::is_simulated(recorded.trace.point);
     summary.status = recorded.trace.status;
     summary.verification = recorded.trace.verification.outcome;
     summary.reduction = recorded.trace.reduction;
@@ -114,15 +116,15 @@ void read_summary(const JsonField& line, RecordedPoint& recorded) {
 
 }  // namespace
 
-Environment environment_from(const JsonField& json) {
-    Environment environment;
+record::Environment environment_from(const record::JsonField& json) {
+    record::Environment environment;
     read(json, environment);
     return environment;
 }
 
-Verdict verdict_from(const JsonField& line) {
-    Verdict verdict;
-    verdict.validity = line["verdict"].named<Validity>();
+measure::Verdict verdict_from(const record::JsonField& line) {
+    measure::Verdict verdict;
+    verdict.validity = line["verdict"].named<measure::Validity>();
     verdict.reasons = line["reasons"].texts();
     const int code = line["exit_code"].count();
     if (code > static_cast<int>(ExitCode::partial)) line["exit_code"].fail("no exit code of patchbench");
@@ -130,11 +132,11 @@ Verdict verdict_from(const JsonField& line) {
     return verdict;
 }
 
-RecordedPoint point_from(const JsonField& line) {
+RecordedPoint point_from(const record::JsonField& line) {
     RecordedPoint recorded;
     recorded.trace = trace_from(line);
     read_summary(line, recorded);
     return recorded;
 }
 
-}  // namespace pb
+}  // namespace pb::report

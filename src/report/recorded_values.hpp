@@ -5,11 +5,11 @@
 #include "record/json_field.hpp"
 #include "report/results_file.hpp"
 
-namespace pb {
+namespace pb::report {
 
-[[nodiscard]] Environment environment_from(const JsonField& json);
-[[nodiscard]] Verdict verdict_from(const JsonField& line);
+[[nodiscard]] record::Environment environment_from(const record::JsonField& json);
+[[nodiscard]] measure::Verdict verdict_from(const record::JsonField& line);
 /// Sets everything except `session`, `line` and `json`.
-[[nodiscard]] RecordedPoint point_from(const JsonField& line);
+[[nodiscard]] RecordedPoint point_from(const record::JsonField& line);
 
-}  // namespace pb
+}  // namespace pb::report

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -93,7 +93,7 @@ void add_memory(const NamedPoint& point, CsvRow& row) {
 }
 
 void add_steps(const NamedPoint& point, CsvRow& row) {
-    for (const auto& [stage, name] : enum_names(Stage{}))
+    for (const auto& [stage, name] : enum_names(record::Stage{}))
         row.emplace_back(std::string(name) + "_time_sec",
                          number_cell(point.summary().stage_s[static_cast<size_t>(stage)]));
 }
@@ -110,4 +110,4 @@ CsvRow reference_row(const NamedPoint& point) {
     return row;
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -4,8 +4,8 @@
 #include "report/csv_table.hpp"
 #include "report/named_points.hpp"
 
-namespace pb {
+namespace pb::report {
 
 [[nodiscard]] CsvRow reference_row(const NamedPoint& point);
 
-}  // namespace pb
+}  // namespace pb::report

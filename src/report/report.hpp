@@ -12,40 +12,40 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 /// Marks recommended points in the table and in the text below it.
 inline constexpr const char* kStar = "\u2605";
 
 /// Writes what all points share once, then one row for each point, then reasons and notes. Columns are the headline
 /// metrics that at least one point has. Recommended points are marked.
-[[nodiscard]] std::string points_table(const std::vector<Summary>& summaries,
-                                       const std::vector<Recommendation>& recommendations = {});
+[[nodiscard]] std::string points_table(const std::vector<measure::Summary>& summaries,
+                                       const std::vector<measure::Recommendation>& recommendations = {});
 
 /// Writes the figures that follow from several points: times, memory and largest batches, precisions, devices. Empty
 /// when there are none.
-[[nodiscard]] std::string study_text(const StudySummary& study);
+[[nodiscard]] std::string study_text(const measure::StudySummary& study);
 
 /// Writes one row for each rank of one point: host, device, patches, patches/s, wall time, four memory figures. Also
 /// says whether NCCL or MPI gathered the figures.
-[[nodiscard]] std::string ranks_table(const Summary& summary, const Topology& topology);
+[[nodiscard]] std::string ranks_table(const measure::Summary& summary, const plan::Topology& topology);
 
 /// Writes the points of a plan: label, windows, batches, patches per rank, processed/useful pixels, predicted memory
 /// and work. With `rank_tflops`, the TFLOP/s that one rank reaches, it also writes the time of a repetition on the
 /// busiest rank.
-[[nodiscard]] std::string plan_table(const Plan& plan, std::optional<double> rank_tflops = std::nullopt);
+[[nodiscard]] std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops = std::nullopt);
 
 /// Explains how that table predicts memory and work: the formula with its numbers for every network, precision and
 /// device of the plan.
-[[nodiscard]] std::string prediction_text(const Plan& plan);
+[[nodiscard]] std::string prediction_text(const plan::Plan& plan);
 
 /// Writes lines "FOM <label>.<metric> <value> <unit>" for the measured headline metrics of every point.
-[[nodiscard]] std::string fom_lines(const std::vector<Summary>& summaries);
+[[nodiscard]] std::string fom_lines(const std::vector<measure::Summary>& summaries);
 
 /// Writes one line: "RESULT: VALID|INVALID|FAILED  <reasons>".
-[[nodiscard]] std::string verdict_line(const Verdict& verdict);
+[[nodiscard]] std::string verdict_line(const measure::Verdict& verdict);
 
 /// Returns the labels of the points, in order. Points with equal labels get their index as a suffix ("dncnn-p256#3").
-[[nodiscard]] std::vector<std::string> unique_labels(const std::vector<Summary>& summaries);
+[[nodiscard]] std::vector<std::string> unique_labels(const std::vector<measure::Summary>& summaries);
 
-}  // namespace pb
+}  // namespace pb::report

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <map>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -30,27 +30,27 @@ struct Match {
 
 bool has_figures(const RecordedPoint& point) {
     const auto& wall_s = point.trace.wall_s;
-    return point.summary.status == PointStatus::ok && point.summary.verification != Verification::Outcome::failed &&
-           !wall_s.empty() &&
+    return point.summary.status == record::PointStatus::ok &&
+           point.summary.verification != record::Verification::Outcome::failed && !wall_s.empty() &&
            std::all_of(wall_s.begin(), wall_s.end(), [](double s) { return std::isfinite(s) && s > 0; });
 }
 
 std::string state_of(const RecordedPoint& point) {
-    if (point.summary.status != PointStatus::ok) return std::string(name_of(point.summary.status));
-    if (point.summary.verification == Verification::Outcome::failed) return "the output is wrong";
+    if (point.summary.status != record::PointStatus::ok) return std::string(name_of(point.summary.status));
+    if (point.summary.verification == record::Verification::Outcome::failed) return "the output is wrong";
     return "no times";
 }
 
 class Matches {
   public:
     void add(const ResultsFile& file, Side Match::*side) {
-        std::vector<Summary> summaries;
+        std::vector<measure::Summary> summaries;
         summaries.reserve(file.points.size());
         for (const auto& point : file.points) summaries.push_back(point.summary);
         const auto labels = unique_labels(summaries);
         std::map<std::string, int> seen;
         for (size_t i = 0; i < file.points.size(); ++i) {
-            const std::string key = key_of(file.points[i].trace.point);
+            const std::string key = plan::key_of(file.points[i].trace.point);
             const Identity identity{key, seen[key]++};
             const auto [place, is_new] = places_.try_emplace(identity, all_.size());
             if (is_new) all_.push_back({labels[i]});
@@ -65,15 +65,15 @@ class Matches {
     std::vector<Match> all_;
 };
 
-std::vector<Launch> times_of(const Side& side) {
-    std::vector<Launch> launches;
+std::vector<measure::Launch> times_of(const Side& side) {
+    std::vector<measure::Launch> launches;
     for (const auto* point : side.launches)
         if (has_figures(*point)) launches.push_back(point->trace.wall_s);
     return launches;
 }
 
-std::optional<double> typical_of(const std::vector<Launch>& launches) {
-    return launches.empty() ? std::nullopt : std::optional(typical_time(launches));
+std::optional<double> typical_of(const std::vector<measure::Launch>& launches) {
+    return launches.empty() ? std::nullopt : std::optional(measure::typical_time(launches));
 }
 
 /// One field in which two points differ, with both values as text.
@@ -92,23 +92,24 @@ std::vector<Difference> differences(const Texts& here, const Texts& there) {
 
 /// Returns a visitor that collects the fields it is given.
 auto into(Texts& texts) {
-    return
-        [&texts](const FieldName& field, const auto& value) { texts.emplace_back(field.key, format_setting(value)); };
+    return [&texts](const config::FieldName& field, const auto& value) {
+        texts.emplace_back(field.key, config::format_setting(value));
+    };
 }
 
 /// Returns the settings that decide what is measured. Points that differ in them are not compared.
 Texts work_of(const RecordedPoint& recorded) {
-    PointSettings settings = recorded.trace.point.settings;
+    config::PointSettings settings = recorded.trace.point.settings;
     settings.ranks.count = recorded.trace.point.num_ranks;
     Texts texts;
-    work_fields(std::as_const(settings), into(texts));
+    config::work_fields(std::as_const(settings), into(texts));
     return texts;
 }
 
 /// Returns how the point was measured, and the checksums of its weights and image.
 Texts protocol_of(const RecordedPoint& point) {
     Texts texts;
-    protocol_fields(point.trace.point.settings.protocol, into(texts));
+    config::protocol_fields(point.trace.point.settings.protocol, into(texts));
     texts.emplace_back("weights", point.trace.weights_sha256);
     texts.emplace_back("image", point.trace.image_sha256);
     return texts;
@@ -148,7 +149,7 @@ void add_side_remarks(const Side& side, std::vector<std::string>& remarks) {
         std::string remark;
         if (!has_figures(*point) && !times_of(side).empty())
             remark = fmt::format("a launch of {} is left out: {}", side.name, state_of(*point));
-        if (has_figures(*point) && point->summary.validity == Validity::invalid)
+        if (has_figures(*point) && point->summary.validity == measure::Validity::invalid)
             remark = fmt::format("INVALID in {}: {}", side.name, fmt::join(point->summary.reasons, "; "));
         if (!remark.empty() && std::count(remarks.begin(), remarks.end(), remark) == 0) remarks.push_back(remark);
     }
@@ -157,7 +158,7 @@ void add_side_remarks(const Side& side, std::vector<std::string>& remarks) {
 /// Adds a remark on other work on the machine, which may have slowed this side down.
 void add_foreign_work(const Side& side, std::vector<std::string>& remarks) {
     for (const auto* point : side.launches)
-        if (const std::string foreign = foreign_work_of(point->trace); !foreign.empty())
+        if (const std::string foreign = measure::foreign_work_of(point->trace); !foreign.empty())
             return remarks.push_back(fmt::format("{} was not measured alone: {}", side.name, foreign));
 }
 
@@ -176,17 +177,17 @@ PointComparison compare_point(const Match& match, const std::vector<Match>& all)
     if (after.empty())
         point.missing += (point.missing.empty() ? "" : ", ") + why_missing(&Match::after, &Match::before, match, all);
     point.lost = after.empty() && !before.empty();
-    if (point.missing.empty()) point.comparison = compare_times(before, after);
+    if (point.missing.empty()) point.comparison = measure::compare_times(before, after);
     add_side_remarks(match.before, point.remarks);
     add_side_remarks(match.after, point.remarks);
-    if (point.comparison && point.comparison->change != Change::same)
+    if (point.comparison && point.comparison->change != measure::Change::same)
         for (const Side* side : {&match.before, &match.after}) add_foreign_work(*side, point.remarks);
     if (!match.before.launches.empty() && !match.after.launches.empty())
         add_protocol_remarks(*match.before.launches.front(), *match.after.launches.front(), point.remarks);
     return point;
 }
 
-void add_environment(const Environment& reference, const ResultsFile& file, std::vector<std::string>& changes) {
+void add_environment(const record::Environment& reference, const ResultsFile& file, std::vector<std::string>& changes) {
     for (const auto& session : file.sessions)
         for (const auto& difference : environment_differences(reference, session.environment)) {
             std::string text = difference.text() + (difference.decisive ? "" : " (may not matter)");
@@ -196,7 +197,7 @@ void add_environment(const Environment& reference, const ResultsFile& file, std:
 
 }  // namespace
 
-int64_t ResultsComparison::count(Change change) const {
+int64_t ResultsComparison::count(measure::Change change) const {
     return std::count_if(points.begin(), points.end(),
                          [&](const auto& point) { return point.comparison && point.comparison->change == change; });
 }
@@ -246,8 +247,9 @@ ResultsComparison compare_results(const std::vector<ResultsFile>& old_files,
 void judge_by_launches(ResultsComparison& comparison) {
     for (auto& point : comparison.points) {
         if (!point.comparison || !point.comparison->these_launches_only) continue;
-        if (point.comparison->change != Change::slower && point.comparison->change != Change::faster) continue;
-        point.comparison->change = Change::unsure;
+        if (point.comparison->change != measure::Change::slower && point.comparison->change != measure::Change::faster)
+            continue;
+        point.comparison->change = measure::Change::unsure;
         point.comparison->reason = "one launch a side: a slower launch cannot be told from a slower version";
     }
 }
@@ -256,12 +258,12 @@ namespace {
 
 /// With one launch on each side it is unknown how launches differ, so such a point stays undecided. Equal samples are
 /// decided: they are the same.
-std::string why_undecided(const Comparison& comparison, double slower) {
+std::string why_undecided(const measure::Comparison& comparison, double slower) {
     const double most = comparison.ratio_interval ? comparison.ratio_interval->high : HUGE_VAL;
     if (comparison.these_launches_only)
         return fmt::format("{:+.1f} % between one launch a side, which may be how launches differ; it needs {} a side",
-                           100 * (comparison.ratio - 1), kFewestLaunches);
-    const int64_t needed = launches_needed(comparison.launch_spread.value_or(0), slower);
+                           100 * (comparison.ratio - 1), measure::kFewestLaunches);
+    const int64_t needed = measure::launches_needed(comparison.launch_spread.value_or(0), slower);
     return fmt::format(
         "the interval of the change reaches {:+.1f} %, as launches of one version spread by {:.1f} %; it needs about "
         "{} "
@@ -269,11 +271,11 @@ std::string why_undecided(const Comparison& comparison, double slower) {
         100 * (most - 1), 100 * comparison.launch_spread.value_or(0), needed);
 }
 
-bool is_undecided(const Comparison& comparison, double slower) {
+bool is_undecided(const measure::Comparison& comparison, double slower) {
     if (comparison.ratio_interval && comparison.ratio_interval->low == 1 && comparison.ratio_interval->high == 1)
         return false;  // both sides have the same samples
     if (comparison.these_launches_only) return true;
-    const bool fails = comparison.change == Change::slower && comparison.ratio >= 1 + slower;
+    const bool fails = comparison.change == measure::Change::slower && comparison.ratio >= 1 + slower;
     return !fails && (!comparison.ratio_interval || comparison.ratio_interval->high >= 1 + slower);
 }
 
@@ -291,7 +293,8 @@ std::vector<std::string> regressions(const ResultsComparison& comparison, double
     std::vector<std::string> all;
     for (const auto& point : comparison.points) {
         if (point.lost) all.push_back(fmt::format("{}: {}", point.label, point.missing));
-        if (point.comparison && point.comparison->change == Change::slower && point.comparison->ratio >= 1 + slower)
+        if (point.comparison && point.comparison->change == measure::Change::slower &&
+            point.comparison->ratio >= 1 + slower)
             all.push_back(fmt::format("{}: SLOWER by {:.1f} %", point.label, 100 * (point.comparison->ratio - 1)));
     }
     const auto is_compared = [](const PointComparison& point) { return point.comparison.has_value(); };
@@ -300,4 +303,4 @@ std::vector<std::string> regressions(const ResultsComparison& comparison, double
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::report

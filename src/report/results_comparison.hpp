@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 struct PointComparison {
     std::string label;
-    std::optional<double> old_s, new_s;    // pipeline_s: `typical_time` of the launches
-    std::optional<Comparison> comparison;  // none: `missing` gives the reason
-    std::string missing;                   // "NEW: oom", "only in OLD", ...
-    bool lost = false;                     // OLD has figures, NEW has none
-    std::vector<std::string> remarks;      // INVALID figures, other weights, another protocol, ...
+    std::optional<double> old_s, new_s;             // pipeline_s: `typical_time` of the launches
+    std::optional<measure::Comparison> comparison;  // none: `missing` gives the reason
+    std::string missing;                            // "NEW: oom", "only in OLD", ...
+    bool lost = false;                              // OLD has figures, NEW has none
+    std::vector<std::string> remarks;               // INVALID figures, other weights, another protocol, ...
 };
 
 struct ResultsComparison {
@@ -25,7 +25,7 @@ struct ResultsComparison {
     std::vector<std::string> remarks;              // about files: torn, no end, changed during the study
     size_t num_old = 1, num_new = 1;               // number of launches
 
-    [[nodiscard]] int64_t count(Change change) const;
+    [[nodiscard]] int64_t count(measure::Change change) const;
 };
 
 /// Matches points by what they measure (key_of) and, where a file holds equal points, by their order. Throws UsageError
@@ -51,4 +51,4 @@ void judge_by_launches(ResultsComparison& comparison);
 /// of launches on each side that would decide it.
 [[nodiscard]] std::vector<std::string> undecided(const ResultsComparison& comparison, double slower);
 
-}  // namespace pb
+}  // namespace pb::report

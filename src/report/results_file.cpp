@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -53,8 +53,8 @@ class Reader {
 
   private:
     void take(const LineReader::Line& line) {
-        const Json json =
-            nests_too_deep(line.text) ? Json(Json::value_t::discarded) : Json::parse(line.text, nullptr, false);
+        const record::Json json = nests_too_deep(line.text) ? record::Json(record::Json::value_t::discarded)
+                                                            : record::Json::parse(line.text, nullptr, false);
         if (json.is_discarded() && !line.ended) {
             results_.torn = line.text;
             return;
@@ -65,10 +65,10 @@ class Reader {
             throw UsageError(place_ +
                              ": not JSON, or nested too deep; the file was damaged after it was written: take the "
                              "line out, or measure again");
-        add(JsonField(json, place_), line);
+        add(record::JsonField(json, place_), line);
     }
 
-    void add(const JsonField& field, const LineReader::Line& line) {
+    void add(const record::JsonField& field, const LineReader::Line& line) {
         const std::string type = field["type"].text();
         if (results_.end) field.fail("nothing may follow the end of a study");
         if (results_.sessions.empty() != (type == "study"))
@@ -87,7 +87,7 @@ class Reader {
             field["type"].fail("study, resume, point, study_summary or end is expected here");
     }
 
-    void add_study(const JsonField& field, const std::string& text) {
+    void add_study(const record::JsonField& field, const std::string& text) {
         const std::string version = field["schema_version"].text();
         const std::string known = kResultsSchemaVersion;
         if (version.substr(0, version.find('.')) != known.substr(0, known.find('.')))
@@ -97,7 +97,7 @@ class Reader {
         results_.sessions.push_back({environment_from(field["environment"]), text});
     }
 
-    void add_point(const JsonField& field, const LineReader::Line& line) {
+    void add_point(const record::JsonField& field, const LineReader::Line& line) {
         RecordedPoint point = point_from(field);
         point.session = static_cast<int64_t>(results_.sessions.size()) - 1;
         point.line = line.number;
@@ -161,4 +161,4 @@ std::vector<std::string> ResultsFile::remarks() const {
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::report

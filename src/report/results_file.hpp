@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 struct RecordedPoint {
-    PointTrace trace;  // settings missing in an older file have their default; notes are in summary
-    Summary summary;   // as recorded: key, label, status, validity, reasons, context, metrics
+    record::PointTrace trace;  // settings missing in an older file have their default; notes are in summary
+    measure::Summary summary;  // as recorded: key, label, status, validity, reasons, context, metrics
     std::map<std::string, double> metrics;  // those with a value; may hold more than Summary in newer files
     int64_t session = 0;                    // 0: the study's first session; n: after the n-th --resume
     int64_t line = 0;                       // line number in the file, from 1
@@ -27,12 +27,12 @@ struct RecordedPoint {
 
 /// One uninterrupted part of a study: where it ran, with which program, and how it was started.
 struct Session {
-    Environment environment;
+    record::Environment environment;
     std::string json;  // its line; in the first session the study's line
 };
 
 struct RecordedEnd {
-    Verdict verdict;
+    measure::Verdict verdict;
     std::string json;
 };
 
@@ -45,7 +45,7 @@ struct ResultsFile {
     std::optional<RecordedEnd> end;     // none: the run was cut short or is still going on
     std::string torn;                   // an incomplete last line of a killed writer: not a point
 
-    [[nodiscard]] const Environment& environment() const { return sessions.front().environment; }
+    [[nodiscard]] const record::Environment& environment() const { return sessions.front().environment; }
     /// Returns what a reader should know: a torn last line, a missing end. Empty when the file is complete.
     [[nodiscard]] std::vector<std::string> remarks() const;
     /// Returns the lines as written, without a torn one: each session's line with its points, then the study summary
@@ -69,4 +69,4 @@ struct ResultsFile {
 /// Returns the folder of the n-th launch, counted from 1.
 [[nodiscard]] std::filesystem::path launch_folder(const std::filesystem::path& folder, int64_t launch);
 
-}  // namespace pb
+}  // namespace pb::report

@@ -6,44 +6,44 @@
 #include "record/point.hpp"
 #include "report/jsonl_writer.hpp"
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
-Json reference_to(const char* definition) { return {{"$ref", std::string("#/$defs/") + definition}}; }
+record::Json reference_to(const char* definition) { return {{"$ref", std::string("#/$defs/") + definition}}; }
 
-Json constant(const char* value) { return {{"const", value}}; }
+record::Json constant(const char* value) { return {{"const", value}}; }
 
 /// Allows settings of any name in addition to the named ones.
-Json settings_beside(Json object, const std::vector<std::string>& required) {
+record::Json settings_beside(record::Json object, const std::vector<std::string>& required) {
     object["required"] = required;
     object["additionalProperties"] = reference_to("setting");
     return object;
 }
 
-Json point_schema() {
-    Point none;
-    SchemaWriter settled, point;
-    settled_fields(settled, none);
-    Json object = settled.object();
+record::Json point_schema() {
+    plan::Point none;
+    record::SchemaWriter settled, point;
+    record::settled_fields(settled, none);
+    record::Json object = settled.object();
     object["properties"]["network"] = {{"type", "string"}};  // only in points with a network shape of their own
     point.add("settled", object, "");
     return settings_beside(point.object(), {"settled", "network", "image"});
 }
 
-Json summary_schema() {
-    Json object = schema_of(Summary{});
+record::Json summary_schema() {
+    record::Json object = record::schema_of(measure::Summary{});
     object["additionalProperties"] = {{"description", "a figure of the glossary in reading-results.md"},
                                       {"type", {"number", "null"}}};
     return object;
 }
 
-Json point_line_schema() {
-    const PointTrace trace;
-    SchemaWriter line;
+record::Json point_line_schema() {
+    const record::PointTrace trace;
+    record::SchemaWriter line;
     line.add("type", constant("point"), "");
     line("key", trace.point.key);
-    line("index", whole(trace.point.index));
+    line("index", record::whole(trace.point.index));
     line("label", std::string());
     line.add("point", point_schema(), "");
     fields(line, trace);
@@ -51,8 +51,8 @@ Json point_line_schema() {
     return line.object();
 }
 
-Json study_schema() {
-    SchemaWriter line;
+record::Json study_schema() {
+    record::SchemaWriter line;
     line.add("type", constant("study"), "");
     line.add("schema_version", constant(kResultsSchemaVersion), "");
     line.add("environment", reference_to("environment"), "");
@@ -60,8 +60,8 @@ Json study_schema() {
     return line.object();
 }
 
-Json resume_schema() {
-    SchemaWriter line;
+record::Json resume_schema() {
+    record::SchemaWriter line;
     line.add("type", constant("resume"), "");
     line.add("environment", reference_to("environment"), "");
     return line.object();
@@ -69,12 +69,12 @@ Json resume_schema() {
 
 }  // namespace
 
-Json results_schema() {
-    return {{"environment", schema_of(Environment{})},
-            {"batch_search", schema_of(BatchSearch{})},
+record::Json results_schema() {
+    return {{"environment", record::schema_of(record::Environment{})},
+            {"batch_search", record::schema_of(record::BatchSearch{})},
             {"study", study_schema()},
             {"resume", resume_schema()},
             {"point", point_line_schema()}};
 }
 
-}  // namespace pb
+}  // namespace pb::report

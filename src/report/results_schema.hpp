@@ -3,10 +3,10 @@
 
 #include "record/json.hpp"
 
-namespace pb {
+namespace pb::report {
 
 /// Returns definitions of docs/results.schema.json by name: lines and the parts that other definitions refer to. They
 /// refer to "setting", "texts" and "validity" in that file. A test compares both.
-[[nodiscard]] Json results_schema();
+[[nodiscard]] record::Json results_schema();
 
-}  // namespace pb
+}  // namespace pb::report

@@ -7,15 +7,15 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
 class Matching {
   public:
-    Matching(const ResultsFile& former, const Plan& plan) : former_(former), plan_(plan) {
+    Matching(const ResultsFile& former, const plan::Plan& plan) : former_(former), plan_(plan) {
         resumption_.finished.assign(plan.points.size(), false);
-        for (const auto& point : plan.points) keys_.push_back(key_of(point));
+        for (const auto& point : plan.points) keys_.push_back(plan::key_of(point));
     }
 
     Resumption run() {
@@ -38,7 +38,7 @@ class Matching {
     /// Returns the plan's point for a recorded one: the point of the same index, otherwise the first free one with this
     /// key.
     [[nodiscard]] std::optional<size_t> find(const RecordedPoint& recorded) const {
-        const std::string key = key_of(recorded.trace.point);
+        const std::string key = plan::key_of(recorded.trace.point);
         const auto is_free = [&](size_t i) { return keys_[i] == key && !resumption_.finished[i]; };
         const auto same = static_cast<size_t>(recorded.summary.index);
         if (same < keys_.size() && is_free(same)) return same;
@@ -55,14 +55,14 @@ class Matching {
             session_ = recorded.session;
             resumption_.lines.push_back(former_.sessions[static_cast<size_t>(session_)].json);
         }
-        const Point& planned = plan_.points[*index];
+        const plan::Point& planned = plan_.points[*index];
         resumption_.lines.push_back(line_at(recorded, planned.index));
         resumption_.kept.push_back(recorded);
         note_protocol(recorded, planned);
     }
 
     void note_unplaced(const RecordedPoint& recorded) {
-        const bool is_known = std::find(keys_.begin(), keys_.end(), key_of(recorded.trace.point)) != keys_.end();
+        const bool is_known = std::find(keys_.begin(), keys_.end(), plan::key_of(recorded.trace.point)) != keys_.end();
         if (is_known)
             repeated_ = recorded.summary.label;
         else if (unknown_++ == 0)
@@ -72,26 +72,27 @@ class Matching {
     /// Returns the recorded line. If the study has grown since, the line gets the point's new index.
     static std::string line_at(const RecordedPoint& recorded, int64_t index) {
         if (recorded.summary.index == index) return recorded.json;
-        Json line = Json::parse(recorded.json);
+        record::Json line = record::Json::parse(recorded.json);
         line["index"] = index;
-        return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+        return line.dump(-1, ' ', false, record::Json::error_handler_t::replace);
     }
 
-    void note_protocol(const RecordedPoint& recorded, const Point& planned) {
+    void note_protocol(const RecordedPoint& recorded, const plan::Point& planned) {
         std::vector<std::string> before;
-        protocol_fields(recorded.trace.point.settings.protocol,
-                        [&](const FieldName&, const auto& value) { before.push_back(format_setting(value)); });
+        config::protocol_fields(
+            recorded.trace.point.settings.protocol,
+            [&](const config::FieldName&, const auto& value) { before.push_back(config::format_setting(value)); });
         size_t next = 0;
-        protocol_fields(planned.settings.protocol, [&](const FieldName& field, const auto& value) {
+        config::protocol_fields(planned.settings.protocol, [&](const config::FieldName& field, const auto& value) {
             const std::string& old = before[next++];
-            if (old != format_setting(value))
+            if (old != config::format_setting(value))
                 resumption_.changes.push_back(std::string(field.key) + " of " + recorded.summary.label + ": " + old +
-                                              " -> " + format_setting(value));
+                                              " -> " + config::format_setting(value));
         });
     }
 
     const ResultsFile& former_;
-    const Plan& plan_;
+    const plan::Plan& plan_;
     std::vector<std::string> keys_;
     Resumption resumption_;
     int64_t session_ = 0;
@@ -101,10 +102,11 @@ class Matching {
 
 }  // namespace
 
-bool is_finished(PointStatus status) {
-    return status == PointStatus::ok || status == PointStatus::oom || status == PointStatus::index_limit;
+bool is_finished(record::PointStatus status) {
+    return status == record::PointStatus::ok || status == record::PointStatus::oom ||
+           status == record::PointStatus::index_limit;
 }
 
-Resumption make_resumption(const ResultsFile& former, const Plan& plan) { return Matching(former, plan).run(); }
+Resumption make_resumption(const ResultsFile& former, const plan::Plan& plan) { return Matching(former, plan).run(); }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 /// True for ok, oom and index_limit: measuring again would give the same result. Points with failed, interrupted or
 /// skipped run again.
-[[nodiscard]] bool is_finished(PointStatus status);
+[[nodiscard]] bool is_finished(record::PointStatus status);
 
 struct Resumption {
     std::vector<bool> finished;       // for each point of the plan
@@ -26,6 +26,6 @@ struct Resumption {
 
 /// Matches points by key and order: equal points of a plan have the same key, and each recorded one stands for one of
 /// them. Throws UsageError when the file holds finished points that the plan does not have.
-[[nodiscard]] Resumption make_resumption(const ResultsFile& former, const Plan& plan);
+[[nodiscard]] Resumption make_resumption(const ResultsFile& former, const plan::Plan& plan);
 
-}  // namespace pb
+}  // namespace pb::report

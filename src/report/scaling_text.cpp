@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -22,14 +22,14 @@ std::string percent_of(std::optional<double> part) { return part ? fmt::format("
 std::string milliseconds(std::optional<double> seconds) { return seconds ? readable(1000 * *seconds) : "-"; }
 
 /// Returns the longest waiting time and the rank that waited.
-std::string longest_wait(const ScalingPoint& point) {
+std::string longest_wait(const measure::ScalingPoint& point) {
     const auto longest = std::max_element(point.waiting.begin(), point.waiting.end(),
                                           [](const auto& a, const auto& b) { return a.waiting_s < b.waiting_s; });
     if (longest == point.waiting.end() || point.num_ranks == 1) return "-";
     return fmt::format("{} ({})", milliseconds(longest->waiting_s), longest->rank);
 }
 
-std::string speedup_table(const Scaling& scaling) {
+std::string speedup_table(const measure::Scaling& scaling) {
     TextTable table;
     for (const char* heading : {"ranks", "pass s\n[95 %]", "speed-up\n[95 %]", "ideal", "bound", "efficiency\n[95 %]",
                                 "of the\nbound", "longest wait\nms (rank)"})
@@ -43,22 +43,22 @@ std::string speedup_table(const Scaling& scaling) {
 }
 
 /// Returns the names of the parts that at least one point has, in the order of the stages.
-std::vector<std::string> part_names(const Scaling& scaling) {
+std::vector<std::string> part_names(const measure::Scaling& scaling) {
     const auto is_used = [&](std::string_view name) {
-        return std::any_of(scaling.points.begin(), scaling.points.end(), [&](const ScalingPoint& point) {
+        return std::any_of(scaling.points.begin(), scaling.points.end(), [&](const measure::ScalingPoint& point) {
             return std::any_of(point.parts.begin(), point.parts.end(),
                                [&](const auto& part) { return part.name == name; });
         });
     };
     std::vector<std::string> names;
-    for (const auto& [stage, name] : enum_names(Stage{}))
+    for (const auto& [stage, name] : enum_names(record::Stage{}))
         if (is_used(name)) names.emplace_back(name);
     for (const char* name : {"waiting", "other"})
         if (is_used(name)) names.emplace_back(name);
     return names;
 }
 
-std::string parts_table(const Scaling& scaling) {
+std::string parts_table(const measure::Scaling& scaling) {
     const auto names = part_names(scaling);
     TextTable table;
     table.add_column("ranks");
@@ -67,7 +67,7 @@ std::string parts_table(const Scaling& scaling) {
         std::vector<std::string> cells{std::to_string(point.num_ranks)};
         for (const auto& name : names) {
             const auto part = std::find_if(point.parts.begin(), point.parts.end(),
-                                           [&](const TimePart& each) { return each.name == name; });
+                                           [&](const measure::TimePart& each) { return each.name == name; });
             cells.push_back(part == point.parts.end() ? "-" : percent_of(part->part));
         }
         table.add_row(std::move(cells));
@@ -75,7 +75,7 @@ std::string parts_table(const Scaling& scaling) {
     return "  parts of the ranks' time (stages of a device overlap with the host's)\n" + table.text();
 }
 
-std::string costs_table(const Scaling& scaling) {
+std::string costs_table(const measure::Scaling& scaling) {
     TextTable table;
     for (const char* heading : {"ranks", "devices s", "beyond\nthem", "a window\nms", "between\npasses ms",
                                 "CPU ms\na patch", "host\ncores", "MiB\na rank"})
@@ -91,12 +91,13 @@ std::string costs_table(const Scaling& scaling) {
 
 }  // namespace
 
-std::string scaling_text(const Scaling& scaling) {
-    std::string text = fmt::format("{} scaling of {}{}\n", scaling.kind == ScalingKind::strong ? "Strong" : "Weak",
-                                   scaling.label, scaling.simulated ? " (SIMULATED: no network ran)" : "");
+std::string scaling_text(const measure::Scaling& scaling) {
+    std::string text =
+        fmt::format("{} scaling of {}{}\n", scaling.kind == measure::ScalingKind::strong ? "Strong" : "Weak",
+                    scaling.label, scaling.simulated ? " (SIMULATED: no network ran)" : "");
     text += speedup_table(scaling) + "\n" + parts_table(scaling) + "\n" + costs_table(scaling);
     for (const auto& warning : scaling.warnings) text += "  warning: " + warning + "\n";
     return text;
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -5,8 +5,8 @@
 
 #include <string>
 
-namespace pb {
+namespace pb::report {
 
-[[nodiscard]] std::string scaling_text(const Scaling& scaling);
+[[nodiscard]] std::string scaling_text(const measure::Scaling& scaling);
 
-}  // namespace pb
+}  // namespace pb::report

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::string percent(std::optional<double> ratio) { return ratio ? fmt::format("{
 
 std::string count(std::optional<int64_t> value) { return value ? std::to_string(*value) : "-"; }
 
-std::string curve_text(const char* name, const std::optional<BatchCurve>& curve) {
+std::string curve_text(const char* name, const std::optional<measure::BatchCurve>& curve) {
     if (!curve) return "";
     std::string text = fmt::format("    {} T(b) = {}, b = {}..{}:", name, name_of(curve->form),
                                    curve->line.front().batch, curve->line.back().batch);
@@ -32,14 +32,14 @@ std::string curve_text(const char* name, const std::optional<BatchCurve>& curve)
     return text;
 }
 
-std::string times_text(const BatchTimes& times) {
+std::string times_text(const measure::BatchTimes& times) {
     const auto& fit = times.fit;
     return fmt::format("  {}, {}: fastest batch {}; smallest within 3 % of it {} ({})\n", times.label,
                        name_of(times.scope), fit.fastest_batch, fit.sufficient_batch, fit.sufficient_words) +
            curve_text("left arm:", fit.left_arm) + curve_text("all:", fit.rising) + "    " + fit.comparison + "\n";
 }
 
-std::string memory_text(const std::vector<BatchMemory>& groups) {
+std::string memory_text(const std::vector<measure::BatchMemory>& groups) {
     TextTable table;
     table.add_column("memory over batch", left);
     for (const char* heading :
@@ -53,7 +53,7 @@ std::string memory_text(const std::vector<BatchMemory>& groups) {
     return table.text();
 }
 
-std::string largest_text(const std::vector<LargestBatch>& searches) {
+std::string largest_text(const std::vector<measure::LargestBatch>& searches) {
     TextTable table;
     table.add_column("largest batch", left);
     for (const char* heading : {"found", "limited\nby", "limit\nMiB", "tries", "foretold by\nthe doublings", "off by"})
@@ -66,7 +66,7 @@ std::string largest_text(const std::vector<LargestBatch>& searches) {
     return table.text();
 }
 
-std::string variants_text(const std::vector<VariantGroup>& variants) {
+std::string variants_text(const std::vector<measure::VariantGroup>& variants) {
     TextTable table;
     table.add_column("against", left);
     table.add_column("point", left);
@@ -84,7 +84,7 @@ std::string variants_text(const std::vector<VariantGroup>& variants) {
     return table.text();
 }
 
-std::string recommendation_text(const Recommendation& recommendation) {
+std::string recommendation_text(const measure::Recommendation& recommendation) {
     const std::string words = recommendation.point
                                   ? std::string(kStar) + " " + recommendation.point_label + ": " + recommendation.reason
                                   : recommendation.reason;
@@ -93,7 +93,7 @@ std::string recommendation_text(const Recommendation& recommendation) {
 
 }  // namespace
 
-std::string study_text(const StudySummary& study) {
+std::string study_text(const measure::StudySummary& study) {
     std::string text;
     if (!study.recommendations.empty()) text += "Which point to take\n";
     for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation);
@@ -109,4 +109,4 @@ std::string study_text(const StudySummary& study) {
     return text;
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -5,12 +5,12 @@
 #include "measure/study_summary.hpp"
 #include "report/results_file.hpp"
 
-namespace pb {
+namespace pb::report {
 
 /// Uses the order of the plan. The result equals the line "study_summary" that the run writes.
-[[nodiscard]] StudySummary summarise_results(const ResultsFile& results);
+[[nodiscard]] measure::StudySummary summarise_results(const ResultsFile& results);
 
 /// The same for readers of a file. A file without its end recommends no point, because others may follow.
-[[nodiscard]] StudySummary summarise_recorded(const ResultsFile& results);
+[[nodiscard]] measure::StudySummary summarise_recorded(const ResultsFile& results);
 
-}  // namespace pb
+}  // namespace pb::report

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -99,4 +99,4 @@ std::string TextTable::markdown() const {
     return all;
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 /// Escapes `text` and puts it on one line, so that Markdown does not read it as the end of a cell, HTML or a link.
 [[nodiscard]] std::string escaped_markdown(const std::string& text);
@@ -33,4 +33,4 @@ class TextTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace pb
+}  // namespace pb::report

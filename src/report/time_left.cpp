@@ -8,15 +8,15 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::report {
 
-TimeLeft::TimeLeft(const std::vector<Point>& points) {
+TimeLeft::TimeLeft(const std::vector<plan::Point>& points) {
     for (const auto& point : points) {
         const auto& settings = point.settings;
         Job job{fmt::format("{} {} {} {}", name_of(settings.network), name_of(settings.dtype), name_of(point.device),
                             point.num_ranks),
                 {}};
-        if (const auto prediction = predict(point)) job.flop = prediction->flop;
+        if (const auto prediction = plan::predict(point)) job.flop = prediction->flop;
         left_.push_back(std::move(job));
     }
 }
@@ -62,4 +62,4 @@ std::string clock_text(double seconds) {
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 class TimeLeft {
   public:
     /// `points` are the points still to be measured, in this order.
-    explicit TimeLeft(const std::vector<Point>& points);
+    explicit TimeLeft(const std::vector<plan::Point>& points);
 
     /// Records that the next point took `seconds` in total.
     void finish_next(double seconds);
@@ -46,4 +46,4 @@ class TimeLeft {
 /// Formats a duration: "0:09", "12:34", "3:25:45".
 [[nodiscard]] std::string clock_text(double seconds);
 
-}  // namespace pb
+}  // namespace pb::report

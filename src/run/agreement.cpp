@@ -3,20 +3,20 @@
 #include "base/user_paths.hpp"
 #include "comm/collective_step.hpp"
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
-PointStatus status_of(Attempt::Kind kind) {
+record::PointStatus status_of(Attempt::Kind kind) {
     switch (kind) {
         case Attempt::Kind::interrupted:
-            return PointStatus::interrupted;
+            return record::PointStatus::interrupted;
         case Attempt::Kind::oom:
-            return PointStatus::oom;
+            return record::PointStatus::oom;
         case Attempt::Kind::index_limit:
-            return PointStatus::index_limit;
+            return record::PointStatus::index_limit;
         default:
-            return PointStatus::failed;
+            return record::PointStatus::failed;
     }
 }
 
@@ -27,9 +27,9 @@ Attempt attempt(const std::function<void()>& step) {
     try {
         step();
         return {};
-    } catch (const Elsewhere<OutOfMemory>&) {
+    } catch (const comm::Elsewhere<OutOfMemory>&) {
         return {Kind::oom, ""};  // the rank that ran out of memory reports it
-    } catch (const Elsewhere<Error>&) {
+    } catch (const comm::Elsewhere<Error>&) {
         return {Kind::failed, ""};
     } catch (const UsageError& error) {
         return {Kind::usage, error.what()};
@@ -48,7 +48,7 @@ Attempt attempt(const std::function<void()>& step) {
     }
 }
 
-void agree_on(const Communicator& communicator, const Attempt& mine) {
+void agree_on(const comm::Communicator& communicator, const Attempt& mine) {
     const auto worst = static_cast<Attempt::Kind>(static_cast<int>(communicator.max(static_cast<double>(mine.kind))));
     if (worst == Attempt::Kind::ok) return;
     // Only the ranks with the worst outcome report: lesser errors of the others would hide the cause.
@@ -58,8 +58,8 @@ void agree_on(const Communicator& communicator, const Attempt& mine) {
     throw PointFailed(status_of(worst), reason);
 }
 
-void together(const Communicator& communicator, const std::function<void()>& step) {
+void together(const comm::Communicator& communicator, const std::function<void()>& step) {
     agree_on(communicator, attempt(step));
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -10,16 +10,16 @@
 #include <functional>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 /// The point ended early on all ranks, for the same reason. `status` is written to the results.
 class PointFailed : public Error {
   public:
-    PointFailed(PointStatus status, const std::string& reason) : Error(reason), status_(status) {}
-    [[nodiscard]] PointStatus status() const { return status_; }
+    PointFailed(record::PointStatus status, const std::string& reason) : Error(reason), status_(status) {}
+    [[nodiscard]] record::PointStatus status() const { return status_; }
 
   private:
-    PointStatus status_;
+    record::PointStatus status_;
 };
 
 /// An error that all ranks throw together. main prints it once and exits without MPI_Abort.
@@ -40,10 +40,10 @@ struct Attempt {
 
 /// Collective. When the attempt of any rank failed, all ranks throw PointFailed (oom, index_limit, failed, interrupted)
 /// or AgreedError with exit code 2 (usage).
-void agree_on(const Communicator& communicator, const Attempt& attempt);
+void agree_on(const comm::Communicator& communicator, const Attempt& attempt);
 
 /// Runs `step` with attempt() and then calls agree_on(). `step` must not contain a collective call that another rank
 /// could miss.
-void together(const Communicator& communicator, const std::function<void()>& step);
+void together(const comm::Communicator& communicator, const std::function<void()>& step);
 
-}  // namespace pb
+}  // namespace pb::run

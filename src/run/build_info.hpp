@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 struct BuildInfo {
     std::string version;
@@ -15,4 +15,4 @@ struct BuildInfo {
 
 [[nodiscard]] const BuildInfo& build_info();
 
-}  // namespace pb
+}  // namespace pb::run

@@ -17,13 +17,15 @@ namespace pb {
 
 namespace {
 
-Weights load(const WeightsFile& file) {
-    Weights weights = load_weights(file.path, file.network);
+engine::Weights load(const WeightsFile& file) {
+    engine::Weights weights = engine::load_weights(file.path, file.network);
     if (file.trained_sigma) weights.trained_sigma = file.trained_sigma;
     return weights;
 }
 
-Weights load(const UntrainedNetwork& network) { return make_seeded_weights(network.shape, network.seed); }
+engine::Weights load(const UntrainedNetwork& network) {
+    return engine::make_seeded_weights(network.shape, network.seed);
+}
 
 void check_values(const FloatImageView& image) {
     const int64_t count = image.extent.pixels() * image.channels;
@@ -34,7 +36,7 @@ void check_values(const FloatImageView& image) {
                                      odd - image.values));
 }
 
-void check(const FloatImageView& image, const Weights& weights, const DenoiseOptions& options) {
+void check(const FloatImageView& image, const engine::Weights& weights, const DenoiseOptions& options) {
     if (weights.channels() != image.channels)
         throw UsageError(fmt::format("weights '{}' are for {} image channel(s), the image has {}: name others",
                                      weights.source, weights.channels(), image.channels));
@@ -42,10 +44,10 @@ void check(const FloatImageView& image, const Weights& weights, const DenoiseOpt
         throw UsageError(fmt::format("sigma = {}: must be from 0 to 1", *options.sigma));
     if (options.threads < 0)
         throw UsageError(fmt::format("threads = {}: must be 1 or more, or 0 for all", options.threads));
-    const auto num_cuda_devices = static_cast<int>(visible_cuda_devices().size());
+    const auto num_cuda_devices = static_cast<int>(device::visible_cuda_devices().size());
     if (options.device.is_cuda() && (options.device.index < 0 || options.device.index >= num_cuda_devices))
         throw UsageError(fmt::format("device = cuda {}: there are {} {}; use the CPU", options.device.index,
-                                     num_cuda_devices, why_no_cuda_device()));
+                                     num_cuda_devices, device::why_no_cuda_device()));
     check_values(image);
 }
 
@@ -53,70 +55,70 @@ PixelView view_of(const FloatImageView& image) {
     return dense_view(reinterpret_cast<const std::byte*>(image.values), image.extent, image.channels, DType::f32);
 }
 
-Point make_point(const FloatImageView& image, const Weights& weights, const DenoiseOptions& options) {
-    Point point;
+plan::Point make_point(const FloatImageView& image, const engine::Weights& weights, const DenoiseOptions& options) {
+    plan::Point point;
     point.settings.network = weights.kind();
     point.settings.dtype = options.precision;
     point.settings.patch = options.patch;
     point.source = {image.extent, image.channels, DType::f32};
     point.relative = weights.shape;
     point.device = options.device.kind;
-    point.sigma = options.sigma ? *options.sigma : std::max(kSmallestSigma, estimate_noise(view_of(image)));
-    settle_halo(point, options.halo.value_or(point.facts().exact_halo));
-    settle_batch(point, options.batch);
+    point.sigma = options.sigma ? *options.sigma : std::max(kSmallestSigma, image::estimate_noise(view_of(image)));
+    plan::settle_halo(point, options.halo.value_or(point.facts().exact_halo));
+    plan::settle_batch(point, options.batch);
     return point;
 }
 
-EngineOptions engine_options(const Point& point, const DenoiseOptions& options) {
-    EngineOptions engine;
+engine::EngineOptions engine_options(const plan::Point& point, const DenoiseOptions& options) {
+    engine::EngineOptions engine;
     engine.device = options.device;
     engine.precision = options.precision;
     engine.layout = point.settings.layout;
-    engine.threads = options.threads > 0 ? options.threads : static_cast<int>(affinity().size());
+    engine.threads = options.threads > 0 ? options.threads : static_cast<int>(device::affinity().size());
     engine.cudnn_benchmark = point.settings.cudnn_benchmark;
-    engine.fusion = is_fused(point.settings, point.device);
+    engine.fusion = plan::is_fused(point.settings, point.device);
     return engine;
 }
 
 /// Writes the cores to their positions in the returned image.
-class DenoisedImage final : public CoreSink {
+class DenoisedImage final : public run::CoreSink {
   public:
-    explicit DenoisedImage(const Slab& slab) : slab_(slab) {}
+    explicit DenoisedImage(const run::Slab& slab) : slab_(slab) {}
     [[nodiscard]] Extent extent() const override { return slab_.image; }
     [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
-    [[nodiscard]] Slab map(const Rect& /*core*/) override { return slab_; }
+    [[nodiscard]] run::Slab map(const Rect& /*core*/) override { return slab_; }
     void commit(const Rect& /*core*/) override {}
-    [[nodiscard]] Image read(const Rect& /*part*/) override { throw Error("a denoised image is not read back"); }
+    [[nodiscard]] image::Image read(const Rect& /*part*/) override { throw Error("a denoised image is not read back"); }
 
   private:
-    Slab slab_;
+    run::Slab slab_;
 };
 
-Slab slab_of(float* values, const FloatImageView& image) {
+run::Slab slab_of(float* values, const FloatImageView& image) {
     return {dense_view(reinterpret_cast<std::byte*>(values), image.extent, image.channels, DType::f32), image.extent};
 }
 
 }  // namespace
 
 FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options) {
-    const Weights weights = std::visit([](const auto& network) { return load(network); }, options.network);
+    const engine::Weights weights = std::visit([](const auto& network) { return load(network); }, options.network);
     check(image, weights, options);
-    const Point point = make_point(image, weights, options);
-    const Work work = make_work(point, 0);
-    select_device(options.device);
-    const auto denoiser = make_denoiser(weights, engine_options(point, options));
-    const PointSettings& settings = point.settings;
-    const auto pipeline = make_pipeline(*denoiser, work,
-                                        {options.device, settings.dtype, settings.layout,
-                                         conversion_for(point, weights), settings.slots, settings.overlap},
-                                        image.channels, DType::f32);
+    const plan::Point point = make_point(image, weights, options);
+    const run::Work work = run::make_work(point, 0);
+    device::select_device(options.device);
+    const auto denoiser = engine::make_denoiser(weights, engine_options(point, options));
+    const config::PointSettings& settings = point.settings;
+    const auto pipeline = run::make_pipeline(*denoiser, work,
+                                             {options.device, settings.dtype, settings.layout,
+                                              run::conversion_for(point, weights), settings.slots, settings.overlap},
+                                             image.channels, DType::f32);
     FloatImage denoised{std::vector<float>(static_cast<size_t>(image.extent.pixels() * image.channels)), image.extent,
                         image.channels};
-    MemoryWindows windows(slab_of(const_cast<float*>(image.values), image));  // NOLINT: windows are only read
+    run::MemoryWindows windows(slab_of(const_cast<float*>(image.values), image));  // NOLINT: windows are only read
     DenoisedImage output(slab_of(denoised.values.data(), image));
-    BatchQueue batches(work.batches());
+    run::BatchQueue batches(work.batches());
     batches.begin_pass();
-    PassLog log;
+    run::PassLog log;
     pipeline->pass(batches, windows, output, log);
     return denoised;
 }

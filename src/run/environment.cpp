@@ -13,7 +13,7 @@
 #include <ctime>
 #include <sstream>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -71,18 +71,18 @@ std::string unequal_software(const std::string& mine, const std::string& roots) 
 
 }  // namespace
 
-std::vector<Environment::Library> library_versions() {
-    std::vector<Environment::Library> libraries;
-    for (const auto& versions : {engine_versions(), cuda_versions()})
+std::vector<record::Environment::Library> library_versions() {
+    std::vector<record::Environment::Library> libraries;
+    for (const auto& versions : {engine::engine_versions(), device::cuda_versions()})
         for (const auto& [library, header, loaded] : versions) libraries.push_back({library, header, loaded});
-    libraries.push_back({"nccl", nccl_header_version(), nccl_loaded_version()});
-    libraries.push_back({"mpi", mpi_header_version(), mpi_library_version()});
+    libraries.push_back({"nccl", comm::nccl_header_version(), comm::nccl_loaded_version()});
+    libraries.push_back({"mpi", comm::mpi_header_version(), comm::mpi_library_version()});
     return libraries;
 }
 
-Environment describe_environment(const Topology& topology, int argc, const char* const* argv) {
+record::Environment describe_environment(const plan::Topology& topology, int argc, const char* const* argv) {
     const BuildInfo& build = build_info();
-    Environment environment;
+    record::Environment environment;
     environment.started_at = utc_now();
     environment.command_line = joined(argc, argv);
     environment.version = build.version;
@@ -93,7 +93,7 @@ Environment describe_environment(const Topology& topology, int argc, const char*
     environment.libraries = library_versions();
     for (const char* name : kVariables)
         if (const char* value = std::getenv(name)) environment.variables.emplace_back(name, value);
-    const DeviceInfo processor = cpu_device();
+    const device::DeviceInfo processor = device::cpu_device();
     environment.host_processor = processor.name + " (" + processor.capability + ")";
     environment.topology = topology;
     return environment;
@@ -105,7 +105,7 @@ std::string version_text() {
            build.compiler + ", " + build.build_type + ")";
 }
 
-void require_same_software(const Communicator& world) {
+void require_same_software(const comm::Communicator& world) {
     std::vector<std::string> mine;
     together(world, [&] { mine = software_lines(); });
     std::string all;
@@ -118,4 +118,4 @@ void require_same_software(const Communicator& world) {
     });
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -4,19 +4,20 @@
 #include "comm/communicator.hpp"
 #include "record/environment.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// Returns the environment of this rank with the topology of all ranks. Not collective.
-[[nodiscard]] Environment describe_environment(const Topology& topology, int argc, const char* const* argv);
+[[nodiscard]] record::Environment describe_environment(const plan::Topology& topology, int argc,
+                                                       const char* const* argv);
 
 /// The versions of the libraries, which `--version` prints.
-[[nodiscard]] std::vector<Environment::Library> library_versions();
+[[nodiscard]] std::vector<record::Environment::Library> library_versions();
 
 /// Collective. Throws AgreedError (exit code 2) that names the ranks whose version of patchbench or of a library
 /// differs from rank 0's.
-void require_same_software(const Communicator& world);
+void require_same_software(const comm::Communicator& world);
 
 /// For example "patchbench 0.1.0 (git 0123abcd, modified)".
 [[nodiscard]] std::string version_text();
 
-}  // namespace pb
+}  // namespace pb::run

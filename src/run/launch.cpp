@@ -13,7 +13,7 @@
 #include <map>
 #include <sstream>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -23,25 +23,26 @@ std::string variable(const char* name) {
 }
 
 /// Chooses the GPU of a rank.
-DeviceInfo choose_cuda_device(const std::vector<DeviceInfo>& visible, int local_rank, SharingRule sharing) {
+device::DeviceInfo choose_cuda_device(const std::vector<device::DeviceInfo>& visible, int local_rank,
+                                      config::SharingRule sharing) {
     const int count = static_cast<int>(visible.size());
     if (count == 1) return visible.front();
     if (local_rank < count) return visible[static_cast<size_t>(local_rank)];
-    if (sharing == SharingRule::allow) return visible[static_cast<size_t>(local_rank % count)];
+    if (sharing == config::SharingRule::allow) return visible[static_cast<size_t>(local_rank % count)];
     throw UsageError(fmt::format(
         "local rank {} has no GPU of its own: {} visible (CUDA_VISIBLE_DEVICES {}); start one rank per GPU, or set "
         "devices.sharing: allow (figures are then INVALID)",
         local_rank, count, variable("CUDA_VISIBLE_DEVICES")));
 }
 
-DeviceInfo choose_device(const LaunchOptions& options, int local_rank) {
-    if (options.device == DeviceChoice::cpu) return cpu_device();
-    const auto visible = visible_cuda_devices();
+device::DeviceInfo choose_device(const LaunchOptions& options, int local_rank) {
+    if (options.device == config::DeviceChoice::cpu) return device::cpu_device();
+    const auto visible = device::visible_cuda_devices();
     if (!visible.empty()) return choose_cuda_device(visible, local_rank, options.sharing);
-    if (options.device == DeviceChoice::cuda)
-        throw UsageError("device: cuda, but there is no CUDA device here (" + why_no_cuda_device() +
+    if (options.device == config::DeviceChoice::cuda)
+        throw UsageError("device: cuda, but there is no CUDA device here (" + device::why_no_cuda_device() +
                          "); use device: auto or cpu");
-    return cpu_device();
+    return device::cpu_device();
 }
 
 /// The number of threads of a rank. Ranks of one node that share the same cores get equal parts of them.
@@ -51,7 +52,7 @@ int fair_threads(const std::string& own_mask, int num_cores, const std::vector<s
 }
 
 // A RankPlace is sent as text, one field per line. These two functions define the order.
-std::string pack(const RankPlace& place) {
+std::string pack(const plan::RankPlace& place) {
     std::ostringstream text;
     text << place.rank << '\n'
          << place.host << '\n'
@@ -68,14 +69,14 @@ std::string pack(const RankPlace& place) {
     return text.str();
 }
 
-RankPlace unpack(const std::string& packed) {
+plan::RankPlace unpack(const std::string& packed) {
     std::istringstream text(packed);
     const auto line = [&] {
         std::string value;
         std::getline(text, value);
         return value;
     };
-    RankPlace place;
+    plan::RankPlace place;
     place.rank = std::stoi(line());
     place.host = line();
     place.local_rank = std::stoi(line());
@@ -91,18 +92,19 @@ RankPlace unpack(const std::string& packed) {
     return place;
 }
 
-RankPlace own_place(const Communicator& world, const Communicator& node, const LaunchOptions& options) {
-    const auto processors = affinity();
-    RankPlace place;
+plan::RankPlace own_place(const comm::Communicator& world, const comm::Communicator& node,
+                          const LaunchOptions& options) {
+    const auto processors = device::affinity();
+    plan::RankPlace place;
     place.rank = world.rank();
-    place.host = host_name();
+    place.host = comm::host_name();
     place.local_rank = node.rank();
-    place.affinity = affinity_text(processors);
+    place.affinity = device::affinity_text(processors);
     place.num_cores = static_cast<int>(processors.size());
     const auto masks = node.all_gather(place.affinity);
     place.threads = fair_threads(place.affinity, place.num_cores, masks);
     together(world, [&] {
-        const DeviceInfo device = choose_device(options, place.local_rank);
+        const device::DeviceInfo device = choose_device(options, place.local_rank);
         place.device = device.id;
         place.device_name = device.name;
         place.device_uuid = device.uuid;
@@ -113,9 +115,9 @@ RankPlace own_place(const Communicator& world, const Communicator& node, const L
 }
 
 /// Refuses two ranks on one physical GPU unless sharing is allowed: it is a launch error.
-void check_sharing(const Topology& topology, SharingRule sharing) {
-    if (sharing == SharingRule::allow) return;
-    const auto groups = shared_devices(topology);
+void check_sharing(const plan::Topology& topology, config::SharingRule sharing) {
+    if (sharing == config::SharingRule::allow) return;
+    const auto groups = plan::shared_devices(topology);
     if (groups.empty()) return;
     const auto& place = topology.ranks[static_cast<size_t>(groups.front().front())];
     throw AgreedError(ranks_text(groups.front()) + " on " + place.host + " share one GPU (" + place.device_name +
@@ -126,8 +128,8 @@ void check_sharing(const Topology& topology, SharingRule sharing) {
 
 }  // namespace
 
-void check_launcher(const Communicator& world) {
-    const auto announced = MpiSession::launcher_size();
+void check_launcher(const comm::Communicator& world) {
+    const auto announced = comm::MpiSession::launcher_size();
     if (announced && *announced != world.size())
         throw UsageError(fmt::format(
             "the launcher started {} ranks but MPI sees {}: these are independent copies; start patchbench with the "
@@ -135,13 +137,13 @@ void check_launcher(const Communicator& world) {
             *announced, world.size()));
 }
 
-Topology gather_topology(const Communicator& world, const LaunchOptions& options) {
-    const Communicator node = world.node();
-    const RankPlace mine = own_place(world, node, options);
-    Topology topology;
+plan::Topology gather_topology(const comm::Communicator& world, const LaunchOptions& options) {
+    const comm::Communicator node = world.node();
+    const plan::RankPlace mine = own_place(world, node, options);
+    plan::Topology topology;
     std::map<std::string, int> nodes;
     for (const auto& packed : world.all_gather(pack(mine))) {
-        RankPlace place = unpack(packed);
+        plan::RankPlace place = unpack(packed);
         place.node = nodes.emplace(place.host, static_cast<int>(nodes.size())).first->second;
         topology.ranks.push_back(std::move(place));
     }
@@ -149,4 +151,4 @@ Topology gather_topology(const Communicator& world, const LaunchOptions& options
     return topology;
 }
 
-}  // namespace pb
+}  // namespace pb::run

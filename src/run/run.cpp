@@ -1,30 +1,30 @@
 #include "run/run.hpp"
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
-PointTrace skipped(const Point& point, const std::string& why) {
-    PointTrace trace;
+record::PointTrace skipped(const plan::Point& point, const std::string& why) {
+    record::PointTrace trace;
     trace.point = point;
-    trace.status = PointStatus::skipped;
+    trace.status = record::PointStatus::skipped;
     trace.reason = "the run was interrupted before this point (" + why + ")";
     return trace;
 }
 
-PointTrace refused(const Point& point) {
-    PointTrace trace;
+record::PointTrace refused(const plan::Point& point) {
+    record::PointTrace trace;
     trace.point = point;
-    trace.status = PointStatus::refused;
+    trace.status = record::PointStatus::refused;
     trace.reason = point.refusal;
     return trace;
 }
 
 }  // namespace
 
-void run_plan(const Plan& plan, Runner& runner, const OutputNames& outputs, const PointSink& sink) {
+void run_plan(const plan::Plan& plan, Runner& runner, const OutputNames& outputs, const PointSink& sink) {
     std::optional<std::string> interrupted;
-    for (const Point& point : plan.points) {
+    for (const plan::Point& point : plan.points) {
         if (!interrupted) interrupted = runner.find_interruption();
         if (!point.refusal.empty())
             sink(refused(point));
@@ -33,4 +33,4 @@ void run_plan(const Plan& plan, Runner& runner, const OutputNames& outputs, cons
     }
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -10,7 +10,7 @@
 
 #include <cstdlib>
 
-namespace pb {
+namespace pb::run {
 
 namespace fs = std::filesystem;
 
@@ -20,12 +20,12 @@ constexpr std::string_view kSeedPrefix = "seed:";
 
 uint64_t parse_seed(const std::string& setting) {
     uint64_t seed = 0;
-    parse_setting(std::string_view(setting).substr(kSeedPrefix.size()), seed);
+    config::parse_setting(std::string_view(setting).substr(kSeedPrefix.size()), seed);
     return seed;
 }
 
-std::vector<ModelWeights> read_card(NetworkKind network) {
-    return load_model_card(models_folder() / (std::string(name_of(network)) + ".yaml"));
+std::vector<config::ModelWeights> read_card(NetworkKind network) {
+    return config::load_model_card(models_folder() / (std::string(name_of(network)) + ".yaml"));
 }
 
 fs::path default_file(NetworkKind network, int64_t channels) {
@@ -40,20 +40,20 @@ fs::path default_file(NetworkKind network, int64_t channels) {
 }
 
 /// Adds the training sigma of a network for one sigma from the model card; checkpoints rarely contain it.
-void add_card_facts(Weights& weights) {
+void add_card_facts(engine::Weights& weights) {
     if (weights.trained_sigma) return;
     for (const auto& entry : read_card(weights.kind()))
         if (!entry.sha256.empty() && entry.sha256 == weights.sha256 && entry.sigma_train > 0)
             weights.trained_sigma = entry.sigma_train;
 }
 
-void state_sigma(Weights& weights, double sigma) {
+void state_sigma(engine::Weights& weights, double sigma) {
     if (weights.trained_sigma && *weights.trained_sigma != sigma) weights.replaced_sigma = weights.trained_sigma;
     weights.trained_sigma = sigma;
 }
 
 /// Changes the weights, as a planted fault for the tests (base/fault.hpp).
-void spoil(Weights& weights, const std::string& action) {
+void spoil(engine::Weights& weights, const std::string& action) {
     if (action != "change") refuse_fault(action);
     for (auto& [name, convolution] : weights.convolutions)
         for (float& value : convolution.weight) value *= 1.01F;
@@ -70,12 +70,12 @@ fs::path models_folder() {
     throw UsageError("no folder 'models' beside '" + program.string() + "': set PATCHBENCH_MODELS to it");
 }
 
-Weights find_weights(NetworkKind network, const std::string& setting, std::optional<int64_t> channels) {
+engine::Weights find_weights(NetworkKind network, const std::string& setting, std::optional<int64_t> channels) {
     constexpr int64_t kColour = 3;
     if (setting.starts_with(kSeedPrefix))
-        return make_seeded_weights(network, channels.value_or(kColour), parse_seed(setting));
+        return engine::make_seeded_weights(network, channels.value_or(kColour), parse_seed(setting));
     const fs::path file = setting == "default" ? default_file(network, channels.value_or(kColour)) : fs::path(setting);
-    Weights weights = load_weights(file, network);
+    engine::Weights weights = engine::load_weights(file, network);
     if (channels && weights.channels() != *channels)
         throw UsageError(fmt::format(
             "weights '{}' are for {} image channel(s), the image has {}: name weights for this kind of image",
@@ -84,7 +84,7 @@ Weights find_weights(NetworkKind network, const std::string& setting, std::optio
     return weights;
 }
 
-std::optional<NetworkShape> WeightsCache::shape_of(const PointSettings& settings, int64_t channels) {
+std::optional<network::NetworkShape> WeightsCache::shape_of(const config::PointSettings& settings, int64_t channels) {
     if (settings.weights.starts_with(kSeedPrefix)) return std::nullopt;
     try {
         return find(settings, channels)->shape;
@@ -93,19 +93,19 @@ std::optional<NetworkShape> WeightsCache::shape_of(const PointSettings& settings
     }
 }
 
-std::shared_ptr<const Weights> WeightsCache::find(const PointSettings& settings, int64_t channels) {
+std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {
     const std::string key = fmt::format("{}\n{}\n{}\n{}", name_of(settings.network), settings.weights, channels,
-                                        format_setting(settings.trained_sigma));
+                                        config::format_setting(settings.trained_sigma));
     if (key != key_ || weights_ == nullptr) {
         weights_.reset();
-        Weights weights = find_weights(settings.network, settings.weights, channels);
+        engine::Weights weights = find_weights(settings.network, settings.weights, channels);
         if (!settings.trained_sigma.is_automatic()) state_sigma(weights, settings.trained_sigma.level);
         if (const auto fault = meet_value_fault("weights")) spoil(weights, *fault);
-        digest_ = sha256_of_values(weights);
-        weights_ = std::make_shared<const Weights>(std::move(weights));
+        digest_ = engine::sha256_of_values(weights);
+        weights_ = std::make_shared<const engine::Weights>(std::move(weights));
         key_ = key;
     }
     return weights_;
 }
 
-}  // namespace pb
+}  // namespace pb::run

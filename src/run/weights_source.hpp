@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 /// Returns the folder `models`: $PATCHBENCH_MODELS, or the one beside the program's folder. Throws UsageError when
 /// there is none.
@@ -21,22 +21,24 @@ namespace pb {
 /// Throws UsageError that says where to find weights. `channels` is the image's: seeded weights are made for it, and a
 /// file must fit it. Without `channels`, a file for any number of channels is accepted, and seeded weights are made for
 /// colour images. A file whose sha256 is in the model card gets the card's sigma_train.
-[[nodiscard]] Weights find_weights(NetworkKind network, const std::string& setting, std::optional<int64_t> channels);
+[[nodiscard]] engine::Weights find_weights(NetworkKind network, const std::string& setting,
+                                           std::optional<int64_t> channels);
 
 /// Keeps the last weights, so that a study of many points on one network loads them once.
 class WeightsCache {
   public:
     /// Returns the weights of the settings. Their trained_sigma replaces that of the weights or their card.
-    [[nodiscard]] std::shared_ptr<const Weights> find(const PointSettings& settings, int64_t channels);
+    [[nodiscard]] std::shared_ptr<const engine::Weights> find(const config::PointSettings& settings, int64_t channels);
     /// Returns the shape of the network in the weights file, or nothing for seeded weights and for a file that cannot
     /// be read; `find` then reports the error.
-    [[nodiscard]] std::optional<NetworkShape> shape_of(const PointSettings& settings, int64_t channels);
+    [[nodiscard]] std::optional<network::NetworkShape> shape_of(const config::PointSettings& settings,
+                                                                int64_t channels);
     /// `sha256_of_values` of the last weights, from which the networks on this rank were built.
     [[nodiscard]] const std::string& digest() const { return digest_; }
 
   private:
     std::string key_, digest_;
-    std::shared_ptr<const Weights> weights_;
+    std::shared_ptr<const engine::Weights> weights_;
 };
 
-}  // namespace pb
+}  // namespace pb::run

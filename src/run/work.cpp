@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <memory>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
-Work make_tile_work(const Point& point, int rank) {
-    const auto grid = std::make_shared<const TileGrid>(tile_grid(point));
+Work make_tile_work(const plan::Point& point, int rank) {
+    const auto grid = std::make_shared<const plan::TileGrid>(plan::tile_grid(point));
     Work work;
     work.tile = [grid](int64_t index) { return grid->tile(index); };
     work.window = grid->window();
-    work.windows = windows_of_rank(point, *grid, rank);
+    work.windows = plan::windows_of_rank(point, *grid, rank);
     if (work.windows.size() > 0) work.window_rows = grid->window_rows(work.windows);
     work.patches_in = [grid](Range windows) { return windows.size() > 0 ? grid->num_patches(windows) : 0; };
     work.batch = point.batch.value();
@@ -20,8 +20,8 @@ Work make_tile_work(const Point& point, int rank) {
     return work;
 }
 
-Work make_whole_work(const Point& point, int rank) {
-    auto calls = whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
+Work make_whole_work(const plan::Point& point, int rank) {
+    auto calls = plan::whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
     const bool takes_part = rank == 0 || (point.settings.replicate && rank < point.num_ranks);
     Work work;
     work.window = calls.front().window.extent;
@@ -42,28 +42,29 @@ double Work::core_pixels(const std::vector<Range>& runs) const {
     return pixels;
 }
 
-Work make_work(const Point& point, int rank) {
-    return point.settings.workload == Workload::tiles ? make_tile_work(point, rank) : make_whole_work(point, rank);
+Work make_work(const plan::Point& point, int rank) {
+    return point.settings.workload == config::Workload::tiles ? make_tile_work(point, rank)
+                                                              : make_whole_work(point, rank);
 }
 
-std::vector<Rect> rects_of_windows(const Point& point, const std::vector<Range>& windows) {
+std::vector<Rect> rects_of_windows(const plan::Point& point, const std::vector<Range>& windows) {
     const bool is_any = std::any_of(windows.begin(), windows.end(), [](const Range& run) { return run.size() > 0; });
     if (!is_any) return {};
-    if (point.settings.workload == Workload::whole) return {{0, 0, point.source.extent}};
-    const TileGrid grid = tile_grid(point);
+    if (point.settings.workload == config::Workload::whole) return {{0, 0, point.source.extent}};
+    const plan::TileGrid grid = plan::tile_grid(point);
     std::vector<Rect> rects;
     for (const Range& run : windows)
         if (run.size() > 0)
-            for (const Rect& rect : covered_rects(grid, run)) rects.push_back(rect);
+            for (const Rect& rect : plan::covered_rects(grid, run)) rects.push_back(rect);
     return rects;
 }
 
 namespace {
 
 /// The work of every rank that has its own share. With schedule dynamic all ranks share one.
-std::vector<Work> shares_of(const Point& point) {
+std::vector<Work> shares_of(const plan::Point& point) {
     std::vector<Work> shares;
-    const int num_shares = point.settings.schedule == Schedule::dynamic ? 1 : point.num_ranks;
+    const int num_shares = point.settings.schedule == config::Schedule::dynamic ? 1 : point.num_ranks;
     shares.reserve(static_cast<size_t>(num_shares));
     for (int rank = 0; rank < num_shares; ++rank) shares.push_back(make_work(point, rank));
     return shares;
@@ -71,10 +72,10 @@ std::vector<Work> shares_of(const Point& point) {
 
 }  // namespace
 
-int64_t num_patches(const Point& point) {
+int64_t num_patches(const plan::Point& point) {
     int64_t patches = 0;
     for (const Work& work : shares_of(point)) patches += work.patches_in(work.windows);
     return patches;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -14,7 +14,7 @@
 #include <limits>
 #include <thread>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 /// Differs from rank to rank and from place to place.
@@ -200,4 +200,4 @@ TEST(MpiVersion, HeaderAndLibraryAreNamed) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

@@ -12,7 +12,7 @@
 #include <array>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 constexpr double kTimeout_s = 60;
@@ -20,11 +20,11 @@ constexpr double kTimeout_s = 60;
 class NcclExchange : public testing::Test {
   protected:
     void SetUp() override {
-        const auto visible = visible_cuda_devices();
+        const auto visible = device::visible_cuda_devices();
         // Decided together: a rank that skipped alone would leave the others waiting.
         if (world.min(static_cast<double>(visible.size())) < world.size())
             GTEST_SKIP() << "needs " << world.size()
-                         << " CUDA devices: " << (visible.empty() ? why_no_cuda_device() : "");
+                         << " CUDA devices: " << (visible.empty() ? device::why_no_cuda_device() : "");
         device = visible[static_cast<size_t>(world.rank())].id;
     }
     const Communicator world = Communicator::world();
@@ -76,4 +76,4 @@ TEST_F(NcclExchange, BringsEveryByteToItsPlace) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

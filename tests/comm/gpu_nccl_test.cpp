@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 constexpr double kTimeout_s = 60;
@@ -17,12 +17,12 @@ constexpr double kTimeout_s = 60;
 class NcclTest : public testing::Test {
   protected:
     void SetUp() override {
-        const auto visible = visible_cuda_devices();
+        const auto visible = device::visible_cuda_devices();
         // Decided together: a rank that skipped alone would leave the others waiting.
         const double fewest = world.min(static_cast<double>(visible.size()));
         if (fewest < world.size())
             GTEST_SKIP() << "needs " << world.size()
-                         << " CUDA devices: " << (visible.empty() ? why_no_cuda_device() : "");
+                         << " CUDA devices: " << (visible.empty() ? device::why_no_cuda_device() : "");
         device = visible[static_cast<size_t>(world.rank())].id;
     }
     [[nodiscard]] std::unique_ptr<MetricReduction> make(ReductionKind kind, bool own_device = true) const {
@@ -65,4 +65,4 @@ TEST_F(NcclTest, ComesUpAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 TEST(Interruption, EachSignalIsNamedAndTheFirstStays) {
@@ -85,4 +85,4 @@ TEST(InterruptionDeathTest, ASecondSigintEndsTheProcess) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 constexpr double kTimeout_s = 20;
@@ -95,4 +95,4 @@ TEST_F(MetricReductionTest, RollCallNamesWhoIsMissing) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

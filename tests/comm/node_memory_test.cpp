@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 class NodeMemoryTest : public testing::Test {
@@ -47,7 +47,8 @@ TEST_F(NodeMemoryTest, WhatOneRankWritesAllRanksRead) {
 TEST_F(NodeMemoryTest, NoBytesIsNoMemory) { EXPECT_TRUE(NodeMemory(node, 0).bytes().empty()); }
 
 TEST_F(NodeMemoryTest, MoreThanThereIsIsOutOfMemoryOnAllRanks) {
-    const size_t available = static_cast<size_t>(node.min(static_cast<double>(available_host_memory_bytes().value())));
+    const size_t available =
+        static_cast<size_t>(node.min(static_cast<double>(device::available_host_memory_bytes().value())));
     const test::FileSizeLimit limit(1 << 20);  // were the memory not asked for first, the machine would run out of it
     for (const size_t bytes :
          {2 * available, size_t{1} << 50, std::numeric_limits<size_t>::max() / 2, std::numeric_limits<size_t>::max()})
@@ -103,4 +104,4 @@ TEST(SharedFile, AnAddressOfAnotherFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

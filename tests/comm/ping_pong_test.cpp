@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 TEST(PingPongTest, IsTheSameOnAllRanks) {
@@ -85,4 +85,4 @@ TEST_F(LauncherTest, TheInnermostLauncherSaysTheLocalRank) {
 TEST(MpiTest, SaysWhetherItIsCudaAware) { EXPECT_NO_THROW((void)mpi_is_cuda_aware()); }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 class SharedCounterTest : public testing::Test {
@@ -80,4 +80,4 @@ TEST_F(SharedCounterTest, OnOneNodeTheRootNeedNotHelp) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

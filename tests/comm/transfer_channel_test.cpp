@@ -15,7 +15,7 @@
 #include <array>
 #include <numeric>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 /// Moves chunks by MPI from and to plain memory, and keeps count of what is under way.
@@ -169,4 +169,4 @@ TEST(RowParts, AStreamEndsWhereItsRowsEnd) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::comm

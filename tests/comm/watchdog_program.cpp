@@ -18,7 +18,8 @@
 
 namespace {
 
-void wait_watched(const pb::Communicator& world, const std::string& mode, std::optional<pb::Watchdog>& watchdog) {
+void wait_watched(const pb::comm::Communicator& world, const std::string& mode,
+                  std::optional<pb::comm::Watchdog>& watchdog) {
     if (mode == "leave" && world.rank() == 1) watchdog.reset();
     std::cout << "ready " + std::to_string(world.rank()) + " " + std::to_string(getpid()) + "\n" << std::flush;
     if (mode == "finalise") {
@@ -30,13 +31,14 @@ void wait_watched(const pb::Communicator& world, const std::string& mode, std::o
     world.sleeping_barrier();
 }
 
-void run(const pb::Communicator& world, const std::string& mode, std::optional<pb::Watchdog>& watchdog) {
+void run(const pb::comm::Communicator& world, const std::string& mode, std::optional<pb::comm::Watchdog>& watchdog) {
     if (mode == "throw") {
         if (world.rank() == world.size() - 1) throw pb::Error("the last rank has a trouble of its own");
         world.barrier();
     } else if (mode == "size") {
         if (world.is_root())
-            std::cout << "size " << pb::MpiSession::launcher_size().value_or(-1) << " " << world.size() << std::endl;
+            std::cout << "size " << pb::comm::MpiSession::launcher_size().value_or(-1) << " " << world.size()
+                      << std::endl;
     } else {
         wait_watched(world, mode, watchdog);
     }
@@ -47,14 +49,14 @@ void run(const pb::Communicator& world, const std::string& mode, std::optional<p
 int main(int argc, char** argv) {
     const std::string mode = argc > 1 ? argv[1] : "wait";
     const double timeout_s = argc > 2 ? std::atof(argv[2]) : 0;
-    std::optional<pb::Watchdog> watchdog;  // outlives the session: watches MPI_Finalize, too
+    std::optional<pb::comm::Watchdog> watchdog;  // outlives the session: watches MPI_Finalize, too
     try {
-        const pb::MpiSession session(argc, argv);
+        const pb::comm::MpiSession session(argc, argv);
         watchdog.emplace(session.world(), timeout_s);
         run(session.world(), mode, watchdog);
         return 0;
     } catch (const std::exception& error) {
         std::cerr << error.what() << std::endl;
-        pb::MpiSession::abort(static_cast<int>(pb::ExitCode::verification));
+        pb::comm::MpiSession::abort(static_cast<int>(pb::ExitCode::verification));
     }
 }

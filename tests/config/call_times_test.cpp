@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::config {
 namespace {
 
 using testing::AllOf;
@@ -61,4 +61,4 @@ TEST(CallTimes, ATableIsWrittenAsItIsRead) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::config

@@ -7,7 +7,7 @@
 
 #include <random>
 
-namespace pb {
+namespace pb::config {
 namespace {
 
 using testing::AllOf;
@@ -269,4 +269,4 @@ TEST_F(YamlFile, ModelCardErrorsSayThePlace) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::config

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::config {
 namespace {
 
 TEST(ParseRange, TakesAutoAndTwoNumbers) {
@@ -39,4 +39,4 @@ TEST(ParseBands, TakesOneAndThree) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::config

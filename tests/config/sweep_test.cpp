@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::config {
 namespace {
 
 using testing::AllOf;
@@ -186,4 +186,4 @@ TEST_F(Sweep, TextByKeyIsOneForEqualSettings) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::config

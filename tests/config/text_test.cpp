@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-namespace pb {
+namespace pb::config {
 namespace {
 
 using testing::HasSubstr;
@@ -154,4 +154,4 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::config

@@ -25,8 +25,8 @@ class YamlFile : public testing::Test {
         std::ofstream(file_, std::ios::binary) << text;
         return file_;
     }
-    Config load(const std::string& text, const std::vector<std::string>& overrides = {}) {
-        return load_config(write(text), overrides);
+    config::Config load(const std::string& text, const std::vector<std::string>& overrides = {}) {
+        return config::load_config(write(text), overrides);
     }
     /// The error without the file's name: ":2:5: unknown key ...".
     std::string refusal(const std::string& text, const std::vector<std::string>& overrides = {}) {

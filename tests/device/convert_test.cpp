@@ -13,7 +13,7 @@
 #include <random>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 template <class Sample>
@@ -195,4 +195,4 @@ TEST(ConvertRows, AWindowOutOfAnImageAndBackIsTheIdentity) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

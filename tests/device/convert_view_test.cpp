@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 constexpr Shape kShape{3, 3, 37, 41};  // more pixels an image than one block of the conversion
@@ -102,4 +102,4 @@ TEST(ConvertViews, RefusesViewsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

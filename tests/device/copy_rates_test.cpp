@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 constexpr double kBriefly = 0.01;  // s
@@ -45,4 +45,4 @@ TEST(CopyRates, WithoutADeviceTheCopiesAreThoseOfTheHost) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

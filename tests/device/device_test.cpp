@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <iterator>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 TEST(Device, TheListIsEmptyExactlyWhenThereIsAReason) {
@@ -88,4 +88,4 @@ TEST(Device, CudaVersionsNameTheRuntimeAndTheDriver) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

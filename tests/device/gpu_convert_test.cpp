@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 constexpr DeviceId kCuda{DeviceKind::cuda, 0};
@@ -189,4 +189,4 @@ TEST_P(GpuConvertOnce, NotANumberAndInfinitiesBecomeEnds) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 constexpr DeviceId kCuda{DeviceKind::cuda, 0};
@@ -133,4 +133,4 @@ TEST_F(GpuStream, DeviceMemorySeesABuffer) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

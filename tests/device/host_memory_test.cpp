@@ -14,7 +14,7 @@
 #include <random>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 namespace fs = std::filesystem;
@@ -165,4 +165,4 @@ TEST_F(Cgroup, KernelTextIsFoundByItsWholeName) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 namespace fs = std::filesystem;
@@ -73,4 +73,4 @@ TEST(ProcessorList, IsTheInverseOfItsText) {
 TEST(ProcessorLayoutHere, ThisProcessHasACore) { EXPECT_FALSE(ProcessorLayout().cores_of(affinity()).empty()); }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 TEST(Stream, OnTheCpuHasNoHandleAndRunsInline) {
@@ -81,4 +81,4 @@ TEST(Copy, ThereAndBackIsTheIdentity) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

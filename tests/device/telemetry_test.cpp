@@ -16,7 +16,7 @@
 #include <fstream>
 #include <thread>
 
-namespace pb {
+namespace pb::device {
 namespace {
 
 namespace fs = std::filesystem;
@@ -335,4 +335,4 @@ TEST_F(Powercap, EnvironmentVariablesNameTheSources) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::device

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::doctor {
 namespace {
 
 using testing::AllOf;
@@ -51,8 +51,8 @@ class LaunchFindingsTest : public testing::Test {
         facts.visible_devices.clear();
     }
 
-    Topology topology() const {
-        Topology all;
+    plan::Topology topology() const {
+        plan::Topology all;
         for (const auto& rank : ranks) all.ranks.push_back(rank.place);
         return all;
     }
@@ -207,7 +207,7 @@ TEST_F(LaunchFindingsTest, LinksAreWithinEachNodeAndRoundTheNodes) {
     for (size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].place.node = static_cast<int>(rank / 3);
     EXPECT_THAT(links_to_measure(topology()), ElementsAre(std::pair(0, 1), std::pair(3, 4), std::pair(6, 7),
                                                           std::pair(0, 3), std::pair(3, 6), std::pair(6, 0)));
-    EXPECT_THAT(links_to_measure(make_local_topology(1)), IsEmpty());
+    EXPECT_THAT(links_to_measure(plan::make_local_topology(1)), IsEmpty());
 }
 
 TEST_F(LaunchFindingsTest, SlowLinksAreTold) {
@@ -228,4 +228,4 @@ TEST_F(LaunchFindingsTest, OneSlowLinkAmongManyIsTold) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::doctor

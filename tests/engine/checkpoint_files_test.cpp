@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using testing::HasSubstr;
@@ -135,4 +135,4 @@ TEST_F(TorchFiles, ThatAreCutAreNeverTakenForWhole) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <set>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using namespace std::string_literals;
@@ -336,4 +336,4 @@ TEST(Pickle, NeverCrashesTheReaderWhenDamaged) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

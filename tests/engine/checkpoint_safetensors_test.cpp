@@ -9,7 +9,7 @@
 
 #include <filesystem>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using namespace std::string_literals;
@@ -113,4 +113,4 @@ TEST(Safetensors, NeverCrashTheReaderWhenDamaged) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

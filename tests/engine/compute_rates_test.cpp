@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 constexpr double kBriefly = 0.01;  // s
@@ -50,4 +50,4 @@ TEST(ComputeRates, WhatTheDeviceCannotDoIsRefused) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

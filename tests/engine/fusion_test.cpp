@@ -17,7 +17,7 @@
 #include <functional>
 #include <set>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 namespace {
 
 using testing::AllOf;
@@ -230,4 +230,4 @@ TEST(FusedLayers, WhatIsNoDeviceIsRefused) {
 }
 
 }  // namespace
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

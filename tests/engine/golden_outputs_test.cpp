@@ -12,7 +12,7 @@
 #include <fstream>
 #include <numeric>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 constexpr uint64_t kSeed = 7;
@@ -70,10 +70,11 @@ Figures run(const Golden& golden, const EngineOptions& options) {
     const Shape shape = test::input_shape(weights, 1, kExtent.h, kExtent.w);
     auto samples = test::random_values(static_cast<size_t>(samples_shape.elements()), kSeed);
     std::vector<float> values(static_cast<size_t>(shape.elements()));
-    const Conversion conversion{.sigma = network_facts(golden.kind).takes_sigma ? std::optional(kSigma) : std::nullopt};
-    Stream stream(options.device);
-    samples_to_network({.pointer = samples.data(), .shape = samples_shape, .layout = Layout::channels_last},
-                       test::view_of(values.data(), shape, options), conversion, stream);
+    const device::Conversion conversion{.sigma = network::network_facts(golden.kind).takes_sigma ? std::optional(kSigma)
+                                                                                                 : std::nullopt};
+    device::Stream stream(options.device);
+    device::samples_to_network({.pointer = samples.data(), .shape = samples_shape, .layout = Layout::channels_last},
+                               test::view_of(values.data(), shape, options), conversion, stream);
     const auto output = test::denoise(*make_denoiser(weights, options), weights, options, values, shape);
     return figures_of(output, samples_shape, options.layout);
 }
@@ -106,4 +107,4 @@ TEST(GoldenOutputs, AreThoseOfTheReferenceEngine) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

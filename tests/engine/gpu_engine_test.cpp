@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using test::relative_difference;
@@ -42,7 +42,7 @@ std::vector<float> windows_of(const Weights& weights, const Shape& shape, uint64
 /// Windows n x h x w of `shape` through a new denoiser, prepared first.
 std::vector<float> denoise(const Weights& weights, const EngineOptions& options, const Shape& shape) {
     const auto denoiser = make_denoiser(weights, options);
-    Stream stream(options.device);
+    device::Stream stream(options.device);
     Slot slot(weights, options, shape);
     slot.prepare(*denoiser, stream);
     return slot.denoise(*denoiser, windows_of(weights, shape), stream);
@@ -51,8 +51,8 @@ std::vector<float> denoise(const Weights& weights, const EngineOptions& options,
 class GpuTest : public testing::Test {
   protected:
     void SetUp() override {
-        if (visible_cuda_devices().empty()) GTEST_SKIP() << why_no_cuda_device();
-        select_device(kCuda);
+        if (device::visible_cuda_devices().empty()) GTEST_SKIP() << device::why_no_cuda_device();
+        device::select_device(kCuda);
     }
 };
 
@@ -87,7 +87,7 @@ TEST_P(GpuEngine, EveryPrecisionAndLayoutIsNearTheCpu) {
 
 TEST_P(GpuEngine, OddSizesBySplitAndPadAreNearTheCpu) {
     for (const Extent extent : {Extent{37, 50}, Extent{70, 101}, Extent{136, 75}})
-        for (const auto& call : whole_image_calls(network_facts(GetParam()), extent, OddShape::split)) {
+        for (const auto& call : plan::whole_image_calls(network::network_facts(GetParam()), extent, OddShape::split)) {
             const Shape shape{.n = 1, .h = call.window.extent.h, .w = call.window.extent.w};
             EXPECT_LT(relative_difference(denoise(weights_, options_, shape), denoise(weights_, {}, shape)),
                       tolerance_of(Precision::fp32))
@@ -112,7 +112,7 @@ TEST_P(GpuEngine, FusedLayersAreNearTheCpuAndAllOfThemAreFused) {
             const EngineOptions options{
                 .device = kCuda, .precision = precision, .cudnn_benchmark = true, .cuda_graph = graph, .fusion = true};
             const auto denoiser = make_denoiser(weights_, options);
-            Stream stream(kCuda);
+            device::Stream stream(kCuda);
             Slot slot(weights_, options, shape);
             slot.prepare(*denoiser, stream);
             const auto ours = slot.denoise(*denoiser, windows_of(weights_, shape), stream);
@@ -123,7 +123,7 @@ TEST_P(GpuEngine, FusedLayersAreNearTheCpuAndAllOfThemAreFused) {
 
 TEST_P(GpuEngine, FusedSumsTakeNoMapMore) {
     const Shape shape{.n = 4, .h = 128, .w = 128};
-    Stream stream(kCuda);
+    device::Stream stream(kCuda);
     const auto taken_by = [&](bool fusion) {
         EngineOptions options = options_;
         options.fusion = fusion;
@@ -143,7 +143,7 @@ TEST_P(GpuEngine, FusedSumsTakeNoMapMore) {
 TEST_P(GpuEngine, SlotsAndGraphsGiveTheBytesOfOneEagerCall) {
     constexpr int kSlots = 3;
     const Shape shape{.n = 4, .h = 64, .w = 64};
-    Stream stream(kCuda);
+    device::Stream stream(kCuda);
     const auto eager = make_denoiser(weights_, options_);
     Slot alone(weights_, options_, shape);
     alone.prepare(*eager, stream);
@@ -172,7 +172,7 @@ TEST_P(GpuEngine, ANewShapeMayBePreparedAfterAnother) {
     EngineOptions options = options_;
     options.cuda_graph = true;
     const auto denoiser = make_denoiser(weights_, options);
-    Stream stream(kCuda);
+    device::Stream stream(kCuda);
     for (const int64_t edge : {64, 128, 64}) {
         const Shape shape{.n = 1, .h = edge, .w = edge};
         Slot slot(weights_, options, shape);
@@ -187,7 +187,7 @@ TEST_P(GpuEngine, NothingIsAllocatedOncePrepared) {
         EngineOptions options = options_;
         options.cuda_graph = graph;
         const auto denoiser = make_denoiser(weights_, options);
-        Stream stream(kCuda);
+        device::Stream stream(kCuda);
         const Shape shape{.n = 4, .h = 128, .w = 128};
         std::vector<Slot> slots;
         for (int i = 0; i < 2; ++i) {
@@ -207,7 +207,7 @@ TEST_P(GpuEngine, NothingIsAllocatedOncePrepared) {
 
 TEST_P(GpuEngine, WhatAGraphWorksInIsWhatAnEagerCallTakes) {
     const Shape shape{.n = 4, .h = 128, .w = 128};
-    Stream stream(kCuda);
+    device::Stream stream(kCuda);
     const auto taken_by = [&](bool graph) {
         EngineOptions options = options_;
         options.cuda_graph = graph;
@@ -233,7 +233,7 @@ TEST_P(GpuEngine, RunsOutOfMemoryUnderACapAndRecovers) {
         EngineOptions options = options_;
         options.cuda_graph = graph;
         const auto denoiser = make_denoiser(weights_, options);
-        Stream stream(kCuda);
+        device::Stream stream(kCuda);
         const Shape shape{.n = 2, .h = 64, .w = 64};
         const auto values = windows_of(weights_, shape);
         Slot slot(weights_, options, shape);
@@ -258,7 +258,7 @@ TEST_P(GpuEngine, RunsOutOfMemoryUnderACapAndRecovers) {
 TEST_P(GpuEngine, PrecisionsLiveSideBySide) {
     const Shape shape{.n = 1, .h = 64, .w = 64};
     const auto values = windows_of(weights_, shape);
-    Stream stream(kCuda);
+    device::Stream stream(kCuda);
     const EngineOptions exact = options_;
     const EngineOptions fast{.device = kCuda, .precision = Precision::tf32, .cudnn_benchmark = true};
     const auto fp32 = make_denoiser(weights_, exact);
@@ -274,15 +274,15 @@ TEST_P(GpuEngine, PrecisionsLiveSideBySide) {
 
 TEST_P(GpuEngine, BatchesOfMoreThan2To31ElementsAreRight) {
     const Shape one{.n = 1, .h = 1024, .w = 1024};
-    const auto widest = static_cast<int64_t>(network_facts(GetParam()).widest_map);
+    const auto widest = static_cast<int64_t>(network::network_facts(GetParam()).widest_map);
     Shape many = one;
     many.n = (int64_t{1} << 31) / (widest * one.pixels()) + 1;
     const int64_t needed = many.pixels() * 1200;  // bytes: activations in bf16, samples, input, output
-    if (device_memory(kCuda).free_bytes < needed + (int64_t{4} << 30))
+    if (device::device_memory(kCuda).free_bytes < needed + (int64_t{4} << 30))
         GTEST_SKIP() << "needs " << needed / (1 << 30) + 4 << " GiB of device memory";
     const EngineOptions options{.device = kCuda, .precision = Precision::bf16};
     const auto denoiser = make_denoiser(weights_, options);
-    Stream stream(kCuda);
+    device::Stream stream(kCuda);
     const auto values = windows_of(weights_, many);
     const auto count = one.pixels() * weights_.channels();
     std::vector<float> ours;
@@ -346,4 +346,4 @@ TEST_F(GpuMemory, CudnnIsTheOneCompiledAgainst) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

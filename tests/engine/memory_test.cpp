@@ -14,7 +14,7 @@ extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-i
     return "allocator_may_return_null=1";
 }
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 constexpr DeviceId kCpu;
@@ -129,4 +129,4 @@ TEST(Memory, CountsHoldWhenThreadsAllocateSideBySide) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

@@ -20,7 +20,7 @@
 #include <limits>
 #include <sstream>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using onnx::ModelProto;
@@ -29,15 +29,16 @@ using onnx::TensorProto;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::vector<NetworkShape> kShapes{DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
-                                        DrunetShape{.widths = {4, 6, 8, 10}, .blocks = 1},
-                                        DrunetShape{.widths = {8}, .blocks = 2},
-                                        UnetShape{.widths = {4, 8, 12}},
-                                        UnetShape{.channels = 1, .widths = {8}},
-                                        DncnnShape{.depth = 4, .width = 24},
-                                        DncnnShape{.depth = 2, .width = 3},
-                                        DncnnShape{.channels = 1, .depth = 3, .residual = DncnnResidual::subtract},
-                                        DncnnShape{.channels = 1, .depth = 3, .residual = DncnnResidual::none}};
+const std::vector<network::NetworkShape> kShapes{
+    network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
+    network::DrunetShape{.widths = {4, 6, 8, 10}, .blocks = 1},
+    network::DrunetShape{.widths = {8}, .blocks = 2},
+    network::UnetShape{.widths = {4, 8, 12}},
+    network::UnetShape{.channels = 1, .widths = {8}},
+    network::DncnnShape{.depth = 4, .width = 24},
+    network::DncnnShape{.depth = 2, .width = 3},
+    network::DncnnShape{.channels = 1, .depth = 3, .residual = network::DncnnResidual::subtract},
+    network::DncnnShape{.channels = 1, .depth = 3, .residual = network::DncnnResidual::none}};
 
 class Onnx : public testing::Test {
   protected:
@@ -60,10 +61,11 @@ class Onnx : public testing::Test {
     }
 
     /// What is said about a network in which one thing was changed.
-    [[nodiscard]] std::string refusal(const NetworkShape& shape, const std::function<void(ModelProto&)>& change) const {
+    [[nodiscard]] std::string refusal(const network::NetworkShape& shape,
+                                      const std::function<void(ModelProto&)>& change) const {
         ModelProto model = exported(make_seeded_weights(shape, 3));
         change(model);
-        return usage_error([&] { (void)load(model, kind_of(shape)); });
+        return usage_error([&] { (void)load(model, network::kind_of(shape)); });
     }
 
   private:
@@ -145,17 +147,17 @@ NodeProto make_norm(ModelProto& model, const std::string& input) {
     return norm;
 }
 
-const DncnnShape kSmallDncnn{.depth = 3, .width = 4};
-const UnetShape kSmallUnet{.widths = {4, 6}};
-const DrunetShape kSmallDrunet{.widths = {4, 6}, .blocks = 1};
+const network::DncnnShape kSmallDncnn{.depth = 3, .width = 4};
+const network::UnetShape kSmallUnet{.widths = {4, 6}};
+const network::DrunetShape kSmallDrunet{.widths = {4, 6}, .blocks = 1};
 
 TEST_F(Onnx, GivesBackEveryNetworkThatWasWritten) {
-    for (const NetworkShape& shape : kShapes) {
+    for (const network::NetworkShape& shape : kShapes) {
         const Weights weights = make_seeded_weights(shape, 5);
         save_onnx(weights, file());
-        const Weights read = load_weights(file(), kind_of(shape));
-        EXPECT_EQ(read.shape, shape) << to_text(read.shape);
-        EXPECT_EQ(sha256_of_values(read), weights.sha256) << to_text(shape);
+        const Weights read = load_weights(file(), network::kind_of(shape));
+        EXPECT_EQ(read.shape, shape) << network::to_text(read.shape);
+        EXPECT_EQ(sha256_of_values(read), weights.sha256) << network::to_text(shape);
         for (const auto& [name, convolution] : weights.convolutions) {
             EXPECT_EQ(read.convolution(name).stride, convolution.stride) << name;
             EXPECT_EQ(read.convolution(name).transposed, convolution.transposed) << name;
@@ -167,8 +169,8 @@ TEST_F(Onnx, GivesBackEveryNetworkThatWasWritten) {
 }
 
 TEST_F(Onnx, IsCorrectByOnnxsOwnChecker) {
-    for (const NetworkShape& shape : kShapes)
-        EXPECT_NO_THROW(onnx::checker::check_model(exported(make_seeded_weights(shape, 5)))) << to_text(shape);
+    for (const network::NetworkShape& shape : kShapes)
+        EXPECT_NO_THROW(onnx::checker::check_model(exported(make_seeded_weights(shape, 5)))) << network::to_text(shape);
 }
 
 TEST_F(Onnx, SaysWhatTheNetworkTakes) {
@@ -266,7 +268,7 @@ TEST_F(Onnx, FoldsNoNormIntoWhatElseIsRead) {
 }
 
 TEST_F(Onnx, SharedWeightsAreNotThoseOfAnotherName) {
-    const Weights weights = make_seeded_weights(DncnnShape{.depth = 4, .width = 4}, 5);
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 4, .width = 4}, 5);
     ModelProto model = exported(weights);
     node_of(model, "Conv", 2).set_input(1, "conv_list.0.weight");
     const std::string made_up = "conv_list.0.weight (node 6)";  // which the reader calls the second use
@@ -322,7 +324,7 @@ TEST_F(Onnx, TakesEachWayToRepeatSamples) {
 
 struct Change {
     std::string says;
-    NetworkShape shape;
+    network::NetworkShape shape;
     std::function<void(ModelProto&)> make;
 };
 
@@ -370,7 +372,7 @@ std::vector<Change> changes() {
          [](ModelProto& m) {
              set_tensor(m, "in_conv.weight", {0, 3, 3, 3});
          }},
-        {"more than the file can need", DncnnShape{.depth = 3, .width = 32},
+        {"more than the file can need", network::DncnnShape{.depth = 3, .width = 32},
          [](ModelProto& m) {
              NodeProto idle = node_of(m, "Conv", 1);
              for (int i = 0; i < 4000; ++i) {
@@ -509,4 +511,4 @@ TEST_F(Onnx, RefusesDamagedFiles) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ TEST(CacheFolder, IsNamedByTheUserOrTheSystem) {
 }
 
 }  // namespace
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

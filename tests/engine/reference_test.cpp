@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using reference::Map;
@@ -80,9 +80,9 @@ TEST(Reference, ResidualSignsAreMirrored) {
     const EngineOptions options{.engine = EngineKind::reference};
     const Shape shape = test::input_shape(weights, 1, 6, 7);
     const auto in = test::random_values(static_cast<size_t>(shape.elements()), 4);
-    weights.shape = DncnnShape{.channels = weights.channels(), .residual = DncnnResidual::add};
+    weights.shape = network::DncnnShape{.channels = weights.channels(), .residual = network::DncnnResidual::add};
     const auto added = test::denoise(*make_denoiser(weights, options), weights, options, in, shape);
-    weights.shape = DncnnShape{.channels = weights.channels(), .residual = DncnnResidual::subtract};
+    weights.shape = network::DncnnShape{.channels = weights.channels(), .residual = network::DncnnResidual::subtract};
     const auto subtracted = test::denoise(*make_denoiser(weights, options), weights, options, in, shape);
     for (size_t i = 0; i < in.size(); ++i) EXPECT_NEAR(added[i] + subtracted[i], 2 * in[i], 1e-5);
     EXPECT_NE(added, subtracted);
@@ -109,4 +109,4 @@ TEST(Reference, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 template <class Function>
@@ -50,4 +50,4 @@ TEST(RuntimeCompiler, FindsItsBuiltinsWithoutHelpFromTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

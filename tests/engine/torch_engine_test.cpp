@@ -10,7 +10,7 @@
 #include <bit>
 #include <string>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using test::denoise;
@@ -97,7 +97,7 @@ int64_t activation_peak(const Weights& weights, int64_t h, int64_t w, int thread
     const Shape shape = input_shape(weights, 1, h, w);
     const EngineBuffer in(options.device, static_cast<size_t>(shape.elements()) * sizeof(float));
     const EngineBuffer out(options.device, static_cast<size_t>(shape.elements()) * sizeof(float));
-    Stream stream(options.device);
+    device::Stream stream(options.device);
     reset_allocator_peaks(options.device);
     const int64_t before = allocator_counters(options.device).allocated_bytes;
     denoiser->forward(test::view_of(in.pointer(), shape, options),
@@ -107,7 +107,8 @@ int64_t activation_peak(const Weights& weights, int64_t h, int64_t w, int thread
 }
 
 TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
-    const double allowed = network_peaks(standard_shape(GetParam(), 3), kOnednnPath).front().bytes_per_pixel;
+    const double allowed =
+        network::network_peaks(network::standard_shape(GetParam(), 3), network::kOnednnPath).front().bytes_per_pixel;
     // Large enough that the peak lies where the maps are largest, not where oneDNN orders the weights of 512 channels.
     const double slope =
         static_cast<double>(activation_peak(weights_, 224, 232) - activation_peak(weights_, 224, 200)) /
@@ -118,20 +119,20 @@ TEST_P(TorchEngine, PeakOfActivationsGrowsByNoMoreThanTheNetworkNeeds) {
 }
 
 /// Smaller and larger ones than the standard networks, and DnCNN that ends in every way.
-const std::vector<NetworkShape> kRelatives{
-    DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 1},
-    DrunetShape{.widths = {16, 24, 32, 40, 48}, .blocks = 2},
-    DrunetShape{.widths = {8}, .blocks = 3},
-    UnetShape{.channels = 1, .widths = {8, 20}},
-    UnetShape{.widths = {8, 16, 24, 32, 40}},
-    DncnnShape{.depth = 2, .width = 8, .residual = DncnnResidual::none},
-    DncnnShape{.depth = 3, .width = 24, .residual = DncnnResidual::add},
-    DncnnShape{.channels = 1, .depth = 7, .width = 16, .residual = DncnnResidual::subtract},
+const std::vector<network::NetworkShape> kRelatives{
+    network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 1},
+    network::DrunetShape{.widths = {16, 24, 32, 40, 48}, .blocks = 2},
+    network::DrunetShape{.widths = {8}, .blocks = 3},
+    network::UnetShape{.channels = 1, .widths = {8, 20}},
+    network::UnetShape{.widths = {8, 16, 24, 32, 40}},
+    network::DncnnShape{.depth = 2, .width = 8, .residual = network::DncnnResidual::none},
+    network::DncnnShape{.depth = 3, .width = 24, .residual = network::DncnnResidual::add},
+    network::DncnnShape{.channels = 1, .depth = 7, .width = 16, .residual = network::DncnnResidual::subtract},
 };
 
 TEST(Relatives, EqualTheReference) {
-    for (const NetworkShape& network : kRelatives) {
-        SCOPED_TRACE(to_text(graph_of(network)));
+    for (const network::NetworkShape& network : kRelatives) {
+        SCOPED_TRACE(network::to_text(network::graph_of(network)));
         const Weights weights = make_seeded_weights(network, kSeed);
         const Shape shape = input_shape(weights, 2, 32, 48);
         const EngineOptions torch, reference{.engine = EngineKind::reference};
@@ -142,10 +143,10 @@ TEST(Relatives, EqualTheReference) {
 }
 
 TEST(Relatives, TakeTheMemoryThatIsPlanned) {
-    for (const NetworkShape& network : kRelatives) {
-        const Graph graph = graph_of(network);
-        SCOPED_TRACE(to_text(graph));
-        const int64_t planned = peak_bytes(plan_memory(graph, kOnednnPath), 192 * 256);
+    for (const network::NetworkShape& network : kRelatives) {
+        const network::Graph graph = network::graph_of(network);
+        SCOPED_TRACE(network::to_text(graph));
+        const int64_t planned = network::peak_bytes(network::plan_memory(graph, network::kOnednnPath), 192 * 256);
         const int64_t taken = activation_peak(make_seeded_weights(network, kSeed), 192, 256);
         constexpr int64_t kOfOnednn = 32 << 10;
         EXPECT_NEAR(static_cast<double>(taken), static_cast<double>(planned), kOfOnednn);
@@ -179,11 +180,11 @@ TEST_P(TorchEngine, RunsOutOfMemoryUnderACapAndRecovers) {
 
 TEST_P(TorchEngine, RefusesSamplesBeyondTheIndexLimit) {
     const auto denoiser = make_denoiser(weights_, options_);
-    const auto widest = static_cast<int64_t>(network_facts(GetParam()).widest_map);
+    const auto widest = static_cast<int64_t>(network::network_facts(GetParam()).widest_map);
     const int64_t edge = round_up((int64_t{1} << 31) / widest / 1024, 8);
     float nowhere = 0;  // the limit is found before a pixel is touched
     const Shape shape = input_shape(weights_, 1, 1024, edge);
-    Stream stream(options_.device);
+    device::Stream stream(options_.device);
     const auto in = test::view_of(&nowhere, shape, options_);
     const auto out = test::view_of(&nowhere, output_shape(weights_, shape), options_);
     EXPECT_THROW(denoiser->forward(in, out, stream), IndexLimit);
@@ -193,7 +194,7 @@ TEST_P(TorchEngine, RefusesSamplesBeyondTheIndexLimit) {
 TEST_P(TorchEngine, RefusesViewsThatDoNotFit) {
     const auto denoiser = make_denoiser(weights_, options_);
     std::vector<float> values(16 * 16 * 4 * 2);
-    Stream stream(options_.device);
+    device::Stream stream(options_.device);
     const auto good_in = test::view_of(values.data(), input_shape(weights_, 1, 16, 16), options_);
     const auto good_out = test::view_of(values.data(), output_shape(weights_, good_in.shape), options_);
     const auto refused = [&](auto change) {
@@ -208,7 +209,8 @@ TEST_P(TorchEngine, RefusesViewsThatDoNotFit) {
     refused([](auto& in, auto&) { in.dtype = DType::u8; });
     refused([](auto&, auto& out) { out.layout = Layout::contiguous; });
     refused([](auto& in, auto&) { in.device = {DeviceKind::cuda, 0}; });
-    if (network_facts(GetParam()).alignment > 1) refused([](auto& in, auto& out) { in.shape.w = out.shape.w = 12; });
+    if (network::network_facts(GetParam()).alignment > 1)
+        refused([](auto& in, auto& out) { in.shape.w = out.shape.w = 12; });
 }
 
 TEST(TorchEngineOptions, PrecisionsThatTheCpuLacksAreRefusedWithTheWayOut) {
@@ -236,7 +238,7 @@ TEST_P(TorchEngine, Bf16IsNearFp32OnAnyProcessor) {
     const auto values = windows(shape);
     std::vector<uint16_t> in(values.size()), out(static_cast<size_t>(output_shape(weights_, shape).elements()));
     std::transform(values.begin(), values.end(), in.begin(), to_bf16);
-    Stream stream(bf16.device);
+    device::Stream stream(bf16.device);
     denoiser->forward(test::view_of(in.data(), shape, bf16),
                       test::view_of(out.data(), output_shape(weights_, shape), bf16), stream);
     std::vector<float> ours(out.size());
@@ -247,7 +249,7 @@ TEST_P(TorchEngine, Bf16IsNearFp32OnAnyProcessor) {
 }
 
 TEST(TorchEngineOptions, CudaWithoutADeviceIsAUsageError) {
-    if (!visible_cuda_devices().empty()) GTEST_SKIP() << "this machine has a CUDA device";
+    if (!device::visible_cuda_devices().empty()) GTEST_SKIP() << "this machine has a CUDA device";
     const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
     EXPECT_THROW((void)make_denoiser(weights, {.device = {DeviceKind::cuda, 0}}), UsageError);
 }
@@ -270,4 +272,4 @@ TEST(EngineVersions, LoadedLibrariesAreThoseCompiledAgainst) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <filesystem>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using testing::AllOf;
@@ -42,7 +42,7 @@ void add_norm(StateDict& tensors, const std::string& key, size_t tensor, int64_t
     }
 }
 
-const DncnnShape& dncnn_of(const Weights& weights) { return std::get<DncnnShape>(weights.shape); }
+const network::DncnnShape& dncnn_of(const Weights& weights) { return std::get<network::DncnnShape>(weights.shape); }
 
 /// The convolutions of `weights` under other keys, in the order of a DnCNN: `key_of(i)`.
 template <class KeyOf>
@@ -68,7 +68,7 @@ TEST(SeededWeights, HaveTheParametersOfTheNetwork) {
         const int64_t folded = kind == NetworkKind::unet ? kFoldedAway : 0;
         for (const int64_t channels : {1, 3})
             EXPECT_EQ(make_seeded_weights(kind, channels, 5).parameters() + folded,
-                      network_facts(kind, channels).parameters);
+                      network::network_facts(kind, channels).parameters);
     }
 }
 
@@ -110,7 +110,7 @@ TEST(Recognise, GivesBackWhatToStateDictWrote) {
             const Weights read = recognise_weights(to_state_dict(weights), "test");
             EXPECT_EQ(read.kind(), kind);
             EXPECT_EQ(read.channels(), channels);
-            EXPECT_EQ(graph_of(read.shape), graph_of(weights.shape));
+            EXPECT_EQ(network::graph_of(read.shape), network::graph_of(weights.shape));
             EXPECT_TRUE(read.trained);
             expect_same_values(read, weights);
         }
@@ -120,30 +120,31 @@ TEST(Recognise, KnowsDncnnOfKairWithMergedNorm) {
     const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, 2);
     const auto key_of = [](int64_t i) { return numbered("module.model.", 2 * i); };
     const Weights read = recognise_weights(renamed(weights, key_of, true), "test");
-    EXPECT_EQ(dncnn_of(read).residual, DncnnResidual::subtract);
+    EXPECT_EQ(dncnn_of(read).residual, network::DncnnResidual::subtract);
     EXPECT_EQ(dncnn_of(read).depth, 20);
     EXPECT_EQ(read.layout, "dncnn (KAIR, batch norm merged)");
     expect_same_values(read, weights);
 }
 
 TEST(Recognise, TakesWidthsBlocksAndScalesFromTheFile) {
-    const std::vector<NetworkShape> relatives{DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
-                                              DrunetShape{.widths = {4, 6, 8, 10, 12}, .blocks = 1},
-                                              DrunetShape{.widths = {8}, .blocks = 5},
-                                              UnetShape{.channels = 1, .widths = {8, 20}},
-                                              UnetShape{.widths = {4, 8, 12, 16, 20}},
-                                              DncnnShape{.depth = 4, .width = 24},
-                                              DncnnShape{.channels = 1, .depth = 30, .width = 4}};
-    for (const NetworkShape& shape : relatives) {
+    const std::vector<network::NetworkShape> relatives{
+        network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 2},
+        network::DrunetShape{.widths = {4, 6, 8, 10, 12}, .blocks = 1},
+        network::DrunetShape{.widths = {8}, .blocks = 5},
+        network::UnetShape{.channels = 1, .widths = {8, 20}},
+        network::UnetShape{.widths = {4, 8, 12, 16, 20}},
+        network::DncnnShape{.depth = 4, .width = 24},
+        network::DncnnShape{.channels = 1, .depth = 30, .width = 4}};
+    for (const network::NetworkShape& shape : relatives) {
         const Weights weights = make_seeded_weights(shape, 11);
         const Weights read = recognise_weights(to_state_dict(weights), "test");
-        EXPECT_EQ(read.shape, shape) << to_text(shape);
+        EXPECT_EQ(read.shape, shape) << network::to_text(shape);
         expect_same_values(read, weights);
     }
 }
 
 TEST(Recognise, NamesTheDifferencesToTheNearestShape) {
-    StateDict tensors = to_state_dict(make_seeded_weights(DrunetShape{.widths = {8, 16}, .blocks = 2}, 1));
+    StateDict tensors = to_state_dict(make_seeded_weights(network::DrunetShape{.widths = {8, 16}, .blocks = 2}, 1));
     tensors.erase("m_up1.2.res.0.weight");
     EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }),
                 AllOf(HasSubstr("looks like drunet"), HasSubstr("1 missing: 'm_up1.2.res.0.weight'")));
@@ -151,7 +152,7 @@ TEST(Recognise, NamesTheDifferencesToTheNearestShape) {
 
 TEST(Recognise, TakesTheDepthFromTheKeys) {
     Weights shorter = make_seeded_weights(NetworkKind::dncnn, 1, 2);
-    shorter.shape = DncnnShape{.channels = 1, .depth = 17};
+    shorter.shape = network::DncnnShape{.channels = 1, .depth = 17};
     const Weights read = recognise_weights(renamed(
                                                shorter, [](int64_t i) { return numbered("model.", 2 * i); }, true),
                                            "test");
@@ -201,7 +202,7 @@ TEST(Recognise, FoldsTheNormOfDncnnLayoutsThatHaveOne) {
         tensors.at(numbered(layout.prefix, 3) + ".running_var").values[9] = 1e-4f;
         const Weights read = recognise_weights(tensors, "test");
         EXPECT_EQ(dncnn_of(read).depth, 20);
-        EXPECT_EQ(dncnn_of(read).residual, DncnnResidual::subtract);
+        EXPECT_EQ(dncnn_of(read).residual, network::DncnnResidual::subtract);
         EXPECT_EQ(read.convolutions.at("in_conv").bias.empty(), !layout.bias);
         EXPECT_EQ(read.convolutions.at("out_conv").weight, raw.convolutions.at("out_conv").weight);
         for (const int64_t i : {1, 9, 18})
@@ -247,7 +248,7 @@ TEST(Recognise, RefusesWhatIsNoKnownNetwork) {
 }
 
 TEST(Recognise, ADncnnOfTwoLayersIsOne) {
-    const Weights two = make_seeded_weights(DncnnShape{.depth = 2, .width = 4}, 3);
+    const Weights two = make_seeded_weights(network::DncnnShape{.depth = 2, .width = 4}, 3);
     EXPECT_EQ(recognise_weights(to_state_dict(two), "two").shape, two.shape);
 }
 
@@ -295,4 +296,4 @@ TEST_F(WeightsFile, OfAnotherNetworkSaysWhichItIs) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::engine

@@ -4,6 +4,6 @@
 #include "patchbench/engine/state_dict.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
-    pb::test::expect_value_or_error(bytes, count, [](const auto& file) { (void)pb::load_state_dict(file); });
+    pb::test::expect_value_or_error(bytes, count, [](const auto& file) { (void)pb::engine::load_state_dict(file); });
     return 0;
 }

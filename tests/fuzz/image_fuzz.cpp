@@ -13,14 +13,14 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* bytes, size_t count, size_t capacity
 
 namespace {
 
-void read_window(pb::ImageFile& file, const pb::Rect& window) {
-    pb::Image image(window.extent, file.info().channels, file.info().dtype);
+void read_window(pb::image::ImageFile& file, const pb::Rect& window) {
+    pb::image::Image image(window.extent, file.info().channels, file.info().dtype);
     file.read(window, image.view());
 }
 
 void read_windows(const std::filesystem::path& path) {
     constexpr int64_t kEdge = 24, kSmall = 1 << 20;
-    const auto file = pb::open_image(path);
+    const auto file = pb::image::open_image(path);
     const pb::Extent extent = file->info().extent;
     const pb::Extent window{std::min(kEdge, extent.h), std::min(kEdge, extent.w)};
     const int64_t bottom = extent.h - window.h, right = extent.w - window.w;

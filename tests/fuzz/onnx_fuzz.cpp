@@ -4,8 +4,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
     pb::test::expect_value_or_error(bytes, count, [](const auto& file) {
-        const pb::OnnxNetwork network = pb::read_onnx(pb::read_file(file), file.string());
-        (void)pb::recognise_network(network, file.string());
+        const pb::engine::OnnxNetwork network = pb::engine::read_onnx(pb::engine::read_file(file), file.string());
+        (void)pb::engine::recognise_network(network, file.string());
     });
     return 0;
 }

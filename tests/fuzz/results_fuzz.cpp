@@ -3,6 +3,7 @@
 #include "report/results_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
-    pb::test::expect_value_or_error(bytes, count, [](const auto& file) { (void)pb::load_results(file).remarks(); });
+    pb::test::expect_value_or_error(bytes, count,
+                                    [](const auto& file) { (void)pb::report::load_results(file).remarks(); });
     return 0;
 }

@@ -16,53 +16,53 @@
 namespace pb {
 namespace {
 
-Environment environment() {
-    Environment environment;
+record::Environment environment() {
+    record::Environment environment;
     environment.started_at = "2026-01-01T00:00:00Z";
     environment.command_line = "patchbench run study.yaml";
     environment.version = "0.1.0";
     environment.libraries = {{"NCCL", "2.28.9", ""}};
     environment.variables = {{"OMP_NUM_THREADS", "1"}};
-    environment.topology = make_local_topology(kTraceRanks);
+    environment.topology = plan::make_local_topology(kTraceRanks);
     return environment;
 }
 
-std::vector<PointTrace> traces() {
-    std::vector<PointTrace> all{three_rank_trace(), three_rank_trace(), watched_trace()};
+std::vector<record::PointTrace> traces() {
+    std::vector<record::PointTrace> all{three_rank_trace(), three_rank_trace(), watched_trace()};
     all[1].verification = {};
     all[1].quality.reset();
     all[1].binding = "2 cores shared by 3 ranks";
     all[1].batch_search = searched_point().batch_search;
-    all[1].point.settings.halo = {HaloSetting::Kind::pixels, 20};
+    all[1].point.settings.halo = {config::HaloSetting::Kind::pixels, 20};
     all.push_back(ranks_trace(2, 5));
     all.back().point.settings.engine = EngineKind::timed;
     all.back().repeated_s = 31;
-    for (const auto& [status, name] : enum_names(PointStatus{}))
-        if (status != PointStatus::ok) all.push_back(unmeasured_trace(status, std::string(name)));
+    for (const auto& [status, name] : enum_names(record::PointStatus{}))
+        if (status != record::PointStatus::ok) all.push_back(unmeasured_trace(status, std::string(name)));
     all.back().point.halo.reset();
     all.back().point.batch.reset();
     return all;
 }
 
 /// Whole images of three widths under a roof, of which the second takes far more memory.
-std::vector<PointTrace> wide_points() {
-    std::vector<PointTrace> all;
+std::vector<record::PointTrace> wide_points() {
+    std::vector<record::PointTrace> all;
     for (const int64_t width : {1000, 1100, 1200}) {
         all.push_back(sample_point(1, 8, 3, width == 1100 ? 400 : 100));
-        PointTrace& trace = all.back();
+        record::PointTrace& trace = all.back();
         trace.point.index = width;
-        trace.point.settings.workload = Workload::whole;
+        trace.point.settings.workload = config::Workload::whole;
         trace.point.settings.image.width = trace.point.source.extent.w = width;
-        trace.prediction = predict(trace.point);
-        trace.ranks[0].bounds[Bound::matmul_tflops] = 2;
-        trace.ranks[0].bounds[Bound::device_copy_gb_per_s] = 30;
+        trace.prediction = plan::predict(trace.point);
+        trace.ranks[0].bounds[record::Bound::matmul_tflops] = 2;
+        trace.ranks[0].bounds[record::Bound::device_copy_gb_per_s] = 30;
     }
     return all;
 }
 
 /// Every kind of group: eight batches, a search, two precisions, measured and simulated ranks, three widths.
-StudySummary study() {
-    std::vector<PointTrace> all{searched_point()};
+measure::StudySummary study() {
+    std::vector<record::PointTrace> all{searched_point()};
     for (const int64_t batch : {1, 2, 3, 4, 5, 6, 7, 8}) all.push_back(sample_point(batch, 8, 3, 100 + 30 * batch));
     all.push_back(sample_point(8, 4, 1, 170));
     all.back().point.settings.dtype = Precision::bf16;
@@ -73,39 +73,39 @@ StudySummary study() {
         all.back().repeated_s = 70;
     }
     for (auto& trace : wide_points()) all.push_back(std::move(trace));
-    std::vector<Summary> summaries;
+    std::vector<measure::Summary> summaries;
     summaries.reserve(all.size());
-    for (const auto& trace : all) summaries.push_back(summarise(trace));
-    return summarise_study(all, summaries, make_local_topology(1));
+    for (const auto& trace : all) summaries.push_back(measure::summarise(trace));
+    return measure::summarise_study(all, summaries, plan::make_local_topology(1));
 }
 
 /// As a run that was interrupted after its last point, and resumed.
 void write(const char* file) {
-    std::vector<Summary> summaries;
+    std::vector<measure::Summary> summaries;
     {
-        JsonlWriter writer(file, {}, environment());
+        report::JsonlWriter writer(file, {}, environment());
         for (const auto& trace : traces()) {
-            summaries.push_back(summarise(trace));
+            summaries.push_back(measure::summarise(trace));
             writer.write_point(trace, summaries.back());
         }
     }
-    const ResultsFile former = load_results(file);
+    const report::ResultsFile former = report::load_results(file);
     std::vector<std::string> lines{former.sessions.front().json};
     for (const auto& point : former.points) lines.push_back(point.json);
-    lines.push_back(resume_line(environment()));
-    JsonlWriter writer(file, lines);
+    lines.push_back(report::resume_line(environment()));
+    report::JsonlWriter writer(file, lines);
     writer.write_study_summary(study());
-    writer.write_end(judge(summaries, false));
+    writer.write_end(measure::judge(summaries, false));
 }
 
 /// JSON in which whatever fits stands on one line.
-std::string laid_out(const Json& value, size_t indent) {
+std::string laid_out(const record::Json& value, size_t indent) {
     constexpr size_t kLineWidth = 120;
     if (!value.is_structured() || value.empty()) return value.dump();
     const std::string margin(indent + 2, ' ');
     std::string line, lines;
     for (const auto& [key, item] : value.items()) {
-        const std::string name = value.is_object() ? Json(key).dump() + ": " : "";
+        const std::string name = value.is_object() ? record::Json(key).dump() + ": " : "";
         line += (line.empty() ? "" : ", ") + name + laid_out(item, 0);
         lines.append(lines.empty() ? "" : ",").append("\n").append(margin).append(name);
         lines += laid_out(item, indent + 2);
@@ -118,8 +118,8 @@ std::string laid_out(const Json& value, size_t indent) {
 void update_schema(const char* file) {
     std::ostringstream text;
     text << std::ifstream(file).rdbuf();
-    Json schema = Json::parse(text.str());
-    schema["$defs"].update(results_schema());
+    record::Json schema = record::Json::parse(text.str());
+    schema["$defs"].update(report::results_schema());
     std::ofstream(file) << laid_out(schema, 0) << "\n";
 }
 

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::bytes_of;
@@ -96,4 +96,4 @@ TEST(AtomicFile, FullDiskIsAnErrorAndLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

@@ -4,7 +4,7 @@
 #include <functional>
 #include <random>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::make_pattern;
@@ -87,4 +87,4 @@ INSTANTIATE_TEST_SUITE_P(Formats, Damage,
                                          "deflate-a.tif", "packbits-a.tif", "jpeg-a.tif"));
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

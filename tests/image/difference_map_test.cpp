@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 float& sample(Image& image, int64_t y, int64_t x, int64_t c) {
@@ -48,4 +48,4 @@ TEST(DifferenceMap, RefusesImagesOfUnequalShape) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

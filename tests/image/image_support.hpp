@@ -46,8 +46,8 @@ class TemporaryFolder {
 };
 
 /// Samples that differ from pixel to pixel and from channel to channel, over the whole range of the type.
-inline Image make_pattern(Extent extent, int64_t channels, DType dtype, uint32_t salt = 0) {
-    Image image(extent, channels, dtype);
+inline image::Image make_pattern(Extent extent, int64_t channels, DType dtype, uint32_t salt = 0) {
+    image::Image image(extent, channels, dtype);
     const int64_t count = extent.pixels() * channels;
     for (int64_t i = 0; i < count; ++i) {
         const uint32_t word = (static_cast<uint32_t>(i) + salt) * 2654435761U;
@@ -62,19 +62,19 @@ inline Image make_pattern(Extent extent, int64_t channels, DType dtype, uint32_t
     return image;
 }
 
-inline bool same_bytes(const Image& a, const Image& b) {
+inline bool same_bytes(const image::Image& a, const image::Image& b) {
     return a.extent() == b.extent() && a.channels() == b.channels() && a.dtype() == b.dtype() &&
            std::ranges::equal(a.bytes(), b.bytes());
 }
 
-inline Image read_part(ImageFile& file, const Rect& part) {
-    Image image(part.extent, file.info().channels, file.info().dtype);
+inline image::Image read_part(image::ImageFile& file, const Rect& part) {
+    image::Image image(part.extent, file.info().channels, file.info().dtype);
     file.read(part, image.view());
     return image;
 }
 
-inline Image crop(const Image& image, const Rect& part) {
-    Image cropped(part.extent, image.channels(), image.dtype());
+inline image::Image crop(const image::Image& image, const Rect& part) {
+    image::Image cropped(part.extent, image.channels(), image.dtype());
     const PixelView from = image.view();
     for (int64_t y = 0; y < part.extent.h; ++y)
         std::memcpy(cropped.view().row(y),
@@ -84,8 +84,8 @@ inline Image crop(const Image& image, const Rect& part) {
 }
 
 /// Every part read by itself equals that part of the whole; parts that cross blocks and touch borders.
-inline void expect_parts_equal_whole(const std::filesystem::path& path, const Image& whole) {
-    const auto file = open_image(path);
+inline void expect_parts_equal_whole(const std::filesystem::path& path, const image::Image& whole) {
+    const auto file = image::open_image(path);
     const Extent extent = whole.extent();
     for (int64_t h : {int64_t{1}, int64_t{7}, extent.h / 2, extent.h})
         for (int64_t w : {int64_t{1}, int64_t{13}, extent.w / 2, extent.w})
@@ -109,7 +109,7 @@ inline void write_bytes(const std::filesystem::path& path, const std::vector<cha
 /// The message of the UsageError that opening or loading `path` throws.
 inline std::string refusal_of(const std::filesystem::path& path) {
     try {
-        (void)load_image(path);
+        (void)image::load_image(path);
     } catch (const UsageError& error) {
         return error.what();
     }

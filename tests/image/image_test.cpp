@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::make_pattern;
@@ -72,4 +72,4 @@ TEST(FloatSamples, DifferentExtentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

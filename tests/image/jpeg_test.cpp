@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::TemporaryFolder;
@@ -83,4 +83,4 @@ TEST(Jpeg, AFileCutShortIsAnErrorNotGray) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

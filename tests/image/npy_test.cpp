@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::TemporaryFolder;
@@ -132,4 +132,4 @@ TEST(Npy, PartsEqualTheWhole) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

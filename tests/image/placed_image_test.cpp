@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <tiffio.h>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::make_pattern;
@@ -182,4 +182,4 @@ TEST(PlacedImage, NothingAppearsUnlessItIsCommitted) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::PngKind;
@@ -108,4 +108,4 @@ TEST(Png, AHeaderThatTheFileCannotFillIsRefusedBeforeAllocating) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 struct Pair {
@@ -121,4 +121,4 @@ TEST(NoiseLevel, OfAConstantImageIsZero) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

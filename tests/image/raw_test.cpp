@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::TemporaryFolder;
@@ -51,4 +51,4 @@ TEST(Raw, AnotherLengthIsRefused) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -205,4 +205,4 @@ TEST(FillGaps, IsTheSameHoweverTheImageIsCut) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

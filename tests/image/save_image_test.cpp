@@ -7,7 +7,7 @@
 
 #include <limits>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::make_pattern;
@@ -232,4 +232,4 @@ TEST(OpenImage, PartsOutsideTheImageAreRefused) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

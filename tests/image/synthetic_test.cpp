@@ -7,7 +7,7 @@
 #include <functional>
 #include <set>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::crop;
@@ -138,4 +138,4 @@ TEST(Noise, IsAddedAndNotClipped) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

@@ -18,7 +18,7 @@ struct TiffKind {
     int extra_sample = EXTRASAMPLE_UNASSALPHA;
 };
 
-inline void set_tiff_tags(TIFF* tiff, const Image& image, bool alpha, const TiffKind& kind) {
+inline void set_tiff_tags(TIFF* tiff, const image::Image& image, bool alpha, const TiffKind& kind) {
     const auto channels = static_cast<int>(image.channels());
     const int colour = channels - (alpha ? 1 : 0);
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<uint32_t>(image.extent().w));
@@ -47,7 +47,7 @@ inline void set_tiff_tags(TIFF* tiff, const Image& image, bool alpha, const Tiff
 }
 
 /// Samples of one block; plane < 0: interleaved. Outside the image: zero.
-inline std::vector<std::byte> cut_block(const Image& image, const Rect& block, int64_t plane) {
+inline std::vector<std::byte> cut_block(const image::Image& image, const Rect& block, int64_t plane) {
     const size_t sample = size_of(image.dtype());
     const auto channels = static_cast<size_t>(image.channels());
     const size_t pixel = plane < 0 ? sample * channels : sample;
@@ -62,7 +62,7 @@ inline std::vector<std::byte> cut_block(const Image& image, const Rect& block, i
     return bytes;
 }
 
-inline void write_tiff_pixels(TIFF* tiff, const Image& image, const TiffKind& kind) {
+inline void write_tiff_pixels(TIFF* tiff, const image::Image& image, const TiffKind& kind) {
     const int64_t planes = kind.planar ? image.channels() : 1;
     const Extent extent = image.extent();
     const Extent block = kind.tile > 0 ? Extent{kind.tile, kind.tile} : Extent{kind.strip_rows, extent.w};
@@ -80,7 +80,7 @@ inline void write_tiff_pixels(TIFF* tiff, const Image& image, const TiffKind& ki
 }
 
 /// `image` holds alpha as its last channel when `alpha` is set.
-inline void write_tiff_fixture(const std::filesystem::path& path, const Image& image, bool alpha,
+inline void write_tiff_fixture(const std::filesystem::path& path, const image::Image& image, bool alpha,
                                const TiffKind& kind) {
     TIFF* tiff = TIFFOpen(path.c_str(), kind.mode);
     ASSERT_NE(tiff, nullptr);
@@ -90,8 +90,8 @@ inline void write_tiff_fixture(const std::filesystem::path& path, const Image& i
 }
 
 /// Colour channels of an image whose last channel is alpha, or alpha alone.
-inline Image take_channels(const Image& image, int64_t first, int64_t count) {
-    Image taken(image.extent(), count, image.dtype());
+inline image::Image take_channels(const image::Image& image, int64_t first, int64_t count) {
+    image::Image taken(image.extent(), count, image.dtype());
     const size_t sample = size_of(image.dtype());
     for (int64_t i = 0; i < image.extent().pixels(); ++i)
         std::memcpy(taken.bytes().data() + static_cast<size_t>(i * count) * sample,

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::make_pattern;
@@ -146,4 +146,4 @@ TEST(TiffTags, CompressionComesBackWhereItLosesNothing) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

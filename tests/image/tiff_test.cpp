@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::image {
 namespace {
 
 using test::make_pattern;
@@ -259,4 +259,4 @@ TEST(Tiff, PartsOfAFileBeyondFourGigabytesAreRead) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::image

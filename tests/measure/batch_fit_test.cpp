@@ -10,7 +10,7 @@
 #include <cmath>
 #include <random>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::HasSubstr;
@@ -158,4 +158,4 @@ TEST(MemoryFit, FindsAnAffineLawItsDeviationAndTheLargestBatch) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::AllOf;
@@ -23,40 +23,41 @@ constexpr int64_t kPixels = 65536;  // one window in one batch
 constexpr size_t kPasses = 8;
 
 /// Makes two ranks with one batch each, on a machine with 1 TFLOP/s and 100 GB/s. Every pass takes a second.
-PointTrace trace_of_shares(const Shares& shares) {
-    PointTrace trace;
+record::PointTrace trace_of_shares(const Shares& shares) {
+    record::PointTrace trace;
     trace.point.settings.network = NetworkKind::dncnn;
     trace.point.source = {.extent = {256, 512}, .channels = 3};
     trace.point.num_ranks = 2;
     trace.point.halo = 0;
     trace.point.batch = 1;
-    trace.prediction = Prediction{.pixels_per_forward = kPixels, .peak_mib = 1, .flop = 1, .flop_busiest_rank = 1};
-    trace.verification.outcome = Verification::Outcome::passed;
+    trace.prediction =
+        plan::Prediction{.pixels_per_forward = kPixels, .peak_mib = 1, .flop = 1, .flop_busiest_rank = 1};
+    trace.verification.outcome = record::Verification::Outcome::passed;
     trace.processed_pixels = trace.useful_pixels = 2 * kPixels;
     trace.num_patches = 2;
     trace.wall_s.assign(kPasses, 1.0);
     for (int number = 0; number < 2; ++number) {
-        RankTrace& rank = trace.ranks.emplace_back();
+        record::RankTrace& rank = trace.ranks.emplace_back();
         rank.rank = number;
         rank.num_windows = rank.num_patches = rank.num_batches = 1;
         rank.wall_s.assign(kPasses, 1.0);
-        StageSeconds stages{};
+        record::StageSeconds stages{};
         for (const auto& [stage, share] :
-             {std::pair(Stage::gather, shares.gather), std::pair(Stage::h2d, shares.h2d),
-              std::pair(Stage::forward, shares.forward), std::pair(Stage::d2h, shares.d2h),
-              std::pair(Stage::scatter, shares.scatter), std::pair(Stage::exchange, shares.exchange)})
+             {std::pair(record::Stage::gather, shares.gather), std::pair(record::Stage::h2d, shares.h2d),
+              std::pair(record::Stage::forward, shares.forward), std::pair(record::Stage::d2h, shares.d2h),
+              std::pair(record::Stage::scatter, shares.scatter), std::pair(record::Stage::exchange, shares.exchange)})
             stages[static_cast<size_t>(stage)] = share;
         rank.stage_s.assign(kPasses, stages);
         rank.forward_call_s.assign(3, shares.forward);
-        for (const auto& [bound, name] : enum_names(Bound{})) rank.bounds[bound] = 100;
-        rank.bounds[Bound::matmul_tflops] = rank.bounds[Bound::conv_tflops] = 1;
+        for (const auto& [bound, name] : enum_names(record::Bound{})) rank.bounds[bound] = 100;
+        rank.bounds[record::Bound::matmul_tflops] = rank.bounds[record::Bound::conv_tflops] = 1;
     }
     return trace;
 }
 
 /// Makes a trace with one call of `seconds`, which takes the whole pass.
-PointTrace trace_of_network(double seconds) {
-    PointTrace trace = trace_of_shares({});
+record::PointTrace trace_of_network(double seconds) {
+    record::PointTrace trace = trace_of_shares({});
     trace.wall_s.assign(kPasses, seconds / 0.95);
     for (auto& rank : trace.ranks) {
         rank.wall_s = trace.wall_s;
@@ -67,10 +68,10 @@ PointTrace trace_of_network(double seconds) {
     return trace;
 }
 
-double flop_of_call() { return 2.0 * network_facts(NetworkKind::dncnn).mac_per_pixel * kPixels; }
-double bytes_of_call() { return 4.0 * network_facts(NetworkKind::dncnn).values_per_pixel * kPixels; }
+double flop_of_call() { return 2.0 * network::network_facts(NetworkKind::dncnn).mac_per_pixel * kPixels; }
+double bytes_of_call() { return 4.0 * network::network_facts(NetworkKind::dncnn).values_per_pixel * kPixels; }
 
-Bottleneck found_in(const PointTrace& trace) { return summarise(trace).bottleneck.value(); }
+Bottleneck found_in(const record::PointTrace& trace) { return summarise(trace).bottleneck.value(); }
 
 TEST(Bottleneck, ANetworkNearTheConvolutionRateIsComputeBound) {
     const Summary summary = summarise(trace_of_network(flop_of_call() / 0.8e12));
@@ -83,7 +84,7 @@ TEST(Bottleneck, ANetworkNearTheConvolutionRateIsComputeBound) {
 
 // The text must state the same share as the table: 0.885 beside 95 % would confuse readers.
 TEST(Bottleneck, TheShareOfTheNetworkIsThatOfTheTable) {
-    PointTrace trace = trace_of_network(1);
+    record::PointTrace trace = trace_of_network(1);
     for (auto& rank : trace.ranks) rank.forward_call_s.assign(3, 0.885 * trace.wall_s.front());
     const Summary summary = summarise(trace);
     EXPECT_NEAR(summary.efficiency.value(), 0.885, 1e-9);
@@ -95,8 +96,8 @@ TEST(Bottleneck, TheShareOfTheNetworkIsThatOfTheTable) {
 }
 
 TEST(Bottleneck, ANetworkNearTheCopyRateIsMemoryBound) {
-    PointTrace trace = trace_of_network(bytes_of_call() / 70e9);
-    for (auto& rank : trace.ranks) rank.bounds[Bound::conv_tflops] = 100;
+    record::PointTrace trace = trace_of_network(bytes_of_call() / 70e9);
+    for (auto& rank : trace.ranks) rank.bounds[record::Bound::conv_tflops] = 100;
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::memory);
     EXPECT_THAT(found.evidence, HasSubstr("70 % of the copy rate"));
@@ -104,16 +105,17 @@ TEST(Bottleneck, ANetworkNearTheCopyRateIsMemoryBound) {
 }
 
 TEST(Bottleneck, ShortConvolutionsFarFromEveryBoundAreLaunchBound) {
-    PointTrace trace = trace_of_network(20 * 12e-6);  // DnCNN has 20 convolutions
+    record::PointTrace trace = trace_of_network(20 * 12e-6);  // DnCNN has 20 convolutions
     for (auto& rank : trace.ranks) {
-        rank.bounds[Bound::conv_tflops] = 5000;
-        rank.bounds[Bound::device_copy_gb_per_s] = 50000;
+        rank.bounds[record::Bound::conv_tflops] = 5000;
+        rank.bounds[record::Bound::device_copy_gb_per_s] = 50000;
     }
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::launch);
     EXPECT_THAT(found.evidence, HasSubstr("12 us a convolution"));
     EXPECT_THAT(found.advice, AllOf(HasSubstr("batch"), HasSubstr("cuda_graph")));
-    for (auto& rank : trace.ranks) rank.bounds[Bound::device_copy_gb_per_s] = bytes_of_call() / (20 * 12e-6) / 1e9;
+    for (auto& rank : trace.ranks)
+        rank.bounds[record::Bound::device_copy_gb_per_s] = bytes_of_call() / (20 * 12e-6) / 1e9;
     EXPECT_EQ(found_in(trace).limit, Limit::memory) << "short, but at a bound";
 }
 
@@ -124,7 +126,7 @@ TEST(Bottleneck, SlowConvolutionsFarFromEveryBoundAreNotLaunchBound) {
 }
 
 TEST(Bottleneck, WithoutBoundsTheNetworkCountsAsComputeAndSaysSo) {
-    PointTrace trace = trace_of_shares({});
+    record::PointTrace trace = trace_of_shares({});
     for (auto& rank : trace.ranks) rank.bounds = {};
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::compute);
@@ -160,7 +162,7 @@ TEST(Bottleneck, TheWayToTheRootIsExchangeBound) {
 }
 
 TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
-    PointTrace trace = trace_of_shares({});
+    record::PointTrace trace = trace_of_shares({});
     trace.ranks[1].wall_s.assign(kPasses, 0.4);
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::imbalance);
@@ -169,7 +171,7 @@ TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
 }
 
 TEST(Bottleneck, AMedianFarAboveTheFastestPassIsNoise) {
-    PointTrace trace = trace_of_shares({});
+    record::PointTrace trace = trace_of_shares({});
     trace.wall_s[5] = 0.7;
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::noise);
@@ -184,7 +186,7 @@ TEST(Bottleneck, AMedianFarAboveTheFastestPassIsNoise) {
 }
 
 TEST(Bottleneck, OfAMixtureTheLargestLossIsNamedAndTheOthersBesideIt) {
-    PointTrace trace = trace_of_shares({.gather = 0.3, .forward = 0.65, .scatter = 0.05});
+    record::PointTrace trace = trace_of_shares({.gather = 0.3, .forward = 0.65, .scatter = 0.05});
     trace.ranks[1].wall_s.assign(kPasses, 0.5);
     const Bottleneck both = found_in(trace);
     EXPECT_EQ(both.limit, Limit::host);
@@ -202,10 +204,10 @@ TEST(Bottleneck, SmallLossesTogetherLeaveTheNetworkTheLimitAndAreKept) {
 }
 
 TEST(Bottleneck, APointWithoutTimesHasNone) {
-    PointTrace trace = trace_of_shares({});
-    trace.verification.outcome = Verification::Outcome::failed;
+    record::PointTrace trace = trace_of_shares({});
+    trace.verification.outcome = record::Verification::Outcome::failed;
     EXPECT_FALSE(summarise(trace).bottleneck);
-    trace.status = PointStatus::oom;
+    trace.status = record::PointStatus::oom;
     EXPECT_FALSE(summarise(trace).bottleneck);
 }
 
@@ -219,10 +221,10 @@ TEST(Bottleneck, EveryClassHasAMeaningAndAdvice) {
 }
 
 TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
-    PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
-    trace.ranks[1].bounds[Bound::conv_tflops] = 3;
+    record::PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
+    trace.ranks[1].bounds[record::Bound::conv_tflops] = 3;
     const Summary summary = summarise(trace);
-    EXPECT_DOUBLE_EQ(summary.bounds[Bound::conv_tflops].value(), 1) << "the least";
+    EXPECT_DOUBLE_EQ(summary.bounds[record::Bound::conv_tflops].value(), 1) << "the least";
     EXPECT_NEAR(summary.forward_tflops.value(), flop_of_call() / 0.5 / 1e12, 1e-12);
     EXPECT_NEAR(summary.forward_of_matmul_percent.value(), 100 * flop_of_call() / 0.5e12, 1e-9);
     EXPECT_NEAR(summary.forward_of_conv_percent.value(), 50 * flop_of_call() / 0.5e12, 1e-9) << "of the mean";
@@ -233,7 +235,7 @@ TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
 }
 
 TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
-    PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
+    record::PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
     trace.processed_pixels = 2 * trace.useful_pixels;
     Summary summary = summarise(trace);
     EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.2 / 100e9, 1e-9);
@@ -244,7 +246,7 @@ TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
 }
 
 TEST(BoundFigures, SamplesOfEightBitsAreAQuarterOfTheTraffic) {
-    PointTrace trace = trace_of_shares({});
+    record::PointTrace trace = trace_of_shares({});
     const double wide = summarise(trace).host_of_copy_percent.value();
     trace.sample_type = DType::u8;
     EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), wide * 15 / 24, 1e-9) << "3 of 12 bytes each way";
@@ -253,7 +255,7 @@ TEST(BoundFigures, SamplesOfEightBitsAreAQuarterOfTheTraffic) {
 }
 
 TEST(BoundFigures, TheExchangeIsSetBesideTheLinkOfTheSameRun) {
-    PointTrace trace = trace_of_shares({.forward = 0.5, .exchange = 0.4});
+    record::PointTrace trace = trace_of_shares({.forward = 0.5, .exchange = 0.4});
     trace.exchange = {.carrier = "MPI", .bytes = 1 << 20, .link_bytes_per_s = 4e6, .link_latency_s = 1e-5};
     Summary summary = summarise(trace);
     const double rate = (1 << 20) / 0.4;
@@ -272,10 +274,10 @@ TEST(BoundFigures, TheExchangeIsSetBesideTheLinkOfTheSameRun) {
 }
 
 TEST(BoundFigures, WhatWasNotMeasuredIsAbsent) {
-    PointTrace trace = trace_of_shares({});
-    trace.ranks[1].bounds[Bound::conv_tflops].reset();
+    record::PointTrace trace = trace_of_shares({});
+    trace.ranks[1].bounds[record::Bound::conv_tflops].reset();
     const Summary summary = summarise(trace);
-    EXPECT_FALSE(summary.bounds[Bound::conv_tflops] || summary.forward_of_conv_percent);
+    EXPECT_FALSE(summary.bounds[record::Bound::conv_tflops] || summary.forward_of_conv_percent);
     EXPECT_TRUE(summary.forward_of_matmul_percent);
     EXPECT_FALSE(summary.h2d_of_bound_percent) << "no copies took place";
     trace.ranks[1].num_batches = 0;  // an idle rank needs no bounds
@@ -285,4 +287,4 @@ TEST(BoundFigures, WhatWasNotMeasuredIsAbsent) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -5,28 +5,28 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<Summary> summaries_of(const std::vector<PointTrace>& traces) {
+std::vector<Summary> summaries_of(const std::vector<record::PointTrace>& traces) {
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
     return summaries;
 }
 
-std::vector<BatchPanel> panels_of(const std::vector<PointTrace>& traces) {
-    return find_batch_panels(traces, summaries_of(traces), make_local_topology(1));
+std::vector<BatchPanel> panels_of(const std::vector<record::PointTrace>& traces) {
+    return find_batch_panels(traces, summaries_of(traces), plan::make_local_topology(1));
 }
 
-std::vector<Alternatives> alternatives_of(const std::vector<PointTrace>& traces) {
+std::vector<Alternatives> alternatives_of(const std::vector<record::PointTrace>& traces) {
     return find_alternatives(traces, summaries_of(traces));
 }
 
-PointTrace with_index(PointTrace trace, int64_t index) {
+record::PointTrace with_index(record::PointTrace trace, int64_t index) {
     trace.point.index = index;
     return trace;
 }
@@ -36,7 +36,7 @@ TEST(BatchPanel, HasALineForEachWayToCut) {
     traces.push_back(with_index(sample_point(2, 9, 2, 150), 7));
     traces.back().point.settings.patch = 128;
     traces.push_back(with_index(sample_point(8, 9, 2, 150), 8));
-    traces.back().status = PointStatus::oom;
+    traces.back().status = record::PointStatus::oom;
     for (auto& trace : traces) trace.point.settings.memory_limit_mib = 300;
     const auto panels = panels_of(traces);
     ASSERT_EQ(panels.size(), 1U);
@@ -63,23 +63,23 @@ TEST(BatchPanel, OtherNetworksHaveAPanelOfTheirOwn) {
 
 TEST(BatchPanel, NeedsTwoBatchesAndAMeasuredPoint) {
     auto traces = batch_sweep();
-    for (auto& trace : traces) trace.status = PointStatus::oom;
+    for (auto& trace : traces) trace.status = record::PointStatus::oom;
     EXPECT_THAT(panels_of(traces), IsEmpty());
     traces = batch_sweep();
-    traces[0].status = traces[1].status = PointStatus::skipped;
+    traces[0].status = traces[1].status = record::PointStatus::skipped;
     EXPECT_THAT(panels_of(traces), IsEmpty()) << "one batch is left";
     traces = batch_sweep();
-    for (auto& trace : traces) trace.point.settings.workload = Workload::whole;
+    for (auto& trace : traces) trace.point.settings.workload = config::Workload::whole;
     EXPECT_THAT(panels_of(traces), IsEmpty());
 }
 
 TEST(Alternatives, NeedNoBaseToStandSideBySide) {
-    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220)};
+    std::vector<record::PointTrace> traces{sample_point(4, 8, 3.2, 220)};
     for (const auto dtype : {Precision::fp16, Precision::bf16, Precision::bf16}) {
         traces.push_back(with_index(sample_point(4, 5, 2, 110), static_cast<int64_t>(traces.size()) + 20));
         traces.back().point.settings.dtype = dtype;
     }
-    traces[0].status = PointStatus::oom;  // the fp32 point
+    traces[0].status = record::PointStatus::oom;  // the fp32 point
     const auto all = alternatives_of(traces);
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].by, VariedBy::dtype);
@@ -87,7 +87,7 @@ TEST(Alternatives, NeedNoBaseToStandSideBySide) {
 }
 
 TEST(Alternatives, DevicesAreUsedByTheirOwnNumbersOfRanks) {
-    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220), with_index(sample_point(4, 1, 0.4, 220), 5)};
+    std::vector<record::PointTrace> traces{sample_point(4, 8, 3.2, 220), with_index(sample_point(4, 1, 0.4, 220), 5)};
     traces[1].point.device = DeviceKind::cuda;
     traces[1].point.num_ranks = 2;
     traces[1].ranks.push_back(traces[1].ranks[0]);
@@ -101,4 +101,4 @@ TEST(Alternatives, DevicesAreUsedByTheirOwnNumbersOfRanks) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

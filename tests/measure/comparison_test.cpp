@@ -10,7 +10,7 @@
 #include <cmath>
 #include <functional>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using test::RandomSamples;
@@ -197,4 +197,4 @@ TEST(Comparison, OneLaunchASideSaysNothingOfOthersThreeDo) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

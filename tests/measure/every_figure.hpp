@@ -18,10 +18,10 @@ inline double pass_of_every_figure(int i) {
 }
 
 /// A stage takes the pass time times this factor times (rank + 1).
-inline constexpr StageSeconds kPartsOfEveryFigure{0, 0, 0.01, 0.02, 0.25, 0.03, 0.04, 0.05, 0};
+inline constexpr record::StageSeconds kPartsOfEveryFigure{0, 0, 0.01, 0.02, 0.25, 0.03, 0.04, 0.05, 0};
 
-inline RankTrace rank_of_every_figure(int number) {
-    RankTrace rank = traced_rank(number);
+inline record::RankTrace rank_of_every_figure(int number) {
+    record::RankTrace rank = traced_rank(number);
     constexpr std::array kWall{0.5, 0.75, 1.0}, kBusy{0.5, 0.6, 0.8};
     const auto place = static_cast<size_t>(number);
     rank.wall_s.clear();
@@ -31,13 +31,13 @@ inline RankTrace rank_of_every_figure(int number) {
         const double pass_s = pass_of_every_figure(i);
         rank.wall_s.push_back(pass_s * kWall.at(place));
         rank.cpu_s.push_back(rank.wall_s.back() * kBusy.at(place));
-        StageSeconds& stages = rank.stage_s.emplace_back(kPartsOfEveryFigure);
+        record::StageSeconds& stages = rank.stage_s.emplace_back(kPartsOfEveryFigure);
         for (double& seconds : stages) seconds *= pass_s * (number + 1);
     }
     for (double& seconds : rank.forward_call_s) seconds *= 1.1;
     rank.memory.reserved_peak += number << 20;
     rank.memory.device_used = int64_t{2000 - 100 * number} << 20;
-    for (size_t i = 0; i < kNumBounds; ++i)
+    for (size_t i = 0; i < record::kNumBounds; ++i)
         rank.bounds.rates.at(i) = 10.0 * static_cast<double>(i + 1) + number * number;
     return rank;
 }
@@ -61,8 +61,8 @@ inline TelemetryRecord telemetry_of_every_figure(int rank) {
     return record;
 }
 
-inline PointTrace trace_of_every_figure() {
-    PointTrace trace = three_rank_trace();
+inline record::PointTrace trace_of_every_figure() {
+    record::PointTrace trace = three_rank_trace();
     trace.point.device = DeviceKind::cuda;
     trace.wall_s.clear();
     for (int i = 0; i < 100; ++i) trace.wall_s.push_back(pass_of_every_figure(i) + 0.125);

@@ -5,17 +5,17 @@
 
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 /// Makes eight patches and a megapixel in passes from 7 to 13 s, with median 8 s and mean 9.5 s.
-PointTrace skewed_trace() {
-    PointTrace trace = sample_point(4, 8, 3.2, 220);
+record::PointTrace skewed_trace() {
+    record::PointTrace trace = sample_point(4, 8, 3.2, 220);
     trace.wall_s = trace.ranks[0].wall_s = {8, 13, 7, 8, 7.5, 12};
     return trace;
 }
 
-void set_stage(PointTrace& trace, Stage stage, double median_s) {
+void set_stage(record::PointTrace& trace, record::Stage stage, double median_s) {
     auto& repetitions = trace.ranks[0].stage_s;
     for (size_t i = 0; i < repetitions.size(); ++i)
         repetitions[i][static_cast<size_t>(stage)] = i == 0 ? 10 * median_s : median_s;
@@ -33,7 +33,7 @@ TEST(PointFigures, TheLongestTimeGivesTheLowestRate) {
 }
 
 TEST(PointFigures, FewRepetitionsHaveNoInterval) {
-    PointTrace trace = skewed_trace();
+    record::PointTrace trace = skewed_trace();
     trace.wall_s.resize(5);
     for (auto& rank : trace.ranks) {
         rank.wall_s.resize(5);
@@ -46,20 +46,20 @@ TEST(PointFigures, FewRepetitionsHaveNoInterval) {
 }
 
 TEST(PointFigures, SharesAreOfTheStagesInsideAPass) {
-    PointTrace trace = skewed_trace();
-    set_stage(trace, Stage::gather, 0.6);
-    set_stage(trace, Stage::forward, 3);
-    set_stage(trace, Stage::scatter, 0.4);
+    record::PointTrace trace = skewed_trace();
+    set_stage(trace, record::Stage::gather, 0.6);
+    set_stage(trace, record::Stage::forward, 3);
+    set_stage(trace, record::Stage::scatter, 0.4);
     trace.read_s = 5;  // not part of a pass
     const auto shares = point_figures(summarise(trace)).stage_shares;
     ASSERT_EQ(shares.size(), 3U);
-    EXPECT_EQ(shares[0].stage, Stage::gather);
+    EXPECT_EQ(shares[0].stage, record::Stage::gather);
     EXPECT_DOUBLE_EQ(shares[0].share, 0.15);
-    EXPECT_EQ(shares[1].stage, Stage::forward);
+    EXPECT_EQ(shares[1].stage, record::Stage::forward);
     EXPECT_DOUBLE_EQ(shares[1].share, 0.75);
     EXPECT_DOUBLE_EQ(shares[2].share, 0.1);
     EXPECT_TRUE(point_figures(summarise(skewed_trace())).stage_shares.empty());
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::Contains;
@@ -18,9 +18,9 @@ constexpr double kHidden = 0.4 / 255, kVisible = 254.0 / 255;  // the tolerance 
 
 /// Makes batches 4 (the fastest), 1 and 2, whose intervals do not overlap. All have this seam error and a halo that is
 /// not exact.
-std::vector<PointTrace> sweep(double seam_error) {
-    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(1, 16, 1.6, 130),
-                                   sample_point(2, 11, 2, 160)};
+std::vector<record::PointTrace> sweep(double seam_error) {
+    std::vector<record::PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(1, 16, 1.6, 130),
+                                           sample_point(2, 11, 2, 160)};
     for (auto& trace : traces) {
         trace.verification.seam_error = seam_error;
         trace.point.halo = 16;
@@ -28,7 +28,7 @@ std::vector<PointTrace> sweep(double seam_error) {
     return traces;
 }
 
-std::vector<Recommendation> recommended(const std::vector<PointTrace>& traces) {
+std::vector<Recommendation> recommended(const std::vector<record::PointTrace>& traces) {
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
@@ -64,7 +64,7 @@ TEST(Recommendation, IsNoneWhereNoPointQualifies) {
               "no point qualifies: 3 with visible seams (seam error from 1 on, above 0.002): take a larger halo");
 
     auto mixed = sweep(kVisible);
-    mixed[0].verification.outcome = Verification::Outcome::off;
+    mixed[0].verification.outcome = record::Verification::Outcome::off;
     mixed[1].verification.seam_error = std::nullopt;
     EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 with visible seams"));
     EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 whose seams were not compared with full context"));
@@ -103,8 +103,8 @@ TEST(Recommendation, OnePatchHasNothingToJoin) {
 }
 
 TEST(Recommendation, OfPointsAsFastAsTheFastestTheOneWithLeastMemoryIsTaken) {
-    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(2, 8.2, 2, 160),
-                                   sample_point(1, 16, 1.6, 100)};
+    std::vector<record::PointTrace> traces{sample_point(4, 8, 3.2, 220), sample_point(2, 8.2, 2, 160),
+                                           sample_point(1, 16, 1.6, 100)};
     for (auto& trace : traces) trace.verification.seam_error = 0;
     const auto found = recommended(traces);
     EXPECT_EQ(found[0].point, 2) << "within the interval of the fastest; the third is too slow for its memory";
@@ -138,7 +138,7 @@ TEST(Recommendation, AHaloWhoseSeamsShowAtOnePatchIsTakenAtNone) {
 }
 
 TEST(Recommendation, IsNoneWhilePointsAreStillToBeMeasured) {
-    for (const PointStatus status : {PointStatus::skipped, PointStatus::interrupted}) {
+    for (const record::PointStatus status : {record::PointStatus::skipped, record::PointStatus::interrupted}) {
         auto traces = sweep(kHidden);
         traces[2].status = status;
         traces[2].wall_s.clear();
@@ -149,7 +149,7 @@ TEST(Recommendation, IsNoneWhilePointsAreStillToBeMeasured) {
 
 TEST(Recommendation, OtherWorkMeanwhilePutsItInDoubt) {
     auto traces = sweep(kHidden);
-    RankTrace& rank = traces[1].ranks[0];
+    record::RankTrace& rank = traces[1].ranks[0];
     rank.host = "node1";
     rank.telemetry[Meter::observed_s] = 10;
     rank.telemetry[Meter::own_cpu_s] = 5;
@@ -177,9 +177,9 @@ TEST(Recommendation, AClockAndWholeImagesAreNotRecommended) {
     for (auto& trace : simulated) trace.point.settings.engine = EngineKind::timed;
     EXPECT_TRUE(recommended(simulated).empty());
     auto whole = sweep(kHidden);
-    for (auto& trace : whole) trace.point.settings.workload = Workload::whole;
+    for (auto& trace : whole) trace.point.settings.workload = config::Workload::whole;
     EXPECT_TRUE(recommended(whole).empty());
-    EXPECT_TRUE(recommended({unmeasured_trace(PointStatus::oom, "80 GiB")}).empty());
+    EXPECT_TRUE(recommended({unmeasured_trace(record::PointStatus::oom, "80 GiB")}).empty());
 }
 
 TEST(Recommendation, PointsThatShareALabelAreNamedByTheirIndex) {
@@ -189,4 +189,4 @@ TEST(Recommendation, PointsThatShareALabelAreNamedByTheirIndex) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::IsEmpty;
@@ -18,19 +18,19 @@ struct Bounds {
     std::array<double, 3> matmul, conv, copy;
 };
 
-PointTrace bounded_trace(int64_t index, const Bounds& bounds) {
-    PointTrace trace = three_rank_trace();
+record::PointTrace bounded_trace(int64_t index, const Bounds& bounds) {
+    record::PointTrace trace = three_rank_trace();
     trace.point.index = index;
     for (auto& rank : trace.ranks) {
         const auto number = static_cast<size_t>(rank.rank);
-        rank.bounds[Bound::matmul_tflops] = bounds.matmul.at(number);
-        rank.bounds[Bound::conv_tflops] = bounds.conv.at(number);
-        rank.bounds[Bound::device_copy_gb_per_s] = bounds.copy.at(number);
+        rank.bounds[record::Bound::matmul_tflops] = bounds.matmul.at(number);
+        rank.bounds[record::Bound::conv_tflops] = bounds.conv.at(number);
+        rank.bounds[record::Bound::device_copy_gb_per_s] = bounds.copy.at(number);
     }
     return trace;
 }
 
-std::vector<Roofline> rooflines_of(const std::vector<PointTrace>& traces) {
+std::vector<Roofline> rooflines_of(const std::vector<record::PointTrace>& traces) {
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
@@ -69,11 +69,11 @@ TEST(Roofline, IsOfOnePrecisionAndDevice) {
 TEST(Roofline, IsAbsentWithoutBoundsOrTimes) {
     EXPECT_THAT(rooflines_of({three_rank_trace()}), IsEmpty());
     auto trace = bounded_trace(4, {{3, 2, 5}, {1, 1, 2}, {12, 40, 30}});
-    for (auto& rank : trace.ranks) rank.bounds[Bound::conv_tflops].reset();
+    for (auto& rank : trace.ranks) rank.bounds[record::Bound::conv_tflops].reset();
     EXPECT_FALSE(rooflines_of({trace}).at(0).conv) << "one roof may be missing";
     for (auto& rank : trace.ranks) rank.forward_call_s.clear();
     EXPECT_THAT(rooflines_of({trace}), IsEmpty());
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -6,14 +6,14 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<Scaling> scalings_of(const std::vector<PointTrace>& traces) {
+std::vector<Scaling> scalings_of(const std::vector<record::PointTrace>& traces) {
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
@@ -74,7 +74,7 @@ TEST(Scaling, IntervalsAreThoseOfTheRatioOfMedians) {
 }
 
 TEST(Scaling, TheSamePixelsARankAreWeakScaling) {
-    std::vector<PointTrace> traces{ranks_trace(1, 10), ranks_trace(4, 12.5)};
+    std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(4, 12.5)};
     for (auto& trace : traces) {
         auto& image = trace.point.settings.image;
         image.path.clear();
@@ -82,7 +82,7 @@ TEST(Scaling, TheSamePixelsARankAreWeakScaling) {
         image.height = 640 * trace.point.num_ranks;
         trace.point.source.extent.h = image.height;
         trace.useful_pixels = static_cast<double>(trace.point.source.extent.pixels());
-        trace.prediction = predict(trace.point);
+        trace.prediction = plan::predict(trace.point);
     }
     const auto all = scalings_of(traces);
     ASSERT_EQ(all.size(), 1U);
@@ -106,7 +106,7 @@ TEST(Scaling, PartsOfTheRanksTimeAddUp) {
 }
 
 TEST(Scaling, CostsOfTheProgram) {
-    std::vector<PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};
+    std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};
     const auto measured = scalings_of(traces).at(0).points[1];
     EXPECT_NEAR(measured.host_cores.value(), 0.02, 1e-12) << "each rank's process ran a hundredth of the time";
     EXPECT_FALSE(measured.simulated_s) << "a network's own time is no bound";
@@ -128,7 +128,7 @@ TEST(Scaling, CostsOfTheProgram) {
 }
 
 TEST(Scaling, WhatChangesBesideTheRanksIsWarnedOf) {
-    std::vector<PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5), ranks_trace(10, 1)};
+    std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5), ranks_trace(10, 1)};
     traces[0].binding = "2 cores a rank";
     traces[1].binding = "2 cores shared by 2 ranks";
     traces[2].binding = "2 cores shared by 2 ranks";
@@ -140,21 +140,22 @@ TEST(Scaling, WhatChangesBesideTheRanksIsWarnedOf) {
 }
 
 TEST(Scaling, PointsWithoutFiguresAndRepeatedCountsAreLeftOut) {
-    std::vector<PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5), ranks_trace(2, 7), ranks_trace(4, 3)};
-    traces[3].status = PointStatus::oom;
+    std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5), ranks_trace(2, 7), ranks_trace(4, 3)};
+    traces[3].status = record::PointStatus::oom;
     const auto all = scalings_of(traces);
     ASSERT_EQ(all.at(0).points.size(), 2U);
     EXPECT_DOUBLE_EQ(all[0].points[1].pipeline_s, 5);
-    traces[1].point.settings.placement = traces[2].point.settings.placement = Placement::scatter;
+    traces[1].point.settings.placement = traces[2].point.settings.placement = config::Placement::scatter;
     EXPECT_THAT(scalings_of(traces), IsEmpty()) << "another placement is another study";
 }
 
 TEST(Scaling, StandsInTheSummaryOfTheStudy) {
-    const std::vector<PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};
-    const auto study = summarise_study(traces, {summarise(traces[0]), summarise(traces[1])}, make_local_topology(2));
+    const std::vector<record::PointTrace> traces{ranks_trace(1, 10), ranks_trace(2, 5)};
+    const auto study =
+        summarise_study(traces, {summarise(traces[0]), summarise(traces[1])}, plan::make_local_topology(2));
     EXPECT_EQ(study.scalings.size(), 1U);
     EXPECT_FALSE(study.empty());
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

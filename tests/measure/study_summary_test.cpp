@@ -6,10 +6,11 @@
 
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
-StudySummary summarise_all(const std::vector<PointTrace>& traces, const Topology& topology = make_local_topology(1)) {
+StudySummary summarise_all(const std::vector<record::PointTrace>& traces,
+                           const plan::Topology& topology = plan::make_local_topology(1)) {
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
@@ -37,13 +38,13 @@ TEST(StudySummary, TimesAWindowInBothScopes) {
 TEST(StudySummary, OfSeveralRanksTheSlowestCallsCount) {
     auto traces = batch_sweep();
     for (auto& trace : traces) {
-        RankTrace slower = trace.ranks.front(), faster = slower;
+        record::RankTrace slower = trace.ranks.front(), faster = slower;
         for (double& call_s : slower.forward_call_s) call_s *= 2;
         for (double& call_s : faster.forward_call_s) call_s /= 2;
         trace.ranks = {trace.ranks.front(), slower, faster};
         trace.point.num_ranks = 3;
     }
-    const auto forward = summarise_all(traces, make_local_topology(3)).batch_times.at(0);
+    const auto forward = summarise_all(traces, plan::make_local_topology(3)).batch_times.at(0);
     EXPECT_DOUBLE_EQ(forward.samples.at(0).window_s, 2 * 1.6);
     EXPECT_DOUBLE_EQ(forward.samples.at(0).interval->low, 2 * 0.9 * 1.6);
 }
@@ -64,7 +65,7 @@ TEST(StudySummary, TheSmallestDeviceIsTheLimit) {
         trace.point.device = DeviceKind::cuda;
         trace.point.num_ranks = 2;
     }
-    Topology topology = make_local_topology(3);
+    plan::Topology topology = plan::make_local_topology(3);
     for (auto& place : topology.ranks) place.memory_bytes = int64_t{1000 - 300 * place.rank} << 20;
     const auto study = summarise_all(traces, topology);
     EXPECT_DOUBLE_EQ(study.batch_memory.at(0).limit_mib.value(), 700) << "rank 2 takes no part";
@@ -95,30 +96,30 @@ TEST(StudySummary, GroupsWithOneLabelAreToldApart) {
 
 TEST(StudySummary, PointsWithoutFiguresAreLeftOut) {
     auto traces = batch_sweep();
-    traces[1].status = PointStatus::oom;
-    traces[2].verification.outcome = Verification::Outcome::failed;
+    traces[1].status = record::PointStatus::oom;
+    traces[2].verification.outcome = record::Verification::Outcome::failed;
     const auto study = summarise_all(traces);
     EXPECT_TRUE(study.batch_times.empty()) << "one sample is no sweep, and a wrong run has no speed";
 }
 
 TEST(StudySummary, TheSearchForetellsItsAnswer) {
-    PointTrace trace = searched_point();
+    record::PointTrace trace = searched_point();
     const auto largest = summarise_all({trace}).largest_batches.at(0);
     EXPECT_NEAR(largest.fit->per_window_mib, 30, 1e-9) << "of the doublings only";
     EXPECT_EQ(largest.predicted_batch, 20);
     EXPECT_DOUBLE_EQ(largest.prediction_error.value(), 4);
-    trace.batch_search->limited_by = BatchLimit::windows;
+    trace.batch_search->limited_by = record::BatchLimit::windows;
     EXPECT_FALSE(summarise_all({trace}).largest_batches.at(0).prediction_error) << "memory was not the limit";
 }
 
 TEST(StudySummary, PrecisionsStandBesideFp32) {
-    PointTrace base = sample_point(4, 8, 3.2, 220), half = sample_point(4, 4, 1.6, 110);
+    record::PointTrace base = sample_point(4, 8, 3.2, 220), half = sample_point(4, 4, 1.6, 110);
     half.point.index = 5;
     half.point.settings.dtype = Precision::bf16;
     half.verification.window_error = 0.01;
-    half.point.settings.protocol.verify = VerifyMode::full;
-    base.quality = Quality{.psnr_noisy_db = 20, .psnr_denoised_db = 31, .ssim_noisy = 0, .ssim_denoised = 0};
-    half.quality = Quality{.psnr_noisy_db = 20, .psnr_denoised_db = 30.5, .ssim_noisy = 0, .ssim_denoised = 0};
+    half.point.settings.protocol.verify = config::VerifyMode::full;
+    base.quality = record::Quality{.psnr_noisy_db = 20, .psnr_denoised_db = 31, .ssim_noisy = 0, .ssim_denoised = 0};
+    half.quality = record::Quality{.psnr_noisy_db = 20, .psnr_denoised_db = 30.5, .ssim_noisy = 0, .ssim_denoised = 0};
     const auto study = summarise_all({half, base});
     ASSERT_EQ(study.variants.size(), 1U);
     const auto& group = study.variants[0];
@@ -141,7 +142,7 @@ TEST(StudySummary, PrecisionsStandBesideFp32) {
 }
 
 TEST(StudySummary, TheFastestPrecisionIsNamed) {
-    std::vector<PointTrace> traces{sample_point(4, 8, 3.2, 220)};
+    std::vector<record::PointTrace> traces{sample_point(4, 8, 3.2, 220)};
     for (const auto& [dtype, pass_s] :
          {std::pair(Precision::tf32, 5.0), {Precision::bf16, 2.5}, {Precision::fp16, 4.0}}) {
         traces.push_back(sample_point(4, pass_s, 1, 220));
@@ -163,18 +164,18 @@ TEST(StudySummary, SeriesOverTheWidthAreSomethingToSay) {
 }
 
 TEST(StudySummary, DevicesStandBesideTheCpu) {
-    PointTrace cpu = sample_point(4, 8, 3.2, 220), gpu = sample_point(4, 0.1, 0.04, 220);
+    record::PointTrace cpu = sample_point(4, 8, 3.2, 220), gpu = sample_point(4, 0.1, 0.04, 220);
     gpu.point.index = 5;
     gpu.point.device = DeviceKind::cuda;
-    gpu.point.settings.device = DeviceChoice::cuda;
+    gpu.point.settings.device = config::DeviceChoice::cuda;
     const auto group = summarise_all({cpu, gpu}).variants.at(0);
     EXPECT_EQ(group.by, VariedBy::device);
     EXPECT_EQ(group.base_variant, "cpu");
     EXPECT_NEAR(group.points.at(0).speedup.value(), 80, 1e-9);
-    cpu.status = PointStatus::oom;
+    cpu.status = record::PointStatus::oom;
     cpu.wall_s.clear();
     EXPECT_TRUE(summarise_all({cpu, gpu}).variants.empty());
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

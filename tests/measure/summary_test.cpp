@@ -7,7 +7,7 @@
 
 #include <limits>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::Contains;
@@ -28,7 +28,7 @@ std::vector<std::optional<double>> speeds(const Summary& s) {
 }
 
 TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
-    const PointTrace trace = three_rank_trace();
+    const record::PointTrace trace = three_rank_trace();
     const Summary summary = summarise(trace);
     // Maxima: 2.3 2.1 2.2 2.0 2.4 2.7. The medians of the ranks are 1.45, 1.4 and 1.35, all far below.
     const double pipeline_s = 2.25;
@@ -38,7 +38,7 @@ TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
     EXPECT_DOUBLE_EQ(summary.processed_mpx_per_s.value(), 2 / pipeline_s);
     EXPECT_DOUBLE_EQ(summary.images_per_s.value(), 1 / pipeline_s);
     EXPECT_DOUBLE_EQ(summary.tflops.value(),
-                     2.0 * network_facts(NetworkKind::dncnn).mac_per_pixel * 2e6 / pipeline_s / 1e12);
+                     2.0 * network::network_facts(NetworkKind::dncnn).mac_per_pixel * 2e6 / pipeline_s / 1e12);
     double sum_of_rates = 0;
     for (const auto& rank : summary.ranks) sum_of_rates += rank.patches_per_s.value();
     EXPECT_LT(summary.patches_per_s.value(), sum_of_rates);
@@ -47,7 +47,7 @@ TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
 }
 
 TEST(Summary, SlowingTheSlowestRankDownLowersTheRate) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     const double before = summarise(trace).patches_per_s.value();
     for (auto& wall_s : trace.wall_s) wall_s *= 2;
     EXPECT_DOUBLE_EQ(summarise(trace).patches_per_s.value(), before / 2);
@@ -61,7 +61,7 @@ TEST(Summary, ForwardScopeIsTheRankWithTheMostWork) {
 }
 
 TEST(Summary, ForwardScopeIsAbsentWhenOneRankDidNotMeasureIt) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.ranks[0].forward_call_s.clear();
     const Summary summary = summarise(trace);
     EXPECT_FALSE(summary.forward_s || summary.efficiency || summary.forward_patches_per_s);
@@ -71,17 +71,17 @@ TEST(Summary, ForwardScopeIsAbsentWhenOneRankDidNotMeasureIt) {
 
 TEST(Summary, StagesAreMaximaOverRanksAndAbsentWhenTheyDidNotHappen) {
     const Summary summary = summarise(three_rank_trace());
-    const auto stage = [&](Stage s) { return summary.stage_s[static_cast<size_t>(s)]; };
-    EXPECT_DOUBLE_EQ(stage(Stage::gather).value(), 0.03) << "the median: the mean is 0.0325";
-    EXPECT_DOUBLE_EQ(stage(Stage::forward).value(), 1.0);
-    EXPECT_DOUBLE_EQ(stage(Stage::read).value(), 0.25);
-    EXPECT_FALSE(stage(Stage::h2d));
-    EXPECT_FALSE(stage(Stage::write));
+    const auto stage = [&](record::Stage s) { return summary.stage_s[static_cast<size_t>(s)]; };
+    EXPECT_DOUBLE_EQ(stage(record::Stage::gather).value(), 0.03) << "the median: the mean is 0.0325";
+    EXPECT_DOUBLE_EQ(stage(record::Stage::forward).value(), 1.0);
+    EXPECT_DOUBLE_EQ(stage(record::Stage::read).value(), 0.25);
+    EXPECT_FALSE(stage(record::Stage::h2d));
+    EXPECT_FALSE(stage(record::Stage::write));
 }
 
 TEST(Summary, StageMaximumIsTakenInEachRepetition) {
-    PointTrace trace = three_rank_trace();
-    const auto gather = static_cast<size_t>(Stage::gather);
+    record::PointTrace trace = three_rank_trace();
+    const auto gather = static_cast<size_t>(record::Stage::gather);
     for (auto& rank : trace.ranks)
         for (size_t i = 0; i < kTraceRepetitions; ++i)
             rank.stage_s[i][gather] = i % 3 == static_cast<size_t>(rank.rank) ? 1.0 : 0.1;
@@ -90,11 +90,11 @@ TEST(Summary, StageMaximumIsTakenInEachRepetition) {
 
 TEST(Summary, IntervalNeedsSixRepetitions) {
     for (size_t n = 1; n <= 12; ++n) {
-        PointTrace trace = three_rank_trace();
+        record::PointTrace trace = three_rank_trace();
         trace.wall_s.assign(n, 2.0);
         for (auto& rank : trace.ranks) {
             rank.wall_s.assign(n, 1.0);
-            rank.stage_s.assign(n, StageSeconds{});
+            rank.stage_s.assign(n, record::StageSeconds{});
         }
         const Summary summary = summarise(trace);
         EXPECT_EQ(summary.repetitions, static_cast<int64_t>(n));
@@ -118,7 +118,7 @@ TEST(Summary, MemoryIsTheMaximumOverRanksAndNamesTheRank) {
 }
 
 TEST(Summary, ImbalanceCountsIdleRanks) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.ranks[0].wall_s.assign(kTraceRepetitions, 3.0);
     trace.ranks[1].wall_s.assign(kTraceRepetitions, 3.0);
     trace.ranks[2].wall_s.assign(kTraceRepetitions, 0.0);
@@ -140,22 +140,22 @@ TEST(Summary, APatchCostsWhatAllRanksSpendOnItInOnePass) {
 }
 
 TEST(Summary, AJobEndsWithItsFileWritten) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.write_s = 0.125;
     const Summary summary = summarise(trace);
-    EXPECT_DOUBLE_EQ(summary.stage_s[static_cast<size_t>(Stage::write)].value(), 0.125);
+    EXPECT_DOUBLE_EQ(summary.stage_s[static_cast<size_t>(record::Stage::write)].value(), 0.125);
     EXPECT_DOUBLE_EQ(summary.job_s.value(), 0.25 + 0.5 + 2.25 + 0.125);
 }
 
 TEST(Summary, TraceWithoutASampleForEachRepetitionIsRefused) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.ranks[1].wall_s.pop_back();
     EXPECT_THROW((void)summarise(trace), Error);
 }
 
 TEST(Summary, AWrongRunHasNoSpeed) {
-    PointTrace trace = three_rank_trace();
-    trace.verification.outcome = Verification::Outcome::failed;
+    record::PointTrace trace = three_rank_trace();
+    trace.verification.outcome = record::Verification::Outcome::failed;
     trace.verification.reasons = {"3 pixels were not written"};
     const Summary summary = summarise(trace);
     EXPECT_EQ(summary.validity, Validity::failed);
@@ -166,26 +166,27 @@ TEST(Summary, AWrongRunHasNoSpeed) {
 }
 
 TEST(Summary, PointsThatDidNotEndWellHaveNoSpeedAndSayWhy) {
-    for (const auto& [status, name] : enum_names(PointStatus{})) {
-        if (status == PointStatus::ok) continue;
-        PointTrace trace = three_rank_trace();
+    for (const auto& [status, name] : enum_names(record::PointStatus{})) {
+        if (status == record::PointStatus::ok) continue;
+        record::PointTrace trace = three_rank_trace();
         trace.status = status;
         trace.reason = "rank 1: because";
         trace.ranks[1].wall_s.pop_back();  // ranks have different numbers of samples
         const Summary summary = summarise(trace);
-        EXPECT_EQ(summary.validity, status == PointStatus::failed ? Validity::failed : Validity::invalid) << name;
+        EXPECT_EQ(summary.validity, status == record::PointStatus::failed ? Validity::failed : Validity::invalid)
+            << name;
         EXPECT_THAT(summary.reasons, Contains(HasSubstr("because"))) << name;
         for (const auto& speed : speeds(summary)) EXPECT_FALSE(speed) << name;
     }
 }
 
 TEST(Summary, ReasonsAgainstAComparison) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     EXPECT_THAT(summarise(trace).reasons, IsEmpty());
     trace.shared_device = true;
     EXPECT_EQ(summarise(trace).validity, Validity::invalid);
     trace.shared_device = false;
-    trace.verification.outcome = Verification::Outcome::off;
+    trace.verification.outcome = record::Verification::Outcome::off;
     const Summary summary = summarise(trace);
     EXPECT_EQ(summary.validity, Validity::invalid);
     EXPECT_THAT(summary.reasons, Contains(HasSubstr("verify.mode")));
@@ -193,25 +194,25 @@ TEST(Summary, ReasonsAgainstAComparison) {
 }
 
 TEST(Summary, UntrainedWeightsAreNoReason) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.weights_source = "seed:1";
     EXPECT_EQ(summarise(trace).validity, Validity::valid);
 }
 
 TEST(Summary, AllocationsInsideRepetitionsAreNoted) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("allocated memory"))));
     trace.ranks[2].allocations = 7;
     EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("allocated memory 7 times")));
 }
 
 /// Makes a trace with one repetition for each time, the same on all ranks.
-PointTrace trace_of(const std::vector<double>& wall_s) {
-    PointTrace trace = three_rank_trace();
+record::PointTrace trace_of(const std::vector<double>& wall_s) {
+    record::PointTrace trace = three_rank_trace();
     trace.wall_s = wall_s;
     for (auto& rank : trace.ranks) {
         rank.wall_s = wall_s;
-        rank.stage_s.assign(wall_s.size(), StageSeconds{});
+        rank.stage_s.assign(wall_s.size(), record::StageSeconds{});
     }
     return trace;
 }
@@ -223,7 +224,7 @@ TEST(Summary, ADriftIsNoFigureAndSaysWhatToDo) {
     EXPECT_THAT(drifting.reasons, Contains(HasSubstr("raise warmup.time_s")));
     EXPECT_NEAR(drifting.drift.value(), 1.14 / 1.02 - 1, 1e-12);
     EXPECT_TRUE(drifting.pipeline_s) << "measured all the same";
-    PointTrace shallow = trace_of(rising);  // as steady a rise, a quarter as steep
+    record::PointTrace shallow = trace_of(rising);  // as steady a rise, a quarter as steep
     for (double& time : shallow.wall_s) time = 1 + (time - 1) / 4;
     EXPECT_EQ(summarise(shallow).validity, Validity::valid) << "within stop.rel_width";
     shallow.point.settings.protocol.rel_width = 0.01;
@@ -241,7 +242,7 @@ TEST(Summary, OutliersAreCountedMarkedAndKept) {
 }
 
 TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("slowest"))));
     trace.ranks[2].wall_s.assign(kTraceRepetitions, 3.0);
     EXPECT_THAT(summarise(trace).notes, Contains("rank 2@node1 is the slowest: 1.54 x the mean of the ranks, of which "
@@ -251,7 +252,7 @@ TEST(Summary, AnImbalanceThatTheSplitDoesNotExplainNamesRankAndHost) {
 }
 
 TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     for (const auto& [reason, name] : enum_names(StopReason{})) {
         if (reason == StopReason::none) continue;
         trace.stop_reason = reason;
@@ -262,4 +263,4 @@ TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::Contains;
@@ -20,7 +20,7 @@ TEST(Telemetry, EnergyIsOfOnePassOfAllDevicesAndOfEachHostOnce) {
 }
 
 TEST(Telemetry, ASumThatLacksAPartIsAbsent) {
-    PointTrace trace = watched_trace();
+    record::PointTrace trace = watched_trace();
     trace.ranks[2].telemetry[Meter::energy_j].reset();
     trace.ranks[2].telemetry[Meter::cpu_energy_j].reset();
     const Summary summary = summarise(trace);
@@ -47,14 +47,14 @@ TEST(Telemetry, WithoutAnyEverythingIsAbsentAndThePointIsValid) {
 }
 
 TEST(Telemetry, ACpuRanksUtilisationIsNoFigureOfAGpu) {
-    PointTrace trace = watched_trace();
+    record::PointTrace trace = watched_trace();
     trace.point.device = DeviceKind::cpu;
     EXPECT_EQ(summarise(trace).gpu_utilisation_percent, std::nullopt);
 }
 
 TEST(Telemetry, AThrottledDeviceMakesThePointInvalid) {
     for (const Meter meter : {Meter::thermal_s, Meter::hardware_slowdown_s}) {
-        PointTrace trace = watched_trace();
+        record::PointTrace trace = watched_trace();
         trace.ranks[1].telemetry[meter] = 0.3;  // out of 20 s
         const Summary summary = summarise(trace);
         EXPECT_EQ(summary.validity, Validity::invalid);
@@ -66,7 +66,7 @@ TEST(Telemetry, AThrottledDeviceMakesThePointInvalid) {
 }
 
 TEST(Telemetry, ThePowerLimitAndOtherProcessesAreWarnings) {
-    PointTrace trace = watched_trace();
+    record::PointTrace trace = watched_trace();
     EXPECT_THAT(summarise(trace).notes, Not(Contains(HasSubstr("GPU"))));
     trace.ranks[2].telemetry[Meter::power_cap_s] = 5;
     trace.ranks[0].telemetry[Meter::other_processes] = 1;
@@ -77,4 +77,4 @@ TEST(Telemetry, ThePowerLimitAndOtherProcessesAreWarnings) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -26,18 +26,18 @@ inline std::vector<double> wall_of_rank(int rank) {
 
 /// Ranks have calls of 0.4, 0.5 and 0.6 s; 2, 2 and 1 batches; 8, 8 and 4 patches; 100, 300 and 200 MiB allocated.
 /// Stages take 1.5 times as long in the last repetition. Processes use the CPU for 0.5, 0.6 and 0.8 of the time.
-inline RankTrace traced_rank(int rank) {
-    RankTrace trace;
+inline record::RankTrace traced_rank(int rank) {
+    record::RankTrace trace;
     trace.rank = rank;
     trace.host = "node" + std::to_string(rank / 2);
     trace.num_patches = trace.num_windows = rank == 2 ? 4 : 8;
     trace.num_batches = rank == 2 ? 1 : 2;
     trace.wall_s = wall_of_rank(rank);
     for (size_t i = 0; i < kTraceRepetitions; ++i) {
-        StageSeconds stages{};
+        record::StageSeconds stages{};
         const double factor = i + 1 == kTraceRepetitions ? 1.5 : 1;
-        stages[static_cast<size_t>(Stage::gather)] = factor * 0.01 * (rank + 1);
-        stages[static_cast<size_t>(Stage::forward)] = factor * (0.8 + 0.1 * rank);
+        stages[static_cast<size_t>(record::Stage::gather)] = factor * 0.01 * (rank + 1);
+        stages[static_cast<size_t>(record::Stage::forward)] = factor * (0.8 + 0.1 * rank);
         trace.stage_s.push_back(stages);
         constexpr std::array kBusy{0.5, 0.6, 0.8};
         trace.cpu_s.push_back(trace.wall_s[i] * kBusy.at(static_cast<size_t>(rank)));
@@ -49,15 +49,16 @@ inline RankTrace traced_rank(int rank) {
                     .reserved_peak = 400 * mib,
                     .device_used = 0,
                     .host_peak = (1000 + rank) * mib};
-    trace.timeline = {.spans = {{Stage::gather, 0, 0.001, 0.01}, {Stage::forward, 0, 0.01, 0.8 + 0.1 * rank}},
-                      .num_dropped = 3,
-                      .clock_error_s = rank == 2 ? 2.5e-6 : 0,
-                      .is_timed = false};
+    trace.timeline = {
+        .spans = {{record::Stage::gather, 0, 0.001, 0.01}, {record::Stage::forward, 0, 0.01, 0.8 + 0.1 * rank}},
+        .num_dropped = 3,
+        .clock_error_s = rank == 2 ? 2.5e-6 : 0,
+        .is_timed = false};
     return trace;
 }
 
-inline Point traced_point() {
-    Point point;
+inline plan::Point traced_point() {
+    plan::Point point;
     point.index = 4;
     point.key = "0123456789abcdef";
     point.settings.network = NetworkKind::dncnn;
@@ -72,11 +73,11 @@ inline Point traced_point() {
 }
 
 /// Makes 20 patches, 1.25 Mpx of image and 2 Mpx processed. Wall times are the maxima over ranks.
-inline PointTrace three_rank_trace() {
-    PointTrace trace;
+inline record::PointTrace three_rank_trace() {
+    record::PointTrace trace;
     trace.point = traced_point();
     trace.prediction =
-        Prediction{.pixels_per_forward = 350464, .peak_mib = 290, .flop = 2e12, .flop_busiest_rank = 8e11};
+        plan::Prediction{.pixels_per_forward = 350464, .peak_mib = 290, .flop = 2e12, .flop_busiest_rank = 8e11};
     trace.reduction = "MPI";
     for (int rank = 0; rank < kTraceRanks; ++rank) trace.ranks.push_back(traced_rank(rank));
     for (size_t i = 0; i < kTraceRepetitions; ++i) {
@@ -86,14 +87,15 @@ inline PointTrace three_rank_trace() {
     }
     trace.read_s = 0.25;
     trace.noise_s = 0.5;
-    trace.verification.outcome = Verification::Outcome::passed;
+    trace.verification.outcome = record::Verification::Outcome::passed;
     trace.verification.windows_checked = 4;
     trace.verification.window_error = 1e-6;
     trace.verification.window_tolerance = 1e-4;
     trace.verification.seam_error = 2.5e-7;
     trace.verification.seam_map = {{{8, 16, {4, 10}}, 8, {1e-8, 2.5e-7}}};
-    trace.quality = Quality{.psnr_noisy_db = 20.1, .psnr_denoised_db = 31.25, .ssim_noisy = 0.4, .ssim_denoised = 0.9};
-    trace.preview = Preview{{372, 497, {256, 256}}, "previews/4-noisy.png", "previews/4-denoised.png", ""};
+    trace.quality =
+        record::Quality{.psnr_noisy_db = 20.1, .psnr_denoised_db = 31.25, .ssim_noisy = 0.4, .ssim_denoised = 0.9};
+    trace.preview = record::Preview{{372, 497, {256, 256}}, "previews/4-noisy.png", "previews/4-denoised.png", ""};
     trace.weights_source = "models/dncnn.safetensors";
     trace.useful_pixels = 1.25e6;
     trace.processed_pixels = 2e6;
@@ -102,8 +104,8 @@ inline PointTrace three_rank_trace() {
 }
 
 /// Makes a point without figures, with this status and reason.
-inline PointTrace unmeasured_trace(PointStatus status, const std::string& reason) {
-    PointTrace trace;
+inline record::PointTrace unmeasured_trace(record::PointStatus status, const std::string& reason) {
+    record::PointTrace trace;
     trace.point = traced_point();
     trace.status = status;
     trace.reason = reason;

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::Contains;
@@ -16,17 +16,17 @@ using testing::SizeIs;
 
 Summary good() { return summarise(three_rank_trace()); }
 
-Summary unmeasured(PointStatus status) { return summarise(unmeasured_trace(status, "because")); }
+Summary unmeasured(record::PointStatus status) { return summarise(unmeasured_trace(status, "because")); }
 
 Summary wrong() {
-    PointTrace trace = three_rank_trace();
-    trace.verification.outcome = Verification::Outcome::failed;
+    record::PointTrace trace = three_rank_trace();
+    trace.verification.outcome = record::Verification::Outcome::failed;
     return summarise(trace);
 }
 
 Summary unverified() {
-    PointTrace trace = three_rank_trace();
-    trace.verification.outcome = Verification::Outcome::off;
+    record::PointTrace trace = three_rank_trace();
+    trace.verification.outcome = record::Verification::Outcome::off;
     return summarise(trace);
 }
 
@@ -46,23 +46,24 @@ TEST(Verdict, GoodPointsAreValidWithoutReasons) {
 }
 
 TEST(Verdict, OutOfMemoryLeavesTheOthersValid) {
-    const Verdict verdict = judge({good(), unmeasured(PointStatus::oom), good(), good(), good()}, false);
+    const Verdict verdict = judge({good(), unmeasured(record::PointStatus::oom), good(), good(), good()}, false);
     EXPECT_EQ(verdict.validity, Validity::valid);
     EXPECT_THAT(verdict.reasons, ElementsAre("1 of 5 points out of memory"));
     EXPECT_EQ(verdict.exit_code, ExitCode::partial);
 }
 
 TEST(Verdict, ARefusedPointIsAnAnswer) {
-    const Verdict verdict = judge({good(), unmeasured(PointStatus::refused)}, false);
+    const Verdict verdict = judge({good(), unmeasured(record::PointStatus::refused)}, false);
     EXPECT_EQ(verdict.validity, Validity::valid);
     EXPECT_THAT(verdict.reasons, ElementsAre(HasSubstr("1 of 2 points refused")));
     EXPECT_EQ(verdict.exit_code, ExitCode::ok);
-    EXPECT_EQ(judge({unmeasured(PointStatus::refused)}, false).validity, Validity::invalid) << "nothing was measured";
+    EXPECT_EQ(judge({unmeasured(record::PointStatus::refused)}, false).validity, Validity::invalid)
+        << "nothing was measured";
 }
 
 TEST(Verdict, EveryWayNotToBeMeasuredIsPartial) {
-    for (const auto status :
-         {PointStatus::oom, PointStatus::index_limit, PointStatus::skipped, PointStatus::interrupted}) {
+    for (const auto status : {record::PointStatus::oom, record::PointStatus::index_limit, record::PointStatus::skipped,
+                              record::PointStatus::interrupted}) {
         const Verdict verdict = judge({good(), unmeasured(status)}, true);
         EXPECT_EQ(verdict.validity, Validity::valid);
         EXPECT_THAT(verdict.reasons, SizeIs(1));
@@ -73,20 +74,21 @@ TEST(Verdict, EveryWayNotToBeMeasuredIsPartial) {
 TEST(Verdict, NothingMeasuredIsNotValid) {
     EXPECT_EQ(judge({}, false).validity, Validity::invalid);
     EXPECT_EQ(judge({}, false).exit_code, ExitCode::partial);
-    const Verdict verdict = judge({unmeasured(PointStatus::oom)}, true);
+    const Verdict verdict = judge({unmeasured(record::PointStatus::oom)}, true);
     EXPECT_EQ(verdict.validity, Validity::invalid);
     EXPECT_EQ(verdict.exit_code, ExitCode::partial);
 }
 
 TEST(Verdict, OneFailedPointFailsTheStudy) {
-    const Verdict verdict = judge({good(), unmeasured(PointStatus::failed), unmeasured(PointStatus::oom)}, true);
+    const Verdict verdict =
+        judge({good(), unmeasured(record::PointStatus::failed), unmeasured(record::PointStatus::oom)}, true);
     EXPECT_EQ(verdict.validity, Validity::failed);
     EXPECT_THAT(verdict.reasons, Contains(HasSubstr("1 of 3 points: failed")));
     EXPECT_EQ(verdict.exit_code, ExitCode::failed);
 }
 
 TEST(Verdict, AWrongOutputOutranksEverything) {
-    const Verdict verdict = judge({good(), unmeasured(PointStatus::failed), wrong(), unverified()}, true);
+    const Verdict verdict = judge({good(), unmeasured(record::PointStatus::failed), wrong(), unverified()}, true);
     EXPECT_EQ(verdict.validity, Validity::failed);
     EXPECT_EQ(verdict.exit_code, ExitCode::verification);
 }
@@ -97,8 +99,8 @@ TEST(Verdict, InvalidEndsWithAnErrorOnlyWhenStrict) {
     EXPECT_THAT(lenient.reasons, ElementsAre(HasSubstr("2 of 3 points: not verified")));
     EXPECT_EQ(lenient.exit_code, ExitCode::ok);
     EXPECT_EQ(judge({good(), unverified()}, true).exit_code, ExitCode::not_comparable);
-    EXPECT_EQ(judge({unmeasured(PointStatus::oom), unverified()}, true).exit_code, ExitCode::not_comparable);
-    EXPECT_EQ(judge({unmeasured(PointStatus::oom), unverified()}, false).exit_code, ExitCode::partial);
+    EXPECT_EQ(judge({unmeasured(record::PointStatus::oom), unverified()}, true).exit_code, ExitCode::not_comparable);
+    EXPECT_EQ(judge({unmeasured(record::PointStatus::oom), unverified()}, false).exit_code, ExitCode::partial);
 }
 
 TEST(Verdict, FewRepetitionsAreInvalidOnlyWhenStrict) {
@@ -110,4 +112,4 @@ TEST(Verdict, FewRepetitionsAreInvalidOnlyWhenStrict) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -7,36 +7,36 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::measure {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// DRUNet takes extents that are multiples of 8 as a whole. It splits other extents into quadrants (odd_shape split).
-PointTrace wide_point(int64_t index, int64_t width, double peak_mib, int64_t pixels) {
-    PointTrace trace = sample_point(1, 8, 3.2, 1);
+record::PointTrace wide_point(int64_t index, int64_t width, double peak_mib, int64_t pixels) {
+    record::PointTrace trace = sample_point(1, 8, 3.2, 1);
     trace.point.index = index;
     trace.point.settings.network = NetworkKind::drunet;
-    trace.point.settings.workload = Workload::whole;
+    trace.point.settings.workload = config::Workload::whole;
     trace.point.settings.odd_shape = OddShape::split;
     trace.point.settings.image.path = "";
     trace.point.settings.image.width = width;
     trace.point.source.extent = {1024, width};
     trace.point.halo = 0;
     trace.ranks[0].memory.allocated_peak = std::llround(peak_mib * kMiB);
-    trace.prediction = Prediction{.pixels_per_forward = pixels, .peak_mib = 1, .flop = 1, .flop_busiest_rank = 1};
+    trace.prediction = plan::Prediction{.pixels_per_forward = pixels, .peak_mib = 1, .flop = 1, .flop_busiest_rank = 1};
     return trace;
 }
 
 /// Makes points that are whole at 1024, 1200, 2408 and 2416 and split at 1028 and 1204, in no order.
-std::vector<PointTrace> widths() {
+std::vector<record::PointTrace> widths() {
     return {wide_point(3, 1200, 300, 1228800),  wide_point(1, 1024, 400, 1048576),
             wide_point(2, 1028, 100, 300000),   wide_point(6, 2416, 612.5, 2473984),
             wide_point(4, 1204, 437.5, 350000), wide_point(5, 2408, 918.75, 2465792)};
 }
 
-std::vector<WidthSeries> series_of(const std::vector<PointTrace>& traces) {
+std::vector<WidthSeries> series_of(const std::vector<record::PointTrace>& traces) {
     std::vector<Summary> summaries;
     summaries.reserve(traces.size());
     for (const auto& trace : traces) summaries.push_back(summarise(trace));
@@ -99,22 +99,22 @@ TEST(WidthSeries, AWidthOfTwoHeightsMakesASeriesForEachHeight) {
 
 TEST(WidthSeries, NeedsThreeWidthsWithAPeak) {
     auto traces = widths();
-    for (size_t i = 0; i < 4; ++i) traces[i].status = PointStatus::oom;
+    for (size_t i = 0; i < 4; ++i) traces[i].status = record::PointStatus::oom;
     EXPECT_THAT(series_of(traces), IsEmpty());
 }
 
 TEST(WidthSeries, PathsAreThoseOfTheForwardCalls) {
-    Point point = wide_point(1, 1028, 1, 1).point;
-    EXPECT_EQ(path_of(point), ImagePath::split);
+    plan::Point point = wide_point(1, 1028, 1, 1).point;
+    EXPECT_EQ(record::path_of(point), record::ImagePath::split);
     point.settings.odd_shape = OddShape::pad;
-    EXPECT_EQ(path_of(point), ImagePath::pad);
+    EXPECT_EQ(record::path_of(point), record::ImagePath::pad);
     point.source.extent.w = 1032;
-    EXPECT_EQ(path_of(point), ImagePath::whole);
+    EXPECT_EQ(record::path_of(point), record::ImagePath::whole);
     point.source.extent = {};
-    EXPECT_EQ(path_of(point), std::nullopt);
-    point.settings.workload = Workload::tiles;
-    EXPECT_EQ(path_of(point), ImagePath::tiles);
+    EXPECT_EQ(record::path_of(point), std::nullopt);
+    point.settings.workload = config::Workload::tiles;
+    EXPECT_EQ(record::path_of(point), record::ImagePath::tiles);
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::measure

@@ -8,7 +8,7 @@
 
 #include <numeric>
 
-namespace pb {
+namespace pb::network {
 namespace {
 
 constexpr size_t kNothing = ~size_t{0};
@@ -164,4 +164,4 @@ TEST(Arena, PutsABlockIntoTheSmallestGapThatHoldsIt) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::network

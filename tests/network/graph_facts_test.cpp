@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::network {
 namespace {
 
 /// As they were counted by hand and measured before any graph was there.
@@ -122,4 +122,4 @@ TEST(NetworkGraphs, EndAsTheirCheckpointsWereTrained) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::network

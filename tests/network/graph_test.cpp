@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::network {
 namespace {
 
 using testing::HasSubstr;
@@ -135,4 +135,4 @@ TEST(Graph, RefusesShapesThatAreNoNetwork) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::network

@@ -8,7 +8,7 @@
 
 #include <map>
 
-namespace pb {
+namespace pb::network {
 namespace {
 
 using testing::ElementsAre;
@@ -121,4 +121,4 @@ TEST(MemoryPlan, PeaksAreThoseOfAllSteps) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::network

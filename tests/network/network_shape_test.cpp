@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::network {
 namespace {
 
 TEST(NetworkShapes, AreWrittenAndReadBack) {
@@ -38,4 +38,4 @@ TEST(NetworkShapes, AreStandardForGrayAndColourOnly) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::network

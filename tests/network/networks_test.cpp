@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::network {
 namespace {
 
 TEST(Networks, DrunetAddsItsSkips) {
@@ -77,4 +77,4 @@ TEST(Networks, DncnnIsAChain) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::network

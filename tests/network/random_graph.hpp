@@ -12,7 +12,7 @@ class RandomGraph {
   public:
     explicit RandomGraph(uint32_t seed) : random_(seed) {}
 
-    Graph make() {
+    network::Graph make() {
         const auto channels = static_cast<int64_t>(1 + below(4));
         note(net_.input(channels), {channels, 1});
         const size_t count = 3 + below(20);
@@ -84,7 +84,7 @@ class RandomGraph {
 
     /// All that nothing read, brought to full extent and joined.
     void append_output() {
-        Operation join{.kind = OperationKind::concatenate};
+        network::Operation join{.kind = network::OperationKind::concatenate};
         const size_t count = shapes_.size();
         for (size_t i = 0; i < count; ++i) {
             if (is_used_[i]) continue;
@@ -98,7 +98,7 @@ class RandomGraph {
     }
 
     std::mt19937 random_;
-    GraphBuilder net_;
+    network::GraphBuilder net_;
     std::vector<Made> shapes_;
     std::vector<bool> is_used_;
 };

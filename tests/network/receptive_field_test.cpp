@@ -10,7 +10,7 @@
 
 #include <bitset>
 
-namespace pb {
+namespace pb::network {
 namespace {
 
 constexpr int64_t kLength = 512;
@@ -112,4 +112,4 @@ TEST(ReceptiveField, SaysWhatIsNeededOfEachMap) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::network

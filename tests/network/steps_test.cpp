@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::network {
 namespace {
 
 using testing::ElementsAre;
@@ -93,4 +93,4 @@ TEST(Steps, ComputeEveryOperationOnceAndAfterWhatItReads) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::network

@@ -23,8 +23,8 @@ constexpr int64_t kDeviceMib = 8192;
 constexpr int kRanks = 2;
 
 /// Makes two ranks on one host, each with its own device.
-Topology topology() {
-    Topology all = make_local_topology(kRanks);
+plan::Topology topology() {
+    plan::Topology all = plan::make_local_topology(kRanks);
     for (auto& place : all.ranks) {
         place.host = "madeup";
         place.device = {DeviceKind::cuda, place.rank};
@@ -36,8 +36,8 @@ Topology topology() {
     return all;
 }
 
-Environment environment() {
-    Environment environment;
+record::Environment environment() {
+    record::Environment environment;
     environment.started_at = "2026-01-01T00:00:00Z";
     environment.command_line = "write_fake_results (no measurement)";
     environment.version = "0.1.0";
@@ -51,7 +51,7 @@ Environment environment() {
     return environment;
 }
 
-double peak_flops(const Point& point) {
+double peak_flops(const plan::Point& point) {
     if (point.device == DeviceKind::cpu) return 1e12;
     switch (point.settings.dtype) {
         case Precision::fp32:
@@ -64,8 +64,8 @@ double peak_flops(const Point& point) {
 }
 
 /// A call has a launch cost, approaches the peak rate, and gets slightly slower for large batches.
-double call_seconds(const Point& point, double pixels, double slowness) {
-    const double flop = 2.0 * network_facts(point.settings.network, 3).mac_per_pixel * pixels;
+double call_seconds(const plan::Point& point, double pixels, double slowness) {
+    const double flop = 2.0 * network::network_facts(point.settings.network, 3).mac_per_pixel * pixels;
     const double rising = 1 + 0.004 * static_cast<double>(point.batch.value_or(1));
     return slowness * (2e-4 + 1.6 * flop / peak_flops(point) * rising);
 }
@@ -75,27 +75,27 @@ double jitter(int64_t point, int rank, size_t repetition) {
     return 1 + 0.01 * std::sin(static_cast<double>(7 * point + 3 * rank) + 2.4 * static_cast<double>(repetition));
 }
 
-int64_t batches_of(const Point& point, int rank) {
-    if (point.settings.workload == Workload::whole) return rank == 0 ? 1 : 0;
-    const Range windows = windows_of_rank(point, tile_grid(point), rank);
-    return static_cast<int64_t>(cut_batches(windows, *point.batch).size());
+int64_t batches_of(const plan::Point& point, int rank) {
+    if (point.settings.workload == config::Workload::whole) return rank == 0 ? 1 : 0;
+    const Range windows = plan::windows_of_rank(point, plan::tile_grid(point), rank);
+    return static_cast<int64_t>(plan::cut_batches(windows, *point.batch).size());
 }
 
-StageSeconds stages_of(const Point& point, double forward_s) {
-    StageSeconds stages{};
-    const auto set = [&](Stage stage, double share) { stages[static_cast<size_t>(stage)] = share * forward_s; };
-    set(Stage::gather, 0.06);
-    set(Stage::forward, 1);
-    set(Stage::scatter, 0.05);
-    set(Stage::exchange, 0.02);
+record::StageSeconds stages_of(const plan::Point& point, double forward_s) {
+    record::StageSeconds stages{};
+    const auto set = [&](record::Stage stage, double share) { stages[static_cast<size_t>(stage)] = share * forward_s; };
+    set(record::Stage::gather, 0.06);
+    set(record::Stage::forward, 1);
+    set(record::Stage::scatter, 0.05);
+    set(record::Stage::exchange, 0.02);
     if (point.device == DeviceKind::cuda) {
-        set(Stage::h2d, 0.08);
-        set(Stage::d2h, 0.07);
+        set(record::Stage::h2d, 0.08);
+        set(record::Stage::d2h, 0.07);
     }
     return stages;
 }
 
-void watch(RankTrace& rank) {
+void watch(record::RankTrace& rank) {
     TelemetryRecord& record = rank.telemetry;
     record.first_on_node = rank.rank == 0;
     record[Meter::observed_s] = 4;
@@ -114,9 +114,9 @@ void watch(RankTrace& rank) {
 }
 
 /// Places batches as two slots overlap them: one is computed while the next is copied in and the last is copied out.
-Timeline timeline_of(const RankTrace& rank, double call_s) {
+record::Timeline timeline_of(const record::RankTrace& rank, double call_s) {
     constexpr int64_t kMostBatches = 20;
-    Timeline timeline;
+    record::Timeline timeline;
     timeline.clock_error_s = rank.rank == 0 ? 0 : 2.5e-6;
     const int64_t shown = std::min(rank.num_batches, kMostBatches);
     timeline.num_dropped = 5 * (rank.num_batches - shown);
@@ -124,27 +124,27 @@ Timeline timeline_of(const RankTrace& rank, double call_s) {
     for (int64_t batch = 0; batch < shown; ++batch) {
         const double begin_s = forward_end_s + 0.02 * call_s * (1 + rank.rank);
         forward_end_s = begin_s + call_s;
-        const auto add = [&](Stage stage, double from, double length) {
+        const auto add = [&](record::Stage stage, double from, double length) {
             timeline.spans.push_back({stage, batch, begin_s + from * call_s, begin_s + (from + length) * call_s});
         };
-        add(Stage::gather, -0.16, 0.06);
-        add(Stage::h2d, -0.1, 0.08);
-        add(Stage::forward, 0, 1);
-        add(Stage::d2h, 1, 0.07);
-        add(Stage::scatter, 1.08, 0.05);
+        add(record::Stage::gather, -0.16, 0.06);
+        add(record::Stage::h2d, -0.1, 0.08);
+        add(record::Stage::forward, 0, 1);
+        add(record::Stage::d2h, 1, 0.07);
+        add(record::Stage::scatter, 1.08, 0.05);
     }
     const double end_s = timeline.spans.empty() ? 0 : timeline.spans.back().end_s;
-    timeline.spans.push_back({Stage::exchange, -1, end_s, end_s + 0.1 * call_s});
+    timeline.spans.push_back({record::Stage::exchange, -1, end_s, end_s + 0.1 * call_s});
     return timeline;
 }
 
-RankTrace rank_of(const Point& point, int rank, const Prediction& prediction, double slowness) {
-    RankTrace trace;
+record::RankTrace rank_of(const plan::Point& point, int rank, const plan::Prediction& prediction, double slowness) {
+    record::RankTrace trace;
     trace.rank = rank;
     trace.host = "madeup";
     trace.num_batches = batches_of(point, rank);
-    const bool tiles = point.settings.workload == Workload::tiles;
-    trace.num_windows = tiles ? windows_of_rank(point, tile_grid(point), rank).size() : trace.num_batches;
+    const bool tiles = point.settings.workload == config::Workload::tiles;
+    trace.num_windows = tiles ? plan::windows_of_rank(point, plan::tile_grid(point), rank).size() : trace.num_batches;
     trace.num_patches = trace.num_windows;
     const double call_s = call_seconds(point, static_cast<double>(prediction.pixels_per_forward), slowness);
     const auto batches = static_cast<double>(trace.num_batches);
@@ -179,11 +179,11 @@ double rounding_of(Precision dtype) {
 }
 
 /// Makes four squares where patches join, like the probes of a large image. Differences decrease away from the seams.
-std::vector<SeamRegion> seam_map(int64_t patch, double largest) {
+std::vector<record::SeamRegion> seam_map(int64_t patch, double largest) {
     constexpr int64_t kEdge = 64, kCell = 4, kCells = kEdge / kCell;
-    std::vector<SeamRegion> map;
+    std::vector<record::SeamRegion> map;
     for (const auto& [row, column] : {std::pair(1, 1), std::pair(1, 3), std::pair(2, 2), std::pair(3, 1)}) {
-        SeamRegion& region = map.emplace_back();
+        record::SeamRegion& region = map.emplace_back();
         region.part = {row * patch - kEdge / 2, column * patch - kEdge / 2, {kEdge, kEdge}};
         region.cell_px = kCell;
         for (int64_t y = 0; y < kCells; ++y)
@@ -196,30 +196,30 @@ std::vector<SeamRegion> seam_map(int64_t patch, double largest) {
     return map;
 }
 
-void verify(PointTrace& trace) {
-    Verification& verification = trace.verification;
-    verification.outcome = Verification::Outcome::passed;
+void verify(record::PointTrace& trace) {
+    record::Verification& verification = trace.verification;
+    verification.outcome = record::Verification::Outcome::passed;
     verification.windows_checked = 4;
     verification.window_error = rounding_of(trace.point.settings.dtype);
     verification.window_tolerance = verification.seam_tolerance = 0.1;
-    if (trace.point.settings.workload == Workload::tiles) {
+    if (trace.point.settings.workload == config::Workload::tiles) {
         verification.seam_error = *trace.point.halo >= trace.point.facts().exact_halo ? 0 : 0.08;
         verification.seam_map = seam_map(trace.point.settings.patch, *verification.seam_error);
     }
-    trace.quality = Quality{20.1, 31.25 - 20 * *verification.window_error, 0.4, 0.9};
+    trace.quality = record::Quality{20.1, 31.25 - 20 * *verification.window_error, 0.4, 0.9};
 }
 
-PointTrace trace_of(const Point& point, double slowness) {
-    PointTrace trace;
+record::PointTrace trace_of(const plan::Point& point, double slowness) {
+    record::PointTrace trace;
     trace.point = point;
-    trace.prediction = predict(point);
+    trace.prediction = plan::predict(point);
     if (!trace.prediction) {
-        trace.status = PointStatus::refused;
+        trace.status = record::PointStatus::refused;
         trace.reason = point.refusal;
         return trace;
     }
     if (point.device == DeviceKind::cuda && trace.prediction->peak_mib > static_cast<double>(kDeviceMib)) {
-        trace.status = PointStatus::oom;
+        trace.status = record::PointStatus::oom;
         trace.reason = "made up: the device has " + std::to_string(kDeviceMib) + " MiB";
         return trace;
     }
@@ -232,24 +232,26 @@ PointTrace trace_of(const Point& point, double slowness) {
         trace.wall_s.push_back(slowest * 1.01);
     }
     trace.useful_pixels = static_cast<double>(point.source.extent.pixels());
-    trace.processed_pixels = trace.prediction->flop / (2.0 * network_facts(point.settings.network, 3).mac_per_pixel);
-    trace.num_patches = point.settings.workload == Workload::tiles ? tile_grid(point).num_patches() : 1;
+    trace.processed_pixels =
+        trace.prediction->flop / (2.0 * network::network_facts(point.settings.network, 3).mac_per_pixel);
+    trace.num_patches = point.settings.workload == config::Workload::tiles ? plan::tile_grid(point).num_patches() : 1;
     verify(trace);
     return trace;
 }
 
 void write(const char* study, const char* file, double slowness) {
-    const Plan plan = make_plan(load_config(study, {}), topology(), [](const ImageSettings&) { return SourceFacts{}; });
-    std::vector<PointTrace> traces;
-    std::vector<Summary> summaries;
-    JsonlWriter writer(file, plan.study, environment());
-    for (const Point& point : plan.points) {
+    const plan::Plan plan = plan::make_plan(config::load_config(study, {}), topology(),
+                                            [](const config::ImageSettings&) { return plan::SourceFacts{}; });
+    std::vector<record::PointTrace> traces;
+    std::vector<measure::Summary> summaries;
+    report::JsonlWriter writer(file, plan.study, environment());
+    for (const plan::Point& point : plan.points) {
         traces.push_back(trace_of(point, slowness));
-        summaries.push_back(summarise(traces.back()));
+        summaries.push_back(measure::summarise(traces.back()));
         writer.write_point(traces.back(), summaries.back());
     }
-    writer.write_study_summary(summarise_study(traces, summaries, topology()));
-    writer.write_end(judge(summaries, false));
+    writer.write_study_summary(measure::summarise_study(traces, summaries, topology()));
+    writer.write_end(measure::judge(summaries, false));
 }
 
 }  // namespace

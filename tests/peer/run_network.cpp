@@ -23,10 +23,10 @@ struct Options {
 };
 
 /// Of a file, or seeded ("seed:7", with `channels`).
-Weights load(const Options& options) {
+engine::Weights load(const Options& options) {
     const auto kind = parse_enum<NetworkKind>(options.network);
-    if (!options.weights.starts_with("seed:")) return load_weights(options.weights, kind);
-    return make_seeded_weights(kind, options.channels, std::stoull(options.weights.substr(5)));
+    if (!options.weights.starts_with("seed:")) return engine::load_weights(options.weights, kind);
+    return engine::make_seeded_weights(kind, options.channels, std::stoull(options.weights.substr(5)));
 }
 
 /// Calls `visit(image, row, column)` for every pixel of `rect` in every image.
@@ -44,7 +44,7 @@ class Runner {
           images_(images),
           weights_(load(options)),
           engine_{.engine = parse_enum<EngineKind>(options.engine), .threads = options.threads},
-          denoiser_(make_denoiser(weights_, engine_)),
+          denoiser_(engine::make_denoiser(weights_, engine_)),
           stream_(engine_.device) {
         require(images.shape.size() == 4 && images.shape[3] == weights_.channels(),
                 "the images should be (N, H, W, " + std::to_string(weights_.channels()) + ")");
@@ -54,8 +54,8 @@ class Runner {
     /// All calls.
     void run() {
         const Extent extent{images_.shape[1], images_.shape[2]};
-        for (const auto& call :
-             whole_image_calls(network_facts(weights_.shape), extent, parse_enum<OddShape>(options_.odd)))
+        for (const auto& call : plan::whole_image_calls(network::network_facts(weights_.shape), extent,
+                                                        parse_enum<OddShape>(options_.odd)))
             run(call);
     }
 
@@ -68,9 +68,9 @@ class Runner {
         return (n * images_.shape[1] + y) * images_.shape[2] + x;
     }
 
-    void run(const Tile& call) {
+    void run(const plan::Tile& call) {
         const int64_t channels = weights_.channels();
-        const bool sigma = network_facts(weights_.kind()).takes_sigma;
+        const bool sigma = network::network_facts(weights_.kind()).takes_sigma;
         const Shape shape{images_.shape[0], channels + (sigma ? 1 : 0), call.window.extent.h, call.window.extent.w};
         std::vector<float> in;
         for_each_pixel(shape.n, call.window, [&](int64_t n, int64_t y, int64_t x) {
@@ -89,14 +89,14 @@ class Runner {
 
     Options options_;
     Array images_, out_;
-    Weights weights_;
-    EngineOptions engine_;
-    std::unique_ptr<Denoiser> denoiser_;
-    Stream stream_;
+    engine::Weights weights_;
+    engine::EngineOptions engine_;
+    std::unique_ptr<engine::Denoiser> denoiser_;
+    device::Stream stream_;
 };
 
 void run(const Options& options) {
-    if (!options.save.empty()) save_safetensors(to_state_dict(load(options)), options.save);
+    if (!options.save.empty()) engine::save_safetensors(engine::to_state_dict(load(options)), options.save);
     if (options.in.empty()) return;
     Runner runner(options, read_npy(options.in));
     runner.run();

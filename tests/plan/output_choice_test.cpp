@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::plan {
 namespace {
 
 TEST(OutputChoice, HalfOfTheFreeMemoryIsTheBound) {
@@ -15,12 +15,12 @@ TEST(OutputChoice, HalfOfTheFreeMemoryIsTheBound) {
 
 TEST(OutputChoice, AFileWhereItCanBeElseTheReason) {
     const OutputChoice file = choose_output("");
-    EXPECT_EQ(file.kind, OutputKind::file);
+    EXPECT_EQ(file.kind, config::OutputKind::file);
     EXPECT_NE(file.note.find("(output: file)"), std::string::npos) << file.note;
     const OutputChoice stuck = choose_output("in.png is decoded as a whole");
-    EXPECT_EQ(stuck.kind, OutputKind::memory);
+    EXPECT_EQ(stuck.kind, config::OutputKind::memory);
     EXPECT_NE(stuck.note.find("because in.png is decoded as a whole"), std::string::npos) << stuck.note;
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::plan

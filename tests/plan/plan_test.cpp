@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <set>
 
-namespace pb {
+namespace pb::plan {
 namespace {
 
 using testing::AllOf;
@@ -16,7 +16,9 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-SourceFacts no_file(const ImageSettings& image) { throw UsageError("unexpected look-up of '" + image.path + "'"); }
+SourceFacts no_file(const config::ImageSettings& image) {
+    throw UsageError("unexpected look-up of '" + image.path + "'");
+}
 
 Topology cuda_topology(int num_ranks) {
     Topology topology = make_local_topology(num_ranks);
@@ -28,25 +30,26 @@ Topology cuda_topology(int num_ranks) {
     return topology;
 }
 
-PointSettings small_point() {
-    PointSettings settings;
+config::PointSettings small_point() {
+    config::PointSettings settings;
     settings.patch = 64;
     settings.image.height = 300;
     settings.image.width = 200;
     return settings;
 }
 
-Plan plan_of(const std::vector<PointSettings>& points, const Topology& topology, const SourceLookup& lookup = no_file) {
-    Config config;
+Plan plan_of(const std::vector<config::PointSettings>& points, const Topology& topology,
+             const SourceLookup& lookup = no_file) {
+    config::Config config;
     config.points = points;
     return make_plan(config, topology, lookup);
 }
 
-Point point_of(const PointSettings& settings, const Topology& topology = make_local_topology(1)) {
+Point point_of(const config::PointSettings& settings, const Topology& topology = make_local_topology(1)) {
     return plan_of({settings}, topology).points.front();
 }
 
-std::string refusal_of(const PointSettings& settings, const Topology& topology = make_local_topology(1)) {
+std::string refusal_of(const config::PointSettings& settings, const Topology& topology = make_local_topology(1)) {
     return usage_error([&] { (void)point_of(settings, topology); });
 }
 
@@ -63,53 +66,53 @@ TEST(Plan, ResolvesHaloBatchRanksDeviceAndSigma) {
 }
 
 /// A plan of one point whose weights are for `shape`.
-Point point_with_network(const PointSettings& settings, const NetworkShape& shape) {
-    Config config;
+Point point_with_network(const config::PointSettings& settings, const network::NetworkShape& shape) {
+    config::Config config;
     config.points = {settings};
     return make_plan(config, make_local_topology(1), no_file, [&](const auto&, int64_t) { return shape; })
         .points.front();
 }
 
 TEST(Plan, FollowsTheNetworkThatTheWeightsAreFor) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.weights = "own.safetensors";
-    settings.halo = {HaloSetting::Kind::exact, 0};
-    const Point deep = point_with_network(settings, DncnnShape{.depth = 7, .width = 16});
+    settings.halo = {config::HaloSetting::Kind::exact, 0};
+    const Point deep = point_with_network(settings, network::DncnnShape{.depth = 7, .width = 16});
     EXPECT_EQ(deep.halo, 7);
     EXPECT_EQ(deep.facts().num_convolutions, 7);
     EXPECT_LT(predict(deep)->flop, predict(point_of(settings))->flop / 20);
     EXPECT_LT(predict(deep)->peak_mib, predict(point_of(settings))->peak_mib / 2);
     settings.network = NetworkKind::drunet;
     settings.patch = 66;
-    const Point small = point_with_network(settings, DrunetShape{.widths = {8, 16}, .blocks = 1});
+    const Point small = point_with_network(settings, network::DrunetShape{.widths = {8, 16}, .blocks = 1});
     EXPECT_EQ(small.facts().alignment, 2);
     EXPECT_EQ(tile_grid(small).window().h % 2, 0);
     EXPECT_THAT(refusal_of(settings), HasSubstr("66")) << "no multiple of 8";
-    settings.halo = {HaloSetting::Kind::pixels, 8};
-    EXPECT_EQ(point_with_network(settings, DrunetShape{.widths = {8, 16}, .blocks = 1}).key,
-              point_with_network(settings, DrunetShape{.widths = {8, 16}}).key)
+    settings.halo = {config::HaloSetting::Kind::pixels, 8};
+    EXPECT_EQ(point_with_network(settings, network::DrunetShape{.widths = {8, 16}, .blocks = 1}).key,
+              point_with_network(settings, network::DrunetShape{.widths = {8, 16}}).key)
         << "the weights' name tells them apart";
 }
 
 TEST(Plan, AsksOnceForEachNetworkAndNeverForSimulatedOnes) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.weights = "own.safetensors";
-    PointSettings simulated = settings;
+    config::PointSettings simulated = settings;
     simulated.engine = EngineKind::timed;
-    Config config;
+    config::Config config;
     config.points = {settings, settings, simulated};
     config.points[1].patch = 32;
     int asked = 0;
     const Plan plan = make_plan(config, make_local_topology(1), no_file, [&](const auto&, int64_t channels) {
         ++asked;
-        return standard_shape(NetworkKind::dncnn, channels);
+        return network::standard_shape(NetworkKind::dncnn, channels);
     });
     EXPECT_EQ(asked, 1);
     for (const Point& point : plan.points) EXPECT_FALSE(point.relative) << "it is the standard one";
 }
 
 TEST(Plan, SharesAndBatchesPartitionTheWindows) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     for (const int64_t batch : {1, 3, 4, 100})
         for (const int num_ranks : {1, 2, 3, 4, 7, 40}) {
             settings.batch.count = batch;
@@ -134,7 +137,7 @@ TEST(Plan, SharesAndBatchesPartitionTheWindows) {
 }
 
 TEST(Plan, RanksThatDoNotTakePartHaveNoWindows) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.ranks.count = 2;
     const Point point = point_of(settings, make_local_topology(4));
     EXPECT_EQ(point.num_ranks, 2);
@@ -142,8 +145,8 @@ TEST(Plan, RanksThatDoNotTakePartHaveNoWindows) {
 }
 
 TEST(Plan, OpenHaloKeepsTheBatchOpenUntilItIsSettled) {
-    PointSettings settings = small_point();
-    settings.halo.kind = HaloSetting::Kind::automatic;
+    config::PointSettings settings = small_point();
+    settings.halo.kind = config::HaloSetting::Kind::automatic;
     settings.batch.count = 1000;
     Point point = point_of(settings);
     EXPECT_FALSE(point.halo.has_value());
@@ -156,7 +159,7 @@ TEST(Plan, OpenHaloKeepsTheBatchOpenUntilItIsSettled) {
 }
 
 TEST(Plan, OpenBatchIsSettledAlone) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.batch.count = 0;
     Point point = point_of(settings);
     EXPECT_EQ(point.halo, 20);
@@ -166,7 +169,7 @@ TEST(Plan, OpenBatchIsSettledAlone) {
 }
 
 TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.batch.count = 16;
     EXPECT_THAT(point_of(settings, make_local_topology(4)).notes, Contains(HasSubstr("instead of 16")));
     settings = small_point();
@@ -183,15 +186,15 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
 }
 
 TEST(Plan, ErrorsNameThePointAndTheKey) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.network = NetworkKind::drunet;
     settings.patch = 100;
     EXPECT_THAT(refusal_of(settings),
                 AllOf(HasSubstr("point 0 (drunet-p100"), HasSubstr("patch = 100"), HasSubstr("96 and 104")));
-    settings.halo.kind = HaloSetting::Kind::automatic;
+    settings.halo.kind = config::HaloSetting::Kind::automatic;
     EXPECT_THAT(refusal_of(settings), HasSubstr("patch = 100"));
     settings.patch = 64;
-    settings.halo = {HaloSetting::Kind::pixels, 20};
+    settings.halo = {config::HaloSetting::Kind::pixels, 20};
     EXPECT_THAT(refusal_of(settings),
                 HasSubstr("halo = 20 px must be a multiple of 8 or 0; the nearest are 16 and 24"));
     settings = small_point();
@@ -208,8 +211,8 @@ TEST(Plan, ErrorsNameThePointAndTheKey) {
 }
 
 TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
-    PointSettings settings = small_point();
-    settings.device = DeviceChoice::cuda;
+    config::PointSettings settings = small_point();
+    settings.device = config::DeviceChoice::cuda;
     EXPECT_THAT(refusal_of(settings), HasSubstr("no CUDA device on rank 0"));
     settings = small_point();
     for (const Precision dtype : {Precision::fp16, Precision::tf32}) {
@@ -231,24 +234,24 @@ TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {
     Topology topology = cuda_topology(3);
     topology.ranks[2].device_uuid = topology.ranks[1].device_uuid;
     EXPECT_THAT(refusal_of(small_point(), topology), HasSubstr("ranks 1-2 share Test GPU GPU-1 on localhost"));
-    PointSettings two = small_point();
+    config::PointSettings two = small_point();
     two.ranks.count = 2;  // the third sleeps
     EXPECT_THAT(point_of(two, topology).notes, IsEmpty());
-    Config config;
+    config::Config config;
     config.points = {small_point()};
-    config.study.device_sharing = SharingRule::allow;
+    config.study.device_sharing = config::SharingRule::allow;
     EXPECT_THAT(make_plan(config, topology, no_file).points.front().notes, Contains(HasSubstr("ranks 1-2 share")));
 }
 
 TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
     int calls = 0;
-    const SourceLookup lookup = [&](const ImageSettings&) {
+    const SourceLookup lookup = [&](const config::ImageSettings&) {
         ++calls;
         return SourceFacts{{101, 80}, 1};
     };
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.image.path = "photo.png";
-    PointSettings cropped = settings;
+    config::PointSettings cropped = settings;
     cropped.image.crop_height = 50;
     const Plan plan = plan_of({settings, cropped}, make_local_topology(1), lookup);
     EXPECT_EQ(calls, 1);
@@ -264,7 +267,7 @@ TEST(Plan, FilesAreLookedUpOnceAndCroppedAtTheirCentre) {
 }
 
 TEST(Plan, KeysTellMeasurementsApartAndRecogniseEqualOnes) {
-    std::vector<PointSettings> points(4, small_point());
+    std::vector<config::PointSettings> points(4, small_point());
     points[1].patch = 128;
     points[2].image.seed = 8;
     points[3].ranks.count = 2;  // all of two
@@ -281,7 +284,7 @@ TEST(Plan, KeysTellMeasurementsApartAndRecogniseEqualOnes) {
 }
 
 TEST(Plan, ABatchThatComesToThatOfAnotherPointIsTheSameMeasurement) {
-    std::vector<PointSettings> points(3, small_point());
+    std::vector<config::PointSettings> points(3, small_point());
     points[0].patch = points[1].patch = 512;  // one window
     points[0].batch.count = 1;
     points[1].batch.count = points[2].batch.count = 4;
@@ -292,9 +295,9 @@ TEST(Plan, ABatchThatComesToThatOfAnotherPointIsTheSameMeasurement) {
 }
 
 TEST(Plan, AnExactHaloIsTheSameMeasurementAsItsPixels) {
-    std::vector<PointSettings> points(3, small_point());
-    points[1].halo = {HaloSetting::Kind::pixels, 20};
-    points[2].halo = {HaloSetting::Kind::pixels, 19};
+    std::vector<config::PointSettings> points(3, small_point());
+    points[1].halo = {config::HaloSetting::Kind::pixels, 20};
+    points[2].halo = {config::HaloSetting::Kind::pixels, 19};
     const Plan plan = plan_of(points, make_local_topology(1));
     EXPECT_EQ(plan.points[1].key, plan.points[0].key);
     EXPECT_THAT(plan.points[1].notes, Contains(HasSubstr("the same measurement as point 0")));
@@ -302,8 +305,8 @@ TEST(Plan, AnExactHaloIsTheSameMeasurementAsItsPixels) {
 }
 
 TEST(Plan, WhatWasFoundByTryingDoesNotChangeTheKey) {
-    PointSettings settings = small_point();
-    settings.halo.kind = HaloSetting::Kind::automatic;
+    config::PointSettings settings = small_point();
+    settings.halo.kind = config::HaloSetting::Kind::automatic;
     settings.batch.count = 0;
     Point point = point_of(settings);
     point.halo = 8;
@@ -312,7 +315,7 @@ TEST(Plan, WhatWasFoundByTryingDoesNotChangeTheKey) {
 }
 
 TEST(Plan, KeysHoldTheSigmaThatTheNetworkIsTold) {
-    PointSettings told = small_point();
+    config::PointSettings told = small_point();
     told.sigma = 0.2;
     EXPECT_NE(point_of(told).key, point_of(small_point()).key);
     told.sigma = told.image.noise_sigma;
@@ -320,12 +323,12 @@ TEST(Plan, KeysHoldTheSigmaThatTheNetworkIsTold) {
 }
 
 TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
-    std::vector<PointSettings> asked(5, small_point());
+    std::vector<config::PointSettings> asked(5, small_point());
     asked[1].ranks.count = 3;
-    asked[2].device = DeviceChoice::cuda;
+    asked[2].device = config::DeviceChoice::cuda;
     asked[3].dtype = Precision::fp16;
     asked[4].network = NetworkKind::drunet;
-    asked[4].workload = Workload::whole;
+    asked[4].workload = config::Workload::whole;
     asked[4].image.width = 201;
     asked[4].odd_shape = OddShape::error;
     const Plan plan = plan_of(asked, make_local_topology(2));
@@ -350,7 +353,7 @@ TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
 }
 
 TEST(Plan, LargestLeavesTheBatchOpen) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.batch = {0, true};
     Point point = point_of(settings);
     EXPECT_FALSE(point.batch.has_value());
@@ -360,9 +363,9 @@ TEST(Plan, LargestLeavesTheBatchOpen) {
 }
 
 TEST(Plan, WholeImagesAreOneBatchEach) {
-    PointSettings settings;
+    config::PointSettings settings;
     settings.network = NetworkKind::drunet;
-    settings.workload = Workload::whole;
+    settings.workload = config::Workload::whole;
     settings.image.height = 2048;
     settings.image.width = 1228;
     settings.odd_shape = OddShape::split;
@@ -382,7 +385,7 @@ TEST(Plan, WholeImagesAreOneBatchEach) {
 }
 
 TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.batch.count = 4;
     const Point padded = point_of(settings, make_local_topology(3));
     const TileGrid grid = tile_grid(padded);
@@ -397,7 +400,7 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
     Point open = padded;
     open.batch.reset();
     EXPECT_DOUBLE_EQ(processed_per_useful(open), static_cast<double>(grid.processed_pixels()) / image);
-    settings.last_batch = LastBatch::ragged;
+    settings.last_batch = config::LastBatch::ragged;
     EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(3)))->flop,
                      2.0 * 667'008 * static_cast<double>(grid.processed_pixels()));
     const int one_fewer = static_cast<int>(grid.num_windows()) - 1;  // one rank has two windows, the others one
@@ -406,7 +409,7 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
     EXPECT_DOUBLE_EQ(predict(padded)->peak_mib * kMiB, 668'227 * 4 + 64 * 64 * 9 * 4 + 4 * window * (512 + 4 * 6));
 }
 
-PeakParts parts_of(const PointSettings& settings, DeviceKind device, const SourceFacts& source = {}) {
+PeakParts parts_of(const config::PointSettings& settings, DeviceKind device, const SourceFacts& source = {}) {
     Point point;
     point.settings = settings;
     point.device = device;
@@ -416,7 +419,7 @@ PeakParts parts_of(const PointSettings& settings, DeviceKind device, const Sourc
 
 TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
     const auto peak = [](Precision dtype, int64_t slots) {
-        PointSettings settings;
+        config::PointSettings settings;
         settings.network = NetworkKind::drunet;
         settings.dtype = dtype;
         return parts_of(settings, DeviceKind::cpu).peak(1 << 20, slots);
@@ -426,7 +429,7 @@ TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
 }
 
 TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
-    PointSettings settings;
+    config::PointSettings settings;
     const auto peak = [&](DeviceKind device) { return parts_of(settings, device).peak(1 << 20, 1); };
     const double on_cpu = peak(DeviceKind::cpu), on_cuda = peak(DeviceKind::cuda);
     settings.layout = Layout::contiguous;
@@ -435,7 +438,7 @@ TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
 }
 
 TEST(Prediction, FusedSumsHoldNoMapMore) {
-    PointSettings settings;
+    config::PointSettings settings;
     settings.network = NetworkKind::drunet;
     const auto widest = [&](FusionKind fusion, DeviceKind device) {
         settings.fusion = fusion;
@@ -450,7 +453,7 @@ TEST(Prediction, FusedSumsHoldNoMapMore) {
 }
 
 TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
-    PointSettings settings;
+    config::PointSettings settings;
     settings.image.noise_sigma = 0;
     const SourceFacts photograph{{8, 8}, 3, DType::u8};
     for (const auto& [network, widest] :
@@ -499,4 +502,4 @@ TEST(IndexLimit, IsThatOfTheWidestLayer) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::plan

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::plan {
 namespace {
 
 using testing::Contains;
@@ -27,16 +27,16 @@ Topology nodes_of(int num_nodes, int ranks_a_node, bool in_turn) {
     return topology;
 }
 
-SourceFacts no_image(const ImageSettings& /*image*/) { throw UsageError("unexpected look-up"); }
+SourceFacts no_image(const config::ImageSettings& /*image*/) { throw UsageError("unexpected look-up"); }
 
-std::vector<Point> points_of(const std::vector<PointSettings>& points, const Topology& topology) {
-    Config config;
+std::vector<Point> points_of(const std::vector<config::PointSettings>& points, const Topology& topology) {
+    config::Config config;
     config.points = points;
     return make_plan(config, topology, no_image).points;
 }
 
-PointSettings tiny_point() {
-    PointSettings settings;
+config::PointSettings tiny_point() {
+    config::PointSettings settings;
     settings.patch = 64;
     settings.image.height = 640;
     settings.image.width = 64;
@@ -44,8 +44,8 @@ PointSettings tiny_point() {
     return settings;
 }
 
-PointSettings simulated_point() {
-    PointSettings settings = tiny_point();
+config::PointSettings simulated_point() {
+    config::PointSettings settings = tiny_point();
     settings.engine = EngineKind::timed;
     settings.timed.base_s = 0.5;
     settings.timed.per_window_s = 0.25;
@@ -55,7 +55,7 @@ PointSettings simulated_point() {
 TEST(Members, AreThoseOfOneNodeOrOfAllNodes) {
     for (const bool in_turn : {false, true}) {
         const Topology topology = nodes_of(3, 4, in_turn);
-        for (const auto placement : {Placement::compact, Placement::scatter})
+        for (const auto placement : {config::Placement::compact, config::Placement::scatter})
             for (int num_ranks = 1; num_ranks <= 12; ++num_ranks) {
                 const auto members = members_of(topology, num_ranks, placement);
                 ASSERT_EQ(members.size(), static_cast<size_t>(num_ranks));
@@ -65,12 +65,13 @@ TEST(Members, AreThoseOfOneNodeOrOfAllNodes) {
                 EXPECT_TRUE(std::is_sorted(part.ranks.begin(), part.ranks.end(), [](const auto& a, const auto& b) {
                     return a.node < b.node;
                 })) << "a node's shares lie together";
-                const int nodes = placement == Placement::compact ? (num_ranks + 3) / 4 : std::min(num_ranks, 3);
+                const int nodes =
+                    placement == config::Placement::compact ? (num_ranks + 3) / 4 : std::min(num_ranks, 3);
                 EXPECT_EQ(part.num_nodes(), nodes);
             }
     }
-    EXPECT_THAT(members_of(nodes_of(2, 2, true), 2, Placement::compact), ElementsAre(0, 2));
-    EXPECT_THAT(members_of(nodes_of(2, 2, false), 3, Placement::scatter), ElementsAre(0, 1, 2));
+    EXPECT_THAT(members_of(nodes_of(2, 2, true), 2, config::Placement::compact), ElementsAre(0, 2));
+    EXPECT_THAT(members_of(nodes_of(2, 2, false), 3, config::Placement::scatter), ElementsAre(0, 1, 2));
 }
 
 TEST(Binding, TellsWhoSharesCores) {
@@ -90,7 +91,7 @@ TEST(Binding, TellsWhoSharesCores) {
 }
 
 TEST(Ranks, AllIsNotMeasuredTwice) {
-    PointSettings two = tiny_point(), all = tiny_point();
+    config::PointSettings two = tiny_point(), all = tiny_point();
     two.ranks.count = 2;
     const auto points = points_of({two, all, all}, make_local_topology(2));
     EXPECT_EQ(points[0].refusal, "");
@@ -100,9 +101,9 @@ TEST(Ranks, AllIsNotMeasuredTwice) {
 }
 
 TEST(Ranks, ASceneGrowsWithThem) {
-    PointSettings one = tiny_point();
+    config::PointSettings one = tiny_point();
     one.image.height_per_rank = 128;
-    PointSettings all = one;
+    config::PointSettings all = one;
     one.ranks.count = 1;
     const auto points = points_of({one, all}, make_local_topology(3));
     EXPECT_EQ(points[0].source.extent, (Extent{128, 64}));
@@ -114,8 +115,8 @@ TEST(Ranks, ASceneGrowsWithThem) {
 }
 
 TEST(Dynamic, AnyRankMayDoAnyWindow) {
-    PointSettings settings = tiny_point();  // ten windows
-    settings.schedule = Schedule::dynamic;
+    config::PointSettings settings = tiny_point();  // ten windows
+    settings.schedule = config::Schedule::dynamic;
     settings.batch.count = 2;
     const Point point = points_of({settings}, make_local_topology(3)).front();
     const TileGrid grid = tile_grid(point);
@@ -123,7 +124,7 @@ TEST(Dynamic, AnyRankMayDoAnyWindow) {
     EXPECT_EQ(windows_of_rank(point, grid, 3), Range{});
     const auto prediction = predict(point).value();
     EXPECT_DOUBLE_EQ(prediction.flop_busiest_rank, prediction.flop * 4 / 10) << "two batches of the five";
-    settings.workload = Workload::whole;
+    settings.workload = config::Workload::whole;
     EXPECT_THAT(usage_error([&] { (void)points_of({settings}, make_local_topology(1)); }), HasSubstr("schedule"));
 }
 
@@ -135,7 +136,7 @@ TEST(Simulated, IsSaidInTheLabelAndTheNotes) {
 }
 
 TEST(Simulated, ASlowRankThatThePointDoesNotHaveIsSaid) {
-    PointSettings settings = simulated_point();
+    config::PointSettings settings = simulated_point();
     settings.timed.slow_rank = 1;
     settings.timed.slow_factor = 3;
     EXPECT_THAT(points_of({settings}, make_local_topology(2)).front().notes,
@@ -150,19 +151,19 @@ TEST(Simulated, ASlowRankThatThePointDoesNotHaveIsSaid) {
 TEST(Simulated, RunsOnTheCpuWhateverItStandsFor) {
     Topology topology = make_local_topology(1);
     topology.ranks[0].device = {DeviceKind::cuda, 0};
-    PointSettings settings = simulated_point();
+    config::PointSettings settings = simulated_point();
     settings.dtype = Precision::fp16;
     const Point point = points_of({settings}, topology).front();
     EXPECT_EQ(point.device, DeviceKind::cpu);
     EXPECT_EQ(point.refusal, "");
-    settings.device = DeviceChoice::cuda;
+    settings.device = config::DeviceChoice::cuda;
     EXPECT_THAT(usage_error([&] { (void)points_of({settings}, topology); }), HasSubstr("engine = timed"));
 }
 
 TEST(Simulated, WhatNeedsANetworkIsRefused) {
     const auto refusal_with = [](const char* key, const char* value) {
-        PointSettings settings = simulated_point();
-        set_by_key(settings, key, value);
+        config::PointSettings settings = simulated_point();
+        config::set_by_key(settings, key, value);
         return usage_error([&] { (void)points_of({settings}, make_local_topology(1)); });
     };
     EXPECT_THAT(refusal_with("halo", "auto"), HasSubstr("halo = auto"));
@@ -172,4 +173,4 @@ TEST(Simulated, WhatNeedsANetworkIsRefused) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::plan

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::plan {
 namespace {
 
 using testing::HasSubstr;
@@ -189,4 +189,4 @@ TEST(TileGrid, IllegalValuesNameTheNearestLegalOnes) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::plan

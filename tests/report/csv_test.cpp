@@ -13,7 +13,7 @@
 #include <map>
 #include <set>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using Record = std::vector<std::string>;
@@ -48,20 +48,20 @@ std::map<std::string, std::string> row(const std::vector<Record>& records, size_
     return cells;
 }
 
-std::vector<Record> written(const std::vector<PointTrace>& traces, CsvStyle style = CsvStyle::tidy) {
+std::vector<Record> written(const std::vector<record::PointTrace>& traces, CsvStyle style = CsvStyle::tidy) {
     return read_csv(csv_text(std::vector{results_of(traces)}, style));
 }
 
 TEST(Csv, IsATableOfEqualRowsWithUniqueColumns) {
     const auto records =
-        written({three_rank_trace(), unmeasured_trace(PointStatus::failed, "line\nbreak, \"quoted\"")});
+        written({three_rank_trace(), unmeasured_trace(record::PointStatus::failed, "line\nbreak, \"quoted\"")});
     ASSERT_EQ(records.size(), 3u);
     for (const auto& record : records) EXPECT_EQ(record.size(), records[0].size());
     EXPECT_EQ(std::set<std::string>(records[0].begin(), records[0].end()).size(), records[0].size());
 }
 
 TEST(Csv, HoldsEverySettingAndEveryMetricInFullPrecision) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.wall_s.assign(kTraceRepetitions, 1.0 / 3);
     const auto cells = row(written({trace}), 0);
     EXPECT_EQ(cells.at("patch_px"), "256");
@@ -79,7 +79,7 @@ TEST(Csv, ANoiseLevelThatIsLeftToTheImageIsAutoNotANumber) {
 }
 
 TEST(Csv, WhatIsAbsentIsEmptyNeverZero) {
-    const auto cells = row(written({unmeasured_trace(PointStatus::oom, "no room")}), 0);
+    const auto cells = row(written({unmeasured_trace(record::PointStatus::oom, "no room")}), 0);
     EXPECT_EQ(cells.at("pipeline_s"), "");
     EXPECT_EQ(cells.at("psnr_denoised_db"), "");
     EXPECT_EQ(cells.at("slowest_rank"), "");
@@ -95,14 +95,14 @@ TEST(Csv, WhatIsNoNumberIsEmpty) {
 }
 
 TEST(Csv, CollidingLabelsAreToldApart) {
-    PointTrace other = three_rank_trace();
+    record::PointTrace other = three_rank_trace();
     other.point.index = 5;
     const auto records = written({three_rank_trace(), other});
     EXPECT_NE(row(records, 0).at("label"), row(records, 1).at("label"));
 }
 
 TEST(Csv, PointsOfAResumedStudyAreInTheOrderOfThePlan) {
-    PointTrace earlier = three_rank_trace();
+    record::PointTrace earlier = three_rank_trace();
     earlier.point.index = 1;
     const auto records = written({three_rank_trace(), earlier});
     EXPECT_EQ(row(records, 0).at("index"), "1");
@@ -159,7 +159,7 @@ TEST(ReferenceCsv, ThePageNamesEveryColumn) {
 }
 
 TEST(ReferenceCsv, MemoryOfGpusIsThatOfTheFullestRank) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.point.device = DeviceKind::cuda;
     for (auto& rank : trace.ranks) rank.memory.device_used = (1000 + rank.rank) * int64_t{1} << 20;
     auto results = results_of({trace});
@@ -171,7 +171,7 @@ TEST(ReferenceCsv, MemoryOfGpusIsThatOfTheFullestRank) {
 }
 
 TEST(ReferenceCsv, WhatIsAbsentIsEmptyNeverZero) {
-    PointTrace trace = unmeasured_trace(PointStatus::oom, "no room");
+    record::PointTrace trace = unmeasured_trace(record::PointStatus::oom, "no room");
     trace.processed_pixels = trace.useful_pixels = 1e6;  // as an earlier version recorded it
     trace.num_patches = 4;
     const auto cells = row(written({trace}, CsvStyle::reference), 0);
@@ -182,4 +182,4 @@ TEST(ReferenceCsv, WhatIsAbsentIsEmptyNeverZero) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using Parsed = nlohmann::json;
@@ -28,8 +28,8 @@ Parsed exported(const char* format, const Files& files) {
     return Parsed::parse(find_export_format(format).text(files));
 }
 
-PointTrace unverified_trace() {
-    PointTrace trace = three_rank_trace();
+record::PointTrace unverified_trace() {
+    record::PointTrace trace = three_rank_trace();
     trace.verification = {};
     trace.point.index = 9;
     return trace;
@@ -37,7 +37,7 @@ PointTrace unverified_trace() {
 
 /// Returns a VALID point, an INVALID one and one that was not measured.
 Files mixed() {
-    PointTrace oom = unmeasured_trace(PointStatus::oom, "no room");
+    record::PointTrace oom = unmeasured_trace(record::PointStatus::oom, "no room");
     oom.point.index = 7;
     return {results_of({three_rank_trace(), unverified_trace(), oom})};
 }
@@ -54,7 +54,7 @@ TEST(Exports, HaveDifferentNamesAndAnUnknownOneListsThem) {
 }
 
 TEST(Exports, AreJsonEvenOfNothingOrOfBytesThatAreNoText) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.reason = trace.point.settings.weights = trace.weights_source = "\xff\xfe";
     auto odd = results_of({trace});
     odd.points[0].summary.label = "\xff";
@@ -88,7 +88,7 @@ TEST(Bmf, HasTheHeadlinesAndTheIntervalOfTheTime) {
 }
 
 TEST(Bmf, LeavesOutWhatIsNoNumber) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.quality->psnr_denoised_db = std::numeric_limits<double>::infinity();
     const Parsed point = exported("bmf", {results_of({trace})})[kLabel];
     EXPECT_TRUE(point.contains("seam_error"));
@@ -126,7 +126,7 @@ TEST(Chrome, PutsSpansOnOneClockInMicroseconds) {
 }
 
 TEST(Chrome, LetsPointsFollowOneAnother) {
-    PointTrace second = unverified_trace();  // a timeline does not need a VALID point
+    record::PointTrace second = unverified_trace();  // a timeline does not need a VALID point
     second.ranks[1].timeline = {};
     const Parsed trace = exported("chrome", {results_of({three_rank_trace(), second})});
     std::vector<std::pair<double, double>> points;
@@ -171,7 +171,7 @@ TEST(Gbench, HasEveryRepetitionThenTheMedianWithAllMetrics) {
 
 TEST(Markdown, HasVerdictEnvironmentTableAndNotes) {
     auto results = mixed().front();
-    results.end = RecordedEnd{{Validity::invalid, {"1 of 3 points: not verified"}, ExitCode::ok}, ""};
+    results.end = RecordedEnd{{measure::Validity::invalid, {"1 of 3 points: not verified"}, ExitCode::ok}, ""};
     const std::string text = markdown_text(Files{results});
     EXPECT_THAT(text, StartsWith("RESULT: INVALID  1 of 3 points: not verified\n\n- patchbench 0.1.0 (git 0123abcd)"));
     EXPECT_THAT(
@@ -193,4 +193,4 @@ TEST(Markdown, SaysThatAStudyWasCutShortAndNamesSeveralFiles) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

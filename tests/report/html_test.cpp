@@ -16,7 +16,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using nlohmann::json;
@@ -34,17 +34,17 @@ class Html : public testing::Test {
         std::ofstream(folder_ / name, std::ios::binary) << content;
     }
     void add_line(const std::string& line) const { std::ofstream(results_, std::ios::app | std::ios::binary) << line; }
-    void write_point(const PointTrace& trace) const {
+    void write_point(const record::PointTrace& trace) const {
         JsonlWriter writer(results_, {}, {});
-        writer.write_point(trace, summarise(trace));
+        writer.write_point(trace, measure::summarise(trace));
     }
 
     /// Appends a point as a line without its line end, as some editors leave it.
-    void add_point(const PointTrace& trace) const {
+    void add_point(const record::PointTrace& trace) const {
         const std::filesystem::path other = folder_ / "other.jsonl";
         {
             JsonlWriter writer(other, {}, {});
-            writer.write_point(trace, summarise(trace));
+            writer.write_point(trace, measure::summarise(trace));
         }
         add_line(load_results(other).points.front().json);
     }
@@ -83,10 +83,11 @@ TEST_F(Html, LinesArriveAsTheyAreAndWithThemTheTableOfMetrics) {
 }
 
 TEST_F(Html, WhatPointsSayTogetherIsComputedForFilesThatDoNotSayIt) {
-    std::vector<PointTrace> traces = batch_sweep();
+    std::vector<record::PointTrace> traces = batch_sweep();
     for (auto& trace : traces) trace.verification.seam_error = 0;
     JsonlWriter writer(results_, {}, {});
-    for (auto trace = traces.rbegin(); trace != traces.rend(); ++trace) writer.write_point(*trace, summarise(*trace));
+    for (auto trace = traces.rbegin(); trace != traces.rend(); ++trace)
+        writer.write_point(*trace, measure::summarise(*trace));
     const auto summary = [&] { return data()["files"][0]["summary"]; };
     EXPECT_EQ(summary()["batch_panels"][0]["lines"][0]["points"], json({1, 2, 4}));
     EXPECT_EQ(summary()["batch_memory"][0]["predicted_batch"], json()) << "a CPU has no limit of its own";
@@ -97,7 +98,7 @@ TEST_F(Html, WhatPointsSayTogetherIsComputedForFilesThatDoNotSayIt) {
 }
 
 TEST_F(Html, TextFromTheResultsCannotEndTheScript) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.point.settings.image.path = "</script><script>alert(1)</script><!--";
     write_point(trace);
     EXPECT_EQ(data()["files"][0]["lines"][1]["point"]["image"]["path"], trace.point.settings.image.path);
@@ -141,8 +142,8 @@ TEST_F(Html, OnlyPicturesBesideTheResultsAreTakenIn) {
     write("above.png", png);
     write("study/own.png", png);
     write("study/text.png", "secret");
-    PointTrace trace = three_rank_trace();
-    trace.preview = Preview{{0, 0, {8, 8}}, "own.png", "../above.png", (folder_ / "above.png").string()};
+    record::PointTrace trace = three_rank_trace();
+    trace.preview = record::Preview{{0, 0, {8, 8}}, "own.png", "../above.png", (folder_ / "above.png").string()};
     write_point(trace);
     trace.preview->noisy_file = "text.png";
     add_point(trace);
@@ -161,4 +162,4 @@ TEST(Base64, IsThatOfRfc4648) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

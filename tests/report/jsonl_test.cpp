@@ -16,7 +16,7 @@
 #include <fstream>
 #include <limits>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using nlohmann::json;
@@ -34,9 +34,9 @@ class Jsonl : public testing::Test {
     }
 
     /// Writes `trace` and reads its line back.
-    [[nodiscard]] json point_line(const PointTrace& trace) const {
+    [[nodiscard]] json point_line(const record::PointTrace& trace) const {
         JsonlWriter writer(file_, {}, {});
-        writer.write_point(trace, summarise(trace));
+        writer.write_point(trace, measure::summarise(trace));
         return lines().at(1);
     }
 
@@ -47,7 +47,7 @@ class Jsonl : public testing::Test {
 TEST_F(Jsonl, ALineIsThereAsSoonAsItIsWritten) {
     JsonlWriter writer(file_, {}, {});
     EXPECT_EQ(lines().size(), 1u);
-    writer.write_point(three_rank_trace(), summarise(three_rank_trace()));
+    writer.write_point(three_rank_trace(), measure::summarise(three_rank_trace()));
     EXPECT_EQ(lines().size(), 2u);
     writer.write_end({});
     ASSERT_EQ(lines().size(), 3u);
@@ -59,15 +59,15 @@ TEST_F(Jsonl, ALineIsThereAsSoonAsItIsWritten) {
 }
 
 TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
-    std::vector<PointTrace> traces = batch_sweep();
+    std::vector<record::PointTrace> traces = batch_sweep();
     traces.push_back(searched_point());
-    std::vector<Summary> summaries;
+    std::vector<measure::Summary> summaries;
     summaries.reserve(traces.size());
-    for (const auto& trace : traces) summaries.push_back(summarise(trace));
+    for (const auto& trace : traces) summaries.push_back(measure::summarise(trace));
     JsonlWriter writer(file_, {}, {});
     writer.write_study_summary({});
     EXPECT_EQ(lines().size(), 1U) << "nothing to say, no line";
-    writer.write_study_summary(summarise_study(traces, summaries, make_local_topology(1)));
+    writer.write_study_summary(measure::summarise_study(traces, summaries, plan::make_local_topology(1)));
     const json line = lines().at(1);
     EXPECT_EQ(line["type"], "study_summary");
     const json& times = line["batch_times"][1];
@@ -79,8 +79,9 @@ TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
     EXPECT_EQ(line["recommendations"][0]["points"], json({4, 1, 2}));
     EXPECT_TRUE(line["recommendations"][0]["point"].is_null()) << "no seams were compared";
     traces.front().verification.seam_error = 0;
-    writer.write_study_summary(summarise_study(traces, {summarise(traces[0]), summaries[1], summaries[2], summaries[3]},
-                                               make_local_topology(1)));
+    writer.write_study_summary(
+        measure::summarise_study(traces, {measure::summarise(traces[0]), summaries[1], summaries[2], summaries[3]},
+                                 plan::make_local_topology(1)));
     EXPECT_EQ(lines().at(2)["recommendations"][0]["point"], 4);
     EXPECT_TRUE(times["left_arm"].is_null()) << "three batches fix no curve of three parameters";
     EXPECT_NEAR(line["batch_memory"][0]["fit"]["base_mib"].get<double>(), 100, 1e-9);
@@ -90,7 +91,7 @@ TEST_F(Jsonl, WhatPointsSayTogetherIsALineOfItsOwn) {
 }
 
 TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     const json point = point_line(trace)["point"];
     EXPECT_EQ(point["network"], "dncnn");
     EXPECT_TRUE(point["patch"].is_number_integer());
@@ -102,7 +103,7 @@ TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {
     EXPECT_EQ(point["settled"]["halo_px"], 20);
     EXPECT_EQ(point["verify"]["mode"], "probes");
     EXPECT_TRUE(lines()[0]["config"]["metrics"]["reduction"].is_string());
-    trace.point.settings.halo = {HaloSetting::Kind::pixels, 0};
+    trace.point.settings.halo = {config::HaloSetting::Kind::pixels, 0};
     trace.point.halo.reset();
     const json other = point_line(trace)["point"];
     EXPECT_EQ(other["halo"], 0);
@@ -110,7 +111,7 @@ TEST_F(Jsonl, SettingsKeepTheirTypesAndNesting) {
 }
 
 TEST_F(Jsonl, SamplesAreThoseOfTheTraceBitForBit) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.ranks[2].wall_s[1] = 1.0 / 3;
     const json samples = point_line(trace)["samples"];
     EXPECT_EQ(samples["wall_s"].get<std::vector<double>>(), trace.wall_s);
@@ -133,7 +134,7 @@ TEST_F(Jsonl, SummaryHoldsEveryMetric) {
 }
 
 TEST_F(Jsonl, AbsentIsNullNeverZero) {
-    const json line = point_line(unmeasured_trace(PointStatus::oom, "no room"));
+    const json line = point_line(unmeasured_trace(record::PointStatus::oom, "no room"));
     EXPECT_EQ(line["status"], "oom");
     EXPECT_EQ(line["reason"], "no room");
     EXPECT_TRUE(line["summary"]["pipeline_s"].is_null());
@@ -155,13 +156,13 @@ TEST_F(Jsonl, TelemetryIsThatOfEachRankAndNullWithoutAny) {
     EXPECT_EQ(ranks[1]["samples"]["at_s"], json({0, 0.1, 0.2}));
     EXPECT_EQ(ranks[1]["samples"]["sm_clock_mhz"], json({1800, 1850, 1900}));
     EXPECT_TRUE(ranks[1]["samples"]["power_w"].is_null()) << "never read";
-    PointTrace gap = watched_trace();
+    record::PointTrace gap = watched_trace();
     gap.ranks[1].telemetry.samples[1][Gauge::sm_clock_mhz].reset();
     EXPECT_EQ(point_line(gap)["telemetry"]["ranks"][1]["samples"]["sm_clock_mhz"], json({1800, nullptr, 1900}));
 }
 
 TEST_F(Jsonl, NotANumberAndInfinityAreNull) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.quality->psnr_denoised_db = std::numeric_limits<double>::infinity();
     trace.verification.window_error = std::numeric_limits<double>::quiet_NaN();
     const json line = point_line(trace);
@@ -171,7 +172,7 @@ TEST_F(Jsonl, NotANumberAndInfinityAreNull) {
 }
 
 TEST_F(Jsonl, AnyFileNameAndMessageMakesOneValidLine) {
-    const json line = point_line(unmeasured_trace(PointStatus::failed, "two\nlines, \xff\xfe and \"quotes\""));
+    const json line = point_line(unmeasured_trace(record::PointStatus::failed, "two\nlines, \xff\xfe and \"quotes\""));
     EXPECT_THAT(line["reason"].get<std::string>(), testing::HasSubstr("two\nlines"));
 }
 
@@ -209,7 +210,7 @@ TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
     std::string message;
     try {
         const test::FileSizeLimit limit(std::filesystem::file_size(file_) + 100);
-        writer.write_point(three_rank_trace(), summarise(three_rank_trace()));
+        writer.write_point(three_rank_trace(), measure::summarise(three_rank_trace()));
     } catch (const Error& error) {
         message = error.what();
     }
@@ -220,4 +221,4 @@ TEST_F(Jsonl, AFullDiskIsNamedAndKeepsTheLinesBefore) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using testing::HasSubstr;
@@ -22,8 +22,8 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-Summary named(const std::string& label, int64_t index) {
-    Summary summary = summarise(three_rank_trace());
+measure::Summary named(const std::string& label, int64_t index) {
+    measure::Summary summary = measure::summarise(three_rank_trace());
     summary.label = label;
     summary.index = index;
     return summary;
@@ -44,10 +44,10 @@ TEST(FomLines, HoldNameValueAndUnit) {
 }
 
 TEST(FomLines, NothingIsSaidOfWhatWasNotMeasured) {
-    EXPECT_EQ(fom_lines({summarise(unmeasured_trace(PointStatus::oom, "no room"))}), "");
-    PointTrace trace = three_rank_trace();
-    trace.verification.outcome = Verification::Outcome::failed;
-    EXPECT_THAT(fom_lines({summarise(trace)}), Not(HasSubstr("_per_s")));
+    EXPECT_EQ(fom_lines({measure::summarise(unmeasured_trace(record::PointStatus::oom, "no room"))}), "");
+    record::PointTrace trace = three_rank_trace();
+    trace.verification.outcome = record::Verification::Outcome::failed;
+    EXPECT_THAT(fom_lines({measure::summarise(trace)}), Not(HasSubstr("_per_s")));
 }
 
 TEST(Labels, ThatCollideGetTheirIndex) {
@@ -56,7 +56,7 @@ TEST(Labels, ThatCollideGetTheirIndex) {
 }
 
 TEST(Labels, AreUniqueForEveryMixture) {
-    std::vector<Summary> summaries;
+    std::vector<measure::Summary> summaries;
     for (int64_t i = 0; i < 60; ++i)
         summaries.push_back(named(std::string(static_cast<size_t>(i * i % 7 + 1), 'p'), i));
     const auto labels = unique_labels(summaries);
@@ -65,9 +65,10 @@ TEST(Labels, AreUniqueForEveryMixture) {
 
 TEST(VerdictLine, IsOneLineWithReasons) {
     EXPECT_EQ(verdict_line({}), "RESULT: VALID");
-    const Verdict verdict{.validity = Validity::failed, .reasons = {"a\nb", "c"}, .exit_code = ExitCode::failed};
+    const measure::Verdict verdict{
+        .validity = measure::Validity::failed, .reasons = {"a\nb", "c"}, .exit_code = ExitCode::failed};
     EXPECT_EQ(verdict_line(verdict), "RESULT: FAILED  a b; c");
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

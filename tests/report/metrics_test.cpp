@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 std::string text_of(const std::string& file) {
@@ -40,13 +40,13 @@ TEST(Metrics, TimesAndMemoryCarryTheirUnitAtTheEndOfTheKey) {
 }
 
 TEST(Metrics, AnUnmeasuredPointHasNone) {
-    const Summary summary = summarise(unmeasured_trace(PointStatus::oom, "no room"));
+    const measure::Summary summary = measure::summarise(unmeasured_trace(record::PointStatus::oom, "no room"));
     for (const auto& metric : metrics())
         EXPECT_EQ(metric.value(summary).has_value(), std::string(metric.key) == "repetitions") << metric.key;
 }
 
 TEST(Metrics, EachHasTheValueThatWasComputedBesideTheProgram) {
-    const Summary summary = summarise(trace_of_every_figure());
+    const measure::Summary summary = measure::summarise(trace_of_every_figure());
     const auto expected = every_figure();
     ASSERT_EQ(metrics().size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -58,7 +58,7 @@ TEST(Metrics, EachHasTheValueThatWasComputedBesideTheProgram) {
 
 TEST(Metrics, AreReadBackIntoTheirOwnPlace) {
     for (const auto& metric : metrics()) {
-        Summary summary;
+        measure::Summary summary;
         metric.value.set(summary, 42);
         EXPECT_EQ(metric.value(summary), 42) << metric.key;
         for (const auto& other : metrics()) {
@@ -82,4 +82,4 @@ TEST(Metrics, ThePageHoldsWhatCanLimitAPoint) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

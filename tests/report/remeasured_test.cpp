@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using testing::Contains;
@@ -21,8 +21,8 @@ using testing::Not;
 
 constexpr const char* kCause = "node0: other processes used 1.3 cores";
 
-PointTrace remeasured() {
-    PointTrace trace = watched_trace();
+record::PointTrace remeasured() {
+    record::PointTrace trace = watched_trace();
     trace.discarded = {{12, 2.5, 0.043, kCause}, {9, 2.25, -0.06, ""}};
     return trace;
 }
@@ -31,8 +31,8 @@ TEST(Remeasured, TheRecordSaysHowOftenAndWhyAndIsReadBack) {
     const auto file = std::filesystem::path(testing::TempDir()) / ("patchbench_again_" + std::to_string(::getpid()));
     {
         JsonlWriter writer(file, {}, results_of({}).environment());
-        writer.write_point(remeasured(), summarise(remeasured()));
-        writer.write_point(unmeasured_trace(PointStatus::oom, "no room"), {});
+        writer.write_point(remeasured(), measure::summarise(remeasured()));
+        writer.write_point(unmeasured_trace(record::PointStatus::oom, "no room"), {});
     }
     const auto results = load_results(file);
     const auto line = nlohmann::json::parse(results.points.at(0).json);
@@ -57,8 +57,8 @@ TEST(Remeasured, TheCsvCountsTheMeasurements) {
 }
 
 TEST(Remeasured, ASteadyLastMeasurementIsValidAndNotesTheEarlierOnes) {
-    const Summary summary = summarise(remeasured());
-    EXPECT_EQ(summary.validity, Validity::valid);
+    const measure::Summary summary = measure::summarise(remeasured());
+    EXPECT_EQ(summary.validity, measure::Validity::valid);
     EXPECT_THAT(summary.notes, Contains(HasSubstr(std::string("measured again: the 12 repetitions before drifted by "
                                                               "+4.3 %; meanwhile ") +
                                                   kCause)));
@@ -66,7 +66,7 @@ TEST(Remeasured, ASteadyLastMeasurementIsValidAndNotesTheEarlierOnes) {
 }
 
 TEST(Remeasured, ADriftThatStaysIsInvalidWithItsCause) {
-    PointTrace trace = remeasured();
+    record::PointTrace trace = remeasured();
     trace.wall_s = {1.0, 1.2, 1.4, 1.6, 1.8, 2.0};
     for (auto& rank : trace.ranks) {
         rank.host = "node0";
@@ -75,14 +75,14 @@ TEST(Remeasured, ADriftThatStaysIsInvalidWithItsCause) {
     }
     trace.ranks[0].telemetry[Meter::observed_s] = 10;
     trace.ranks[0].telemetry[Meter::host_cpu_s] = 39;  // the ranks used 9 of these seconds
-    const Summary summary = summarise(trace);
-    EXPECT_EQ(summary.validity, Validity::invalid);
+    const measure::Summary summary = measure::summarise(trace);
+    EXPECT_EQ(summary.validity, measure::Validity::invalid);
     EXPECT_THAT(summary.notes,
                 Contains(HasSubstr("in the last measurement; meanwhile node0: other processes used 3.0")));
     trace.discarded.clear();
-    EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("in the only measurement")));
-    EXPECT_THAT(summarise(watched_trace()).notes, Not(Contains(HasSubstr("drifted"))));
+    EXPECT_THAT(measure::summarise(trace).notes, Contains(HasSubstr("in the only measurement")));
+    EXPECT_THAT(measure::summarise(watched_trace()).notes, Not(Contains(HasSubstr("drifted"))));
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 TEST(ResultsComparison, EqualPointsOfAFileAreMatchedByTheirOrder) {
@@ -15,14 +15,14 @@ TEST(ResultsComparison, EqualPointsOfAFileAreMatchedByTheirOrder) {
     EXPECT_DOUBLE_EQ(compared.points[0].old_s.value(), 8);
     EXPECT_DOUBLE_EQ(compared.points[0].new_s.value(), 8);
     EXPECT_DOUBLE_EQ(compared.points[1].old_s.value(), 16);
-    EXPECT_EQ(compared.count(Change::same), 2);
+    EXPECT_EQ(compared.count(measure::Change::same), 2);
     EXPECT_EQ(compared.num_old, 1U);
 }
 
 TEST(ResultsComparison, AWrongOutputHasNoFigures) {
     const auto good = results_of({sample_point(1, 8, 1, 100)});
-    PointTrace wrong = sample_point(1, 4, 1, 100);
-    wrong.verification.outcome = Verification::Outcome::failed;
+    record::PointTrace wrong = sample_point(1, 4, 1, 100);
+    wrong.verification.outcome = record::Verification::Outcome::failed;
     const auto compared = compare_results({good}, {results_of({wrong})});
     ASSERT_EQ(compared.points.size(), 1U);
     EXPECT_FALSE(compared.points[0].comparison);
@@ -41,7 +41,7 @@ TEST(ResultsComparison, TheChangeIsThatOfTheTimesShown) {
 
 TEST(ResultsComparison, APointOfAnotherNumberOfRanksIsSaidToBeThat) {
     const auto one = results_of({sample_point(1, 8, 1, 100)});
-    PointTrace point = sample_point(1, 8, 1, 100);
+    record::PointTrace point = sample_point(1, 8, 1, 100);
     point.point.num_ranks = 5;
     point.point.settings.image.seed = 9;
     const auto compared = compare_results({one}, {results_of({point})});
@@ -56,7 +56,7 @@ TEST(ResultsComparison, APointOfAnotherNumberOfRanksIsSaidToBeThat) {
 
 TEST(ResultsComparison, AChangeNamesTheOtherWorkMeanwhile) {
     const auto quiet = results_of({sample_point(1, 8, 1, 100)});
-    PointTrace point = sample_point(1, 24, 1, 100);
+    record::PointTrace point = sample_point(1, 24, 1, 100);
     point.ranks[0].host = "node1";
     point.ranks[0].telemetry[Meter::observed_s] = 10;
     point.ranks[0].telemetry[Meter::own_cpu_s] = 5;
@@ -77,4 +77,4 @@ TEST(ResultsComparison, AGateWithNothingToCompareFails) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

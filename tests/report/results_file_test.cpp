@@ -15,20 +15,20 @@
 #include <fstream>
 #include <sstream>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using testing::HasSubstr;
 
-Environment environment() {
-    Environment environment;
+record::Environment environment() {
+    record::Environment environment;
     environment.started_at = "2026-01-01T00:00:00Z";
     environment.command_line = "patchbench run study.yaml";
     environment.git_sha = "0123abcd";
     environment.git_dirty = true;
     environment.libraries = {{"NCCL", "2.28.9", ""}};
     environment.variables = {{"OMP_NUM_THREADS", "1"}};
-    environment.topology = make_local_topology(kTraceRanks);
+    environment.topology = plan::make_local_topology(kTraceRanks);
     environment.topology.ranks[1].memory_bytes = int64_t{3} << 30;
     return environment;
 }
@@ -37,11 +37,11 @@ class Results : public testing::Test {
   protected:
     void SetUp() override {
         JsonlWriter writer(file_, {.name = "night"}, environment());
-        const Summary summary = summarise(watched_trace());
+        const measure::Summary summary = measure::summarise(watched_trace());
         writer.write_point(watched_trace(), summary);
-        const PointTrace other = unmeasured_trace(PointStatus::oom, "no room");
-        writer.write_point(other, summarise(other));
-        writer.write_end(judge({summary}, false));
+        const record::PointTrace other = unmeasured_trace(record::PointStatus::oom, "no room");
+        writer.write_point(other, measure::summarise(other));
+        writer.write_end(measure::judge({summary}, false));
     }
     void TearDown() override { std::filesystem::remove(file_); }
 
@@ -83,22 +83,23 @@ TEST_F(Results, WhatWasWrittenIsReadBack) {
     EXPECT_EQ(point.line, 2);
     EXPECT_EQ(point.trace.point.settings.image.path, traced_point().settings.image.path);
     EXPECT_EQ(point.trace.point.halo, 20);
-    EXPECT_EQ(results.points[1].summary.status, PointStatus::oom);
+    EXPECT_EQ(results.points[1].summary.status, record::PointStatus::oom);
     ASSERT_TRUE(results.end);
-    EXPECT_EQ(results.end->verdict.validity, Validity::valid);
+    EXPECT_EQ(results.end->verdict.validity, measure::Validity::valid);
     EXPECT_TRUE(results.remarks().empty());
     EXPECT_EQ(point.json + "\n", text().substr(text().find('\n') + 1, point.json.size() + 1));
 }
 
 TEST_F(Results, TheShapeOfARelativeIsReadBack) {
     EXPECT_EQ(text().find("widths"), std::string::npos) << "standard networks need none";
-    PointTrace trace = watched_trace();
+    record::PointTrace trace = watched_trace();
     trace.point.settings.network = NetworkKind::drunet;
-    trace.point.relative = DrunetShape{.channels = trace.point.source.channels, .widths = {8, 16}, .blocks = 2};
+    trace.point.relative =
+        network::DrunetShape{.channels = trace.point.source.channels, .widths = {8, 16}, .blocks = 2};
     {
         JsonlWriter writer(file_, {.name = "night"}, environment());
-        writer.write_point(trace, summarise(trace));
-        writer.write_end(judge({summarise(trace)}, false));
+        writer.write_point(trace, measure::summarise(trace));
+        writer.write_end(measure::judge({measure::summarise(trace)}, false));
     }
     const ResultsFile results = load_results(file_);
     EXPECT_EQ(results.points.at(0).trace.point.relative, trace.point.relative);
@@ -109,16 +110,16 @@ TEST_F(Results, TheShapeOfARelativeIsReadBack) {
 
 // Tables, FOM lines and verdict of a resumed study use the values that are read back, so none may be lost.
 TEST_F(Results, EveryFigureOfTheSummarySurvives) {
-    const Summary written = summarise(watched_trace());
+    const measure::Summary written = measure::summarise(watched_trace());
     const auto results = load_results(file_);
-    const Summary& read = results.points[0].summary;
+    const measure::Summary& read = results.points[0].summary;
     for (const auto& metric : metrics()) EXPECT_EQ(metric.value(read), metric.value(written)) << metric.key;
-    const auto topology = make_local_topology(kTraceRanks);
+    const auto topology = plan::make_local_topology(kTraceRanks);
     EXPECT_EQ(points_table({read}), points_table({written}));
     EXPECT_EQ(ranks_table(read, topology), ranks_table(written, topology));
     EXPECT_EQ(fom_lines({read}), fom_lines({written}));
-    EXPECT_EQ(verdict_line(judge({read}, true)), verdict_line(judge({written}, true)));
-    const auto oom = summarise(unmeasured_trace(PointStatus::oom, "no room"));
+    EXPECT_EQ(verdict_line(measure::judge({read}, true)), verdict_line(measure::judge({written}, true)));
+    const auto oom = measure::summarise(unmeasured_trace(record::PointStatus::oom, "no room"));
     EXPECT_EQ(points_table({results.points[1].summary}), points_table({oom}));
 }
 
@@ -126,17 +127,17 @@ TEST_F(Results, EveryFigureOfTheSummarySurvives) {
 TEST_F(Results, ATraceReadBackIsWrittenAsTheSameLine) {
     const auto results = load_results(file_);
     const std::string before = text();
-    std::vector<PointTrace> traces;
+    std::vector<record::PointTrace> traces;
     for (const auto& point : results.points) traces.push_back(point.trace);
     JsonlWriter writer(file_, {.name = "night"}, environment());
-    for (const auto& trace : traces) writer.write_point(trace, summarise(trace));
+    for (const auto& trace : traces) writer.write_point(trace, measure::summarise(trace));
     EXPECT_EQ(text(), before.substr(0, text().size()));
     EXPECT_GT(text().size(), results.points[0].json.size() + results.points[1].json.size());
 }
 
 TEST_F(Results, TheMapHoldsTheMetricsThatHaveAValue) {
     const auto results = load_results(file_);
-    const Summary written = summarise(watched_trace());
+    const measure::Summary written = measure::summarise(watched_trace());
     for (const auto& metric : metrics()) {
         EXPECT_EQ(results.points[0].metrics.contains(metric.key), metric.value(written).has_value()) << metric.key;
         EXPECT_EQ(results.points[1].metrics.contains(metric.key), std::string(metric.key) == "repetitions");
@@ -145,7 +146,7 @@ TEST_F(Results, TheMapHoldsTheMetricsThatHaveAValue) {
 
 TEST_F(Results, EnvironmentIsReadBack) {
     const auto results = load_results(file_);
-    const Environment& read = results.environment();
+    const record::Environment& read = results.environment();
     EXPECT_EQ(read.git_sha, "0123abcd");
     EXPECT_TRUE(read.git_dirty);
     ASSERT_EQ(read.libraries.size(), 1u);
@@ -214,7 +215,7 @@ TEST_F(Results, APointBelongsToTheSessionThatItFollows) {
     const std::string whole = text();
     const size_t second = whole.find('\n') + 1;
     const size_t third = whole.find('\n', second) + 1;
-    Environment elsewhere = environment();
+    record::Environment elsewhere = environment();
     elsewhere.topology.ranks[0].host = "elsewhere";
     put(whole.substr(0, third) + resume_line(elsewhere) + "\n" + whole.substr(third));
     const ResultsFile results = load_results(file_);
@@ -281,4 +282,4 @@ TEST_F(Results, WhatCannotBeReadIsNamed) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

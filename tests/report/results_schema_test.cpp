@@ -5,13 +5,13 @@
 
 #include <fstream>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 TEST(ResultsSchema, IsThatOfTheValues) {
     std::ifstream file(PATCHBENCH_SOURCE_DIR "/docs/results.schema.json");
-    const Json committed = Json::parse(file)["$defs"];
-    const Json schema = results_schema();  // outlives items(), which refers to it
+    const record::Json committed = record::Json::parse(file)["$defs"];
+    const record::Json schema = results_schema();  // outlives items(), which refers to it
     for (const auto& [name, definition] : schema.items()) {
         ASSERT_TRUE(committed.contains(name)) << name;
         EXPECT_EQ(nlohmann::json(committed[name]), nlohmann::json(definition))
@@ -20,4 +20,4 @@ TEST(ResultsSchema, IsThatOfTheValues) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

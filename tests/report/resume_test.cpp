@@ -10,27 +10,27 @@
 
 #include <functional>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Point planned(int64_t index, int64_t batch) {
-    Point point = traced_point();
+plan::Point planned(int64_t index, int64_t batch) {
+    plan::Point point = traced_point();
     point.index = index;
     point.settings.batch.count = point.batch.emplace(batch);
-    point.key = key_of(point);
+    point.key = plan::key_of(point);
     return point;
 }
 
-Plan plan_of(std::vector<Point> points) {
-    Plan plan;
+plan::Plan plan_of(std::vector<plan::Point> points) {
+    plan::Plan plan;
     plan.points = std::move(points);
     return plan;
 }
 
-RecordedPoint recorded(const Point& point, PointStatus status, int64_t session = 0) {
+RecordedPoint recorded(const plan::Point& point, record::PointStatus status, int64_t session = 0) {
     RecordedPoint recorded;
     recorded.trace.point = point;
     recorded.summary.index = point.index;
@@ -51,57 +51,61 @@ ResultsFile former(std::vector<RecordedPoint> points) {
 }
 
 TEST(Resumption, FinishedPointsAreKeptAndOthersRunAgain) {
-    const Plan plan = plan_of({planned(0, 1), planned(1, 2), planned(2, 3), planned(3, 4), planned(4, 5)});
-    const auto resumption = make_resumption(
-        former({recorded(plan.points[0], PointStatus::ok), recorded(plan.points[1], PointStatus::failed),
-                recorded(plan.points[2], PointStatus::oom), recorded(plan.points[3], PointStatus::interrupted)}),
-        plan);
+    const plan::Plan plan = plan_of({planned(0, 1), planned(1, 2), planned(2, 3), planned(3, 4), planned(4, 5)});
+    const auto resumption = make_resumption(former({recorded(plan.points[0], record::PointStatus::ok),
+                                                    recorded(plan.points[1], record::PointStatus::failed),
+                                                    recorded(plan.points[2], record::PointStatus::oom),
+                                                    recorded(plan.points[3], record::PointStatus::interrupted)}),
+                                            plan);
     EXPECT_THAT(resumption.finished, ElementsAre(true, false, true, false, false));
     EXPECT_THAT(resumption.lines,
                 ElementsAre("study", R"({"type":"point","index":0})", R"({"type":"point","index":2})"));
 }
 
 TEST(Resumption, EqualPointsAreCountedOneByOne) {
-    const Plan plan = plan_of({planned(0, 1), planned(1, 1), planned(2, 1)});
+    const plan::Plan plan = plan_of({planned(0, 1), planned(1, 1), planned(2, 1)});
     const auto resumption = make_resumption(
-        former({recorded(plan.points[2], PointStatus::ok), recorded(plan.points[0], PointStatus::ok)}), plan);
+        former({recorded(plan.points[2], record::PointStatus::ok), recorded(plan.points[0], record::PointStatus::ok)}),
+        plan);
     EXPECT_THAT(resumption.finished, ElementsAre(true, false, true));
-    const std::vector<RecordedPoint> all = {recorded(plan.points[0], PointStatus::ok),
-                                            recorded(plan.points[0], PointStatus::ok),
-                                            recorded(plan.points[0], PointStatus::ok)};
+    const std::vector<RecordedPoint> all = {recorded(plan.points[0], record::PointStatus::ok),
+                                            recorded(plan.points[0], record::PointStatus::ok),
+                                            recorded(plan.points[0], record::PointStatus::ok)};
     EXPECT_THAT(make_resumption(former(all), plan).finished, ElementsAre(true, true, true));
 }
 
 TEST(Resumption, AStudyThatGrewGivesItsPointsNewNumbers) {
-    const Plan plan = plan_of({planned(0, 7), planned(1, 1)});
-    const auto resumption = make_resumption(former({recorded(planned(0, 1), PointStatus::ok)}), plan);
+    const plan::Plan plan = plan_of({planned(0, 7), planned(1, 1)});
+    const auto resumption = make_resumption(former({recorded(planned(0, 1), record::PointStatus::ok)}), plan);
     EXPECT_THAT(resumption.finished, ElementsAre(false, true));
     EXPECT_THAT(resumption.lines, ElementsAre("study", R"({"type":"point","index":1})"));
 }
 
 TEST(Resumption, APointThatThePlanDoesNotKnowIsRefused) {
-    const Plan plan = plan_of({planned(0, 1)});
-    EXPECT_THROW((void)make_resumption(former({recorded(planned(0, 2), PointStatus::ok)}), plan), UsageError);
-    EXPECT_NO_THROW((void)make_resumption(former({recorded(planned(0, 2), PointStatus::failed)}), plan));
+    const plan::Plan plan = plan_of({planned(0, 1)});
+    EXPECT_THROW((void)make_resumption(former({recorded(planned(0, 2), record::PointStatus::ok)}), plan), UsageError);
+    EXPECT_NO_THROW((void)make_resumption(former({recorded(planned(0, 2), record::PointStatus::failed)}), plan));
 }
 
 TEST(Resumption, APointThatIsThereTwiceIsCalledRepeatedAndNotUnknown) {
-    const Plan plan = plan_of({planned(0, 1), planned(1, 2)});
-    const auto twice = former({recorded(plan.points[0], PointStatus::ok), recorded(plan.points[0], PointStatus::ok)});
+    const plan::Plan plan = plan_of({planned(0, 1), planned(1, 2)});
+    const auto twice =
+        former({recorded(plan.points[0], record::PointStatus::ok), recorded(plan.points[0], record::PointStatus::ok)});
     EXPECT_THAT(usage_error([&] { (void)make_resumption(twice, plan); }),
                 HasSubstr("results.jsonl holds the finished point label more often than this study has it"));
 }
 
 TEST(Resumption, SessionsWithoutAFinishedPointAreForgotten) {
-    const Plan plan = plan_of({planned(0, 1), planned(1, 2)});
-    const auto resumption = make_resumption(
-        former({recorded(plan.points[1], PointStatus::failed, 1), recorded(plan.points[0], PointStatus::ok, 2)}), plan);
+    const plan::Plan plan = plan_of({planned(0, 1), planned(1, 2)});
+    const auto resumption = make_resumption(former({recorded(plan.points[1], record::PointStatus::failed, 1),
+                                                    recorded(plan.points[0], record::PointStatus::ok, 2)}),
+                                            plan);
     EXPECT_THAT(resumption.lines, ElementsAre("study", "second resume", R"({"type":"point","index":0})"));
 }
 
 TEST(Resumption, AnotherProtocolIsNamed) {
-    Plan plan = plan_of({planned(0, 1)});
-    const auto file = former({recorded(plan.points[0], PointStatus::ok)});
+    plan::Plan plan = plan_of({planned(0, 1)});
+    const auto file = former({recorded(plan.points[0], record::PointStatus::ok)});
     plan.points[0].settings.protocol.min_reps += 7;
     const auto resumption = make_resumption(file, plan);
     ASSERT_EQ(resumption.changes.size(), 1u);
@@ -109,24 +113,24 @@ TEST(Resumption, AnotherProtocolIsNamed) {
     EXPECT_TRUE(resumption.finished[0]) << "it changes no pixel and is no part of the key";
 }
 
-Environment earlier_environment() {
-    Environment environment;
+record::Environment earlier_environment() {
+    record::Environment environment;
     environment.git_sha = "0123abcd";
     environment.libraries = {{"torch", "2.9", "2.9"}};
     environment.variables = {{"SLURM_JOB_ID", "17"}, {"OMP_NUM_THREADS", "4"}};
-    environment.topology = make_local_topology(3);
+    environment.topology = plan::make_local_topology(3);
     return environment;
 }
 
 TEST(EnvironmentDifferences, NothingChanged) {
-    Environment later = earlier_environment();
+    record::Environment later = earlier_environment();
     later.started_at = "later";
     later.command_line = "patchbench run --resume";
     EXPECT_TRUE(environment_differences(earlier_environment(), later).empty());
 }
 
 TEST(EnvironmentDifferences, WhatChangesFiguresIsDecisive) {
-    Environment later = earlier_environment();
+    record::Environment later = earlier_environment();
     later.git_sha = "feedbeef";
     later.libraries[0].loaded = "2.10";
     later.variables[1].second = "8";
@@ -137,7 +141,7 @@ TEST(EnvironmentDifferences, WhatChangesFiguresIsDecisive) {
     EXPECT_THAT(texts, ElementsAre("git_sha: 0123abcd -> feedbeef", "library (loaded) torch: 2.9 -> 2.10",
                                    "variable OMP_NUM_THREADS: 4 -> 8", HasSubstr("device_name of rank 0 and 2 more")));
     later = earlier_environment();
-    later.topology = make_local_topology(4);
+    later.topology = plan::make_local_topology(4);
     later.variables.pop_back();
     texts.clear();
     for (const auto& difference : decisive_differences(earlier_environment(), later))
@@ -149,9 +153,9 @@ TEST(EnvironmentDifferences, EachPropertyIsDecisiveWhereItChangesFigures) {
     struct Change {
         const char* what;
         bool decisive;
-        std::function<void(Environment&)> apply;
+        std::function<void(record::Environment&)> apply;
     };
-    const auto on_rank_1 = [](auto change) { return [=](Environment& e) { change(e.topology.ranks[1]); }; };
+    const auto on_rank_1 = [](auto change) { return [=](record::Environment& e) { change(e.topology.ranks[1]); }; };
     const std::vector<Change> changes{
         {"version: none -> 2", true, [](auto& e) { e.version = "2"; }},
         {"git_dirty: clean -> modified", true, [](auto& e) { e.git_dirty = true; }},
@@ -164,19 +168,19 @@ TEST(EnvironmentDifferences, EachPropertyIsDecisiveWhereItChangesFigures) {
          }},
         {"variable NEW: none -> 1", true, [](auto& e) { e.variables.emplace_back("NEW", "1"); }},
         {"host_processor: none -> other", true, [](auto& e) { e.host_processor = "other"; }},
-        {"node of rank 1: 0 -> 1", true, on_rank_1([](RankPlace& p) { p.node = 1; })},
-        {"device of rank 1: cpu -> cuda", true, on_rank_1([](RankPlace& p) {
+        {"node of rank 1: 0 -> 1", true, on_rank_1([](plan::RankPlace& p) { p.node = 1; })},
+        {"device of rank 1: cpu -> cuda", true, on_rank_1([](plan::RankPlace& p) {
              p.device = {DeviceKind::cuda, 0};
          })},
-        {"num_cores of rank 1: 1 -> 2", true, on_rank_1([](RankPlace& p) { p.num_cores = 2; })},
-        {"threads of rank 1: 1 -> 2", true, on_rank_1([](RankPlace& p) { p.threads = 2; })},
-        {"host of rank 1: localhost -> node2", false, on_rank_1([](RankPlace& p) { p.host = "node2"; })},
-        {"device_uuid of rank 1: none -> GPU-2", false, on_rank_1([](RankPlace& p) { p.device_uuid = "GPU-2"; })},
-        {"pci_bus_id of rank 1: none -> 0:1", false, on_rank_1([](RankPlace& p) { p.pci_bus_id = "0:1"; })},
-        {"affinity of rank 1: none -> 4-7", false, on_rank_1([](RankPlace& p) { p.affinity = "4-7"; })},
+        {"num_cores of rank 1: 1 -> 2", true, on_rank_1([](plan::RankPlace& p) { p.num_cores = 2; })},
+        {"threads of rank 1: 1 -> 2", true, on_rank_1([](plan::RankPlace& p) { p.threads = 2; })},
+        {"host of rank 1: localhost -> node2", false, on_rank_1([](plan::RankPlace& p) { p.host = "node2"; })},
+        {"device_uuid of rank 1: none -> GPU-2", false, on_rank_1([](plan::RankPlace& p) { p.device_uuid = "GPU-2"; })},
+        {"pci_bus_id of rank 1: none -> 0:1", false, on_rank_1([](plan::RankPlace& p) { p.pci_bus_id = "0:1"; })},
+        {"affinity of rank 1: none -> 4-7", false, on_rank_1([](plan::RankPlace& p) { p.affinity = "4-7"; })},
         {"variable NCCL_DEBUG: none -> INFO", false, [](auto& e) { e.variables.emplace_back("NCCL_DEBUG", "INFO"); }}};
     for (const Change& change : changes) {
-        Environment later = earlier_environment();
+        record::Environment later = earlier_environment();
         change.apply(later);
         const auto all = environment_differences(earlier_environment(), later);
         ASSERT_EQ(all.size(), 1U) << change.what;
@@ -187,7 +191,7 @@ TEST(EnvironmentDifferences, EachPropertyIsDecisiveWhereItChangesFigures) {
 }
 
 TEST(EnvironmentDifferences, AnotherNodeOfTheSameKindIsNotDecisive) {
-    Environment later = earlier_environment();
+    record::Environment later = earlier_environment();
     later.variables[0].second = "18";
     for (auto& place : later.topology.ranks) {
         place.host = "node2";
@@ -199,14 +203,14 @@ TEST(EnvironmentDifferences, AnotherNodeOfTheSameKindIsNotDecisive) {
 }
 
 TEST(TimeLeft, FollowsTheWorkOfThePoints) {
-    Point large = planned(0, 1);
+    plan::Point large = planned(0, 1);
     large.batch = 1;
-    Point small = large;
+    plan::Point small = large;
     small.source.extent = {500, 625};
     TimeLeft left({large, small, large, small});
     EXPECT_FALSE(left.seconds()) << "nothing is known yet";
     left.finish_next(40);
-    const double flop_ratio = predict(small)->flop / predict(large)->flop;
+    const double flop_ratio = plan::predict(small)->flop / plan::predict(large)->flop;
     EXPECT_NEAR(*left.seconds(), 40 + 2 * 40 * flop_ratio, 1e-9);
     left.finish_next(40 * flop_ratio);
     left.skip_next();
@@ -217,8 +221,8 @@ TEST(TimeLeft, FollowsTheWorkOfThePoints) {
 }
 
 TEST(TimeLeft, PointsOfOneKindHaveARateOfTheirOwn) {
-    const Point fast = planned(0, 1);
-    Point slow = fast;
+    const plan::Point fast = planned(0, 1);
+    plan::Point slow = fast;
     slow.settings.dtype = Precision::bf16;
     TimeLeft left({fast, slow, slow, fast});
     left.finish_next(10);
@@ -227,7 +231,7 @@ TEST(TimeLeft, PointsOfOneKindHaveARateOfTheirOwn) {
 }
 
 TEST(TimeLeft, AnOpenBatchCountsAsAPoint) {
-    Point open = planned(0, 1);
+    plan::Point open = planned(0, 1);
     open.batch.reset();
     TimeLeft left({open, open, open});
     left.finish_next(7);
@@ -241,4 +245,4 @@ TEST(TimeLeft, ClockText) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

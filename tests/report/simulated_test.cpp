@@ -8,49 +8,50 @@
 
 #include <gmock/gmock.h>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using testing::HasSubstr;
 
-PointTrace simulated(PointTrace trace) {
+record::PointTrace simulated(record::PointTrace trace) {
     trace.point.settings.engine = EngineKind::timed;
     return trace;
 }
 
-ResultsFile file_of(const std::vector<PointTrace>& traces) {
+ResultsFile file_of(const std::vector<record::PointTrace>& traces) {
     ResultsFile file;
     file.file = "old/results.jsonl";
     file.sessions.emplace_back();
     for (const auto& trace : traces) {
         RecordedPoint& point = file.points.emplace_back();
         point.trace = trace;
-        point.summary = summarise(trace);
+        point.summary = measure::summarise(trace);
     }
     return file;
 }
 
 /// Makes a point with a call of `call_s` seconds on `batch` windows.
-PointTrace called(int64_t batch, double call_s) {
-    PointTrace trace = ranks_trace(2, 5);
+record::PointTrace called(int64_t batch, double call_s) {
+    record::PointTrace trace = ranks_trace(2, 5);
     trace.point.batch = batch;
     for (auto& rank : trace.ranks) rank.forward_call_s = {call_s / (rank.rank + 1), call_s / (rank.rank + 1)};
     return trace;
 }
 
-PointSettings wanted() {
-    PointSettings settings = ranks_trace(1, 1).point.settings;
+config::PointSettings wanted() {
+    config::PointSettings settings = ranks_trace(1, 1).point.settings;
     settings.engine = EngineKind::timed;
-    settings.halo = {HaloSetting::Kind::pixels, 0};
+    settings.halo = {config::HaloSetting::Kind::pixels, 0};
     return settings;
 }
 
 TEST(Simulated, IsSaidInTableAndVerdict) {
-    const std::vector<Summary> summaries{summarise(simulated(ranks_trace(1, 10))), summarise(ranks_trace(2, 5))};
+    const std::vector<measure::Summary> summaries{measure::summarise(simulated(ranks_trace(1, 10))),
+                                                  measure::summarise(ranks_trace(2, 5))};
     EXPECT_TRUE(summaries[0].simulated);
     EXPECT_FALSE(summaries[0].tflops) << "nothing was computed";
     EXPECT_THAT(points_table(summaries), HasSubstr("simulated\n"));
-    const std::string line = verdict_line(judge(summaries, false));
+    const std::string line = verdict_line(measure::judge(summaries, false));
     EXPECT_THAT(line, HasSubstr("RESULT: VALID  1 of 2 points SIMULATED"));
 }
 
@@ -58,10 +59,10 @@ TEST(Simulated, DoesNotCompareWithMeasured) {
     const ResultsFile old_file = file_of({simulated(ranks_trace(1, 10))}), new_file = file_of({ranks_trace(1, 10)});
     EXPECT_THAT(usage_error([&] { (void)compare_results({old_file}, {new_file}); }),
                 HasSubstr("OLD is simulated (engine timed) and NEW was measured"));
-    EXPECT_EQ(compare_results({old_file}, {old_file}).count(Change::same), 1);
+    EXPECT_EQ(compare_results({old_file}, {old_file}).count(measure::Change::same), 1);
     const ResultsFile both = file_of({ranks_trace(1, 10), simulated(ranks_trace(1, 10))});
     const auto comparison = compare_results({both}, {new_file});
-    EXPECT_EQ(comparison.count(Change::same), 1) << "the measured point, with the measured one";
+    EXPECT_EQ(comparison.count(measure::Change::same), 1) << "the measured point, with the measured one";
     EXPECT_EQ(comparison.points.size(), 2U);
 }
 
@@ -71,22 +72,22 @@ TEST(MeasuredCalls, AreTheSlowestRanksMedianByBatch) {
 }
 
 TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
-    PointSettings other = wanted();
+    config::PointSettings other = wanted();
     other.patch = 128;
     const ResultsFile file = file_of({called(4, 0.5), simulated(called(1, 0.25))});
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }),
                 testing::AllOf(HasSubstr("patch 128"), HasSubstr("it holds dncnn-p64-h0-b4-fp32")));
     other = wanted();
-    other.halo = {HaloSetting::Kind::exact, 0};
+    other.halo = {config::HaloSetting::Kind::exact, 0};
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }), HasSubstr("same halo"));
     EXPECT_EQ(measured_call_table(file, wanted()), "4:0.5") << "what was simulated was not measured";
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }),
                 HasSubstr("no measured points"));
-    PointTrace untimed = called(4, 0.5);
-    for (RankTrace& rank : untimed.ranks) rank.forward_call_s.clear();
+    record::PointTrace untimed = called(4, 0.5);
+    for (record::RankTrace& rank : untimed.ranks) rank.forward_call_s.clear();
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({untimed}), wanted()); }),
                 HasSubstr("it holds no measured points with timed calls"));
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

@@ -9,7 +9,7 @@
 #include <limits>
 #include <sstream>
 
-namespace pb {
+namespace pb::report {
 namespace {
 
 using testing::AllOf;
@@ -29,8 +29,8 @@ size_t occurrences(const std::string& text, const std::string& word) {
     return count;
 }
 
-Topology three_hosts() {
-    Topology topology = make_local_topology(3);
+plan::Topology three_hosts() {
+    plan::Topology topology = plan::make_local_topology(3);
     for (auto& place : topology.ranks) place.host = "node" + std::to_string(place.rank);
     topology.ranks[1].device = {DeviceKind::cuda, 0};
     topology.ranks[1].device_name = "Some GPU";
@@ -69,21 +69,22 @@ TEST(Table, AsMarkdownHasOneLineARow) {
 }
 
 TEST(PointsTable, SurvivesPointsThatSayLessThanTheFirst) {
-    Summary one = summarise(three_rank_trace()), other = one;
+    measure::Summary one = measure::summarise(three_rank_trace()), other = one;
     other.context.clear();
     EXPECT_THAT(points_table({one, other}), HasSubstr("left"));
     EXPECT_THAT(points_table({other, one}), HasSubstr("dncnn"));
 }
 
 TEST(PointsTable, SaysWhatWasMeasuredInATerminalsWidth) {
-    const std::string text = points_table({summarise(three_rank_trace()), summarise(three_rank_trace())});
+    const std::string text =
+        points_table({measure::summarise(three_rank_trace()), measure::summarise(three_rank_trace())});
     EXPECT_LE(widest_line(text), 125u) << text;  // in bytes: an arrow has three
     EXPECT_THAT(text, AllOf(HasSubstr("2.250 [2.000, 2.700]"), HasSubstr("300 (1)"), HasSubstr("20.10 → 31.25"),
                             HasSubstr("2.5e-07"), HasSubstr("0.444"), HasSubstr("8.889")));
 }
 
 TEST(PointsTable, SaysOnceWhatAllPointsShare) {
-    Summary one = summarise(three_rank_trace()), other = one;
+    measure::Summary one = measure::summarise(three_rank_trace()), other = one;
     const std::string shared = points_table({one, other});
     EXPECT_EQ(occurrences(shared, "left"), 1u) << shared;
     EXPECT_EQ(shared.find("image: "), 0u);
@@ -94,49 +95,50 @@ TEST(PointsTable, SaysOnceWhatAllPointsShare) {
 }
 
 TEST(PointsTable, SharesRemarksAndLeavesEmptyColumnsOut) {
-    PointTrace trace = three_rank_trace();
+    record::PointTrace trace = three_rank_trace();
     trace.quality.reset();
-    trace.verification.outcome = Verification::Outcome::off;
-    const std::string text = points_table({summarise(trace), summarise(trace)});
+    trace.verification.outcome = record::Verification::Outcome::off;
+    const std::string text = points_table({measure::summarise(trace), measure::summarise(trace)});
     EXPECT_EQ(occurrences(text, "not verified"), 1u) << text;
     EXPECT_THAT(text, AllOf(HasSubstr("all points: not verified"), Not(HasSubstr("PSNR")), HasSubstr("INVALID")));
 }
 
 TEST(PointsTable, MarksThePointToTakeAndNoOther) {
-    PointTrace other = three_rank_trace();
+    record::PointTrace other = three_rank_trace();
     other.point.index = 5;
     other.point.halo = 16;
     other.verification.seam_error = 0.1;
-    const std::vector<PointTrace> traces{three_rank_trace(), other};
-    const std::vector<Summary> summaries{summarise(traces[0]), summarise(traces[1])};
-    const auto recommendations = recommend(traces, summaries);
+    const std::vector<record::PointTrace> traces{three_rank_trace(), other};
+    const std::vector<measure::Summary> summaries{measure::summarise(traces[0]), measure::summarise(traces[1])};
+    const auto recommendations = measure::recommend(traces, summaries);
     const std::string text = points_table(summaries, recommendations);
     EXPECT_EQ(occurrences(text, kStar), 1u) << text;
     EXPECT_EQ(occurrences(text, std::string("ok ") + kStar), 1u) << text;
     EXPECT_LT(text.find(kStar), text.find("dncnn-p256-h16")) << "the first, whose seams are not visible";
-    StudySummary study;
+    measure::StudySummary study;
     study.recommendations = recommendations;
     EXPECT_THAT(study_text(study), HasSubstr(std::string("Which point to take\n  dncnn-fp32: ") + kStar +
                                              " dncnn-p256-h20-b4-fp32: the only verified point"));
-    study.recommendations = recommend({other}, {summaries[1]});
+    study.recommendations = measure::recommend({other}, {summaries[1]});
     EXPECT_THAT(study_text(study), AllOf(HasSubstr("no point qualifies"), Not(HasSubstr(kStar))));
 }
 
 TEST(PointsTable, APointWithoutFiguresIsARowWithItsReason) {
     const std::string text =
-        points_table({summarise(three_rank_trace()), summarise(unmeasured_trace(PointStatus::oom, "needs 80 GiB"))});
+        points_table({measure::summarise(three_rank_trace()),
+                      measure::summarise(unmeasured_trace(record::PointStatus::oom, "needs 80 GiB"))});
     EXPECT_THAT(text, AllOf(HasSubstr("oom"), HasSubstr("needs 80 GiB")));
     EXPECT_EQ(points_table({}), "no points\n");
 }
 
 TEST(PointsTable, SaysInALineAClassWhatLimitsThePoints) {
-    Summary one = summarise(three_rank_trace()), other = one, host = one;
+    measure::Summary one = measure::summarise(three_rank_trace()), other = one, host = one;
     one.label = "first";
     other.label = "second";
     host.label = "third";
     other.bottleneck->share += 0.1;
     other.bottleneck->evidence = "clearer";
-    host.bottleneck->limit = Limit::host;
+    host.bottleneck->limit = measure::Limit::host;
     host.bottleneck->evidence = "gather and scatter take 31 % of the pipeline";
     const std::string text = points_table({one, other, host});
     EXPECT_THAT(text,
@@ -147,8 +149,8 @@ TEST(PointsTable, SaysInALineAClassWhatLimitsThePoints) {
 }
 
 TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
-    PointTrace trace = three_rank_trace();
-    const std::string text = ranks_table(summarise(trace), three_hosts());
+    record::PointTrace trace = three_rank_trace();
+    const std::string text = ranks_table(measure::summarise(trace), three_hosts());
     EXPECT_THAT(text, AllOf(HasSubstr("gathered by MPI"), HasSubstr("node0"), HasSubstr("cuda:0 Some GPU"),
                             HasSubstr("node2"), HasSubstr("slowest rank 0@node0, imbalance (max / mean) 1.036")));
     EXPECT_EQ(occurrences(text, "node"), 4u) << text;
@@ -156,31 +158,31 @@ TEST(RanksTable, HasARowForEachRankAndSaysWhatGatheredIt) {
 }
 
 TEST(RanksTable, SurvivesARankThatTheTopologyDoesNotKnow) {
-    const PointTrace trace = three_rank_trace();
-    EXPECT_THAT(ranks_table(summarise(trace), make_local_topology(1)), HasSubstr("?"));
+    const record::PointTrace trace = three_rank_trace();
+    EXPECT_THAT(ranks_table(measure::summarise(trace), plan::make_local_topology(1)), HasSubstr("?"));
 }
 
 TEST(PlanTable, ShowsTheArithmeticOfTheGrid) {
-    Plan plan;
+    plan::Plan plan;
     plan.points = {traced_point()};
     plan.points[0].notes = {"a note"};
     const std::string text = plan_table(plan);
     // 1000 x 1250 in patches of 256: 4 x 5 = 20 windows of 296; ranks have 6, 7 and 7, so 2 batches of 4 each
     EXPECT_THAT(text, AllOf(HasSubstr("296 x 296"), HasSubstr(" 20 "), HasSubstr("6-7"), HasSubstr("a note")));
     EXPECT_THAT(text, HasSubstr("1.68")) << "processed / useful: the batches are filled to 24 windows";
-    plan.points[0].settings.last_batch = LastBatch::ragged;
+    plan.points[0].settings.last_batch = config::LastBatch::ragged;
     EXPECT_THAT(plan_table(plan), HasSubstr("1.40"));
 }
 
 TEST(PlanTable, OfMoreWindowsThanCouldBeListedIsArithmeticToo) {
-    Plan plan;
+    plan::Plan plan;
     plan.points = {traced_point()};
     plan.points[0].source.extent = {int64_t{1} << 26, int64_t{1} << 26};
     EXPECT_THAT(plan_table(plan), HasSubstr(std::to_string(int64_t{1} << 36))) << "windows of patches of 256";
 }
 
 TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
-    Plan plan;
+    plan::Plan plan;
     plan.points = {traced_point(), traced_point()};
     plan.points[0].halo.reset();
     plan.points[1].batch.reset();
@@ -188,10 +190,10 @@ TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
 }
 
 TEST(PlanTable, SaysWhyAPointIsRefused) {
-    Plan plan;
+    plan::Plan plan;
     plan.points = {traced_point()};
     plan.points[0].settings.network = NetworkKind::drunet;  // 1250 px are not a multiple of 8
-    plan.points[0].settings.workload = Workload::whole;
+    plan.points[0].settings.workload = config::Workload::whole;
     plan.points[0].settings.odd_shape = OddShape::error;
     plan.points[0].refusal = "odd";
     plan.points[0].batch.reset();
@@ -199,14 +201,14 @@ TEST(PlanTable, SaysWhyAPointIsRefused) {
 }
 
 TEST(PlanTable, ShowsWholeImages) {
-    Plan plan;
+    plan::Plan plan;
     plan.points = {traced_point()};
-    plan.points[0].settings.workload = Workload::whole;
+    plan.points[0].settings.workload = config::Workload::whole;
     EXPECT_THAT(plan_table(plan), HasSubstr("1000 x 1250"));
 }
 
 TEST(PlanTable, SaysHowItPredicts) {
-    Plan plan;
+    plan::Plan plan;
     plan.points = {traced_point(), traced_point(), traced_point()};
     plan.points[1].settings.network = NetworkKind::drunet;
     plan.points[1].settings.dtype = Precision::bf16;
@@ -227,4 +229,4 @@ TEST(PlanTable, SaysHowItPredicts) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::report

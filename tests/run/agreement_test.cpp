@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 using testing::AllOf;
@@ -18,7 +18,7 @@ class Agreement : public testing::Test {
   protected:
     [[nodiscard]] bool is_last() const { return world_.rank() == world_.size() - 1; }
 
-    Communicator world_ = Communicator::world();
+    comm::Communicator world_ = comm::Communicator::world();
 };
 
 TEST_F(Agreement, TheWorstEndDecidesAndOnlyItsRanksAreHeard) {
@@ -30,7 +30,7 @@ TEST_F(Agreement, TheWorstEndDecidesAndOnlyItsRanksAreHeard) {
         together(world_, step);
         ADD_FAILURE() << "all is well";
     } catch (const PointFailed& failed) {
-        EXPECT_EQ(failed.status(), PointStatus::failed);
+        EXPECT_EQ(failed.status(), record::PointStatus::failed);
         EXPECT_THAT(failed.what(), AllOf(HasSubstr("rank " + std::to_string(world_.size() - 1) + "@"),
                                          HasSubstr("the device broke"), Not(HasSubstr("memory"))));
     }
@@ -55,4 +55,4 @@ TEST_F(Agreement, AllIsWellWhereNoRankSaysOtherwise) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -6,11 +6,11 @@
 
 #include <limits>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 TEST(OddSamples, AreCountedInTheLastChannelOfTheLastPixelToo) {
-    Image image({3, 5}, 3, DType::f32);
+    image::Image image({3, 5}, 3, DType::f32);
     const int64_t count = image.extent().pixels() * image.channels();
     for (int64_t i = 0; i < count; ++i) image.as<float>()[i] = 0.5F;
     EXPECT_EQ(count_odd(image.view()), 0);
@@ -21,10 +21,10 @@ TEST(OddSamples, AreCountedInTheLastChannelOfTheLastPixelToo) {
 }
 
 TEST(OddSamples, OfIntegersAreZeros) {
-    Image image({2, 2}, 1, DType::u16);
+    image::Image image({2, 2}, 1, DType::u16);
     for (int i = 0; i < 4; ++i) image.as<uint16_t>()[i] = static_cast<uint16_t>(i);
     EXPECT_EQ(count_odd(image.view()), 1);
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

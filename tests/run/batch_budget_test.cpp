@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 /// A device on which a call of b windows takes base_s + window_s b, and what was spent on it.
@@ -49,4 +49,4 @@ TEST(BatchBudget, AShortJobIsNotSearchedAtAll) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

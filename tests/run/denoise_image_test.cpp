@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 constexpr Extent kExtent{44, 60};
@@ -26,7 +26,7 @@ FloatImage make_picture(int64_t channels) {
 FloatImageView view(const FloatImage& picture) { return {picture.values.data(), picture.extent, picture.channels}; }
 
 DenoiseOptions small_dncnn(int64_t channels = 3) {
-    return {.network = UntrainedNetwork{DncnnShape{.channels = channels, .depth = 3, .width = 8}, 1},
+    return {.network = UntrainedNetwork{network::DncnnShape{.channels = channels, .depth = 3, .width = 8}, 1},
             .sigma = 0.1,
             .patch = 16};
 }
@@ -63,7 +63,7 @@ TEST(DenoiseImage, WithoutAHaloSeamsShow) {
 
 TEST(DenoiseImage, TheNetworkIsToldSigma) {
     const FloatImage picture = make_picture(1);
-    DenoiseOptions options{.network = UntrainedNetwork{DrunetShape{1, {8, 8}, 1}, 1}, .patch = 16};
+    DenoiseOptions options{.network = UntrainedNetwork{network::DrunetShape{1, {8, 8}, 1}, 1}, .patch = 16};
     const FloatImage estimated = denoise(view(picture), options);
     options.sigma = 0.2;
     const FloatImage told = denoise(view(picture), options);
@@ -73,7 +73,8 @@ TEST(DenoiseImage, TheNetworkIsToldSigma) {
 
 TEST(DenoiseImage, WeightsOfAFileMayBeToldTheirSigma) {
     const std::string file = testing::TempDir() + "denoise_image_test.safetensors";
-    save_safetensors(to_state_dict(make_seeded_weights(DncnnShape{.depth = 3, .width = 8}, 1)), file);
+    engine::save_safetensors(
+        engine::to_state_dict(engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 8}, 1)), file);
     const FloatImage picture = make_picture(3);
     DenoiseOptions options = small_dncnn();
     const FloatImage seeded = denoise(view(picture), options);
@@ -113,4 +114,4 @@ TEST(DenoiseImage, ValuesThatAreNotFiniteAreNamed) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -22,7 +22,7 @@ class Bench {
     explicit Bench(const PipelineCase& chosen)
         : scene(chosen),
           work(scene.work()),
-          pipeline(make_device_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples)),
+          pipeline(run::make_device_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples)),
           batches(work.batches()) {}
 
     /// The pixels of a pass that writes each once.
@@ -33,20 +33,20 @@ class Bench {
         EXPECT_TRUE(output.every_pixel_was_written_once());
         return output.pixels();
     }
-    void pass(WindowSource& windows, CoreSink& output) {
+    void pass(run::WindowSource& windows, run::CoreSink& output) {
         batches.begin_pass();
         pipeline->pass(batches, windows, output, log);
     }
 
     BlendDenoiser denoiser;
     PipelineScene scene;
-    Work work;
-    std::unique_ptr<Pipeline> pipeline;
-    BatchQueue batches;
-    PassLog log;
+    run::Work work;
+    std::unique_ptr<run::Pipeline> pipeline;
+    run::BatchQueue batches;
+    run::PassLog log;
 };
 
-using Way = std::tuple<int64_t, LastBatch, bool>;  // slots, last batch, overlap
+using Way = std::tuple<int64_t, config::LastBatch, bool>;  // slots, last batch, overlap
 
 PipelineCase case_of(const Way& way) {
     PipelineCase chosen;
@@ -64,11 +64,13 @@ class DevicePipelineOnCpu : public testing::TestWithParam<Way> {
 
 std::string way_name(const testing::TestParamInfo<Way>& way) {
     const auto [slots, last_batch, overlap] = way.param;
-    return std::to_string(slots) + (last_batch == LastBatch::pad ? "_pad" : "_ragged") + (overlap ? "_overlap" : "");
+    return std::to_string(slots) + (last_batch == config::LastBatch::pad ? "_pad" : "_ragged") +
+           (overlap ? "_overlap" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, DevicePipelineOnCpu,
-                         testing::Combine(testing::Values(1, 2, 3), testing::Values(LastBatch::pad, LastBatch::ragged),
+                         testing::Combine(testing::Values(1, 2, 3),
+                                          testing::Values(config::LastBatch::pad, config::LastBatch::ragged),
                                           testing::Bool()),
                          way_name);
 
@@ -94,11 +96,11 @@ TEST_P(DevicePipelineOnCpu, GivesTheBitsOfTheHostPipeline) {
 
 TEST_P(DevicePipelineOnCpu, LogsEveryStageOfEveryBatchOnce) {
     Bench bench(case_of(GetParam()));
-    SpanLog spans(100);
+    run::SpanLog spans(100);
     bench.log.spans = &spans;
     (void)bench.pixels();
-    std::map<std::pair<Stage, int64_t>, int> times;
-    for (const Span& span : spans.spans()) {
+    std::map<std::pair<record::Stage, int64_t>, int> times;
+    for (const record::Span& span : spans.spans()) {
         EXPECT_LE(span.begin_s, span.end_s);
         ++times[{span.stage, span.batch}];
     }
@@ -115,7 +117,7 @@ TEST_P(DevicePipelineOnCpu, TakesNoBatchBeforeThereIsRoom) {
     SceneSink output(bench.scene, [&](const Rect&) {
         const size_t batches_written = windows_written++ / static_cast<size_t>(bench.work.batch);
         const size_t in_flight = bench.batches.taken().size() - batches_written;
-        const size_t tail = last_batch == LastBatch::ragged && overlap ? 1 : 0;  // it has a slot of its own
+        const size_t tail = last_batch == config::LastBatch::ragged && overlap ? 1 : 0;  // it has a slot of its own
         EXPECT_LE(in_flight, most + tail) << "batch " << batches_written;
     });
     SceneWindows windows(bench.scene);
@@ -133,10 +135,10 @@ TEST_P(DevicePipelineOnCpu, ASignalEndsThePassAndTheNextOneIsWhole) {
         });
         SceneSink output(bench.scene);
         {
-            const InterruptionGuard guard;
+            const comm::InterruptionGuard guard;
             EXPECT_THROW(bench.pass(windows, output), Interrupted);
         }
-        const InterruptionGuard forgets_the_signal;
+        const comm::InterruptionGuard forgets_the_signal;
         ASSERT_EQ(bench.pixels(), expected) << "after a signal at window " << at;
     }
 }
@@ -161,15 +163,15 @@ TEST(DevicePipeline, PreparesASlotForEachShapeAndNoneForNothing) {
     PipelineCase chosen;
     chosen.options.slots = 3;
     EXPECT_EQ(Bench(chosen).denoiser.num_prepared(), 3);
-    chosen.last_batch = LastBatch::ragged;
+    chosen.last_batch = config::LastBatch::ragged;
     EXPECT_EQ(Bench(chosen).denoiser.num_prepared(), 4);
     chosen.batch = 8;  // two batches
     EXPECT_EQ(Bench(chosen).denoiser.num_prepared(), 2);
 
     const PipelineScene scene(chosen);
-    const Work nothing = scene.work_of({});
+    const run::Work nothing = scene.work_of({});
     BlendDenoiser denoiser;
-    const auto idle = make_device_pipeline(denoiser, nothing, chosen.options, chosen.channels, chosen.samples);
+    const auto idle = run::make_device_pipeline(denoiser, nothing, chosen.options, chosen.channels, chosen.samples);
     EXPECT_EQ(denoiser.num_prepared(), 0);
     EXPECT_EQ(idle->forward_call(), 0);
     EXPECT_GT(Bench(chosen).pipeline->forward_call(), 0);

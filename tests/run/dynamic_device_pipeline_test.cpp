@@ -15,13 +15,14 @@ class DynamicDevicePipeline : public testing::Test {
         BlendDenoiser denoiser;
         const auto expected = host_pixels(chosen, denoiser);
         PipelineScene scene(chosen);
-        const Work work = scene.work();
-        const auto pipeline = make_device_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
-        BatchQueue batches(work.batches(), world_, ask_early);
+        const run::Work work = scene.work();
+        const auto pipeline =
+            run::make_device_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
+        run::BatchQueue batches(work.batches(), world_, ask_early);
         for (int pass = 0; pass < 3; ++pass) {
             SceneWindows windows(scene);
             SceneSink output(scene);
-            PassLog log;
+            run::PassLog log;
             batches.begin_pass();
             pipeline->pass(batches, windows, output, log);
             expect_shared_out(output, scene, expected);
@@ -44,12 +45,12 @@ class DynamicDevicePipeline : public testing::Test {
         }
     }
 
-    const Communicator world_ = Communicator::world();
+    const comm::Communicator world_ = comm::Communicator::world();
 };
 
 TEST_F(DynamicDevicePipeline, TheRanksWriteEachPixelOnce) {
     for (const int64_t slots : {1, 2, 3})
-        for (const LastBatch last_batch : {LastBatch::pad, LastBatch::ragged})
+        for (const config::LastBatch last_batch : {config::LastBatch::pad, config::LastBatch::ragged})
             for (const bool overlap : {false, true})
                 for (const bool ask_early : {false, true}) {
                     PipelineCase chosen;

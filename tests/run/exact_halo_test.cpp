@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 enum class Look : uint8_t { up, down, left, right };
@@ -21,7 +21,7 @@ constexpr int64_t kLong = 704, kShort = 8;
 [[nodiscard]] bool is_forward(Look look) { return look == Look::down || look == Look::right; }
 
 /// Channels `from` -> `to` of a kernel, by its farthest tap (or by all of them).
-void connect(Convolution& convolution, int64_t from, int64_t to, Look look, bool all_taps = false) {
+void connect(engine::Convolution& convolution, int64_t from, int64_t to, Look look, bool all_taps = false) {
     const int64_t last = convolution.kernel - 1, middle = convolution.kernel == 3 ? 1 : 0;
     const int64_t far = is_forward(look) ? last : 0;
     const int64_t row = is_vertical(look) ? far : middle, column = is_vertical(look) ? middle : far;
@@ -35,7 +35,7 @@ void connect(Convolution& convolution, int64_t from, int64_t to, Look look, bool
 
 /// DRUNet: each residual block takes the picture one channel on, so that the identities beside them, and the skips,
 /// which stay on their channels, do not reach the output.
-void look_far_drunet(Weights& weights, Look look) {
+void look_far_drunet(engine::Weights& weights, Look look) {
     int64_t channel = 0;
     auto& layers = weights.convolutions;
     const auto blocks = [&](const std::string& name, int first) {
@@ -59,15 +59,15 @@ void look_far_drunet(Weights& weights, Look look) {
 }
 
 /// UNet: behind a joint the second half of the channels comes from below.
-void look_far_unet(Weights& weights, Look look) {
+void look_far_unet(engine::Weights& weights, Look look) {
     for (auto& [name, convolution] : weights.convolutions) {
         const bool joined = name.starts_with("Up_conv") && name.ends_with(".0");
         connect(convolution, joined ? convolution.in_channels / 2 : 0, 0, look);
     }
 }
 
-Weights far_looking_weights(NetworkKind kind, Look look) {
-    Weights weights = make_seeded_weights(kind, 1, 1);
+engine::Weights far_looking_weights(NetworkKind kind, Look look) {
+    engine::Weights weights = engine::make_seeded_weights(kind, 1, 1);
     for (auto& [name, convolution] : weights.convolutions) {
         std::ranges::fill(convolution.weight, 0.0F);
         std::ranges::fill(convolution.bias, 0.0F);
@@ -82,9 +82,9 @@ Weights far_looking_weights(NetworkKind kind, Look look) {
 }
 
 /// Positive, and larger where the network looks, so that the largest of a pool is its farthest.
-Image ramp(Look look) {
+image::Image ramp(Look look) {
     const Extent extent = is_vertical(look) ? Extent{kLong, kShort} : Extent{kShort, kLong};
-    Image image(extent, 1, DType::f32);
+    image::Image image(extent, 1, DType::f32);
     for (int64_t i = 0; i < extent.pixels(); ++i) {
         const int64_t place = is_vertical(look) ? i / extent.w : i % extent.w;
         image.as<float>()[i] = 0.1F + 0.001F * static_cast<float>(is_forward(look) ? place : kLong - place);
@@ -96,22 +96,22 @@ class FarLooking {
   public:
     FarLooking(NetworkKind kind, Look look)
         : weights_(far_looking_weights(kind, look)), image_(ramp(look)), stream_(DeviceId{}) {
-        EngineOptions options;
+        engine::EngineOptions options;
         options.layout = Layout::contiguous;
-        denoiser_ = make_denoiser(weights_, options);
-        if (network_facts(kind).takes_sigma) conversion_.sigma = 0.1F;
+        denoiser_ = engine::make_denoiser(weights_, options);
+        if (network::network_facts(kind).takes_sigma) conversion_.sigma = 0.1F;
         whole_ = run(image_);
     }
 
     /// Largest difference between the image in tiles and whole.
     float tiled_error(int64_t halo) {
-        const TileGrid grid(image_.extent(), {64, halo, network_facts(weights_.kind()).alignment});
+        const plan::TileGrid grid(image_.extent(), {64, halo, network::network_facts(weights_.kind()).alignment});
         const Rect all{0, 0, image_.extent()};
         float error = 0;
         for (int64_t index = 0; index < grid.num_windows(); ++index) {
             const Rect seen = grid.window(index), kept = grid.core(index);
-            const Image tile = crop(run(crop(image_, all, seen)), seen, kept);
-            const Image expected = crop(whole_, all, kept);
+            const image::Image tile = crop(run(crop(image_, all, seen)), seen, kept);
+            const image::Image expected = crop(whole_, all, kept);
             for (int64_t i = 0; i < kept.extent.pixels(); ++i)
                 error = std::max(error, std::abs(tile.as<float>()[i] - expected.as<float>()[i]));
         }
@@ -119,23 +119,23 @@ class FarLooking {
     }
 
   private:
-    Image run(const Image& image) {
-        Image window(image.extent(), 1, DType::f32);
+    image::Image run(const image::Image& image) {
+        image::Image window(image.extent(), 1, DType::f32);
         std::ranges::copy(image.bytes(), window.bytes().begin());
         return run_window(*denoiser_, std::move(window), conversion_, {}, stream_);
     }
 
-    Weights weights_;
-    Image image_, whole_;
-    Stream stream_;
-    Conversion conversion_;
-    std::unique_ptr<Denoiser> denoiser_;
+    engine::Weights weights_;
+    image::Image image_, whole_;
+    device::Stream stream_;
+    device::Conversion conversion_;
+    std::unique_ptr<engine::Denoiser> denoiser_;
 };
 
 class ExactHalo : public testing::TestWithParam<NetworkKind> {};
 
 TEST_P(ExactHalo, GivesTheWholeImageAndOneStepLessDoesNot) {
-    const NetworkFacts& facts = network_facts(GetParam());
+    const network::NetworkFacts& facts = network::network_facts(GetParam());
     bool less_is_enough = true;
     for (const auto look : {Look::up, Look::down, Look::left, Look::right}) {
         FarLooking network(GetParam(), look);
@@ -150,4 +150,4 @@ INSTANTIATE_TEST_SUITE_P(OfNetworks, ExactHalo,
                          [](const auto& network) { return std::string(name_of(network.param)); });
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -7,16 +7,16 @@
 
 #include <string>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 /// 24 windows, the last row and column cut short: shares begin and end within a row of patches. No time passes.
-PointSettings passing_point() {
-    PointSettings settings;
+config::PointSettings passing_point() {
+    config::PointSettings settings;
     settings.engine = EngineKind::timed;
     settings.timed.per_window_s = 0;
     settings.patch = 24;
-    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.halo = {config::HaloSetting::Kind::pixels, 8};
     settings.batch.count = 1;
     settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 1;
@@ -33,40 +33,42 @@ constexpr int64_t kImageBytes = int64_t{140} * 90 * 3 * 4;
 class Exchange : public testing::Test {
   protected:
     /// Rank r is on node r / `ranks_a_node`.
-    PointTrace run(const PointSettings& settings, int ranks_a_node) {
-        StudySettings study;
+    record::PointTrace run(const config::PointSettings& settings, int ranks_a_node) {
+        config::StudySettings study;
         study.reduction = ReductionKind::mpi;
-        Topology topology = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
-        for (RankPlace& place : topology.ranks) place.node = place.rank / ranks_a_node;
-        const auto no_file = [](const ImageSettings&) -> SourceFacts { throw UsageError("unexpected look-up"); };
-        Config config;
+        plan::Topology topology = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+        for (plan::RankPlace& place : topology.ranks) place.node = place.rank / ranks_a_node;
+        const auto no_file = [](const config::ImageSettings&) -> plan::SourceFacts {
+            throw UsageError("unexpected look-up");
+        };
+        config::Config config;
         config.points = {settings};
         Runner runner(world_, topology, study);
-        return runner.run(make_plan(config, topology, no_file).points.front(), {});
+        return runner.run(plan::make_plan(config, topology, no_file).points.front(), {});
     }
 
     /// Every pixel is looked at by the verification of simulated points, on the root.
-    void expect_all_pixels(const PointTrace& trace, const std::string& what) const {
-        ASSERT_EQ(trace.status, PointStatus::ok) << what << ": " << trace.reason;
+    void expect_all_pixels(const record::PointTrace& trace, const std::string& what) const {
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << what << ": " << trace.reason;
         if (world_.is_root()) {
-            EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed) << what;
+            EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed) << what;
         }
     }
 
-    Communicator world_ = Communicator::world();
+    comm::Communicator world_ = comm::Communicator::world();
 };
 
 TEST_F(Exchange, BringsEveryPixelWhateverTheNodesAndTheSchedule) {
-    PointSettings settings = passing_point();
+    config::PointSettings settings = passing_point();
     for (const int ranks_a_node : {1, 2})
-        for (const auto schedule : {Schedule::contiguous, Schedule::dynamic}) {
+        for (const auto schedule : {config::Schedule::contiguous, config::Schedule::dynamic}) {
             settings.schedule = schedule;
             expect_all_pixels(run(settings, ranks_a_node), std::string(name_of(schedule)));
         }
 }
 
 TEST_F(Exchange, SaysHowMuchItBroughtAndHowFastTheLinkIs) {
-    const PointTrace trace = run(passing_point(), 1);
+    const record::PointTrace trace = run(passing_point(), 1);
     expect_all_pixels(trace, "a rank a node");
     EXPECT_EQ(trace.exchange.has_value(), world_.size() > 1);
     if (!trace.exchange || !world_.is_root()) return;
@@ -82,10 +84,10 @@ TEST_F(Exchange, SaysHowMuchItBroughtAndHowFastTheLinkIs) {
 
 TEST_F(Exchange, IsAbsentOnOneNodeAndWhereTheOutputStays) {
     EXPECT_FALSE(run(passing_point(), world_.size()).exchange);
-    PointSettings streamed = passing_point();
-    streamed.output = OutputKind::checksum;
+    config::PointSettings streamed = passing_point();
+    streamed.output = config::OutputKind::checksum;
     EXPECT_FALSE(run(streamed, 1).exchange);
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 TEST(ExpectedTiles, AreThoseOfTheGrid) {
@@ -15,7 +15,7 @@ TEST(ExpectedTiles, AreThoseOfTheGrid) {
                 for (const int64_t alignment : {1, 8}) {
                     SCOPED_TRACE(testing::Message() << image.h << 'x' << image.w << " patch " << patch << " halo "
                                                     << halo << " alignment " << alignment);
-                    const TileGrid grid(image, {patch, halo, alignment});
+                    const plan::TileGrid grid(image, {patch, halo, alignment});
                     const ExpectedTiles expected(image, patch, halo, alignment);
                     ASSERT_EQ(grid.num_windows(), expected.count());
                     for (int64_t index = 0; index < expected.count(); ++index) {
@@ -35,4 +35,4 @@ TEST(ExpectedTiles, SeeAndKeepWhatTheDefinitionSays) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

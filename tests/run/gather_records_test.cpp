@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 TelemetryRecord record_of(int rank) {
@@ -23,18 +23,18 @@ TelemetryRecord record_of(int rank) {
 }
 
 /// As long as the rank's number says, where it may.
-RankTrace trace_of(int rank) {
-    RankTrace trace;
+record::RankTrace trace_of(int rank) {
+    record::RankTrace trace;
     trace.rank = 10 + rank;
     trace.num_windows = int64_t{1} << (40 + rank);
     trace.wall_s = {1, 2.5 + rank};
     trace.stage_s.resize(2);
-    trace.stage_s[1][static_cast<size_t>(Stage::d2h)] = 0.5;
+    trace.stage_s[1][static_cast<size_t>(record::Stage::d2h)] = 0.5;
     trace.forward_call_s.assign(static_cast<size_t>(rank), 0.25);
     trace.allocations = 3;
     trace.memory.host_peak = 7 + rank;
     trace.telemetry = record_of(rank);
-    if (rank > 0) trace.bounds[Bound::h2d_gb_per_s] = rank;
+    if (rank > 0) trace.bounds[record::Bound::h2d_gb_per_s] = rank;
     return trace;
 }
 
@@ -49,21 +49,21 @@ void expect_equal(const TelemetryRecord& found, const TelemetryRecord& expected)
 }
 
 TEST(GatherRecords, EveryRankHasTheTelemetryOfAll) {
-    const Communicator world = Communicator::world();
-    const auto reduction = make_metric_reduction(world, ReductionKind::mpi, {}, false, 60);
+    const comm::Communicator world = comm::Communicator::world();
+    const auto reduction = comm::make_metric_reduction(world, ReductionKind::mpi, {}, false, 60);
     const auto records = gather_records(*reduction, record_of(world.rank()));
     ASSERT_EQ(std::ssize(records), world.size());
     for (int rank = 0; rank < world.size(); ++rank) expect_equal(records[static_cast<size_t>(rank)], record_of(rank));
 }
 
 TEST(GatherRecords, EveryRankHasTheTracesOfAll) {
-    const Communicator world = Communicator::world();
-    const auto reduction = make_metric_reduction(world, ReductionKind::mpi, {}, false, 60);
+    const comm::Communicator world = comm::Communicator::world();
+    const auto reduction = comm::make_metric_reduction(world, ReductionKind::mpi, {}, false, 60);
     const auto traces = gather_records(*reduction, trace_of(world.rank()));
     ASSERT_EQ(std::ssize(traces), world.size());
     for (int rank = 0; rank < world.size(); ++rank) {
-        const RankTrace expected = trace_of(rank);
-        const RankTrace& found = traces[static_cast<size_t>(rank)];
+        const record::RankTrace expected = trace_of(rank);
+        const record::RankTrace& found = traces[static_cast<size_t>(rank)];
         EXPECT_EQ(found.rank, expected.rank);
         EXPECT_EQ(found.num_windows, expected.num_windows);
         EXPECT_EQ(found.wall_s, expected.wall_s);
@@ -77,4 +77,4 @@ TEST(GatherRecords, EveryRankHasTheTracesOfAll) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

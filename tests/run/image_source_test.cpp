@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 constexpr int64_t kRows = 9, kColumns = 15;
@@ -24,7 +24,7 @@ class CroppedFile : public testing::Test {
     }
     void TearDown() override { std::filesystem::remove(file_); }
 
-    [[nodiscard]] ImageSettings settings() const {
+    [[nodiscard]] config::ImageSettings settings() const {
         return {.path = file_.string(), .raw = "9x15x1:u8", .crop_height = 4, .crop_width = 6, .noise_sigma = 0};
     }
 
@@ -37,9 +37,9 @@ TEST_F(CroppedFile, IsItsCentreInBothDirections) {
     ImageSource source(settings());
     EXPECT_EQ(source.extent(), (Extent{4, 6}));
     const Rect part{1, 2, {3, 4}};
-    Image stored(part.extent, 1, DType::u8);
+    image::Image stored(part.extent, 1, DType::u8);
     source.read(part, stored.view());
-    const Image unit = source.read_clean(part);
+    const image::Image unit = source.read_clean(part);
     for (int64_t row = 0; row < part.extent.h; ++row)
         for (int64_t column = 0; column < part.extent.w; ++column) {
             const auto there = static_cast<uint8_t>(16 * (2 + 1 + row) + 4 + 2 + column);  // the crop begins at 2, 4
@@ -49,4 +49,4 @@ TEST_F(CroppedFile, IsItsCentreInBothDirections) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 using testing::HasSubstr;
@@ -15,8 +15,8 @@ using testing::HasSubstr;
 constexpr double kSigma = 0.1;
 const std::vector<Rect> kParts{{0, 0, {40, 50}}, {50, 30, {46, 20}}};  // 8760 samples: five errors are 4 % of sigma
 
-ImageSettings noisy_scene() {
-    ImageSettings image{.height = 96, .width = 80, .channels = 3};
+config::ImageSettings noisy_scene() {
+    config::ImageSettings image{.height = 96, .width = 80, .channels = 3};
     image.noise_sigma = kSigma;
     return image;
 }
@@ -27,7 +27,7 @@ class AlteredNoise final : public WindowSource {
     AlteredNoise(ImageSource& source, float factor, float shift) : source_(source), factor_(factor), shift_(shift) {}
 
     [[nodiscard]] Slab read(const Rect& window) override {
-        const Image clean = source_.read_clean(window), noisy = source_.read_noisy(window);
+        const image::Image clean = source_.read_clean(window), noisy = source_.read_noisy(window);
         samples_.clear();
         for (int64_t y = 0; y < window.extent.h; ++y) {
             const auto* without = reinterpret_cast<const float*>(clean.view().row(y));
@@ -65,4 +65,4 @@ TEST(NoiseCheck, FindsNoiseThatIsNotAroundZero) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -9,22 +9,22 @@
 #include <filesystem>
 #include <utility>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 namespace fs = std::filesystem;
 
 class Previews : public testing::Test {
   protected:
-    Previews() : topology_(gather_topology(world_, {DeviceChoice::cpu, SharingRule::error})) {
+    Previews() : topology_(gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error})) {
         folder_ =
             world_.broadcast((fs::temp_directory_path() / ("patchbench-preview-" + std::to_string(getpid()))).string());
         study_.reduction = ReductionKind::mpi;
         study_.previews = 40;
         settings_.weights = "seed:1";
-        settings_.device = DeviceChoice::cpu;
+        settings_.device = config::DeviceChoice::cpu;
         settings_.patch = 24;
-        settings_.halo = {HaloSetting::Kind::pixels, 8};
+        settings_.halo = {config::HaloSetting::Kind::pixels, 8};
         settings_.threads.count = 1;
         settings_.protocol.warmup_reps = 0;
         settings_.protocol.min_reps = 1;
@@ -39,38 +39,39 @@ class Previews : public testing::Test {
     }
 
     /// The points of `all`, one after the other, by one runner.
-    std::vector<PointTrace> run(const std::vector<PointSettings>& all) {
+    std::vector<record::PointTrace> run(const std::vector<config::PointSettings>& all) {
         Runner runner(world_, topology_, study_);
-        std::vector<PointTrace> traces;
-        for (const Point& point :
-             make_plan({study_, all, ""}, topology_, [](const ImageSettings&) { return SourceFacts{}; }).points)
+        std::vector<record::PointTrace> traces;
+        for (const plan::Point& point : plan::make_plan({study_, all, ""}, topology_, [](const config::ImageSettings&) {
+                                            return plan::SourceFacts{};
+                                        }).points)
             traces.push_back(runner.run(
                 point, {.image = {}, .folder = folder_, .preview = "previews/" + std::to_string(point.index)}));
         return traces;
     }
 
-    Communicator world_ = Communicator::world();
-    Topology topology_;
-    StudySettings study_;
-    PointSettings settings_;
+    comm::Communicator world_ = comm::Communicator::world();
+    plan::Topology topology_;
+    config::StudySettings study_;
+    config::PointSettings settings_;
     fs::path folder_;
 };
 
 TEST_F(Previews, ShowTheCentreBeforeAndAfter) {
-    const PointTrace trace = run({settings_}).front();
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const record::PointTrace trace = run({settings_}).front();
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     if (!world_.is_root()) return;
     ASSERT_TRUE(trace.preview);
     EXPECT_EQ(trace.preview->part, (Rect{16, 0, {40, 30}}));
     EXPECT_EQ(trace.preview->noisy_file, "previews/0-noisy.png");
-    const Image noisy = load_image(folder_ / trace.preview->noisy_file);
-    const Image clean = load_image(folder_ / trace.preview->clean_file);
-    const Image denoised = load_image(folder_ / trace.preview->denoised_file);
-    for (const Image* picture : {&noisy, &clean, &denoised}) {
+    const image::Image noisy = image::load_image(folder_ / trace.preview->noisy_file);
+    const image::Image clean = image::load_image(folder_ / trace.preview->clean_file);
+    const image::Image denoised = image::load_image(folder_ / trace.preview->denoised_file);
+    for (const image::Image* picture : {&noisy, &clean, &denoised}) {
         EXPECT_EQ(picture->extent(), (Extent{40, 30}));
         EXPECT_EQ(picture->dtype(), DType::u8);
     }
-    const auto differ = [](const Image& a, const Image& b) {
+    const auto differ = [](const image::Image& a, const image::Image& b) {
         return !std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin());
     };
     EXPECT_TRUE(differ(noisy, clean));
@@ -78,9 +79,9 @@ TEST_F(Previews, ShowTheCentreBeforeAndAfter) {
 }
 
 TEST_F(Previews, AreOfTheFirstPointOfANetworkOnly) {
-    PointSettings other = settings_;
+    config::PointSettings other = settings_;
     other.network = NetworkKind::unet;
-    PointSettings again = settings_;
+    config::PointSettings again = settings_;
     again.batch.count = 1;
     const auto traces = run({settings_, again, other});
     if (!world_.is_root()) return;
@@ -92,19 +93,19 @@ TEST_F(Previews, AreOfTheFirstPointOfANetworkOnly) {
 TEST_F(Previews, HaveNoOriginalWhereNoneIsKnown) {
     if (world_.is_root()) {
         fs::create_directories(folder_);
-        const Image image({72, 30}, 3, DType::u8);
-        save_image({.pixels = image.view(), .alpha = {}}, folder_ / "given.png");
+        const image::Image image({72, 30}, 3, DType::u8);
+        image::save_image({.pixels = image.view(), .alpha = {}}, folder_ / "given.png");
     }
     world_.barrier();
     settings_.image.path = (folder_ / "given.png").string();
     settings_.image.noise_sigma = 0;
     settings_.sigma = 0.1;
     Runner runner(world_, topology_, study_);
-    const Point point = make_plan({study_, {settings_}, ""}, topology_, [](const ImageSettings&) {
-                            return SourceFacts{{72, 30}, 3};
-                        }).points.front();
-    const PointTrace trace = runner.run(point, {.image = {}, .folder = folder_, .preview = "previews/0"});
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const plan::Point point = plan::make_plan({study_, {settings_}, ""}, topology_, [](const config::ImageSettings&) {
+                                  return plan::SourceFacts{{72, 30}, 3};
+                              }).points.front();
+    const record::PointTrace trace = runner.run(point, {.image = {}, .folder = folder_, .preview = "previews/0"});
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     if (!world_.is_root()) return;
     ASSERT_TRUE(trace.preview);
     EXPECT_EQ(trace.preview->clean_file, "");
@@ -116,9 +117,9 @@ TEST_F(Previews, MayBeLeftOutAndNeverCostAPoint) {
     EXPECT_FALSE(run({settings_}).front().preview);
     study_.previews = 40;
     const fs::path folder = std::exchange(folder_, "/dev/null/nowhere");
-    const PointTrace trace = run({settings_}).front();
+    const record::PointTrace trace = run({settings_}).front();
     folder_ = folder;
-    EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     EXPECT_FALSE(trace.preview);
     if (world_.is_root()) {
         EXPECT_NE(trace.point.notes.back().find("no pictures"), std::string::npos);
@@ -126,4 +127,4 @@ TEST_F(Previews, MayBeLeftOutAndNeverCostAPoint) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 using Milliseconds = std::vector<int>;
@@ -49,9 +49,9 @@ class Remeasure : public testing::Test {
     Remeasure() {
         study_.reduction = ReductionKind::mpi;
         settings_.weights = "seed:1";
-        settings_.device = DeviceChoice::cpu;
+        settings_.device = config::DeviceChoice::cpu;
         settings_.patch = 24;
-        settings_.halo = {HaloSetting::Kind::pixels, 8};
+        settings_.halo = {config::HaloSetting::Kind::pixels, 8};
         settings_.image.height = settings_.image.width = 48;
         settings_.protocol.warmup_reps = 0;
         settings_.protocol.min_reps = kRepetitions;
@@ -61,12 +61,13 @@ class Remeasure : public testing::Test {
         settings_.protocol.forward_calls = 1;
     }
 
-    PointTrace run(const Milliseconds& passes) {
-        const Topology topology = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+    record::PointTrace run(const Milliseconds& passes) {
+        const plan::Topology topology =
+            gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
         Teams teams(world_, topology, study_);
-        PointTrace trace;
-        trace.point = make_plan({study_, {settings_}, ""}, topology, [](const ImageSettings&) {
-                          return SourceFacts{};
+        record::PointTrace trace;
+        trace.point = plan::make_plan({study_, {settings_}, ""}, topology, [](const config::ImageSettings&) {
+                          return plan::SourceFacts{};
                       }).points.front();
         Team& team = teams.of(trace.point);
         ImageSource source(settings_.image);
@@ -77,30 +78,30 @@ class Remeasure : public testing::Test {
         return trace;
     }
 
-    Communicator world_ = Communicator::world();
-    StudySettings study_;
-    PointSettings settings_;
+    comm::Communicator world_ = comm::Communicator::world();
+    config::StudySettings study_;
+    config::PointSettings settings_;
     size_t num_passes_ = 0;
 };
 
 TEST_F(Remeasure, ASteadyPointIsMeasuredOnce) {
-    const PointTrace trace = run(kSteady);
+    const record::PointTrace trace = run(kSteady);
     EXPECT_TRUE(trace.discarded.empty());
-    EXPECT_EQ(num_measurements(trace), 1);
+    EXPECT_EQ(record::num_measurements(trace), 1);
     EXPECT_EQ(num_passes_, kRepetitions);
 }
 
 TEST_F(Remeasure, ADriftIsForgottenButForItsReason) {
-    const PointTrace trace = run(joined({kDrifting, kSteady}));
+    const record::PointTrace trace = run(joined({kDrifting, kSteady}));
     ASSERT_EQ(trace.discarded.size(), 1U);
-    EXPECT_EQ(num_measurements(trace), 2);
+    EXPECT_EQ(record::num_measurements(trace), 2);
     EXPECT_EQ(trace.discarded[0].repetitions, kRepetitions);
     EXPECT_GT(trace.discarded[0].drift, 1);
     EXPECT_GT(trace.discarded[0].pipeline_s, 0.015);
     EXPECT_EQ(trace.wall_s.size(), kRepetitions) << "the samples are those of the last measurement alone";
     EXPECT_EQ(trace.stop_reason, StopReason::max_time);
     EXPECT_LT(*std::min_element(trace.wall_s.begin(), trace.wall_s.end()), trace.discarded[0].pipeline_s);
-    for (const RankTrace& rank : trace.ranks) {
+    for (const record::RankTrace& rank : trace.ranks) {
         EXPECT_EQ(rank.wall_s.size(), kRepetitions);
         EXPECT_EQ(rank.cpu_s.size(), kRepetitions);
         EXPECT_EQ(rank.stage_s.size(), kRepetitions);
@@ -111,7 +112,7 @@ TEST_F(Remeasure, ADriftIsForgottenButForItsReason) {
 
 TEST_F(Remeasure, IsTriedAsOftenAsTheSettingSays) {
     settings_.protocol.remeasure = 2;
-    const PointTrace trace = run(joined({kDrifting, kDrifting, kDrifting, kSteady}));
+    const record::PointTrace trace = run(joined({kDrifting, kDrifting, kDrifting, kSteady}));
     EXPECT_EQ(trace.discarded.size(), 2U);
     EXPECT_EQ(num_passes_, 3 * kRepetitions);
     EXPECT_GT(trace.wall_s.back(), 2 * trace.wall_s.front()) << "the last one drifts, too: it is kept and INVALID";
@@ -127,11 +128,11 @@ TEST_F(Remeasure, ASimulatedPointIsNever) {
 }
 
 TEST_F(Remeasure, TheStudysTimeIsKept) {
-    const InterruptionGuard guard;
-    interrupt_after(1);  // the first measurement takes 0.56 s at least: a second one would cost the point
+    const comm::InterruptionGuard guard;
+    comm::interrupt_after(1);  // the first measurement takes 0.56 s at least: a second one would cost the point
     const Attempt attempted = attempt([&] { EXPECT_TRUE(run(joined({kDrifting, kSteady})).discarded.empty()); });
     EXPECT_EQ(attempted.kind, Attempt::Kind::ok) << attempted.reason;
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 using testing::Each;
@@ -51,10 +51,11 @@ struct CountingPipeline final : public Pipeline {
 };
 
 /// Whatever the ranks measured, the last one says that it took this much longer.
-class LateReduction final : public MetricReduction {
+class LateReduction final : public comm::MetricReduction {
   public:
     static constexpr double kLateS = 1000;
-    LateReduction(std::unique_ptr<MetricReduction> real, bool is_late) : real_(std::move(real)), is_late_(is_late) {}
+    LateReduction(std::unique_ptr<comm::MetricReduction> real, bool is_late)
+        : real_(std::move(real)), is_late_(is_late) {}
     [[nodiscard]] std::string_view name() const override { return real_->name(); }
     [[nodiscard]] std::vector<std::vector<double>> all_gather(std::span<const double> values) override {
         return real_->all_gather(values);
@@ -66,23 +67,23 @@ class LateReduction final : public MetricReduction {
     }
 
   private:
-    std::unique_ptr<MetricReduction> real_;
+    std::unique_ptr<comm::MetricReduction> real_;
     bool is_late_;
 };
 
 /// Brings nothing, slowly.
-struct SlowChannel final : public TransferChannel {
+struct SlowChannel final : public comm::TransferChannel {
     [[nodiscard]] std::string_view name() const override { return "slow"; }
-    void transfer(std::span<const RowTransfer>) override { sleep(); }
+    void transfer(std::span<const comm::RowTransfer>) override { sleep(); }
 };
 
 /// Simulated: nothing is computed, whatever the image.
-PointSettings counted_point() {
-    PointSettings settings;
+config::PointSettings counted_point() {
+    config::PointSettings settings;
     settings.engine = EngineKind::timed;
     settings.timed.per_window_s = 0;
     settings.patch = 24;
-    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.halo = {config::HaloSetting::Kind::pixels, 8};
     settings.batch.count = 1;
     settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 2;
@@ -96,24 +97,26 @@ PointSettings counted_point() {
 
 class RepetitionsOfAPoint : public testing::Test {
   protected:
-    static StudySettings quiet_study() {
-        StudySettings study;
+    static config::StudySettings quiet_study() {
+        config::StudySettings study;
         study.reduction = ReductionKind::mpi;
         study.bounds = false;
         return study;
     }
 
-    [[nodiscard]] Point point_of(const PointSettings& settings) const {
-        const auto no_file = [](const ImageSettings&) -> SourceFacts { throw UsageError("unexpected look-up"); };
-        Config config;
+    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
+        const auto no_file = [](const config::ImageSettings&) -> plan::SourceFacts {
+            throw UsageError("unexpected look-up");
+        };
+        config::Config config;
         config.study = study_;
         config.points = {settings};
-        return make_plan(config, topology_, no_file).points.front();
+        return plan::make_plan(config, topology_, no_file).points.front();
     }
 
     /// `change` is done to the team first.
-    PointTrace run(const PointSettings& settings, const std::function<void(Team&)>& change = {}) {
-        PointTrace trace;
+    record::PointTrace run(const config::PointSettings& settings, const std::function<void(Team&)>& change = {}) {
+        record::PointTrace trace;
         trace.point = point_of(settings);
         Teams teams(world_, topology_, study_);
         Team& team = teams.of(trace.point);
@@ -126,21 +129,21 @@ class RepetitionsOfAPoint : public testing::Test {
 
     [[nodiscard]] bool is_last() const { return world_.rank() == world_.size() - 1; }
 
-    Communicator world_ = Communicator::world();
-    StudySettings study_ = quiet_study();
-    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+    comm::Communicator world_ = comm::Communicator::world();
+    config::StudySettings study_ = quiet_study();
+    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
     CountingPipeline pipeline_;
 };
 
 TEST_F(RepetitionsOfAPoint, AreAsManyAsAskedForAfterAsManyWarmUps) {
-    PointSettings settings = counted_point();
+    config::PointSettings settings = counted_point();
     settings.protocol.warmup_reps = 3;
     settings.protocol.forward_calls = 2;
-    const PointTrace trace = run(settings);
+    const record::PointTrace trace = run(settings);
     EXPECT_EQ(pipeline_.passes, 3 + 2);
     EXPECT_EQ(pipeline_.calls, 2 * (3 + 2));
     EXPECT_EQ(trace.wall_s.size(), 2U);
-    for (const RankTrace& rank : trace.ranks) {
+    for (const record::RankTrace& rank : trace.ranks) {
         EXPECT_EQ(rank.wall_s.size(), 2U);
         EXPECT_EQ(rank.stage_s.size(), 2U);
         EXPECT_EQ(rank.cpu_s.size(), 2U);
@@ -150,10 +153,10 @@ TEST_F(RepetitionsOfAPoint, AreAsManyAsAskedForAfterAsManyWarmUps) {
 
 TEST_F(RepetitionsOfAPoint, CountTheProcessorTimeOfTheirPassesOnly) {
     constexpr double kBeforeS = 0.5;  // more than passes that compute nothing take
-    while (process_cpu_seconds() < kBeforeS) continue;
-    const double before = process_cpu_seconds();
-    const PointTrace trace = run(counted_point());
-    const double spent = process_cpu_seconds() - before;
+    while (device::process_cpu_seconds() < kBeforeS) continue;
+    const double before = device::process_cpu_seconds();
+    const record::PointTrace trace = run(counted_point());
+    const double spent = device::process_cpu_seconds() - before;
     if (world_.rank() != 0) return;  // the trace is gathered there
     ASSERT_FALSE(trace.ranks.empty());
     const auto& passes = trace.ranks.front().cpu_s;
@@ -161,7 +164,7 @@ TEST_F(RepetitionsOfAPoint, CountTheProcessorTimeOfTheirPassesOnly) {
 }
 
 TEST_F(RepetitionsOfAPoint, HaveOneMoreWarmUpThatIsShownWhereTheFirstIsShort) {
-    PointSettings settings = counted_point();
+    config::PointSettings settings = counted_point();
     settings.protocol.timeline = 10;
     settings.protocol.warmup_reps = 1;
     (void)run(settings);
@@ -173,7 +176,7 @@ TEST_F(RepetitionsOfAPoint, HaveOneMoreWarmUpThatIsShownWhereTheFirstIsShort) {
 }
 
 TEST_F(RepetitionsOfAPoint, WarmUpForAtLeastTheTimeAskedFor) {
-    PointSettings settings = counted_point();
+    config::PointSettings settings = counted_point();
     settings.protocol.warmup_time_s = 2.5 * kSleepS;
     settings.protocol.min_reps = 1;
     pipeline_.in_pass = sleep;
@@ -183,7 +186,7 @@ TEST_F(RepetitionsOfAPoint, WarmUpForAtLeastTheTimeAskedFor) {
 }
 
 TEST_F(RepetitionsOfAPoint, BeginWithAnOutputThatNoEarlierPassWrote) {
-    PointSettings settings = counted_point();
+    config::PointSettings settings = counted_point();
     settings.protocol.warmup_reps = 1;
     const Rect own{0, world_.rank(), {1, 1}};
     std::vector<float> found;
@@ -201,7 +204,7 @@ TEST_F(RepetitionsOfAPoint, LastUntilTheSlowestRankHasDelivered) {
     pipeline_.in_pass = [this] {
         if (is_last()) sleep();
     };
-    const PointTrace trace = run(counted_point());
+    const record::PointTrace trace = run(counted_point());
     EXPECT_THAT(trace.wall_s, Each(Ge(kSleepS)));
     EXPECT_THAT(trace.ranks.back().wall_s, Each(Ge(kSleepS)));
     if (world_.size() == 1) return;
@@ -210,51 +213,51 @@ TEST_F(RepetitionsOfAPoint, LastUntilTheSlowestRankHasDelivered) {
 }
 
 TEST_F(RepetitionsOfAPoint, TakeTheLargestTimeOverTheRanks) {
-    const PointTrace trace = run(counted_point(), [this](Team& team) {
+    const record::PointTrace trace = run(counted_point(), [this](Team& team) {
         team.reduction = std::make_unique<LateReduction>(std::move(team.reduction), is_last());
     });
     EXPECT_THAT(trace.wall_s, Each(Ge(LateReduction::kLateS)));
 }
 
 TEST_F(RepetitionsOfAPoint, HoldTheExchangeWithTheOtherNodes) {
-    const PointTrace trace = run(counted_point(), [](Team& team) {
+    const record::PointTrace trace = run(counted_point(), [](Team& team) {
         team.spans_nodes = true;
         team.channel = std::make_unique<SlowChannel>();
     });
     EXPECT_EQ(trace.exchange.value().carrier, "slow");
     EXPECT_THAT(trace.wall_s, Each(Ge(kSleepS)));
-    for (const RankTrace& rank : trace.ranks)
-        for (const StageSeconds& stages : rank.stage_s)
-            EXPECT_GE(stages[static_cast<size_t>(Stage::exchange)], kSleepS);
+    for (const record::RankTrace& rank : trace.ranks)
+        for (const record::StageSeconds& stages : rank.stage_s)
+            EXPECT_GE(stages[static_cast<size_t>(record::Stage::exchange)], kSleepS);
 }
 
 TEST_F(RepetitionsOfAPoint, DoNotShowTheHostMemoryOfThePointBefore) {
-    if (!reset_resident_peak()) GTEST_SKIP() << "the kernel refuses /proc/self/clear_refs";
+    if (!device::reset_resident_peak()) GTEST_SKIP() << "the kernel refuses /proc/self/clear_refs";
     constexpr int64_t kBytes = int64_t{256} << 20;
     pipeline_.in_pass = [] { hold_for_a_moment(kBytes); };
-    const PointTrace large = run(counted_point());
+    const record::PointTrace large = run(counted_point());
     pipeline_.in_pass = nullptr;
-    const PointTrace small = run(counted_point());
+    const record::PointTrace small = run(counted_point());
     for (size_t rank = 0; rank < large.ranks.size(); ++rank)
         EXPECT_LT(small.ranks[rank].memory.host_peak, large.ranks[rank].memory.host_peak - kBytes / 2);
 }
 
 TEST_F(RepetitionsOfAPoint, ShowTheMemoryThatAGraphWorksIn) {
-    const PointTrace eager = run(counted_point());
+    const record::PointTrace eager = run(counted_point());
     pipeline_.replayed = int64_t{1} << 30;
-    const PointTrace graph = run(counted_point());
+    const record::PointTrace graph = run(counted_point());
     for (size_t rank = 0; rank < eager.ranks.size(); ++rank)
         EXPECT_EQ(graph.ranks[rank].memory.allocated_peak,
                   eager.ranks[rank].memory.allocated_peak + pipeline_.replayed);
 }
 
 TEST_F(RepetitionsOfAPoint, DoNotShowTheEnginesMemoryOfThePointBefore) {
-    PointSettings small = counted_point();
+    config::PointSettings small = counted_point();
     small.engine = EngineKind::torch;
     small.weights = "seed:1";
     small.threads.count = 1;
     small.protocol.min_reps = 1;
-    PointSettings large = small;
+    config::PointSettings large = small;
     large.batch.count = 4;
     Runner runner(world_, topology_, study_);
     const int64_t alone = runner.run(point_of(small), {}).ranks.front().memory.allocated_peak;
@@ -263,4 +266,4 @@ TEST_F(RepetitionsOfAPoint, DoNotShowTheEnginesMemoryOfThePointBefore) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,20 +22,20 @@ std::string bytes_of(const fs::path& file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-StudySettings quiet_study() {
-    StudySettings study;
+config::StudySettings quiet_study() {
+    config::StudySettings study;
     study.reduction = ReductionKind::mpi;
     study.bounds = false;
     return study;
 }
 
-PointSettings small_point(NetworkKind network) {
-    PointSettings settings;
+config::PointSettings small_point(NetworkKind network) {
+    config::PointSettings settings;
     settings.network = network;
     settings.weights = "seed:1";
-    settings.device = DeviceChoice::cpu;
+    settings.device = config::DeviceChoice::cpu;
     settings.patch = 24;
-    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.halo = {config::HaloSetting::Kind::pixels, 8};
     settings.threads.count = 1;
     settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 2;
@@ -49,11 +49,12 @@ PointSettings small_point(NetworkKind network) {
     return settings;
 }
 
-SourceFacts facts_of(const ImageSettings& image) { return {{image.height, image.width}, image.channels}; }
+plan::SourceFacts facts_of(const config::ImageSettings& image) { return {{image.height, image.width}, image.channels}; }
 
 class RunPoint : public testing::Test {
   protected:
-    RunPoint() : world_(Communicator::world()), self_(world_.split(world_.rank(), 0)), all_(world_), alone_(self_) {
+    RunPoint()
+        : world_(comm::Communicator::world()), self_(world_.split(world_.rank(), 0)), all_(world_), alone_(self_) {
         folder_ =
             world_.broadcast((fs::temp_directory_path() / ("patchbench-run-" + std::to_string(getpid()))).string());
         fs::create_directories(folder_);
@@ -66,47 +67,48 @@ class RunPoint : public testing::Test {
 
     /// A topology and a runner (which keeps weights) for all ranks, and for each rank alone.
     struct Launch {
-        explicit Launch(const Communicator& ranks)
-            : topology(gather_topology(ranks, {DeviceChoice::cpu, SharingRule::error})),
+        explicit Launch(const comm::Communicator& ranks)
+            : topology(gather_topology(ranks, {config::DeviceChoice::cpu, config::SharingRule::error})),
               runner(ranks, topology, study) {}
-        StudySettings study = quiet_study();
-        Topology topology;
+        config::StudySettings study = quiet_study();
+        plan::Topology topology;
         Runner runner;
     };
 
-    PointTrace run(Launch& launch, const PointSettings& settings, const std::string& file) {
-        const Point point = make_plan({launch.study, {settings}, ""}, launch.topology, facts_of).points.front();
+    record::PointTrace run(Launch& launch, const config::PointSettings& settings, const std::string& file) {
+        const plan::Point point =
+            plan::make_plan({launch.study, {settings}, ""}, launch.topology, facts_of).points.front();
         return launch.runner.run(point, {.image = file.empty() ? fs::path{} : folder_ / file});
     }
-    PointTrace run(const PointSettings& settings) { return run(all_, settings, ""); }
+    record::PointTrace run(const config::PointSettings& settings) { return run(all_, settings, ""); }
 
     /// Bytes of the output on rank 0 alone; nothing on the others.
-    std::string bytes_alone(const PointSettings& settings) {
+    std::string bytes_alone(const config::PointSettings& settings) {
         if (!world_.is_root()) return {};
-        EXPECT_EQ(run(alone_, settings, "one.png").status, PointStatus::ok);
+        EXPECT_EQ(run(alone_, settings, "one.png").status, record::PointStatus::ok);
         return bytes_of(folder_ / "one.png");
     }
 
-    void expect_bytes(const PointSettings& settings, const std::string& expected) {
-        const PointTrace trace = run(all_, settings, "all.png");
-        EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    void expect_bytes(const config::PointSettings& settings, const std::string& expected) {
+        const record::PointTrace trace = run(all_, settings, "all.png");
+        EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         if (world_.is_root()) {
             EXPECT_EQ(bytes_of(folder_ / "all.png") == expected, true) << "other bytes than on one rank";
         }
         world_.barrier();
     }
 
-    Communicator world_, self_;
+    comm::Communicator world_, self_;
     Launch all_, alone_;
     fs::path folder_;
 };
 
 TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
     for (const auto network : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn}) {
-        PointSettings settings = small_point(network);
+        config::PointSettings settings = small_point(network);
         settings.protocol.min_reps = 1;
         settings.protocol.forward_calls = 0;
-        settings.protocol.verify = VerifyMode::off;
+        settings.protocol.verify = config::VerifyMode::off;
         settings.batch.count = 1;
         const std::string expected = bytes_alone(settings);
         for (const int64_t batch : {1, 3, 16})
@@ -115,7 +117,7 @@ TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
                              std::to_string(threads));
                 settings.batch.count = batch;
                 settings.threads.count = threads;
-                settings.last_batch = batch == 3 ? LastBatch::ragged : LastBatch::pad;
+                settings.last_batch = batch == 3 ? config::LastBatch::ragged : config::LastBatch::pad;
                 expect_bytes(settings, expected);
             }
     }
@@ -123,10 +125,10 @@ TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
 
 TEST_F(RunPoint, EveryNetworkIsVerified) {
     for (const auto network : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn}) {
-        const PointTrace trace = run(small_point(network));
-        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        const record::PointTrace trace = run(small_point(network));
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         if (world_.is_root()) {
-            EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+            EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
             EXPECT_GT(trace.verification.windows_checked, 0);
             EXPECT_TRUE(trace.verification.seam_error.has_value());
             const double predicted = trace.prediction.value().peak_mib;
@@ -137,13 +139,13 @@ TEST_F(RunPoint, EveryNetworkIsVerified) {
 }
 
 TEST_F(RunPoint, GathersFiguresOfEveryRank) {
-    const PointTrace trace = run(small_point(NetworkKind::dncnn));
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const record::PointTrace trace = run(small_point(NetworkKind::dncnn));
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     ASSERT_EQ(trace.ranks.size(), static_cast<size_t>(world_.size()));
     EXPECT_EQ(trace.wall_s.size(), 2U);
     EXPECT_EQ(trace.stop_reason, StopReason::max_time);
     int64_t patches = 0;
-    for (const RankTrace& rank : trace.ranks) {
+    for (const record::RankTrace& rank : trace.ranks) {
         patches += rank.num_patches;
         EXPECT_EQ(rank.wall_s.size(), 2U);
         EXPECT_GT(rank.memory.host_peak, 0);
@@ -154,25 +156,26 @@ TEST_F(RunPoint, GathersFiguresOfEveryRank) {
     EXPECT_EQ(patches, trace.num_patches);
     EXPECT_EQ(patches, 4 * 3);
     for (size_t i = 0; i < trace.wall_s.size(); ++i)
-        for (const RankTrace& rank : trace.ranks) EXPECT_GE(trace.wall_s[i], rank.wall_s[i]) << "of each pass";
+        for (const record::RankTrace& rank : trace.ranks) EXPECT_GE(trace.wall_s[i], rank.wall_s[i]) << "of each pass";
 }
 
 TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
-    StudySettings study = quiet_study();
+    config::StudySettings study = quiet_study();
     study.bounds = true;
     Runner runner(world_, all_.topology, study);
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(NetworkKind::dncnn);
     settings.memory_limit_mib = 40;  // of the point, not of the bounds
-    const Plan plan = make_plan({study, {settings, settings}, ""}, all_.topology, facts_of);
-    const PointTrace first = runner.run(plan.points[0], {});
-    const PointTrace second = runner.run(plan.points[1], {});
-    ASSERT_EQ(first.status, PointStatus::ok) << first.reason;
+    const plan::Plan plan = plan::make_plan({study, {settings, settings}, ""}, all_.topology, facts_of);
+    const record::PointTrace first = runner.run(plan.points[0], {});
+    const record::PointTrace second = runner.run(plan.points[1], {});
+    ASSERT_EQ(first.status, record::PointStatus::ok) << first.reason;
     for (size_t rank = 0; rank < first.ranks.size(); ++rank) {
-        const BoundsRecord& bounds = first.ranks[rank].bounds;
-        for (const auto bound :
-             {Bound::matmul_tflops, Bound::conv_tflops, Bound::device_copy_gb_per_s, Bound::host_copy_gb_per_s})
+        const record::BoundsRecord& bounds = first.ranks[rank].bounds;
+        for (const auto bound : {record::Bound::matmul_tflops, record::Bound::conv_tflops,
+                                 record::Bound::device_copy_gb_per_s, record::Bound::host_copy_gb_per_s})
             EXPECT_GT(bounds[bound].value_or(0), 0) << name_of(bound) << " of rank " << rank;
-        EXPECT_FALSE(bounds[Bound::h2d_gb_per_s] || bounds[Bound::d2h_gb_per_s]) << "there is no device";
+        EXPECT_FALSE(bounds[record::Bound::h2d_gb_per_s] || bounds[record::Bound::d2h_gb_per_s])
+            << "there is no device";
         EXPECT_EQ(second.ranks[rank].bounds, bounds);
     }
     EXPECT_EQ(first.ranks.front().memory.allocated_peak, second.ranks.front().memory.allocated_peak)
@@ -190,33 +193,33 @@ TEST_F(RunPoint, TheOutputIsPoisonedByAllRanksOfANode) {
 }
 
 TEST_F(RunPoint, FewerRanksThanStartedGiveTheSameBytes) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(NetworkKind::dncnn);
     settings.ranks.count = 1;
     expect_bytes(settings, bytes_alone(small_point(NetworkKind::dncnn)));
 }
 
 TEST_F(RunPoint, OutOfMemoryIsAStatusOnAllRanksAndTheNextPointRuns) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(NetworkKind::dncnn);
     settings.memory_limit_mib = 3;  // the weights alone take 2.6
-    const PointTrace failed = run(settings);
-    EXPECT_EQ(failed.status, PointStatus::oom) << failed.reason;
-    const PointTrace next = run(small_point(NetworkKind::dncnn));
-    EXPECT_EQ(next.status, PointStatus::ok) << next.reason;
+    const record::PointTrace failed = run(settings);
+    EXPECT_EQ(failed.status, record::PointStatus::oom) << failed.reason;
+    const record::PointTrace next = run(small_point(NetworkKind::dncnn));
+    EXPECT_EQ(next.status, record::PointStatus::ok) << next.reason;
 }
 
 TEST_F(RunPoint, MissingWeightsAreTheUsersErrorOnAllRanks) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(NetworkKind::dncnn);
     settings.weights = "no/such/file.pth";
     EXPECT_THROW((void)run(settings), AgreedError);
-    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, PointStatus::ok);
+    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, record::PointStatus::ok);
 }
 
 TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
-    settings.halo.kind = HaloSetting::Kind::exact;
+    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.halo.kind = config::HaloSetting::Kind::exact;
     settings.protocol.verify_whole_max_mpx = 1;
-    const PointTrace trace = run(settings);
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     if (world_.is_root()) {
         EXPECT_TRUE(trace.verification.seam_against_whole_image);
         EXPECT_TRUE(trace.verification.seam_decides);
@@ -225,11 +228,11 @@ TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
 }
 
 TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
-    settings.halo.kind = HaloSetting::Kind::automatic;
+    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.halo.kind = config::HaloSetting::Kind::automatic;
     settings.batch.count = 0;
-    const PointTrace trace = run(settings);
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     EXPECT_GT(trace.point.halo.value(), 0) << "the default tolerance is met by no bare patch";
     EXPECT_LT(trace.point.halo.value(), 20) << "nor does it need all that can reach a pixel";
     EXPECT_GE(trace.point.batch.value(), 1);
@@ -241,8 +244,8 @@ TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
 }
 
 /// dncnn on windows of 40 x 40: 0.4 MB of activations each, 12 windows in all.
-PointSettings searched_point(int64_t limit_mib) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+config::PointSettings searched_point(int64_t limit_mib) {
+    config::PointSettings settings = small_point(NetworkKind::dncnn);
     settings.batch = {0, true};
     settings.memory_limit_mib = limit_mib;
     settings.protocol.min_reps = 1;
@@ -252,10 +255,10 @@ PointSettings searched_point(int64_t limit_mib) {
 TEST_F(RunPoint, TheLargestBatchIsFoundUnderACapAndTheNextDoesNotFit) {
     // The weights take 2.6 MiB. Under the second cap one rank's largest is 5: doubling alone does not find it.
     for (const int64_t limit_mib : {5, 7}) {
-        PointSettings settings = searched_point(limit_mib);
-        const PointTrace trace = run(settings);
-        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-        const BatchSearch& search = trace.batch_search.value();
+        config::PointSettings settings = searched_point(limit_mib);
+        const record::PointTrace trace = run(settings);
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        const record::BatchSearch& search = trace.batch_search.value();
         EXPECT_EQ(search.found, trace.point.batch);
         EXPECT_LE(search.found, 12);
         ASSERT_EQ(search.tries.back().batch, search.found) << "the answer is run again";
@@ -264,56 +267,56 @@ TEST_F(RunPoint, TheLargestBatchIsFoundUnderACapAndTheNextDoesNotFit) {
             EXPECT_EQ(tried.peak_bytes > 0, tried.fits);
             EXPECT_LE(tried.peak_bytes, limit_mib << 20);
         }
-        if (search.limited_by == BatchLimit::windows) {
+        if (search.limited_by == record::BatchLimit::windows) {
             EXPECT_GT(world_.size(), 1) << "on one rank the cap comes first";
             continue;
         }
         settings.batch = {search.found + 1, false};
-        EXPECT_EQ(run(settings).status, PointStatus::oom) << "one more than the largest";
+        EXPECT_EQ(run(settings).status, record::PointStatus::oom) << "one more than the largest";
     }
 }
 
 TEST_F(RunPoint, WithoutACapTheWindowsAreTheLimit) {
-    const PointTrace trace = run(searched_point(0));
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-    EXPECT_EQ(trace.batch_search->limited_by, BatchLimit::windows);
+    const record::PointTrace trace = run(searched_point(0));
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    EXPECT_EQ(trace.batch_search->limited_by, record::BatchLimit::windows);
     EXPECT_EQ(trace.batch_search->found, (12 + world_.size() - 1) / world_.size());
 }
 
 TEST_F(RunPoint, NothingFitsIsSaidSo) {
-    const PointTrace trace = run(searched_point(3));
-    EXPECT_EQ(trace.status, PointStatus::oom);
+    const record::PointTrace trace = run(searched_point(3));
+    EXPECT_EQ(trace.status, record::PointStatus::oom);
     EXPECT_EQ(trace.batch_search->found, 0);
     if (world_.is_root()) {
         EXPECT_NE(trace.reason.find("nothing fits: not even one window of 40 x 40 px"), std::string::npos)
             << trace.reason;
     }
-    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, PointStatus::ok);
+    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, record::PointStatus::ok);
 }
 
 TEST_F(RunPoint, WholeWorkloadSplitsOddShapes) {
-    PointSettings settings = small_point(NetworkKind::drunet);
-    settings.workload = Workload::whole;
+    config::PointSettings settings = small_point(NetworkKind::drunet);
+    settings.workload = config::Workload::whole;
     settings.odd_shape = OddShape::split;
     settings.image.height = 72;
     settings.image.width = 68;
-    const PointTrace trace = run(settings);
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     if (world_.is_root()) {
         EXPECT_EQ(trace.ranks.front().num_windows, 4);
-        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
     }
 }
 
 TEST_F(RunPoint, ReplicateGivesEveryRankItsOwnCopy) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
-    settings.workload = Workload::whole;
+    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    settings.workload = config::Workload::whole;
     settings.replicate = true;
-    const PointTrace trace = run(settings);
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     EXPECT_EQ(trace.num_patches, world_.size());
-    for (const RankTrace& rank : trace.ranks) EXPECT_EQ(rank.num_windows, 1);
+    for (const record::RankTrace& rank : trace.ranks) EXPECT_EQ(rank.num_windows, 1);
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

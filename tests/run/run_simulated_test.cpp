@@ -13,22 +13,22 @@
 #include <filesystem>
 #include <limits>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
-StudySettings simulated_study() {
-    StudySettings study;
+config::StudySettings simulated_study() {
+    config::StudySettings study;
     study.reduction = ReductionKind::mpi;
     return study;
 }
 
 /// 24 windows, the last row and column cut short; a call takes 2 ms.
-PointSettings simulated_settings() {
-    PointSettings settings;
+config::PointSettings simulated_settings() {
+    config::PointSettings settings;
     settings.engine = EngineKind::timed;
     settings.timed.per_window_s = 0.002;
     settings.patch = 24;
-    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.halo = {config::HaloSetting::Kind::pixels, 8};
     settings.batch.count = 1;
     settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 2;
@@ -40,32 +40,34 @@ PointSettings simulated_settings() {
 
 class RunSimulated : public testing::Test {
   protected:
-    [[nodiscard]] Point point_of(const PointSettings& settings) const {
-        const auto no_file = [](const ImageSettings&) -> SourceFacts { throw UsageError("unexpected look-up"); };
-        Config config;
+    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
+        const auto no_file = [](const config::ImageSettings&) -> plan::SourceFacts {
+            throw UsageError("unexpected look-up");
+        };
+        config::Config config;
         config.study = study_;
         config.points = {settings};
-        return make_plan(config, topology_, no_file).points.front();
+        return plan::make_plan(config, topology_, no_file).points.front();
     }
-    PointTrace run(const PointSettings& settings, const std::filesystem::path& file = {}) {
+    record::PointTrace run(const config::PointSettings& settings, const std::filesystem::path& file = {}) {
         return runner_.run(point_of(settings), {.image = file});
     }
-    [[nodiscard]] static int64_t windows_of(const PointTrace& trace) {
+    [[nodiscard]] static int64_t windows_of(const record::PointTrace& trace) {
         int64_t windows = 0;
-        for (const RankTrace& rank : trace.ranks) windows += rank.num_windows;
+        for (const record::RankTrace& rank : trace.ranks) windows += rank.num_windows;
         return windows;
     }
 
-    Communicator world_ = Communicator::world();
-    StudySettings study_ = simulated_study();
-    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+    comm::Communicator world_ = comm::Communicator::world();
+    config::StudySettings study_ = simulated_study();
+    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
     Runner runner_{world_, topology_, study_};
 };
 
 TEST_F(RunSimulated, WaitsAndPassesEveryPixelThrough) {
-    const PointTrace trace = run(simulated_settings(), "/not/there/at/all.png");
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-    EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+    const record::PointTrace trace = run(simulated_settings(), "/not/there/at/all.png");
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
     EXPECT_EQ(trace.verification.windows_checked, 0);
     EXPECT_FALSE(trace.verification.window_error) << "there is no network's output to compare with";
     EXPECT_EQ(trace.output_file, "") << "the noisy image is nobody's result";
@@ -73,19 +75,19 @@ TEST_F(RunSimulated, WaitsAndPassesEveryPixelThrough) {
     EXPECT_EQ(trace.weights_source, "none (simulated)");
     EXPECT_FALSE(trace.binding.empty());
     EXPECT_EQ(windows_of(trace), 24);
-    for (const RankTrace& rank : trace.ranks)
+    for (const record::RankTrace& rank : trace.ranks)
         for (const auto& stages : rank.stage_s)
-            EXPECT_NEAR(stages[static_cast<size_t>(Stage::forward)], 0.002 * static_cast<double>(rank.num_batches),
-                        1e-6);
+            EXPECT_NEAR(stages[static_cast<size_t>(record::Stage::forward)],
+                        0.002 * static_cast<double>(rank.num_batches), 1e-6);
     EXPECT_GE(*std::min_element(trace.wall_s.begin(), trace.wall_s.end()),
               0.002 * static_cast<double>(trace.ranks.back().num_batches));
 }
 
 TEST_F(RunSimulated, AnyBatchSlotsAndOverlapPassEveryPixel) {
-    PointSettings settings = simulated_settings();
+    config::PointSettings settings = simulated_settings();
     settings.timed.per_window_s = 0;
-    for (const auto schedule : {Schedule::contiguous, Schedule::dynamic})
-        for (const auto last_batch : {LastBatch::pad, LastBatch::ragged})
+    for (const auto schedule : {config::Schedule::contiguous, config::Schedule::dynamic})
+        for (const auto last_batch : {config::LastBatch::pad, config::LastBatch::ragged})
             for (const int64_t batch : {1, 5, 100})
                 for (const bool overlap : {true, false}) {
                     settings.schedule = schedule;
@@ -93,35 +95,35 @@ TEST_F(RunSimulated, AnyBatchSlotsAndOverlapPassEveryPixel) {
                     settings.batch.count = batch;
                     settings.overlap = overlap;
                     settings.slots = batch == 100 ? 2 : batch == 5 ? 3 : 1;
-                    const PointTrace trace = run(settings);
-                    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-                    EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed)
+                    const record::PointTrace trace = run(settings);
+                    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+                    EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
                         << name_of(schedule) << " batch " << batch;
                     EXPECT_EQ(windows_of(trace), 24);
                 }
 }
 
 TEST_F(RunSimulated, OneRankMayBeSlower) {
-    PointSettings settings = simulated_settings();
+    config::PointSettings settings = simulated_settings();
     settings.timed.slow_rank = world_.size() - 1;
     settings.timed.slow_factor = 3;
-    const PointTrace trace = run(settings);
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-    for (const RankTrace& rank : trace.ranks) {
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    for (const record::RankTrace& rank : trace.ranks) {
         const double factor = rank.rank == world_.size() - 1 ? 3 : 1;
-        EXPECT_NEAR(rank.stage_s.front()[static_cast<size_t>(Stage::forward)],
+        EXPECT_NEAR(rank.stage_s.front()[static_cast<size_t>(record::Stage::forward)],
                     factor * 0.002 * static_cast<double>(rank.num_batches), 1e-6);
     }
 }
 
 TEST_F(RunSimulated, WithADynamicScheduleASlowRankGetsLess) {
-    PointSettings settings = simulated_settings();
-    settings.schedule = Schedule::dynamic;
+    config::PointSettings settings = simulated_settings();
+    settings.schedule = config::Schedule::dynamic;
     settings.timed.slow_rank = 0;
     settings.timed.slow_factor = 100;
-    const PointTrace trace = run(settings);
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-    EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
     EXPECT_EQ(windows_of(trace), 24);
     const auto most = std::max_element(trace.ranks.begin(), trace.ranks.end(),
                                        [](const auto& a, const auto& b) { return a.num_windows < b.num_windows; });
@@ -132,24 +134,24 @@ TEST_F(RunSimulated, WithADynamicScheduleASlowRankGetsLess) {
 
 TEST_F(RunSimulated, ADynamicScheduleGivesARealNetworkTheSameBytes) {
     namespace fs = std::filesystem;
-    PointSettings settings = simulated_settings();
+    config::PointSettings settings = simulated_settings();
     settings.engine = EngineKind::torch;
     settings.weights = "seed:1";
     settings.threads.count = 1;
     settings.protocol.min_reps = 1;
-    settings.protocol.verify = VerifyMode::full;
+    settings.protocol.verify = config::VerifyMode::full;
     const fs::path folder =
         world_.broadcast((fs::temp_directory_path() / ("patchbench-dynamic-" + std::to_string(getpid()))).string());
     if (world_.is_root()) fs::create_directories(folder);
-    ASSERT_EQ(run(settings, folder / "expected.png").status, PointStatus::ok);
-    settings.schedule = Schedule::dynamic;
+    ASSERT_EQ(run(settings, folder / "expected.png").status, record::PointStatus::ok);
+    settings.schedule = config::Schedule::dynamic;
     for (const int64_t batch : {1, 5}) {
         settings.batch.count = batch;
-        settings.last_batch = batch == 5 ? LastBatch::ragged : LastBatch::pad;
-        const PointTrace trace = run(settings, folder / "dynamic.png");
-        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        settings.last_batch = batch == 5 ? config::LastBatch::ragged : config::LastBatch::pad;
+        const record::PointTrace trace = run(settings, folder / "dynamic.png");
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         if (!world_.is_root()) continue;
-        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
         EXPECT_EQ(trace.verification.windows_checked, 24) << "whoever did them";
         EXPECT_EQ(sha256_of_file(folder / "dynamic.png"), sha256_of_file(folder / "expected.png"));
     }
@@ -157,21 +159,21 @@ TEST_F(RunSimulated, ADynamicScheduleGivesARealNetworkTheSameBytes) {
 }
 
 TEST_F(RunSimulated, RanksThatWereLeftOutKeepTheirNumbers) {
-    PointSettings settings = simulated_settings();
+    config::PointSettings settings = simulated_settings();
     settings.ranks.count = std::max(1, world_.size() - 1);
-    const PointTrace trace = run(settings);
-    EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const record::PointTrace trace = run(settings);
+    EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     if (trace.ranks.empty()) return;  // this rank slept
     for (size_t i = 0; i < trace.ranks.size(); ++i) EXPECT_EQ(trace.ranks[i].rank, static_cast<int>(i));
 }
 
 TEST_F(RunSimulated, APixelThatIsMissingOrOutOfPlaceIsFound) {
-    const Point point = point_of(simulated_settings());
+    const plan::Point point = point_of(simulated_settings());
     Teams teams(world_, topology_, study_);
     Team& team = teams.of(point);
     ImageSource source(point.settings.image);
     RankShare share(point, team, source);
-    PointTrace trace;
+    record::PointTrace trace;
     trace.point = point;
     trace.useful_pixels = 140 * 90;
     const auto pass_with = [&](float damage) {
@@ -186,15 +188,15 @@ TEST_F(RunSimulated, APixelThatIsMissingOrOutOfPlaceIsFound) {
         team.ranks.barrier();
         return verify_passed_through(trace, team, share, source);
     };
-    EXPECT_EQ(pass_with(0).outcome, Verification::Outcome::passed);
+    EXPECT_EQ(pass_with(0).outcome, record::Verification::Outcome::passed);
     EXPECT_EQ(pass_with(0.123F).reasons,
               std::vector<std::string>{"1 output samples are not those of the input at their place"});
-    const Verification missing = pass_with(std::numeric_limits<float>::quiet_NaN());
-    EXPECT_EQ(missing.outcome, Verification::Outcome::failed);
+    const record::Verification missing = pass_with(std::numeric_limits<float>::quiet_NaN());
+    EXPECT_EQ(missing.outcome, record::Verification::Outcome::failed);
     EXPECT_EQ(missing.pixels_unwritten, 1);
     trace.useful_pixels = 140 * 91;
     EXPECT_EQ(pass_with(0).reasons.size(), 1U) << "fewer pixels kept than there are";
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

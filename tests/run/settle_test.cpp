@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 using testing::ElementsAre;
@@ -28,7 +28,7 @@ struct MadeUpBench {
         size_t place = 0;
         while (int64_t{1} << place < batch) ++place;
         if (place < pixels_per_s.size()) return {.fits = true, .pixels_per_s = pixels_per_s[place]};
-        return {.status = PointStatus::oom, .reason = "no room for " + std::to_string(batch)};
+        return {.status = record::PointStatus::oom, .reason = "no room for " + std::to_string(batch)};
     }
 };
 
@@ -62,19 +62,19 @@ TEST(FindBatch, ThrowsWhereNotEvenOneWindowFits) {
         (void)batch_for({{}});
         FAIL();
     } catch (const PointFailed& failure) {
-        EXPECT_EQ(failure.status(), PointStatus::oom);
+        EXPECT_EQ(failure.status(), record::PointStatus::oom);
         EXPECT_THAT(failure.what(), HasSubstr("no room for 1"));
     }
 }
 
 /// Much larger than a probe, so that a probe can lack context.
-PointSettings point_with_tolerance(NetworkKind network, double tolerance) {
-    PointSettings settings;
+config::PointSettings point_with_tolerance(NetworkKind network, double tolerance) {
+    config::PointSettings settings;
     settings.network = network;
     settings.weights = "seed:1";
-    settings.device = DeviceChoice::cpu;
+    settings.device = config::DeviceChoice::cpu;
     settings.patch = 48;
-    settings.halo.kind = HaloSetting::Kind::automatic;
+    settings.halo.kind = config::HaloSetting::Kind::automatic;
     settings.halo_tolerance = tolerance;
     settings.batch.count = 1;
     settings.threads.count = 1;
@@ -82,7 +82,7 @@ PointSettings point_with_tolerance(NetworkKind network, double tolerance) {
     settings.protocol.min_reps = 1;
     settings.protocol.max_time_s = 0;
     settings.protocol.forward_calls = 0;
-    settings.protocol.verify = VerifyMode::off;
+    settings.protocol.verify = config::VerifyMode::off;
     settings.image.height = settings.image.width = 96;
     settings.image.noise_sigma = 0.1;
     return settings;
@@ -90,30 +90,32 @@ PointSettings point_with_tolerance(NetworkKind network, double tolerance) {
 
 class Settle : public testing::Test {
   protected:
-    [[nodiscard]] Point point_of(const PointSettings& settings) const {
-        const auto no_file = [](const ImageSettings&) -> SourceFacts { throw UsageError("unexpected look-up"); };
-        Config config;
+    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
+        const auto no_file = [](const config::ImageSettings&) -> plan::SourceFacts {
+            throw UsageError("unexpected look-up");
+        };
+        config::Config config;
         config.study = study_;
         config.points = {settings};
-        return make_plan(config, topology_, no_file).points.front();
+        return plan::make_plan(config, topology_, no_file).points.front();
     }
 
     int64_t halo_of(NetworkKind network, double tolerance) {
-        const PointTrace trace = runner_.run(point_of(point_with_tolerance(network, tolerance)), {});
-        EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        const record::PointTrace trace = runner_.run(point_of(point_with_tolerance(network, tolerance)), {});
+        EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         return trace.point.halo.value_or(-1);
     }
 
-    [[nodiscard]] static StudySettings quiet_study() {
-        StudySettings study;
+    [[nodiscard]] static config::StudySettings quiet_study() {
+        config::StudySettings study;
         study.reduction = ReductionKind::mpi;
         study.bounds = false;
         return study;
     }
 
-    Communicator world_ = Communicator::world();
-    StudySettings study_ = quiet_study();
-    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
+    comm::Communicator world_ = comm::Communicator::world();
+    config::StudySettings study_ = quiet_study();
+    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
     Runner runner_{world_, topology_, study_};
 };
 
@@ -124,11 +126,11 @@ TEST_F(Settle, TheHaloIsSmallerTheMoreErrorIsTolerated) {
     EXPECT_EQ(loosest, 0) << "no output is off by ten";
     EXPECT_EQ(loose, 10) << "half of the tolerance at the probes: all of it would take 7 pixels";
     EXPECT_GT(strict, loose);
-    EXPECT_LE(strict, network_facts(NetworkKind::dncnn).exact_halo);
+    EXPECT_LE(strict, network::network_facts(NetworkKind::dncnn).exact_halo);
 }
 
 TEST_F(Settle, TheHaloGoesInStepsOfTheAlignment) {
-    const NetworkFacts& facts = network_facts(NetworkKind::unet);
+    const network::NetworkFacts& facts = network::network_facts(NetworkKind::unet);
     const int64_t halo = halo_of(NetworkKind::unet, 0.2);
     EXPECT_EQ(halo % facts.alignment, 0);
     EXPECT_GT(halo, 0);
@@ -136,20 +138,20 @@ TEST_F(Settle, TheHaloGoesInStepsOfTheAlignment) {
 }
 
 /// Takes no time for several windows and much for a single one.
-class SlowWithOneWindow final : public Denoiser {
+class SlowWithOneWindow final : public engine::Denoiser {
   public:
-    void prepare(const BatchView&, const BatchView&, Stream&) override {}
-    void forward(const BatchView& in, const BatchView&, Stream&) override {
+    void prepare(const BatchView&, const BatchView&, device::Stream&) override {}
+    void forward(const BatchView& in, const BatchView&, device::Stream&) override {
         if (in.shape.n == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }
 };
 
 TEST_F(Settle, TheBatchIsTriedOnTheRanks) {
-    PointSettings settings = point_with_tolerance(NetworkKind::dncnn, 1);
-    settings.halo = {HaloSetting::Kind::pixels, 0};
+    config::PointSettings settings = point_with_tolerance(NetworkKind::dncnn, 1);
+    settings.halo = {config::HaloSetting::Kind::pixels, 0};
     settings.batch.count = 0;
     settings.patch = 16;
-    const Point point = point_of(settings);
+    const plan::Point point = point_of(settings);
     Teams teams(world_, topology_, study_);
     Team& team = teams.of(point);
     SlowWithOneWindow denoiser;
@@ -157,4 +159,4 @@ TEST_F(Settle, TheBatchIsTriedOnTheRanks) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 constexpr Extent kImage{11, 14};
@@ -72,7 +72,7 @@ double unit_value(const std::byte* sample, DType type) {
 
 TEST_P(SlabOfAnImage, IsCutIntoTheInputOfANetwork) {
     for (const bool has_sigma : {false, true}) {
-        Conversion conversion;
+        device::Conversion conversion;
         if (has_sigma) conversion.sigma = 0.25F;
         const int64_t channels = has_sigma ? 4 : 3;
         for (const Rect& window : kWindows) {
@@ -94,7 +94,7 @@ TEST_P(SlabOfAnImage, IsCutIntoTheInputOfANetwork) {
 }
 
 TEST_P(SlabOfAnImage, TakesTheCoreOfAWindowOnly) {
-    const Tile tile{.window = {4, 4, {6, 7}}, .core = {5, 6, {3, 2}}};
+    const plan::Tile tile{.window = {4, 4, {6, 7}}, .core = {5, 6, {3, 2}}};
     std::vector<std::byte> window(static_cast<size_t>(tile.window.extent.pixels()) * slab_.pixels.pixel_bytes());
     cut_window(slab_, tile.window, window.data());
     const std::vector<std::byte> image = bytes_;
@@ -111,4 +111,4 @@ TEST_P(SlabOfAnImage, TakesTheCoreOfAWindowOnly) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -17,18 +17,18 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 namespace fs = std::filesystem;
 
 /// dncnn with seeded weights on a scene that is no multiple of anything.
-PointSettings real_settings() {
-    PointSettings settings;
+config::PointSettings real_settings() {
+    config::PointSettings settings;
     settings.weights = "seed:1";
-    settings.device = DeviceChoice::cpu;
+    settings.device = config::DeviceChoice::cpu;
     settings.patch = 24;
-    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.halo = {config::HaloSetting::Kind::pixels, 8};
     settings.batch.count = 2;
     settings.threads.count = 1;
     settings.protocol.warmup_reps = 0;
@@ -56,19 +56,19 @@ class StreamOutput : public testing::Test {
         if (world_.is_root()) fs::remove_all(folder_);
     }
 
-    [[nodiscard]] Point point_of(const PointSettings& settings) const {
-        return make_plan({study_, {settings}, ""}, topology_, source_facts).points.front();
+    [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
+        return plan::make_plan({study_, {settings}, ""}, topology_, source_facts).points.front();
     }
-    PointTrace run(const PointSettings& settings, const std::string& file = "") {
+    record::PointTrace run(const config::PointSettings& settings, const std::string& file = "") {
         Runner runner(world_, topology_, study_);
-        const Point point = point_of(settings);
-        const PointTrace trace = runner.run(point, {.image = file.empty() ? fs::path{} : folder_ / file});
+        const plan::Point point = point_of(settings);
+        const record::PointTrace trace = runner.run(point, {.image = file.empty() ? fs::path{} : folder_ / file});
         world_.barrier();
         return trace;
     }
     /// This rank's windows of a gray scene without a network between cutting and writing.
     [[nodiscard]] StreamCounts pass_through(int64_t edge, int64_t patch) const {
-        PointSettings settings = real_settings();
+        config::PointSettings settings = real_settings();
         settings.patch = patch;
         settings.image = {.height = edge, .width = edge, .channels = 1};
         const Work work = make_work(point_of(settings), world_.rank());
@@ -77,40 +77,40 @@ class StreamOutput : public testing::Test {
         ChecksumSink output(source);
         std::vector<std::byte> window(static_cast<size_t>(work.window.pixels()) * sizeof(float));
         for (int64_t index = work.windows.begin; index < work.windows.end; ++index) {
-            const Tile tile = work.tile(index);
+            const plan::Tile tile = work.tile(index);
             cut_window(windows, tile.window, window.data());
             write_core(window.data(), tile, output);
         }
         return output.counts();
     }
-    [[nodiscard]] Image image(const std::string& file) const { return load_image(folder_ / file); }
+    [[nodiscard]] image::Image image(const std::string& file) const { return image::load_image(folder_ / file); }
     [[nodiscard]] int64_t num_files() const {
         return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
     }
 
-    Communicator world_ = Communicator::world();
-    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
-    StudySettings study_;
+    comm::Communicator world_ = comm::Communicator::world();
+    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+    config::StudySettings study_;
     fs::path folder_;
 };
 
-bool same_pixels(const Image& a, const Image& b) {
+bool same_pixels(const image::Image& a, const image::Image& b) {
     return a.extent() == b.extent() && a.dtype() == b.dtype() &&
            std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
 }
 
 TEST_F(StreamOutput, AFileThatAllRanksWriteHasThePixelsOfAHeldOne) {
-    PointSettings settings = real_settings();
-    settings.output = OutputKind::memory;
-    const PointTrace held = run(settings, "held.tif");
-    ASSERT_EQ(held.status, PointStatus::ok) << held.reason;
-    settings.output = OutputKind::file;
+    config::PointSettings settings = real_settings();
+    settings.output = config::OutputKind::memory;
+    const record::PointTrace held = run(settings, "held.tif");
+    ASSERT_EQ(held.status, record::PointStatus::ok) << held.reason;
+    settings.output = config::OutputKind::file;
     for (const char* file : {"a.tif", "a.npy"}) {
-        settings.schedule = file == std::string("a.tif") ? Schedule::contiguous : Schedule::dynamic;
-        const PointTrace trace = run(settings, file);
-        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        settings.schedule = file == std::string("a.tif") ? config::Schedule::contiguous : config::Schedule::dynamic;
+        const record::PointTrace trace = run(settings, file);
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         if (!world_.is_root()) continue;
-        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
         EXPECT_GT(trace.verification.windows_checked, 0);
         EXPECT_EQ(trace.verification.seam_error.has_value(), held.verification.seam_error.has_value());
         EXPECT_EQ(trace.output_file, (folder_ / file).string());
@@ -125,33 +125,33 @@ TEST_F(StreamOutput, AFileThatAllRanksWriteHasThePixelsOfAHeldOne) {
 
 TEST_F(StreamOutput, InputsWithAlphaAndNoiseAreStreamedToo) {
     if (world_.is_root()) {
-        Image pixels({60, 50}, 3, DType::u16), alpha({60, 50}, 1, DType::u16);
+        image::Image pixels({60, 50}, 3, DType::u16), alpha({60, 50}, 1, DType::u16);
         for (int64_t i = 0; i < 60 * 50 * 3; ++i) pixels.as<uint16_t>()[i] = static_cast<uint16_t>(i * 4099);
         for (int64_t i = 0; i < 60 * 50; ++i) alpha.as<uint16_t>()[i] = static_cast<uint16_t>(i * 257);
-        save_image({.pixels = pixels.view(), .alpha = alpha.view()}, folder_ / "in.tif");
+        image::save_image({.pixels = pixels.view(), .alpha = alpha.view()}, folder_ / "in.tif");
     }
     world_.barrier();
-    PointSettings settings = real_settings();
+    config::PointSettings settings = real_settings();
     settings.image.path = folder_ / "in.tif";
     for (const double sigma : {0.0, 0.1}) {
         settings.image.noise_sigma = sigma;
         settings.sigma = 0.1;
-        settings.output = OutputKind::memory;
-        ASSERT_EQ(run(settings, "held.tif").status, PointStatus::ok);
-        settings.output = OutputKind::file;
-        const PointTrace trace = run(settings, "streamed.tif");
-        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        settings.output = config::OutputKind::memory;
+        ASSERT_EQ(run(settings, "held.tif").status, record::PointStatus::ok);
+        settings.output = config::OutputKind::file;
+        const record::PointTrace trace = run(settings, "streamed.tif");
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         if (!world_.is_root()) continue;
         EXPECT_TRUE(same_pixels(image("streamed.tif"), image("held.tif"))) << sigma;
-        EXPECT_TRUE(same_pixels(open_image(folder_ / "streamed.tif")->read_alpha(),
-                                open_image(folder_ / "in.tif")->read_alpha()));
+        EXPECT_TRUE(same_pixels(image::open_image(folder_ / "streamed.tif")->read_alpha(),
+                                image::open_image(folder_ / "in.tif")->read_alpha()));
     }
 }
 
 TEST_F(StreamOutput, AChecksumIsThatOfTheImageHoweverItIsCut) {
     ImageSource source({.height = 500, .width = 500, .channels = 1});
     const Rect whole{0, 0, {500, 500}};
-    Image image = source.read_noisy(whole);
+    image::Image image = source.read_noisy(whole);
     const uint64_t expected = checksum_of(image.view(), 0, 0, 500);
     for (const int64_t patch : {64, 250, 1000}) {
         const StreamCounts counts = pass_through(500, patch);
@@ -165,9 +165,9 @@ TEST_F(StreamOutput, AChecksumIsThatOfTheImageHoweverItIsCut) {
 
 TEST_F(StreamOutput, MemoryDoesNotGrowWithTheImage) {
     const auto peak_mib = [&](int64_t edge) {
-        reset_resident_peak();
+        device::reset_resident_peak();
         (void)pass_through(edge, 256);
-        return static_cast<double>(resident_peak_bytes().value()) / kMiB;
+        return static_cast<double>(device::resident_peak_bytes().value()) / kMiB;
     };
     (void)peak_mib(1024);  // what is loaded and allocated once
     const double small = peak_mib(1024);
@@ -175,49 +175,49 @@ TEST_F(StreamOutput, MemoryDoesNotGrowWithTheImage) {
 }
 
 TEST_F(StreamOutput, SimulatedDevicesPassAnImageIntoAChecksumThatIsVerified) {
-    PointSettings settings = real_settings();
+    config::PointSettings settings = real_settings();
     settings.engine = EngineKind::timed;
     settings.timed.per_window_s = 0;
-    settings.output = OutputKind::checksum;
+    settings.output = config::OutputKind::checksum;
     settings.patch = 64;
     settings.image = {.height = 500, .width = 500, .channels = 1};
     ImageSource source(settings.image);
     const uint64_t expected = checksum_of(source.read_noisy({0, 0, {500, 500}}).view(), 0, 0, 500);
-    for (const auto schedule : {Schedule::contiguous, Schedule::dynamic}) {
+    for (const auto schedule : {config::Schedule::contiguous, config::Schedule::dynamic}) {
         settings.schedule = schedule;
-        const PointTrace trace = run(settings);
-        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        const record::PointTrace trace = run(settings);
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
         const std::string& note = trace.point.notes.back();
         EXPECT_EQ(std::stoull(note.substr(note.rfind(' ') + 1), nullptr, 16), expected) << note;
     }
 }
 
 TEST_F(StreamOutput, SimulatedDevicesWriteTheImageItselfIntoAFileThatIsVerified) {
-    PointSettings settings = real_settings();
+    config::PointSettings settings = real_settings();
     settings.engine = EngineKind::timed;
     settings.timed.per_window_s = 0;
-    settings.output = OutputKind::file;
+    settings.output = config::OutputKind::file;
     settings.patch = 64;
     settings.image = {.height = 500, .width = 300, .channels = 1};
     ImageSource source(settings.image);
-    Image expected({500, 300}, 1, DType::u8);
-    from_float(source.read_noisy({0, 0, {500, 300}}).view(), expected.view());
+    image::Image expected({500, 300}, 1, DType::u8);
+    image::from_float(source.read_noisy({0, 0, {500, 300}}).view(), expected.view());
     for (const char* file : {"a.tif", "a.npy"}) {
-        const PointTrace trace = run(settings, file);
-        ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
-        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed);
+        const record::PointTrace trace = run(settings, file);
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
         EXPECT_TRUE(same_pixels(image(file), expected)) << file;
         EXPECT_NE(trace.point.notes[1].find("no network's result"), std::string::npos) << trace.point.notes[1];
     }
 }
 
 TEST_F(StreamOutput, ANetworkRunsIntoAChecksumWhereNothingIsToBeVerified) {
-    PointSettings settings = real_settings();
-    settings.output = OutputKind::checksum;
-    settings.protocol.verify = VerifyMode::off;
-    const PointTrace trace = run(settings);
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    config::PointSettings settings = real_settings();
+    settings.output = config::OutputKind::checksum;
+    settings.protocol.verify = config::VerifyMode::off;
+    const record::PointTrace trace = run(settings);
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     EXPECT_TRUE(trace.point.notes.back().starts_with("checksum of the output: "));
     EXPECT_EQ(trace.output_file, "");
     EXPECT_EQ(num_files(), 0);
@@ -231,12 +231,12 @@ TEST_F(StreamOutput, NothingIsLeftWhereARankCannotWrite) {
         const rlimit tight{4096, before.rlim_max};
         setrlimit(RLIMIT_FSIZE, &tight);
     }
-    PointSettings settings = real_settings();
-    settings.output = OutputKind::file;
-    const PointTrace trace = run(settings, "a.npy");
+    config::PointSettings settings = real_settings();
+    settings.output = config::OutputKind::file;
+    const record::PointTrace trace = run(settings, "a.npy");
     setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, old_handler);
-    EXPECT_EQ(trace.status, PointStatus::failed);
+    EXPECT_EQ(trace.status, record::PointStatus::failed);
     if (world_.is_root()) {
         EXPECT_NE(trace.reason.find("a.npy"), std::string::npos) << trace.reason;
         EXPECT_NE(trace.reason.find("File too large"), std::string::npos) << trace.reason;
@@ -245,15 +245,15 @@ TEST_F(StreamOutput, NothingIsLeftWhereARankCannotWrite) {
 }
 
 TEST_F(StreamOutput, WhatCannotBeStreamedIsRefusedOnAllRanks) {
-    PointSettings settings = real_settings();
-    settings.output = OutputKind::file;
+    config::PointSettings settings = real_settings();
+    settings.output = config::OutputKind::file;
     EXPECT_THROW((void)run(settings, "a.png"), Error);
     EXPECT_THROW((void)run(settings), Error) << "no file to write";
-    settings.workload = Workload::whole;
+    settings.workload = config::Workload::whole;
     EXPECT_THROW((void)run(settings, "a.tif"), Error);
     settings = real_settings();
-    settings.output = OutputKind::checksum;
-    settings.protocol.verify = VerifyMode::full;
+    settings.output = config::OutputKind::checksum;
+    settings.protocol.verify = config::VerifyMode::full;
     EXPECT_THROW((void)run(settings), Error) << "not every window is kept to be verified";
     if (world_.is_root()) {
         EXPECT_EQ(num_files(), 0);
@@ -261,4 +261,4 @@ TEST_F(StreamOutput, WhatCannotBeStreamedIsRefusedOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

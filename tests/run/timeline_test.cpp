@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 constexpr double kSkewS = 100;
@@ -18,13 +18,13 @@ int node_of(int rank) { return (rank + 1) / 2; }
 
 struct Hosts {
     Hosts() {
-        const Communicator world = Communicator::world();
-        topology = make_local_topology(world.size());
+        const comm::Communicator world = comm::Communicator::world();
+        topology = plan::make_local_topology(world.size());
         for (auto& place : topology.ranks) place.node = node_of(place.rank);
         team.node = world.split(node_of(world.rank()), world.rank());
         team.ranks = world.split(0, world.rank());
     }
-    Topology topology;
+    plan::Topology topology;
     Team team;
 };
 
@@ -40,23 +40,23 @@ TEST(ClockOffset, IsFoundWithinItsOwnBound) {
 
 TEST(GatherTimeline, StartsWhenTheFirstRankLeftTheBarrier) {
     const Hosts hosts;
-    const Communicator& ranks = hosts.team.ranks;
+    const comm::Communicator& ranks = hosts.team.ranks;
     const int rank = ranks.rank();
     SpanLog log(2);
     const double begin_s = 1000.0 - rank;  // the last rank was the first to leave
-    for (int i = 0; i <= rank; ++i) log.add({Stage::forward, i, begin_s + i, begin_s + i + 0.5});
-    std::vector<RankTrace> traces(static_cast<size_t>(ranks.size()));
-    Topology one_host = hosts.topology;
+    for (int i = 0; i <= rank; ++i) log.add({record::Stage::forward, i, begin_s + i, begin_s + i + 0.5});
+    std::vector<record::RankTrace> traces(static_cast<size_t>(ranks.size()));
+    plan::Topology one_host = hosts.topology;
     for (auto& place : one_host.ranks) place.node = 0;
     gather_timeline(hosts.team, one_host, {log, begin_s, true}, traces);
     if (!ranks.is_root()) return;
     for (int r = 0; r < ranks.size(); ++r) {
-        const Timeline& timeline = traces[static_cast<size_t>(r)].timeline;
+        const record::Timeline& timeline = traces[static_cast<size_t>(r)].timeline;
         ASSERT_EQ(timeline.spans.size(), static_cast<size_t>(std::min(2, r + 1)));
         EXPECT_EQ(timeline.num_dropped, std::max(0, r - 1));
         EXPECT_TRUE(timeline.is_timed);
         EXPECT_EQ(timeline.clock_error_s, 0);
-        EXPECT_EQ(timeline.spans.back().stage, Stage::forward);
+        EXPECT_EQ(timeline.spans.back().stage, record::Stage::forward);
         EXPECT_EQ(timeline.spans.back().batch, std::min(1, r));
         EXPECT_NEAR(timeline.spans.front().begin_s, ranks.size() - 1 - r, 1e-9);
         EXPECT_NEAR(timeline.spans.front().end_s, ranks.size() - 1 - r + 0.5, 1e-9);
@@ -67,41 +67,41 @@ class RecordedPass : public testing::Test {
   protected:
     RecordedPass() {
         settings_.weights = "seed:1";
-        settings_.device = DeviceChoice::cpu;
+        settings_.device = config::DeviceChoice::cpu;
         settings_.patch = 24;
-        settings_.halo = {HaloSetting::Kind::pixels, 8};
+        settings_.halo = {config::HaloSetting::Kind::pixels, 8};
         settings_.batch.count = 2;
         settings_.threads.count = 1;
         settings_.protocol.min_reps = 2;
         settings_.protocol.max_time_s = 0;
-        settings_.protocol.verify = VerifyMode::off;
+        settings_.protocol.verify = config::VerifyMode::off;
         settings_.image.height = settings_.image.width = 48;
     }
 
-    PointTrace run() {
-        const Communicator world = Communicator::world();
-        const Topology topology = gather_topology(world, {DeviceChoice::cpu, SharingRule::error});
-        StudySettings study;
+    record::PointTrace run() {
+        const comm::Communicator world = comm::Communicator::world();
+        const plan::Topology topology = gather_topology(world, {config::DeviceChoice::cpu, config::SharingRule::error});
+        config::StudySettings study;
         study.reduction = ReductionKind::mpi;
-        const Point point = make_plan({study, {settings_}, ""}, topology, [](const ImageSettings&) {
-                                return SourceFacts{};
-                            }).points.front();
+        const plan::Point point = plan::make_plan({study, {settings_}, ""}, topology, [](const config::ImageSettings&) {
+                                      return plan::SourceFacts{};
+                                  }).points.front();
         is_root_ = world.is_root();
         return Runner(world, topology, study).run(point, {});
     }
 
-    PointSettings settings_;
+    config::PointSettings settings_;
     bool is_root_ = false;
 };
 
 TEST_F(RecordedPass, ShowsEveryStageOfEveryBatchInOrder) {
-    const PointTrace trace = run();
-    ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
+    const record::PointTrace trace = run();
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     if (!is_root_) return;
     for (const auto& rank : trace.ranks) {
         const auto& spans = rank.timeline.spans;
         ASSERT_EQ(spans.size(), static_cast<size_t>(3 * rank.num_batches + 1));
-        const std::vector<Stage> stages{Stage::gather, Stage::forward, Stage::scatter};
+        const std::vector<record::Stage> stages{record::Stage::gather, record::Stage::forward, record::Stage::scatter};
         for (size_t i = 0; i + 1 < spans.size(); ++i) {
             EXPECT_EQ(spans[i].stage, stages[i % 3]);
             EXPECT_EQ(spans[i].batch, static_cast<int64_t>(i / 3));
@@ -109,7 +109,7 @@ TEST_F(RecordedPass, ShowsEveryStageOfEveryBatchInOrder) {
             EXPECT_LE(spans[i].end_s, spans[i + 1].begin_s);
         }
         EXPECT_GE(spans.front().begin_s, 0);
-        EXPECT_EQ(spans.back().stage, Stage::exchange);
+        EXPECT_EQ(spans.back().stage, record::Stage::exchange);
         EXPECT_EQ(spans.back().batch, -1);
         EXPECT_FALSE(rank.timeline.is_timed) << "there was a warm-up to look at";
         EXPECT_EQ(rank.wall_s.size(), 2u) << "what is recorded is no repetition";
@@ -118,21 +118,21 @@ TEST_F(RecordedPass, ShowsEveryStageOfEveryBatchInOrder) {
 
 TEST_F(RecordedPass, IsTheLastRepetitionWhereThereIsNoWarmUp) {
     settings_.protocol.warmup_reps = 0;
-    const PointTrace trace = run();
+    const record::PointTrace trace = run();
     if (!is_root_) return;
     for (const auto& rank : trace.ranks) {
         const auto& spans = rank.timeline.spans;
         EXPECT_TRUE(rank.timeline.is_timed);
         double forward_s = 0;
-        for (const Span& span : spans)
-            if (span.stage == Stage::forward) forward_s += span.end_s - span.begin_s;
-        EXPECT_NEAR(forward_s, rank.stage_s.back()[static_cast<size_t>(Stage::forward)], 1e-6);
+        for (const record::Span& span : spans)
+            if (span.stage == record::Stage::forward) forward_s += span.end_s - span.begin_s;
+        EXPECT_NEAR(forward_s, rank.stage_s.back()[static_cast<size_t>(record::Stage::forward)], 1e-6);
     }
 }
 
 TEST_F(RecordedPass, KeepsNoMoreSpansThanAskedFor) {
     settings_.protocol.timeline = 4;
-    const PointTrace trace = run();
+    const record::PointTrace trace = run();
     if (!is_root_) return;
     for (const auto& rank : trace.ranks) {
         EXPECT_LE(rank.timeline.spans.size(), 4u);
@@ -143,9 +143,9 @@ TEST_F(RecordedPass, KeepsNoMoreSpansThanAskedFor) {
 
 TEST_F(RecordedPass, MayBeLeftOut) {
     settings_.protocol.timeline = 0;
-    const PointTrace trace = run();
+    const record::PointTrace trace = run();
     for (const auto& rank : trace.ranks) EXPECT_TRUE(rank.timeline.spans.empty());
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

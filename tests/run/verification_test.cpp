@@ -17,7 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace pb {
+namespace pb::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,9 +25,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// DnCNN of four layers: what is tested is the judge, not the network.
-Weights shallow_dncnn() {
-    Weights weights = make_seeded_weights(NetworkKind::dncnn, 3, 1);
-    weights.shape = DncnnShape{.depth = 4};
+engine::Weights shallow_dncnn() {
+    engine::Weights weights = engine::make_seeded_weights(NetworkKind::dncnn, 3, 1);
+    weights.shape = network::DncnnShape{.depth = 4};
     std::erase_if(weights.convolutions, [](const auto& layer) {
         return layer.first.starts_with("conv_list.") && layer.first != "conv_list.0" && layer.first != "conv_list.1";
     });
@@ -35,15 +35,15 @@ Weights shallow_dncnn() {
 }
 
 /// 4 x 3 windows; the last ones are cut by the border in both directions.
-PointSettings point_with(const std::string& weights) {
-    PointSettings settings;
+config::PointSettings point_with(const std::string& weights) {
+    config::PointSettings settings;
     settings.weights = weights;
-    settings.device = DeviceChoice::cpu;
+    settings.device = config::DeviceChoice::cpu;
     settings.patch = 24;
-    settings.halo = {HaloSetting::Kind::pixels, 8};
+    settings.halo = {config::HaloSetting::Kind::pixels, 8};
     settings.batch.count = 1;
     settings.threads.count = 1;
-    settings.output = OutputKind::memory;
+    settings.output = config::OutputKind::memory;
     settings.protocol.warmup_reps = 0;
     settings.protocol.min_reps = 1;
     settings.protocol.max_time_s = 0;
@@ -62,11 +62,11 @@ class VerificationTest : public testing::Test {
             world_.broadcast((fs::temp_directory_path() / ("patchbench-verify-" + std::to_string(getpid()))).string());
         if (world_.is_root()) {
             fs::create_directories(folder_);
-            save_safetensors(to_state_dict(shallow_dncnn()), folder_ / "shallow.safetensors");
-            Image image({85, 70}, 3, DType::u8);
+            engine::save_safetensors(engine::to_state_dict(shallow_dncnn()), folder_ / "shallow.safetensors");
+            image::Image image({85, 70}, 3, DType::u8);
             for (int64_t i = 0; i < 85 * 70 * 3; ++i) image.as<uint8_t>()[i] = static_cast<uint8_t>(40 + i * 7 % 160);
-            save_image({.pixels = image.view()}, folder_ / "bytes.png");
-            save_image({.pixels = image.view()}, folder_ / "bytes.tif");
+            image::save_image({.pixels = image.view()}, folder_ / "bytes.png");
+            image::save_image({.pixels = image.view()}, folder_ / "bytes.tif");
         }
         study_.reduction = ReductionKind::mpi;
         study_.bounds = false;
@@ -79,84 +79,84 @@ class VerificationTest : public testing::Test {
         if (world_.is_root()) fs::remove_all(folder_);
     }
 
-    [[nodiscard]] PointSettings small_point() const { return point_with(folder_ / "shallow.safetensors"); }
+    [[nodiscard]] config::PointSettings small_point() const { return point_with(folder_ / "shallow.safetensors"); }
     [[nodiscard]] int faulty_rank() const { return world_.size() - 1; }
 
     /// `fault` on the last rank, or on all.
-    PointTrace run(const PointSettings& settings, const std::string& fault = "", bool on_all = false,
-                   const std::string& file = "") {
+    record::PointTrace run(const config::PointSettings& settings, const std::string& fault = "", bool on_all = false,
+                           const std::string& file = "") {
         unsetenv("PATCHBENCH_FAULT");
         if (!fault.empty() && (on_all || world_.rank() == faulty_rank())) setenv("PATCHBENCH_FAULT", fault.c_str(), 1);
         restart_faults();
         Runner runner(world_, topology_, study_);
-        const Point point = make_plan({study_, {settings}, ""}, topology_, source_facts).points.front();
+        const plan::Point point = plan::make_plan({study_, {settings}, ""}, topology_, source_facts).points.front();
         const std::string name = file.empty() ? default_file(settings) : file;
-        PointTrace trace = runner.run(point, {.image = name.empty() ? fs::path{} : folder_ / name});
+        record::PointTrace trace = runner.run(point, {.image = name.empty() ? fs::path{} : folder_ / name});
         unsetenv("PATCHBENCH_FAULT");
         world_.barrier();
-        EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         return trace;
     }
-    static std::string default_file(const PointSettings& settings) {
-        return settings.output == OutputKind::file ? "out.tif" : "";
+    static std::string default_file(const config::PointSettings& settings) {
+        return settings.output == config::OutputKind::file ? "out.tif" : "";
     }
 
-    static std::string said(const PointTrace& trace) {
+    static std::string said(const record::PointTrace& trace) {
         std::string all;
         for (const std::string& reason : trace.verification.reasons) all += reason + '\n';
         return all;
     }
 
-    void expect_failed(const PointTrace& trace, const std::vector<std::string>& words) {
+    void expect_failed(const record::PointTrace& trace, const std::vector<std::string>& words) {
         if (!world_.is_root()) return;
-        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::failed);
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::failed);
         for (const std::string& word : words) EXPECT_THAT(said(trace), HasSubstr(word));
         EXPECT_EQ(trace.output_file, "") << "a wrong image was written";
     }
-    void expect_passed(const PointTrace& trace) {
+    void expect_passed(const record::PointTrace& trace) {
         if (!world_.is_root()) return;
-        EXPECT_EQ(trace.verification.outcome, Verification::Outcome::passed) << said(trace);
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed) << said(trace);
     }
 
     /// Held and streamed, floats and bytes, kept and not.
-    [[nodiscard]] std::vector<PointSettings> every_output() const {
-        std::vector<PointSettings> all(5, small_point());
+    [[nodiscard]] std::vector<config::PointSettings> every_output() const {
+        std::vector<config::PointSettings> all(5, small_point());
         all[1].image.path = folder_ / "bytes.png";  // decoded as a whole
         all[1].image.noise_sigma = 0;
-        all[2].output = OutputKind::file;
+        all[2].output = config::OutputKind::file;
         all[3] = all[2];
         all[3].image.path = folder_ / "bytes.tif";  // read by windows
         all[3].image.noise_sigma = 0;
-        all[4].output = OutputKind::checksum;
+        all[4].output = config::OutputKind::checksum;
         return all;
     }
-    static std::string name(const PointSettings& settings) {
+    static std::string name(const config::PointSettings& settings) {
         return std::string(name_of(settings.output)) + ' ' + settings.image.path;
     }
     /// The second window of the faulty rank, which is spoilt.
     [[nodiscard]] int64_t spoilt_window() const { return shard(12, faulty_rank(), world_.size()).begin + 1; }
     [[nodiscard]] std::string rank_name() const { return "rank " + std::to_string(faulty_rank()) + "@"; }
 
-    Communicator world_ = Communicator::world();
-    Topology topology_ = gather_topology(world_, {DeviceChoice::cpu, SharingRule::error});
-    StudySettings study_;
+    comm::Communicator world_ = comm::Communicator::world();
+    plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
+    config::StudySettings study_;
     fs::path folder_;
 };
 
 TEST_F(VerificationTest, RightOutputsPass) {
-    for (const PointSettings& settings : every_output()) {
+    for (const config::PointSettings& settings : every_output()) {
         SCOPED_TRACE(name(settings));
-        const PointTrace trace = run(settings);
+        const record::PointTrace trace = run(settings);
         expect_passed(trace);
         if (!world_.is_root()) continue;
         EXPECT_EQ(trace.verification.windows_checked, 12);
-        const bool is_bytes = settings.output == OutputKind::file || !settings.image.path.empty();
+        const bool is_bytes = settings.output == config::OutputKind::file || !settings.image.path.empty();
         EXPECT_LE(trace.verification.window_error.value(), is_bytes ? 0.5 / 255 + 1e-6 : 0);
     }
 }
 
 TEST_F(VerificationTest, AWindowThatIsWrongByLittleFailsWithRankAndPlace) {
-    for (const PointSettings& settings : every_output())
+    for (const config::PointSettings& settings : every_output())
         for (const char* action : {"add", "shift", "channel"}) {
             SCOPED_TRACE(name(settings) + ' ' + action);
             expect_failed(run(settings, std::string("output:") + action + ":2"),
@@ -165,35 +165,35 @@ TEST_F(VerificationTest, AWindowThatIsWrongByLittleFailsWithRankAndPlace) {
 }
 
 TEST_F(VerificationTest, OneSampleOfTheLastChannelThatIsNotANumberFails) {
-    PointSettings settings = small_point();
-    const PointTrace held = run(settings, "output:sample:2");
+    config::PointSettings settings = small_point();
+    const record::PointTrace held = run(settings, "output:sample:2");
     expect_failed(held, {rank_name(), "windows are not finite", "window " + std::to_string(spoilt_window()) + ",",
                          "channel 2", "1 output samples are unwritten or not finite, the first at row"});
-    settings.output = OutputKind::checksum;
+    settings.output = config::OutputKind::checksum;
     expect_failed(run(settings, "output:sample:2"), {rank_name(), "1 output samples are not finite"});
     settings = every_output()[3];
     expect_failed(run(settings, "output:sample:2"), {rank_name(), "windows differ", "channel 2"});
 }
 
 TEST_F(VerificationTest, TheIdentityAndAConstantAreNoOutputs) {
-    for (PointSettings settings : every_output()) {
+    for (config::PointSettings settings : every_output()) {
         // Without the comparison with the reference these must be seen, too.
         settings.protocol.verify_probes = 1;
         settings.protocol.verify_time_share = 0;
         SCOPED_TRACE(name(settings));
         expect_failed(run(settings, "output:constant:1+", true), {"the output is constant"});
-        if (settings.output == OutputKind::file && settings.image.path.empty()) continue;  // rounded to bytes
+        if (settings.output == config::OutputKind::file && settings.image.path.empty()) continue;  // rounded to bytes
         expect_failed(run(settings, "output:identity:1+", true), {"the output equals the input"});
     }
 }
 
 TEST_F(VerificationTest, AConstantImageMayStayConstant) {
     if (world_.is_root()) {
-        Image image({85, 70}, 3, DType::f32);
-        save_image({.pixels = image.view()}, folder_ / "black.npy");
+        image::Image image({85, 70}, 3, DType::f32);
+        image::save_image({.pixels = image.view()}, folder_ / "black.npy");
     }
     world_.barrier();
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.image.path = folder_ / "black.npy";
     settings.image.noise_sigma = 0;
     EXPECT_THAT(said(run(settings, "output:identity:1+", true)), Not(HasSubstr("equals the input")));
@@ -201,36 +201,36 @@ TEST_F(VerificationTest, AConstantImageMayStayConstant) {
 
 TEST_F(VerificationTest, ARankWithOtherWeightsDoesNotConfirmItself) {
     if (world_.size() == 1) GTEST_SKIP() << "one rank has nobody to differ from";
-    for (const PointSettings& settings : every_output()) {
+    for (const config::PointSettings& settings : every_output()) {
         SCOPED_TRACE(name(settings));
-        const PointTrace trace = run(settings, "weights:change:1");
+        const record::PointTrace trace = run(settings, "weights:change:1");
         expect_failed(trace, {rank_name(), "weights differ from those of rank 0"});
-        if (settings.output != OutputKind::checksum) expect_failed(trace, {"windows differ"});
+        if (settings.output != config::OutputKind::checksum) expect_failed(trace, {"windows differ"});
     }
 }
 
 TEST_F(VerificationTest, TheWindowThatLooksWorstIsAmongTheProbes) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.protocol.verify_probes = 1;
     settings.protocol.verify_time_share = 0;
     for (const char* action : {"shift", "nan"}) {
-        const PointTrace trace = run(settings, std::string("output:") + action + ":3");
+        const record::PointTrace trace = run(settings, std::string("output:") + action + ":3");
         expect_failed(trace, {rank_name(), "window " + std::to_string(spoilt_window() + 1) + ","});
     }
 }
 
 TEST_F(VerificationTest, AWindowThatMayStayAsItWasTakesNoOthersPlace) {
     if (world_.size() > 1) GTEST_SKIP() << "each rank would need such a window";
-    Weights weights = shallow_dncnn();
+    engine::Weights weights = shallow_dncnn();
     for (auto& [name, convolution] : weights.convolutions)
         std::fill(convolution.bias.begin(), convolution.bias.end(), 0.0F);
-    save_safetensors(to_state_dict(weights), folder_ / "unbiased.safetensors");
-    Image image({85, 70}, 3, DType::f32);
+    engine::save_safetensors(engine::to_state_dict(weights), folder_ / "unbiased.safetensors");
+    image::Image image({85, 70}, 3, DType::f32);
     const int64_t count = image.extent().pixels() * 3;
     std::fill_n(image.as<float>(), count, 0.0F);  // black stays black
     for (int64_t i = count / 2; i < count; ++i) image.as<float>()[i] = static_cast<float>(i % 7) / 7;
-    save_image({.pixels = image.view()}, folder_ / "half.npy");
-    PointSettings settings = point_with(folder_ / "unbiased.safetensors");
+    image::save_image({.pixels = image.view()}, folder_ / "half.npy");
+    config::PointSettings settings = point_with(folder_ / "unbiased.safetensors");
     settings.image.path = folder_ / "half.npy";
     settings.image.noise_sigma = 0;
     settings.protocol.verify_probes = 1;
@@ -240,26 +240,26 @@ TEST_F(VerificationTest, AWindowThatMayStayAsItWasTakesNoOthersPlace) {
 }
 
 TEST_F(VerificationTest, TheShareOfTimeAddsWindowsToTheProbes) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.protocol.verify_probes = 1;
     settings.protocol.verify_time_share = 0;
-    const PointTrace few = run(settings);
+    const record::PointTrace few = run(settings);
     settings.protocol.verify_time_share = 100;
-    const PointTrace all = run(settings);
+    const record::PointTrace all = run(settings);
     if (!world_.is_root()) return;
     EXPECT_EQ(few.verification.windows_checked, world_.size()) << "one of each rank";
     EXPECT_EQ(all.verification.windows_checked, 12);
 }
 
 TEST_F(VerificationTest, AnExactHaloIsHeldToTheWholeImage) {
-    PointSettings settings = small_point();
-    settings.halo.kind = HaloSetting::Kind::exact;
+    config::PointSettings settings = small_point();
+    settings.halo.kind = config::HaloSetting::Kind::exact;
     settings.protocol.verify_probes = 1;
     settings.protocol.verify_time_share = 0;
     for (const double whole_mpx : {1.0, 0.0}) {
         settings.protocol.verify_whole_max_mpx = whole_mpx;
         settings.protocol.verify_probes = whole_mpx > 0 ? 1 : 100;
-        const PointTrace right = run(settings);
+        const record::PointTrace right = run(settings);
         expect_passed(right);
         if (world_.is_root()) {
             EXPECT_TRUE(right.verification.seam_decides);
@@ -268,8 +268,8 @@ TEST_F(VerificationTest, AnExactHaloIsHeldToTheWholeImage) {
         }
         expect_failed(run(settings, "output:add:1+"), {"with an exact halo the tiled output differs from the whole"});
     }
-    settings.halo = {HaloSetting::Kind::pixels, 0};
-    const PointTrace short_halo = run(settings);
+    settings.halo = {config::HaloSetting::Kind::pixels, 0};
+    const record::PointTrace short_halo = run(settings);
     expect_passed(short_halo);
     if (world_.is_root()) {
         EXPECT_GT(short_halo.verification.seam_error.value(), 0) << "what is compared is not the output itself";
@@ -279,7 +279,7 @@ TEST_F(VerificationTest, AnExactHaloIsHeldToTheWholeImage) {
 
 TEST_F(VerificationTest, EveryNetworkIsHeldToItsReference) {
     for (const auto network : {NetworkKind::drunet, NetworkKind::unet}) {
-        PointSettings settings = point_with("seed:1");
+        config::PointSettings settings = point_with("seed:1");
         settings.network = network;
         SCOPED_TRACE(name_of(network));
         expect_passed(run(settings));
@@ -288,50 +288,52 @@ TEST_F(VerificationTest, EveryNetworkIsHeldToItsReference) {
 }
 
 TEST_F(VerificationTest, AChecksumCannotBeCheckedWindowByWindow) {
-    PointSettings settings = small_point();
-    settings.output = OutputKind::checksum;
-    settings.protocol.verify = VerifyMode::full;
-    EXPECT_THROW((void)make_plan({study_, {settings}, ""}, topology_, source_facts), Error);
+    config::PointSettings settings = small_point();
+    settings.output = config::OutputKind::checksum;
+    settings.protocol.verify = config::VerifyMode::full;
+    EXPECT_THROW((void)plan::make_plan({study_, {settings}, ""}, topology_, source_facts), Error);
 }
 
 TEST_F(VerificationTest, PixelsThatPassThroughASimulatedDeviceAreCheckedToo) {
-    PointSettings settings = point_with("seed:1");
+    config::PointSettings settings = point_with("seed:1");
     settings.engine = EngineKind::timed;
     settings.timed.per_window_s = 0;
     settings.image.channels = 1;
-    for (const auto output : {OutputKind::memory, OutputKind::file, OutputKind::checksum}) {
+    for (const auto output : {config::OutputKind::memory, config::OutputKind::file, config::OutputKind::checksum}) {
         settings.output = output;
         SCOPED_TRACE(name_of(output));
         expect_passed(run(settings));
         for (const char* action : {"add", "shift", "constant"}) {
-            if (output == OutputKind::file && action == std::string("add")) continue;  // rounded away
+            if (output == config::OutputKind::file && action == std::string("add")) continue;  // rounded away
             SCOPED_TRACE(action);
-            const PointTrace trace = run(settings, std::string("output:") + action + ":2");
+            const record::PointTrace trace = run(settings, std::string("output:") + action + ":2");
             expect_failed(trace, {});
         }
     }
 }
 
 TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) {
-    const std::vector<NetworkShape> relatives{DrunetShape{.widths = {8, 16}, .blocks = 1},
-                                              UnetShape{.widths = {8, 12, 16}}, DncnnShape{.depth = 5, .width = 8}};
-    for (const NetworkShape& shape : relatives) {
-        SCOPED_TRACE(to_text(shape));
+    const std::vector<network::NetworkShape> relatives{network::DrunetShape{.widths = {8, 16}, .blocks = 1},
+                                                       network::UnetShape{.widths = {8, 12, 16}},
+                                                       network::DncnnShape{.depth = 5, .width = 8}};
+    for (const network::NetworkShape& shape : relatives) {
+        SCOPED_TRACE(network::to_text(shape));
         const fs::path file = folder_ / "relative.safetensors";
-        if (world_.is_root()) save_safetensors(to_state_dict(make_seeded_weights(shape, 5)), file);
+        if (world_.is_root())
+            engine::save_safetensors(engine::to_state_dict(engine::make_seeded_weights(shape, 5)), file);
         world_.barrier();
-        PointSettings settings = point_with(file);
-        settings.network = kind_of(shape);
-        settings.halo = {HaloSetting::Kind::exact, 0};
+        config::PointSettings settings = point_with(file);
+        settings.network = network::kind_of(shape);
+        settings.halo = {config::HaloSetting::Kind::exact, 0};
         Runner runner(world_, topology_, study_);
-        const Point point =
-            make_plan({study_, {settings}, ""}, topology_, source_facts, [&](const auto& each, int64_t channels) {
+        const plan::Point point =
+            plan::make_plan({study_, {settings}, ""}, topology_, source_facts, [&](const auto& each, int64_t channels) {
                 return runner.shape_of(each, channels);
             }).points.front();
         EXPECT_EQ(point.relative, shape);
-        EXPECT_EQ(point.halo, network_facts(shape).exact_halo);
-        const PointTrace trace = runner.run(point, {});
-        EXPECT_EQ(trace.status, PointStatus::ok) << trace.reason;
+        EXPECT_EQ(point.halo, network::network_facts(shape).exact_halo);
+        const record::PointTrace trace = runner.run(point, {});
+        EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         expect_passed(trace);
         world_.barrier();
     }
@@ -340,9 +342,9 @@ TEST_F(VerificationTest, RelativesOfTheNetworksArePlannedAndRunByTheirOwnShape) 
 // Quality, by shipped weights on a scene: what a factor lost on both sides of the comparison would cost.
 
 TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIsOfThatLevel) {
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.weights = "default";
-    settings.halo.kind = HaloSetting::Kind::exact;
+    settings.halo.kind = config::HaloSetting::Kind::exact;
     settings.patch = 64;
     settings.image.height = 128;
     settings.image.width = 128;
@@ -351,7 +353,7 @@ TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIs
     };
     for (const auto [sigma, noisy_db, denoised_db] : {Case{0.1, 20.0, 29.0}, Case{0.05, 26.0, 32.0}}) {
         settings.image.noise_sigma = sigma;
-        const PointTrace trace = run(settings);
+        const record::PointTrace trace = run(settings);
         expect_passed(trace);
         if (!world_.is_root()) continue;
         EXPECT_NEAR(trace.quality->psnr_noisy_db, noisy_db, 0.5) << sigma;
@@ -361,34 +363,34 @@ TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIs
 
 /// DRUNet that hands its sigma channel on to the output.
 fs::path sigma_seeing_drunet(const fs::path& folder) {
-    Weights weights = make_seeded_weights(NetworkKind::drunet, 3, 1);
+    engine::Weights weights = engine::make_seeded_weights(NetworkKind::drunet, 3, 1);
     for (auto& [name, convolution] : weights.convolutions) std::ranges::fill(convolution.weight, 0.0F);
     const auto connect = [&](const char* name, int64_t from, int64_t to) {
-        Convolution& layer = weights.convolutions.at(name);
+        engine::Convolution& layer = weights.convolutions.at(name);
         layer.weight[static_cast<size_t>((to * layer.in_channels + from) * 9 + 4)] = 1;  // the middle tap
     };
     connect("m_head", 3, 0);
     for (const int64_t channel : {0, 1, 2}) connect("m_tail", 0, channel);
-    save_safetensors(to_state_dict(weights), folder / "sigma.safetensors");
+    engine::save_safetensors(engine::to_state_dict(weights), folder / "sigma.safetensors");
     return folder / "sigma.safetensors";
 }
 
 TEST_F(VerificationTest, DrunetSeesTheSigmaThatItIsTold) {
     if (world_.is_root()) sigma_seeing_drunet(folder_);
     world_.barrier();
-    PointSettings settings = small_point();
+    config::PointSettings settings = small_point();
     settings.network = NetworkKind::drunet;
     settings.weights = folder_ / "sigma.safetensors";
-    settings.protocol.verify = VerifyMode::off;
+    settings.protocol.verify = config::VerifyMode::off;
     for (const double sigma : {0.1, 0.05}) {
         settings.sigma = sigma;
         (void)run(settings, "", false, "sigma.png");
         if (!world_.is_root()) continue;
-        const Image image = load_image(folder_ / "sigma.png");
+        const image::Image image = image::load_image(folder_ / "sigma.png");
         const auto expected = static_cast<uint8_t>(std::lround(255 * sigma));
         for (int64_t i = 0; i < image.extent().pixels() * 3; ++i) ASSERT_EQ(image.as<uint8_t>()[i], expected) << i;
     }
 }
 
 }  // namespace
-}  // namespace pb
+}  // namespace pb::run

@@ -54,10 +54,10 @@ inline void blend_value(const std::byte* in, std::byte* out, const BlendWindows&
 }
 
 /// On the CPU.
-class BlendDenoiser final : public Denoiser {
+class BlendDenoiser final : public engine::Denoiser {
   public:
-    void prepare(const BatchView&, const BatchView&, Stream&) override { ++num_prepared_; }
-    void forward(const BatchView& in, const BatchView& out, Stream&) override {
+    void prepare(const BatchView&, const BatchView&, device::Stream&) override { ++num_prepared_; }
+    void forward(const BatchView& in, const BatchView& out, device::Stream&) override {
         const BlendWindows windows(in, out);
         for (int64_t i = 0; i < out.shape.elements(); ++i)
             blend_value(static_cast<const std::byte*>(in.pointer), static_cast<std::byte*>(out.pointer), windows, i);

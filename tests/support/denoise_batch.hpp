@@ -26,13 +26,15 @@ inline std::vector<float> random_values(size_t count, uint64_t seed) {
 }
 
 /// Shape of the network's input for `n` windows of h x w.
-inline Shape input_shape(const Weights& weights, int64_t n, int64_t h, int64_t w) {
-    return {n, weights.channels() + (takes_sigma(graph_of(weights.shape)) ? 1 : 0), h, w};
+inline Shape input_shape(const engine::Weights& weights, int64_t n, int64_t h, int64_t w) {
+    return {n, weights.channels() + (network::takes_sigma(network::graph_of(weights.shape)) ? 1 : 0), h, w};
 }
 
-inline Shape output_shape(const Weights& weights, const Shape& in) { return {in.n, weights.channels(), in.h, in.w}; }
+inline Shape output_shape(const engine::Weights& weights, const Shape& in) {
+    return {in.n, weights.channels(), in.h, in.w};
+}
 
-inline BatchView view_of(void* pointer, const Shape& shape, const EngineOptions& options) {
+inline BatchView view_of(void* pointer, const Shape& shape, const engine::EngineOptions& options) {
     return {.pointer = pointer,
             .shape = shape,
             .dtype = storage_of(options.precision),
@@ -41,11 +43,11 @@ inline BatchView view_of(void* pointer, const Shape& shape, const EngineOptions&
 }
 
 /// The network's output for f32 `values` of `shape`, both in the layout of the options. CPU, fp32.
-inline std::vector<float> denoise(Denoiser& denoiser, const Weights& weights, const EngineOptions& options,
-                                  std::vector<float> values, const Shape& shape) {
+inline std::vector<float> denoise(engine::Denoiser& denoiser, const engine::Weights& weights,
+                                  const engine::EngineOptions& options, std::vector<float> values, const Shape& shape) {
     const Shape out_shape = output_shape(weights, shape);
     std::vector<float> result(static_cast<size_t>(out_shape.elements()), -1.0F);
-    Stream stream(options.device);
+    device::Stream stream(options.device);
     denoiser.forward(view_of(values.data(), shape, options), view_of(result.data(), out_shape, options), stream);
     return result;
 }

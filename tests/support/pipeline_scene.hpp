@@ -21,9 +21,9 @@ namespace pb::test {
 struct PipelineCase {
     DType samples = DType::u8;
     int64_t channels = 3;
-    PipelineOptions options;
+    run::PipelineOptions options;
     int64_t batch = 4;
-    LastBatch last_batch = LastBatch::pad;
+    config::LastBatch last_batch = config::LastBatch::pad;
 };
 
 /// 15 windows of 16 x 16 with a halo of 4: batches of 4 and 7 leave a tail.
@@ -44,9 +44,9 @@ class PipelineScene {
         }
     }
 
-    [[nodiscard]] Work work() const { return work_of({0, grid_.num_windows()}); }
-    [[nodiscard]] Work work_of(Range windows) const {
-        Work work;
+    [[nodiscard]] run::Work work() const { return work_of({0, grid_.num_windows()}); }
+    [[nodiscard]] run::Work work_of(Range windows) const {
+        run::Work work;
         work.tile = [grid = &grid_](int64_t index) { return grid->tile(index); };
         work.window = grid_.window();
         work.windows = windows;
@@ -56,35 +56,35 @@ class PipelineScene {
         work.last_batch = case_.last_batch;
         return work;
     }
-    [[nodiscard]] Slab slab_of(std::byte* pixels) const {
+    [[nodiscard]] run::Slab slab_of(std::byte* pixels) const {
         return {dense_view(pixels, kImage, case_.channels, case_.samples), kImage};
     }
     /// The picture itself.
-    [[nodiscard]] Slab input() { return slab_of(samples_.data()); }
+    [[nodiscard]] run::Slab input() { return slab_of(samples_.data()); }
 
   private:
     PipelineCase case_;
-    TileGrid grid_;
+    plan::TileGrid grid_;
     std::vector<std::byte> samples_;
 };
 
 /// The picture's windows; `before_each` is called first.
-class SceneWindows final : public WindowSource {
+class SceneWindows final : public run::WindowSource {
   public:
     explicit SceneWindows(PipelineScene& scene, std::function<void()> before_each = {})
         : slab_(scene.input()), before_each_(std::move(before_each)) {}
-    [[nodiscard]] Slab read(const Rect&) override {
+    [[nodiscard]] run::Slab read(const Rect&) override {
         if (before_each_) before_each_();
         return slab_;
     }
 
   private:
-    Slab slab_;
+    run::Slab slab_;
     std::function<void()> before_each_;
 };
 
 /// Keeps the pixels; `at_each` is called with each core that was written.
-class SceneSink final : public CoreSink {
+class SceneSink final : public run::CoreSink {
   public:
     explicit SceneSink(const PipelineScene& scene, std::function<void(const Rect&)> at_each = {})
         : slab_(scene.slab_of(nullptr)),
@@ -95,13 +95,13 @@ class SceneSink final : public CoreSink {
     }
     [[nodiscard]] Extent extent() const override { return slab_.image; }
     [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
-    [[nodiscard]] Slab map(const Rect&) override { return slab_; }
+    [[nodiscard]] run::Slab map(const Rect&) override { return slab_; }
     void commit(const Rect& core) override {
         for (int64_t y = core.row; y < core.row + core.extent.h; ++y)
             for (int64_t x = core.column; x < core.column + core.extent.w; ++x) ++times_written_[y * slab_.image.w + x];
         if (at_each_) at_each_(core);
     }
-    [[nodiscard]] Image read(const Rect&) override { throw Error("no test reads this output as an image"); }
+    [[nodiscard]] image::Image read(const Rect&) override { throw Error("no test reads this output as an image"); }
 
     [[nodiscard]] const std::vector<std::byte>& pixels() const { return pixels_; }
     /// By pixel.
@@ -111,23 +111,23 @@ class SceneSink final : public CoreSink {
     }
 
   private:
-    Slab slab_;
+    run::Slab slab_;
     std::vector<std::byte> pixels_;
     std::vector<int> times_written_;
     std::function<void(const Rect&)> at_each_;
 };
 
 /// What the host pipeline makes of it on the CPU.
-inline std::vector<std::byte> host_pixels(PipelineCase chosen, Denoiser& denoiser) {
+inline std::vector<std::byte> host_pixels(PipelineCase chosen, engine::Denoiser& denoiser) {
     chosen.options.device = {};
     PipelineScene scene(chosen);
-    const Work work = scene.work();
-    const auto pipeline = make_host_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
-    BatchQueue batches(work.batches());
+    const run::Work work = scene.work();
+    const auto pipeline = run::make_host_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
+    run::BatchQueue batches(work.batches());
     batches.begin_pass();
     SceneWindows windows(scene);
     SceneSink output(scene);
-    PassLog log;
+    run::PassLog log;
     pipeline->pass(batches, windows, output, log);
     return output.pixels();
 }

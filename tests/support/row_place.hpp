@@ -32,7 +32,7 @@ class RowPlace {
             first += shape.count * (shape.bytes + shape.gap);
         }
     }
-    [[nodiscard]] const std::vector<Rows>& rows() const { return rows_; }
+    [[nodiscard]] const std::vector<comm::Rows>& rows() const { return rows_; }
 
     void fill(int rank) {
         for_bytes([&, index = size_t{0}](std::byte& byte) mutable { byte = byte_of(rank, index++); });
@@ -50,13 +50,13 @@ class RowPlace {
   private:
     template <class Function>
     void for_bytes(Function&& each) {
-        for (const Rows& rows : rows_)
+        for (const comm::Rows& rows : rows_)
             for (size_t row = 0; row < rows.count; ++row)
                 for (size_t i = 0; i < rows.bytes; ++i) each(rows.first[row * rows.stride + i]);
     }
 
     std::vector<std::byte> memory_;
-    std::vector<Rows> rows_;
+    std::vector<comm::Rows> rows_;
 };
 
 inline std::vector<RowPlace::Shape> nothing() { return {}; }

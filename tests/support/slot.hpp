@@ -10,14 +10,14 @@
 
 namespace pb::test {
 
-inline void copy_in(const EngineBuffer& buffer, const std::vector<float>& values, Stream& stream) {
-    copy_to_device(buffer.pointer(), values.data(), values.size() * sizeof(float), stream);
+inline void copy_in(const engine::EngineBuffer& buffer, const std::vector<float>& values, device::Stream& stream) {
+    device::copy_to_device(buffer.pointer(), values.data(), values.size() * sizeof(float), stream);
     stream.synchronise();
 }
 
-inline std::vector<float> copy_out(const EngineBuffer& buffer, int64_t count, Stream& stream) {
+inline std::vector<float> copy_out(const engine::EngineBuffer& buffer, int64_t count, device::Stream& stream) {
     std::vector<float> values(static_cast<size_t>(count));
-    copy_to_host(values.data(), buffer.pointer(), values.size() * sizeof(float), stream);
+    device::copy_to_host(values.data(), buffer.pointer(), values.size() * sizeof(float), stream);
     stream.synchronise();
     return values;
 }
@@ -26,31 +26,31 @@ inline std::vector<float> copy_out(const EngineBuffer& buffer, int64_t count, St
 class Slot {
   public:
     /// `windows`: n, h, w are used.
-    Slot(const Weights& weights, const EngineOptions& options, const Shape& windows)
+    Slot(const engine::Weights& weights, const engine::EngineOptions& options, const Shape& windows)
         : Slot(input_shape(weights, windows.n, windows.h, windows.w), weights, options) {}
 
-    void prepare(Denoiser& denoiser, Stream& stream) { denoiser.prepare(in_, out_, stream); }
+    void prepare(engine::Denoiser& denoiser, device::Stream& stream) { denoiser.prepare(in_, out_, stream); }
 
-    void load(const std::vector<float>& values, Stream& stream) {
+    void load(const std::vector<float>& values, device::Stream& stream) {
         copy_in(samples_, values, stream);
-        samples_to_network(samples_view(), in_, conversion_, stream);
+        device::samples_to_network(samples_view(), in_, conversion_, stream);
     }
 
-    void forward(Denoiser& denoiser, Stream& stream) { denoiser.forward(in_, out_, stream); }
+    void forward(engine::Denoiser& denoiser, device::Stream& stream) { denoiser.forward(in_, out_, stream); }
 
-    std::vector<float> result(Stream& stream) {
-        network_to_samples(out_, samples_view(), conversion_, stream);
+    std::vector<float> result(device::Stream& stream) {
+        device::network_to_samples(out_, samples_view(), conversion_, stream);
         return copy_out(samples_, samples_shape_.elements(), stream);
     }
 
-    std::vector<float> denoise(Denoiser& denoiser, const std::vector<float>& values, Stream& stream) {
+    std::vector<float> denoise(engine::Denoiser& denoiser, const std::vector<float>& values, device::Stream& stream) {
         load(values, stream);
         forward(denoiser, stream);
         return result(stream);
     }
 
   private:
-    Slot(const Shape& in, const Weights& weights, const EngineOptions& options)
+    Slot(const Shape& in, const engine::Weights& weights, const engine::EngineOptions& options)
         : device_(options.device),
           samples_shape_(output_shape(weights, in)),
           samples_(device_, bytes_of(samples_shape_)),
@@ -58,7 +58,7 @@ class Slot {
           out_memory_(device_, bytes_of(samples_shape_)),
           in_(view_of(in_memory_.pointer(), in, options)),
           out_(view_of(out_memory_.pointer(), samples_shape_, options)) {
-        if (network_facts(weights.kind()).takes_sigma) conversion_.sigma = 0.1F;
+        if (network::network_facts(weights.kind()).takes_sigma) conversion_.sigma = 0.1F;
     }
 
     /// Of f32, the widest type of a network.
@@ -70,9 +70,9 @@ class Slot {
 
     DeviceId device_;
     Shape samples_shape_;
-    EngineBuffer samples_, in_memory_, out_memory_;
+    engine::EngineBuffer samples_, in_memory_, out_memory_;
     BatchView in_, out_;
-    Conversion conversion_;
+    device::Conversion conversion_;
 };
 
 }  // namespace pb::test

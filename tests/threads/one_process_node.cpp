@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-namespace pb {
+namespace pb::comm {
 namespace {
 
 struct Node {
@@ -63,20 +63,21 @@ std::string host_name() { return "here"; }
 
 void MpiSession::abort(int /*code*/) { std::_Exit(abort_is_right ? 0 : 1); }
 
-namespace test {
+}  // namespace pb::comm
 
-void expect_abort() { abort_is_right = true; }
+namespace pb::test {
+
+void expect_abort() { comm::abort_is_right = true; }
 
 void run_ranks(int num_ranks, const std::function<void(int rank)>& body) {
-    Node node(num_ranks);
+    comm::Node node(num_ranks);
     std::vector<std::jthread> ranks;
     for (int rank = 0; rank < num_ranks; ++rank)
         ranks.emplace_back([&node, &body, rank] {
-            own_node = &node;
-            own_rank = rank;
+            comm::own_node = &node;
+            comm::own_rank = rank;
             body(rank);
         });
 }
 
-}  // namespace test
-}  // namespace pb
+}  // namespace pb::test

@@ -32,30 +32,30 @@ void expect(bool holds, const char* what) {
 
 void watch() {
     pb::test::run_ranks(kRanks, [](int rank) {
-        const pb::Communicator world = pb::Communicator::world();
-        const pb::Watchdog watchdog(world, 4);  // looks each second
+        const pb::comm::Communicator world = pb::comm::Communicator::world();
+        const pb::comm::Watchdog watchdog(world, 4);  // looks each second
         std::this_thread::sleep_for(milliseconds(1200 + 400 * rank));
     });
 }
 
 void miss() {
     pb::test::run_ranks(2, [](int rank) {
-        const pb::Communicator world = pb::Communicator::world();
+        const pb::comm::Communicator world = pb::comm::Communicator::world();
         if (rank == 1) {  // takes part in the making of the beats, and is not heard of again
             (void)world.all_gather("rank 1@here");
-            const pb::NodeMemory beats(world, 2 * 64);
+            const pb::comm::NodeMemory beats(world, 2 * 64);
             world.barrier();
             std::this_thread::sleep_for(std::chrono::seconds(40));
             return;
         }
         pb::test::expect_abort();
-        const pb::Watchdog watchdog(world, 0.2);
+        const pb::comm::Watchdog watchdog(world, 0.2);
         std::this_thread::sleep_for(std::chrono::seconds(30));
         expect(false, "the watchdog of rank 0 did not end the job");
     });
 }
 
-struct Counter final : pb::GaugeSource {
+struct Counter final : pb::device::GaugeSource {
     [[nodiscard]] std::optional<double> read(pb::Gauge /*gauge*/) override { return ++readings; }
     int readings = 0;
 };
@@ -63,34 +63,34 @@ struct Counter final : pb::GaugeSource {
 void sample() {
     for (int round = 0; round < 20; ++round) {
         Counter counter;
-        pb::GaugeSampler sampler(counter, milliseconds(1));
+        pb::device::GaugeSampler sampler(counter, milliseconds(1));
         std::this_thread::sleep_for(milliseconds(round));
         sampler.stop();
         expect(sampler.samples().size() >= 2, "a short point has two samples");
     }
     Counter counter;
-    pb::GaugeSampler sampler(counter, milliseconds(1));  // more samples than there is room for
+    pb::device::GaugeSampler sampler(counter, milliseconds(1));  // more samples than there is room for
     std::this_thread::sleep_for(milliseconds(600));
     sampler.stop();
-    expect(sampler.samples().size() <= pb::GaugeSampler::kCapacity, "samples are thinned out");
-    const pb::GaugeSampler left_alone(counter, milliseconds(1));
+    expect(sampler.samples().size() <= pb::device::GaugeSampler::kCapacity, "samples are thinned out");
+    const pb::device::GaugeSampler left_alone(counter, milliseconds(1));
 }
 
-void copy() { expect(pb::host_copy_gb_per_s(kRanks, 0.2) > 0, "copies take time"); }
+void copy() { expect(pb::device::host_copy_gb_per_s(kRanks, 0.2) > 0, "copies take time"); }
 
 void meet_signal() {
-    const pb::InterruptionGuard guard;
+    const pb::comm::InterruptionGuard guard;
     std::atomic<int> seen{0};
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < kRanks; ++thread)
         threads.emplace_back([&seen](const std::stop_token& stop) {
-            while (!stop.stop_requested() && pb::interruption().empty()) std::this_thread::yield();
-            if (pb::interruption() == "SIGTERM") ++seen;
+            while (!stop.stop_requested() && pb::comm::interruption().empty()) std::this_thread::yield();
+            if (pb::comm::interruption() == "SIGTERM") ++seen;
         });
     std::this_thread::sleep_for(milliseconds(50));
     std::raise(SIGTERM);
     threads.clear();
-    expect(pb::interruption() == "SIGTERM", "the signal was noted");
+    expect(pb::comm::interruption() == "SIGTERM", "the signal was noted");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pb {
+namespace pb::device {
 
 /// Where a buffer lies.
 enum class Memory : uint8_t {
@@ -43,4 +43,4 @@ using PinnedBuffer = Buffer<Memory::pinned>;
 /// What the copies' other end is.
 using DeviceBuffer = Buffer<Memory::device>;
 
-}  // namespace pb
+}  // namespace pb::device

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::device {
 
 struct DeviceInfo {
     DeviceId id;
@@ -52,4 +52,4 @@ struct LibraryVersion {
 };
 [[nodiscard]] std::vector<LibraryVersion> cuda_versions();
 
-}  // namespace pb
+}  // namespace pb::device

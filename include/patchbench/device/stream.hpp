@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace pb {
+namespace pb::device {
 
 class Event;
 
@@ -59,4 +59,4 @@ void copy_to_device(void* device, const void* host, size_t bytes, Stream& stream
 void copy_to_host(void* host, const void* device, size_t bytes, Stream& stream);
 void copy_on_device(void* to, const void* from, size_t bytes, Stream& stream);
 
-}  // namespace pb
+}  // namespace pb::device

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 struct EngineOptions {
     EngineKind engine = EngineKind::torch;
@@ -35,12 +35,12 @@ class Denoiser {
     /// output is written) and waiting for `stream`; a forward call then allocates nothing. CPU: checks the views. Both
     /// views stay valid until the next prepare() with the same pointers. Several pairs (slots) of the same shape may be
     /// prepared one after another, all on the stream that forward() will be given; another shape drops them.
-    virtual void prepare(const BatchView& in, const BatchView& out, Stream& stream) = 0;
+    virtual void prepare(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
     /// `in`: n windows of channels (+ 1 when the network takes sigma), `out`: n windows of channels; element type
     /// storage_of(precision), layout of the options, extents multiples of the alignment. Enqueued on `stream`. Views
     /// that were not prepared are served, too, and may allocate.
-    virtual void forward(const BatchView& in, const BatchView& out, Stream& stream) = 0;
+    virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
     /// CUDA graphs: bytes of the allocator that a replay works in and that the allocator's counters do not show while
     /// it does; 0 where forward() allocates by itself.
@@ -55,6 +55,6 @@ class Denoiser {
 [[nodiscard]] std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options);
 
 /// Header and loaded versions of LibTorch, cuDNN, oneDNN for the environment record.
-[[nodiscard]] std::vector<LibraryVersion> engine_versions();
+[[nodiscard]] std::vector<device::LibraryVersion> engine_versions();
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 /// A dense row-major tensor; floating types of the file (f16, bf16, f32, f64) are widened or rounded to f32, integer
 /// tensors (num_batches_tracked) keep their values as floats.
@@ -40,4 +40,4 @@ void save_safetensors(const StateDict& tensors, const std::filesystem::path& fil
 /// Removes `module.` (left by DataParallel, at most twice) from the front of the keys where every key has it.
 [[nodiscard]] StateDict without_module_prefix(StateDict tensors);
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 /// One convolution. `weight` is [out, in, kh, kw] row-major, or [in, out, kh, kw] when `transposed`.
 struct Convolution {
@@ -26,7 +26,7 @@ struct Convolution {
 };
 
 struct Weights {
-    NetworkShape shape = DncnnShape{};
+    network::NetworkShape shape = network::DncnnShape{};
     /// By the names of the graph's filters, which are deepinv's: `m_head`, `m_down1.0.res.0`, `Conv1.0`, `in_conv`,
     /// `conv_list.3`. A bias may be empty where the graph has one: some checkpoints were trained without.
     std::map<std::string, Convolution> convolutions;
@@ -37,9 +37,9 @@ struct Weights {
     std::optional<double> trained_sigma;   ///< in [0,1] units, where a network knows one sigma only and it is known
     std::optional<double> replaced_sigma;  ///< what the file or its card says, where the user stated another
 
-    [[nodiscard]] NetworkKind kind() const { return kind_of(shape); }
+    [[nodiscard]] NetworkKind kind() const { return network::kind_of(shape); }
     /// Channels of the image (1 gray, 3 colour), without the sigma map.
-    [[nodiscard]] int64_t channels() const { return channels_of(shape); }
+    [[nodiscard]] int64_t channels() const { return network::channels_of(shape); }
     /// Values held: batch norm is folded, so a UNet has 6,528 fewer than as it was trained.
     [[nodiscard]] int64_t parameters() const;
     /// Weights of the filter `name`; throws Error where there are none.
@@ -58,7 +58,7 @@ struct Weights {
 /// Deterministic weights of sane scale: the same bits on every machine (counter-based Philox, uniform distribution, no
 /// libm). In each DRUNet ResBlock gain sqrt(2) for the first convolution and 0.5 for the second, 1 elsewhere; for UNet
 /// randomised batch norm folded in; dncnn as deepinv, small residual.
-[[nodiscard]] Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed);
+[[nodiscard]] Weights make_seeded_weights(const network::NetworkShape& shape, uint64_t seed);
 
 /// The same for the standard shape. `channels` is 1 or 3.
 [[nodiscard]] Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed);
@@ -71,4 +71,4 @@ struct Weights {
 /// identity; where the network's output is subtracted (KAIR), the last convolution is negated, because deepinv adds.
 [[nodiscard]] StateDict to_state_dict(const Weights& weights);
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -6,7 +6,7 @@
 
 #include <compare>
 
-namespace pb {
+namespace pb::network {
 
 /// How the output comes from the input and the last convolution.
 enum class DncnnResidual : uint8_t {
@@ -31,4 +31,4 @@ struct DncnnShape {
 
 [[nodiscard]] Graph dncnn(const DncnnShape& shape);
 
-}  // namespace pb
+}  // namespace pb::network

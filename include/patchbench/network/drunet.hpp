@@ -6,7 +6,7 @@
 
 #include <compare>
 
-namespace pb {
+namespace pb::network {
 
 struct DrunetShape {
     int64_t channels = 3;                            // of the image; the input has one more, which holds sigma
@@ -18,4 +18,4 @@ struct DrunetShape {
 
 [[nodiscard]] Graph drunet(const DrunetShape& shape);
 
-}  // namespace pb
+}  // namespace pb::network

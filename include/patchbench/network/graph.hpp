@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::network {
 
 enum class OperationKind : uint8_t {
     input,
@@ -103,4 +103,4 @@ class Graph {
 /// One line an operation: `1 convolution 'm_head' 3x3 of 0: 64 channels at scale 1`.
 [[nodiscard]] std::string to_text(const Graph& graph);
 
-}  // namespace pb
+}  // namespace pb::network

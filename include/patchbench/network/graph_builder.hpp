@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace pb {
+namespace pb::network {
 
 class GraphBuilder {
   public:
@@ -42,4 +42,4 @@ class GraphBuilder {
     std::vector<Operation> operations_;
 };
 
-}  // namespace pb
+}  // namespace pb::network

@@ -4,7 +4,7 @@
 
 #include "patchbench/network/steps.hpp"
 
-namespace pb {
+namespace pb::network {
 
 /// How an engine spends memory.
 struct MemoryPath {
@@ -62,4 +62,4 @@ struct MemoryPlan {
 /// `pixels`: of all windows of a batch.
 [[nodiscard]] int64_t peak_bytes(const MemoryPlan& plan, int64_t pixels);
 
-}  // namespace pb
+}  // namespace pb::network

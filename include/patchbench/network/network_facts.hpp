@@ -4,7 +4,7 @@
 #include "patchbench/network/memory_plan.hpp"
 #include "patchbench/network/network_shape.hpp"
 
-namespace pb {
+namespace pb::network {
 
 struct NetworkFacts {
     NetworkKind kind = NetworkKind::drunet;
@@ -30,4 +30,4 @@ struct NetworkFacts {
 /// What a forward call holds at its peaks, from large windows to small ones.
 [[nodiscard]] std::vector<MemorySize> network_peaks(const NetworkShape& shape, const MemoryPath& path);
 
-}  // namespace pb
+}  // namespace pb::network

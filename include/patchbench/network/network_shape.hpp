@@ -10,7 +10,7 @@
 #include <string>
 #include <variant>
 
-namespace pb {
+namespace pb::network {
 
 /// In the order of `NetworkKind`.
 using NetworkShape = std::variant<DrunetShape, UnetShape, DncnnShape>;
@@ -33,4 +33,4 @@ using NetworkShape = std::variant<DrunetShape, UnetShape, DncnnShape>;
 /// The inverse. Throws UsageError for what is no such text.
 [[nodiscard]] NetworkShape parse_network_shape(NetworkKind kind, int64_t channels, const std::string& text);
 
-}  // namespace pb
+}  // namespace pb::network

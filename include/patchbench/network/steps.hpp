@@ -4,7 +4,7 @@
 
 #include "patchbench/network/graph.hpp"
 
-namespace pb {
+namespace pb::network {
 
 struct Fusing {
     bool relu = true;  // ReLU(convolution)
@@ -35,4 +35,4 @@ struct Step {
 /// The map to which a fused step adds its convolution; none where it adds nothing.
 [[nodiscard]] std::optional<size_t> map_summed(const Graph& graph, const Step& step);
 
-}  // namespace pb
+}  // namespace pb::network

@@ -6,7 +6,7 @@
 
 #include <compare>
 
-namespace pb {
+namespace pb::network {
 
 struct UnetShape {
     int64_t channels = 3;                            // of the image
@@ -17,4 +17,4 @@ struct UnetShape {
 
 [[nodiscard]] Graph unet(const UnetShape& shape);
 
-}  // namespace pb
+}  // namespace pb::network

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pb {
+namespace pb::plan {
 
 /// A window, which the network sees, and its core, the part of the network's output that is used.
 struct Tile {
@@ -73,4 +73,4 @@ class TileGrid {
 /// tile rows, a part of a last one. What a node sends to the root.
 [[nodiscard]] std::vector<Rect> covered_rects(const TileGrid& grid, Range windows);
 
-}  // namespace pb
+}  // namespace pb::plan

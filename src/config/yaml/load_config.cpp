@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace pb {
+namespace pb::config {
 
 namespace {
 
@@ -186,4 +186,4 @@ Config load_config(const std::filesystem::path& file, const std::vector<std::str
     return config;
 }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-namespace pb {
+namespace pb::config {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::vector<ModelWeights> load_model_card(const std::filesystem::path& file) {
     return model_card(yaml, yaml.parse(read_yaml_file(file)));
 }
 
-}  // namespace pb
+}  // namespace pb::config

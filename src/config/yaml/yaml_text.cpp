@@ -19,7 +19,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace pb {
+namespace pb::config {
 
 namespace {
 
@@ -173,4 +173,4 @@ Assignment YamlText::assignment(const std::string& key, const YAML::Node& key_no
     return read;
 }
 
-}  // namespace pb
+}  // namespace pb::config

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace pb {
+namespace pb::config {
 
 /// The file as text. Throws UsageError that names the file when it is missing, a folder, empty, larger than 1 MiB.
 [[nodiscard]] std::string read_yaml_file(const std::filesystem::path& file);
@@ -46,4 +46,4 @@ class YamlText {
     int64_t values_left_ = 200'000;
 };
 
-}  // namespace pb
+}  // namespace pb::config

@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-namespace pb::cuda {
+namespace pb::device::cuda {
 
 /// Enqueues `blocks` blocks of `threads` threads on `stream`, whose device is the current one. A launch that fails is
 /// shown by cudaGetLastError.
@@ -16,4 +16,4 @@ void launch_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned thre
     kernel<<<blocks, threads, 0, stream>>>(arguments...);
 }
 
-}  // namespace pb::cuda
+}  // namespace pb::device::cuda

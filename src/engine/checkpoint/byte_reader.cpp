@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <fstream>
 
-namespace pb {
+namespace pb::engine {
 
 std::vector<std::byte> read_file(const std::filesystem::path& file) {
     constexpr uintmax_t kLargest = uintmax_t{4} << 30;  // DRUNet in f64 with an optimiser's state is below 1 GiB
@@ -65,4 +65,4 @@ void ByteReader::fail(const std::string& reason) const {
     throw UsageError(fmt::format("{}, byte {}: {}", name_, offset(), reason));
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 using Bytes = std::span<const std::byte>;
 
@@ -60,4 +60,4 @@ class ByteReader {
     size_t position_ = 0;
 };
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 struct TypeRow {
@@ -100,4 +100,4 @@ std::optional<int64_t> checked_elements(const std::vector<int64_t>& shape) {
     return elements;
 }
 
-}  // namespace pb
+}  // namespace pb::engine

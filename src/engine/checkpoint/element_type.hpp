@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 enum class ElementType : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, boolean };
 
@@ -29,4 +29,4 @@ enum class ElementType : uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, b
 /// The product of `shape`; nullopt when an extent is negative or the product does not fit.
 [[nodiscard]] std::optional<int64_t> checked_elements(const std::vector<int64_t>& shape);
 
-}  // namespace pb
+}  // namespace pb::engine

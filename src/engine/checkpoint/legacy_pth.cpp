@@ -8,7 +8,7 @@
 
 #include <map>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 // torch/serialization.py, _legacy_save: the number 0x1950a86a20f9469cfc6c and the protocol 1001, a pickle each.
@@ -77,4 +77,4 @@ Checkpoint read_legacy_pth(Bytes file, const std::string& name) {
     return {to_tensors({name, file.size(), heap, read_storage}, value), {}};
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::engine {
 StateDict without_module_prefix(StateDict tensors) {
     constexpr std::string_view kPrefix = "module.";
     const auto has_prefix = [&](const auto& item) { return item.first.starts_with(kPrefix); };
@@ -43,4 +43,4 @@ Checkpoint load_checkpoint(const std::filesystem::path& file) {
 
 StateDict load_state_dict(const std::filesystem::path& file) { return load_checkpoint(file).tensors; }
 
-}  // namespace pb
+}  // namespace pb::engine

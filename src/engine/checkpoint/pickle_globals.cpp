@@ -1,6 +1,6 @@
 #include "engine/checkpoint/pickle_globals.hpp"
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 // More than any state dict needs. Without this limit a shared tuple of sizes could take much memory.
@@ -83,4 +83,4 @@ std::optional<PickleValue> find_persistent(const PickleValue& id, PickleHeap& he
     return StorageRef{heap.storages.size() - 1};
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace pb {
+namespace pb::engine {
 
 /// `collections.OrderedDict`, `torch._utils._rebuild_*`, `torch.FloatStorage`, ...; nullopt for any other name.
 [[nodiscard]] std::optional<PickleValue> find_global(std::string_view module, std::string_view name);
@@ -19,4 +19,4 @@ namespace pb {
 /// The storage that a persistent id ('storage', type, key, location, elements[, None]) names.
 [[nodiscard]] std::optional<PickleValue> find_persistent(const PickleValue& id, PickleHeap& heap);
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -6,7 +6,7 @@
 
 #include <bit>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 // Bounds the memory of a hostile pickle to some 100 MB; a state dict needs some 20 steps a tensor.
@@ -267,4 +267,4 @@ double PickleMachine::take_double() {
     return std::bit_cast<double>(__builtin_bswap64(reader_.take_integer<uint64_t>()));
 }
 
-}  // namespace pb
+}  // namespace pb::engine

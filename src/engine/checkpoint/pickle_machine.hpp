@@ -7,7 +7,7 @@
 
 #include <unordered_map>
 
-namespace pb {
+namespace pb::engine {
 
 class PickleMachine {
   public:
@@ -48,4 +48,4 @@ class PickleMachine {
     std::unordered_map<uint32_t, PickleValue> memo_;
 };
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 /// The functions that a state dict calls; all others are refused.
 enum class Callable : uint8_t { ordered_dict, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter };
@@ -62,4 +62,4 @@ struct PickleHeap {
     std::vector<PickledTensor> tensors;
 };
 
-}  // namespace pb
+}  // namespace pb::engine

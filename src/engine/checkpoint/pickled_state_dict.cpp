@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using Dict = std::vector<std::pair<PickleValue, PickleValue>>;
@@ -146,4 +146,4 @@ StateDict to_tensors(const PickledFile& file, const PickleValue& root) {
     return tensors;
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-namespace pb {
+namespace pb::engine {
 
 struct PickledFile {
     std::string name;    // for messages
@@ -22,4 +22,4 @@ struct PickledFile {
 /// Throws UsageError that names the tensor and what is wrong with it.
 [[nodiscard]] StateDict to_tensors(const PickledFile& file, const PickleValue& root);
 
-}  // namespace pb
+}  // namespace pb::engine

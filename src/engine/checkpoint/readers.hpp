@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace pb {
+namespace pb::engine {
 
 /// https://github.com/huggingface/safetensors: 8 bytes length, a JSON header, the tensors without gaps.
 [[nodiscard]] Checkpoint read_safetensors(Bytes file, const std::string& name);
@@ -25,4 +25,4 @@ namespace pb {
 [[nodiscard]] bool is_zip(Bytes file);
 [[nodiscard]] bool is_legacy_pth(Bytes file);
 
-}  // namespace pb
+}  // namespace pb::engine

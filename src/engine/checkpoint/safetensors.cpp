@@ -13,7 +13,7 @@
 #include <array>
 #include <set>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using nlohmann::json;
@@ -178,4 +178,4 @@ void save_safetensors(const StateDict& tensors, const std::filesystem::path& fil
     out.commit();
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -8,7 +8,7 @@
 
 #include <map>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using ZipHandle = Handle<zip_t*, zip_discard>;
@@ -83,4 +83,4 @@ std::vector<std::byte> ZipArchive::read(const std::string& entry) const {
     return bytes;
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 class ZipArchive {
   public:
@@ -34,4 +34,4 @@ class ZipArchive {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace pb
+}  // namespace pb::engine

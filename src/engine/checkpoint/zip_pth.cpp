@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <list>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 // The folder of all records in the archive: the one that contains the pickle.
@@ -51,4 +51,4 @@ Checkpoint read_zip_pth(Bytes file, const std::string& name) {
     return {to_tensors({name, file.size(), heap, read_storage}, value), {}};
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -8,10 +8,10 @@
 #include <map>
 #include <string>
 
-namespace pb {
+namespace pb::engine {
 
 struct OnnxNetwork {
-    Graph graph;                                      ///< filters have the names of the weights in the file
+    network::Graph graph;                             ///< filters have the names of the weights in the file
     std::map<std::string, Convolution> convolutions;  ///< by those names; batch norm is folded into them
     std::map<std::string, std::string> metadata;      ///< `metadata_props` of the model
 };
@@ -27,4 +27,4 @@ struct OnnxNetwork {
 /// resembles and where they differ. `source` is used in messages.
 [[nodiscard]] Weights recognise_network(const OnnxNetwork& found, const std::string& source);
 
-}  // namespace pb
+}  // namespace pb::engine

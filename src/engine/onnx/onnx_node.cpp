@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::engine {
 
 using onnx::AttributeProto;
 
@@ -89,7 +89,7 @@ int64_t convolution_stride(OnnxNode& node, int64_t kernel) {
     node.expect("group", 1);
     const std::string padding = node.text("auto_pad", "NOTSET");
     node.demand(padding == "NOTSET" || padding.empty(), "auto_pad " + shown(padding) + ": give pads instead");
-    const int64_t pad = Filter{.weights = {}, .kernel = kernel}.padding();
+    const int64_t pad = network::Filter{.weights = {}, .kernel = kernel}.padding();
     const Integers pads = node.integers("pads", {0, 0, 0, 0});
     node.demand(pads == Integers(4, pad),
                 fmt::format("pads [{}]: a kernel of {} has {} on each side here", fmt::join(pads, ", "), kernel, pad));
@@ -111,4 +111,4 @@ void require_2x2_pooling(OnnxNode& node) {
     node.expect("storage_order", 0);
 }
 
-}  // namespace pb
+}  // namespace pb::engine

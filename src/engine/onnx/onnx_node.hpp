@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 using Integers = std::vector<int64_t>;
 
@@ -60,4 +60,4 @@ class OnnxNode {
 /// Throws UsageError unless the node pools 2x2 pixels with stride 2.
 void require_2x2_pooling(OnnxNode& node);
 
-}  // namespace pb
+}  // namespace pb::engine

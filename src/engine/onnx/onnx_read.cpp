@@ -13,7 +13,7 @@
 #include <limits>
 #include <set>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using onnx::GraphProto;
@@ -58,7 +58,7 @@ class GraphReader {
         const auto& shape = inputs.front()->type().tensor_type().shape();
         if (shape.dim_size() != 4 || shape.dim(1).dim_value() < 1)
             fail("its input must have the shape [batch, channels, height, width] with a fixed number of channels");
-        append({.kind = OperationKind::input, .channels = shape.dim(1).dim_value()}, inputs.front()->name());
+        append({.kind = network::OperationKind::input, .channels = shape.dim(1).dim_value()}, inputs.front()->name());
     }
 
     void read_node(OnnxNode& node) {
@@ -66,12 +66,12 @@ class GraphReader {
         node.demand(node.domain().empty(), "an operator of the domain " + shown(node.domain()) +
                                                ": write its functions out first (onnx.inliner)");
         const std::string& type = node.type();
-        if (type == "Conv") return read_convolution(node, OperationKind::convolution);
-        if (type == "ConvTranspose") return read_convolution(node, OperationKind::transposed_convolution);
+        if (type == "Conv") return read_convolution(node, network::OperationKind::convolution);
+        if (type == "ConvTranspose") return read_convolution(node, network::OperationKind::transposed_convolution);
         if (type == "BatchNormalization") return read_norm(node);
-        if (type == "Relu") return append_of(node, OperationKind::relu, 1);
-        if (type == "Add") return append_of(node, OperationKind::add, 2);
-        if (type == "Sub") return append_of(node, OperationKind::subtract, 2);
+        if (type == "Relu") return append_of(node, network::OperationKind::relu, 1);
+        if (type == "Add") return append_of(node, network::OperationKind::add, 2);
+        if (type == "Sub") return append_of(node, network::OperationKind::subtract, 2);
         if (type == "Concat") return read_concatenation(node);
         if (type == "MaxPool") return read_pooling(node);
         if (type == "Resize") return read_resize(node);
@@ -82,12 +82,12 @@ class GraphReader {
                     "Concat, MaxPool, Resize); export it in eval mode, with constants folded, and sizes as factors");
     }
 
-    void read_convolution(OnnxNode& node, OperationKind kind) {
+    void read_convolution(OnnxNode& node, network::OperationKind kind) {
         const std::string& name = node.input(1);
         const auto& [shape, values] = tensors_.find(name);
         node.demand(shape.size() == 4 && shape[2] == shape[3], "its weights are no square kernels");
         node.demand(!values.empty(), "its weights are empty");
-        const bool transposed = kind == OperationKind::transposed_convolution;
+        const bool transposed = kind == network::OperationKind::transposed_convolution;
         Convolution convolution{.out_channels = shape[transposed ? 1 : 0],
                                 .in_channels = shape[transposed ? 0 : 1],
                                 .kernel = shape[2],
@@ -101,10 +101,10 @@ class GraphReader {
         num_values_ += values.size();
         node.demand(num_values_ <= most_values_, "its weights and those before are more than the file can need");
         const size_t operand = map_of(node, 0);
-        const Filter filter{.weights = unused_name(name),
-                            .kernel = convolution.kernel,
-                            .stride = convolution.stride,
-                            .has_bias = num_biases > 0};
+        const network::Filter filter{.weights = unused_name(name),
+                                     .kernel = convolution.kernel,
+                                     .stride = convolution.stride,
+                                     .has_bias = num_biases > 0};
         append({kind, {operand}, convolution.out_channels, filter}, node.only_output());
         require(convolutions_.emplace(filter.weights, std::move(convolution)).second,
                 "onnx: a filter has its name twice");
@@ -121,7 +121,7 @@ class GraphReader {
 
     void read_norm(OnnxNode& node) {
         const size_t index = map_of(node, 0);
-        node.demand(is_convolution(operations_[index].kind) && !read_.contains(index),
+        node.demand(network::is_convolution(operations_[index].kind) && !read_.contains(index),
                     "does not follow a convolution that nothing else reads");
         const auto part = [&](int i) -> const std::vector<float>& { return tensors_.find(node.input(i)).values; };
         Convolution& convolution = convolutions_.at(operations_[index].filter->weights);
@@ -143,12 +143,12 @@ class GraphReader {
     void read_concatenation(OnnxNode& node) {
         const int64_t axis = node.integer("axis", 0);
         node.demand(axis == 1 || axis == -3, fmt::format("axis {}: only channels (1) can be joined here", axis));
-        append_of(node, OperationKind::concatenate, node.num_inputs());
+        append_of(node, network::OperationKind::concatenate, node.num_inputs());
     }
 
     void read_pooling(OnnxNode& node) {
         require_2x2_pooling(node);
-        append_of(node, OperationKind::max_pool, 1);
+        append_of(node, network::OperationKind::max_pool, 1);
     }
 
     /// Accepts a resize that repeats each sample twice; ONNX has several ways to express it.
@@ -170,7 +170,7 @@ class GraphReader {
         node.ignore("extrapolation_value");
         node.expect("antialias", 0);
         node.ignore("keep_aspect_ratio_policy");
-        append({.kind = OperationKind::upsample, .operands = {map_of(node, 0)}}, node.only_output());
+        append({.kind = network::OperationKind::upsample, .operands = {map_of(node, 0)}}, node.only_output());
     }
 
     void read_constant(OnnxNode& node) {
@@ -186,7 +186,7 @@ class GraphReader {
         rename(node, map_of(node, 0));
     }
 
-    void append_of(OnnxNode& node, OperationKind kind, int num_operands) {
+    void append_of(OnnxNode& node, network::OperationKind kind, int num_operands) {
         node.demand(node.num_inputs() == num_operands, fmt::format("has {} inputs", node.num_inputs()));
         std::vector<size_t> operands;
         operands.reserve(static_cast<size_t>(num_operands));
@@ -203,7 +203,7 @@ class GraphReader {
 
     void rename(const OnnxNode& node, size_t index) { add_name(node.only_output(), index); }
 
-    void append(Operation operation, const std::string& output) {
+    void append(network::Operation operation, const std::string& output) {
         add_name(output, operations_.size());
         read_.insert(operation.operands.begin(), operation.operands.end());
         operations_.push_back(std::move(operation));
@@ -225,7 +225,7 @@ class GraphReader {
         for (size_t i = output->second; i > 0; --i)
             if (is_needed[i])
                 for (const size_t operand : operations_[i].operands) is_needed[operand] = true;
-        std::vector<Operation> kept;
+        std::vector<network::Operation> kept;
         std::vector<size_t> place(operations_.size());
         for (size_t i = 0; i <= output->second; ++i) {
             if (!is_needed[i]) continue;
@@ -236,9 +236,9 @@ class GraphReader {
         return {make_graph(std::move(kept)), std::move(convolutions_), {}};
     }
 
-    [[nodiscard]] Graph make_graph(std::vector<Operation> operations) const {
+    [[nodiscard]] network::Graph make_graph(std::vector<network::Operation> operations) const {
         try {
-            Graph graph(std::move(operations));
+            network::Graph graph(std::move(operations));
             check_channels(graph);
             return graph;
         } catch (const UsageError&) {
@@ -249,9 +249,9 @@ class GraphReader {
     }
 
     /// The graph has the output channels of a convolution only; this checks the input channels of its weights.
-    void check_channels(const Graph& graph) const {
+    void check_channels(const network::Graph& graph) const {
         for (size_t i = 0; i < graph.size(); ++i) {
-            if (!is_convolution(graph[i].kind)) continue;
+            if (!network::is_convolution(graph[i].kind)) continue;
             const int64_t has = graph.shape(graph[i].operands.front()).channels;
             const int64_t takes = convolutions_.at(graph[i].filter->weights).in_channels;
             if (has != takes) fail(fmt::format("{}: takes {} channels and gets {}", describe(graph[i], i), takes, has));
@@ -268,7 +268,7 @@ class GraphReader {
     std::map<std::string, size_t> maps_;  // name of a value -> operation that makes it
     std::set<std::string> names_;         // names of all values so far
     std::set<size_t> read_;               // operations that another one reads
-    std::vector<Operation> operations_;
+    std::vector<network::Operation> operations_;
     std::map<std::string, Convolution> convolutions_;
 };
 
@@ -303,4 +303,4 @@ OnnxNetwork read_onnx(Bytes file, const std::string& name) {
     return network;
 }
 
-}  // namespace pb
+}  // namespace pb::engine

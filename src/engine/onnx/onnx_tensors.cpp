@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using onnx::TensorProto;
@@ -88,4 +88,4 @@ const NamedTensor& OnnxTensors::find(const std::string& name) const {
     return *found->second;
 }
 
-}  // namespace pb
+}  // namespace pb::engine

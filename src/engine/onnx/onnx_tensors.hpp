@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace pb {
+namespace pb::engine {
 
 class OnnxTensors {
   public:
@@ -32,4 +32,4 @@ class OnnxTensors {
     std::map<std::string, std::shared_ptr<const NamedTensor>> tensors_;
 };
 
-}  // namespace pb
+}  // namespace pb::engine

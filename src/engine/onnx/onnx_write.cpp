@@ -10,7 +10,7 @@
 
 #include <span>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using onnx::AttributeProto;
@@ -64,25 +64,25 @@ void set_shape(onnx::ValueInfoProto& value, const std::string& name, int64_t cha
     type.mutable_shape()->add_dim()->set_dim_param("width");
 }
 
-std::string operator_of(OperationKind kind) {
+std::string operator_of(network::OperationKind kind) {
     switch (kind) {
-        case OperationKind::convolution:
+        case network::OperationKind::convolution:
             return "Conv";
-        case OperationKind::transposed_convolution:
+        case network::OperationKind::transposed_convolution:
             return "ConvTranspose";
-        case OperationKind::relu:
+        case network::OperationKind::relu:
             return "Relu";
-        case OperationKind::add:
+        case network::OperationKind::add:
             return "Add";
-        case OperationKind::subtract:
+        case network::OperationKind::subtract:
             return "Sub";
-        case OperationKind::concatenate:
+        case network::OperationKind::concatenate:
             return "Concat";
-        case OperationKind::max_pool:
+        case network::OperationKind::max_pool:
             return "MaxPool";
-        case OperationKind::upsample:
+        case network::OperationKind::upsample:
             return "Resize";
-        case OperationKind::input:
+        case network::OperationKind::input:
             break;
     }
     throw Error("onnx: an input is no node");
@@ -91,7 +91,7 @@ std::string operator_of(OperationKind kind) {
 class GraphWriter {
   public:
     GraphWriter(const Weights& weights, GraphProto& out)
-        : weights_(weights), graph_(graph_of(weights.shape)), out_(out) {}
+        : weights_(weights), graph_(network::graph_of(weights.shape)), out_(out) {}
 
     void write() {
         out_.set_name(std::string(name_of(weights_.kind())));
@@ -104,35 +104,36 @@ class GraphWriter {
     [[nodiscard]] std::string name_of_map(size_t index) const {
         if (index == 0) return "input";
         if (index == graph_.output()) return "output";
-        const Operation& operation = graph_[index];
+        const network::Operation& operation = graph_[index];
         return operation.filter ? operation.filter->weights : fmt::format("{}_{}", name_of(operation.kind), index);
     }
 
     void add_node(size_t index) {
-        const Operation& operation = graph_[index];
+        const network::Operation& operation = graph_[index];
         NodeProto& node = *out_.add_node();
         node.set_op_type(operator_of(operation.kind));
         node.set_name(operation.filter ? operation.filter->weights : name_of_map(index));
         for (const size_t operand : operation.operands) node.add_input(name_of_map(operand));
         node.add_output(name_of_map(index));
         if (operation.filter) add_filter(node, index);
-        if (operation.kind == OperationKind::concatenate) add_integer(node, "axis", 1);
-        if (operation.kind == OperationKind::max_pool) {
+        if (operation.kind == network::OperationKind::concatenate) add_integer(node, "axis", 1);
+        if (operation.kind == network::OperationKind::max_pool) {
             add_integers(node, "kernel_shape", {2, 2});
             add_integers(node, "strides", {2, 2});
         }
-        if (operation.kind == OperationKind::upsample) add_doubling(node);
+        if (operation.kind == network::OperationKind::upsample) add_doubling(node);
     }
 
     void add_filter(NodeProto& node, size_t index) {
-        const Filter& filter = *graph_[index].filter;
+        const network::Filter& filter = *graph_[index].filter;
         const Convolution& convolution = weights_.convolution(filter.weights);
         const int64_t pad = filter.padding();
         add_integers(node, "kernel_shape", {filter.kernel, filter.kernel});
         add_integers(node, "strides", {filter.stride, filter.stride});
         add_integers(node, "pads", {pad, pad, pad, pad});
         node.add_input(filter.weights + ".weight");
-        add_tensor(out_, filter.weights + ".weight", tensor_shapes(graph_, index).weight_shape(), convolution.weight);
+        add_tensor(out_, filter.weights + ".weight", network::tensor_shapes(graph_, index).weight_shape(),
+                   convolution.weight);
         if (convolution.bias.empty()) return;
         node.add_input(filter.weights + ".bias");
         add_tensor(out_, filter.weights + ".bias", {convolution.out_channels}, convolution.bias);
@@ -149,7 +150,7 @@ class GraphWriter {
     }
 
     const Weights& weights_;
-    const Graph graph_;
+    const network::Graph graph_;
     GraphProto& out_;
     bool has_doubling_ = false;
 };
@@ -160,15 +161,16 @@ void add_metadata(ModelProto& model, const std::string& key, const std::string& 
     entry.set_value(value);
 }
 
-std::string describe_input(const Graph& graph) {
+std::string describe_input(const network::Graph& graph) {
     const std::string image = fmt::format("{} image channels in [0,1]", graph.channels_out());
-    return takes_sigma(graph) ? image + ", then a channel that holds sigma in the same units everywhere" : image;
+    return network::takes_sigma(graph) ? image + ", then a channel that holds sigma in the same units everywhere"
+                                       : image;
 }
 
 }  // namespace
 
 void save_onnx(const Weights& weights, const std::filesystem::path& file) {
-    const Graph graph = graph_of(weights.shape);
+    const network::Graph graph = network::graph_of(weights.shape);
     ModelProto model;
     model.set_ir_version(kFormat);
     model.set_producer_name("patchbench");
@@ -176,9 +178,9 @@ void save_onnx(const Weights& weights, const std::filesystem::path& file) {
     opset.set_domain("");
     opset.set_version(kOpset);
     GraphWriter(weights, *model.mutable_graph()).write();
-    const int64_t multiple = alignment_of(graph);
+    const int64_t multiple = network::alignment_of(graph);
     add_metadata(model, "network", std::string(name_of(weights.kind())));
-    add_metadata(model, "shape", to_text(weights.shape));
+    add_metadata(model, "shape", network::to_text(weights.shape));
     add_metadata(model, "input", describe_input(graph));
     add_metadata(model, "extents", fmt::format("multiples of {}", multiple));
     add_metadata(model, "weights_sha256", weights.sha256);
@@ -190,4 +192,4 @@ void save_onnx(const Weights& weights, const std::filesystem::path& file) {
     out.commit();
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace pb::reference {
+namespace pb::engine::reference {
 
 namespace {
 
@@ -101,4 +101,4 @@ Map concatenate(const Map& a, const Map& b) {
     return out;
 }
 
-}  // namespace pb::reference
+}  // namespace pb::engine::reference

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pb::reference {
+namespace pb::engine::reference {
 
 /// Channels x height x width, row-major.
 struct Map {
@@ -29,4 +29,4 @@ struct Map {
 [[nodiscard]] Map double_nearest(const Map& x);
 [[nodiscard]] Map concatenate(const Map& a, const Map& b);
 
-}  // namespace pb::reference
+}  // namespace pb::engine::reference

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace pb {
+namespace pb::engine {
 
 namespace {
 
@@ -29,7 +29,8 @@ void for_each_sample(const BatchView& view, int64_t n, Map& map, Visit visit) {
 /// Computes the graph operation by operation and keeps every map to the end.
 class ReferenceNetwork {
   public:
-    explicit ReferenceNetwork(Weights weights) : weights_(std::move(weights)), graph_(graph_of(weights_.shape)) {}
+    explicit ReferenceNetwork(Weights weights)
+        : weights_(std::move(weights)), graph_(network::graph_of(weights_.shape)) {}
 
     [[nodiscard]] Map run(const Map& in) const {
         std::vector<Map> maps{in};
@@ -38,31 +39,31 @@ class ReferenceNetwork {
     }
 
   private:
-    [[nodiscard]] Map compute(const Operation& operation, const std::vector<Map>& maps) const {
+    [[nodiscard]] Map compute(const network::Operation& operation, const std::vector<Map>& maps) const {
         const auto operand = [&](size_t i) -> const Map& { return maps[operation.operands[i]]; };
         switch (operation.kind) {
-            case OperationKind::input:
+            case network::OperationKind::input:
                 break;
-            case OperationKind::convolution:
-            case OperationKind::transposed_convolution:
+            case network::OperationKind::convolution:
+            case network::OperationKind::transposed_convolution:
                 return reference::convolve(operand(0), weights_.convolution(operation.filter->weights));
-            case OperationKind::relu:
+            case network::OperationKind::relu:
                 return reference::relu(operand(0));
-            case OperationKind::add:
+            case network::OperationKind::add:
                 return reference::add(operand(0), operand(1));
-            case OperationKind::subtract:
+            case network::OperationKind::subtract:
                 return reference::subtract(operand(0), operand(1));
-            case OperationKind::concatenate:
+            case network::OperationKind::concatenate:
                 return concatenate(operation, maps);
-            case OperationKind::max_pool:
+            case network::OperationKind::max_pool:
                 return reference::max_pool_2x2(operand(0));
-            case OperationKind::upsample:
+            case network::OperationKind::upsample:
                 return reference::double_nearest(operand(0));
         }
         throw Error("engine: an operation that the engine reference does not know");
     }
 
-    [[nodiscard]] static Map concatenate(const Operation& operation, const std::vector<Map>& maps) {
+    [[nodiscard]] static Map concatenate(const network::Operation& operation, const std::vector<Map>& maps) {
         Map joined = maps[operation.operands.front()];
         for (size_t i = 1; i < operation.operands.size(); ++i)
             joined = reference::concatenate(joined, maps[operation.operands[i]]);
@@ -70,7 +71,7 @@ class ReferenceNetwork {
     }
 
     Weights weights_;
-    Graph graph_;
+    network::Graph graph_;
 };
 
 class ReferenceDenoiser final : public Denoiser {
@@ -78,9 +79,11 @@ class ReferenceDenoiser final : public Denoiser {
     ReferenceDenoiser(const Weights& weights, const EngineOptions& options)
         : expected_(expected_views(weights, options)), network_(weights) {}
 
-    void prepare(const BatchView& in, const BatchView& out, Stream&) override { check_views(expected_, in, out); }
+    void prepare(const BatchView& in, const BatchView& out, device::Stream&) override {
+        check_views(expected_, in, out);
+    }
 
-    void forward(const BatchView& in, const BatchView& out, Stream&) override {
+    void forward(const BatchView& in, const BatchView& out, device::Stream&) override {
         check_views(expected_, in, out);
         for (int64_t n = 0; n < in.shape.n; ++n) {
             Map x(in.shape.c, in.shape.h, in.shape.w);
@@ -103,4 +106,4 @@ std::unique_ptr<Denoiser> make_reference_denoiser(const Weights& weights, const 
     return std::make_unique<ReferenceDenoiser>(weights, options);
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -14,7 +14,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -61,8 +61,9 @@ class Bench {
                 const c10::InferenceMode inference;
                 if (!is_cuda()) use_threads(options_.threads);
                 const auto call = prepare();
-                synchronise_device(options_.device);  // operands were copied on the default stream
-                found_s = seconds_of_call(stream_, budget_s, [&] { cuda_ ? cuda_->run_on(stream_, call) : call(); });
+                device::synchronise_device(options_.device);  // operands were copied on the default stream
+                found_s =
+                    device::seconds_of_call(stream_, budget_s, [&] { cuda_ ? cuda_->run_on(stream_, call) : call(); });
                 if (is_cuda()) release_cublas_workspaces();
             });
         return found_s;
@@ -70,7 +71,7 @@ class Bench {
 
   private:
     EngineOptions options_;
-    Stream stream_;
+    device::Stream stream_;
     Placement placement_;
     std::unique_ptr<CudaBackend> cuda_;  // null on the CPU
 };
@@ -116,9 +117,9 @@ double conv_rate(const EngineOptions& options, double budget_s) {
 
 }  // namespace
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine
 
-namespace pb {
+namespace pb::engine {
 
 double matmul_tflops(const EngineOptions& options, double budget_s) {
     return torch_engine::matmul_rate(options, budget_s);
@@ -126,4 +127,4 @@ double matmul_tflops(const EngineOptions& options, double budget_s) {
 
 double conv_tflops(const EngineOptions& options, double budget_s) { return torch_engine::conv_rate(options, budget_s); }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -11,7 +11,7 @@
 #include <charconv>
 #include <cstdlib>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -167,4 +167,4 @@ CountingAllocator& counting_allocator() {
     return installed;
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -11,7 +11,7 @@
 #include <deque>
 #include <mutex>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 /// Keeps freed blocks for the next layer. Maps of activations live for one layer and have few sizes, and the kernel
 /// must zero the pages of each new one (5-10 % of the time of a DnCNN). Not thread-safe.
@@ -72,4 +72,4 @@ class CountingAllocator final : public c10::Allocator {
 /// code of this engine that makes tensors calls it.
 CountingAllocator& counting_allocator();
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

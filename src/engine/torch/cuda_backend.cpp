@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -27,12 +27,12 @@ namespace caching = c10::cuda::CUDACachingAllocator;
 /// Initialises LibTorch's CUDA state; throws UsageError with the reason when `index` cannot be used. It is called each
 /// time a counter is read, so the list of devices is made once.
 void require_device(int index) {
-    static const int count = static_cast<int>(visible_cuda_devices().size());
+    static const int count = static_cast<int>(device::visible_cuda_devices().size());
     if (index >= 0 && index < count) {
         at::globalContext().lazyInitDevice(c10::kCUDA);
         return;
     }
-    const std::string reason = count == 0 ? why_no_cuda_device() : fmt::format("{} are visible", count);
+    const std::string reason = count == 0 ? device::why_no_cuda_device() : fmt::format("{} are visible", count);
     throw UsageError(fmt::format("engine: no CUDA device {} ({}); use device cpu", index, reason));
 }
 
@@ -94,7 +94,7 @@ class TorchCudaBackend final : public CudaBackend {
         require_device(options_.device.index);
     }
 
-    void run_on(Stream& stream, const std::function<void()>& work) override {
+    void run_on(device::Stream& stream, const std::function<void()>& work) override {
         apply_settings(options_);
         const c10::cuda::CUDAStreamGuard guard(as_torch(stream));  // also makes its device current
         const int64_t ooms_before = num_ooms();
@@ -109,7 +109,7 @@ class TorchCudaBackend final : public CudaBackend {
         }
     }
 
-    void capture(const BatchView& in, const BatchView& out, Stream& stream,
+    void capture(const BatchView& in, const BatchView& out, device::Stream& stream,
                  const std::function<void()>& work) override {
         graphs_.erase(key_of(in, out));
         const int index = options_.device.index;
@@ -135,7 +135,7 @@ class TorchCudaBackend final : public CudaBackend {
 
     [[nodiscard]] int64_t captured_bytes() const override { return captured_bytes_; }
 
-    bool replay(const BatchView& in, const BatchView& out, Stream& stream) override {
+    bool replay(const BatchView& in, const BatchView& out, device::Stream& stream) override {
         const auto found = graphs_.find(key_of(in, out));
         if (found == graphs_.end() || in.shape != shape_) return false;
         const c10::cuda::CUDAStreamGuard guard(as_torch(stream));
@@ -147,7 +147,7 @@ class TorchCudaBackend final : public CudaBackend {
     using Key = std::pair<void*, void*>;
     static Key key_of(const BatchView& in, const BatchView& out) { return {in.pointer, out.pointer}; }
 
-    [[nodiscard]] c10::cuda::CUDAStream as_torch(const Stream& stream) const {
+    [[nodiscard]] c10::cuda::CUDAStream as_torch(const device::Stream& stream) const {
         return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream.native()),
                                                 static_cast<c10::DeviceIndex>(options_.device.index));
     }
@@ -192,7 +192,7 @@ void reset_cuda_peaks(int index) {
 
 void set_cuda_memory_limit(int index, int64_t bytes) {
     require_device(index);
-    const auto total = static_cast<double>(device_memory({DeviceKind::cuda, index}).total_bytes);
+    const auto total = static_cast<double>(device::device_memory({DeviceKind::cuda, index}).total_bytes);
     const double fraction = bytes == 0 ? 1.0 : std::min(1.0, static_cast<double>(bytes) / total);
     caching::setMemoryFraction(fraction, static_cast<c10::DeviceIndex>(index));
 }
@@ -207,9 +207,9 @@ c10::DataPtr allocate_cuda(int index, size_t bytes) {
     return caching::get()->allocate(bytes);
 }
 
-std::vector<LibraryVersion> cudnn_versions() {
+std::vector<device::LibraryVersion> cudnn_versions() {
     const auto text = [](long v) { return fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100); };
     return {{"cudnn", text(at::Context::versionCuDNN()), text(at::Context::versionRuntimeCuDNN())}};
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

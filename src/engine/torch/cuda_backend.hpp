@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 /// Runs the work of one denoiser on CUDA: on the given stream, in its precision, eagerly or as a captured graph.
 class CudaBackend {
@@ -22,15 +22,15 @@ class CudaBackend {
 
     /// Runs `work` now, with its device and `stream` current. Sets the process-wide settings (TF32, cuDNN's benchmark)
     /// for this denoiser each time, since a process can have denoisers of several precisions.
-    virtual void run_on(Stream& stream, const std::function<void()>& work) = 0;
+    virtual void run_on(device::Stream& stream, const std::function<void()>& work) = 0;
 
     /// Captures `work`, which reads `in` and writes `out`, and replaces an earlier capture of the same pair. The shape
     /// must be the last one passed to keep_only(). All graphs share one memory pool, so replay them on one stream only.
-    virtual void capture(const BatchView& in, const BatchView& out, Stream& stream,
+    virtual void capture(const BatchView& in, const BatchView& out, device::Stream& stream,
                          const std::function<void()>& work) = 0;
 
     /// False when this pair was not captured.
-    [[nodiscard]] virtual bool replay(const BatchView& in, const BatchView& out, Stream& stream) = 0;
+    [[nodiscard]] virtual bool replay(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
     /// Drops graphs of other shapes. Returns whether there is one of this shape. Then capture the next pair without a
     /// call before, which would take the memory of the graphs a second time.
@@ -53,6 +53,6 @@ void release_cublas_workspaces();
 [[nodiscard]] c10::DataPtr allocate_cuda(int index, size_t bytes);
 
 /// Versions of cuDNN at compile time and at run time; empty without CUDA.
-[[nodiscard]] std::vector<LibraryVersion> cudnn_versions();
+[[nodiscard]] std::vector<device::LibraryVersion> cudnn_versions();
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

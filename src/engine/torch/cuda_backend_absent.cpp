@@ -3,7 +3,7 @@
 
 #include "patchbench/base/error.hpp"
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -20,6 +20,6 @@ void set_cuda_memory_limit(int, int64_t) { refuse(); }
 void empty_cuda_cache() { refuse(); }
 void release_cublas_workspaces() { refuse(); }
 c10::DataPtr allocate_cuda(int, size_t) { refuse(); }
-std::vector<LibraryVersion> cudnn_versions() { return {}; }
+std::vector<device::LibraryVersion> cudnn_versions() { return {}; }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -19,7 +19,7 @@
 // bit-identical for any batch and any number of threads (tests/engine/torch_engine_test.cpp). Weights are not packed in
 // advance: oneDNN's order of weights depends on the shape of the batch, and its conversion between two such orders is
 // slow. Packing at each call costs 3-5 % at 512 channels; the wrong order costs a factor of four.
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -174,4 +174,4 @@ void convolve_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer) {
         convolve_onto_onednn(sum, x, layer);
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 struct Layer {
     at::Tensor weight;             // undefined when there are taps
@@ -41,4 +41,4 @@ struct Layer {
 /// sum += layer(x), in place. Allocates another map only on CUDA when the layer is not fused.
 void convolve_onto(at::Tensor& sum, const at::Tensor& x, const Layer& layer);
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace pb {
+namespace pb::engine {
 
 using torch_engine::counting_allocator;
 
@@ -58,4 +58,4 @@ EngineBuffer& EngineBuffer::operator=(EngineBuffer&&) noexcept = default;
 
 void* EngineBuffer::pointer() const { return impl_ ? impl_->memory.get() : nullptr; }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -11,7 +11,7 @@
 
 #include <utility>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -48,13 +48,15 @@ at::Tensor concatenate(const std::vector<at::Tensor>& maps, const std::vector<si
 
 }  // namespace
 
-Network::Network(const Weights& weights, const Placement& placement) : graph_(graph_of(weights.shape)) {
+Network::Network(const Weights& weights, const Placement& placement) : graph_(network::graph_of(weights.shape)) {
     // When a layer cannot be fused, layer.cpp computes its parts one after another.
-    const MemoryPlan plan = plan_memory(graph_, kOnednnPath);
-    const std::vector<size_t> last_readers = last_readers_of(graph_, plan.steps);
+    const network::MemoryPlan plan = network::plan_memory(graph_, network::kOnednnPath);
+    const std::vector<size_t> last_readers = network::last_readers_of(graph_, plan.steps);
     for (size_t s = 0; s < plan.steps.size(); ++s) {
-        const Step& step = plan.steps[s];
-        Call call{.step = step, .reads = maps_read(graph_, step), .overwritten = map_overwritten(graph_, plan, step)};
+        const network::Step& step = plan.steps[s];
+        Call call{.step = step,
+                  .reads = network::maps_read(graph_, step),
+                  .overwritten = network::map_overwritten(graph_, plan, step)};
         for (const size_t map : call.reads)
             if (last_readers[map] == s) call.last_reads.push_back(map);
         if (const auto& filter = graph_[step.first].filter)
@@ -76,9 +78,9 @@ void Network::run(const Call& call, Maps& maps, at::Tensor& out) const {
     const auto& [first, last] = call.step;
     if (last != graph_.output())
         maps[last] = compute(call, maps);
-    else if (graph_[first].kind == OperationKind::add)
+    else if (graph_[first].kind == network::OperationKind::add)
         at::add_out(out, maps[call.reads[0]], maps[call.reads[1]]);
-    else if (graph_[first].kind == OperationKind::subtract)
+    else if (graph_[first].kind == network::OperationKind::subtract)
         at::sub_out(out, maps[call.reads[0]], maps[call.reads[1]]);
     else
         out.copy_(compute(call, maps));
@@ -89,24 +91,24 @@ at::Tensor Network::compute(const Call& call, Maps& maps) const {
     const bool in_place = call.overwritten.has_value();
     const bool in_second = in_place && call.overwritten != call.reads.front();
     switch (graph_[call.step.first].kind) {
-        case OperationKind::input:
+        case network::OperationKind::input:
             break;
-        case OperationKind::convolution:
-        case OperationKind::transposed_convolution:
+        case network::OperationKind::convolution:
+        case network::OperationKind::transposed_convolution:
             return convolve_with(call, maps);
-        case OperationKind::relu:
+        case network::OperationKind::relu:
             return in_place ? operand(0).relu_() : at::relu(operand(0));
-        case OperationKind::add:
+        case network::OperationKind::add:
             if (in_second) return operand(1).add_(operand(0));
             return in_place ? operand(0).add_(operand(1)) : at::add(operand(0), operand(1));
-        case OperationKind::subtract:
+        case network::OperationKind::subtract:
             if (in_second) return at::sub_out(operand(1), operand(0), operand(1));
             return in_place ? operand(0).sub_(operand(1)) : at::sub(operand(0), operand(1));
-        case OperationKind::concatenate:
+        case network::OperationKind::concatenate:
             return concatenate(maps, call.reads);
-        case OperationKind::max_pool:
+        case network::OperationKind::max_pool:
             return max_pool_2x2(operand(0));
-        case OperationKind::upsample:
+        case network::OperationKind::upsample:
             return double_nearest(operand(0));
     }
     throw Error("engine: an operation that torch does not know");
@@ -115,11 +117,11 @@ at::Tensor Network::compute(const Call& call, Maps& maps) const {
 at::Tensor Network::convolve_with(const Call& call, Maps& maps) const {
     const at::Tensor& x = maps[call.reads.front()];
     if (!call.step.is_fused()) return convolve(x, *call.layer);
-    if (graph_[call.step.last].kind == OperationKind::relu) return convolve_relu(x, *call.layer);
+    if (graph_[call.step.last].kind == network::OperationKind::relu) return convolve_relu(x, *call.layer);
     at::Tensor& other = maps[call.reads.back()];
     if (!call.overwritten) return convolve_add(other, x, *call.layer);
     convolve_onto(other, x, *call.layer);
     return other;
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

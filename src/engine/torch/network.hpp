@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 class Network {
   public:
@@ -23,7 +23,7 @@ class Network {
     using Maps = std::vector<at::Tensor>;  // by operation
 
     struct Call {
-        Step step;
+        network::Step step;
         std::vector<size_t> reads;          // maps that it reads
         std::vector<size_t> last_reads;     // those of them that no later call reads
         std::optional<size_t> overwritten;  // the map whose memory holds the result
@@ -34,8 +34,8 @@ class Network {
     [[nodiscard]] at::Tensor compute(const Call& call, Maps& maps) const;
     [[nodiscard]] at::Tensor convolve_with(const Call& call, Maps& maps) const;
 
-    Graph graph_;
+    network::Graph graph_;
     std::vector<Call> calls_;
 };
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

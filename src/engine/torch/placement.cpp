@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -58,4 +58,4 @@ void use_threads(int threads) {
     if (at::get_num_threads() != threads) at::set_num_threads(threads);
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 class Fusion;
 
@@ -33,4 +33,4 @@ void use_threads(int threads);
 /// Throws UsageError for options that a CPU does not support.
 void check_cpu_options(const EngineOptions& options);
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

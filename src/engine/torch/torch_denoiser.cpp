@@ -16,7 +16,7 @@
 
 #include <utility>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -53,16 +53,16 @@ class TorchDenoiser final : public Denoiser {
         guarded([&] {
             if (cuda_ && options.fusion) placement_.fusion = make_fusion(options);
             network_.emplace(weights, placement_);
-            synchronise_device(options_.device);  // weights were copied on the default stream
+            device::synchronise_device(options_.device);  // weights were copied on the default stream
         });
     }
 
-    void prepare(const BatchView& in, const BatchView& out, Stream& stream) override {
+    void prepare(const BatchView& in, const BatchView& out, device::Stream& stream) override {
         check_views(expected_, in, out);
         if (cuda_) guarded([&] { prepare_cuda(in, out, stream); });
     }
 
-    void forward(const BatchView& in, const BatchView& out, Stream& stream) override {
+    void forward(const BatchView& in, const BatchView& out, device::Stream& stream) override {
         check_views(expected_, in, out);
         guarded([&] {
             if (!cuda_) {
@@ -79,7 +79,7 @@ class TorchDenoiser final : public Denoiser {
     [[nodiscard]] std::string remark() const override {
         if (placement_.fusion) return placement_.fusion->remark();
         if (cuda_ || options_.precision != Precision::bf16 || processor_has_bf16()) return {};
-        return "this processor (" + cpu_device().capability +
+        return "this processor (" + device::cpu_device().capability +
                ") has no bf16 arithmetic: layers were computed in fp32 and rounded to bf16, so the pixels are those of "
                "bf16, speed and memory are not";
     }
@@ -104,7 +104,7 @@ class TorchDenoiser final : public Denoiser {
 
     /// The first call tries algorithms and leaves their scratch memory behind. After the second call, or the capture,
     /// only the memory of a forward call is left.
-    void prepare_cuda(const BatchView& in, const BatchView& out, Stream& stream) {
+    void prepare_cuda(const BatchView& in, const BatchView& out, device::Stream& stream) {
         const auto work = [&] { run(in, out); };
         if (!cuda_->keep_only(in.shape)) {
             cuda_->run_on(stream, work);
@@ -131,8 +131,8 @@ std::unique_ptr<Denoiser> make_torch_denoiser(const Weights& weights, const Engi
     return std::make_unique<TorchDenoiser>(weights, options);
 }
 
-std::vector<LibraryVersion> torch_versions() {
-    std::vector<LibraryVersion> versions{
+std::vector<device::LibraryVersion> torch_versions() {
+    std::vector<device::LibraryVersion> versions{
         {"libtorch", dotted(TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH),
          version_after(at::show_config(), "TORCH_VERSION=")},
         {"onednn", dotted(DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH),
@@ -141,4 +141,4 @@ std::vector<LibraryVersion> torch_versions() {
     return versions;
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 [[nodiscard]] inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -37,4 +37,4 @@ void translate_errors(const std::string& where, const std::function<void()>& aft
     throw OutOfMemory(where + ": out of memory: " + *out_of_memory);
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace pb {
+namespace pb::engine {
 
 /// A trained batch norm; in inference it computes for channel c: (x - mean[c]) / sqrt(variance[c] + eps) * scale[c] +
 /// shift[c].
@@ -21,4 +21,4 @@ struct BatchNorm {
 /// each span; variance + eps must be positive.
 void fold(const BatchNorm& norm, Convolution& convolution);
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <utility>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 // The largest n among keys `<prefix>n.weight`, at most `most`; -1 when there is none.
@@ -26,22 +26,22 @@ int64_t last_index(const StateDict& tensors, std::string_view prefix, int64_t mo
 }
 
 /// Keys as in deepinv.
-KeyLayout canonical_layout(std::string name, const NetworkShape& shape) {
-    KeyLayout layout{.name = std::move(name), .shape = shape, .graph = graph_of(shape)};
-    for (const size_t index : convolutions_of(layout.graph)) {
-        const Filter& filter = *layout.graph[index].filter;
+KeyLayout canonical_layout(std::string name, const network::NetworkShape& shape) {
+    KeyLayout layout{.name = std::move(name), .shape = shape, .graph = network::graph_of(shape)};
+    for (const size_t index : network::convolutions_of(layout.graph)) {
+        const network::Filter& filter = *layout.graph[index].filter;
         layout.layers.push_back({index, filter.weights, filter.has_bias, filter.norm});
     }
     return layout;
 }
 
-KeyLayout kair_layout(const std::string& variant, DncnnShape shape) {
-    shape.residual = DncnnResidual::subtract;
+KeyLayout kair_layout(const std::string& variant, network::DncnnShape shape) {
+    shape.residual = network::DncnnResidual::subtract;
     return canonical_layout("dncnn (" + variant + ")", shape);
 }
 
 // KAIR: a Sequential of convolution, ReLU, convolution, ReLU, ...
-KeyLayout kair_merged(const DncnnShape& shape) {
+KeyLayout kair_merged(const network::DncnnShape& shape) {
     KeyLayout layout = kair_layout("KAIR, batch norm merged", shape);
     for (size_t i = 0; i < layout.layers.size(); ++i) layout.layers[i].convolution = fmt::format("model.{}", 2 * i);
     return layout;
@@ -56,7 +56,7 @@ void number_with_norms(KeyLayout& layout, const std::string& prefix) {
     }
 }
 
-KeyLayout kair_unmerged(const DncnnShape& shape) {
+KeyLayout kair_unmerged(const network::DncnnShape& shape) {
     KeyLayout layout = kair_layout("KAIR, batch norm folded", shape);
     layout.eps = 1e-4;
     number_with_norms(layout, "model.");
@@ -64,7 +64,7 @@ KeyLayout kair_unmerged(const DncnnShape& shape) {
 }
 
 // SaoYan/DnCNN-PyTorch and its successors; the common prefix `module.` of their keys has been removed.
-KeyLayout sequential_without_bias(const DncnnShape& shape) {
+KeyLayout sequential_without_bias(const network::DncnnShape& shape) {
     KeyLayout layout = kair_layout("Sequential without bias, batch norm folded", shape);
     number_with_norms(layout, "dncnn.");
     for (LayerKeys& layer : layout.layers) layer.has_bias = false;
@@ -86,8 +86,8 @@ bool has(const StateDict& tensors, const std::string& key) { return tensors.cont
 
 // When the keys do not show the shape, the standard one is assumed, and errors name the differences to it.
 
-DrunetShape drunet_shape(const StateDict& tensors, int64_t channels) {
-    DrunetShape shape{.channels = channels};
+network::DrunetShape drunet_shape(const StateDict& tensors, int64_t channels) {
+    network::DrunetShape shape{.channels = channels};
     if (!has(tensors, "m_body.0.res.0")) return shape;
     for (shape.blocks = 1; shape.blocks < kMostIndices && has(tensors, fmt::format("m_body.{}.res.0", shape.blocks));)
         ++shape.blocks;
@@ -100,8 +100,8 @@ DrunetShape drunet_shape(const StateDict& tensors, int64_t channels) {
     return shape;
 }
 
-UnetShape unet_shape(const StateDict& tensors, int64_t channels) {
-    UnetShape shape{.channels = channels};
+network::UnetShape unet_shape(const StateDict& tensors, int64_t channels) {
+    network::UnetShape shape{.channels = channels};
     if (!has(tensors, "Conv1.0")) return shape;
     shape.widths.clear();
     for (int64_t scale = 1; scale <= kMostScales && has(tensors, fmt::format("Conv{}.0", scale)); ++scale)
@@ -111,9 +111,9 @@ UnetShape unet_shape(const StateDict& tensors, int64_t channels) {
 
 /// Keys are `prefix` and a number: convolution i has the number `per_layer` * i - `first`; the first one has
 /// `first_key`.
-DncnnShape dncnn_shape(const StateDict& tensors, int64_t channels, const std::string& first_key,
-                       std::string_view prefix, int64_t per_layer, int64_t first) {
-    const DncnnShape standard;
+network::DncnnShape dncnn_shape(const StateDict& tensors, int64_t channels, const std::string& first_key,
+                                std::string_view prefix, int64_t per_layer, int64_t first) {
+    const network::DncnnShape standard;
     return {.channels = channels,
             .depth = std::max<int64_t>(2, (last_index(tensors, prefix, kMostIndices) + first) / per_layer + 1),
             .width = channels_made(tensors, first_key, standard.width)};
@@ -132,8 +132,8 @@ void add_canonical(std::vector<KeyLayout>& layouts, const std::string& name, con
 std::vector<KeyLayout> known_layouts(const StateDict& tensors) {
     std::vector<KeyLayout> layouts;
     for (const int64_t channels : {3, 1}) {
-        add_canonical(layouts, "drunet", DrunetShape{.channels = channels}, drunet_shape(tensors, channels));
-        add_canonical(layouts, "unet (batch norm folded)", UnetShape{.channels = channels},
+        add_canonical(layouts, "drunet", network::DrunetShape{.channels = channels}, drunet_shape(tensors, channels));
+        add_canonical(layouts, "unet (batch norm folded)", network::UnetShape{.channels = channels},
                       unet_shape(tensors, channels));
         layouts.push_back(
             canonical_layout("dncnn (deepinv)", dncnn_shape(tensors, channels, "in_conv", "conv_list.", 1, 2)));
@@ -144,4 +144,4 @@ std::vector<KeyLayout> known_layouts(const StateDict& tensors) {
     return layouts;
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::engine {
 
 struct LayerKeys {
     size_t index = 0;         // of the convolution in the graph
@@ -19,8 +19,8 @@ struct LayerKeys {
 
 struct KeyLayout {
     std::string name;
-    NetworkShape shape;
-    Graph graph;  // of the shape
+    network::NetworkShape shape;
+    network::Graph graph;  // of the shape
     double eps = 1e-5;
     std::vector<LayerKeys> layers;
 };
@@ -28,4 +28,4 @@ struct KeyLayout {
 /// Every layout for gray and for colour images. The depth of a DnCNN follows from the keys of `tensors`.
 [[nodiscard]] std::vector<KeyLayout> known_layouts(const StateDict& tensors);
 
-}  // namespace pb
+}  // namespace pb::engine

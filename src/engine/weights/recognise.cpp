@@ -15,7 +15,7 @@
 #include <cmath>
 #include <span>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 using Shape64 = std::vector<int64_t>;
@@ -28,7 +28,7 @@ constexpr std::string_view kIgnored = ".num_batches_tracked";
 Expected expected_tensors(const KeyLayout& layout) {
     Expected expected;
     for (const LayerKeys& layer : layout.layers) {
-        const TensorShapes shapes = tensor_shapes(layout.graph, layer.index);
+        const network::TensorShapes shapes = network::tensor_shapes(layout.graph, layer.index);
         expected[layer.convolution + ".weight"] = shapes.weight_shape();
         if (layer.has_bias) expected[layer.convolution + ".bias"] = {shapes.out_channels};
         if (layer.norm.empty()) continue;
@@ -127,7 +127,7 @@ void check_match(const Match& match, const StateDict& tensors, const std::string
 
 Convolution convert(const KeyLayout& layout, const LayerKeys& layer, const StateDict& tensors,
                     const std::string& source) {
-    const TensorShapes shapes = tensor_shapes(layout.graph, layer.index);
+    const network::TensorShapes shapes = network::tensor_shapes(layout.graph, layer.index);
     Convolution convolution{shapes.out_channels,
                             shapes.in_channels,
                             shapes.kernel,
@@ -162,4 +162,4 @@ Weights recognise_weights(const StateDict& all, const std::string& source) {
     return weights;
 }
 
-}  // namespace pb
+}  // namespace pb::engine

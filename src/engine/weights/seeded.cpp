@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 const double kBeforeRelu = std::sqrt(2.0);  // gain that keeps the mean square through a ReLU
@@ -56,16 +56,16 @@ void fold_random_norm(const SeededValues& values, Convolution& convolution) {
     fold({scale, shift, mean, variance, 1e-5}, convolution);
 }
 
-bool is_before_relu(const Graph& graph, size_t index) {
+bool is_before_relu(const network::Graph& graph, size_t index) {
     for (size_t i = index + 1; i < graph.size(); ++i)
-        if (graph[i].kind == OperationKind::relu && graph[i].operands.front() == index) return true;
+        if (graph[i].kind == network::OperationKind::relu && graph[i].operands.front() == index) return true;
     return false;
 }
 
-Convolution make_convolution(const Graph& graph, size_t index, const SeededValues& values) {
+Convolution make_convolution(const network::Graph& graph, size_t index, const SeededValues& values) {
     constexpr double kBias = 0.05;
-    const Filter& filter = *graph[index].filter;
-    const TensorShapes shapes = tensor_shapes(graph, index);
+    const network::Filter& filter = *graph[index].filter;
+    const network::TensorShapes shapes = network::tensor_shapes(graph, index);
     const int64_t count = shapes.out_channels * shapes.in_channels * shapes.kernel * shapes.kernel;
     const double gain = filter.gain * (is_before_relu(graph, index) ? kBeforeRelu : 1);
     // A uniform distribution on [-a, a] has the standard deviation a / sqrt(3).
@@ -84,13 +84,13 @@ Convolution make_convolution(const Graph& graph, size_t index, const SeededValue
 
 }  // namespace
 
-Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed) {
-    const NetworkKind kind = kind_of(shape);
+Weights make_seeded_weights(const network::NetworkShape& shape, uint64_t seed) {
+    const NetworkKind kind = network::kind_of(shape);
     Weights weights{
         .shape = shape, .source = fmt::format("seed:{}", seed), .layout = std::string(name_of(kind)) + " (seeded)"};
-    const Graph graph = graph_of(shape);
+    const network::Graph graph = network::graph_of(shape);
     uint32_t layer = 0;
-    for (const size_t index : convolutions_of(graph))
+    for (const size_t index : network::convolutions_of(graph))
         weights.convolutions[graph[index].filter->weights] =
             make_convolution(graph, index, SeededValues(seed, kind, layer++));
     weights.sha256 = sha256_of_values(weights);
@@ -100,7 +100,7 @@ Weights make_seeded_weights(const NetworkShape& shape, uint64_t seed) {
 Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed) {
     if (channels != 1 && channels != 3)
         throw UsageError(fmt::format("seeded weights for {} channels: 1 (gray) or 3 (colour)", channels));
-    return make_seeded_weights(standard_shape(kind, channels), seed);
+    return make_seeded_weights(network::standard_shape(kind, channels), seed);
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 // y = (x - 0) / sqrt((1 - eps) + eps) * 1 + 0 with PyTorch's eps of 1e-5.
@@ -23,18 +23,18 @@ void add_identity_norm(StateDict& tensors, const std::string& key, int64_t chann
 void negate(std::vector<float>& values) { std::transform(values.begin(), values.end(), values.begin(), std::negate()); }
 
 /// Name of the convolution whose map is subtracted from the input; empty: none.
-std::string subtracted_convolution(const Graph& graph) {
-    const Operation& last = graph[graph.output()];
-    return last.kind == OperationKind::subtract ? graph[last.operands.back()].filter.value().weights : "";
+std::string subtracted_convolution(const network::Graph& graph) {
+    const network::Operation& last = graph[graph.output()];
+    return last.kind == network::OperationKind::subtract ? graph[last.operands.back()].filter.value().weights : "";
 }
 
 }  // namespace
 
 StateDict to_state_dict(const Weights& weights) {
     StateDict tensors;
-    const Graph graph = graph_of(weights.shape);
+    const network::Graph graph = network::graph_of(weights.shape);
     const std::string subtracted = subtracted_convolution(graph);
-    for (const auto& [name, shapes] : checkpoint_shapes(graph)) {
+    for (const auto& [name, shapes] : network::checkpoint_shapes(graph)) {
         Convolution convolution = weights.convolution(name);
         if (name == subtracted) {
             negate(convolution.weight);
@@ -49,4 +49,4 @@ StateDict to_state_dict(const Weights& weights) {
     return tensors;
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <span>
 
-namespace pb {
+namespace pb::engine {
 namespace {
 
 double parse_trained_sigma(const std::string& text, const std::string& where) {
@@ -104,4 +104,4 @@ void fold(const BatchNorm& norm, Convolution& convolution) {
     }
 }
 
-}  // namespace pb
+}  // namespace pb::engine

@@ -3,12 +3,12 @@
 #include "report/export/formats.hpp"
 #include "report/named_points.hpp"
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
-Json measure(const Figure& figure, const Summary& summary) {
-    Json all{{"value", figure.value}};
+record::Json measure(const Figure& figure, const measure::Summary& summary) {
+    record::Json all{{"value", figure.value}};
     if (figure.metric->key != std::string_view("pipeline_s")) return all;
     if (summary.pipeline_low_s) all["lower_value"] = *summary.pipeline_low_s;
     if (summary.pipeline_high_s) all["upper_value"] = *summary.pipeline_high_s;
@@ -18,11 +18,11 @@ Json measure(const Figure& figure, const Summary& summary) {
 }  // namespace
 
 std::string bmf_text(std::span<const ResultsFile> files) {
-    Json all = Json::object();
+    record::Json all = record::Json::object();
     for (const auto& point : valid_points(files))
         for (const auto& figure : headline_figures(point.summary()))
             all[point.name()][figure.metric->key] = measure(figure, point.summary());
     return json_text(all);
 }
 
-}  // namespace pb
+}  // namespace pb::report

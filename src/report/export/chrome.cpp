@@ -10,20 +10,20 @@
 #include <cmath>
 #include <map>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
 constexpr double kTraceUsPerS = 1e6;
 constexpr int kPointThread = 0;  // the threads of the stages follow
 
-int thread_of(Stage stage) { return static_cast<int>(stage) + 1; }
+int thread_of(record::Stage stage) { return static_cast<int>(stage) + 1; }
 
-Json metadata(const char* kind, int rank, int thread, Json arguments) {
+record::Json metadata(const char* kind, int rank, int thread, record::Json arguments) {
     return {{"name", kind}, {"ph", "M"}, {"pid", rank}, {"tid", thread}, {"args", std::move(arguments)}};
 }
 
-Json complete(std::string_view name, int rank, int thread, double begin_s, double end_s) {
+record::Json complete(std::string_view name, int rank, int thread, double begin_s, double end_s) {
     return {{"name", name},
             {"ph", "X"},
             {"pid", rank},
@@ -43,12 +43,12 @@ class ChromeTrace {
     }
 
     [[nodiscard]] std::string text() const {
-        Json events = Json::array();
+        record::Json events = record::Json::array();
         for (const auto& [rank, host] : hosts_) {
             events.push_back(metadata("process_name", rank, 0, {{"name", fmt::format("rank {}@{}", rank, host)}}));
             events.push_back(metadata("process_sort_index", rank, 0, {{"sort_index", rank}}));
             events.push_back(metadata("thread_name", rank, kPointThread, {{"name", "point"}}));
-            for (const auto& [stage, name] : enum_names(Stage{}))
+            for (const auto& [stage, name] : enum_names(record::Stage{}))
                 events.push_back(metadata("thread_name", rank, thread_of(stage), {{"name", name}}));
         }
         for (const auto& event : events_) events.push_back(event);
@@ -57,21 +57,21 @@ class ChromeTrace {
 
   private:
     /// Returns the end time of the rank's last span.
-    double add_rank(const RankTrace& rank, const std::string& point) {
+    double add_rank(const record::RankTrace& rank, const std::string& point) {
         hosts_[rank.rank] = rank.host;
         const auto& [spans, num_dropped, clock_error_s, is_timed] = rank.timeline;
         double begin_s = HUGE_VAL, end_s = 0;
-        for (const Span& span : spans) {
+        for (const record::Span& span : spans) {
             if (!(span.end_s >= span.begin_s)) continue;  // the file is damaged
             begin_s = std::min(begin_s, span.begin_s);
             end_s = std::max(end_s, span.end_s);
-            Json event = complete(name_of(span.stage), rank.rank, thread_of(span.stage), origin_s_ + span.begin_s,
-                                  origin_s_ + span.end_s);
+            record::Json event = complete(name_of(span.stage), rank.rank, thread_of(span.stage),
+                                          origin_s_ + span.begin_s, origin_s_ + span.end_s);
             if (span.batch >= 0) event["args"] = {{"batch", span.batch}};
             events_.push_back(std::move(event));
         }
         if (begin_s > end_s) return 0;
-        Json whole = complete(point, rank.rank, kPointThread, origin_s_ + begin_s, origin_s_ + end_s);
+        record::Json whole = complete(point, rank.rank, kPointThread, origin_s_ + begin_s, origin_s_ + end_s);
         whole["args"] = {{"spans_left_out", num_dropped}, {"clock_error_us", clock_error_s * kTraceUsPerS}};
         events_.push_back(std::move(whole));
         return end_s;
@@ -79,7 +79,7 @@ class ChromeTrace {
 
     double origin_s_ = 0;  // start of the next point
     std::map<int, std::string> hosts_;
-    std::vector<Json> events_;
+    std::vector<record::Json> events_;
 };
 
 }  // namespace
@@ -90,4 +90,4 @@ std::string chrome_text(std::span<const ResultsFile> files) {
     return trace.text();
 }
 
-}  // namespace pb
+}  // namespace pb::report

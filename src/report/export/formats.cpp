@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -35,14 +35,14 @@ std::vector<std::string> left_out_of_exports(std::span<const ResultsFile> files)
     for (const auto& point : named_points(files)) {
         if (is_valid(point)) continue;
         const auto& summary = point.summary();
-        const bool measured = summary.status == PointStatus::ok;
+        const bool measured = summary.status == record::PointStatus::ok;
         all.push_back(point.name() + ": " +
                       std::string(measured ? name_of(summary.validity) : name_of(summary.status)));
     }
     return all;
 }
 
-std::vector<Figure> headline_figures(const Summary& summary) {
+std::vector<Figure> headline_figures(const measure::Summary& summary) {
     std::vector<Figure> figures;
     for (const auto& metric : metrics()) {
         const auto value = metric.value(summary);
@@ -51,6 +51,8 @@ std::vector<Figure> headline_figures(const Summary& summary) {
     return figures;
 }
 
-std::string json_text(const Json& value) { return value.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string json_text(const record::Json& value) {
+    return value.dump(1, ' ', false, record::Json::error_handler_t::replace) + "\n";
+}
 
-}  // namespace pb
+}  // namespace pb::report

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::report {
 
 [[nodiscard]] std::string bmf_text(std::span<const ResultsFile> files);
 [[nodiscard]] std::string chrome_text(std::span<const ResultsFile> files);
@@ -23,9 +23,9 @@ struct Figure {
 };
 
 /// Returns the headline metrics that were measured, as in the FOM lines.
-[[nodiscard]] std::vector<Figure> headline_figures(const Summary& summary);
+[[nodiscard]] std::vector<Figure> headline_figures(const measure::Summary& summary);
 
 /// Returns indented JSON; bytes that are not UTF-8 become U+FFFD.
-[[nodiscard]] std::string json_text(const Json& value);
+[[nodiscard]] std::string json_text(const record::Json& value);
 
-}  // namespace pb
+}  // namespace pb::report

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
@@ -18,7 +18,7 @@ struct Times {
     double wall_s = 0, cpu_s = 0;
 };
 
-std::vector<Times> times_of(const PointTrace& trace) {
+std::vector<Times> times_of(const record::PointTrace& trace) {
     std::vector<Times> all;
     for (size_t i = 0; i < trace.wall_s.size(); ++i) {
         Times times{trace.wall_s[i], 0};
@@ -36,7 +36,8 @@ double median_cpu_s(const std::vector<Times>& times) {
 }
 
 /// Makes the fields that all entries of one point share.
-Json entry(const NamedPoint& point, size_t index, const std::string& name, const char* run_type, size_t repetitions) {
+record::Json entry(const NamedPoint& point, size_t index, const std::string& name, const char* run_type,
+                   size_t repetitions) {
     return {{"name", name},
             {"family_index", index},
             {"per_family_instance_index", 0},
@@ -46,23 +47,23 @@ Json entry(const NamedPoint& point, size_t index, const std::string& name, const
             {"threads", point.trace().point.num_ranks}};
 }
 
-void add_times(const Times& times, size_t iterations, Json& json) {
+void add_times(const Times& times, size_t iterations, record::Json& json) {
     json["iterations"] = iterations;
     json["real_time"] = times.wall_s * kUsPerS;
     json["cpu_time"] = times.cpu_s * kUsPerS;
     json["time_unit"] = kTimeUnit;
 }
 
-Json repetition(const NamedPoint& point, size_t index, const std::vector<Times>& times, size_t i) {
-    Json all = entry(point, index, point.name(), "iteration", times.size());
+record::Json repetition(const NamedPoint& point, size_t index, const std::vector<Times>& times, size_t i) {
+    record::Json all = entry(point, index, point.name(), "iteration", times.size());
     all["repetition_index"] = i;
     add_times(times[i], 1, all);
     return all;
 }
 
-Json median_entry(const NamedPoint& point, size_t index, const std::vector<Times>& times) {
-    const Summary& summary = point.summary();
-    Json all = entry(point, index, point.name() + "_median", "aggregate", times.size());
+record::Json median_entry(const NamedPoint& point, size_t index, const std::vector<Times>& times) {
+    const measure::Summary& summary = point.summary();
+    record::Json all = entry(point, index, point.name() + "_median", "aggregate", times.size());
     all["aggregate_name"] = "median";
     all["aggregate_unit"] = "time";
     add_times({*summary.pipeline_s, median_cpu_s(times)}, times.size(), all);
@@ -73,23 +74,23 @@ Json median_entry(const NamedPoint& point, size_t index, const std::vector<Times
 }
 
 /// Returns the number of CPUs in use: the threads of all ranks.
-int64_t num_threads(const Topology& topology) {
+int64_t num_threads(const plan::Topology& topology) {
     int64_t threads = 0;
     for (const auto& place : topology.ranks) threads += place.threads;
     return threads;
 }
 
-Json context(std::span<const ResultsFile> files) {
-    const Environment& environment = files.front().environment();
+record::Json context(std::span<const ResultsFile> files) {
+    const record::Environment& environment = files.front().environment();
     const auto& ranks = environment.topology.ranks;
-    Json left_out = Json::array();
+    record::Json left_out = record::Json::array();
     for (const auto& point : named_points(files))
         if (!is_valid(point)) left_out.push_back(point.name());
     return {{"date", environment.started_at},
             {"host_name", ranks.empty() ? "" : ranks.front().host},
             {"executable", "patchbench"},
             {"num_cpus", num_threads(environment.topology)},
-            {"caches", Json::array()},
+            {"caches", record::Json::array()},
             {"library_build_type", environment.build_type == "Debug" ? "debug" : "release"},
             {"patchbench_version", environment.version},
             {"git_sha", environment.git_sha},
@@ -99,7 +100,7 @@ Json context(std::span<const ResultsFile> files) {
 }  // namespace
 
 std::string gbench_text(std::span<const ResultsFile> files) {
-    Json benchmarks = Json::array();
+    record::Json benchmarks = record::Json::array();
     const auto points = valid_points(files);
     for (size_t index = 0; index < points.size(); ++index) {
         const auto times = times_of(points[index].trace());
@@ -107,7 +108,7 @@ std::string gbench_text(std::span<const ResultsFile> files) {
         for (size_t i = 0; i < times.size(); ++i) benchmarks.push_back(repetition(points[index], index, times, i));
         benchmarks.push_back(median_entry(points[index], index, times));
     }
-    return json_text(Json{{"context", context(files)}, {"benchmarks", benchmarks}});
+    return json_text(record::Json{{"context", context(files)}, {"benchmarks", benchmarks}});
 }
 
-}  // namespace pb
+}  // namespace pb::report

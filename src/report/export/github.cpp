@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
-Json entry(const NamedPoint& point, const Figure& figure) {
+record::Json entry(const NamedPoint& point, const Figure& figure) {
     const Metric& metric = *figure.metric;
     const auto& [low_s, high_s] = std::pair(point.summary().pipeline_low_s, point.summary().pipeline_high_s);
-    Json all{{"name", point.name() + "." + metric.key}, {"unit", metric.unit}, {"value", figure.value}};
+    record::Json all{{"name", point.name() + "." + metric.key}, {"unit", metric.unit}, {"value", figure.value}};
     if (metric.key == std::string_view("pipeline_s") && low_s && high_s)
         all["range"] = fmt::format("{:.4g} to {:.4g}", *low_s, *high_s);
     all["extra"] = fmt::format("{}\nrepetitions: {}", metric.meaning, point.summary().repetitions);
@@ -21,7 +21,7 @@ Json entry(const NamedPoint& point, const Figure& figure) {
 }
 
 std::string text_of(std::span<const ResultsFile> files, Better better) {
-    Json all = Json::array();
+    record::Json all = record::Json::array();
     for (const auto& point : valid_points(files))
         for (const auto& figure : headline_figures(point.summary()))
             if (figure.metric->better == better) all.push_back(entry(point, figure));
@@ -33,4 +33,4 @@ std::string text_of(std::span<const ResultsFile> files, Better better) {
 std::string github_smaller_text(std::span<const ResultsFile> files) { return text_of(files, Better::lower); }
 std::string github_bigger_text(std::span<const ResultsFile> files) { return text_of(files, Better::higher); }
 
-}  // namespace pb
+}  // namespace pb::report

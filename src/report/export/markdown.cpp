@@ -10,19 +10,19 @@
 
 #include <map>
 
-namespace pb {
+namespace pb::report {
 
 namespace {
 
-std::vector<Summary> summaries_of(const std::vector<NamedPoint>& points) {
-    std::vector<Summary> summaries;
+std::vector<measure::Summary> summaries_of(const std::vector<NamedPoint>& points) {
+    std::vector<measure::Summary> summaries;
     summaries.reserve(points.size());
     for (const auto& point : points) summaries.push_back(point.summary());
     return summaries;
 }
 
-std::vector<PointTrace> traces_of(const std::vector<NamedPoint>& points) {
-    std::vector<PointTrace> traces;
+std::vector<record::PointTrace> traces_of(const std::vector<NamedPoint>& points) {
+    std::vector<record::PointTrace> traces;
     traces.reserve(points.size());
     for (const auto& point : points) traces.push_back(point.trace());
     return traces;
@@ -33,7 +33,7 @@ std::string counted(size_t count, const char* noun) {
 }
 
 /// Lists the loaded libraries: "torch 2.11.0, cudnn 9.19.0". A long text is cut at its first comma.
-std::string libraries_text(const Environment& environment) {
+std::string libraries_text(const record::Environment& environment) {
     std::vector<std::string> all;
     for (const auto& [name, header, loaded] : environment.libraries) {
         const std::string version = loaded.empty() ? header : loaded;
@@ -42,13 +42,13 @@ std::string libraries_text(const Environment& environment) {
     return fmt::format("{}", fmt::join(all, ", "));
 }
 
-std::string software_line(const Environment& environment) {
+std::string software_line(const record::Environment& environment) {
     return fmt::format("patchbench {} (git {}{}), {}, {}; {}; {}", environment.version, environment.git_sha,
                        environment.git_dirty ? ", modified" : "", environment.compiler, environment.build_type,
                        libraries_text(environment), environment.started_at);
 }
 
-std::string hardware_line(const Environment& environment) {
+std::string hardware_line(const record::Environment& environment) {
     std::map<std::string, size_t> devices;
     std::map<std::string, size_t> hosts;
     for (const auto& place : environment.topology.ranks) {
@@ -63,10 +63,10 @@ std::string hardware_line(const Environment& environment) {
                        counted(hosts.size(), "host"), fmt::join(texts, ", "));
 }
 
-std::string result_line(const ResultsFile& file, const std::vector<Summary>& summaries) {
+std::string result_line(const ResultsFile& file, const std::vector<measure::Summary>& summaries) {
     if (file.end) return verdict_line(file.end->verdict);
     return fmt::format("RESULT: UNFINISHED  the run was cut short; so far {}: {}", counted(summaries.size(), "point"),
-                       name_of(judge(summaries, false).validity));
+                       name_of(measure::judge(summaries, false).validity));
 }
 
 std::string notes_text(std::vector<std::string> notes, const ResultsFile& file) {
@@ -86,7 +86,7 @@ std::string file_text(const ResultsFile& file, const std::string& source) {
                         escaped_markdown(software_line(file.environment())),
                         escaped_markdown(hardware_line(file.environment())));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
-    const auto recommendations = recommend(traces_of(points), summaries);
+    const auto recommendations = measure::recommend(traces_of(points), summaries);
     auto [shared, table, remarks, limits] = make_points_table(summaries, recommendations);
     for (const auto& recommendation : recommendations)
         remarks.push_back(fmt::format("{}: {}{}", recommendation.label,
@@ -108,4 +108,4 @@ std::string markdown_text(std::span<const ResultsFile> files) {
     return text;
 }
 
-}  // namespace pb
+}  // namespace pb::report

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-namespace pb {
+namespace pb::run {
 
 BatchQueue::BatchQueue(std::vector<Range> batches) : batches_(std::move(batches)) {
     taken_.reserve(batches_.size());  // so that a pass does not allocate
 }
 
-BatchQueue::BatchQueue(std::vector<Range> batches, const Communicator& ranks, bool ask_early)
+BatchQueue::BatchQueue(std::vector<Range> batches, const comm::Communicator& ranks, bool ask_early)
     : BatchQueue(std::move(batches)) {
-    counter_ = std::make_unique<SharedCounter>(ranks);
+    counter_ = std::make_unique<comm::SharedCounter>(ranks);
     ask_early_ = ask_early;
 }
 
@@ -40,4 +40,4 @@ std::vector<Range> joined_runs(std::vector<Range> runs) {
     return joined;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 class BatchQueue {
   public:
@@ -18,7 +18,7 @@ class BatchQueue {
     /// A queue of the batches of all `ranks`. With `ask_early` a rank requests the next number while the batch before
     /// it runs. This is needed where the counter answers slowly. Its cost: when the work runs out, a slow rank already
     /// holds one more batch.
-    BatchQueue(std::vector<Range> batches, const Communicator& ranks, bool ask_early);
+    BatchQueue(std::vector<Range> batches, const comm::Communicator& ranks, bool ask_early);
 
     /// Starts a pass. With a shared counter, collective over its ranks.
     void begin_pass();
@@ -31,11 +31,11 @@ class BatchQueue {
     [[nodiscard]] size_t next_index();
 
     std::vector<Range> batches_, taken_;
-    std::unique_ptr<SharedCounter> counter_;  // null: own batches
+    std::unique_ptr<comm::SharedCounter> counter_;  // null: own batches
     bool ask_early_ = false;
 };
 
 /// Joins adjacent runs. The result is ascending.
 [[nodiscard]] std::vector<Range> joined_runs(std::vector<Range> runs);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -4,31 +4,31 @@
 #include <set>
 #include <span>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 constexpr int kClockTag = 18;
 constexpr int kQuestions = 20;
 
-void send(const Communicator& ranks, double value, int to) {
+void send(const comm::Communicator& ranks, double value, int to) {
     ranks.send(std::as_bytes(std::span(&value, 1)), to, kClockTag);
 }
 
-double receive(const Communicator& ranks, int from) {
+double receive(const comm::Communicator& ranks, int from) {
     double value = 0;
     ranks.receive(std::as_writable_bytes(std::span(&value, 1)), from, kClockTag);
     return value;
 }
 
-void answer(const Communicator& ranks, int from, const std::function<double()>& clock) {
+void answer(const comm::Communicator& ranks, int from, const std::function<double()>& clock) {
     for (int i = 0; i < kQuestions; ++i) {
         (void)receive(ranks, from);
         send(ranks, clock(), from);
     }
 }
 
-ClockOffset ask(const Communicator& ranks, const std::function<double()>& clock) {
+ClockOffset ask(const comm::Communicator& ranks, const std::function<double()>& clock) {
     ClockOffset best{0, std::numeric_limits<double>::infinity()};
     for (int i = 0; i < kQuestions; ++i) {
         const double before = clock();
@@ -42,7 +42,7 @@ ClockOffset ask(const Communicator& ranks, const std::function<double()>& clock)
 }
 
 /// The first ranks of all hosts except rank 0's, in order.
-std::vector<int> askers(const Team& team, const Topology& topology) {
+std::vector<int> askers(const Team& team, const plan::Topology& topology) {
     std::set<int> seen{topology.ranks.front().node};
     std::vector<int> first;
     for (int rank = 1; rank < team.ranks.size(); ++rank)
@@ -52,7 +52,8 @@ std::vector<int> askers(const Team& team, const Topology& topology) {
 
 }  // namespace
 
-ClockOffset measure_clock_offset(const Team& team, const Topology& topology, const std::function<double()>& clock) {
+ClockOffset measure_clock_offset(const Team& team, const plan::Topology& topology,
+                                 const std::function<double()>& clock) {
     ClockOffset mine;
     for (const int asker : askers(team, topology)) {
         if (team.ranks.is_root()) answer(team.ranks, asker, clock);
@@ -62,4 +63,4 @@ ClockOffset measure_clock_offset(const Team& team, const Topology& topology, con
     return {team.node.broadcast(mine.offset_s), team.node.broadcast(mine.error_s)};
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace pb {
+namespace pb::run {
 
 /// This rank's clock is ahead of rank 0's by `offset_s`, with an error of at most `error_s`. Both are 0 on rank 0's
 /// host.
@@ -19,7 +19,7 @@ struct ClockOffset {
 /// with the shortest round trip is used (Cristian 1989). Rank 0 answers between question and answer, so half of the
 /// round trip bounds the error even if the two directions take different times. `clock` returns this rank's time in
 /// seconds.
-[[nodiscard]] ClockOffset measure_clock_offset(const Team& team, const Topology& topology,
+[[nodiscard]] ClockOffset measure_clock_offset(const Team& team, const plan::Topology& topology,
                                                const std::function<double()>& clock = monotonic_seconds);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -8,15 +8,15 @@
 #include <string>
 #include <utility>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 /// The core of a window, f32 in [0,1] units, before it is written to the output.
 struct Spoilt {
-    Image samples;
-    Image noisy;  // the same part of the network's input
-    double step;  // the change that a fault makes: at least 1e-3, and large enough for the output's type
+    image::Image samples;
+    image::Image noisy;  // the same part of the network's input
+    double step;         // the change that a fault makes: at least 1e-3, and large enough for the output's type
 
     [[nodiscard]] int64_t count() const { return samples.extent().pixels() * samples.channels(); }
     [[nodiscard]] float* begin() { return samples.as<float>(); }
@@ -68,8 +68,8 @@ class FaultySink final : public CoreSink {
     [[nodiscard]] DType dtype() const override { return sink_->dtype(); }
     [[nodiscard]] Quantisation quantisation() const override { return sink_->quantisation(); }
     [[nodiscard]] bool holds(const Rect& part) const override { return sink_->holds(part); }
-    [[nodiscard]] Image read(const Rect& part) override { return sink_->read(part); }
-    [[nodiscard]] Image as_stored(const Rect& part, const Image& samples) const override {
+    [[nodiscard]] image::Image read(const Rect& part) override { return sink_->read(part); }
+    [[nodiscard]] image::Image as_stored(const Rect& part, const image::Image& samples) const override {
         return sink_->as_stored(part, samples);
     }
     [[nodiscard]] Slab map(const Rect& core) override { return mapped_ = sink_->map(core); }
@@ -83,11 +83,11 @@ class FaultySink final : public CoreSink {
     void spoil(const Rect& core, const std::string& action) {
         const Spoil change = find_spoil(action);
         const MutablePixelView samples = mapped_.part(core);
-        Spoilt part{Image(core.extent, samples.channels, DType::f32), source_.read_noisy(core),
+        Spoilt part{image::Image(core.extent, samples.channels, DType::f32), source_.read_noisy(core),
                     std::max(1e-3, 2 * quantisation().rounding)};
-        to_float(samples, part.samples.view());
+        image::to_float(samples, part.samples.view());
         change(part);
-        from_float(part.samples.view(), samples);
+        image::from_float(part.samples.view(), samples);
     }
 
     std::unique_ptr<CoreSink> sink_;
@@ -102,4 +102,4 @@ std::unique_ptr<CoreSink> with_faults(std::unique_ptr<CoreSink> sink, ImageSourc
     return std::make_unique<FaultySink>(std::move(sink), source);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -6,11 +6,11 @@
 
 #include <memory>
 
-namespace pb {
+namespace pb::run {
 
 /// Returns `sink`, or, when a fault of the stage `output` is requested for this process, a sink that changes samples
 /// before it passes them to `sink`. `source` supplies the noisy image, which the fault `identity` writes, and must
 /// outlive the result.
 [[nodiscard]] std::unique_ptr<CoreSink> with_faults(std::unique_ptr<CoreSink> sink, ImageSource& source);
 
-}  // namespace pb
+}  // namespace pb::run

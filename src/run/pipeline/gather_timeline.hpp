@@ -4,7 +4,7 @@
 #include "run/pipeline/span_log.hpp"
 #include "run/point/team.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// A recorded pass: its spans, and the time at which this rank left the barrier before it (seconds of its own clock).
 struct LoggedPass {
@@ -15,6 +15,7 @@ struct LoggedPass {
 
 /// Collective over the team. Aligns the clocks and writes the timeline of each rank into its trace; 0 is when the first
 /// rank left the barrier. Only the root's `ranks` are changed.
-void gather_timeline(const Team& team, const Topology& topology, const LoggedPass& mine, std::vector<RankTrace>& ranks);
+void gather_timeline(const Team& team, const plan::Topology& topology, const LoggedPass& mine,
+                     std::vector<record::RankTrace>& ranks);
 
-}  // namespace pb
+}  // namespace pb::run

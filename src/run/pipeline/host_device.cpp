@@ -7,13 +7,13 @@
 
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 class HostDevice final : public SlotDevice {
   public:
-    HostDevice(Denoiser& denoiser, const BatchViews& views)
+    HostDevice(engine::Denoiser& denoiser, const BatchViews& views)
         : denoiser_(denoiser), views_(views), stream_(views.options.device) {}
 
     [[nodiscard]] DeviceTraits traits() const override {
@@ -25,8 +25,8 @@ class HostDevice final : public SlotDevice {
     }
 
     [[nodiscard]] SlotMemory add_slot(int64_t n) override {
-        in_ = EngineBuffer(views_.options.device, in(n).bytes());
-        out_ = EngineBuffer(views_.options.device, out(n).bytes());
+        in_ = engine::EngineBuffer(views_.options.device, in(n).bytes());
+        out_ = engine::EngineBuffer(views_.options.device, out(n).bytes());
         if (!fused()) samples_.resize(samples(n).bytes());
         denoiser_.prepare(in(n), out(n), stream_);
         if (!fused()) return {samples_.data(), samples_.data()};
@@ -34,7 +34,7 @@ class HostDevice final : public SlotDevice {
     }
 
     void after_cutting(size_t /*slot*/, int64_t n) override {
-        if (!fused()) samples_to_network(samples(n), in(n), views_.options.conversion, stream_);
+        if (!fused()) device::samples_to_network(samples(n), in(n), views_.options.conversion, stream_);
     }
 
     void submit(size_t /*slot*/, int64_t n) override {
@@ -44,11 +44,11 @@ class HostDevice final : public SlotDevice {
     }
 
     void wait(size_t /*slot*/, int64_t number, PassLog& log) override {
-        add(log, {Stage::forward, number, begin_s_, end_s_});
+        add(log, {record::Stage::forward, number, begin_s_, end_s_});
     }
 
     void before_writing(size_t /*slot*/, int64_t n) override {
-        if (!fused()) network_to_samples(out(n), samples(n), views_.options.conversion, stream_);
+        if (!fused()) device::network_to_samples(out(n), samples(n), views_.options.conversion, stream_);
     }
 
     double forward_call(size_t /*slot*/, int64_t n) override {
@@ -65,20 +65,20 @@ class HostDevice final : public SlotDevice {
     [[nodiscard]] BatchView out(int64_t n) const { return views_.out(out_.pointer(), n); }
     [[nodiscard]] BatchView samples(int64_t n) { return views_.samples(samples_.data(), n); }
 
-    Denoiser& denoiser_;
+    engine::Denoiser& denoiser_;
     BatchViews views_;
-    Stream stream_;
-    EngineBuffer in_, out_;
+    device::Stream stream_;
+    engine::EngineBuffer in_, out_;
     std::vector<std::byte> samples_;
     double begin_s_ = 0, end_s_ = 0;  // times of the last batch
 };
 
 }  // namespace
 
-std::unique_ptr<Pipeline> make_host_pipeline(Denoiser& denoiser, const Work& work, const PipelineOptions& options,
-                                             int64_t channels, DType sample_type) {
+std::unique_ptr<Pipeline> make_host_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                             const PipelineOptions& options, int64_t channels, DType sample_type) {
     const BatchViews views{work.window, channels, sample_type, options};
     return std::make_unique<SlotPipeline>(std::make_unique<HostDevice>(denoiser, views), work);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 
 int64_t peak_allocated_bytes(const Pipeline& pipeline, DeviceId device) {
-    const auto counters = allocator_counters(device);
+    const auto counters = engine::allocator_counters(device);
     return std::max(counters.peak_allocated_bytes, counters.allocated_bytes + pipeline.replay_bytes());
 }
 
-std::unique_ptr<Pipeline> make_pipeline(Denoiser& denoiser, const Work& work, const PipelineOptions& options,
+std::unique_ptr<Pipeline> make_pipeline(engine::Denoiser& denoiser, const Work& work, const PipelineOptions& options,
                                         int64_t channels, DType sample_type) {
     if (options.device.is_cuda()) return make_device_pipeline(denoiser, work, options, channels, sample_type);
     return make_host_pipeline(denoiser, work, options, channels, sample_type);
 }
 
-}  // namespace pb
+}  // namespace pb::run

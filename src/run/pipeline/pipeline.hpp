@@ -14,13 +14,13 @@
 #include <functional>
 #include <memory>
 
-namespace pb {
+namespace pb::run {
 
 struct PipelineOptions {
     DeviceId device;
     Precision precision = Precision::fp32;
     Layout layout = Layout::channels_last;
-    Conversion conversion;
+    device::Conversion conversion;
     int64_t slots = 2;
     bool overlap = true;
 };
@@ -42,13 +42,13 @@ class Pipeline {
 
 /// Makes the pipeline for a CPU or CUDA device. Allocates the slots and prepares the denoiser for their shapes.
 /// `denoiser` and `work` must outlive it.
-[[nodiscard]] std::unique_ptr<Pipeline> make_pipeline(Denoiser& denoiser, const Work& work,
+[[nodiscard]] std::unique_ptr<Pipeline> make_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                       const PipelineOptions& options, int64_t channels,
                                                       DType sample_type);
-[[nodiscard]] std::unique_ptr<Pipeline> make_host_pipeline(Denoiser& denoiser, const Work& work,
+[[nodiscard]] std::unique_ptr<Pipeline> make_host_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                            const PipelineOptions& options, int64_t channels,
                                                            DType sample_type);
-[[nodiscard]] std::unique_ptr<Pipeline> make_device_pipeline(Denoiser& denoiser, const Work& work,
+[[nodiscard]] std::unique_ptr<Pipeline> make_device_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                              const PipelineOptions& options, int64_t channels,
                                                              DType sample_type);
 
@@ -58,4 +58,4 @@ using CallSeconds = std::function<double(int64_t)>;
 [[nodiscard]] std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Work& work,
                                                             const PipelineOptions& options, size_t pixel_bytes);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -2,12 +2,12 @@
 
 #include "config/text.hpp"
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 /// Used when the training noise level of the weights is unknown.
-void leave_sigma_unused(Point& point, const Weights& weights) {
+void leave_sigma_unused(plan::Point& point, const engine::Weights& weights) {
     point.uses_sigma = false;
     point.sigma_note = weights.trained ? "sigma has no effect: the noise level that " + weights.source +
                                              " was trained for is unknown; state it with trained_sigma (denoise: "
@@ -19,8 +19,8 @@ void leave_sigma_unused(Point& point, const Weights& weights) {
 
 }  // namespace
 
-Conversion conversion_for(const Point& point, const Weights& weights) {
-    Conversion conversion;
+device::Conversion conversion_for(const plan::Point& point, const engine::Weights& weights) {
+    device::Conversion conversion;
     if (point.facts().takes_sigma)
         conversion.sigma = static_cast<float>(point.sigma);
     else if (weights.trained_sigma && point.sigma > 0)
@@ -28,13 +28,13 @@ Conversion conversion_for(const Point& point, const Weights& weights) {
     return conversion;
 }
 
-void settle_sigma(Point& point, const Weights& weights) {
+void settle_sigma(plan::Point& point, const engine::Weights& weights) {
     if (point.facts().takes_sigma) return;
     if (!weights.trained_sigma) return leave_sigma_unused(point, weights);
     if (!weights.replaced_sigma) return;
-    point.sigma_note = "trained_sigma = " + format_setting(*weights.trained_sigma) + " is used, though " +
-                       weights.source + " was trained for " + format_setting(*weights.replaced_sigma);
+    point.sigma_note = "trained_sigma = " + config::format_setting(*weights.trained_sigma) + " is used, though " +
+                       weights.source + " was trained for " + config::format_setting(*weights.replaced_sigma);
     point.notes.push_back(point.sigma_note);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -6,14 +6,14 @@
 
 #include "patchbench/engine/weights.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// A network that takes sigma receives it. For a network that was trained for a single sigma, the input is scaled to
 /// that sigma.
-[[nodiscard]] Conversion conversion_for(const Point& point, const Weights& weights);
+[[nodiscard]] device::Conversion conversion_for(const plan::Point& point, const engine::Weights& weights);
 
 /// Records in the point whether the noise level is used. Adds a sigma_note when it is not, and when the stated training
 /// sigma differs from that of the weights. The note is also added to the notes, except for untrained weights.
-void settle_sigma(Point& point, const Weights& weights);
+void settle_sigma(plan::Point& point, const engine::Weights& weights);
 
-}  // namespace pb
+}  // namespace pb::run

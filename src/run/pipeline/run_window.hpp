@@ -6,12 +6,12 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// Returns the output of `denoiser` for `window` (f32, extents multiples of the network's alignment), with the same
 /// extent and type. `denoiser` must run in fp32 with contiguous tensors on `device`, which the calling thread must have
 /// selected. Synchronises `stream`.
-[[nodiscard]] Image run_window(Denoiser& denoiser, Image window, const Conversion& conversion, DeviceId device,
-                               Stream& stream);
+[[nodiscard]] image::Image run_window(engine::Denoiser& denoiser, image::Image window,
+                                      const device::Conversion& conversion, DeviceId device, device::Stream& stream);
 
-}  // namespace pb
+}  // namespace pb::run

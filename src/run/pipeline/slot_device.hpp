@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace pb {
+namespace pb::run {
 
 /// The properties of a device that the loop uses.
 struct DeviceTraits {
@@ -19,7 +19,7 @@ struct DeviceTraits {
     bool has_tail_slot = false;  // a ragged last batch has another shape and its own slot
     /// Set when slots hold the network's f32 NHWC values, which are converted while windows are cut and cores are
     /// written. Empty when slots hold samples.
-    std::optional<Conversion> fused;
+    std::optional<device::Conversion> fused;
     size_t window_in_bytes = 0, window_out_bytes = 0;  // bytes of a window in a slot, before and after the network
 };
 
@@ -79,4 +79,4 @@ struct BatchViews {
     }
 };
 
-}  // namespace pb
+}  // namespace pb::run

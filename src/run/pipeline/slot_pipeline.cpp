@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <utility>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 /// The number of windows in a batch as it runs: the full count when the last batch is padded, else its own.
 int64_t run_size(const Range& batch, const Work& work) {
-    return work.last_batch == LastBatch::pad ? work.batch : batch.size();
+    return work.last_batch == config::LastBatch::pad ? work.batch : batch.size();
 }
 
 /// The number of the batch on this rank.
@@ -45,7 +45,7 @@ void SlotPipeline::pass(BatchQueue& batches, WindowSource& input, CoreSink& outp
     device_->begin_pass(log);
     size_t next = 0;
     for (;;) {
-        stop_if_interrupted();
+        comm::stop_if_interrupted();
         // Take a batch only when a slot is free.
         if (!slots_.empty()) drain(slots_[next], output, log);
         const auto batch = batches.next();
@@ -87,7 +87,7 @@ void SlotPipeline::gather(Slot& slot, const Range& batch, WindowSource& input, P
     for (int64_t place = 0; place < n; ++place) cut(slot, place, work_.tile(window_at(batch, place)).window, input);
     device_->after_cutting(slot.number, n);
     slot.batch = batch;
-    watch.done(Stage::gather);
+    watch.done(record::Stage::gather);
 }
 
 void SlotPipeline::cut(const Slot& slot, int64_t place, const Rect& window, WindowSource& input) const {
@@ -106,11 +106,11 @@ void SlotPipeline::drain(Slot& slot, CoreSink& output, PassLog& log) {
     device_->before_writing(slot.number, run_size(*slot.batch, work_));
     for (int64_t place = 0; place < slot.batch->size(); ++place)
         write(slot, place, work_.tile(slot.batch->begin + place), output);
-    watch.done(Stage::scatter);
+    watch.done(record::Stage::scatter);
     slot.batch.reset();
 }
 
-void SlotPipeline::write(const Slot& slot, int64_t place, const Tile& tile, CoreSink& output) const {
+void SlotPipeline::write(const Slot& slot, int64_t place, const plan::Tile& tile, CoreSink& output) const {
     const std::byte* const from = slot.memory.out + static_cast<size_t>(place) * traits_.window_out_bytes;
     if (traits_.fused)
         write_core_from_f32(reinterpret_cast<const float*>(from), tile, *traits_.fused, output);
@@ -118,4 +118,4 @@ void SlotPipeline::write(const Slot& slot, int64_t place, const Tile& tile, Core
         write_core(from, tile, output);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 class SlotPipeline final : public Pipeline {
   public:
@@ -38,7 +38,7 @@ class SlotPipeline final : public Pipeline {
     void cut(const Slot& slot, int64_t place, const Rect& window, WindowSource& input) const;
     /// If the slot has a batch, waits for it and writes its cores.
     void drain(Slot& slot, CoreSink& output, PassLog& log);
-    void write(const Slot& slot, int64_t place, const Tile& tile, CoreSink& output) const;
+    void write(const Slot& slot, int64_t place, const plan::Tile& tile, CoreSink& output) const;
 
     std::unique_ptr<SlotDevice> device_;
     DeviceTraits traits_;
@@ -47,4 +47,4 @@ class SlotPipeline final : public Pipeline {
     std::vector<Slot> slots_, tail_;
 };
 
-}  // namespace pb
+}  // namespace pb::run

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 /// The first spans of a pass. Its memory is allocated in advance, so that adding a span does not allocate. Times are
 /// seconds of this host's monotonic clock.
@@ -19,29 +19,29 @@ class SpanLog {
         spans_.clear();
         num_dropped_ = 0;
     }
-    void add(const Span& span) {
+    void add(const record::Span& span) {
         if (is_full())
             ++num_dropped_;
         else
             spans_.push_back(span);
     }
     [[nodiscard]] bool is_full() const { return spans_.size() == capacity_; }
-    [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
+    [[nodiscard]] const std::vector<record::Span>& spans() const { return spans_; }
     [[nodiscard]] int64_t num_dropped() const { return num_dropped_; }
 
   private:
     size_t capacity_;
-    std::vector<Span> spans_;
+    std::vector<record::Span> spans_;
     int64_t num_dropped_ = 0;
 };
 
 struct PassLog {
-    StageSeconds stages{};
+    record::StageSeconds stages{};
     SpanLog* spans = nullptr;  // null: only the sums are recorded
 };
 
 /// Adds a piece of work to the sums of a pass, and to its spans if they are recorded.
-inline void add(PassLog& log, const Span& span) {
+inline void add(PassLog& log, const record::Span& span) {
     log.stages[static_cast<size_t>(span.stage)] += span.end_s - span.begin_s;
     if (log.spans != nullptr) log.spans->add(span);
 }
@@ -51,7 +51,7 @@ class StageWatch {
   public:
     StageWatch(PassLog& log, int64_t batch) : log_(log), batch_(batch) {}
     /// Counts the time since construction or the last call as `stage`.
-    void done(Stage stage) {
+    void done(record::Stage stage) {
         const double now_s = monotonic_seconds();
         add(log_, {stage, batch_, begin_s_, now_s});
         begin_s_ = now_s;
@@ -63,4 +63,4 @@ class StageWatch {
     double begin_s_ = monotonic_seconds();
 };
 
-}  // namespace pb
+}  // namespace pb::run

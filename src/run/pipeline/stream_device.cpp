@@ -8,7 +8,7 @@
 
 #include <deque>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -27,14 +27,14 @@ struct StreamSlot {
           copy_out_start(device),
           copy_out_end(device) {}
 
-    PinnedBuffer pinned_in, pinned_out;
-    EngineBuffer device_in, device_out, in, out;
-    Event copy_in_start, copy_in_end, forward_start, forward_end, copy_out_start, copy_out_end;
+    device::PinnedBuffer pinned_in, pinned_out;
+    engine::EngineBuffer device_in, device_out, in, out;
+    device::Event copy_in_start, copy_in_end, forward_start, forward_end, copy_out_start, copy_out_end;
 };
 
 class StreamDevice final : public SlotDevice {
   public:
-    StreamDevice(Denoiser& denoiser, const BatchViews& views)
+    StreamDevice(engine::Denoiser& denoiser, const BatchViews& views)
         : denoiser_(denoiser),
           views_(views),
           overlap_(views.options.overlap),
@@ -72,7 +72,7 @@ class StreamDevice final : public SlotDevice {
         StreamSlot& slot = slots_[number];
         const size_t bytes = views_.samples(nullptr, n).bytes();
         slot.copy_in_start.record(copy_in_);
-        copy_to_device(slot.device_in.pointer(), slot.pinned_in.pointer(), bytes, copy_in_);
+        device::copy_to_device(slot.device_in.pointer(), slot.pinned_in.pointer(), bytes, copy_in_);
         slot.copy_in_end.record(copy_in_);
         settle(slot.copy_in_end);
 
@@ -84,16 +84,16 @@ class StreamDevice final : public SlotDevice {
 
         copy_out_.wait(slot.forward_end);
         slot.copy_out_start.record(copy_out_);
-        copy_to_host(slot.pinned_out.pointer(), slot.device_out.pointer(), bytes, copy_out_);
+        device::copy_to_host(slot.pinned_out.pointer(), slot.device_out.pointer(), bytes, copy_out_);
         slot.copy_out_end.record(copy_out_);
     }
 
     void wait(size_t number, int64_t batch, PassLog& log) override {
         const StreamSlot& slot = slots_[number];
         slot.copy_out_end.synchronise();
-        add_stage(log, {Stage::h2d, batch}, slot.copy_in_start, slot.copy_in_end);
-        add_stage(log, {Stage::forward, batch}, slot.forward_start, slot.forward_end);
-        add_stage(log, {Stage::d2h, batch}, slot.copy_out_start, slot.copy_out_end);
+        add_stage(log, {record::Stage::h2d, batch}, slot.copy_in_start, slot.copy_in_end);
+        add_stage(log, {record::Stage::forward, batch}, slot.forward_start, slot.forward_end);
+        add_stage(log, {record::Stage::d2h, batch}, slot.copy_out_start, slot.copy_out_end);
     }
 
     void finish() noexcept override { finish_all(); }
@@ -111,7 +111,7 @@ class StreamDevice final : public SlotDevice {
 
   private:
     void finish_all() noexcept {
-        for (Stream* stream : {&copy_in_, &compute_, &copy_out_}) try {
+        for (device::Stream* stream : {&copy_in_, &compute_, &copy_out_}) try {
                 stream->synchronise();
             } catch (const Error&) {  // the device is lost; the error has already been reported
             }
@@ -121,40 +121,40 @@ class StreamDevice final : public SlotDevice {
     [[nodiscard]] BatchView out(const StreamSlot& slot, int64_t n) const { return views_.out(slot.out.pointer(), n); }
 
     void compute(const StreamSlot& slot, int64_t n) {
-        const Conversion& conversion = views_.options.conversion;
-        samples_to_network(views_.samples(slot.device_in.pointer(), n), in(slot, n), conversion, compute_);
+        const device::Conversion& conversion = views_.options.conversion;
+        device::samples_to_network(views_.samples(slot.device_in.pointer(), n), in(slot, n), conversion, compute_);
         denoiser_.forward(in(slot, n), out(slot, n), compute_);
-        network_to_samples(out(slot, n), views_.samples(slot.device_out.pointer(), n), conversion, compute_);
+        device::network_to_samples(out(slot, n), views_.samples(slot.device_out.pointer(), n), conversion, compute_);
     }
 
     /// With `overlap: off` each stage ends before the next one begins.
-    void settle(const Event& event) const {
+    void settle(const device::Event& event) const {
         if (!overlap_) event.synchronise();
     }
 
     /// The length of the span is the time between the events. Its beginning is only computed for spans that are
     /// recorded.
-    void add_stage(PassLog& log, Span span, const Event& begin, const Event& end) const {
+    void add_stage(PassLog& log, record::Span span, const device::Event& begin, const device::Event& end) const {
         if (log.spans != nullptr && !log.spans->is_full()) span.begin_s = origin_s_ + begin.seconds_since(origin_);
         span.end_s = span.begin_s + end.seconds_since(begin);
         add(log, span);
     }
 
-    Denoiser& denoiser_;
+    engine::Denoiser& denoiser_;
     BatchViews views_;
     bool overlap_;
-    Stream copy_in_, compute_, copy_out_;
-    Event origin_;  // zero of the spans' times
+    device::Stream copy_in_, compute_, copy_out_;
+    device::Event origin_;  // zero of the spans' times
     double origin_s_ = 0;
     std::deque<StreamSlot> slots_;
 };
 
 }  // namespace
 
-std::unique_ptr<Pipeline> make_device_pipeline(Denoiser& denoiser, const Work& work, const PipelineOptions& options,
-                                               int64_t channels, DType sample_type) {
+std::unique_ptr<Pipeline> make_device_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                               const PipelineOptions& options, int64_t channels, DType sample_type) {
     const BatchViews views{work.window, channels, sample_type, options};
     return std::make_unique<SlotPipeline>(std::make_unique<StreamDevice>(denoiser, views), work);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -23,7 +23,7 @@ namespace {
 void sleep_until(double deadline_s) {
     const double whole_s = std::floor(deadline_s);
     const timespec deadline{static_cast<time_t>(whole_s), static_cast<long>((deadline_s - whole_s) * 1e9)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr) == EINTR) stop_if_interrupted();
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, nullptr) == EINTR) comm::stop_if_interrupted();
 }
 
 struct TimedSlot {
@@ -57,7 +57,7 @@ class TimedDevice final : public SlotDevice {
     void wait(size_t number, int64_t batch, PassLog& log) override {
         const TimedSlot& slot = slots_[number];
         sleep_until(slot.end_s);
-        add(log, {Stage::forward, batch, slot.begin_s, slot.end_s});
+        add(log, {record::Stage::forward, batch, slot.begin_s, slot.end_s});
     }
 
     /// Returns the configured time without waiting.
@@ -79,4 +79,4 @@ std::unique_ptr<Pipeline> make_timed_pipeline(CallSeconds call_seconds, const Wo
                                           work);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -30,20 +30,21 @@ uint64_t row_checksum(const std::byte* row, int64_t count, uint64_t first_place)
 /// For integer samples, the conversion from the network's numbers rounds and clips.
 Quantisation CoreSink::quantisation() const {
     if (is_float(dtype())) return {};
-    return {0.5 / full_scale(dtype()) + 1e-6, SampleRange{0, 1}};
+    return {0.5 / full_scale(dtype()) + 1e-6, image::SampleRange{0, 1}};
 }
 
-Image CoreSink::as_stored(const Rect& /*part*/, const Image& samples) const {
+image::Image CoreSink::as_stored(const Rect& /*part*/, const image::Image& samples) const {
     if (is_float(dtype())) return samples;
-    Image stored(samples.extent(), samples.channels(), dtype()), back(samples.extent(), samples.channels(), DType::f32);
-    from_float(samples.view(), stored.view());
-    to_float(stored.view(), back.view());
+    image::Image stored(samples.extent(), samples.channels(), dtype()),
+        back(samples.extent(), samples.channels(), DType::f32);
+    image::from_float(samples.view(), stored.view());
+    image::to_float(stored.view(), back.view());
     return back;
 }
 
-Image MemorySink::read(const Rect& part) {
-    Image image(part.extent, slab_.pixels.channels, DType::f32);
-    to_float(slab_.part(part), image.view());
+image::Image MemorySink::read(const Rect& part) {
+    image::Image image(part.extent, slab_.pixels.channels, DType::f32);
+    image::to_float(slab_.part(part), image.view());
     source_.restore_gaps(part, image.view());
     return image;
 }
@@ -60,12 +61,13 @@ void StreamedSink::commit(const Rect& core) {
     store(core, samples, counts_);
 }
 
-void write_core(const std::byte* samples, const Tile& tile, CoreSink& sink) {
+void write_core(const std::byte* samples, const plan::Tile& tile, CoreSink& sink) {
     write_core(samples, tile, sink.map(tile.core));
     sink.commit(tile.core);
 }
 
-void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, CoreSink& sink) {
+void write_core_from_f32(const float* values, const plan::Tile& tile, const device::Conversion& conversion,
+                         CoreSink& sink) {
     write_core_from_f32(values, tile, conversion, sink.map(tile.core));
     sink.commit(tile.core);
 }
@@ -96,8 +98,8 @@ void ChecksumSink::store(const Rect& core, const PixelView& samples, StreamCount
     counts.checksum += checksum_of(samples, core.row, core.column, extent().w);
     for (Remembered& remembered : remembered_) {
         if (remembered.part != core) continue;
-        remembered.samples = Image(core.extent, channels(), DType::f32);
-        to_float(samples, remembered.samples.view());
+        remembered.samples = image::Image(core.extent, channels(), DType::f32);
+        image::to_float(samples, remembered.samples.view());
     }
 }
 
@@ -106,18 +108,18 @@ bool ChecksumSink::holds(const Rect& part) const {
     return found != nullptr && !found->samples.empty();
 }
 
-Image ChecksumSink::read(const Rect& part) {
+image::Image ChecksumSink::read(const Rect& part) {
     if (!holds(part)) throw Error("a checksum keeps no pixels that could be read");
-    Image copy(part.extent, channels(), DType::f32);
+    image::Image copy(part.extent, channels(), DType::f32);
     std::ranges::copy(find(part)->samples.bytes(), copy.bytes().begin());
     source_.restore_gaps(part, copy.view());
     return copy;
 }
 
-uint64_t sum_of_ranks(uint64_t mine, const Communicator& ranks) {
+uint64_t sum_of_ranks(uint64_t mine, const comm::Communicator& ranks) {
     uint64_t sum = 0;
     for (const std::string& text : ranks.all_gather(std::to_string(mine))) sum += std::stoull(text);
     return sum;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -11,12 +11,12 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 /// The change of a number in [0,1] when it is stored.
 struct Quantisation {
-    double rounding = 0;                // largest change by rounding
-    std::optional<SampleRange> limits;  // range to which values are clipped
+    double rounding = 0;                       // largest change by rounding
+    std::optional<image::SampleRange> limits;  // range to which values are clipped
 };
 
 class CoreSink {
@@ -33,9 +33,9 @@ class CoreSink {
     /// Whether `read` can return `part`. All sinks except a checksum store every pixel.
     [[nodiscard]] virtual bool holds(const Rect& /*part*/) const { return true; }
     /// Returns `part` as it was stored, as f32 in [0,1]. Gaps have the values that the network received.
-    [[nodiscard]] virtual Image read(const Rect& part) = 0;
+    [[nodiscard]] virtual image::Image read(const Rect& part) = 0;
     /// Returns f32 `samples` of `part` as `read` would return them after they were stored.
-    [[nodiscard]] virtual Image as_stored(const Rect& part, const Image& samples) const;
+    [[nodiscard]] virtual image::Image as_stored(const Rect& part, const image::Image& samples) const;
 };
 
 /// Writes cores directly into a slab, without a copy.
@@ -47,7 +47,7 @@ class MemorySink final : public CoreSink {
     [[nodiscard]] DType dtype() const override { return slab_.pixels.dtype; }
     [[nodiscard]] Slab map(const Rect& /*core*/) override { return slab_; }
     void commit(const Rect& /*core*/) override {}
-    [[nodiscard]] Image read(const Rect& part) override;
+    [[nodiscard]] image::Image read(const Rect& part) override;
 
   private:
     Slab slab_;
@@ -92,8 +92,9 @@ class StreamedSink : public CoreSink {
 };
 
 /// Write a core as the functions of slab.hpp do, to any sink.
-void write_core(const std::byte* samples, const Tile& tile, CoreSink& output);
-void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, CoreSink& output);
+void write_core(const std::byte* samples, const plan::Tile& tile, CoreSink& output);
+void write_core_from_f32(const float* values, const plan::Tile& tile, const device::Conversion& conversion,
+                         CoreSink& output);
 
 /// Reduces samples to a number: the sum, modulo 2^64, of a hash of each sample and its position. It does not depend on
 /// the order of writing or on how the image is divided. Only the parts passed to remember() can be read back.
@@ -106,7 +107,7 @@ class ChecksumSink final : public StreamedSink {
     void remember(const std::vector<Rect>& parts);
     [[nodiscard]] DType dtype() const override { return sample_type(); }
     [[nodiscard]] bool holds(const Rect& part) const override;
-    [[nodiscard]] Image read(const Rect& part) override;
+    [[nodiscard]] image::Image read(const Rect& part) override;
 
   protected:
     void store(const Rect& core, const PixelView& samples, StreamCounts& counts) override;
@@ -114,7 +115,7 @@ class ChecksumSink final : public StreamedSink {
   private:
     struct Remembered {
         Rect part;
-        Image samples;  // f32; empty until they are written
+        image::Image samples;  // f32; empty until they are written
     };
     [[nodiscard]] const Remembered* find(const Rect& part) const;
 
@@ -126,6 +127,6 @@ class ChecksumSink final : public StreamedSink {
 [[nodiscard]] uint64_t checksum_of(const PixelView& samples, int64_t row, int64_t column, int64_t width);
 
 /// Returns the sum of all ranks' checksums, modulo 2^64, on all ranks. Collective.
-[[nodiscard]] uint64_t sum_of_ranks(uint64_t mine, const Communicator& ranks);
+[[nodiscard]] uint64_t sum_of_ranks(uint64_t mine, const comm::Communicator& ranks);
 
-}  // namespace pb
+}  // namespace pb::run

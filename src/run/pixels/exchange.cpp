@@ -4,29 +4,30 @@
 
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 /// Full rows are contiguous, so they are sent as one piece.
-Rows rows_of(const Rect& rect, const Slab& slab) {
+comm::Rows rows_of(const Rect& rect, const Slab& slab) {
     const size_t bytes = static_cast<size_t>(rect.extent.w) * slab.pixels.pixel_bytes();
     const auto count = static_cast<size_t>(rect.extent.h);
     if (bytes == slab.pixels.row_bytes) return {slab.at(rect.row, 0), 1, count * bytes, count * bytes};
     return {slab.at(rect.row, rect.column), count, bytes, slab.pixels.row_bytes};
 }
 
-RowTransfer make_shipment(int from, const Point& point, const std::vector<Range>& windows, const Slab& output) {
-    RowTransfer transfer{.from = from, .rows = {}};
+comm::RowTransfer make_shipment(int from, const plan::Point& point, const std::vector<Range>& windows,
+                                const Slab& output) {
+    comm::RowTransfer transfer{.from = from, .rows = {}};
     for (const Rect& rect : rects_of_windows(point, windows)) transfer.rows.push_back(rows_of(rect, output));
     return transfer;
 }
 
 /// The windows of each rank in the last pass, on the root. With fixed shares they are computed, not gathered.
 /// Collective.
-std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team& team, const RankShare& share) {
+std::vector<std::vector<Range>> windows_of_ranks(const plan::Point& point, const Team& team, const RankShare& share) {
     std::vector<std::vector<Range>> all;
-    if (point.settings.schedule == Schedule::contiguous) {
+    if (point.settings.schedule == config::Schedule::contiguous) {
         for (int rank = 0; team.is_root() && rank < team.ranks.size(); ++rank)
             all.push_back({make_work(point, rank).windows});
         return all;
@@ -43,9 +44,9 @@ std::vector<std::vector<Range>> windows_of_ranks(const Point& point, const Team&
 }
 
 /// The transfers of this rank: what it sends, or, on the root, what all other ranks send. Collective.
-std::vector<RowTransfer> make_shipments(const Point& point, const Team& team, const RankShare& share) {
+std::vector<comm::RowTransfer> make_shipments(const plan::Point& point, const Team& team, const RankShare& share) {
     const auto windows = windows_of_ranks(point, team, share);
-    std::vector<RowTransfer> transfers;
+    std::vector<comm::RowTransfer> transfers;
     if (!team.is_root()) {
         if (!team.shares_root_node(team.ranks.rank()))
             transfers.push_back(make_shipment(team.ranks.rank(), point, share.windows_done(), share.output()));
@@ -59,16 +60,16 @@ std::vector<RowTransfer> make_shipments(const Point& point, const Team& team, co
 
 }  // namespace
 
-std::optional<int64_t> exchange(const Point& point, const Team& team, const RankShare& share) {
+std::optional<int64_t> exchange(const plan::Point& point, const Team& team, const RankShare& share) {
     inject_fault("exchange");
     // Whole images: the root already has the output, and copies stay on their ranks.
-    if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == Workload::whole)
+    if (!team.spans_nodes || share.streamed() != nullptr || point.settings.workload == config::Workload::whole)
         return std::nullopt;
     const auto transfers = make_shipments(point, team, share);
     team.channel->transfer(transfers);
     size_t bytes = 0;
-    for (const RowTransfer& transfer : transfers) bytes += transfer.total();
+    for (const comm::RowTransfer& transfer : transfers) bytes += transfer.total();
     return static_cast<int64_t>(bytes);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -9,14 +9,15 @@
 #include <cmath>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 constexpr int64_t kBandRows = 64;  // rows converted together, so that a large part needs little extra memory
 
 /// Returns the `info` of a file of which only `bands` are used.
-ImageInfo with_bands(const std::string& path, ImageInfo info, const std::optional<BandChoice>& bands) {
+image::ImageInfo with_bands(const std::string& path, image::ImageInfo info,
+                            const std::optional<config::BandChoice>& bands) {
     if (!bands) return info;
     const int64_t there = info.channels + (info.has_alpha ? 1 : 0);
     if (bands->first + bands->count > there)
@@ -64,80 +65,81 @@ std::vector<Rect> spread_parts(Extent image) {
     return parts;
 }
 
-std::optional<double> nodata_of(const NodataChoice& choice, const ImageMetadata& metadata) {
-    if (choice.kind == NodataChoice::Kind::none) return std::nullopt;
-    return choice.kind == NodataChoice::Kind::value ? choice.value : metadata.nodata;
+std::optional<double> nodata_of(const config::NodataChoice& choice, const image::ImageMetadata& metadata) {
+    if (choice.kind == config::NodataChoice::Kind::none) return std::nullopt;
+    return choice.kind == config::NodataChoice::Kind::value ? choice.value : metadata.nodata;
 }
 
 }  // namespace
 
-OpenImage open_file(const ImageSettings& settings) {
-    if (settings.raw.empty()) return open_image(settings.path);
-    const RawShape shape = parse_raw_shape(settings.raw);
+OpenImage open_file(const config::ImageSettings& settings) {
+    if (settings.raw.empty()) return image::open_image(settings.path);
+    const config::RawShape shape = config::parse_raw_shape(settings.raw);
     const bool alpha = shape.channels == 2 || shape.channels == 4;
-    return open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
+    return image::open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
 }
 
-FileSamples::FileSamples(const ImageSettings& settings, OpenImage file)
+FileSamples::FileSamples(const config::ImageSettings& settings, OpenImage file)
     : file_(std::move(file)),
-      bands_(parse_bands(settings.bands)),
+      bands_(config::parse_bands(settings.bands)),
       info_(with_bands(settings.path, file_->info(), bands_)),
       map_(make_map(settings)) {}
 
-std::optional<SampleMap> FileSamples::make_map(const ImageSettings& settings) {
-    const RangeChoice range = parse_range(settings.range);
-    const NodataChoice choice = parse_nodata(settings.nodata);
+std::optional<image::SampleMap> FileSamples::make_map(const config::ImageSettings& settings) {
+    const config::RangeChoice range = config::parse_range(settings.range);
+    const config::NodataChoice choice = config::parse_nodata(settings.nodata);
     // nodata in the samples' type: a tag of -9999 matches no sample of a photograph with unsigned samples.
-    const auto nodata = SampleMap(info_.dtype, {0, 1}, true, nodata_of(choice, file_->metadata())).nodata();
-    if (choice.kind == NodataChoice::Kind::value && !std::isnan(choice.value) && !nodata)
+    const auto nodata = image::SampleMap(info_.dtype, {0, 1}, true, nodata_of(choice, file_->metadata())).nodata();
+    if (choice.kind == config::NodataChoice::Kind::value && !std::isnan(choice.value) && !nodata)
         throw UsageError(settings.path + ": no sample can be " + settings.nodata +
                          " (image.nodata, denoise: --nodata): " + "its samples are " +
                          std::string(name_of(info_.dtype)));
-    const bool has_gaps = nodata || range.kind != RangeChoice::Kind::of_type;
+    const bool has_gaps = nodata || range.kind != config::RangeChoice::Kind::of_type;
     const bool plain = info_.dtype == DType::u8 || info_.dtype == DType::u16 || info_.dtype == DType::f32;
     if (plain && !has_gaps) return std::nullopt;
     if (has_gaps) file_->keep_not_finite();
-    if (range.kind == RangeChoice::Kind::fixed)
-        return SampleMap(info_.dtype, {range.low, range.high}, has_gaps, nodata);
-    if (range.kind == RangeChoice::Kind::automatic) try {
-            return SampleMap(info_.dtype, find_range({info_.dtype, {0, 1}, has_gaps, nodata}), has_gaps, nodata);
+    if (range.kind == config::RangeChoice::Kind::fixed)
+        return image::SampleMap(info_.dtype, {range.low, range.high}, has_gaps, nodata);
+    if (range.kind == config::RangeChoice::Kind::automatic) try {
+            return image::SampleMap(info_.dtype, find_range({info_.dtype, {0, 1}, has_gaps, nodata}), has_gaps, nodata);
         } catch (const UsageError& error) {
             throw UsageError(settings.path + ": no range of the samples is found: " + error.what() +
                              "; give image.range (denoise: --range) as LO:HI");
         }
-    if (const auto agreed = range_of_type(info_.dtype)) return SampleMap(info_.dtype, *agreed, has_gaps, nodata);
+    if (const auto agreed = image::range_of_type(info_.dtype))
+        return image::SampleMap(info_.dtype, *agreed, has_gaps, nodata);
     throw UsageError(settings.path + ": of " + std::string(name_of(info_.dtype)) +
                      " samples nothing says which values are black and white; give image.range (denoise: --range) as "
                      "auto or LO:HI");
 }
 
 /// `marks` identifies the gaps.
-SampleRange FileSamples::find_range(const SampleMap& marks) {
+image::SampleRange FileSamples::find_range(const image::SampleMap& marks) {
     std::vector<double> values;
     for (const Rect& part : spread_parts(info_.extent)) {
-        Image stored(part.extent, info_.channels, info_.dtype);
+        image::Image stored(part.extent, info_.channels, info_.dtype);
         read_stored(part, stored.view());
         marks.append_data(stored.view(), values);
     }
-    return range_of_values(values);
+    return image::range_of_values(values);
 }
 
 void FileSamples::read_bands(const Rect& part, MutablePixelView to) {
     if (!bands_) return file_->read(part, to);
-    const ImageInfo& all = file_->info();
+    const image::ImageInfo& all = file_->info();
     for_bands(part, to, [&](const Rect& rows, MutablePixelView out) {
-        Image colour(rows.extent, all.channels, all.dtype);
+        image::Image colour(rows.extent, all.channels, all.dtype);
         file_->read(rows, colour.view());
         const int64_t colours = std::min(bands_->count, std::max<int64_t>(0, all.channels - bands_->first));
-        copy_bands(colour.view(), bands_->first, colours, out, 0);
-        if (colours < bands_->count) copy_bands(file_->read_alpha(rows).view(), 0, 1, out, colours);
+        image::copy_bands(colour.view(), bands_->first, colours, out, 0);
+        if (colours < bands_->count) image::copy_bands(file_->read_alpha(rows).view(), 0, 1, out, colours);
     });
 }
 
 void FileSamples::read_stored(const Rect& part, MutablePixelView to) {
     if (file_->windowed()) return read_bands(part, to);
     if (decoded_.empty()) {
-        Image whole(info_.extent, info_.channels, info_.dtype);
+        image::Image whole(info_.extent, info_.channels, info_.dtype);
         read_bands({0, 0, info_.extent}, whole.view());
         decoded_ = std::move(whole);
     }
@@ -148,27 +150,27 @@ void FileSamples::read_stored(const Rect& part, MutablePixelView to) {
                     to.row(y));
 }
 
-Image FileSamples::read_marked(const Rect& part) {
-    Image stored(part.extent, info_.channels, info_.dtype), marked(part.extent, info_.channels, DType::f32);
+image::Image FileSamples::read_marked(const Rect& part) {
+    image::Image stored(part.extent, info_.channels, info_.dtype), marked(part.extent, info_.channels, DType::f32);
     read_stored(part, stored.view());
     if (map_)
         map_->to_unit(stored.view(), marked.view());
     else
-        to_float(stored.view(), marked.view());
+        image::to_float(stored.view(), marked.view());
     return marked;
 }
 
 void FileSamples::read_unit(const Rect& part, MutablePixelView to) {
     for_bands(part, to, [&](const Rect& rows, MutablePixelView out) {
-        const Rect around = grown(rows, has_gaps() ? kGapReach : 0, info_.extent);
-        Image unit = read_marked(around);
-        if (has_gaps()) unit = fill_gaps(unit.view(), around, rows);
-        copy_bands(unit.view(), 0, info_.channels, out, 0);
+        const Rect around = grown(rows, has_gaps() ? image::kGapReach : 0, info_.extent);
+        image::Image unit = read_marked(around);
+        if (has_gaps()) unit = image::fill_gaps(unit.view(), around, rows);
+        image::copy_bands(unit.view(), 0, info_.channels, out, 0);
     });
 }
 
-ImageInfo info_of(const ImageSettings& settings) {
-    return with_bands(settings.path, open_file(settings)->info(), parse_bands(settings.bands));
+image::ImageInfo info_of(const config::ImageSettings& settings) {
+    return with_bands(settings.path, open_file(settings)->info(), config::parse_bands(settings.bands));
 }
 
-}  // namespace pb
+}  // namespace pb::run

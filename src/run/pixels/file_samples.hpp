@@ -10,27 +10,27 @@
 #include <memory>
 #include <optional>
 
-namespace pb {
+namespace pb::run {
 
 /// An open file, shared by sources that read different bands of it.
-using OpenImage = std::shared_ptr<ImageFile>;
+using OpenImage = std::shared_ptr<image::ImageFile>;
 
 /// Opens the file of the settings: `path`, as raw samples when `raw` is set. Throws UsageError in the cases of
 /// open_image.
-[[nodiscard]] OpenImage open_file(const ImageSettings& settings);
+[[nodiscard]] OpenImage open_file(const config::ImageSettings& settings);
 
 class FileSamples {
   public:
     /// `file` is the one that the settings name. Reads a sample of it when image.range is auto. Throws UsageError for
     /// bands that the file does not have, and for a type without an agreed range when no range is given.
-    FileSamples(const ImageSettings& settings, OpenImage file);
+    FileSamples(const config::ImageSettings& settings, OpenImage file);
 
-    [[nodiscard]] ImageFile& file() { return *file_; }
+    [[nodiscard]] image::ImageFile& file() { return *file_; }
     /// The info of the file, with the selected bands as channels. Selected bands have no alpha.
-    [[nodiscard]] const ImageInfo& info() const { return info_; }
+    [[nodiscard]] const image::ImageInfo& info() const { return info_; }
     /// The map from samples to [0,1]. None: integers are divided by full scale, f32 is unchanged, and there are no
     /// gaps.
-    [[nodiscard]] const std::optional<SampleMap>& map() const { return map_; }
+    [[nodiscard]] const std::optional<image::SampleMap>& map() const { return map_; }
     [[nodiscard]] bool has_gaps() const { return map_ && map_->has_gaps(); }
 
     /// Reads `part` as stored in the file, in the type of info().
@@ -38,21 +38,21 @@ class FileSamples {
     /// Reads `part` as f32 in [0,1], with gaps filled.
     void read_unit(const Rect& part, MutablePixelView to);
     /// Reads `part` as f32 in [0,1], with gaps as NaN.
-    [[nodiscard]] Image read_marked(const Rect& part);
+    [[nodiscard]] image::Image read_marked(const Rect& part);
 
   private:
     void read_bands(const Rect& part, MutablePixelView to);
-    [[nodiscard]] std::optional<SampleMap> make_map(const ImageSettings& settings);
-    [[nodiscard]] SampleRange find_range(const SampleMap& marks);
+    [[nodiscard]] std::optional<image::SampleMap> make_map(const config::ImageSettings& settings);
+    [[nodiscard]] image::SampleRange find_range(const image::SampleMap& marks);
 
     OpenImage file_;
-    std::optional<BandChoice> bands_;
-    ImageInfo info_;
-    Image decoded_;  // the whole file after the first read, if the format has no windows
-    std::optional<SampleMap> map_;
+    std::optional<config::BandChoice> bands_;
+    image::ImageInfo info_;
+    image::Image decoded_;  // the whole file after the first read, if the format has no windows
+    std::optional<image::SampleMap> map_;
 };
 
 /// Returns the info of the file with the bands that the settings select. Reads no samples.
-[[nodiscard]] ImageInfo info_of(const ImageSettings& settings);
+[[nodiscard]] image::ImageInfo info_of(const config::ImageSettings& settings);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -10,11 +10,12 @@
 #include <memory>
 #include <optional>
 
-namespace pb {
+namespace pb::run {
 
 /// The metadata that save_output and a FileSink write: that of the source's file, empty for a scene. A compression in
 /// `chosen` replaces the file's.
-[[nodiscard]] ImageMetadata metadata_to_save(ImageSource& source, const std::optional<Compression>& chosen);
+[[nodiscard]] image::ImageMetadata metadata_to_save(ImageSource& source,
+                                                    const std::optional<image::Compression>& chosen);
 
 class FileSink final : public StreamedSink {
   public:
@@ -25,8 +26,8 @@ class FileSink final : public StreamedSink {
 
     [[nodiscard]] DType dtype() const override { return info_.dtype; }
     [[nodiscard]] Quantisation quantisation() const override;
-    [[nodiscard]] Image read(const Rect& part) override;
-    [[nodiscard]] Image as_stored(const Rect& part, const Image& samples) const override;
+    [[nodiscard]] image::Image read(const Rect& part) override;
+    [[nodiscard]] image::Image as_stored(const Rect& part, const image::Image& samples) const override;
     void flush() override { writer_->flush(); }
     void publish() override;
 
@@ -35,13 +36,13 @@ class FileSink final : public StreamedSink {
 
   private:
     ImageSource& source_;
-    ImageInfo info_;
-    ImageMetadata metadata_;
-    std::filesystem::path part_, name_;  // name while it is written, and final name
-    std::optional<PlacedImage> placed_;  // only on the root
-    std::optional<PixelWriter> writer_;
-    std::unique_ptr<ImageFile> written_;  // open for reading after the first read()
-    Image converted_;
+    image::ImageInfo info_;
+    image::ImageMetadata metadata_;
+    std::filesystem::path part_, name_;         // name while it is written, and final name
+    std::optional<image::PlacedImage> placed_;  // only on the root
+    std::optional<image::PixelWriter> writer_;
+    std::unique_ptr<image::ImageFile> written_;  // open for reading after the first read()
+    image::Image converted_;
 };
 
-}  // namespace pb
+}  // namespace pb::run

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -15,24 +15,24 @@ Rect shifted(const Rect& part, const Rect& origin) {
 
 }  // namespace
 
-ImageSource::ImageSource(const ImageSettings& settings)
+ImageSource::ImageSource(const config::ImageSettings& settings)
     : ImageSource(settings, settings.path.empty() ? nullptr : open_file(settings)) {}
 
-ImageSource::ImageSource(const ImageSettings& settings, OpenImage opened) : settings_(settings) {
+ImageSource::ImageSource(const config::ImageSettings& settings, OpenImage opened) : settings_(settings) {
     if (opened == nullptr) {
         crop_ = {0, 0, {settings.height, settings.width}};
         channels_ = settings.channels;
         return;
     }
     file_ = std::make_unique<FileSamples>(settings, std::move(opened));
-    crop_ = crop_of(settings, file_->info().extent);
+    crop_ = plan::crop_of(settings, file_->info().extent);
     channels_ = file_->info().channels;
     dtype_ = settings.noise_sigma > 0 || file_->map() ? DType::f32 : file_->info().dtype;
 }
 
 ImageSource::~ImageSource() = default;
 
-SourceFacts ImageSource::facts() const {
+plan::SourceFacts ImageSource::facts() const {
     if (file_ == nullptr) return {crop_.extent, channels_};
     return {file_->info().extent, file_->info().channels, file_->info().dtype};
 }
@@ -41,36 +41,36 @@ bool ImageSource::windowed() const { return file_ == nullptr || file_->file().wi
 
 bool ImageSource::has_gaps() const { return file_ != nullptr && file_->has_gaps(); }
 
-const SampleMap* ImageSource::map() const { return file_ != nullptr && file_->map() ? &*file_->map() : nullptr; }
+const image::SampleMap* ImageSource::map() const { return file_ != nullptr && file_->map() ? &*file_->map() : nullptr; }
 
-ImageFile* ImageSource::file() { return file_ == nullptr ? nullptr : &file_->file(); }
+image::ImageFile* ImageSource::file() { return file_ == nullptr ? nullptr : &file_->file(); }
 
 void ImageSource::read(const Rect& part, MutablePixelView to) {
-    if (file_ == nullptr) return fill_scene(settings_.seed, part.row, part.column, to);
+    if (file_ == nullptr) return image::fill_scene(settings_.seed, part.row, part.column, to);
     if (to.dtype == file_->info().dtype && !file_->map()) return file_->read_stored(shifted(part, crop_), to);
     file_->read_unit(shifted(part, crop_), to);
 }
 
 void ImageSource::add_noise_to(const Rect& part, MutablePixelView samples) {
     if (settings_.noise_sigma == 0) return;
-    add_noise(settings_.noise_sigma, settings_.seed, part.row, part.column, samples);
+    image::add_noise(settings_.noise_sigma, settings_.seed, part.row, part.column, samples);
     restore_gaps(part, samples);
 }
 
-Image ImageSource::read_clean(const Rect& part) {
-    Image image(part.extent, channels_, DType::f32);
+image::Image ImageSource::read_clean(const Rect& part) {
+    image::Image image(part.extent, channels_, DType::f32);
     read(part, image.view());
     return image;
 }
 
-Image ImageSource::read_noisy(const Rect& part) {
-    Image image = read_clean(part);
+image::Image ImageSource::read_noisy(const Rect& part) {
+    image::Image image = read_clean(part);
     add_noise_to(part, image.view());
     return image;
 }
 
-ImageInfo ImageSource::stored_info() const {
-    ImageInfo info{extent(), channels_, DType::u8, false};
+image::ImageInfo ImageSource::stored_info() const {
+    image::ImageInfo info{extent(), channels_, DType::u8, false};
     if (file_ == nullptr) return info;
     info.dtype = file_->info().dtype;
     info.has_alpha = file_->info().has_alpha && file_->info().extent == extent();
@@ -79,26 +79,27 @@ ImageInfo ImageSource::stored_info() const {
 }
 
 void ImageSource::to_stored(const Rect& part, const PixelView& samples, MutablePixelView stored) {
-    if (samples.dtype == stored.dtype && map() == nullptr) return copy_bands(samples, 0, samples.channels, stored, 0);
-    if (map() == nullptr) return from_float(samples, stored);
+    if (samples.dtype == stored.dtype && map() == nullptr)
+        return image::copy_bands(samples, 0, samples.channels, stored, 0);
+    if (map() == nullptr) return image::from_float(samples, stored);
     map()->from_unit(samples, stored);
     if (!has_gaps()) return;
-    Image original(part.extent, channels_, stored.dtype);
+    image::Image original(part.extent, channels_, stored.dtype);
     file_->read_stored(shifted(part, crop_), original.view());
     map()->copy_gaps(original.view(), stored);
 }
 
 void ImageSource::from_stored(const Rect& part, const PixelView& stored, MutablePixelView unit) {
-    if (map() == nullptr) return to_float(stored, unit);
+    if (map() == nullptr) return image::to_float(stored, unit);
     map()->to_unit(stored, unit);
     restore_gaps(part, unit);
 }
 
 void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
     if (!has_gaps()) return;
-    const Image marked = file_->read_marked(shifted(part, crop_));
-    if (pb::count_gaps(marked.view()) == 0) return;
-    const Image seen = read_clean(part);
+    const image::Image marked = file_->read_marked(shifted(part, crop_));
+    if (pb::image::count_gaps(marked.view()) == 0) return;
+    const image::Image seen = read_clean(part);
     const int64_t count = part.extent.w * channels_;
     for (int64_t y = 0; y < part.extent.h; ++y) {
         const auto* marks = reinterpret_cast<const float*>(marked.view().row(y));
@@ -110,12 +111,12 @@ void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
 }
 
 int64_t ImageSource::count_gaps(const Rect& part) {
-    return has_gaps() ? pb::count_gaps(file_->read_marked(shifted(part, crop_)).view()) : 0;
+    return has_gaps() ? pb::image::count_gaps(file_->read_marked(shifted(part, crop_)).view()) : 0;
 }
 
-SourceFacts source_facts(const ImageSettings& settings) {
-    const ImageInfo info = info_of(settings);
+plan::SourceFacts source_facts(const config::ImageSettings& settings) {
+    const image::ImageInfo info = info_of(settings);
     return {info.extent, info.channels, info.dtype};
 }
 
-}  // namespace pb
+}  // namespace pb::run

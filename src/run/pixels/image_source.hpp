@@ -11,22 +11,22 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 class FileSamples;
-using OpenImage = std::shared_ptr<ImageFile>;
+using OpenImage = std::shared_ptr<image::ImageFile>;
 
 class ImageSource {
   public:
     /// Opens the file, if there is one. Reads only its headers, except with image.range auto. Throws UsageError in the
     /// cases of FileSamples, and for a crop beyond the image.
-    explicit ImageSource(const ImageSettings& settings);
+    explicit ImageSource(const config::ImageSettings& settings);
     /// As above, with a file that is already open (file_samples.hpp). Null: there is no file.
-    ImageSource(const ImageSettings& settings, OpenImage opened);
+    ImageSource(const config::ImageSettings& settings, OpenImage opened);
     ~ImageSource();
 
     /// The facts that a plan needs about the whole image, before cropping.
-    [[nodiscard]] SourceFacts facts() const;
+    [[nodiscard]] plan::SourceFacts facts() const;
     [[nodiscard]] Extent extent() const { return crop_.extent; }
     [[nodiscard]] int64_t channels() const { return channels_; }
     /// Type of the samples that are passed on: the file's type, or f32 when noise is added, the scene is synthetic or
@@ -42,13 +42,13 @@ class ImageSource {
     /// 0.
     void add_noise_to(const Rect& part, MutablePixelView samples);
     /// Returns `part` with noise, f32 in [0,1]: the input of verification and probes.
-    [[nodiscard]] Image read_noisy(const Rect& part);
+    [[nodiscard]] image::Image read_noisy(const Rect& part);
     /// Returns `part` without noise, f32.
-    [[nodiscard]] Image read_clean(const Rect& part);
+    [[nodiscard]] image::Image read_clean(const Rect& part);
 
     /// The properties of an output file: the file's sample type (u8 for a scene), and alpha unless the image is
     /// cropped.
-    [[nodiscard]] ImageInfo stored_info() const;
+    [[nodiscard]] image::ImageInfo stored_info() const;
     /// Converts `samples` of `part`, in dtype(), to those of an output file. Gaps are copied from the input, bit for
     /// bit.
     void to_stored(const Rect& part, const PixelView& samples, MutablePixelView stored);
@@ -60,14 +60,14 @@ class ImageSource {
     /// Counts the gaps in `part`.
     [[nodiscard]] int64_t count_gaps(const Rect& part);
     /// The map from samples to [0,1]; null: integers are divided by full scale.
-    [[nodiscard]] const SampleMap* map() const;
+    [[nodiscard]] const image::SampleMap* map() const;
 
-    [[nodiscard]] ImageFile* file();  // null for a scene
+    [[nodiscard]] image::ImageFile* file();  // null for a scene
 
   private:
     [[nodiscard]] bool has_gaps() const;
 
-    ImageSettings settings_;
+    config::ImageSettings settings_;
     std::unique_ptr<FileSamples> file_;
     Rect crop_;  // in coordinates of the file
     int64_t channels_ = 0;
@@ -75,6 +75,6 @@ class ImageSource {
 };
 
 /// Returns ImageSource::facts() of an image file without reading its samples.
-[[nodiscard]] SourceFacts source_facts(const ImageSettings& settings);
+[[nodiscard]] plan::SourceFacts source_facts(const config::ImageSettings& settings);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -4,12 +4,12 @@
 #include "record/point.hpp"
 #include "run/point/rank_share.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// Returns PSNR and SSIM before and after denoising. Call it only on the root.
-[[nodiscard]] Quality measure_quality(const Slab& output, ImageSource& source);
+[[nodiscard]] record::Quality measure_quality(const Slab& output, ImageSource& source);
 /// Returns the PSNR of a streamed output: each rank compares its own windows. SSIM is left out because its windows
 /// cross the borders of the ranks' windows. Collective.
-[[nodiscard]] Quality measure_quality_by_windows(const Team& team, const RankShare& share, ImageSource& source);
+[[nodiscard]] record::Quality measure_quality_by_windows(const Team& team, const RankShare& share, ImageSource& source);
 
-}  // namespace pb
+}  // namespace pb::run

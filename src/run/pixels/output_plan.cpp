@@ -10,52 +10,52 @@
 #include <array>
 #include <cstdio>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 /// The bytes of the input in the memory of the root's node. The output has the same size.
-double image_bytes(const Point& point, const ImageSource& source) {
+double image_bytes(const plan::Point& point, const ImageSource& source) {
     return static_cast<double>(point.source.extent.pixels()) * static_cast<double>(source.channels()) *
            static_cast<double>(size_of(source.dtype()));
 }
 
 /// Returns why the output cannot be a file that all ranks write, or an empty text. Only the root knows the file.
-std::string obstacle(const Point& point, ImageSource& source, const Team& team, const PointFiles& files) {
-    const PointSettings& settings = point.settings;
-    if (settings.workload != Workload::tiles) return "needs workload: tiles";
+std::string obstacle(const plan::Point& point, ImageSource& source, const Team& team, const PointFiles& files) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.workload != config::Workload::tiles) return "needs workload: tiles";
     if (!source.windowed())
         return settings.image.path + " is decoded as a whole; convert it to TIFF (tiles, or short strips) or .npy";
-    if (!team.is_root() || settings.output == OutputKind::checksum) return "";
+    if (!team.is_root() || settings.output == config::OutputKind::checksum) return "";
     if (files.image.empty()) return "there is no file to write; set save_images: on";
     if (files.take) return "the bands of " + settings.image.path + " are put together in memory; leave out output";
     try {
-        (void)find_places(source.stored_info(), files.image);
+        (void)image::find_places(source.stored_info(), files.image);
     } catch (const UsageError& error) {
         return error.what();
     }
     return "";
 }
 
-OutputPlan settle_automatic(const Point& point, const Team& team, ImageSource& source, const PointFiles& files,
+OutputPlan settle_automatic(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
                             std::vector<std::string>& notes) {
-    const auto available = available_host_memory_bytes();
-    const bool here = available && is_beyond_memory(image_bytes(point, source), *available);
+    const auto available = device::available_host_memory_bytes();
+    const bool here = available && plan::is_beyond_memory(image_bytes(point, source), *available);
     if (team.ranks.max(here ? 1 : 0) == 0) return {};
-    const bool simulated = is_simulated(point);
-    const OutputChoice choice = choose_output(
+    const bool simulated = plan::is_simulated(point);
+    const plan::OutputChoice choice = plan::choose_output(
         team.ranks.broadcast(simulated ? "there is no result to write" : obstacle(point, source, team, files)));
     notes.push_back(choice.note);
-    return {choice.kind, choice.kind == OutputKind::file ? files.image : "", files.compression};
+    return {choice.kind, choice.kind == config::OutputKind::file ? files.image : "", files.compression};
 }
 
 }  // namespace
 
-OutputPlan plan_output(const Point& point, const Team& team, ImageSource& source, const PointFiles& files,
+OutputPlan plan_output(const plan::Point& point, const Team& team, ImageSource& source, const PointFiles& files,
                        std::vector<std::string>& notes) {
-    const OutputKind kind = point.settings.output;
-    if (kind == OutputKind::memory) return {};
-    if (kind == OutputKind::automatic) return settle_automatic(point, team, source, files, notes);
+    const config::OutputKind kind = point.settings.output;
+    if (kind == config::OutputKind::memory) return {};
+    if (kind == config::OutputKind::automatic) return settle_automatic(point, team, source, files, notes);
     together(team.ranks, [&] {
         const std::string why = obstacle(point, source, team, files);
         if (!why.empty()) throw UsageError("output = " + std::string(name_of(kind)) + ": " + why);
@@ -63,11 +63,11 @@ OutputPlan plan_output(const Point& point, const Team& team, ImageSource& source
     return {kind, files.image, files.compression};
 }
 
-void finish_stream(const Team& team, StreamedSink& output, PointTrace& trace) {
+void finish_stream(const Team& team, StreamedSink& output, record::PointTrace& trace) {
     const Stopwatch watch;
     together(team.ranks, [&] { output.flush(); });
     trace.write_s += watch.seconds();
-    if (trace.point.settings.output != OutputKind::checksum) return;
+    if (trace.point.settings.output != config::OutputKind::checksum) return;
     std::array<char, 17> digits{};
     std::snprintf(digits.data(), digits.size(), "%016llx",
                   static_cast<unsigned long long>(sum_of_ranks(output.counts().checksum, team.ranks)));
@@ -75,4 +75,4 @@ void finish_stream(const Team& team, StreamedSink& output, PointTrace& trace) {
     trace.point.notes.push_back(std::string("checksum of the output: ") + digits.data());
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -14,19 +14,19 @@ Rect centre_of(Extent image, int64_t edge) {
 }
 
 /// Returns the name of the file, relative to the folder of the results.
-std::string save_picture(const Image& picture, const PointFiles& files, const char* which) {
-    Image bytes(picture.extent(), picture.channels(), DType::u8);
-    from_float(picture.view(), bytes.view());
+std::string save_picture(const image::Image& picture, const PointFiles& files, const char* which) {
+    image::Image bytes(picture.extent(), picture.channels(), DType::u8);
+    image::from_float(picture.view(), bytes.view());
     std::string name = files.preview + "-" + which + ".png";
-    save_image({.pixels = bytes.view(), .alpha = {}}, files.folder / name);
+    image::save_image({.pixels = bytes.view(), .alpha = {}}, files.folder / name);
     return name;
 }
 
 }  // namespace
 
-Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const PointFiles& files) {
+record::Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const PointFiles& files) {
     fs::create_directories((files.folder / files.preview).parent_path());
-    Preview preview;
+    record::Preview preview;
     preview.part = centre_of(output.extent(), edge);
     preview.denoised_file = save_picture(output.read(preview.part), files, "denoised");
     preview.noisy_file = save_picture(source.read_noisy(preview.part), files, "noisy");
@@ -34,4 +34,4 @@ Preview save_preview(CoreSink& output, ImageSource& source, int64_t edge, const 
     return preview;
 }
 
-}  // namespace pb
+}  // namespace pb::run

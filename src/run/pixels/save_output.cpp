@@ -2,14 +2,14 @@
 
 #include "run/pixels/file_sink.hpp"
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 /// Converts a few rows at a time, because gaps are read again from the input.
-Image stored_image(const Slab& output, ImageSource& source, DType type) {
+image::Image stored_image(const Slab& output, ImageSource& source, DType type) {
     constexpr int64_t kRows = 256;
-    Image stored(output.image, output.pixels.channels, type);
+    image::Image stored(output.image, output.pixels.channels, type);
     for (int64_t row = 0; row < output.image.h; row += kRows) {
         const Rect part{row, 0, {std::min(kRows, output.image.h - row), output.image.w}};
         source.to_stored(part, output.part(part), stored.view().part(part));
@@ -21,19 +21,19 @@ Image stored_image(const Slab& output, ImageSource& source, DType type) {
 
 void save_output(const Slab& output, ImageSource& source, const PointFiles& files) {
     PixelView pixels = output.part({0, 0, output.image});
-    ImageFile* original = source.file();
-    const ImageInfo info = source.stored_info();
-    Image stored;
+    image::ImageFile* original = source.file();
+    const image::ImageInfo info = source.stored_info();
+    image::Image stored;
     if (info.dtype != output.pixels.dtype || source.map() != nullptr) {
         stored = stored_image(output, source, info.dtype);
         pixels = stored.view();
     }
     if (files.take) return files.take(pixels);
-    Image alpha;
+    image::Image alpha;
     if (info.has_alpha) alpha = original->read_alpha();
-    const ImageMetadata metadata = metadata_to_save(source, files.compression);
-    save_image({pixels, alpha.view(), &metadata, info.has_channel_axis}, files.image,
-               files.compression.value_or(Compression::none));
+    const image::ImageMetadata metadata = metadata_to_save(source, files.compression);
+    image::save_image({pixels, alpha.view(), &metadata, info.has_channel_axis}, files.image,
+                      files.compression.value_or(image::Compression::none));
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -37,9 +37,9 @@ Slab slab_of(const Rect& part, Extent image, int64_t channels, DType dtype, std:
     return {dense_view(memory.data(), part.extent, channels, dtype), image, part.row, part.column};
 }
 
-SharedSlab::SharedSlab(const Communicator& node, Extent image, Range rows, int64_t channels, DType dtype)
+SharedSlab::SharedSlab(const comm::Communicator& node, Extent image, Range rows, int64_t channels, DType dtype)
     : slab_{dense_view<std::byte>(nullptr, {rows.size(), image.w}, channels, dtype), image, rows.begin} {
-    memory_ = NodeMemory(node, std::max<size_t>(slab_.pixels.bytes(), 1));
+    memory_ = comm::NodeMemory(node, std::max<size_t>(slab_.pixels.bytes(), 1));
     slab_.pixels.pixels = memory_.bytes().data();
 }
 
@@ -67,12 +67,12 @@ void cut_window(const Slab& slab, const Rect& window, std::byte* samples) {
     });
 }
 
-void cut_window_to_f32(const Slab& slab, const Rect& window, const Conversion& conversion, float* values) {
+void cut_window_to_f32(const Slab& slab, const Rect& window, const device::Conversion& conversion, float* values) {
     const int64_t channels = slab.pixels.channels + (conversion.sigma ? 1 : 0);
     const int64_t stride = window.extent.w * channels;
     const Extent inside{std::min(window.extent.h, slab.image.h - window.row),
                         std::min(window.extent.w, slab.image.w - window.column)};
-    convert_rows_to_f32(slab.part({window.row, window.column, inside}), conversion, values, stride);
+    device::convert_rows_to_f32(slab.part({window.row, window.column, inside}), conversion, values, stride);
     for (int64_t y = 0; y < inside.h; ++y)
         replicate_last(reinterpret_cast<std::byte*>(values + y * stride + inside.w * channels),
                        static_cast<size_t>(channels) * sizeof(float), window.extent.w - inside.w);
@@ -80,7 +80,7 @@ void cut_window_to_f32(const Slab& slab, const Rect& window, const Conversion& c
         std::copy_n(values + (inside.h - 1) * stride, stride, values + y * stride);
 }
 
-void write_core(const std::byte* samples, const Tile& tile, const Slab& slab) {
+void write_core(const std::byte* samples, const plan::Tile& tile, const Slab& slab) {
     const size_t pixel_bytes = slab.pixels.pixel_bytes();
     const Rect& core = tile.core;
     for (int64_t y = core.row; y < core.row + core.extent.h; ++y) {
@@ -90,11 +90,12 @@ void write_core(const std::byte* samples, const Tile& tile, const Slab& slab) {
     }
 }
 
-void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, const Slab& slab) {
+void write_core_from_f32(const float* values, const plan::Tile& tile, const device::Conversion& conversion,
+                         const Slab& slab) {
     const Rect& core = tile.core;
     const int64_t offset = (core.row - tile.window.row) * tile.window.extent.w + (core.column - tile.window.column);
-    convert_rows_from_f32(values + offset * slab.pixels.channels, tile.window.extent.w * slab.pixels.channels,
-                          conversion, slab.part(core));
+    device::convert_rows_from_f32(values + offset * slab.pixels.channels, tile.window.extent.w * slab.pixels.channels,
+                                  conversion, slab.part(core));
 }
 
 void poison(const Slab& slab, int local_rank, int local_size) {
@@ -108,4 +109,4 @@ void poison(const Slab& slab, int local_rank, int local_size) {
         std::memset(begin, 0xA5, bytes);
 }
 
-}  // namespace pb
+}  // namespace pb::run

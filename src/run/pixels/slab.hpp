@@ -10,7 +10,7 @@
 
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 /// A part of an image with the extents `image`: whole rows, or some columns of them. Its first pixel is (row, column).
 struct Slab {
@@ -34,11 +34,11 @@ struct Slab {
 class SharedSlab {
   public:
     SharedSlab() = default;
-    SharedSlab(const Communicator& node, Extent image, Range rows, int64_t channels, DType dtype);
+    SharedSlab(const comm::Communicator& node, Extent image, Range rows, int64_t channels, DType dtype);
     [[nodiscard]] const Slab& slab() const { return slab_; }
 
   private:
-    NodeMemory memory_;
+    comm::NodeMemory memory_;
     Slab slab_;
 };
 
@@ -52,14 +52,15 @@ void add_noise_into(const Slab& slab, ImageSource& source, int local_rank, int l
 /// image, its last column and row are repeated.
 void cut_window(const Slab& slab, const Rect& window, std::byte* samples);
 /// As `cut_window`, but converts to f32 NHWC with the sigma channel of `conversion`.
-void cut_window_to_f32(const Slab& slab, const Rect& window, const Conversion& conversion, float* values);
+void cut_window_to_f32(const Slab& slab, const Rect& window, const device::Conversion& conversion, float* values);
 
 /// Writes the core of a window (`samples`: dense rows of the slab's dtype and channels) into the slab.
-void write_core(const std::byte* samples, const Tile& tile, const Slab& slab);
+void write_core(const std::byte* samples, const plan::Tile& tile, const Slab& slab);
 /// As `write_core`, but converts from f32 NHWC windows.
-void write_core_from_f32(const float* values, const Tile& tile, const Conversion& conversion, const Slab& slab);
+void write_core_from_f32(const float* values, const plan::Tile& tile, const device::Conversion& conversion,
+                         const Slab& slab);
 
 /// Marks every sample of this rank's share of the slab's rows as unwritten: NaN for f32, 0xA5 bytes for integers.
 void poison(const Slab& slab, int local_rank, int local_size);
 
-}  // namespace pb
+}  // namespace pb::run

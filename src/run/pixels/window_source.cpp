@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 
 Slab StreamedWindows::read(const Rect& window) {
     const Extent image = source_.extent();
@@ -20,8 +20,8 @@ void cut_window(WindowSource& source, const Rect& window, std::byte* samples) {
     cut_window(source.read(window), window, samples);
 }
 
-void cut_window_to_f32(WindowSource& source, const Rect& window, const Conversion& conversion, float* values) {
+void cut_window_to_f32(WindowSource& source, const Rect& window, const device::Conversion& conversion, float* values) {
     cut_window_to_f32(source.read(window), window, conversion, values);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 class WindowSource {
   public:
@@ -39,6 +39,6 @@ class StreamedWindows final : public WindowSource {
 
 /// Cut a window as the functions of slab.hpp do, from any source.
 void cut_window(WindowSource& source, const Rect& window, std::byte* samples);
-void cut_window_to_f32(WindowSource& source, const Rect& window, const Conversion& conversion, float* values);
+void cut_window_to_f32(WindowSource& source, const Rect& window, const device::Conversion& conversion, float* values);
 
-}  // namespace pb
+}  // namespace pb::run

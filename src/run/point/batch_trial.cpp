@@ -7,21 +7,21 @@
 #include <algorithm>
 #include <limits>
 
-namespace pb {
+namespace pb::run {
 
 BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
-    Point point = bench.point;
+    plan::Point point = bench.point;
     point.batch = batch;
-    const Communicator& ranks = bench.team.ranks;
+    const comm::Communicator& ranks = bench.team.ranks;
     const Work work = make_work(point, ranks.rank());
     double seconds = 0;
     int64_t peak = 0;
     const Attempt tried = attempt([&] {
-        stop_if_interrupted();
+        comm::stop_if_interrupted();
         const auto pipeline = make_pipeline(bench.denoiser, work, bench.options, bench.channels, bench.sample_type);
         if (bench.options.device.is_cuda())
             (void)pipeline->forward_call();  // on a CPU only `largest` tries batches, and it needs only the memory
-        reset_allocator_peaks(bench.options.device);
+        engine::reset_allocator_peaks(bench.options.device);
         seconds = pipeline->forward_call();
         peak = peak_allocated_bytes(*pipeline, bench.options.device);
     });
@@ -36,14 +36,15 @@ BatchTrial try_batch(const TrialBench& bench, int64_t batch) {
         return trial;
     }
     const bool too_many = ranks.max(tried.kind == Attempt::Kind::index_limit ? 1 : 0) > 0;
-    trial.status = too_many ? PointStatus::index_limit : PointStatus::oom;
+    trial.status = too_many ? record::PointStatus::index_limit : record::PointStatus::oom;
     trial.reason = ranks.agree(too_large ? std::optional(tried.reason) : std::nullopt).value_or("");
-    empty_allocator_cache(bench.options.device);
+    engine::empty_allocator_cache(bench.options.device);
     return trial;
 }
 
-int64_t most_windows(const Point& point) {
-    return effective_batch(std::numeric_limits<int64_t>::max(), tile_grid(point).num_windows(), point.num_ranks);
+int64_t most_windows(const plan::Point& point) {
+    return plan::effective_batch(std::numeric_limits<int64_t>::max(), plan::tile_grid(point).num_windows(),
+                                 point.num_ranks);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -10,12 +10,12 @@
 
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 /// The result of one forward call with a batch, the same on all ranks.
 struct BatchTrial {
     bool fits = false;
-    PointStatus status = PointStatus::ok;  // oom or index_limit when it does not fit
+    record::PointStatus status = record::PointStatus::ok;  // oom or index_limit when it does not fit
     std::string reason;
     double pixels_per_s = 0;  // processed pixels, on the slowest rank
     double call_s = 0;        // seconds of the forward call on the slowest rank
@@ -24,9 +24,9 @@ struct BatchTrial {
 
 /// The input of every trial of one point. All of it must outlive the trials.
 struct TrialBench {
-    const Point& point;  // its halo must be settled
+    const plan::Point& point;  // its halo must be settled
     const Team& team;
-    Denoiser& denoiser;
+    engine::Denoiser& denoiser;
     PipelineOptions options;
     int64_t channels = 3;
     DType sample_type = DType::f32;
@@ -37,6 +37,6 @@ struct TrialBench {
 [[nodiscard]] BatchTrial try_batch(const TrialBench& bench, int64_t batch);
 
 /// The number of windows in the largest share, which limits the batch.
-[[nodiscard]] int64_t most_windows(const Point& point);
+[[nodiscard]] int64_t most_windows(const plan::Point& point);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -10,7 +10,7 @@
 
 #include <functional>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -19,21 +19,23 @@ constexpr double kCopyBudgetS = 0.2;
 
 class BoundsBench {
   public:
-    BoundsBench(Team& team, const EngineOptions& options) : team_(team), options_(options) {}
+    BoundsBench(Team& team, const engine::EngineOptions& options) : team_(team), options_(options) {}
 
-    BoundsRecord run() {
+    record::BoundsRecord run() {
         const DeviceId device = team_.place.device;
         if (options_.engine == EngineKind::torch) {
-            measure(Bound::matmul_tflops, [&] { return matmul_tflops(options_, kComputeBudgetS); });
-            measure(Bound::conv_tflops, [&] { return conv_tflops(options_, kComputeBudgetS); });
+            measure(record::Bound::matmul_tflops, [&] { return engine::matmul_tflops(options_, kComputeBudgetS); });
+            measure(record::Bound::conv_tflops, [&] { return engine::conv_tflops(options_, kComputeBudgetS); });
         }
-        measure(Bound::host_copy_gb_per_s, [] { return host_copy_gb_per_s(1, kCopyBudgetS); });
+        measure(record::Bound::host_copy_gb_per_s, [] { return device::host_copy_gb_per_s(1, kCopyBudgetS); });
         if (device.is_cuda()) {
-            measure(Bound::device_copy_gb_per_s, [&] { return device_copy_gb_per_s(device, kCopyBudgetS); });
-            measure(Bound::h2d_gb_per_s, [&] { return h2d_gb_per_s(device, kCopyBudgetS); });
-            measure(Bound::d2h_gb_per_s, [&] { return d2h_gb_per_s(device, kCopyBudgetS); });
+            measure(record::Bound::device_copy_gb_per_s,
+                    [&] { return device::device_copy_gb_per_s(device, kCopyBudgetS); });
+            measure(record::Bound::h2d_gb_per_s, [&] { return device::h2d_gb_per_s(device, kCopyBudgetS); });
+            measure(record::Bound::d2h_gb_per_s, [&] { return device::d2h_gb_per_s(device, kCopyBudgetS); });
         } else {
-            measure(Bound::device_copy_gb_per_s, [&] { return host_copy_gb_per_s(options_.threads, kCopyBudgetS); });
+            measure(record::Bound::device_copy_gb_per_s,
+                    [&] { return device::host_copy_gb_per_s(options_.threads, kCopyBudgetS); });
         }
         return found_;
     }
@@ -41,34 +43,34 @@ class BoundsBench {
   private:
     /// Measures one bound on all ranks at the same time. A rank whose attempt fails, for example for lack of memory,
     /// has no value for it. The measurement must leave no memory on the device: it would count in every later point.
-    void measure(Bound bound, const std::function<double()>& rate) {
+    void measure(record::Bound bound, const std::function<double()>& rate) {
         team_.ranks.barrier();
-        const int64_t held = allocator_counters(team_.place.device).allocated_bytes;
+        const int64_t held = engine::allocator_counters(team_.place.device).allocated_bytes;
         (void)attempt([&] { found_[bound] = rate(); });
-        empty_allocator_cache(team_.place.device);
+        engine::empty_allocator_cache(team_.place.device);
         together(team_.ranks, [&] {
-            const int64_t left = allocator_counters(team_.place.device).allocated_bytes - held;
+            const int64_t left = engine::allocator_counters(team_.place.device).allocated_bytes - held;
             require(left == 0, fmt::format("measuring the bound {} left {} bytes in the engine's allocator",
                                            name_of(bound), left));
         });
     }
 
     Team& team_;
-    const EngineOptions& options_;
-    BoundsRecord found_;
+    const engine::EngineOptions& options_;
+    record::BoundsRecord found_;
 };
 
 }  // namespace
 
-void BoundsCache::add_to(PointTrace& trace, Team& team, const EngineOptions& options) {
+void BoundsCache::add_to(record::PointTrace& trace, Team& team, const engine::EngineOptions& options) {
     const Key key(&team, options.engine, options.precision, trace.point.settings.threads.count);
     auto found = known_.find(key);
     if (found == known_.end()) {
-        empty_allocator_cache(team.place.device);
-        const BoundsRecord mine = BoundsBench(team, options).run();
+        engine::empty_allocator_cache(team.place.device);
+        const record::BoundsRecord mine = BoundsBench(team, options).run();
         found = known_.emplace(key, gather_records(*team.reduction, mine)).first;
     }
     for (size_t rank = 0; rank < trace.ranks.size(); ++rank) trace.ranks[rank].bounds = found->second.at(rank);
 }
 
-}  // namespace pb
+}  // namespace pb::run

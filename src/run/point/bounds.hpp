@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 /// Measures once for each combination of team, precision and number of threads in a study.
 class BoundsCache {
@@ -19,12 +19,12 @@ class BoundsCache {
     /// links. Call it after a point's repetitions: the devices are then warm, nothing is being timed, and the point's
     /// memory has been recorded and freed. It takes about 1 s on a CPU and 2 s on a GPU. A bound that cannot be
     /// measured is absent and never fails the point.
-    void add_to(PointTrace& trace, Team& team, const EngineOptions& options);
+    void add_to(record::PointTrace& trace, Team& team, const engine::EngineOptions& options);
 
   private:
     // The number of threads is that of the setting, which is the same on all ranks.
     using Key = std::tuple<const Team*, EngineKind, Precision, int64_t>;
-    std::map<Key, std::vector<BoundsRecord>> known_;
+    std::map<Key, std::vector<record::BoundsRecord>> known_;
 };
 
-}  // namespace pb
+}  // namespace pb::run

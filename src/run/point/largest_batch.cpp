@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -16,14 +16,14 @@ class Search {
   public:
     explicit Search(const TrialBench& bench) : bench_(bench), most_(most_windows(bench.point)) {}
 
-    BatchSearch run() {
+    record::BatchSearch run() {
         double_up();
         while (beyond_ - fits_ > 1) {
             const int64_t middle = fits_ + (beyond_ - fits_) / 2;
             (tried(middle) ? fits_ : beyond_) = middle;
         }
         while (fits_ > 0 && !tried(fits_)) beyond_ = fits_--;
-        if (beyond_ > most_) search_.limited_by = BatchLimit::windows;
+        if (beyond_ > most_) search_.limited_by = record::BatchLimit::windows;
         search_.found = fits_;
         return std::move(search_);
     }
@@ -42,11 +42,12 @@ class Search {
 
     /// Tries a batch with an empty allocator cache, as at the start of a point with this batch.
     bool tried(int64_t batch) {
-        empty_allocator_cache(bench_.options.device);
+        engine::empty_allocator_cache(bench_.options.device);
         const BatchTrial trial = try_batch(bench_, batch);
         search_.tries.push_back({batch, trial.fits, trial.peak_bytes});
         if (!trial.fits)
-            search_.limited_by = trial.status == PointStatus::index_limit ? BatchLimit::index : BatchLimit::memory;
+            search_.limited_by = trial.status == record::PointStatus::index_limit ? record::BatchLimit::index
+                                                                                  : record::BatchLimit::memory;
         return trial.fits;
     }
 
@@ -54,25 +55,26 @@ class Search {
     int64_t most_;
     int64_t fits_ = 0;    // largest batch that fitted
     int64_t beyond_ = 0;  // smallest batch that did not fit, or one more than there are windows
-    BatchSearch search_;
+    record::BatchSearch search_;
 };
 
 }  // namespace
 
-BatchSearch find_largest_batch(const TrialBench& bench) { return Search(bench).run(); }
+record::BatchSearch find_largest_batch(const TrialBench& bench) { return Search(bench).run(); }
 
-int64_t search_largest(const TrialBench& bench, PointTrace& trace) {
+int64_t search_largest(const TrialBench& bench, record::PointTrace& trace) {
     trace.batch_search = find_largest_batch(bench);
     const auto& [tries, found, limited_by] = *trace.batch_search;
-    const Extent window = tile_grid(bench.point).window();
+    const Extent window = plan::tile_grid(bench.point).window();
     if (found == 0)
-        throw PointFailed(limited_by == BatchLimit::index ? PointStatus::index_limit : PointStatus::oom,
-                          fmt::format("nothing fits: not even one window of {} x {} px", window.h, window.w));
-    if (limited_by == BatchLimit::windows)
+        throw PointFailed(
+            limited_by == record::BatchLimit::index ? record::PointStatus::index_limit : record::PointStatus::oom,
+            fmt::format("nothing fits: not even one window of {} x {} px", window.h, window.w));
+    if (limited_by == record::BatchLimit::windows)
         trace.point.notes.push_back(fmt::format(
             "memory is not what limits the batch: all {} windows of a rank fit into one; a larger image would tell",
             found));
     return found;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 constexpr size_t kMostNodes = 4;
 
-PingPong fastest_link(const Team& team) {
-    PingPong fastest;
+comm::PingPong fastest_link(const Team& team) {
+    comm::PingPong fastest;
     for (size_t i = 0; i < std::min(kMostNodes, team.first_elsewhere.size()); ++i) {
-        const PingPong speed = ping_pong(team.ranks, 0, team.first_elsewhere[i]);
+        const comm::PingPong speed = comm::ping_pong(team.ranks, 0, team.first_elsewhere[i]);
         if (speed.bytes_per_s > fastest.bytes_per_s) fastest = speed;
     }
     return fastest;
@@ -19,7 +19,7 @@ PingPong fastest_link(const Team& team) {
 
 }  // namespace
 
-void LinkSpeeds::add_to(PointTrace& trace, const Team& team) {
+void LinkSpeeds::add_to(record::PointTrace& trace, const Team& team) {
     if (!trace.exchange) return;
     auto found = known_.find(&team);
     if (found == known_.end()) found = known_.emplace(&team, fastest_link(team)).first;
@@ -27,4 +27,4 @@ void LinkSpeeds::add_to(PointTrace& trace, const Team& team) {
     trace.exchange->link_latency_s = found->second.latency_s;
 }
 
-}  // namespace pb
+}  // namespace pb::run

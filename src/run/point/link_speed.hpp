@@ -7,7 +7,7 @@
 
 #include <map>
 
-namespace pb {
+namespace pb::run {
 
 /// Measures once for each team of a study.
 class LinkSpeeds {
@@ -15,10 +15,10 @@ class LinkSpeeds {
     /// Collective over the team. Call it after a point's repetitions, when nothing is being timed. Does nothing for a
     /// point without an exchange. Otherwise it measures at most four other nodes, one after another, about 0.1 s each,
     /// and keeps the fastest.
-    void add_to(PointTrace& trace, const Team& team);
+    void add_to(record::PointTrace& trace, const Team& team);
 
   private:
-    std::map<const Team*, PingPong> known_;
+    std::map<const Team*, comm::PingPong> known_;
 };
 
-}  // namespace pb
+}  // namespace pb::run

@@ -4,19 +4,23 @@
 #include "config/text.hpp"
 #include "run/pixels/file_sink.hpp"
 
-namespace pb {
+namespace pb::run {
 
-void note_range(const ImageSource& source, Point& point) {
-    if (source.map() == nullptr || parse_range(point.settings.image.range).kind != RangeChoice::Kind::automatic) return;
-    const SampleRange& range = source.map()->range();
-    point.notes.push_back("image.range = auto is " + format_setting(range.low) + ":" + format_setting(range.high));
+void note_range(const ImageSource& source, plan::Point& point) {
+    if (source.map() == nullptr ||
+        config::parse_range(point.settings.image.range).kind != config::RangeChoice::Kind::automatic)
+        return;
+    const image::SampleRange& range = source.map()->range();
+    point.notes.push_back("image.range = auto is " + config::format_setting(range.low) + ":" +
+                          config::format_setting(range.high));
 }
 
-void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, PointTrace& trace) {
-    for (const std::string& each : lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
+void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, record::PointTrace& trace) {
+    for (const std::string& each :
+         image::lost_metadata(metadata_to_save(source, files.compression), files.image, placed))
         trace.lost_metadata += (trace.lost_metadata.empty() ? "" : ", ") + each;
     if (!trace.lost_metadata.empty())
         trace.point.notes.push_back("metadata not kept in the output: " + trace.lost_metadata);
 }
 
-}  // namespace pb
+}  // namespace pb::run

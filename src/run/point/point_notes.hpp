@@ -4,13 +4,13 @@
 #include "run/pixels/image_source.hpp"
 #include "run/run.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// Notes the range that `image.range: auto` found.
-void note_range(const ImageSource& source, Point& point);
+void note_range(const ImageSource& source, plan::Point& point);
 
 /// Notes the input's metadata that the output does not hold. `placed`: all ranks wrote the output. The text is written
 /// both into the notes and into the field that `denoise` prints.
-void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, PointTrace& trace);
+void note_lost_metadata(ImageSource& source, const PointFiles& files, bool placed, record::PointTrace& trace);
 
-}  // namespace pb
+}  // namespace pb::run

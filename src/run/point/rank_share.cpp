@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -18,14 +18,14 @@ Range hull(const Range& a, const Range& b) {
     return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-Range window_rows_on_node(const Point& point, const Team& team) {
+Range window_rows_on_node(const plan::Point& point, const Team& team) {
     Range rows;
     for (const int rank : team.ranks_on_node) rows = hull(rows, make_work(point, rank).window_rows);
     return rows;
 }
 
 /// The rows of the output on this node: all rows on the root's node, elsewhere the rows that the node writes.
-Range core_rows_on_node(const Point& point, const Team& team) {
+Range core_rows_on_node(const plan::Point& point, const Team& team) {
     if (team.ranks_on_node.front() == 0) return {0, point.source.extent.h};
     Range rows;
     for (const int rank : team.ranks_on_node)
@@ -35,22 +35,22 @@ Range core_rows_on_node(const Point& point, const Team& team) {
 }
 
 /// Collective. Without support for a shared counter, all ranks throw the same error.
-std::unique_ptr<BatchQueue> make_batches(const Point& point, const Team& team, const Work& work) {
-    if (point.settings.schedule == Schedule::contiguous) return std::make_unique<BatchQueue>(work.batches());
+std::unique_ptr<BatchQueue> make_batches(const plan::Point& point, const Team& team, const Work& work) {
+    if (point.settings.schedule == config::Schedule::contiguous) return std::make_unique<BatchQueue>(work.batches());
     try {
         return std::make_unique<BatchQueue>(work.batches(), team.ranks, team.spans_nodes);
     } catch (const Error& error) {
         throw PointFailed(
-            PointStatus::refused,
+            record::PointStatus::refused,
             std::string("schedule = dynamic: this MPI has no one-sided operations between these nodes (") +
                 error.what() + "); choose schedule: contiguous");
     }
 }
 
 /// Makes a sink that remembers some of this rank's windows, so that a network's output can be verified.
-std::unique_ptr<ChecksumSink> make_checksum_sink(const Point& point, const Work& work, ImageSource& source) {
+std::unique_ptr<ChecksumSink> make_checksum_sink(const plan::Point& point, const Work& work, ImageSource& source) {
     auto output = std::make_unique<ChecksumSink>(source);
-    if (is_simulated(point) || point.settings.protocol.verify == VerifyMode::off) return output;
+    if (plan::is_simulated(point) || point.settings.protocol.verify == config::VerifyMode::off) return output;
     std::vector<Rect> parts;
     for (const int64_t index : pick(work.windows, point.settings.protocol.verify_probes, kProbeSeed))
         parts.push_back(work.tile(index).core);
@@ -60,7 +60,7 @@ std::unique_ptr<ChecksumSink> make_checksum_sink(const Point& point, const Work&
 
 }  // namespace
 
-RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
+RankShare::RankShare(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
     : work_(make_work(point, team.ranks.rank())),
       channels_(source.channels()),
       sample_type_(source.dtype()),
@@ -71,9 +71,9 @@ RankShare::RankShare(const Point& point, const Team& team, ImageSource& source, 
         allocate_in_memory(point, team, source);
 }
 
-void RankShare::open_streamed(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan) {
+void RankShare::open_streamed(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan) {
     std::unique_ptr<StreamedSink> output;
-    if (plan.kind == OutputKind::file)
+    if (plan.kind == config::OutputKind::file)
         output = std::make_unique<FileSink>(team, source, plan);
     else
         output = make_checksum_sink(point, work_, source);
@@ -82,7 +82,7 @@ void RankShare::open_streamed(const Point& point, const Team& team, ImageSource&
     windows_ = std::make_unique<StreamedWindows>(source);
 }
 
-void RankShare::allocate_in_memory(const Point& point, const Team& team, ImageSource& source) {
+void RankShare::allocate_in_memory(const plan::Point& point, const Team& team, ImageSource& source) {
     const Extent extent = point.source.extent;
     together(team.ranks, [&] {  // NodeMemory fails on all ranks of a node together
         input_ = SharedSlab(team.node, extent, window_rows_on_node(point, team), source.channels(), source.dtype());
@@ -90,7 +90,7 @@ void RankShare::allocate_in_memory(const Point& point, const Team& team, ImageSo
     together(team.ranks, [&] {
         output_ = SharedSlab(team.node, extent, core_rows_on_node(point, team), source.channels(), source.dtype());
         if (point.settings.replicate && team.ranks.rank() > 0) {
-            own_output_ = Image(extent, source.channels(), source.dtype());
+            own_output_ = image::Image(extent, source.channels(), source.dtype());
             own_slab_ = {own_output_.view(), extent};
         }
     });
@@ -112,4 +112,4 @@ void RankShare::poison_output(const Team& team) const {
     team.ranks.barrier();
 }
 
-}  // namespace pb
+}  // namespace pb::run

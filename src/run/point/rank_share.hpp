@@ -12,14 +12,14 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 class RankShare {
   public:
     /// Collective over the team. Allocates the slabs (PointFailed with status oom on all ranks when a host has too
     /// little memory), reads the input and adds the noise. `read_s` and `noise_s` are this rank's times. For a streamed
     /// output it only creates the file. `source` must outlive it.
-    RankShare(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan = {});
+    RankShare(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan = {});
 
     [[nodiscard]] const Work& work() const { return work_; }
     [[nodiscard]] const Slab& input() const { return input_.slab(); }
@@ -48,15 +48,15 @@ class RankShare {
     double noise_s = 0;
 
   private:
-    void allocate_in_memory(const Point& point, const Team& team, ImageSource& source);
-    void open_streamed(const Point& point, const Team& team, ImageSource& source, const OutputPlan& plan);
+    void allocate_in_memory(const plan::Point& point, const Team& team, ImageSource& source);
+    void open_streamed(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan);
 
     Work work_;
     int64_t channels_;
     DType sample_type_;
     std::unique_ptr<BatchQueue> batches_;
     SharedSlab input_, output_;
-    Image own_output_;
+    image::Image own_output_;
     Slab own_slab_;
     std::unique_ptr<WindowSource> windows_;
     std::unique_ptr<CoreSink> cores_;
@@ -65,6 +65,6 @@ class RankShare {
 
 /// Copies the output of other nodes in the last pass to the root's slab. Returns the number of bytes that this rank
 /// sent or received. Collective over the team. Does nothing on a single node.
-std::optional<int64_t> exchange(const Point& point, const Team& team, const RankShare& share);
+std::optional<int64_t> exchange(const plan::Point& point, const Team& team, const RankShare& share);
 
-}  // namespace pb
+}  // namespace pb::run

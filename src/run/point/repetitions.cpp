@@ -13,13 +13,14 @@
 #include <algorithm>
 #include <optional>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 class Repetitions {
   public:
-    Repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace)
+    Repetitions(Team& team, const plan::Topology& topology, Pipeline& pipeline, RankShare& share,
+                record::PointTrace& trace)
         : protocol_(trace.point.settings.protocol),
           team_(team),
           topology_(topology),
@@ -51,9 +52,9 @@ class Repetitions {
     /// True when the repetitions drift and another measurement is allowed and has enough time. An interruption would
     /// lose the samples that exist.
     [[nodiscard]] bool must_repeat() const {
-        const auto left_s = seconds_until_interruption();
-        const bool has_time = interruption().empty() && (!left_s || *left_s > kTimeToSpare * trace_.repeated_s);
-        const bool may = !is_simulated(trace_.point) && std::ssize(trace_.discarded) < protocol_.remeasure;
+        const auto left_s = comm::seconds_until_interruption();
+        const bool has_time = comm::interruption().empty() && (!left_s || *left_s > kTimeToSpare * trace_.repeated_s);
+        const bool may = !plan::is_simulated(trace_.point) && std::ssize(trace_.discarded) < protocol_.remeasure;
         const bool drifting = drifts(find_trend(trace_.wall_s), drift_limit(protocol_.rel_width));
         return decided_by_root(may && has_time && drifting ? 1 : 0) != 0;
     }
@@ -129,19 +130,19 @@ class Repetitions {
     }
 
     void start_counting() {
-        reset_allocator_peaks(device());
-        (void)reset_resident_peak();
+        engine::reset_allocator_peaks(device());
+        (void)device::reset_resident_peak();
         telemetry_.emplace(*team_.telemetry);
     }
 
     void stop_counting() {
         mine_.telemetry = telemetry_->finish();
-        const auto counters = allocator_counters(device());
+        const auto counters = engine::allocator_counters(device());
         mine_.memory.allocated_peak = peak_allocated_bytes(pipeline_, device());
         mine_.memory.reserved_peak = counters.peak_reserved_bytes;
-        mine_.memory.host_peak = resident_peak_bytes().value_or(0);
+        mine_.memory.host_peak = device::resident_peak_bytes().value_or(0);
         if (device().is_cuda()) {
-            const auto memory = device_memory(device());
+            const auto memory = device::device_memory(device());
             mine_.memory.device_used = memory.total_bytes - memory.free_bytes;
         }
     }
@@ -149,8 +150,8 @@ class Repetitions {
     void repeat(bool timed) {
         PassLog log{{}, spans_of(timed)};
         if (telemetry_) telemetry_->pass_begins();
-        const double cpu_before = process_cpu_seconds();
-        const int64_t allocations_before = allocator_counters(device()).num_allocations;
+        const double cpu_before = device::process_cpu_seconds();
+        const int64_t allocations_before = engine::allocator_counters(device()).num_allocations;
         share_.batches().begin_pass();
         team_.ranks.barrier();
         const double begin_s = monotonic_seconds();
@@ -161,7 +162,7 @@ class Repetitions {
         const double exchange_begin_s = monotonic_seconds();  // waiting for a slower rank is not exchange
         const auto exchanged = exchange(trace_.point, team_, share_);
         const double end_s = monotonic_seconds();
-        add(log, {Stage::exchange, -1, exchange_begin_s, end_s});
+        add(log, {record::Stage::exchange, -1, exchange_begin_s, end_s});
         if (exchanged) trace_.exchange = {.carrier = std::string(team_.channel->name()), .bytes = *exchanged};
         const double slowest_s = team_.reduction->max(std::array{end_s - begin_s}).front();
         last_pass_s_ = slowest_s;
@@ -170,9 +171,9 @@ class Repetitions {
             trace_.wall_s.push_back(slowest_s);
             mine_.wall_s.push_back(own_end_s - begin_s);
             mine_.stage_s.push_back(log.stages);
-            mine_.cpu_s.push_back(process_cpu_seconds() - cpu_before);
+            mine_.cpu_s.push_back(device::process_cpu_seconds() - cpu_before);
             if (device().is_cuda())
-                mine_.allocations += allocator_counters(device()).num_allocations - allocations_before;
+                mine_.allocations += engine::allocator_counters(device()).num_allocations - allocations_before;
         }
         if (telemetry_) telemetry_->pass_ends();
         together(team_.ranks, [&] { call_forward(timed); });
@@ -197,14 +198,14 @@ class Repetitions {
     static constexpr double kShortPassS = 1;
     static constexpr double kTimeToSpare = 2;  // room for the verification that follows
 
-    const ProtocolSettings& protocol_;
+    const config::ProtocolSettings& protocol_;
     Team& team_;
-    const Topology& topology_;
+    const plan::Topology& topology_;
     Pipeline& pipeline_;
     RankShare& share_;
-    PointTrace& trace_;
-    RankTrace mine_;
-    std::optional<TelemetryWindow> telemetry_;  // open during the timed repetitions
+    record::PointTrace& trace_;
+    record::RankTrace mine_;
+    std::optional<device::TelemetryWindow> telemetry_;  // open during the timed repetitions
     SpanLog spans_;
     double logged_begin_s_ = 0;  // start of the pass in `spans_`
     double last_pass_s_ = 0;
@@ -212,8 +213,9 @@ class Repetitions {
 
 }  // namespace
 
-void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace) {
+void run_repetitions(Team& team, const plan::Topology& topology, Pipeline& pipeline, RankShare& share,
+                     record::PointTrace& trace) {
     Repetitions(team, topology, pipeline, share, trace).run();
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -5,7 +5,7 @@
 #include "run/pipeline/pipeline.hpp"
 #include "run/point/rank_share.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// Collective over the team. A repetition is a barrier, a pass and the exchange to the root; its time is the maximum
 /// over ranks. After each repetition the root decides whether it was the last, so all ranks stop at the same one. The
@@ -13,6 +13,7 @@ namespace pb {
 /// measured again, at most `remeasure` times and only if the study's time allows it. `trace.discarded` records the
 /// discarded measurements; all samples are those of the last one. Fills `trace.wall_s`, `trace.stop_reason` and
 /// `trace.ranks` (gathered with the team's reduction) on all ranks.
-void run_repetitions(Team& team, const Topology& topology, Pipeline& pipeline, RankShare& share, PointTrace& trace);
+void run_repetitions(Team& team, const plan::Topology& topology, Pipeline& pipeline, RankShare& share,
+                     record::PointTrace& trace);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -23,13 +23,13 @@
 #include <optional>
 #include <set>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
-EngineOptions engine_options(const Point& point, const RankPlace& place) {
-    const PointSettings& settings = point.settings;
-    EngineOptions options;
+engine::EngineOptions engine_options(const plan::Point& point, const plan::RankPlace& place) {
+    const config::PointSettings& settings = point.settings;
+    engine::EngineOptions options;
     options.engine = settings.engine;
     options.device = place.device;
     options.precision = settings.dtype;
@@ -37,26 +37,27 @@ EngineOptions engine_options(const Point& point, const RankPlace& place) {
     options.threads = settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
     options.cudnn_benchmark = settings.cudnn_benchmark;
     options.cuda_graph = settings.cuda_graph;
-    options.fusion = is_fused(settings, place.device.kind);
+    options.fusion = plan::is_fused(settings, place.device.kind);
     return options;
 }
 
-PipelineOptions pipeline_options(const Point& point, const RankPlace& place, const Conversion& conversion) {
-    const PointSettings& settings = point.settings;
+PipelineOptions pipeline_options(const plan::Point& point, const plan::RankPlace& place,
+                                 const device::Conversion& conversion) {
+    const config::PointSettings& settings = point.settings;
     return {place.device, settings.dtype, settings.layout, conversion, settings.slots, settings.overlap};
 }
 
 /// The call times of the simulated device of a rank.
-CallSeconds call_seconds(const TimedSettings& timed, int rank) {
+CallSeconds call_seconds(const config::TimedSettings& timed, int rank) {
     const double factor = rank == timed.slow_rank ? timed.slow_factor : 1;
-    return [times = CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
+    return [times = config::CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
 }
 
 /// Limits the memory while a point's own work runs. Verification and probes are not limited.
 class MemoryCap {
   public:
-    MemoryCap(DeviceId device, int64_t mib) : device_(device) { set_memory_limit(device_, mib * 1024 * 1024); }
-    ~MemoryCap() { set_memory_limit(device_, 0); }
+    MemoryCap(DeviceId device, int64_t mib) : device_(device) { engine::set_memory_limit(device_, mib * 1024 * 1024); }
+    ~MemoryCap() { engine::set_memory_limit(device_, 0); }
     MemoryCap(const MemoryCap&) = delete;
     MemoryCap& operator=(const MemoryCap&) = delete;
 
@@ -67,10 +68,10 @@ class MemoryCap {
 }  // namespace
 
 struct Runner::Impl {
-    Impl(const Communicator& world, const Topology& topology, const StudySettings& study_settings)
+    Impl(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study_settings)
         : study(study_settings), teams(world, topology, study) {}
 
-    StudySettings study;
+    config::StudySettings study;
     Teams teams;
     WeightsCache weights;
     ReferenceCache references;
@@ -79,24 +80,28 @@ struct Runner::Impl {
     std::map<std::string, std::string> image_digests;
     std::set<std::string> previewed;  // networks whose pictures are saved; only on the root
 
-    void run(Team& team, const PointFiles& files, ImageSource* source, PointTrace& trace);
-    void settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network, PointTrace& trace);
-    void measure(Team& team, RankShare& share, const std::shared_ptr<const Weights>& network, PointTrace& trace);
-    void check(Team& team, const RankShare& share, ImageSource& source, const Weights& network, PointTrace& trace);
+    void run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace);
+    void settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
+                record::PointTrace& trace);
+    void measure(Team& team, RankShare& share, const std::shared_ptr<const engine::Weights>& network,
+                 record::PointTrace& trace);
+    void check(Team& team, const RankShare& share, ImageSource& source, const engine::Weights& network,
+               record::PointTrace& trace);
     void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
-              PointTrace& trace);
-    void save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files, PointTrace& trace);
-    void describe(const ImageSource& source, const Weights& network, const PointFiles& files, PointTrace& trace);
+              record::PointTrace& trace);
+    void save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files, record::PointTrace& trace);
+    void describe(const ImageSource& source, const engine::Weights& network, const PointFiles& files,
+                  record::PointTrace& trace);
     const std::string& digest_of(const std::string& file);
-    std::shared_ptr<const Weights> find_network(const Point& point, int64_t channels);
+    std::shared_ptr<const engine::Weights> find_network(const plan::Point& point, int64_t channels);
 };
 
-std::shared_ptr<const Weights> Runner::Impl::find_network(const Point& point, int64_t channels) {
-    if (!is_simulated(point)) return weights.find(point.settings, channels);
-    Weights none;
+std::shared_ptr<const engine::Weights> Runner::Impl::find_network(const plan::Point& point, int64_t channels) {
+    if (!plan::is_simulated(point)) return weights.find(point.settings, channels);
+    engine::Weights none;
     none.shape = point.shape();
     none.source = "none (simulated)";
-    return std::make_shared<const Weights>(std::move(none));
+    return std::make_shared<const engine::Weights>(std::move(none));
 }
 
 const std::string& Runner::Impl::digest_of(const std::string& file) {
@@ -105,9 +110,9 @@ const std::string& Runner::Impl::digest_of(const std::string& file) {
     return digest;
 }
 
-void Runner::Impl::describe(const ImageSource& source, const Weights& network, const PointFiles& files,
-                            PointTrace& trace) {
-    const Point& point = trace.point;
+void Runner::Impl::describe(const ImageSource& source, const engine::Weights& network, const PointFiles& files,
+                            record::PointTrace& trace) {
+    const plan::Point& point = trace.point;
     trace.weights_source = network.source;
     trace.weights_layout = network.layout;
     trace.weights_sha256 = network.sha256;
@@ -120,11 +125,11 @@ void Runner::Impl::describe(const ImageSource& source, const Weights& network, c
 }
 
 /// Settles the halo first, because the grid depends on it, and then the batch.
-void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr<const Weights>& network,
-                          PointTrace& trace) {
-    Point& point = trace.point;
-    const Conversion conversion = conversion_for(point, *network);
-    const EngineOptions options = engine_options(point, team.place);
+void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
+                          record::PointTrace& trace) {
+    plan::Point& point = trace.point;
+    const device::Conversion conversion = conversion_for(point, *network);
+    const engine::EngineOptions options = engine_options(point, team.place);
     if (!point.halo) {
         std::unique_ptr<ReferencePath> reference;
         together(team.ranks, [&] {
@@ -132,44 +137,44 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
                 reference =
                     std::make_unique<ReferencePath>(*network, team.place.device, options.threads, point.sigma, source);
         });
-        settle_halo(point, find_halo(point, team, reference.get()));
+        plan::settle_halo(point, find_halo(point, team, reference.get()));
     }
     if (!point.batch) {
         const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
-        std::unique_ptr<Denoiser> denoiser;
-        together(team.ranks, [&] { denoiser = make_denoiser(*network, options); });
+        std::unique_ptr<engine::Denoiser> denoiser;
+        together(team.ranks, [&] { denoiser = engine::make_denoiser(*network, options); });
         const TrialBench bench{
             point, team, *denoiser, pipeline_options(point, team.place, conversion), source.channels(), source.dtype()};
-        settle_batch(point, point.settings.batch.largest ? search_largest(bench, trace) : find_batch(bench));
+        plan::settle_batch(point, point.settings.batch.largest ? search_largest(bench, trace) : find_batch(bench));
     }
 }
 
-void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<const Weights>& network,
-                           PointTrace& trace) {
-    const Point& point = trace.point;
+void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<const engine::Weights>& network,
+                           record::PointTrace& trace) {
+    const plan::Point& point = trace.point;
     const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
-    std::unique_ptr<Denoiser> denoiser;
+    std::unique_ptr<engine::Denoiser> denoiser;
     std::unique_ptr<Pipeline> pipeline;
     together(team.ranks, [&] {
         const PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
-        if (is_simulated(point)) {
+        if (plan::is_simulated(point)) {
             pipeline = make_timed_pipeline(call_seconds(point.settings.timed, team.ranks.rank()), share.work(), options,
                                            static_cast<size_t>(share.channels()) * size_of(share.sample_type()));
             return;
         }
-        denoiser = make_denoiser(*network, engine_options(point, team.place));
+        denoiser = engine::make_denoiser(*network, engine_options(point, team.place));
         pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
     });
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
 }
 
-void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source, const Weights& network,
-                         PointTrace& trace) {
-    empty_allocator_cache(team.place.device);
+void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source, const engine::Weights& network,
+                         record::PointTrace& trace) {
+    engine::empty_allocator_cache(team.place.device);
     if (share.streamed() != nullptr) finish_stream(team, *share.streamed(), trace);
-    const bool wanted = trace.point.settings.protocol.verify != VerifyMode::off;
-    if (is_simulated(trace.point)) {
+    const bool wanted = trace.point.settings.protocol.verify != config::VerifyMode::off;
+    if (plan::is_simulated(trace.point)) {
         if (wanted) trace.verification = verify_passed_through(trace, team, share, source);
         return;
     }
@@ -181,7 +186,7 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
         });
         trace.verification = verify({trace, team, share, *reference}, weights.digest(), references);
     }
-    if (!source.clean_is_known() || trace.point.settings.output == OutputKind::checksum) return;
+    if (!source.clean_is_known() || trace.point.settings.output == config::OutputKind::checksum) return;
     if (share.streamed() != nullptr)
         trace.quality = measure_quality_by_windows(team, share, source);
     else
@@ -192,28 +197,29 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
 
 /// Saves pictures for the first point of each network. A failure adds a note and does not fail the point.
 void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files,
-                                       PointTrace& trace) {
+                                       record::PointTrace& trace) {
     constexpr size_t kMostPreviews = 12;
-    const PointSettings& settings = trace.point.settings;
+    const config::PointSettings& settings = trace.point.settings;
     const std::string network =
         std::string(name_of(settings.network)) + ' ' + settings.weights + ' ' + settings.image.path;
     if (study.previews == 0 || files.preview.empty() || previewed.size() == kMostPreviews ||
         !previewed.insert(network).second)
         return;
     try {
-        trace.preview = pb::save_preview(output, source, study.previews, files);
+        trace.preview = pb::run::save_preview(output, source, study.previews, files);
     } catch (const std::exception& error) {
         trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
     }
 }
 
 void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
-                        PointTrace& trace) {
+                        record::PointTrace& trace) {
     together(team.ranks, [&] {
         if (!team.is_root()) return;
-        if (trace.verification.outcome == Verification::Outcome::failed) return;  // wrong output must not be saved
-        if (trace.point.settings.output == OutputKind::checksum) return;
-        if (!is_simulated(trace.point)) save_output_preview(share.cores(), source, files, trace);
+        if (trace.verification.outcome == record::Verification::Outcome::failed)
+            return;  // wrong output must not be saved
+        if (trace.point.settings.output == config::OutputKind::checksum) return;
+        if (!plan::is_simulated(trace.point)) save_output_preview(share.cores(), source, files, trace);
         if (files.image.empty()) return;
         const Stopwatch watch;
         if (share.streamed() != nullptr)
@@ -226,11 +232,11 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
     });
 }
 
-void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source, PointTrace& trace) {
-    std::shared_ptr<const Weights> network;
+void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace) {
+    std::shared_ptr<const engine::Weights> network;
     std::optional<ImageSource> opened_here;
     together(team.ranks, [&] {
-        select_device(team.place.device);
+        device::select_device(team.place.device);
         if (source == nullptr) source = &opened_here.emplace(trace.point.settings.image);
         network = find_network(trace.point, source->channels());
         settle_sigma(trace.point, *network);
@@ -238,39 +244,39 @@ void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source,
         describe(*source, *network, files, trace);
     });
     settle(team, *source, network, trace);
-    trace.prediction = predict(trace.point);
-    trace.processed_pixels = processed_pixels(trace.point);
+    trace.prediction = plan::predict(trace.point);
+    trace.processed_pixels = plan::processed_pixels(trace.point);
     trace.num_patches = num_patches(trace.point);
     trace.shared_device = team.shares_device;
-    trace.binding = binding_of(teams.topology(), team.members);
+    trace.binding = plan::binding_of(teams.topology(), team.members);
 
     const OutputPlan output = plan_output(trace.point, team, *source, files, trace.point.notes);
     RankShare share(trace.point, team, *source, output);
     trace.read_s = team.reduction->max(std::array{share.read_s}).front();
     trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
     measure(team, share, network, trace);
-    const bool has_network = !is_simulated(trace.point);
+    const bool has_network = !plan::is_simulated(trace.point);
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     if (study.bounds) links.add_to(trace, team);
     check(team, share, *source, *network, trace);
     if (has_network || share.streamed() != nullptr) save(team, share, *source, files, trace);
 }
 
-Runner::Runner(const Communicator& world, const Topology& topology, const StudySettings& study)
+Runner::Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study)
     : impl_(std::make_unique<Impl>(world, topology, study)) {}
 Runner::~Runner() = default;
 
-std::optional<NetworkShape> Runner::shape_of(const PointSettings& settings, int64_t channels) {
+std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {
     return impl_->weights.shape_of(settings, channels);
 }
 
 std::optional<std::string> Runner::find_interruption() const {
-    const std::string mine = interruption();
+    const std::string mine = comm::interruption();
     return impl_->teams.world().agree(mine.empty() ? std::nullopt : std::optional(mine + " came"));
 }
 
-PointTrace Runner::run(const Point& point, const PointFiles& files, ImageSource* opened) {
-    PointTrace trace;
+record::PointTrace Runner::run(const plan::Point& point, const PointFiles& files, ImageSource* opened) {
+    record::PointTrace trace;
     trace.point = point;
     Team& team = impl_->teams.of(point);
     std::string user_error;
@@ -283,15 +289,16 @@ PointTrace Runner::run(const Point& point, const PointFiles& files, ImageSource*
         } catch (const AgreedError& error) {
             user_error = error.what();
         }
-        empty_allocator_cache(team.place.device);
+        engine::empty_allocator_cache(team.place.device);
     }
     // Rank 0 takes part in every point, so it can tell the sleeping ranks the outcome.
-    const Communicator& world = impl_->teams.world();
+    const comm::Communicator& world = impl_->teams.world();
     world.sleeping_barrier();
-    trace.status = static_cast<PointStatus>(static_cast<int>(world.broadcast(static_cast<double>(trace.status))));
+    trace.status =
+        static_cast<record::PointStatus>(static_cast<int>(world.broadcast(static_cast<double>(trace.status))));
     user_error = world.broadcast(user_error);
     if (!user_error.empty()) throw AgreedError(user_error, ExitCode::usage);
     return trace;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -51,24 +51,24 @@ bool is_worth_a_search(int64_t most) {
 
 /// The batch on a CPU, without trials: larger calls than kEnoughPixels gain nothing (docs/studies/batch_fit.md). With a
 /// memory limit it is 1, the smallest.
-int64_t batch_on_cpu(const Point& point, int64_t most) {
+int64_t batch_on_cpu(const plan::Point& point, int64_t most) {
     constexpr int64_t kEnoughPixels = int64_t{128} * 128;
     if (point.settings.memory_limit_mib > 0) return 1;
-    return std::clamp<int64_t>(kEnoughPixels / tile_grid(point).window().pixels(), 1, most);
+    return std::clamp<int64_t>(kEnoughPixels / plan::tile_grid(point).window().pixels(), 1, most);
 }
 
 /// Probes at the borders of the patches, which lie on a seam for every halo.
-std::vector<Rect> halo_probes(const Point& point) {
-    const TileGrid grid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
+std::vector<Rect> halo_probes(const plan::Point& point) {
+    const plan::TileGrid grid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});
     return seam_probes(grid, kHaloProbes);
 }
 
 class HaloSearch {
   public:
-    HaloSearch(const Point& point, ReferencePath& reference)
+    HaloSearch(const plan::Point& point, ReferencePath& reference)
         : point_(point),
           reference_(reference),
-          padded_(TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment}).padded()),
+          padded_(plan::TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment}).padded()),
           probes_(halo_probes(point)),
           exact_halo_(reach_of(reference.weights()).halo) {
         for (const Rect& probe : probes_) exact_.push_back(reference_.run_with_context(probe, exact_halo_, padded_));
@@ -90,22 +90,23 @@ class HaloSearch {
     double error_with(int64_t halo) {
         double error = 0;
         for (size_t i = 0; i < probes_.size(); ++i)
-            error = std::max(error, max_abs_difference(reference_.run_with_context(probes_[i], halo, padded_).view(),
-                                                       exact_[i].view()));
+            error =
+                std::max(error, image::max_abs_difference(reference_.run_with_context(probes_[i], halo, padded_).view(),
+                                                          exact_[i].view()));
         return error;
     }
 
-    const Point& point_;
+    const plan::Point& point_;
     ReferencePath& reference_;
     Extent padded_;
     std::vector<Rect> probes_;
     int64_t exact_halo_;
-    std::vector<Image> exact_;
+    std::vector<image::Image> exact_;
 };
 
 }  // namespace
 
-int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference) {
+int64_t find_halo(const plan::Point& point, const Team& team, ReferencePath* reference) {
     int64_t halo = 0;
     together(team.ranks, [&] {
         if (team.is_root()) halo = HaloSearch(point, *reference).run();
@@ -136,4 +137,4 @@ int64_t find_batch(int64_t most, const TryBatch& try_one) {
     }
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -7,12 +7,12 @@
 
 #include <functional>
 
-namespace pb {
+namespace pb::run {
 
 /// Finds the smallest halo (a multiple of the alignment) whose error at seam probes of the image is within
 /// halo_tolerance, by bisection between 0 and the exact halo. Collective: the root runs the probes and broadcasts the
 /// answer. `reference` is only used on the root.
-[[nodiscard]] int64_t find_halo(const Point& point, const Team& team, ReferencePath* reference);
+[[nodiscard]] int64_t find_halo(const plan::Point& point, const Team& team, ReferencePath* reference);
 
 /// Finds the fastest batch that fits. Doubles the batch from 1 as long as the forward rate of the slowest rank grows by
 /// more than 3 %, memory allows it, the largest share has enough windows, and the search takes at most 5 % of the job
@@ -24,4 +24,4 @@ namespace pb {
 using TryBatch = std::function<BatchTrial(int64_t)>;
 [[nodiscard]] int64_t find_batch(int64_t most, const TryBatch& try_one);
 
-}  // namespace pb
+}  // namespace pb::run

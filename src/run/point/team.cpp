@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -18,8 +18,8 @@ int position_of(const std::vector<int>& members, int rank) {
     return found == members.end() ? -1 : static_cast<int>(found - members.begin());
 }
 
-bool shares(const Topology& topology, int rank, const std::vector<int>& members) {
-    for (const auto& group : shared_devices(topology)) {
+bool shares(const plan::Topology& topology, int rank, const std::vector<int>& members) {
+    for (const auto& group : plan::shared_devices(topology)) {
         const auto in_team =
             std::count_if(group.begin(), group.end(), [&](int each) { return position_of(members, each) >= 0; });
         if (in_team > 1 && position_of(group, rank) >= 0) return true;
@@ -27,8 +27,8 @@ bool shares(const Topology& topology, int rank, const std::vector<int>& members)
     return false;
 }
 
-std::unique_ptr<Telemetry> open_telemetry(const Team& team) {
-    TelemetryOptions options = usual_telemetry_options();
+std::unique_ptr<device::Telemetry> open_telemetry(const Team& team) {
+    device::TelemetryOptions options = device::usual_telemetry_options();
     if (team.place.device.is_cuda()) {
         options.device_uuid = team.place.device_uuid;
         options.pci_bus_id = team.place.pci_bus_id;
@@ -36,11 +36,11 @@ std::unique_ptr<Telemetry> open_telemetry(const Team& team) {
     options.num_cores = team.place.threads;
     options.shares_device = team.shares_device;
     options.first_on_node = team.node.is_root();
-    return std::make_unique<Telemetry>(options);
+    return std::make_unique<device::Telemetry>(options);
 }
 
 /// Sets which members share a node, which share the root's memory, and which is first on its node.
-void place_team(const Topology& topology, Team& team) {
+void place_team(const plan::Topology& topology, Team& team) {
     const auto node_of = [&](int member) { return topology.ranks[static_cast<size_t>(member)].node; };
     const int root_node = node_of(team.members.front());
     std::set<int> nodes{root_node};
@@ -61,12 +61,13 @@ std::vector<int> ranks_elsewhere(const Team& team) {
     return ranks;
 }
 
-Team make_team(const Communicator& world, const Topology& topology, const StudySettings& study, const Point& point) {
+Team make_team(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study,
+               const plan::Point& point) {
     Team team;
     team.place = topology.ranks.at(static_cast<size_t>(world.rank()));
     if (point.device == DeviceKind::cpu) team.place.device = {};
     team.name = fmt::format("rank {}@{}", world.rank(), team.place.host);
-    team.members = members_of(topology, point.num_ranks, point.settings.placement);
+    team.members = plan::members_of(topology, point.num_ranks, point.settings.placement);
     require(team.members.front() == 0, "rank 0 takes part in every point");
     const int position = position_of(team.members, world.rank());
     team.ranks = world.split(position >= 0 ? 0 : -1, position);
@@ -75,21 +76,22 @@ Team make_team(const Communicator& world, const Topology& topology, const StudyS
     place_team(topology, team);
     const bool shared = point.device == DeviceKind::cuda && shares(topology, world.rank(), team.members);
     team.shares_device = team.ranks.max(shared ? 1 : 0) > 0;
-    team.reduction = make_metric_reduction(team.ranks, study.reduction, team.place.device, !shared, kBringUpTimeoutS);
+    team.reduction =
+        comm::make_metric_reduction(team.ranks, study.reduction, team.place.device, !shared, kBringUpTimeoutS);
     if (team.spans_nodes)
-        team.channel = make_transfer_channel(team.ranks, ranks_elsewhere(team), study.exchange, team.place.device,
-                                             !shared, kBringUpTimeoutS);
+        team.channel = comm::make_transfer_channel(team.ranks, ranks_elsewhere(team), study.exchange, team.place.device,
+                                                   !shared, kBringUpTimeoutS);
     team.telemetry = open_telemetry(team);
     return team;
 }
 
 }  // namespace
 
-Team& Teams::of(const Point& point) {
+Team& Teams::of(const plan::Point& point) {
     const Key key(point.num_ranks, point.settings.placement, point.device);
     const auto found = teams_.find(key);
     if (found != teams_.end()) return found->second;
     return teams_.emplace(key, make_team(world_, topology_, study_, point)).first->second;
 }
 
-}  // namespace pb
+}  // namespace pb::run

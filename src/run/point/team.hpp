@@ -14,21 +14,21 @@
 #include <tuple>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 struct Team {
-    Communicator ranks;                // null on ranks that do not take part
-    Communicator node;                 // the members on this host, which share its memory
+    comm::Communicator ranks;          // null on ranks that do not take part
+    comm::Communicator node;           // the members on this host, which share its memory
     std::vector<int> members;          // indexed by rank in `ranks`: rank among all started ranks
     std::vector<int> ranks_on_node;    // ranks in `ranks` that are on this node
     std::vector<int> root_node;        // ranks in `ranks` that share the root's memory
     std::vector<int> first_elsewhere;  // the first rank of each other node, as rank in `ranks`
     bool spans_nodes = false;
-    std::unique_ptr<MetricReduction> reduction;
-    std::unique_ptr<TransferChannel> channel;  // null on one node
-    std::unique_ptr<Telemetry> telemetry;
+    std::unique_ptr<comm::MetricReduction> reduction;
+    std::unique_ptr<comm::TransferChannel> channel;  // null on one node
+    std::unique_ptr<device::Telemetry> telemetry;
     bool shares_device = false;  // true: two members use one GPU
-    RankPlace place;             // place of this rank
+    plan::RankPlace place;       // place of this rank
     std::string name;            // "rank 1@node7"
 
     [[nodiscard]] bool takes_part() const { return !ranks.is_null(); }
@@ -42,19 +42,19 @@ struct Team {
 /// a point.
 class Teams {
   public:
-    Teams(const Communicator& world, const Topology& topology, const StudySettings& study)
+    Teams(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study)
         : world_(world), topology_(topology), study_(study) {}
     /// Returns the team of a point. Collective over the world.
-    [[nodiscard]] Team& of(const Point& point);
-    [[nodiscard]] const Topology& topology() const { return topology_; }
-    [[nodiscard]] const Communicator& world() const { return world_; }
+    [[nodiscard]] Team& of(const plan::Point& point);
+    [[nodiscard]] const plan::Topology& topology() const { return topology_; }
+    [[nodiscard]] const comm::Communicator& world() const { return world_; }
 
   private:
-    const Communicator& world_;
-    const Topology& topology_;
-    const StudySettings& study_;
-    using Key = std::tuple<int, Placement, DeviceKind>;
+    const comm::Communicator& world_;
+    const plan::Topology& topology_;
+    const config::StudySettings& study_;
+    using Key = std::tuple<int, config::Placement, DeviceKind>;
     std::map<Key, Team> teams_;
 };
 
-}  // namespace pb
+}  // namespace pb::run

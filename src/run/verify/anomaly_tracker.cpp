@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -34,4 +34,4 @@ bool AnomalyTracker::add(const Rect& part, int64_t odd, int64_t count, bool floa
     return is_it;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace pb {
+namespace pb::run {
 
 /// Counts samples that a network with an error may have produced: in floats those that are not finite, in integers
 /// zeros, because conversion maps NaN to 0.
@@ -26,4 +26,4 @@ class AnomalyTracker {
     std::optional<Rect> part_;
 };
 
-}  // namespace pb
+}  // namespace pb::run

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <limits>
 
-namespace pb {
+namespace pb::run {
 
 double Difference::excess(const Tolerance& tolerance) const {
     if (std::isnan(largest)) return std::numeric_limits<double>::infinity();
     return std::max(largest / tolerance.largest, rms / tolerance.rms);
 }
 
-void clip(Image& expected, const std::optional<SampleRange>& limits) {
+void clip(image::Image& expected, const std::optional<image::SampleRange>& limits) {
     if (!limits) return;
     const auto low = static_cast<float>(limits->low), high = static_cast<float>(limits->high);
     const int64_t count = expected.extent().pixels() * expected.channels();
@@ -19,7 +19,7 @@ void clip(Image& expected, const std::optional<SampleRange>& limits) {
                    [=](float sample) { return std::clamp(sample, low, high); });
 }
 
-double scale_of(const Image& expected) {
+double scale_of(const image::Image& expected) {
     double largest = 1;
     const int64_t count = expected.extent().pixels() * expected.channels();
     for (int64_t i = 0; i < count; ++i)
@@ -27,10 +27,10 @@ double scale_of(const Image& expected) {
     return largest;
 }
 
-Difference find_difference(CoreSink& output, const Rect& part, Image expected) {
+Difference find_difference(CoreSink& output, const Rect& part, image::Image expected) {
     clip(expected, output.quantisation().limits);
     const double scale = scale_of(expected);
-    const Image written = output.read(part);
+    const image::Image written = output.read(part);
     const int64_t channels = expected.channels();
     const int64_t count = part.extent.pixels() * channels;
     Difference worst;
@@ -51,4 +51,4 @@ Difference find_difference(CoreSink& output, const Rect& part, Image expected) {
     return worst;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace pb {
+namespace pb::run {
 
 /// The largest differences that are accepted.
 struct Tolerance {
@@ -26,13 +26,13 @@ struct Difference {
 };
 
 /// Clips `expected` to the range that an output can hold (Quantisation). Without limits it is unchanged.
-void clip(Image& expected, const std::optional<SampleRange>& limits);
+void clip(image::Image& expected, const std::optional<image::SampleRange>& limits);
 
 /// The divisor of differences: the largest magnitude in `expected`, at least 1.
-[[nodiscard]] double scale_of(const Image& expected);
+[[nodiscard]] double scale_of(const image::Image& expected);
 
 /// Returns the difference between `part` of the output and `expected` (f32, the extent of `part`), largest over all
 /// samples and channels.
-[[nodiscard]] Difference find_difference(CoreSink& output, const Rect& part, Image expected);
+[[nodiscard]] Difference find_difference(CoreSink& output, const Rect& part, image::Image expected);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -34,10 +34,10 @@ std::vector<ExpectedTiles::Stretch> ExpectedTiles::stretches(int64_t length, int
     return all;
 }
 
-Tile ExpectedTiles::tile(int64_t index) const {
+plan::Tile ExpectedTiles::tile(int64_t index) const {
     const Stretch& row = rows_.at(static_cast<size_t>(index / std::ssize(columns_)));
     const Stretch& column = columns_.at(static_cast<size_t>(index % std::ssize(columns_)));
     return {{row.window, column.window, window_}, {row.core, column.core, {row.core_count, column.core_count}}};
 }
 
-}  // namespace pb
+}  // namespace pb::run

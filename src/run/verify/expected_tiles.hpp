@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 class ExpectedTiles {
   public:
@@ -15,7 +15,7 @@ class ExpectedTiles {
 
     [[nodiscard]] int64_t count() const { return std::ssize(rows_) * std::ssize(columns_); }
     /// Returns a tile by index, row-major over the distinct windows.
-    [[nodiscard]] Tile tile(int64_t index) const;
+    [[nodiscard]] plan::Tile tile(int64_t index) const;
 
   private:
     struct Stretch {
@@ -30,4 +30,4 @@ class ExpectedTiles {
     std::vector<Stretch> rows_, columns_;
 };
 
-}  // namespace pb
+}  // namespace pb::run

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 /// Compares mean and standard deviation of the noise in `parts` with 0 and `sigma` ([0,1] units). Each must be within
 /// five standard errors of its estimate. Returns what is wrong, or nothing. `parts` must lie inside the image.
 [[nodiscard]] std::optional<std::string> find_wrong_noise(WindowSource& noisy, ImageSource& clean,
                                                           const std::vector<Rect>& parts, double sigma);
 
-}  // namespace pb
+}  // namespace pb::run

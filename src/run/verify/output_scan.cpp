@@ -9,19 +9,19 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 constexpr const char* kAdvice = "with fp16 or untrained weights try bf16 or fp32";
 
-void judge(bool input_constant, bool equal, bool output_constant, Verification& result) {
+void judge(bool input_constant, bool equal, bool output_constant, record::Verification& result) {
     if (!input_constant && equal) result.reasons.emplace_back("the output equals the input");
     if (!input_constant && output_constant) result.reasons.emplace_back("the output is constant");
 }
 
 /// Counts the samples of `band` that are poison or not finite, and sets `first` to the position of the first one.
-void count_not_finite(const Image& band, int64_t first_row, Verification& result, std::string& first) {
+void count_not_finite(const image::Image& band, int64_t first_row, record::Verification& result, std::string& first) {
     const int64_t count = band.extent().pixels() * band.channels();
     for (int64_t i = 0; i < count; ++i) {
         const float sample = band.as<float>()[i];
@@ -36,9 +36,9 @@ void count_not_finite(const Image& band, int64_t first_row, Verification& result
 }
 
 /// Checks some windows of each rank: one that differs is enough.
-void check_trivial_output(const Subject& subject, Verification& result) {
+void check_trivial_output(const Subject& subject, record::Verification& result) {
     constexpr size_t kMostWindows = 8;
-    const Communicator& ranks = subject.team.ranks;
+    const comm::Communicator& ranks = subject.team.ranks;
     TrivialOutputCheck trivial;
     together(ranks, [&] {
         const Work& work = subject.share.work();
@@ -57,7 +57,8 @@ void check_trivial_output(const Subject& subject, Verification& result) {
 
 }  // namespace
 
-std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team, const RankShare& share) {
+std::optional<std::string> find_coverage_fault(const record::PointTrace& trace, const Team& team,
+                                               const RankShare& share) {
     const double pixels = team.ranks.sum(share.work().core_pixels(share.windows_done()));
     if (pixels == trace.useful_pixels) return std::nullopt;
     return fmt::format("the windows keep {} pixels of {}: a fault of the tiling, please report it",
@@ -69,14 +70,14 @@ std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamC
                                                   : std::nullopt);
 }
 
-void scan_held_output(const Subject& subject, Verification& result) {
+void scan_held_output(const Subject& subject, record::Verification& result) {
     constexpr int64_t kBand = 256;
     TrivialOutputCheck trivial;
     std::string first;
     const Extent extent = subject.output().extent();
     for (int64_t row = 0; row < extent.h; row += kBand) {
         const Rect band{row, 0, {std::min(kBand, extent.h - row), extent.w}};
-        const Image out = subject.output().read(band);
+        const image::Image out = subject.output().read(band);
         trivial.add(subject.reference.source().read_noisy(band), out);
         count_not_finite(out, row, result, first);
     }
@@ -86,9 +87,9 @@ void scan_held_output(const Subject& subject, Verification& result) {
     judge(trivial.input_constant, trivial.equal, trivial.output_constant, result);
 }
 
-void scan_streamed_output(const Subject& subject, Verification& result) {
+void scan_streamed_output(const Subject& subject, record::Verification& result) {
     const StreamCounts& counts = subject.share.streamed()->counts();
-    const Communicator& ranks = subject.team.ranks;
+    const comm::Communicator& ranks = subject.team.ranks;
     const double written = ranks.sum(static_cast<double>(counts.pixels));
     result.pixels_unwritten = static_cast<int64_t>(subject.trace.useful_pixels - written);
     result.pixels_not_finite = static_cast<int64_t>(ranks.sum(static_cast<double>(counts.not_finite)));
@@ -103,4 +104,4 @@ void scan_streamed_output(const Subject& subject, Verification& result) {
         check_trivial_output(subject, result);
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -6,20 +6,20 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 /// Returns an error unless all windows together keep each pixel once.
-[[nodiscard]] std::optional<std::string> find_coverage_fault(const PointTrace& trace, const Team& team,
+[[nodiscard]] std::optional<std::string> find_coverage_fault(const record::PointTrace& trace, const Team& team,
                                                              const RankShare& share);
 
 /// Names the ranks whose streamed samples were not finite. Collective; the same on all ranks.
 [[nodiscard]] std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts);
 
 /// Scans all of a held output. Only on the root, which holds it.
-void scan_held_output(const Subject& subject, Verification& result);
+void scan_held_output(const Subject& subject, record::Verification& result);
 
 /// Checks a streamed output by the counts of each rank and by some of its windows. Collective; the reasons are the same
 /// on all ranks.
-void scan_streamed_output(const Subject& subject, Verification& result);
+void scan_streamed_output(const Subject& subject, record::Verification& result);
 
-}  // namespace pb
+}  // namespace pb::run

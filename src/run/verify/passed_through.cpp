@@ -9,7 +9,7 @@
 #include <cmath>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -20,7 +20,7 @@ void for_pieces(const Range& rows, int64_t width, Look&& look) {
     constexpr Extent kPiece{64, 8192};
     for (int64_t row = rows.begin; row < rows.end; row += kPiece.h)
         for (int64_t column = 0; column < width; column += kPiece.w) {
-            stop_if_interrupted();
+            comm::stop_if_interrupted();
             look(Rect{row, column, {std::min(kPiece.h, rows.end - row), std::min(kPiece.w, width - column)}});
         }
 }
@@ -34,8 +34,8 @@ struct Faults {
 Faults find_faults(CoreSink& output, ImageSource& source, const Range& rows) {
     Faults faults;
     for_pieces(rows, output.extent().w, [&](const Rect& piece) {
-        const Image written = output.read(piece);
-        const Image expected = output.as_stored(piece, source.read_noisy(piece));
+        const image::Image written = output.read(piece);
+        const image::Image expected = output.as_stored(piece, source.read_noisy(piece));
         const auto count = static_cast<size_t>(piece.extent.pixels() * written.channels());
         for (size_t i = 0; i < count; ++i) {
             const float sample = written.as<float>()[i];
@@ -57,7 +57,7 @@ uint64_t checksum_of_input(const Range& rows, ImageSource& source) {
 }
 
 /// Checks pixels that were not stored: their checksum equals the input's if each was written once at its position.
-void verify_checksum(const Team& team, const StreamedSink& output, ImageSource& source, Verification& result) {
+void verify_checksum(const Team& team, const StreamedSink& output, ImageSource& source, record::Verification& result) {
     uint64_t difference = 0;
     const Range rows = shard(source.extent().h, team.ranks.rank(), team.ranks.size());
     together(team.ranks, [&] { difference = checksum_of_input(rows, source) - output.counts().checksum; });
@@ -66,7 +66,8 @@ void verify_checksum(const Team& team, const StreamedSink& output, ImageSource& 
 }
 
 /// Checks the number of pixels that all ranks wrote to a streamed output.
-void verify_counts(const PointTrace& trace, const Team& team, const StreamedSink& output, Verification& result) {
+void verify_counts(const record::PointTrace& trace, const Team& team, const StreamedSink& output,
+                   record::Verification& result) {
     const double written = team.ranks.sum(static_cast<double>(output.counts().pixels));
     result.pixels_unwritten = static_cast<int64_t>(trace.useful_pixels - written);
     if (result.pixels_unwritten != 0)
@@ -75,10 +76,10 @@ void verify_counts(const PointTrace& trace, const Team& team, const StreamedSink
 }
 
 /// Compares the output with the input where it can be read back: a held output on the root's node, a file on all ranks.
-void verify_pixels(const Team& team, const RankShare& share, ImageSource& source, Verification& result) {
+void verify_pixels(const Team& team, const RankShare& share, ImageSource& source, record::Verification& result) {
     Faults mine;
     const bool held = share.streamed() == nullptr;
-    const Communicator& readers = held ? team.node : team.ranks;
+    const comm::Communicator& readers = held ? team.node : team.ranks;
     together(team.ranks, [&] {
         if (held && !team.shares_root_node(team.ranks.rank())) return;
         mine = find_faults(share.cores(), source, shard(source.extent().h, readers.rank(), readers.size()));
@@ -94,17 +95,18 @@ void verify_pixels(const Team& team, const RankShare& share, ImageSource& source
 
 }  // namespace
 
-Verification verify_passed_through(const PointTrace& trace, const Team& team, const RankShare& share,
-                                   ImageSource& source) {
-    Verification result;
+record::Verification verify_passed_through(const record::PointTrace& trace, const Team& team, const RankShare& share,
+                                           ImageSource& source) {
+    record::Verification result;
     if (const auto fault = find_coverage_fault(trace, team, share)) result.reasons.push_back(*fault);
     if (share.streamed() != nullptr) verify_counts(trace, team, *share.streamed(), result);
-    if (trace.point.settings.output == OutputKind::checksum)
+    if (trace.point.settings.output == config::OutputKind::checksum)
         verify_checksum(team, *share.streamed(), source, result);
     else
         verify_pixels(team, share, source, result);
-    result.outcome = result.reasons.empty() ? Verification::Outcome::passed : Verification::Outcome::failed;
+    result.outcome =
+        result.reasons.empty() ? record::Verification::Outcome::passed : record::Verification::Outcome::failed;
     return result;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -26,16 +26,16 @@ Range stretch(int64_t centre, int64_t length, int64_t alignment) {
 }
 
 /// As count_odd, for samples that were read as f32.
-int64_t count_odd_values(const Image& denoised, bool floats) {
+int64_t count_odd_values(const image::Image& denoised, bool floats) {
     const int64_t count = denoised.extent().pixels() * denoised.channels();
     return std::count_if(denoised.as<float>(), denoised.as<float>() + count,
                          [&](float sample) { return floats ? !std::isfinite(sample) : sample == 0; });
 }
 
 /// Mean absolute difference between the network's output and input; NaN when a sample is NaN.
-double mean_change(const Image& denoised, const PixelView& noisy) {
-    Image before(denoised.extent(), denoised.channels(), DType::f32);
-    to_float(noisy, before.view());
+double mean_change(const image::Image& denoised, const PixelView& noisy) {
+    image::Image before(denoised.extent(), denoised.channels(), DType::f32);
+    image::to_float(noisy, before.view());
     const int64_t count = denoised.extent().pixels() * denoised.channels();
     double sum = 0;
     for (int64_t i = 0; i < count; ++i)
@@ -57,7 +57,7 @@ std::vector<int64_t> pick(Range range, int64_t count, uint64_t seed) {
     return {chosen.begin(), chosen.end()};
 }
 
-std::vector<Rect> seam_probes(const TileGrid& grid, int64_t count) {
+std::vector<Rect> seam_probes(const plan::TileGrid& grid, int64_t count) {
     if (grid.num_windows() <= 1) return {};
     const auto rows = seams(grid.image().h, grid.spec().patch);
     const auto columns = seams(grid.image().w, grid.spec().patch);
@@ -97,7 +97,7 @@ Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work
     for (const Range& run : runs)
         for (int64_t index = run.begin; index < run.end; ++index) {
             const Rect part = work.tile(index).core;
-            const Image denoised = output.read(part);
+            const image::Image denoised = output.read(part);
             const int64_t count = part.extent.pixels() * denoised.channels();
             if (odd.add(part, count_odd_values(denoised, floats), count, floats)) oddest = index;
             const double change = mean_change(denoised, input.read(part).part(part));
@@ -113,4 +113,4 @@ Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work
     return anomalies;
 }
 
-}  // namespace pb
+}  // namespace pb::run

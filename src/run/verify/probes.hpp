@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 /// Edge of a seam probe in pixels.
 inline constexpr int64_t kProbeEdge = 64;
@@ -20,7 +20,7 @@ inline constexpr uint64_t kProbeSeed = 20;
 /// Returns up to `count` different squares of kProbeEdge pixels (smaller at the border), aligned, each centred on a
 /// corner where patches meet. Where the image is one patch high or wide, they are centred on the middle of a seam. A
 /// single patch has no probes.
-[[nodiscard]] std::vector<Rect> seam_probes(const TileGrid& grid, int64_t count);
+[[nodiscard]] std::vector<Rect> seam_probes(const plan::TileGrid& grid, int64_t count);
 
 /// Returns up to `count` different indices in `range`, chosen by a seed, ascending.
 [[nodiscard]] std::vector<int64_t> pick(Range range, int64_t count, uint64_t seed);
@@ -43,4 +43,4 @@ struct Anomalies {
 [[nodiscard]] Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work,
                                        const std::vector<Range>& runs);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr char kConvolution = 'c';  // a 3x3 convolution
 constexpr char kHalve = 'd';        // 2x2 with stride 2: pooling or a strided convolution
 constexpr char kDouble = 'u';       // the inverse of kHalve: doubles height and width
 
-size_t count_names(const Weights& weights, std::string_view begin, std::string_view end) {
+size_t count_names(const engine::Weights& weights, std::string_view begin, std::string_view end) {
     return static_cast<size_t>(std::ranges::count_if(weights.convolutions, [&](const auto& item) {
         return item.first.starts_with(begin) && item.first.ends_with(end);
     }));
@@ -28,7 +28,7 @@ std::string repeated(const std::string& layers, size_t times) {
 
 /// The layers on the longest path from the network's input to its output. Additions, concatenations and 1x1
 /// convolutions are left out because they do not extend the reach.
-std::string longest_way(const Weights& weights) {
+std::string longest_way(const engine::Weights& weights) {
     switch (weights.kind()) {
         case NetworkKind::drunet: {
             const std::string blocks(count_names(weights, "m_body.", ""), kConvolution);  // two convolutions per block
@@ -47,7 +47,7 @@ std::string longest_way(const Weights& weights) {
     return {};
 }
 
-const Convolution& first_convolution(const Weights& weights) {
+const engine::Convolution& first_convolution(const engine::Weights& weights) {
     const char* const name = weights.kind() == NetworkKind::drunet ? "m_head"
                              : weights.kind() == NetworkKind::unet ? "Conv1.0"
                                                                    : "in_conv";
@@ -56,7 +56,7 @@ const Convolution& first_convolution(const Weights& weights) {
 
 }  // namespace
 
-Reach reach_of(const Weights& weights) {
+Reach reach_of(const engine::Weights& weights) {
     const std::string way = longest_way(weights);
     const int64_t alignment = int64_t{1} << std::count(way.begin(), way.end(), kHalve);
     int64_t low = 0, high = alignment;  // input range that an aligned core needs, layer by layer backwards
@@ -76,8 +76,8 @@ Reach reach_of(const Weights& weights) {
             first_convolution(weights).in_channels == weights.channels() + 1};
 }
 
-std::optional<std::string> find_wrong_fact(const Weights& weights) {
-    const NetworkFacts& facts = network_facts(weights.shape);
+std::optional<std::string> find_wrong_fact(const engine::Weights& weights) {
+    const network::NetworkFacts& facts = network::network_facts(weights.shape);
     const Reach reach = reach_of(weights);
     const std::string name(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
@@ -90,13 +90,14 @@ std::optional<std::string> find_wrong_fact(const Weights& weights) {
     return std::nullopt;
 }
 
-std::optional<std::string> find_short_halo(const Point& point, const Weights& weights) {
+std::optional<std::string> find_short_halo(const plan::Point& point, const engine::Weights& weights) {
     const int64_t halo = reach_of(weights).halo;
-    const PointSettings& settings = point.settings;
-    const bool is_exact = settings.workload == Workload::tiles && settings.halo.kind == HaloSetting::Kind::exact;
+    const config::PointSettings& settings = point.settings;
+    const bool is_exact =
+        settings.workload == config::Workload::tiles && settings.halo.kind == config::HaloSetting::Kind::exact;
     if (!is_exact || point.halo.value() >= halo) return std::nullopt;
     return fmt::format("halo: exact is {} px for {}, but the layers of these weights see {} px: set halo: {}",
                        point.halo.value(), name_of(settings.network), halo, halo);
 }
 
-}  // namespace pb
+}  // namespace pb::run

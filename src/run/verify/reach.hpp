@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 struct Reach {
     int64_t alignment;  // product of the strides
@@ -18,14 +18,14 @@ struct Reach {
     bool takes_sigma;  // the first layer has one input channel more than the image
 };
 
-[[nodiscard]] Reach reach_of(const Weights& weights);
+[[nodiscard]] Reach reach_of(const engine::Weights& weights);
 
 /// Returns an error in the table's facts about this network ("unet: the table says alignment 4, its layers 8"), or
 /// nothing.
-[[nodiscard]] std::optional<std::string> find_wrong_fact(const Weights& weights);
+[[nodiscard]] std::optional<std::string> find_wrong_fact(const engine::Weights& weights);
 
 /// Returns an error when `halo: exact` is less than the reach of these weights, for example of a network that is deeper
 /// than usual; otherwise nothing.
-[[nodiscard]] std::optional<std::string> find_short_halo(const Point& point, const Weights& weights);
+[[nodiscard]] std::optional<std::string> find_short_halo(const plan::Point& point, const engine::Weights& weights);
 
-}  // namespace pb
+}  // namespace pb::run

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstring>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
-EngineOptions serial_options(DeviceId device, int threads) {
-    EngineOptions options;
+engine::EngineOptions serial_options(DeviceId device, int threads) {
+    engine::EngineOptions options;
     options.device = device;
     options.precision = Precision::fp32;
     options.layout = Layout::contiguous;
@@ -21,7 +21,7 @@ EngineOptions serial_options(DeviceId device, int threads) {
 }
 
 template <class Sample>
-void scale_to_unit(const Image& samples, double full, float* unit) {
+void scale_to_unit(const image::Image& samples, double full, float* unit) {
     const auto count = samples.extent().pixels() * samples.channels();
     for (int64_t i = 0; i < count; ++i)
         unit[i] = static_cast<float>(static_cast<double>(samples.as<Sample>()[i]) / full);
@@ -29,12 +29,13 @@ void scale_to_unit(const Image& samples, double full, float* unit) {
 
 }  // namespace
 
-ReferencePath::ReferencePath(const Weights& weights, DeviceId device, int threads, double sigma, ImageSource& source)
+ReferencePath::ReferencePath(const engine::Weights& weights, DeviceId device, int threads, double sigma,
+                             ImageSource& source)
     : weights_(weights),
       device_(device),
       source_(source),
       stream_(device),
-      denoiser_(make_denoiser(weights, serial_options(device, threads))) {
+      denoiser_(engine::make_denoiser(weights, serial_options(device, threads))) {
     if (reach_of(weights).takes_sigma)
         sigma_ = static_cast<float>(sigma);
     else if (weights.trained_sigma && sigma > 0)
@@ -42,11 +43,11 @@ ReferencePath::ReferencePath(const Weights& weights, DeviceId device, int thread
 }
 
 /// Reads integers as the file's own samples, so that their scaling does not depend on the pipeline's readers.
-Image ReferencePath::read(const Rect& inside) {
+image::Image ReferencePath::read(const Rect& inside) {
     if (source_.dtype() != DType::u8 && source_.dtype() != DType::u16) return source_.read_noisy(inside);
-    Image samples(inside.extent, source_.channels(), source_.dtype());
+    image::Image samples(inside.extent, source_.channels(), source_.dtype());
     source_.read(inside, samples.view());
-    Image unit(inside.extent, source_.channels(), DType::f32);
+    image::Image unit(inside.extent, source_.channels(), DType::f32);
     if (source_.dtype() == DType::u8)
         scale_to_unit<uint8_t>(samples, 255, unit.as<float>());
     else
@@ -59,7 +60,7 @@ std::vector<float> ReferencePath::network_input(const Rect& seen) {
     Rect inside = seen;
     inside.extent.h = std::min(seen.extent.h, source_.extent().h - seen.row);
     inside.extent.w = std::min(seen.extent.w, source_.extent().w - seen.column);
-    const Image part = read(inside);
+    const image::Image part = read(inside);
     const int64_t channels = part.channels();
     std::vector<float> input;
     input.reserve(static_cast<size_t>((channels + 1) * seen.extent.pixels()));
@@ -74,22 +75,22 @@ std::vector<float> ReferencePath::network_input(const Rect& seen) {
     return input;
 }
 
-Image ReferencePath::run(const Rect& seen) {
-    stop_if_interrupted();
+image::Image ReferencePath::run(const Rect& seen) {
+    comm::stop_if_interrupted();
     const std::vector<float> input = network_input(seen);
     const auto [height, width] = seen.extent;
     const int64_t channels = source_.channels();
     std::vector<float> output(static_cast<size_t>(channels * seen.extent.pixels()));
-    const EngineBuffer in(device_, input.size() * sizeof(float)), out(device_, output.size() * sizeof(float));
+    const engine::EngineBuffer in(device_, input.size() * sizeof(float)), out(device_, output.size() * sizeof(float));
     const BatchView in_view{
         in.pointer(), {1, channels + (sigma_ ? 1 : 0), height, width}, DType::f32, Layout::contiguous, device_};
     const BatchView out_view{out.pointer(), {1, channels, height, width}, DType::f32, Layout::contiguous, device_};
-    copy_to_device(in.pointer(), input.data(), input.size() * sizeof(float), stream_);
+    device::copy_to_device(in.pointer(), input.data(), input.size() * sizeof(float), stream_);
     denoiser_->forward(in_view, out_view, stream_);
-    copy_to_host(output.data(), out.pointer(), output.size() * sizeof(float), stream_);
+    device::copy_to_host(output.data(), out.pointer(), output.size() * sizeof(float), stream_);
     stream_.synchronise();
 
-    Image image(seen.extent, channels, DType::f32);
+    image::Image image(seen.extent, channels, DType::f32);
     for (int64_t c = 0; c < channels; ++c)
         for (int64_t pixel = 0; pixel < seen.extent.pixels(); ++pixel)
             image.as<float>()[pixel * channels + c] =
@@ -101,7 +102,7 @@ Image ReferencePath::run(const Rect& seen) {
     return image;
 }
 
-Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Extent padded) {
+image::Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Extent padded) {
     const int64_t top = std::max<int64_t>(0, wanted.row - context);
     const int64_t left = std::max<int64_t>(0, wanted.column - context);
     const int64_t bottom = std::min(padded.h, wanted.row + wanted.extent.h + context);
@@ -110,8 +111,8 @@ Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Exten
     return crop(run(seen), seen, wanted);
 }
 
-Image crop(const Image& image, const Rect& origin, const Rect& part) {
-    Image cropped(part.extent, image.channels(), image.dtype());
+image::Image crop(const image::Image& image, const Rect& origin, const Rect& part) {
+    image::Image cropped(part.extent, image.channels(), image.dtype());
     const PixelView from = image.view();
     for (int64_t y = 0; y < part.extent.h; ++y)
         std::memcpy(
@@ -121,4 +122,4 @@ Image crop(const Image& image, const Rect& origin, const Rect& part) {
     return cropped;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -11,40 +11,40 @@
 #include <optional>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 class ReferencePath {
   public:
     /// `sigma`: the noise level that is passed to the network, [0,1] units. `weights` and `source` must outlive it.
-    ReferencePath(const Weights& weights, DeviceId device, int threads, double sigma, ImageSource& source);
+    ReferencePath(const engine::Weights& weights, DeviceId device, int threads, double sigma, ImageSource& source);
 
     /// Returns the output of the network for the window `seen` (image coordinates, may extend beyond the image): f32,
     /// extent of `seen`, [0,1] units. Gaps have the values of the network's input.
-    [[nodiscard]] Image run(const Rect& seen);
+    [[nodiscard]] image::Image run(const Rect& seen);
 
     /// Returns the output for `wanted`, computed with a halo of `context` on each side, cut at the border of the padded
     /// image. If `context` is the network's reach, it equals the output for the whole image. `wanted` and `context`
     /// must be multiples of the alignment.
-    [[nodiscard]] Image run_with_context(const Rect& wanted, int64_t context, Extent padded);
+    [[nodiscard]] image::Image run_with_context(const Rect& wanted, int64_t context, Extent padded);
 
     [[nodiscard]] ImageSource& source() { return source_; }
-    [[nodiscard]] const Weights& weights() const { return weights_; }
+    [[nodiscard]] const engine::Weights& weights() const { return weights_; }
     [[nodiscard]] double gain() const { return gain_; }
 
   private:
-    [[nodiscard]] Image read(const Rect& inside);
+    [[nodiscard]] image::Image read(const Rect& inside);
     [[nodiscard]] std::vector<float> network_input(const Rect& seen);
 
-    const Weights& weights_;
+    const engine::Weights& weights_;
     DeviceId device_;
     ImageSource& source_;
     double gain_ = 1;             // factor on samples before the network; the output is divided by it
     std::optional<float> sigma_;  // value of the network's extra input channel
-    Stream stream_;
-    std::unique_ptr<Denoiser> denoiser_;
+    device::Stream stream_;
+    std::unique_ptr<engine::Denoiser> denoiser_;
 };
 
 /// Returns `part` of `image`, whose first pixel is at `origin`.
-[[nodiscard]] Image crop(const Image& image, const Rect& origin, const Rect& part);
+[[nodiscard]] image::Image crop(const image::Image& image, const Rect& origin, const Rect& part);
 
-}  // namespace pb
+}  // namespace pb::run

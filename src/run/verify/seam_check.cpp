@@ -11,14 +11,14 @@
 #include <cmath>
 #include <sstream>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 /// As find_difference, but for each cell.
-SeamRegion compare_cells(CoreSink& output, const Rect& part, Image expected) {
+record::SeamRegion compare_cells(CoreSink& output, const Rect& part, image::Image expected) {
     clip(expected, output.quantisation().limits);
-    DifferenceMap map = map_differences(output.read(part).view(), expected.view());
+    image::DifferenceMap map = image::map_differences(output.read(part).view(), expected.view());
     const double scale = scale_of(expected);
     for (double& difference : map.largest) difference /= scale;
     return {part, map.cell_px, std::move(map.largest)};
@@ -26,7 +26,7 @@ SeamRegion compare_cells(CoreSink& output, const Rect& part, Image expected) {
 
 /// A key with everything that the reference output depends on.
 std::string key_of(const Subject& subject, const Rect& probe) {
-    const ImageSettings& image = subject.settings().image;
+    const config::ImageSettings& image = subject.settings().image;
     const Extent extent = subject.reference.source().extent();
     std::ostringstream key;
     key.precision(17);
@@ -38,7 +38,7 @@ std::string key_of(const Subject& subject, const Rect& probe) {
 }
 
 /// The position of the largest error: the middle of its cell.
-std::string place_of(const SeamRegion& region) {
+std::string place_of(const record::SeamRegion& region) {
     const auto worse = [](double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); };
     const auto cell = std::max_element(region.errors.begin(), region.errors.end(), worse) - region.errors.begin();
     const int64_t columns = ceil_div(region.part.extent.w, region.cell_px);
@@ -51,11 +51,11 @@ std::string place_of(const SeamRegion& region) {
 
 }  // namespace
 
-void check_seams(const Subject& subject, ReferenceCache& cache, Verification& result) {
-    const Point& point = subject.point();
-    if (point.settings.workload != Workload::tiles) return;
-    const ProtocolSettings& protocol = point.settings.protocol;
-    const TileGrid grid = tile_grid(point);
+void check_seams(const Subject& subject, ReferenceCache& cache, record::Verification& result) {
+    const plan::Point& point = subject.point();
+    if (point.settings.workload != config::Workload::tiles) return;
+    const config::ProtocolSettings& protocol = point.settings.protocol;
+    const plan::TileGrid grid = plan::tile_grid(point);
     const int64_t context = reach_of(subject.reference.weights()).halo;
     const double megapixels = static_cast<double>(grid.image().pixels()) / 1e6;
     result.seam_against_whole_image = megapixels <= protocol.verify_whole_max_mpx;
@@ -66,7 +66,7 @@ void check_seams(const Subject& subject, ReferenceCache& cache, Verification& re
     double worst = 0;
     std::string place;
     for (const Rect& probe : probes) {
-        const Image& expected = cache.find(
+        const image::Image& expected = cache.find(
             key_of(subject, probe), [&] { return subject.reference.run_with_context(probe, context, grid.padded()); });
         result.seam_map.push_back(compare_cells(subject.output(), probe, expected));
         for (const double cell : result.seam_map.back().errors) {
@@ -83,4 +83,4 @@ void check_seams(const Subject& subject, ReferenceCache& cache, Verification& re
                         worst, result.seam_tolerance, place));
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -5,9 +5,9 @@
 #include "run/verify/subject.hpp"
 #include "run/verify/verification.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// Fills the seam figures. Adds a reason when the halo is exact and the output differs. Only on the root.
-void check_seams(const Subject& subject, ReferenceCache& cache, Verification& result);
+void check_seams(const Subject& subject, ReferenceCache& cache, record::Verification& result);
 
-}  // namespace pb
+}  // namespace pb::run

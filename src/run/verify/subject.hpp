@@ -5,19 +5,19 @@
 #include "run/point/rank_share.hpp"
 #include "run/verify/reference_path.hpp"
 
-namespace pb {
+namespace pb::run {
 
 /// All members must outlive the verification. Each rank has its own `reference`.
 struct Subject {
-    const PointTrace& trace;
+    const record::PointTrace& trace;
     const Team& team;
     const RankShare& share;
     ReferencePath& reference;
 
-    [[nodiscard]] const Point& point() const { return trace.point; }
-    [[nodiscard]] const PointSettings& settings() const { return trace.point.settings; }
+    [[nodiscard]] const plan::Point& point() const { return trace.point; }
+    [[nodiscard]] const config::PointSettings& settings() const { return trace.point.settings; }
     [[nodiscard]] CoreSink& output() const { return share.cores(); }
     [[nodiscard]] bool is_held() const { return share.streamed() == nullptr; }
 };
 
-}  // namespace pb
+}  // namespace pb::run

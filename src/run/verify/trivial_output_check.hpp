@@ -5,14 +5,14 @@
 
 #include <optional>
 
-namespace pb {
+namespace pb::run {
 
 /// Whether the parts of an output are equal to the input, or constant.
 struct TrivialOutputCheck {
     bool equal = true, output_constant = true, input_constant = true;
     std::optional<float> first_in, first_out;
 
-    void add(const Image& in, const Image& out) {
+    void add(const image::Image& in, const image::Image& out) {
         const auto* read = in.as<float>();
         const auto* written = out.as<float>();
         if (!first_in) first_in = read[0];
@@ -26,4 +26,4 @@ struct TrivialOutputCheck {
     }
 };
 
-}  // namespace pb
+}  // namespace pb::run

@@ -14,13 +14,13 @@
 #include <algorithm>
 #include <cmath>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
 /// Calls `find` on each rank. Adds the error, with the names of the ranks that found it, to the reasons of all ranks.
 template <class Find>
-void ask_all(const Team& team, Verification& result, Find&& find) {
+void ask_all(const Team& team, record::Verification& result, Find&& find) {
     std::optional<std::string> mine;
     together(team.ranks, [&] { mine = find(); });
     if (const auto all = team.ranks.agree(mine)) result.reasons.push_back(*all);
@@ -28,13 +28,13 @@ void ask_all(const Team& team, Verification& result, Find&& find) {
 
 /// Compares the tiles of this rank with their definition.
 std::optional<std::string> find_wrong_tile(const Subject& subject) {
-    const Point& point = subject.point();
-    if (point.settings.workload != Workload::tiles) return std::nullopt;
+    const plan::Point& point = subject.point();
+    if (point.settings.workload != config::Workload::tiles) return std::nullopt;
     const ExpectedTiles expected(subject.reference.source().extent(), point.settings.patch, point.halo.value(),
                                  reach_of(subject.reference.weights()).alignment);
     for (const Range& run : subject.share.windows_done())
         for (int64_t index = run.begin; index < run.end; ++index) {
-            const Tile tile = subject.share.work().tile(index);
+            const plan::Tile tile = subject.share.work().tile(index);
             const bool is_there = index < expected.count();
             if (is_there && tile == expected.tile(index)) continue;
             return fmt::format(
@@ -89,9 +89,9 @@ double tolerance_of(Precision precision, DeviceKind device) {
     return 0;
 }
 
-Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache) {
+record::Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache) {
     const Team& team = subject.team;
-    Verification result;
+    record::Verification result;
     result.output_rounding = subject.output().quantisation().rounding;
     const Tolerance tolerance = tolerance_for(subject.settings().dtype, team.place.device.kind, result.output_rounding);
     result.window_tolerance = tolerance.largest;
@@ -118,8 +118,9 @@ Verification verify(const Subject& subject, const std::string& weights_digest, R
         if (subject.is_held()) scan_held_output(subject, result);
         if (is_readable) check_seams(subject, cache, result);
     });
-    result.outcome = result.reasons.empty() ? Verification::Outcome::passed : Verification::Outcome::failed;
+    result.outcome =
+        result.reasons.empty() ? record::Verification::Outcome::passed : record::Verification::Outcome::failed;
     return result;
 }
 
-}  // namespace pb
+}  // namespace pb::run

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-namespace pb {
+namespace pb::run {
 
 /// Reference outputs of whole images and seam probes, kept from point to point. They depend only on the network, the
 /// weights, the image and sigma. Used on the root.
@@ -15,7 +15,7 @@ class ReferenceCache {
   public:
     /// Returns the image stored under `key`. If there is none, calls `make` and stores the result.
     template <class Make>
-    const Image& find(const std::string& key, Make&& make) {
+    const image::Image& find(const std::string& key, Make&& make) {
         const auto found = images_.find(key);
         if (found != images_.end()) return found->second;
         if (images_.size() >= kMostImages) images_.clear();
@@ -24,18 +24,19 @@ class ReferenceCache {
 
   private:
     static constexpr size_t kMostImages = 64;
-    std::map<std::string, Image> images_;
+    std::map<std::string, image::Image> images_;
 };
 
 /// Collective over the team. The result is complete on the root. `weights_digest`: digest of the values from which this
 /// rank's network was built.
-[[nodiscard]] Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache);
+[[nodiscard]] record::Verification verify(const Subject& subject, const std::string& weights_digest,
+                                          ReferenceCache& cache);
 
 /// Verifies a simulated point, whose pixels pass through unchanged: every pixel must be written once and at its
 /// position. All ranks of the root's node check this. There is no comparison with a network because none ran.
 /// Collective over the team. The result is complete on all ranks.
-[[nodiscard]] Verification verify_passed_through(const PointTrace& trace, const Team& team, const RankShare& share,
-                                                 ImageSource& source);
+[[nodiscard]] record::Verification verify_passed_through(const record::PointTrace& trace, const Team& team,
+                                                         const RankShare& share, ImageSource& source);
 
 /// Largest |output - reference| / max(1, largest |reference|) that a precision may show against fp32. On CUDA the
 /// tolerance of fp32 is three times as large: the pipeline uses cuDNN's fastest algorithm on channels_last tensors, the
@@ -43,4 +44,4 @@ class ReferenceCache {
 /// order then differ in their last bits.
 [[nodiscard]] double tolerance_of(Precision precision, DeviceKind device);
 
-}  // namespace pb
+}  // namespace pb::run

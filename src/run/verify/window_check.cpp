@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-namespace pb {
+namespace pb::run {
 
 namespace {
 
@@ -43,7 +43,7 @@ MadeWindows from_text(const std::string& text) {
     return made;
 }
 
-std::string describe(const Tile& tile, int64_t index, const Difference& worst, const Tolerance& tolerance) {
+std::string describe(const plan::Tile& tile, int64_t index, const Difference& worst, const Tolerance& tolerance) {
     const Rect& core = tile.core;
     std::ostringstream text;
     if (std::isnan(worst.largest))
@@ -75,7 +75,7 @@ class WindowChecker {
     /// False for copies of `replicate` and for a checksum's remembered parts: only the rank that made them can read
     /// them.
     [[nodiscard]] bool can_swap() const {
-        return !subject_.settings().replicate && subject_.settings().output != OutputKind::checksum;
+        return !subject_.settings().replicate && subject_.settings().output != config::OutputKind::checksum;
     }
 
     [[nodiscard]] MadeWindows made_here() const {
@@ -108,9 +108,9 @@ class WindowChecker {
     /// The number of the maker's windows that are computed again whatever the time. A window that the network seems to
     /// have left unchanged is checked in addition to the others.
     [[nodiscard]] int64_t num_wanted(const Anomalies& anomalies) const {
-        const ProtocolSettings& protocol = subject_.settings().protocol;
-        if (protocol.verify == VerifyMode::full) return std::numeric_limits<int64_t>::max();
-        const Communicator& ranks = subject_.team.ranks;
+        const config::ProtocolSettings& protocol = subject_.settings().protocol;
+        if (protocol.verify == config::VerifyMode::full) return std::numeric_limits<int64_t>::max();
+        const comm::Communicator& ranks = subject_.team.ranks;
         const int64_t probes = shard(protocol.verify_probes, ranks.rank(), ranks.size()).size();
         return std::max<int64_t>(1, probes) + (anomalies.has_unchanged ? 1 : 0);
     }
@@ -123,8 +123,8 @@ class WindowChecker {
         const Stopwatch watch;
         for (const int64_t index : in_order(made, maker)) {
             if (num_checked_ >= wanted && watch.seconds() >= most_s) return;
-            const Tile tile = work_.tile(index);
-            const Image expected = crop(subject_.reference.run(tile.window), tile.window, tile.core);
+            const plan::Tile tile = work_.tile(index);
+            const image::Image expected = crop(subject_.reference.run(tile.window), tile.window, tile.core);
             const Difference here = find_difference(subject_.output(), tile.core, expected);
             ++num_checked_;
             largest_ =
@@ -136,12 +136,13 @@ class WindowChecker {
     }
 
     [[nodiscard]] WindowCheck collect(int maker) const {
-        const Communicator& ranks = subject_.team.ranks;
+        const comm::Communicator& ranks = subject_.team.ranks;
         std::string finding;
         if (worst_.excess(tolerance_) > 1) {
             const int in_team = subject_.team.ranks_on_node.at(static_cast<size_t>(maker));
-            finding = fmt::format("rank {}@{}: {}", subject_.team.members.at(static_cast<size_t>(in_team)), host_name(),
-                                  describe(work_.tile(worst_window_), worst_window_, worst_, tolerance_));
+            finding =
+                fmt::format("rank {}@{}: {}", subject_.team.members.at(static_cast<size_t>(in_team)), comm::host_name(),
+                            describe(work_.tile(worst_window_), worst_window_, worst_, tolerance_));
         }
         WindowCheck result;
         for (const std::string& text : ranks.all_gather(finding))
@@ -153,7 +154,7 @@ class WindowChecker {
 
     const Subject& subject_;
     const Work& work_;
-    const Communicator& node_;
+    const comm::Communicator& node_;
     const Tolerance& tolerance_;
     int64_t num_checked_ = 0;
     double largest_ = 0;  // NaN counts as infinity
@@ -167,4 +168,4 @@ WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance) {
     return WindowChecker(subject, tolerance).run();
 }
 
-}  // namespace pb
+}  // namespace pb::run

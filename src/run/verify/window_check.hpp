@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace pb {
+namespace pb::run {
 
 struct WindowCheck {
     int64_t num_checked = 0;           // sum over all ranks
@@ -22,4 +22,4 @@ struct WindowCheck {
 /// result is complete on all ranks.
 [[nodiscard]] WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance);
 
-}  // namespace pb
+}  // namespace pb::run

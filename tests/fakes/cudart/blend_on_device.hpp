@@ -5,11 +5,11 @@
 
 namespace pb::fakes {
 
-class BlendOnDevice final : public Denoiser {
+class BlendOnDevice final : public engine::Denoiser {
   public:
     /// Runs it, as an engine does that searches for its fastest way.
-    void prepare(const BatchView& in, const BatchView& out, Stream& stream) override;
-    void forward(const BatchView& in, const BatchView& out, Stream& stream) override;
+    void prepare(const BatchView& in, const BatchView& out, device::Stream& stream) override;
+    void forward(const BatchView& in, const BatchView& out, device::Stream& stream) override;
 };
 
 }  // namespace pb::fakes

@@ -3,18 +3,18 @@
 
 #include "patchbench/device/buffer.hpp"
 
-namespace pb {
+namespace pb::engine {
 
 struct EngineBuffer::Impl {
-    DeviceBuffer memory;
+    device::DeviceBuffer memory;
 };
 
 EngineBuffer::EngineBuffer() = default;
 EngineBuffer::EngineBuffer(DeviceId device, size_t bytes)
-    : impl_(std::make_unique<Impl>(Impl{DeviceBuffer(device, bytes)})) {}
+    : impl_(std::make_unique<Impl>(Impl{device::DeviceBuffer(device, bytes)})) {}
 EngineBuffer::~EngineBuffer() = default;
 EngineBuffer::EngineBuffer(EngineBuffer&&) noexcept = default;
 EngineBuffer& EngineBuffer::operator=(EngineBuffer&&) noexcept = default;
 void* EngineBuffer::pointer() const { return impl_ ? impl_->memory.pointer() : nullptr; }
 
-}  // namespace pb
+}  // namespace pb::engine

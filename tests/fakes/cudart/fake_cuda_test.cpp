@@ -209,7 +209,7 @@ TEST(FakeCudaDeathTest, NamesWhatLiesBeyondAnEnd) {
     const auto write_at = [](size_t place) {
         Bench bench(1);
         const auto kernel = +[](std::byte* memory, size_t index) { memory[index] = std::byte{1}; };
-        cuda::launch_kernel(kernel, 1, 1, bench.first, static_cast<std::byte*>(bench.device), place);
+        device::cuda::launch_kernel(kernel, 1, 1, bench.first, static_cast<std::byte*>(bench.device), place);
     };
     EXPECT_DEATH(write_at(4096), "beyond the end: something next to memory of device 0");
     EXPECT_DEATH(write_at(kBytes), "beyond the end: .* 0 bytes behind its end|use-after-poison");

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace pb::cuda {
+namespace pb::device::cuda {
 
 struct Index {
     unsigned x = 0;
@@ -41,4 +41,4 @@ void launch_kernel(void (*kernel)(Parameters...), unsigned blocks, unsigned thre
     });
 }
 
-}  // namespace pb::cuda
+}  // namespace pb::device::cuda

@@ -32,7 +32,7 @@ PipelineCase random_case(std::mt19937_64& random) {
     chosen.samples = pick(random, {DType::u8, DType::u16, DType::f32});
     chosen.channels = pick<int64_t>(random, {1, 3});
     chosen.batch = pick<int64_t>(random, {1, 2, 4, 7, 15});
-    chosen.last_batch = pick(random, {LastBatch::pad, LastBatch::ragged});
+    chosen.last_batch = pick(random, {config::LastBatch::pad, config::LastBatch::ragged});
     chosen.options.device = {DeviceKind::cuda, pick(random, {0, 1})};
     chosen.options.precision = pick(random, {Precision::fp32, Precision::bf16, Precision::fp16});
     chosen.options.layout = pick(random, {Layout::channels_last, Layout::contiguous});
@@ -61,10 +61,10 @@ class DeviceBench {
         : machine({seed, 2, device_bytes}),
           scene(chosen),
           work(scene.work()),
-          pipeline(make_device_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples)),
+          pipeline(run::make_device_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples)),
           batches(work.batches()) {}
 
-    void pass(WindowSource& windows, CoreSink& output) {
+    void pass(run::WindowSource& windows, run::CoreSink& output) {
         batches.begin_pass();
         pipeline->pass(batches, windows, output, log);
     }
@@ -93,10 +93,10 @@ class DeviceBench {
     fakes::FakeCuda machine;
     fakes::BlendOnDevice denoiser;
     PipelineScene scene;
-    Work work;
-    std::unique_ptr<Pipeline> pipeline;
-    BatchQueue batches;
-    PassLog log;
+    run::Work work;
+    std::unique_ptr<run::Pipeline> pipeline;
+    run::BatchQueue batches;
+    run::PassLog log;
 };
 
 /// Calls `check(seed, case, random)` for all seeds, until one fails.
@@ -114,7 +114,7 @@ TEST(PipelineOverFakeCuda, GivesTheBitsOfTheHostPipelineInAnyOrder) {
     int most_busy = 0;
     for_seeds(kSeeds, [&](uint64_t seed, const PipelineCase& chosen, std::mt19937_64& random) {
         DeviceBench bench(seed, chosen);
-        SpanLog spans(1000);
+        run::SpanLog spans(1000);
         if (pick(random, {true, false})) bench.log.spans = &spans;
         bench.expect_whole_pass(chosen);
         const double call_s = pick(random, {true, false}) ? bench.pipeline->forward_call() : 0;
@@ -147,7 +147,7 @@ TEST(PipelineOverFakeCuda, APassThatBreaksOffHarmsNothing) {
 
 TEST(PipelineOverFakeCuda, ASignalAndFaultsHarmNothing) {
     for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& chosen, std::mt19937_64& random) {
-        const InterruptionGuard guard;
+        const comm::InterruptionGuard guard;
         const auto stage = pick<std::string>(random, {"gather", "forward", "signal"});
         setenv("PATCHBENCH_FAULT", (stage + ":throw:" + std::to_string(1 + random() % 4)).c_str(), 1);
         restart_faults();
@@ -161,7 +161,7 @@ TEST(PipelineOverFakeCuda, ASignalAndFaultsHarmNothing) {
         } catch (const Error&) {
         }
         unsetenv("PATCHBENCH_FAULT");
-        const InterruptionGuard forgets_the_signal;
+        const comm::InterruptionGuard forgets_the_signal;
         bench.expect_whole_pass(chosen);
     });
 }

@@ -31,21 +31,23 @@ const std::map<std::string, fake::Trouble> kTroubles{
     {"stops", fake::Trouble::stops},
 };
 
-void transfer_rows(const pb::Communicator& world, pb::DeviceId device, double timeout_s) {
+void transfer_rows(const pb::comm::Communicator& world, pb::DeviceId device, double timeout_s) {
     std::vector<int> senders;
     for (int rank = 1; rank < world.size(); ++rank) senders.push_back(rank);
-    const auto channel = pb::make_transfer_channel(world, senders, pb::ExchangeKind::nccl, device, true, timeout_s);
+    const auto channel =
+        pb::comm::make_transfer_channel(world, senders, pb::ExchangeKind::nccl, device, true, timeout_s);
     std::vector<pb::RowPlace> places;
-    std::vector<pb::RowTransfer> transfers;
+    std::vector<pb::comm::RowTransfer> transfers;
     for (const int rank : senders)
         if (world.is_root() || rank == world.rank())
             transfers.push_back({rank, places.emplace_back(pb::narrow_rows()).rows()});
     channel->transfer(transfers);
 }
 
-void run(const pb::Communicator& world, double timeout_s) {
+void run(const pb::comm::Communicator& world, double timeout_s) {
     const pb::DeviceId device{pb::DeviceKind::cuda, world.rank()};
-    const auto reduction = pb::make_metric_reduction(world, pb::ReductionKind::automatic, device, true, timeout_s);
+    const auto reduction =
+        pb::comm::make_metric_reduction(world, pb::ReductionKind::automatic, device, true, timeout_s);
     const std::vector<double> figures{1.0 * world.rank()};
     (void)reduction->all_gather(figures);
     const double largest = reduction->max(figures).front();
@@ -57,18 +59,18 @@ void run(const pb::Communicator& world, double timeout_s) {
 
 int main(int argc, char** argv) {
     if (argc != 5) return static_cast<int>(pb::ExitCode::usage);
-    std::optional<pb::Watchdog> watchdog;
-    pb::MpiSession session(argc, argv);
-    const pb::Communicator& world = session.world();
-    const std::string place = "rank " + std::to_string(world.rank()) + "@" + pb::host_name() + ": ";
+    std::optional<pb::comm::Watchdog> watchdog;
+    pb::comm::MpiSession session(argc, argv);
+    const pb::comm::Communicator& world = session.world();
+    const std::string place = "rank " + std::to_string(world.rank()) + "@" + pb::comm::host_name() + ": ";
     if (world.rank() == std::atoi(argv[3])) fake::behave({.trouble = kTroubles.at(argv[1]), .call = argv[2]});
     try {
         watchdog.emplace(world, kWatchdog_s);
         run(world, std::atof(argv[4]));
         return 0;
     } catch (const std::exception& error) {
-        const bool elsewhere = dynamic_cast<const pb::FailedElsewhere*>(&error) != nullptr;
+        const bool elsewhere = dynamic_cast<const pb::comm::FailedElsewhere*>(&error) != nullptr;
         std::cerr << (elsewhere ? "" : place) + error.what() + "\n" << std::flush;
     }
-    pb::MpiSession::abort(static_cast<int>(pb::ExitCode::failed));
+    pb::comm::MpiSession::abort(static_cast<int>(pb::ExitCode::failed));
 }

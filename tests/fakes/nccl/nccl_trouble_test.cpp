@@ -54,24 +54,24 @@ class NcclTrouble : public testing::Test {
         }
         EXPECT_THAT(error, testing::Not(HasSubstr("did not end within"))) << "a consequence, not the cause";
     }
-    [[nodiscard]] std::unique_ptr<MetricReduction> bring_up() const {
-        return make_metric_reduction(world, ReductionKind::nccl, device, true, kTimeout_s);
+    [[nodiscard]] std::unique_ptr<comm::MetricReduction> bring_up() const {
+        return comm::make_metric_reduction(world, ReductionKind::nccl, device, true, kTimeout_s);
     }
-    [[nodiscard]] std::unique_ptr<TransferChannel> make_channel() const {
+    [[nodiscard]] std::unique_ptr<comm::TransferChannel> make_channel() const {
         std::vector<int> senders;
         for (int rank = 1; rank < world.size(); ++rank) senders.push_back(rank);
-        return make_transfer_channel(world, senders, ExchangeKind::nccl, device, true, kTimeout_s);
+        return comm::make_transfer_channel(world, senders, ExchangeKind::nccl, device, true, kTimeout_s);
     }
-    void transfer_rows(TransferChannel& channel) const {
+    void transfer_rows(comm::TransferChannel& channel) const {
         std::vector<RowPlace> places;  // a copy would name the memory of the first
-        std::vector<RowTransfer> transfers;
+        std::vector<comm::RowTransfer> transfers;
         for (int rank = 1; rank < world.size(); ++rank)
             if (world.is_root() || rank == world.rank())
                 transfers.push_back({rank, places.emplace_back(narrow_rows()).rows()});
         channel.transfer(transfers);
     }
 
-    const Communicator world = Communicator::world();
+    const comm::Communicator world = comm::Communicator::world();
     const DeviceId device{DeviceKind::cuda, world.rank()};
     const std::vector<double> figures{1.0 * world.rank(), -1.0 * world.rank()};
 };
@@ -141,7 +141,7 @@ TEST_F(NcclTrouble, UnequalVersionsAreNamed) {
     if (has_trouble()) fake::behave({.version = 22703});
     EXPECT_THAT(error_of([&] { (void)bring_up(); }),
                 HasSubstr("Mismatched NCCL version detected : rank " + std::to_string(world.size() - 1)));
-    EXPECT_EQ(nccl_loaded_version(), has_trouble() ? "2.27.3" : nccl_header_version());
+    EXPECT_EQ(comm::nccl_loaded_version(), has_trouble() ? "2.27.3" : comm::nccl_header_version());
 }
 
 TEST_F(NcclTrouble, AnExchangeThatFailsIsTheErrorOfAllWhoTakePart) {
@@ -163,10 +163,11 @@ TEST_F(NcclTrouble, AnExchangeThatFailsIsTheErrorOfAllWhoTakePart) {
 TEST_F(NcclTrouble, SendersAloneAndTheRootAreNumberedByNccl) {
     if (world.size() < 3) GTEST_SKIP() << "needs a rank that does not send";
     const int sender = world.size() - 1;
-    const auto channel = make_transfer_channel(world, {sender}, ExchangeKind::nccl, device, true, kTimeout_s);
+    const auto channel = comm::make_transfer_channel(world, {sender}, ExchangeKind::nccl, device, true, kTimeout_s);
     RowPlace place(narrow_rows());
     if (world.rank() == sender) place.fill(sender);
-    if (world.is_root() || world.rank() == sender) channel->transfer(std::array{RowTransfer{sender, place.rows()}});
+    if (world.is_root() || world.rank() == sender)
+        channel->transfer(std::array{comm::RowTransfer{sender, place.rows()}});
     if (world.is_root()) {
         EXPECT_TRUE(place.holds(sender));
     }

@@ -23,7 +23,7 @@
 // cuDNN has compiled kernels for a graph of convolution, sum, bias and ReLU in this order, always with the bias. It
 // compiles any other order, and ReLU or sum without bias, at run time, which needs a driver and takes seconds. A layer
 // without bias therefore gets a bias of zeros.
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -219,4 +219,4 @@ int64_t count_proposed_plans(const FusedLayer& layer, const std::string& device)
     return graph->get_execution_plan_count();
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 /// Plans for CUDA device `index`, which must be current when a plan is searched or run. With `autotune` the first plans
 /// that cuDNN proposes are timed, and the fastest is used and stored in the folder `cache` (not stored when empty).
@@ -19,4 +19,4 @@ namespace pb::torch_engine {
 /// it in JSON. Throws Error with cuDNN's reason when there are none.
 [[nodiscard]] int64_t count_proposed_plans(const FusedLayer& layer, const std::string& device);
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -3,7 +3,7 @@
 
 #include "patchbench/base/error.hpp"
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -22,4 +22,4 @@ std::unique_ptr<FusedPlans> make_cudnn_plans(int, bool, const std::filesystem::p
 
 int64_t count_proposed_plans(const FusedLayer&, const std::string&) { throw Error(kWhyNot); }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 /// y = convolution(x) [+ residual] + bias, then [ReLU]: one kernel instead of two or three, for one shape. Also the
 /// key of its plan.
@@ -59,4 +59,4 @@ class FusedPlans {
     [[nodiscard]] virtual FusedOffer find(const FusedLayer& layer, const FusedOperands& operands) = 0;
 };
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

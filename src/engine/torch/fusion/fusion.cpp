@@ -14,7 +14,7 @@
 #include <cmath>
 #include <utility>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace {
 
@@ -196,4 +196,4 @@ std::string Fusion::remark() const {
                        unfused > kNamed ? "; .." : "");
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 struct Layer;
 
@@ -47,4 +47,4 @@ class Fusion {
     std::map<int64_t, at::Tensor> no_bias_;  // zeros, by number of channels
 };
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 namespace fs = std::filesystem;
 
@@ -44,4 +44,4 @@ void PlanCache::keep(const std::string& layer, const std::string& plan) const {
     }
 }
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace pb::torch_engine {
+namespace pb::engine::torch_engine {
 
 /// $PATCHBENCH_CACHE, or else patchbench/ in $XDG_CACHE_HOME or ~/.cache; empty when none of these is set.
 [[nodiscard]] std::filesystem::path cache_folder();
@@ -27,4 +27,4 @@ class PlanCache {
     std::filesystem::path folder_;
 };
 
-}  // namespace pb::torch_engine
+}  // namespace pb::engine::torch_engine
