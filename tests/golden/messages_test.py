@@ -140,11 +140,12 @@ def run_all(cases, results):
 
 
 def main(arguments):
-    parts = read_transcript(TRANSCRIPT.read_text())
+    before = TRANSCRIPT.read_text()
+    parts = read_transcript(before)
     cases = [part for part in parts if isinstance(part, Case)]
     chosen = [case for case in cases if re.search(arguments.only, case.command)]
     printed = {**{case: case.expected for case in cases}, **run_all(chosen, arguments.results)}
-    before, after = TRANSCRIPT.read_text(), write_transcript(parts, printed)
+    after = write_transcript(parts, printed)
     sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), after.splitlines(True), 'messages.txt', 'printed'))
     changed = sum(printed[case] != case.expected for case in chosen)
     print(f'{len(chosen)} commands, {changed} print something else than messages.txt')
