@@ -35,14 +35,14 @@ class RankFaults(faulty.FaultyTest):
 
     def test_an_error_fails_its_point_and_the_study_goes_on(self):
         outcome = self.with_fault(in_second_point('forward', 'throw'))
-        self.assert_ended(outcome, 1, r'rank 1@\S+: ', goes_on=True)
+        self.assert_ended(outcome, 1, r'rank 1@\S+: .*PATCHBENCH_FAULT', goes_on=True)
         self.assertEqual(self.states(), ['ok', 'failed', 'ok'])
-        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: ')
+        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: .*PATCHBENCH_FAULT')
         self.assert_goes_on()
 
     def test_an_error_between_collectives_ends_the_job(self):
         outcome = self.with_fault(in_second_point('exchange', 'throw'))
-        self.assert_ended(outcome, 1, r'rank 1@\S+: ')
+        self.assert_ended(outcome, 1, r'rank 1@\S+: .*PATCHBENCH_FAULT')
         self.assertEqual(self.states(), ['ok'])
 
     def test_host_memory_of_one_rank_runs_out(self):

@@ -146,6 +146,7 @@ class Configs(program.ProgramTest):
     def test_the_largest_batch_is_found_and_nothing_fits_is_said(self):
         result, lines = self.smoke('max_batch', '--set', 'device=cpu')
         self.assertEqual(result.returncode, 5, 'a point on which nothing fits is out of memory')
+        self.assertIn('nothing fits', result.stdout, 'in the table, where a batch would be')
         searches = {line['point']['patch']: line['batch_search'] for line in lines if line.get('batch_search')}
         self.assertEqual(searches[128]['largest_batch'], 0)
         self.assertEqual(searches[16]['limited_by'], 'windows')
@@ -276,6 +277,7 @@ class Information(program.ProgramTest):
             result = run('check', '--device', 'cpu', ranks=ranks)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: (OK|\d+ findings?, 0 wrong)$')
+            self.assertRegex(result.stdout, r'difference .*\d')
             self.assertEqual(len(re.findall(r'^ +\d+ .* cpu ', result.stdout, re.M)), max(1, ranks), 'a line each')
 
     def test_a_device_that_computes_nonsense_is_found_by_check(self):
