@@ -66,12 +66,12 @@ class ThreeHostsTest(unittest.TestCase):
             self.assertGreater(figures[key], 0, key)
         self.assertAlmostEqual(figures['exchanged_mib'], exchange['bytes'] / 2**20)
         self.assertAlmostEqual(figures['link_gb_per_s'], exchange['link_bytes_per_s'] / 1e9)
-        self.assertTrue([note for note in figures['notes'] if 'by MPI' in note], figures['notes'])
+        self.assertTrue([note for note in figures['notes'] if 'between nodes by MPI' in note], figures['notes'])
 
     def test_simulated_devices_exchange_too(self):
         result = self.run_everywhere('run', self.folder / 'study.yaml', '--out', self.folder / 'simulated',
                                      '--set', 'engine=timed', '--set', 'timed.per_window_s=0.001', '--set', 'patch=24')
-        self.assertIn('by MPI', result.stdout)
+        self.assertIn('between nodes by MPI', result.stdout)
         lines = [json.loads(line) for line in (self.folder / 'simulated' / 'results.jsonl').read_text().splitlines()]
         self.assertEqual(lines[1]['verification']['outcome'], 'passed')
         self.assert_exchange(lines[1])
