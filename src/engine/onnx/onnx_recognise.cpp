@@ -1,5 +1,5 @@
-// Recognises which network an ONNX model computes, by its operations, since names are arbitrary. It guesses the size of
-// the network, makes its graph, and compares both graphs from the output to the input.
+// Recognises which network an ONNX model computes, by its operations, since names are arbitrary. Each network guesses
+// its size in the model; the graph of that size is compared with the model's from the output to the input.
 #include "engine/onnx/onnx_network.hpp"
 #include "network/graph_facts.hpp"
 
@@ -8,62 +8,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace pb {
 namespace {
 
-/// Output channels of the first convolution at each scale, from full extent down.
-std::vector<int64_t> widths_of(const Graph& graph) {
-    std::vector<int64_t> widths;
-    for (const size_t index : convolutions_of(graph)) {
-        const auto& [channels, scale] = graph.shape(index);
-        if (scale == int64_t{1} << widths.size()) widths.push_back(channels);
+using Kinds = std::multiset<std::tuple<OperationKind, int64_t, int64_t, int64_t>>;
+
+/// Kind, kernel, channels and scale of all operations.
+Kinds kinds_of(const Graph& graph) {
+    Kinds kinds;
+    for (size_t i = 0; i < graph.size(); ++i) {
+        const auto& [channels, scale] = graph.shape(i);
+        kinds.emplace(graph[i].kind, graph[i].filter.value_or(Filter{}).kernel, channels, scale);
     }
-    if (widths.empty()) widths.push_back(graph.channels_in());  // no network here starts with a smaller map
-    return widths;
+    return kinds;
 }
 
-bool has(const Graph& graph, OperationKind kind) {
-    for (size_t i = 0; i < graph.size(); ++i)
-        if (graph[i].kind == kind) return true;
-    return false;
+/// Share of the operations that both have, of those that either has: 1 where no operation is alone.
+double likeness(const Kinds& a, const Kinds& b) {
+    std::vector<Kinds::value_type> common;
+    std::ranges::set_intersection(a, b, std::back_inserter(common));
+    return static_cast<double>(common.size()) / static_cast<double>(a.size() + b.size() - common.size());
 }
 
-bool has_kernel(const Graph& graph, int64_t kernel) {
-    return std::ranges::any_of(convolutions_of(graph), [&](size_t i) { return graph[i].filter->kernel == kernel; });
-}
-
-/// Each block has two convolutions. At the lowest scale there is one more, with stride 2; a network of one scale has
-/// its first and its last convolution instead.
-int64_t blocks_of(const Graph& graph) {
-    int64_t smallest = 1;
-    for (size_t i = 0; i < graph.size(); ++i) smallest = std::max(smallest, graph.shape(i).scale);
-    const int64_t others = smallest > 1 ? 1 : 2;
-    const int64_t there =
-        std::ranges::count_if(convolutions_of(graph), [&](size_t i) { return graph.shape(i).scale == smallest; });
-    return std::max<int64_t>(1, (there - others) / 2);
-}
-
-DncnnResidual residual_of(const Graph& graph) {
-    switch (graph[graph.output()].kind) {
-        case OperationKind::add:
-            return DncnnResidual::add;
-        case OperationKind::subtract:
-            return DncnnResidual::subtract;
-        default:
-            return DncnnResidual::none;
-    }
-}
-
-NetworkShape resembled_shape(const Graph& graph) {
-    const int64_t channels = graph.channels_out();
-    const std::vector<int64_t> widths = widths_of(graph);
-    if (has(graph, OperationKind::max_pool) || has_kernel(graph, 1)) return UnetShape{channels, widths};
-    if (has(graph, OperationKind::transposed_convolution) || takes_sigma(graph))
-        return DrunetShape{channels, widths, blocks_of(graph)};
-    return DncnnShape{channels, std::max<int64_t>(2, num_convolutions(graph)), widths.front(), residual_of(graph)};
+/// What each network would be in `found`, from the one most alike; `preferred` comes first among equals.
+std::vector<NetworkShape> resembled_shapes(const Graph& found, NetworkKind preferred) {
+    std::vector<NetworkShape> shapes = sizes_in(found);
+    std::swap(shapes.front(), shapes[static_cast<size_t>(preferred)]);
+    const Kinds kinds = kinds_of(found);
+    std::ranges::stable_sort(shapes, std::greater{},
+                             [&](const NetworkShape& shape) { return likeness(kinds, kinds_of(graph_of(shape))); });
+    return shapes;
 }
 
 /// Pairs each operation of one graph with the operation of the other graph that computes the same.
@@ -123,25 +104,34 @@ class Pairing {
     std::pair<size_t, size_t> differing_;
 };
 
-}  // namespace
-
-Weights recognise_network(const OnnxNetwork& found, const std::string& source) {
-    if (num_convolutions(found.graph) == 0)
-        throw UsageError(source + ": a model without convolutions is no network here");
-    const NetworkShape shape = resembled_shape(found.graph);
+Weights weights_of(const NetworkShape& shape, const Pairing& pairing, const OnnxNetwork& found,
+                   const std::string& source) {
     const std::string name{name_of(kind_of(shape))};
-    const Graph graph = graph_of(shape);
-    Pairing pairing(graph, found.graph);
-    if (!pairing.run())
-        throw UsageError(
-            fmt::format("{}: no network that is known here (drunet, unet, dncnn). It resembles {} ({}), but has {}",
-                        source, name, to_text(shape), pairing.difference()));
     Weights weights{.shape = shape, .source = source, .layout = name + " (ONNX)", .trained = true};
+    const Graph graph = graph_of(shape);
     for (const size_t index : convolutions_of(graph))
         weights.convolutions[graph[index].filter->weights] =
             found.convolutions.at(found.graph[pairing.partner(index)].filter->weights);
     weights.sha256 = sha256_of_values(weights);
     return weights;
+}
+
+}  // namespace
+
+Weights recognise_network(const OnnxNetwork& found, const std::string& source, NetworkKind preferred) {
+    if (num_convolutions(found.graph) == 0)
+        throw UsageError(source + ": a model without convolutions is no network here");
+    std::optional<std::string> difference;  // to the network most alike
+    for (const NetworkShape& shape : resembled_shapes(found.graph, preferred)) {
+        const Graph graph = graph_of(shape);
+        Pairing pairing(graph, found.graph);
+        if (pairing.run()) return weights_of(shape, pairing, found, source);
+        if (!difference)
+            difference =
+                fmt::format("{} ({}), but has {}", name_of(kind_of(shape)), to_text(shape), pairing.difference());
+    }
+    throw UsageError(fmt::format("{}: no network that is known here ({}). It resembles {}", source,
+                                 names_of<NetworkKind>(", "), difference.value()));
 }
 
 }  // namespace pb
