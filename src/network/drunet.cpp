@@ -28,20 +28,6 @@ size_t residual_blocks(GraphBuilder& net, size_t x, const std::string& module, i
     return x;
 }
 
-DrunetShape drunet_of(const CheckpointTensors& tensors, DrunetShape shape) {
-    constexpr int64_t kMostBlocks = 1000, kMostScales = 8;
-    if (!tensors.has("m_body.0.res.0")) return shape;
-    shape.blocks = 1;
-    while (shape.blocks < kMostBlocks && tensors.has(fmt::format("m_body.{}.res.0", shape.blocks))) ++shape.blocks;
-    shape.widths = {tensors.channels_made("m_head", shape.widths.front())};
-    for (int64_t scale = 1; scale < kMostScales; ++scale) {
-        const std::string halving = fmt::format("m_down{}.{}", scale, shape.blocks);
-        if (!tensors.has(halving)) break;
-        shape.widths.push_back(tensors.channels_made(halving, 1));
-    }
-    return shape;
-}
-
 }  // namespace
 
 Graph DrunetShape::graph() const {
@@ -67,7 +53,18 @@ Graph DrunetShape::graph() const {
 }
 
 std::vector<KeyLayout> DrunetShape::layouts(const CheckpointTensors& tensors) const {
-    return canonical_layouts("drunet", *this, drunet_of(tensors, *this));
+    constexpr int64_t kMostBlocks = 1000, kMostScales = 8;
+    DrunetShape found = *this;
+    if (!tensors.has("m_body.0.res.0")) return canonical_layouts("drunet", *this, found);
+    found.blocks = 1;
+    while (found.blocks < kMostBlocks && tensors.has(fmt::format("m_body.{}.res.0", found.blocks))) ++found.blocks;
+    found.widths = {tensors.channels_made("m_head", widths.front())};
+    for (int64_t scale = 1; scale < kMostScales; ++scale) {
+        const std::string halving = fmt::format("m_down{}.{}", scale, found.blocks);
+        if (!tensors.has(halving)) break;
+        found.widths.push_back(tensors.channels_made(halving, 1));
+    }
+    return canonical_layouts("drunet", *this, found);
 }
 
 /// Each block has two convolutions. At the lowest scale there is one more, with stride 2; a network of one scale has

@@ -24,15 +24,6 @@ size_t block(GraphBuilder& net, size_t x, int64_t width, const std::string& modu
     return convolve(net, convolve(net, x, width, module, 0), width, module, 3);
 }
 
-UnetShape unet_of(const CheckpointTensors& tensors, UnetShape shape) {
-    constexpr int64_t kMostScales = 8;
-    if (!tensors.has("Conv1.0")) return shape;
-    shape.widths.clear();
-    for (int64_t scale = 1; scale <= kMostScales && tensors.has(fmt::format("Conv{}.0", scale)); ++scale)
-        shape.widths.push_back(tensors.channels_made(fmt::format("Conv{}.0", scale), 1));
-    return shape;
-}
-
 }  // namespace
 
 Graph UnetShape::graph() const {
@@ -52,7 +43,11 @@ Graph UnetShape::graph() const {
 }
 
 std::vector<KeyLayout> UnetShape::layouts(const CheckpointTensors& tensors) const {
-    return canonical_layouts("unet (batch norm folded)", *this, unet_of(tensors, *this));
+    constexpr int64_t kMostScales = 8;
+    UnetShape found{channels, {}};
+    for (int64_t scale = 1; scale <= kMostScales && tensors.has(fmt::format("Conv{}.0", scale)); ++scale)
+        found.widths.push_back(tensors.channels_made(fmt::format("Conv{}.0", scale), 1));
+    return canonical_layouts("unet (batch norm folded)", *this, found.widths.empty() ? *this : found);
 }
 
 UnetShape UnetShape::size_in(const Graph& graph) { return {graph.channels_out(), widths_in(graph)}; }

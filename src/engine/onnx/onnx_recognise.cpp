@@ -8,43 +8,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
+#include <cstdlib>
+#include <map>
+#include <numeric>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 
 namespace pb {
 namespace {
 
-using Kinds = std::multiset<std::tuple<OperationKind, int64_t, int64_t, int64_t>>;
-
-/// Kind, kernel, channels and scale of all operations.
-Kinds kinds_of(const Graph& graph) {
-    Kinds kinds;
-    for (size_t i = 0; i < graph.size(); ++i) {
-        const auto& [channels, scale] = graph.shape(i);
-        kinds.emplace(graph[i].kind, graph[i].filter.value_or(Filter{}).kernel, channels, scale);
-    }
-    return kinds;
-}
-
-/// Share of the operations that both have, of those that either has: 1 where no operation is alone.
-double likeness(const Kinds& a, const Kinds& b) {
-    std::vector<Kinds::value_type> common;
-    std::ranges::set_intersection(a, b, std::back_inserter(common));
-    return static_cast<double>(common.size()) / static_cast<double>(a.size() + b.size() - common.size());
-}
-
-/// What each network would be in `found`, from the one most alike; `preferred` comes first among equals.
-std::vector<NetworkShape> resembled_shapes(const Graph& found, NetworkKind preferred) {
-    std::vector<NetworkShape> shapes = sizes_in(found);
-    std::swap(shapes.front(), shapes[static_cast<size_t>(preferred)]);
-    const Kinds kinds = kinds_of(found);
-    std::ranges::stable_sort(shapes, std::greater{},
-                             [&](const NetworkShape& shape) { return likeness(kinds, kinds_of(graph_of(shape))); });
-    return shapes;
+/// Number of operations that only one of the graphs has, by kind, kernel, channels and scale.
+int64_t num_unlike(const Graph& a, const Graph& b) {
+    std::map<std::tuple<OperationKind, int64_t, int64_t, int64_t>, int64_t> surplus;
+    const auto count = [&](const Graph& graph, int64_t step) {
+        for (size_t i = 0; i < graph.size(); ++i) {
+            const int64_t kernel = graph[i].filter ? graph[i].filter->kernel : 0;
+            surplus[{graph[i].kind, kernel, graph.shape(i).channels, graph.shape(i).scale}] += step;
+        }
+    };
+    count(a, 1);
+    count(b, -1);
+    return std::accumulate(surplus.begin(), surplus.end(), int64_t{0},
+                           [](int64_t sum, const auto& item) { return sum + std::abs(item.second); });
 }
 
 /// Pairs each operation of one graph with the operation of the other graph that computes the same.
@@ -104,16 +90,15 @@ class Pairing {
     std::pair<size_t, size_t> differing_;
 };
 
-Weights weights_of(const NetworkShape& shape, const Pairing& pairing, const OnnxNetwork& found,
-                   const std::string& source) {
-    const std::string name{name_of(kind_of(shape))};
-    Weights weights{.shape = shape, .source = source, .layout = name + " (ONNX)", .trained = true};
-    const Graph graph = graph_of(shape);
-    for (const size_t index : convolutions_of(graph))
-        weights.convolutions[graph[index].filter->weights] =
-            found.convolutions.at(found.graph[pairing.partner(index)].filter->weights);
-    weights.sha256 = sha256_of_values(weights);
-    return weights;
+[[noreturn]] void refuse(const std::vector<NetworkShape>& shapes, const Graph& found, const std::string& source) {
+    const auto nearest = std::ranges::min_element(
+        shapes, {}, [&](const NetworkShape& shape) { return num_unlike(graph_of(shape), found); });
+    const Graph graph = graph_of(*nearest);
+    Pairing pairing(graph, found);
+    pairing.run();
+    throw UsageError(fmt::format("{}: no network that is known here ({}). It resembles {} ({}), but has {}", source,
+                                 names_of<NetworkKind>(", "), name_of(kind_of(*nearest)), to_text(*nearest),
+                                 pairing.difference()));
 }
 
 }  // namespace
@@ -121,17 +106,21 @@ Weights weights_of(const NetworkShape& shape, const Pairing& pairing, const Onnx
 Weights recognise_network(const OnnxNetwork& found, const std::string& source, NetworkKind preferred) {
     if (num_convolutions(found.graph) == 0)
         throw UsageError(source + ": a model without convolutions is no network here");
-    std::optional<std::string> difference;  // to the network most alike
-    for (const NetworkShape& shape : resembled_shapes(found.graph, preferred)) {
+    std::vector<NetworkShape> shapes = sizes_in(found.graph);
+    std::swap(shapes.front(), shapes[static_cast<size_t>(preferred)]);
+    for (const NetworkShape& shape : shapes) {
         const Graph graph = graph_of(shape);
         Pairing pairing(graph, found.graph);
-        if (pairing.run()) return weights_of(shape, pairing, found, source);
-        if (!difference)
-            difference =
-                fmt::format("{} ({}), but has {}", name_of(kind_of(shape)), to_text(shape), pairing.difference());
+        if (!pairing.run()) continue;
+        const std::string layout = fmt::format("{} (ONNX)", name_of(kind_of(shape)));
+        Weights weights{.shape = shape, .source = source, .layout = layout, .trained = true};
+        for (const size_t index : convolutions_of(graph))
+            weights.convolutions[graph[index].filter->weights] =
+                found.convolutions.at(found.graph[pairing.partner(index)].filter->weights);
+        weights.sha256 = sha256_of_values(weights);
+        return weights;
     }
-    throw UsageError(fmt::format("{}: no network that is known here ({}). It resembles {}", source,
-                                 names_of<NetworkKind>(", "), difference.value()));
+    refuse(shapes, found.graph, source);
 }
 
 }  // namespace pb

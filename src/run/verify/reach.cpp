@@ -11,12 +11,8 @@ namespace pb {
 
 namespace {
 
-/// First and last pixel of the input that a pixel depends on.
-struct Seen {
-    int64_t first, last;
-};
-
-using Line = std::vector<Seen>;  // of the pixels of a row or a column of a map
+/// For each pixel of a row or a column of a map, the pixels of the input that it depends on.
+using Line = std::vector<Range>;
 
 /// Pixels of an operand from which pixel `x` of an operation's map is computed. `layer` has the weights of a
 /// convolution.
@@ -36,14 +32,12 @@ Range pixels_under(OperationKind kind, const Convolution* layer, int64_t x) {
     }
 }
 
-Seen join(const std::vector<size_t>& operands, const std::vector<Line>& lines, const Range& pixels) {
-    Seen seen{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-    for (const size_t operand : operands)
-        for (int64_t i = std::max<int64_t>(pixels.begin, 0); i < std::min(pixels.end, std::ssize(lines[operand]));
-             ++i) {
-            const Seen& pixel = lines[operand][static_cast<size_t>(i)];
-            seen = {std::min(seen.first, pixel.first), std::max(seen.last, pixel.last)};
-        }
+/// What `pixels` of an operand see, added to `seen`.
+Range joined(Range seen, const Line& operand, const Range& pixels) {
+    for (int64_t i = std::max<int64_t>(pixels.begin, 0); i < std::min(pixels.end, std::ssize(operand)); ++i) {
+        const Range& pixel = operand[static_cast<size_t>(i)];
+        seen = {std::min(seen.begin, pixel.begin), std::max(seen.end, pixel.end)};
+    }
     return seen;
 }
 
@@ -54,41 +48,38 @@ Line line_of(const Operation& operation, const Weights& weights, const std::vect
     for (int64_t x = 0;; ++x) {
         const Range pixels = pixels_under(operation.kind, layer, x);
         if ((pixels.begin + pixels.end - 1) / 2 >= std::ssize(lines[operation.operands.front()])) return line;
-        line.push_back(join(operation.operands, lines, pixels));
+        Range seen{std::numeric_limits<int64_t>::max(), 0};
+        for (const size_t operand : operation.operands) seen = joined(seen, lines[operand], pixels);
+        line.push_back(seen);
     }
 }
 
 /// The lines of all maps for an input of `length` pixels.
 std::vector<Line> walk(const Graph& graph, const Weights& weights, int64_t length) {
     std::vector<Line> lines(1);
-    for (int64_t x = 0; x < length; ++x) lines[0].push_back({x, x});
+    for (int64_t x = 0; x < length; ++x) lines[0].push_back({x, x + 1});
     for (size_t i = 1; i < graph.size(); ++i) lines.push_back(line_of(graph[i], weights, lines));
     return lines;
 }
 
-bool takes_sigma(const Graph& graph, const Weights& weights) {
-    for (size_t i = 1; i < graph.size(); ++i)
-        if (graph[i].filter && graph[i].operands.front() == 0)
-            return weights.convolution(graph[i].filter->weights).in_channels == weights.channels() + 1;
-    return false;
+/// Operation 1 cannot but read the input.
+bool first_layer_takes_sigma(const Graph& graph, const Weights& weights) {
+    const auto& filter = graph[1].filter;
+    return filter && weights.convolution(filter->weights).in_channels == weights.channels() + 1;
 }
 
 }  // namespace
 
 Reach reach_of(const Weights& weights) {
     const Graph graph = graph_of(weights.shape);
-    for (int64_t length = 2048;; length *= 2) {  // until the border is not seen from the middle
+    for (int64_t length = 2048;; length *= 2) {  // until the middle does not see the border
         const std::vector<Line> lines = walk(graph, weights, length);
-        const size_t shortest = std::ranges::min(lines, {}, &Line::size).size();
-        const int64_t alignment = length / static_cast<int64_t>(shortest), middle = length / 2;
-        int64_t first = middle, last = middle;
-        for (int64_t x = middle; x < middle + alignment; ++x) {
-            first = std::min(first, lines.back()[static_cast<size_t>(x)].first);
-            last = std::max(last, lines.back()[static_cast<size_t>(x)].last);
-        }
-        if (first > 0 && last < length - 1)
-            return {alignment, round_up(std::max(middle - first, last + 1 - middle - alignment), alignment),
-                    takes_sigma(graph, weights)};
+        const int64_t alignment = length / std::ssize(std::ranges::min(lines, {}, &Line::size));
+        const int64_t middle = length / 2, end = middle + alignment;
+        const Range seen = joined({middle, end}, lines.back(), {middle, end});
+        if (seen.begin > 0 && seen.end < length)
+            return {alignment, round_up(std::max(middle - seen.begin, seen.end - end), alignment),
+                    first_layer_takes_sigma(graph, weights)};
     }
 }
 
