@@ -30,7 +30,7 @@ double tiny_error(DeviceId device) {
     Image scene({32, 32}, 3, DType::f32);
     fill_scene(1, 0, 0, scene.view());
     PointSettings settings;
-    settings.network = NetworkKind::dncnn;
+    settings.network = kind_of<DncnnShape>();
     settings.weights = "seed:1";
     const auto weights = WeightsCache().find(settings, 3);
     const Image expected = run_tiny(EngineKind::reference, {}, scene, make_seeded_weights(settings.network, 3, 1));

@@ -84,7 +84,7 @@ void settle_whole(Point& point) {
     point.halo = 0;
     point.batch = 1;
     const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
-    if (settings.odd_shape == OddShape::split && settings.network != NetworkKind::drunet &&
+    if (settings.odd_shape == OddShape::split && settings.network != kind_of<DrunetShape>() &&
         calls.front().window.extent != point.source.extent)
         point.notes.emplace_back("odd_shape = split is DRUNet's rule: this network pads instead");
     if (point.num_ranks > 1 && !settings.replicate)

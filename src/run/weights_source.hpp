@@ -4,7 +4,6 @@
 
 #include "config/settings.hpp"
 
-#include "patchbench/base/network_kind.hpp"
 #include "patchbench/engine/weights.hpp"
 
 #include <filesystem>

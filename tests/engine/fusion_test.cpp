@@ -5,6 +5,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/network.hpp"
 #include "support/denoise_batch.hpp"
+#include "support/networks.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -112,8 +113,7 @@ double relative_difference(const at::Tensor& a, const at::Tensor& b) {
 
 class FusedNetwork : public testing::TestWithParam<NetworkKind> {};
 
-INSTANTIATE_TEST_SUITE_P(Networks, FusedNetwork,
-                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn),
+INSTANTIATE_TEST_SUITE_P(Networks, FusedNetwork, testing::ValuesIn(test::all_networks()),
                          [](const auto& network) { return std::string(name_of(network.param)); });
 
 TEST_P(FusedNetwork, EqualsTheUnfusedInBothLayouts) {
@@ -167,23 +167,23 @@ TEST(FusedLayers, ASumThatIsWrongInPlaceOnlyIsRefused) {
     Behaviour wrong{.before = [](FusedOperands& o) {
         if (o.residual.defined() && o.residual.is_same(o.y)) o.residual = o.residual * 2;
     }};
-    Net fused(NetworkKind::drunet, Layout::channels_last, &wrong),
-        plain(NetworkKind::drunet, Layout::channels_last, nullptr);
+    Net fused(kind_of<DrunetShape>(), Layout::channels_last, &wrong),
+        plain(kind_of<DrunetShape>(), Layout::channels_last, nullptr);
     EXPECT_LT(relative_difference(fused(1, 16), plain(1, 16)), 1e-5);
     EXPECT_THAT(fused.remark(), HasSubstr("4 of 8 kinds of layer ran unfused (conv3x3+bias+sum_"));
 }
 
 TEST(FusedLayers, WhereNoneIsOfferedTheNetworkRunsAsItIs) {
-    Net plain(NetworkKind::dncnn, Layout::channels_last, nullptr);
+    Net plain(kind_of<DncnnShape>(), Layout::channels_last, nullptr);
     Behaviour none{.why_not = "no kernel for it"}, small{.lacks_memory = true};
-    Net without(NetworkKind::dncnn, Layout::channels_last, &none),
-        too_small(NetworkKind::dncnn, Layout::channels_last, &small);
+    Net without(kind_of<DncnnShape>(), Layout::channels_last, &none),
+        too_small(kind_of<DncnnShape>(), Layout::channels_last, &small);
     const at::Tensor expected = plain(1, 8);
     EXPECT_TRUE(at::equal(without(1, 8), expected));
     EXPECT_THAT(without.remark(), HasSubstr("2 of 2 kinds of layer ran unfused (conv3x3+bias+relu_3to64_1x8x8_fp32_"
                                             "channels_last: no kernel for it"));
     Behaviour broken{.fails = true};
-    Net failing(NetworkKind::dncnn, Layout::channels_last, &broken);
+    Net failing(kind_of<DncnnShape>(), Layout::channels_last, &broken);
     EXPECT_TRUE(at::equal(failing(1, 8), expected));
     EXPECT_THAT(failing.remark(), AllOf(HasSubstr("channels_last: it does not run"), Not(HasSubstr("\n"))));
     EXPECT_TRUE(at::equal(too_small(1, 8), expected));

@@ -28,7 +28,7 @@ struct Figures {
 };
 
 struct Golden {
-    NetworkKind kind = NetworkKind::drunet;
+    NetworkKind kind = kind_of<DrunetShape>();
     int64_t channels = 0;
     Figures figures;
 };

@@ -1,4 +1,5 @@
 #include "support/denoise_batch.hpp"
+#include "support/networks.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/memory_plan.hpp"
@@ -36,8 +37,7 @@ class TorchEngine : public testing::TestWithParam<NetworkKind> {
     EngineOptions options_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Networks, TorchEngine,
-                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn), name_of_network);
+INSTANTIATE_TEST_SUITE_P(Networks, TorchEngine, testing::ValuesIn(test::all_networks()), name_of_network);
 
 TEST_P(TorchEngine, EqualsTheReferenceInColourAndGrayAndBothLayouts) {
     for (const int64_t channels : {1, 3})
@@ -212,7 +212,7 @@ TEST_P(TorchEngine, RefusesViewsThatDoNotFit) {
 }
 
 TEST(TorchEngineOptions, PrecisionsThatTheCpuLacksAreRefusedWithTheWayOut) {
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const Weights weights = make_seeded_weights(kind_of<DncnnShape>(), 1, kSeed);
     for (const Precision precision : {Precision::fp16, Precision::tf32}) try {
             (void)make_denoiser(weights, {.precision = precision});
             ADD_FAILURE() << name_of(precision);
@@ -248,12 +248,12 @@ TEST_P(TorchEngine, Bf16IsNearFp32OnAnyProcessor) {
 
 TEST(TorchEngineOptions, CudaWithoutADeviceIsAUsageError) {
     if (!visible_cuda_devices().empty()) GTEST_SKIP() << "this machine has a CUDA device";
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const Weights weights = make_seeded_weights(kind_of<DncnnShape>(), 1, kSeed);
     EXPECT_THROW((void)make_denoiser(weights, {.device = {DeviceKind::cuda, 0}}), UsageError);
 }
 
 TEST(TorchEngineOptions, MissingWeightsAreNamed) {
-    Weights weights = make_seeded_weights(NetworkKind::drunet, 1, kSeed);
+    Weights weights = make_seeded_weights(kind_of<DrunetShape>(), 1, kSeed);
     weights.convolutions.erase("m_up2.3.res.2");
     try {
         (void)make_denoiser(weights, {});

@@ -24,7 +24,7 @@ constexpr size_t kPasses = 8;
 /// Makes two ranks with one batch each, on a machine with 1 TFLOP/s and 100 GB/s. Every pass takes a second.
 PointTrace trace_of_shares(const Shares& shares) {
     PointTrace trace;
-    trace.point.settings.network = NetworkKind::dncnn;
+    trace.point.settings.network = kind_of<DncnnShape>();
     trace.point.source = {.extent = {256, 512}, .channels = 3};
     trace.point.num_ranks = 2;
     trace.point.halo = 0;
@@ -66,8 +66,8 @@ PointTrace trace_of_network(double seconds) {
     return trace;
 }
 
-double flop_of_call() { return 2.0 * network_facts(NetworkKind::dncnn).mac_per_pixel * kPixels; }
-double bytes_of_call() { return 4.0 * network_facts(NetworkKind::dncnn).values_per_pixel * kPixels; }
+double flop_of_call() { return 2.0 * network_facts(kind_of<DncnnShape>()).mac_per_pixel * kPixels; }
+double bytes_of_call() { return 4.0 * network_facts(kind_of<DncnnShape>()).values_per_pixel * kPixels; }
 
 Bottleneck found_in(const PointTrace& trace) { return summarise(trace).bottleneck.value(); }
 
@@ -236,7 +236,7 @@ TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
     EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.2 / 100e9, 1e-9);
     EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.1 / 100e9, 1e-9);
     EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * (2 * 6 + 6) * kPixels / 0.2 / 100e9, 1e-9);
-    trace.point.settings.network = NetworkKind::drunet;  // one more value for each gathered pixel
+    trace.point.settings.network = kind_of<DrunetShape>();  // one more value for each gathered pixel
     EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), 100 * 4.0 * (2 * 7 + 6) * kPixels / 0.2 / 100e9, 1e-9);
 }
 

@@ -38,7 +38,7 @@ TEST(Summary, RatesAreWorkOverTheMedianOfTheSlowestRankOfEachRepetition) {
     EXPECT_DOUBLE_EQ(summary.processed_mpx_per_s.value(), 2 / pipeline_s);
     EXPECT_DOUBLE_EQ(summary.images_per_s.value(), 1 / pipeline_s);
     EXPECT_DOUBLE_EQ(summary.tflops.value(),
-                     2.0 * network_facts(NetworkKind::dncnn).mac_per_pixel * 2e6 / pipeline_s / 1e12);
+                     2.0 * network_facts(kind_of<DncnnShape>()).mac_per_pixel * 2e6 / pipeline_s / 1e12);
     double sum_of_rates = 0;
     for (const auto& rank : summary.ranks) sum_of_rates += rank.patches_per_s.value();
     EXPECT_LT(summary.patches_per_s.value(), sum_of_rates);

@@ -60,7 +60,7 @@ inline Point traced_point() {
     Point point;
     point.index = 4;
     point.key = "0123456789abcdef";
-    point.settings.network = NetworkKind::dncnn;
+    point.settings.network = kind_of<DncnnShape>();
     point.settings.patch = 256;
     point.settings.image.path = "photos/retina, \"left\".png";
     point.source = {.extent = {1000, 1250}, .channels = 3};

@@ -79,7 +79,7 @@ TEST(Plan, FollowsTheNetworkThatTheWeightsAreFor) {
     EXPECT_EQ(deep.facts().num_convolutions, 7);
     EXPECT_LT(predict(deep)->flop, predict(point_of(settings))->flop / 20);
     EXPECT_LT(predict(deep)->peak_mib, predict(point_of(settings))->peak_mib / 2);
-    settings.network = NetworkKind::drunet;
+    settings.network = kind_of<DrunetShape>();
     settings.patch = 66;
     const Point small = point_with_network(settings, DrunetShape{.widths = {8, 16}, .blocks = 1});
     EXPECT_EQ(small.facts().alignment, 2);
@@ -102,7 +102,7 @@ TEST(Plan, AsksOnceForEachNetworkAndNeverForSimulatedOnes) {
     int asked = 0;
     const Plan plan = make_plan(config, make_local_topology(1), no_file, [&](const auto&, int64_t channels) {
         ++asked;
-        return standard_shape(NetworkKind::dncnn, channels);
+        return standard_shape(kind_of<DncnnShape>(), channels);
     });
     EXPECT_EQ(asked, 1);
     for (const Point& point : plan.points) EXPECT_FALSE(point.relative) << "it is the standard one";
@@ -172,7 +172,7 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
     settings = small_point();
     EXPECT_THAT(point_of(settings).notes, IsEmpty());
     EXPECT_THAT(point_of(settings, make_local_topology(50)).notes, Contains(HasSubstr("ranks ")));
-    settings.network = NetworkKind::drunet;
+    settings.network = kind_of<DrunetShape>();
     settings.image.height = settings.image.width = 2048;
     settings.patch = 128;
     EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("processed / useful")));
@@ -184,7 +184,7 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
 
 TEST(Plan, ErrorsNameThePointAndTheKey) {
     PointSettings settings = small_point();
-    settings.network = NetworkKind::drunet;
+    settings.network = kind_of<DrunetShape>();
     settings.patch = 100;
     EXPECT_THAT(refusal_of(settings),
                 AllOf(HasSubstr("point 0 (drunet-p100"), HasSubstr("patch = 100"), HasSubstr("96 and 104")));
@@ -323,7 +323,7 @@ TEST(Plan, AStudyGoesOnWithoutWhatThisLaunchCannotDo) {
     asked[1].ranks.count = 3;
     asked[2].device = DeviceChoice::cuda;
     asked[3].dtype = Precision::fp16;
-    asked[4].network = NetworkKind::drunet;
+    asked[4].network = kind_of<DrunetShape>();
     asked[4].workload = Workload::whole;
     asked[4].image.width = 201;
     asked[4].odd_shape = OddShape::error;
@@ -360,7 +360,7 @@ TEST(Plan, LargestLeavesTheBatchOpen) {
 
 TEST(Plan, WholeImagesAreOneBatchEach) {
     PointSettings settings;
-    settings.network = NetworkKind::drunet;
+    settings.network = kind_of<DrunetShape>();
     settings.workload = Workload::whole;
     settings.image.height = 2048;
     settings.image.width = 1228;
@@ -416,7 +416,7 @@ PeakParts parts_of(const PointSettings& settings, DeviceKind device, const Sourc
 TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
     const auto peak = [](Precision dtype, int64_t slots) {
         PointSettings settings;
-        settings.network = NetworkKind::drunet;
+        settings.network = kind_of<DrunetShape>();
         settings.dtype = dtype;
         return parts_of(settings, DeviceKind::cpu).peak(1 << 20, slots);
     };
@@ -435,7 +435,7 @@ TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
 
 TEST(Prediction, FusedSumsHoldNoMapMore) {
     PointSettings settings;
-    settings.network = NetworkKind::drunet;
+    settings.network = kind_of<DrunetShape>();
     const auto widest = [&](FusionKind fusion, DeviceKind device) {
         settings.fusion = fusion;
         return parts_of(settings, device).forward.front().bytes_per_pixel;
@@ -453,7 +453,7 @@ TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
     settings.image.noise_sigma = 0;
     const SourceFacts photograph{{8, 8}, 3, DType::u8};
     for (const auto& [network, widest] :
-         {std::pair{NetworkKind::drunet, 1024}, {NetworkKind::unet, 1024}, {NetworkKind::dncnn, 512}}) {
+         {std::pair{kind_of<DrunetShape>(), 1024}, {kind_of<UnetShape>(), 1024}, {kind_of<DncnnShape>(), 512}}) {
         settings.network = network;
         settings.dtype = Precision::fp32;
         EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest)
@@ -461,7 +461,7 @@ TEST(Prediction, OnCudaASumHoldsAMapMoreAndASlotItsSamples) {
         settings.dtype = Precision::bf16;
         EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.front().bytes_per_pixel, widest / 2);
     }
-    settings.network = NetworkKind::drunet;
+    settings.network = kind_of<DrunetShape>();
     EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).forward.back().bytes_per_pixel,
               (544 + 512 * 4 / 64) / 2);
     EXPECT_EQ(parts_of(settings, DeviceKind::cuda, photograph).in_out_per_pixel, 2 * 7 + 2 * 3) << "u8 samples";
@@ -492,9 +492,9 @@ Point of_network(NetworkKind network) {
 }
 
 TEST(IndexLimit, IsThatOfTheWidestLayer) {
-    EXPECT_FALSE(exceeds_index_limit(of_network(NetworkKind::dncnn), {4096, 8191}));
-    EXPECT_TRUE(exceeds_index_limit(of_network(NetworkKind::dncnn), {4096, 8192}));
-    EXPECT_TRUE(exceeds_index_limit(of_network(NetworkKind::unet), {4096, 4096}));
+    EXPECT_FALSE(exceeds_index_limit(of_network(kind_of<DncnnShape>()), {4096, 8191}));
+    EXPECT_TRUE(exceeds_index_limit(of_network(kind_of<DncnnShape>()), {4096, 8192}));
+    EXPECT_TRUE(exceeds_index_limit(of_network(kind_of<UnetShape>()), {4096, 4096}));
 }
 
 }  // namespace

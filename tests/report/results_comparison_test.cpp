@@ -49,7 +49,7 @@ TEST(ResultsComparison, APointOfAnotherNumberOfRanksIsSaidToBeThat) {
     const std::string ranks = std::to_string(one.points[0].trace.point.num_ranks);
     EXPECT_EQ(compared.points[0].missing, "not in NEW, where ranks = 5, not " + ranks + "; image.seed = 9, not 7");
     EXPECT_THAT(compared.points[1].missing, testing::HasSubstr("not in OLD, where ranks = " + ranks + ", not 5"));
-    point.point.settings.network = NetworkKind::unet;
+    point.point.settings.network = kind_of<UnetShape>();
     point.point.settings.patch = 32;
     EXPECT_EQ(compare_results({one}, {results_of({point})}).points[0].missing, "not in NEW") << "another label";
 }

@@ -95,7 +95,7 @@ TEST_F(Results, WhatWasWrittenIsReadBack) {
 TEST_F(Results, TheShapeOfARelativeIsReadBack) {
     EXPECT_EQ(text().find("widths"), std::string::npos) << "standard networks need none";
     PointTrace trace = watched_trace();
-    trace.point.settings.network = NetworkKind::drunet;
+    trace.point.settings.network = kind_of<DrunetShape>();
     trace.point.relative = DrunetShape{.channels = trace.point.source.channels, .widths = {8, 16}, .blocks = 2};
     {
         JsonlWriter writer(file_, {.name = "night"}, environment());

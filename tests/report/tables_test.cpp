@@ -190,7 +190,7 @@ TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
 TEST(PlanTable, SaysWhyAPointIsRefused) {
     Plan plan;
     plan.points = {traced_point()};
-    plan.points[0].settings.network = NetworkKind::drunet;  // 1250 px are not a multiple of 8
+    plan.points[0].settings.network = kind_of<DrunetShape>();  // 1250 px are not a multiple of 8
     plan.points[0].settings.workload = Workload::whole;
     plan.points[0].settings.odd_shape = OddShape::error;
     plan.points[0].refusal = "odd";
@@ -208,7 +208,7 @@ TEST(PlanTable, ShowsWholeImages) {
 TEST(PlanTable, SaysHowItPredicts) {
     Plan plan;
     plan.points = {traced_point(), traced_point(), traced_point()};
-    plan.points[1].settings.network = NetworkKind::drunet;
+    plan.points[1].settings.network = kind_of<DrunetShape>();
     plan.points[1].settings.dtype = Precision::bf16;
     plan.points[2].device = DeviceKind::cuda;
     const std::string text = prediction_text(plan);

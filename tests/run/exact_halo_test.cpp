@@ -72,9 +72,9 @@ Weights far_looking_weights(NetworkKind kind, Look look) {
         std::ranges::fill(convolution.weight, 0.0F);
         std::ranges::fill(convolution.bias, 0.0F);
     }
-    if (kind == NetworkKind::drunet)
+    if (kind == kind_of<DrunetShape>())
         look_far_drunet(weights, look);
-    else if (kind == NetworkKind::unet)
+    else if (kind == kind_of<UnetShape>())
         look_far_unet(weights, look);
     else
         for (auto& [name, convolution] : weights.convolutions) connect(convolution, 0, 0, look);
@@ -146,7 +146,7 @@ TEST_P(ExactHalo, GivesTheWholeImageAndOneStepLessDoesNot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfNetworks, ExactHalo,
-                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn),
+                         testing::Values(kind_of<DrunetShape>(), kind_of<UnetShape>(), kind_of<DncnnShape>()),
                          [](const auto& network) { return std::string(name_of(network.param)); });
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST_F(Previews, ShowTheCentreBeforeAndAfter) {
 
 TEST_F(Previews, AreOfTheFirstPointOfANetworkOnly) {
     PointSettings other = settings_;
-    other.network = NetworkKind::unet;
+    other.network = kind_of<UnetShape>();
     PointSettings again = settings_;
     again.batch.count = 1;
     const auto traces = run({settings_, again, other});

@@ -4,6 +4,7 @@
 #include "run/launch.hpp"
 #include "run/pixels/slab.hpp"
 #include "run/run.hpp"
+#include "support/networks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -102,7 +103,7 @@ class RunPoint : public testing::Test {
 };
 
 TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
-    for (const auto network : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn}) {
+    for (const auto network : test::all_networks()) {
         PointSettings settings = small_point(network);
         settings.protocol.min_reps = 1;
         settings.protocol.forward_calls = 0;
@@ -122,7 +123,7 @@ TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
 }
 
 TEST_F(RunPoint, EveryNetworkIsVerified) {
-    for (const auto network : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn}) {
+    for (const auto network : test::all_networks()) {
         const PointTrace trace = run(small_point(network));
         ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
         if (world_.is_root()) {
@@ -137,7 +138,7 @@ TEST_F(RunPoint, EveryNetworkIsVerified) {
 }
 
 TEST_F(RunPoint, GathersFiguresOfEveryRank) {
-    const PointTrace trace = run(small_point(NetworkKind::dncnn));
+    const PointTrace trace = run(small_point(kind_of<DncnnShape>()));
     ASSERT_EQ(trace.status, PointStatus::ok) << trace.reason;
     ASSERT_EQ(trace.ranks.size(), static_cast<size_t>(world_.size()));
     EXPECT_EQ(trace.wall_s.size(), 2U);
@@ -161,7 +162,7 @@ TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
     StudySettings study = quiet_study();
     study.bounds = true;
     Runner runner(world_, all_.topology, study);
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    PointSettings settings = small_point(kind_of<DncnnShape>());
     settings.memory_limit_mib = 40;  // of the point, not of the bounds
     const Plan plan = make_plan({study, {settings, settings}, ""}, all_.topology, facts_of);
     const PointTrace first = runner.run(plan.points[0], {});
@@ -190,29 +191,29 @@ TEST_F(RunPoint, TheOutputIsPoisonedByAllRanksOfANode) {
 }
 
 TEST_F(RunPoint, FewerRanksThanStartedGiveTheSameBytes) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    PointSettings settings = small_point(kind_of<DncnnShape>());
     settings.ranks.count = 1;
-    expect_bytes(settings, bytes_alone(small_point(NetworkKind::dncnn)));
+    expect_bytes(settings, bytes_alone(small_point(kind_of<DncnnShape>())));
 }
 
 TEST_F(RunPoint, OutOfMemoryIsAStatusOnAllRanksAndTheNextPointRuns) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    PointSettings settings = small_point(kind_of<DncnnShape>());
     settings.memory_limit_mib = 3;  // the weights alone take 2.6
     const PointTrace failed = run(settings);
     EXPECT_EQ(failed.status, PointStatus::oom) << failed.reason;
-    const PointTrace next = run(small_point(NetworkKind::dncnn));
+    const PointTrace next = run(small_point(kind_of<DncnnShape>()));
     EXPECT_EQ(next.status, PointStatus::ok) << next.reason;
 }
 
 TEST_F(RunPoint, MissingWeightsAreTheUsersErrorOnAllRanks) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    PointSettings settings = small_point(kind_of<DncnnShape>());
     settings.weights = "no/such/file.pth";
     EXPECT_THROW((void)run(settings), AgreedError);
-    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, PointStatus::ok);
+    EXPECT_EQ(run(small_point(kind_of<DncnnShape>())).status, PointStatus::ok);
 }
 
 TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    PointSettings settings = small_point(kind_of<DncnnShape>());
     settings.halo.kind = HaloSetting::Kind::exact;
     settings.protocol.verify_whole_max_mpx = 1;
     const PointTrace trace = run(settings);
@@ -225,7 +226,7 @@ TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
 }
 
 TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    PointSettings settings = small_point(kind_of<DncnnShape>());
     settings.halo.kind = HaloSetting::Kind::automatic;
     settings.batch.count = 0;
     const PointTrace trace = run(settings);
@@ -242,7 +243,7 @@ TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
 
 /// dncnn on windows of 40 x 40: 0.4 MB of activations each, 12 windows in all.
 PointSettings searched_point(int64_t limit_mib) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    PointSettings settings = small_point(kind_of<DncnnShape>());
     settings.batch = {0, true};
     settings.memory_limit_mib = limit_mib;
     settings.protocol.min_reps = 1;
@@ -288,11 +289,11 @@ TEST_F(RunPoint, NothingFitsIsSaidSo) {
         EXPECT_NE(trace.reason.find("nothing fits: not even one window of 40 x 40 px"), std::string::npos)
             << trace.reason;
     }
-    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, PointStatus::ok);
+    EXPECT_EQ(run(small_point(kind_of<DncnnShape>())).status, PointStatus::ok);
 }
 
 TEST_F(RunPoint, WholeWorkloadSplitsOddShapes) {
-    PointSettings settings = small_point(NetworkKind::drunet);
+    PointSettings settings = small_point(kind_of<DrunetShape>());
     settings.workload = Workload::whole;
     settings.odd_shape = OddShape::split;
     settings.image.height = 72;
@@ -306,7 +307,7 @@ TEST_F(RunPoint, WholeWorkloadSplitsOddShapes) {
 }
 
 TEST_F(RunPoint, ReplicateGivesEveryRankItsOwnCopy) {
-    PointSettings settings = small_point(NetworkKind::dncnn);
+    PointSettings settings = small_point(kind_of<DncnnShape>());
     settings.workload = Workload::whole;
     settings.replicate = true;
     const PointTrace trace = run(settings);

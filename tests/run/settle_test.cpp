@@ -118,18 +118,18 @@ class Settle : public testing::Test {
 };
 
 TEST_F(Settle, TheHaloIsSmallerTheMoreErrorIsTolerated) {
-    const int64_t loosest = halo_of(NetworkKind::dncnn, 1);
-    const int64_t loose = halo_of(NetworkKind::dncnn, 0.02);
-    const int64_t strict = halo_of(NetworkKind::dncnn, 1e-4);
+    const int64_t loosest = halo_of(kind_of<DncnnShape>(), 1);
+    const int64_t loose = halo_of(kind_of<DncnnShape>(), 0.02);
+    const int64_t strict = halo_of(kind_of<DncnnShape>(), 1e-4);
     EXPECT_EQ(loosest, 0) << "no output is off by ten";
     EXPECT_EQ(loose, 10) << "half of the tolerance at the probes: all of it would take 7 pixels";
     EXPECT_GT(strict, loose);
-    EXPECT_LE(strict, network_facts(NetworkKind::dncnn).exact_halo);
+    EXPECT_LE(strict, network_facts(kind_of<DncnnShape>()).exact_halo);
 }
 
 TEST_F(Settle, TheHaloGoesInStepsOfTheAlignment) {
-    const NetworkFacts& facts = network_facts(NetworkKind::unet);
-    const int64_t halo = halo_of(NetworkKind::unet, 0.2);
+    const NetworkFacts& facts = network_facts(kind_of<UnetShape>());
+    const int64_t halo = halo_of(kind_of<UnetShape>(), 0.2);
     EXPECT_EQ(halo % facts.alignment, 0);
     EXPECT_GT(halo, 0);
     EXPECT_LT(halo, facts.exact_halo);
@@ -145,7 +145,7 @@ class SlowWithOneWindow final : public Denoiser {
 };
 
 TEST_F(Settle, TheBatchIsTriedOnTheRanks) {
-    PointSettings settings = point_with_tolerance(NetworkKind::dncnn, 1);
+    PointSettings settings = point_with_tolerance(kind_of<DncnnShape>(), 1);
     settings.halo = {HaloSetting::Kind::pixels, 0};
     settings.batch.count = 0;
     settings.patch = 16;

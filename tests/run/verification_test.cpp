@@ -26,7 +26,7 @@ using testing::Not;
 
 /// DnCNN of four layers: what is tested is the judge, not the network.
 Weights shallow_dncnn() {
-    Weights weights = make_seeded_weights(NetworkKind::dncnn, 3, 1);
+    Weights weights = make_seeded_weights(kind_of<DncnnShape>(), 3, 1);
     weights.shape = DncnnShape{.depth = 4};
     std::erase_if(weights.convolutions, [](const auto& layer) {
         return layer.first.starts_with("conv_list.") && layer.first != "conv_list.0" && layer.first != "conv_list.1";
@@ -278,7 +278,7 @@ TEST_F(VerificationTest, AnExactHaloIsHeldToTheWholeImage) {
 }
 
 TEST_F(VerificationTest, EveryNetworkIsHeldToItsReference) {
-    for (const auto network : {NetworkKind::drunet, NetworkKind::unet}) {
+    for (const auto network : {kind_of<DrunetShape>(), kind_of<UnetShape>()}) {
         PointSettings settings = point_with("seed:1");
         settings.network = network;
         SCOPED_TRACE(name_of(network));
@@ -361,7 +361,7 @@ TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIs
 
 /// DRUNet that hands its sigma channel on to the output.
 fs::path sigma_seeing_drunet(const fs::path& folder) {
-    Weights weights = make_seeded_weights(NetworkKind::drunet, 3, 1);
+    Weights weights = make_seeded_weights(kind_of<DrunetShape>(), 3, 1);
     for (auto& [name, convolution] : weights.convolutions) std::ranges::fill(convolution.weight, 0.0F);
     const auto connect = [&](const char* name, int64_t from, int64_t to) {
         Convolution& layer = weights.convolutions.at(name);
@@ -377,7 +377,7 @@ TEST_F(VerificationTest, DrunetSeesTheSigmaThatItIsTold) {
     if (world_.is_root()) sigma_seeing_drunet(folder_);
     world_.barrier();
     PointSettings settings = small_point();
-    settings.network = NetworkKind::drunet;
+    settings.network = kind_of<DrunetShape>();
     settings.weights = folder_ / "sigma.safetensors";
     settings.protocol.verify = VerifyMode::off;
     for (const double sigma : {0.1, 0.05}) {
