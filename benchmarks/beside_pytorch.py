@@ -4,7 +4,7 @@
 usage: beside_pytorch.py FORWARD_SERVER [--device cuda|cpu] [--dtypes fp32,bf16] [--out results.json] ..
 
 Both sides keep their batch on the device; a round times a few calls of one, then as many of the other, who goes first
-alternates. PyTorch: inference mode, channels_last, cuDNN's autotuner, batch norm as layers. The ratio is PyTorch's
+alternates. `--device cpu --engine native --dtypes fp32` compares the engine native. PyTorch: inference mode, channels_last, cuDNN's autotuner, batch norm as layers. The ratio is PyTorch's
 time / patchbench's of each round: above 1, patchbench is faster. Outputs are compared with PyTorch's in fp32 first; a
 difference beyond the tolerance is a failure (exit code 1), a ratio below 1 is not. The difference of one window to
 PyTorch in fp32 on the CPU is written down beside it.
@@ -21,7 +21,10 @@ import sys
 import tempfile
 import time
 
-import torch
+if "--avx2" in sys.argv:  # read when torch is imported
+    os.environ.update(ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2")
+
+import torch  # noqa: E402
 
 from plain_networks import NETWORKS, make_network
 
@@ -35,10 +38,11 @@ ROUND_S = 0.05  # of each side, at least
 class Server:
     """patchbench's side: benchmarks/forward_server.cpp."""
 
-    def __init__(self, program, device, threads):
-        options = ["--cuda"] if device == "cuda" else ["--threads", str(threads)]
+    def __init__(self, arguments):
+        options = ["--cuda"] if arguments.device == "cuda" else ["--threads", str(arguments.threads)]
+        options += ["--engine", arguments.engine] + (["--avx2"] if arguments.avx2 else [])
         self.process = subprocess.Popen(
-            [program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            [arguments.server, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
 
     def ask(self, *words):
@@ -192,13 +196,15 @@ def parse_arguments():
     parser.add_argument("--edge", type=int, default=320, help="pixels; a multiple of 8")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=1, help="of both sides, on the CPU")
+    parser.add_argument("--engine", choices=("torch", "native"), default="torch", help="patchbench's")
+    parser.add_argument("--avx2", action="store_true", help="both sides on the CPU without AVX-512")
     parser.add_argument("--out", type=pathlib.Path, help="JSON, written after every comparison")
     return parser.parse_args()
 
 
 def compare_all(arguments, folder):
     """(results, failures)"""
-    server = Server(arguments.server, arguments.device, arguments.threads)
+    server = Server(arguments)
     results, failures = [], []
     for network in arguments.networks.split(","):
         comparison = Comparison(network, server, arguments, folder)

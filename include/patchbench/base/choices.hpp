@@ -7,13 +7,16 @@
 
 namespace pb {
 
-/// timed: no network at all; each rank's device is a clock that takes T(b) for a batch (settings `timed`).
-enum class EngineKind : uint8_t { torch, reference, timed };
+/// native: kernels of our own for the CPU in fp32. timed: no network at all; each rank's device is a clock that takes
+/// T(b) for a batch (settings `timed`).
+enum class EngineKind : uint8_t { torch, native, reference, timed };
 
 template <>
 struct EnumNames<EngineKind> {
-    static constexpr std::array<std::pair<EngineKind, std::string_view>, 3> names{
-        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}, {EngineKind::timed, "timed"}}};
+    static constexpr std::array<std::pair<EngineKind, std::string_view>, 4> names{{{EngineKind::torch, "torch"},
+                                                                                   {EngineKind::native, "native"},
+                                                                                   {EngineKind::reference, "reference"},
+                                                                                   {EngineKind::timed, "timed"}}};
 };
 
 /// What happens to a whole image whose extents are not multiples of the network's alignment. split: deepinv's and
