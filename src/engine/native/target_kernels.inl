@@ -4,13 +4,15 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-#include "engine/native/direct.inl"
+// clang-format off: each needs those above it
+#include "engine/native/vectors.inl"
 #include "engine/native/micro_kernel.inl"
+#include "engine/native/winograd_transform.inl"
+#include "engine/native/winograd.inl"
+#include "engine/native/direct.inl"
 #include "engine/native/narrow.inl"
 #include "engine/native/pixelwise.inl"
-#include "engine/native/vectors.inl"
-#include "engine/native/winograd.inl"
-#include "engine/native/winograd_transform.inl"
+// clang-format on
 
 namespace pb::native::HWY_NAMESPACE {
 
