@@ -63,7 +63,7 @@ class OnTarget {
 /// The instruction sets that kernels were compiled for and that this processor has.
 std::vector<int64_t> targets() {
     std::vector<int64_t> found{HWY_STATIC_TARGET};
-    for (const int64_t target : {HWY_AVX2, HWY_AVX3})
+    for (const int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3})
         if ((hwy::SupportedTargets() & target) != 0) found.push_back(target);
     return found;
 }

@@ -1,5 +1,5 @@
 // Compiles the kernels once for each instruction set and chooses one at run time. foreach_target.h includes
-// target_kernels.inl for all instruction sets but the baseline, and highway.h leaves the baseline for the last line.
+// target_kernels.inl for all instruction sets but the baseline, and leaves the baseline for the line after it.
 #include "engine/native/calls.hpp"
 
 #include <algorithm>
@@ -9,10 +9,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/native/target_kernels.inl"
+// clang-format off: in this order
 #include "engine/native/target_kernels.inl"
 
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-#include <hwy/highway.h>
+// clang-format on
 
 namespace pb::native {
 
