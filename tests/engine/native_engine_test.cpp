@@ -128,5 +128,138 @@ TEST_P(NativeNetworks, ErrsNoMoreThanDirectConvolutions) {
     EXPECT_LE(ours, 1.2 * of_torch);
 }
 
+/// The shape.n windows of `values` from number `first` on, as a batch.
+std::vector<float> run_some(Denoiser& denoiser, const Weights& weights, const std::vector<float>& values, Shape shape,
+                            int64_t first) {
+    const int64_t size = shape.elements();
+    const std::vector<float> some(values.begin() + first * (size / shape.n),
+                                  values.begin() + first * (size / shape.n) + size);
+    return denoise(denoiser, weights, kNative, some, shape);
+}
+
+TEST_P(NativeNetworks, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
+    constexpr int64_t kCount = 4;
+    const Shape all = input_shape(weights_, kCount, 24, 40);
+    const auto values = windows(all);
+    std::vector<float> first;
+    for (const int threads : {1, 2, 7}) {
+        const auto denoiser = make_denoiser(weights_, {.engine = EngineKind::native, .threads = threads});
+        for (const int64_t batch : {1, 2, 4}) {
+            std::vector<float> result;
+            for (int64_t begin = 0; begin < kCount; begin += batch) {
+                const auto some = run_some(*denoiser, weights_, values, input_shape(weights_, batch, 24, 40), begin);
+                result.insert(result.end(), some.begin(), some.end());
+            }
+            if (first.empty()) first = result;
+            EXPECT_TRUE(result == first) << "batch " << batch << ", " << threads << " threads";
+        }
+    }
+}
+
+TEST(NativeEngine, GivesTheSameBitsForMapsThatAreWrittenPastTheCache) {
+    const Weights weights = make_seeded_weights(DncnnShape{.depth = 3, .width = 64}, kSeed);
+    const auto denoiser = make_denoiser(weights, kNative);
+    const auto values = windows(input_shape(weights, 3, 128, 128));  // maps of 12 MiB; of one window 4 MiB
+    const auto together = run_some(*denoiser, weights, values, input_shape(weights, 3, 128, 128), 0);
+    const auto last = run_some(*denoiser, weights, values, input_shape(weights, 1, 128, 128), 2);
+    EXPECT_TRUE(std::equal(last.begin(), last.end(), together.end() - static_cast<int64_t>(last.size())));
+}
+
+/// Rows from `begin` on. `shape`: of the window; images of this network have as many channels in as out.
+std::vector<float> rows_from(const std::vector<float>& values, const Shape& shape, int64_t begin) {
+    return {values.begin() + begin * shape.w * shape.c, values.end()};
+}
+
+TEST(NativeEngine, GivesTheBitsOfTheWholeImageInWindowsThatBeginOnATile) {
+    const Weights weights = make_seeded_weights(DncnnShape{.depth = 3, .width = 32}, kSeed);
+    const Shape whole = input_shape(weights, 1, 40, 24);
+    const auto values = windows(whole);
+    const auto expected = run(weights, kNative, whole);
+    constexpr int64_t kRadius = 3;
+    const auto part = [&](int64_t begin) {
+        const Shape shape = input_shape(weights, 1, whole.h - begin, whole.w);
+        const auto result =
+            denoise(*make_denoiser(weights, kNative), weights, kNative, rows_from(values, whole, begin), shape);
+        return rows_from(result, shape, kRadius);
+    };
+    for (const int64_t begin : {4, 8, 20}) EXPECT_TRUE(part(begin) == rows_from(expected, whole, begin + kRadius));
+    for (const int64_t begin : {1, 6, 15})
+        EXPECT_LT(relative_difference(part(begin), rows_from(expected, whole, begin + kRadius)), 1e-5) << begin;
+}
+
+TEST(NativeEngine, AValueThatIsNotFiniteStaysSo) {
+    const Weights weights = make_seeded_weights(DncnnShape{.depth = 4, .width = 32}, kSeed);
+    const Shape shape = input_shape(weights, 1, 24, 24);
+    for (const float value : {std::nanf(""), HUGE_VALF}) {
+        auto values = windows(shape);
+        const size_t at = values.size() / 2;
+        values[at] = value;
+        EXPECT_FALSE(std::isfinite(denoise(*make_denoiser(weights, kNative), weights, kNative, values, shape)[at]));
+    }
+}
+
+TEST_P(NativeNetworks, TakesTheMemoryThatIsPlanned) {
+    const Graph graph = graph_of(weights_.shape);
+    for (const int threads : {1, 3}) {
+        const EngineOptions options{.engine = EngineKind::native, .threads = threads};
+        const int64_t before = allocator_counters({}).allocated_bytes;
+        const auto denoiser = make_denoiser(weights_, options);
+        const int64_t held = allocator_counters({}).allocated_bytes;
+        EXPECT_EQ(held - before, native_weight_bytes(graph));
+        reset_allocator_peaks({});
+        const Shape shape = input_shape(weights_, 2, 32, 48);
+        const auto values = windows(shape);
+        (void)denoise(*denoiser, weights_, options, values, shape);
+        const int64_t arena = place_blocks(plan_memory(graph, kNativePath), shape.pixels()).bytes;
+        EXPECT_EQ(allocator_counters({}).peak_allocated_bytes - held, arena + threads * native_scratch_bytes(graph));
+        EXPECT_EQ(allocator_counters({}).allocated_bytes, held);
+    }
+}
+
+TEST(NativeEngine, RunsOutOfMemoryUnderACapAndRecovers) {
+    const Weights weights = make_seeded_weights(DncnnShape{.depth = 3, .width = 32}, kSeed);
+    const Shape shape = input_shape(weights, 1, 64, 64);
+    const auto denoiser = make_denoiser(weights, kNative);
+    const auto expected = denoise(*denoiser, weights, kNative, windows(shape), shape);
+    set_memory_limit({}, allocator_counters({}).allocated_bytes + (1 << 20));
+    try {
+        (void)denoise(*denoiser, weights, kNative, windows(shape), shape);
+        ADD_FAILURE() << "two maps of 64 x 64 x 32 need 1 MiB, and the scratch memory more";
+    } catch (const OutOfMemory& error) {
+        EXPECT_THAT(error.what(), HasSubstr("under the cap of"));
+    }
+    set_memory_limit({}, 0);
+    EXPECT_TRUE(denoise(*denoiser, weights, kNative, windows(shape), shape) == expected);
+}
+
+TEST(NativeEngine, RefusesWhatItCannotComputeAndNamesTheWayOut) {
+    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const auto refusal = [&](EngineOptions options) -> std::string {
+        options.engine = EngineKind::native;
+        try {
+            (void)make_denoiser(weights, options);
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+        return "none";
+    };
+    EXPECT_THAT(refusal({.device = {DeviceKind::cuda, 0}}), HasSubstr("set device cpu"));
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32})
+        EXPECT_THAT(refusal({.precision = precision}), HasSubstr("set dtype fp32"));
+    EXPECT_THAT(refusal({.layout = Layout::contiguous}), HasSubstr("channels_last only"));
+}
+
+TEST(NativeEngine, RefusesViewsThatDoNotFit) {
+    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const auto denoiser = make_denoiser(weights, kNative);
+    std::vector<float> values(16 * 16 * 2);
+    Stream stream({});
+    const auto in = test::view_of(values.data(), input_shape(weights, 1, 16, 16), kNative);
+    auto out = test::view_of(values.data() + 256, output_shape(weights, in.shape), kNative);
+    out.shape.h = 8;
+    EXPECT_THROW(denoiser->forward(in, out, stream), Error);
+    EXPECT_THROW(denoiser->prepare(in, out, stream), Error);
+}
+
 }  // namespace
 }  // namespace pb

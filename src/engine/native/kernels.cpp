@@ -9,10 +9,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/native/target_kernels.inl"
-// clang-format off: in this order
-#include "engine/native/target_kernels.inl"
-
+// clang-format off
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include "engine/native/target_kernels.inl"
 // clang-format on
 
 namespace pb::native {

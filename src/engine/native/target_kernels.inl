@@ -4,7 +4,8 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-// clang-format off: each needs those above it
+// Each needs those above it.
+// clang-format off
 #include "engine/native/vectors.inl"
 #include "engine/native/micro_kernel.inl"
 #include "engine/native/winograd_transform.inl"
