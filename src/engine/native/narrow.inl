@@ -35,8 +35,8 @@ void narrow_pixels(const ConvolutionCall& call, const NarrowPlace& place) {
         }
     }
     const int64_t at = ((place.window * call.h + place.row) * call.w + place.column) * kOutputs;
-    for (int i = 0; i < kPixels; ++i)
-        for (int o = 0; o < kOutputs; ++o) {
+    for (int64_t i = 0; i < kPixels; ++i)
+        for (int64_t o = 0; o < kOutputs; ++o) {
             float value = hn::GetLane(hn::SumOfLanes(kLanesTag, sums[i][o])) + call.bias[o];
             if (call.summand != nullptr) value += call.summand[at + i * kOutputs + o];
             call.out[at + i * kOutputs + o] = call.relu && value < 0 ? 0 : value;
