@@ -176,6 +176,9 @@ class Denoise(program.ProgramTest):
         self.assertLessEqual(largest_difference(automatic, named), 1, 'sigma is printed with four digits')
         _, other = denoised('other.npy', '--sigma', '0.2', '--halo', halo)
         self.assertGreater(largest_difference(automatic, other), 5)
+        said, native = denoised('native.npy', '--sigma', estimate, '--halo', halo, '--engine', 'native')
+        self.assertIn('RESULT: VALID', said, 'verified against the engine torch')
+        self.assertLessEqual(largest_difference(native, named), 1)
 
 
 class Help(program.ProgramTest):
@@ -186,6 +189,7 @@ class Help(program.ProgramTest):
                                        ('batch', 'N | auto | largest', 'auto'), ('verify', 'N', '1'),
                                        ('dtype', 'fp32 | tf32 | bf16 | fp16', 'fp32'), ('threads', 'N | auto', 'auto'),
                                        ('network', 'drunet | unet | dncnn', 'dncnn'), ('sigma', 'X | X/Y | auto', 'auto'),
+                                       ('engine', 'torch | native | reference | timed', 'torch'),
                                        ('trained-sigma', 'X | X/Y | auto', 'auto'), ('add-noise', 'X | X/Y', '0'),
                                        ('memory-limit-mib', 'N', '0'), ('output', 'auto | memory | file | checksum', 'auto')):
             self.assertRegex(text, rf'--{option} {re.escape(shape)}[ :](?:(?! --).)*\(default: {default}\)', option)
@@ -260,7 +264,7 @@ class Refusals(program.ProgramTest):
         self.refused(self.photo, out, '--halo', 'wide', words=['--halo', "'wide'", 'none, exact or auto'])
         for option, wrong in (('patch', '0'), ('patch', '1.5'), ('batch', '0'), ('dtype', 'fp8'), ('network', 'none'),
                               ('add-noise', '1.5'), ('raw', '8x9'), ('memory-limit-mib', '-1'), ('verify', '-1'),
-                              ('verify', '1/2'), ('compress', 'zip'), ('output', 'checksum')):
+                              ('verify', '1/2'), ('compress', 'zip'), ('output', 'checksum'), ('engine', 'timed')):
             self.refused(self.photo, out, f'--{option}', wrong, words=[f'--{option}', wrong])
 
     def test_weights(self):

@@ -224,6 +224,15 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
     settings.dtype = Precision::bf16;
     EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("dtype = bf16"), HasSubstr("engine reference")));
+    settings.engine = EngineKind::native;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("native computes in fp32 only"));
+    settings.dtype = Precision::fp32;
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
+    settings.layout = Layout::contiguous;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("takes channels_last only"));
+    settings.layout = Layout::channels_last;
+    settings.device = DeviceChoice::cuda;
+    EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("native: computes on the CPU only"));
 }
 
 TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {
@@ -422,6 +431,19 @@ TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
     };
     EXPECT_DOUBLE_EQ(peak(Precision::bf16, 2), peak(Precision::fp32, 2) / 2);
     EXPECT_DOUBLE_EQ(peak(Precision::fp32, 3) - peak(Precision::fp32, 2), (1 << 20) * 4.0 * 7);
+}
+
+TEST(Prediction, OfTheEngineNativeIsItsArenaItsScratchAndItsTransformedWeights) {
+    PointSettings settings = small_point();
+    settings.network = NetworkKind::dncnn;
+    settings.engine = EngineKind::native;
+    settings.threads.count = 3;
+    const PeakParts parts = peak_parts(point_of(settings, make_local_topology(1)));
+    // 18 layers of 64 to 64 channels with 36 values for each kernel, 3 to 64, 64 to 3, and biases of whole panels.
+    EXPECT_DOUBLE_EQ(parts.weights, 4.0 * (18 * (36 * 64 * 64 + 64) + 9 * 3 * 64 + 64 + 9 * 64 * 3 + 32));
+    const int64_t scratch = 3 * 4 * (36 * 28 * (64 + 16) + 36 * 28 * 32 + 36 * 64);
+    EXPECT_EQ(parts.scratch_bytes, scratch);
+    EXPECT_DOUBLE_EQ(parts.peak(1 << 20, 1), parts.weights + (1 << 20) * (4 * 6 + 512.0) + scratch);
 }
 
 TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {
