@@ -116,7 +116,7 @@ class NativeNetworks : public testing::TestWithParam<NetworkKind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Networks, NativeNetworks,
-                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn),
+                         testing::Values(kind_of<DrunetShape>(), kind_of<UnetShape>(), kind_of<DncnnShape>()),
                          [](const auto& network) { return std::string(name_of(network.param)); });
 
 TEST_P(NativeNetworks, ErrsNoMoreThanDirectConvolutions) {
@@ -237,7 +237,7 @@ TEST(NativeEngine, RunsOutOfMemoryUnderACapAndRecovers) {
 }
 
 TEST(NativeEngine, RefusesWhatItCannotComputeAndNamesTheWayOut) {
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const Weights weights = make_seeded_weights(kind_of<DncnnShape>(), 1, kSeed);
     const auto refusal = [&](EngineOptions options) -> std::string {
         options.engine = EngineKind::native;
         try {
@@ -254,7 +254,7 @@ TEST(NativeEngine, RefusesWhatItCannotComputeAndNamesTheWayOut) {
 }
 
 TEST(NativeEngine, RefusesViewsThatDoNotFit) {
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const Weights weights = make_seeded_weights(kind_of<DncnnShape>(), 1, kSeed);
     const auto denoiser = make_denoiser(weights, kNative);
     std::vector<float> values(16 * 16 * 2);
     Stream stream({});

@@ -435,7 +435,7 @@ TEST(Prediction, SixteenBitTypesHalveThePeakAndSlotsAddToIt) {
 
 TEST(Prediction, OfTheEngineNativeIsItsArenaItsScratchAndItsTransformedWeights) {
     PointSettings settings = small_point();
-    settings.network = NetworkKind::dncnn;
+    settings.network = kind_of<DncnnShape>();
     settings.engine = EngineKind::native;
     settings.threads.count = 3;
     const PeakParts parts = peak_parts(point_of(settings, make_local_topology(1)));
