@@ -4,7 +4,7 @@
 usage: beside_pytorch.py FORWARD_SERVER [--device cuda|cpu] [--dtypes fp32,bf16] [--out results.json] ..
 
 Both sides keep their batch on the device; a round times a few calls of one, then as many of the other, who goes first
-alternates. PyTorch: inference mode, channels_last, cuDNN's autotuner, batch norm as layers. The ratio is PyTorch's
+alternates. `--device cpu --engine native --dtypes fp32` compares the engine native. PyTorch: inference mode, channels_last, cuDNN's autotuner, batch norm as layers. The ratio is PyTorch's
 time / patchbench's of each round: above 1, patchbench is faster. Outputs are compared with PyTorch's in fp32 first; a
 difference beyond the tolerance is a failure (exit code 1), a ratio below 1 is not. The difference of one window to
 PyTorch in fp32 on the CPU is written down beside it.
@@ -21,7 +21,10 @@ import sys
 import tempfile
 import time
 
-import torch
+if "--avx2" in sys.argv:  # read when torch is imported
+    os.environ.update(ATEN_CPU_CAPABILITY="avx2", ONEDNN_MAX_CPU_ISA="AVX2")
+
+import torch  # noqa: E402
 
 from plain_networks import NETWORKS, make_network
 
@@ -30,15 +33,17 @@ STORAGE = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16,
 # max |difference| / max |output|, to PyTorch in fp32; on CUDA its own algorithms differ by about 1e-5
 TOLERANCE = {"fp32": 3e-4, "tf32": 2e-2, "bf16": 1e-1, "fp16": 2e-2}
 ROUND_S = 0.05  # of each side, at least
+PROCESSOR_ROUND_S = 1.0  # the kernel counts processor time in steps of 10 ms
 
 
 class Server:
     """patchbench's side: benchmarks/forward_server.cpp."""
 
-    def __init__(self, program, device, threads):
-        options = ["--cuda"] if device == "cuda" else ["--threads", str(threads)]
+    def __init__(self, arguments):
+        options = ["--cuda"] if arguments.device == "cuda" else ["--threads", str(arguments.threads)]
+        options += ["--engine", arguments.engine] + (["--avx2"] if arguments.avx2 else [])
         self.process = subprocess.Popen(
-            [program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            [arguments.server, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
 
     def ask(self, *words):
@@ -51,6 +56,16 @@ class Server:
 
     def seconds(self, calls):
         return float(self.ask("time", calls))
+
+    def processor_seconds(self, calls):
+        before = self.processor_time()
+        self.ask("time", calls)
+        return self.processor_time() - before
+
+    def processor_time(self):
+        """Of all its threads; in ticks of 10 ms."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Plain:
@@ -76,10 +91,7 @@ class Plain:
 
     def seconds(self, calls):
         if self.device != "cuda":
-            start = time.perf_counter()
-            for _ in range(calls):
-                self.call()
-            return time.perf_counter() - start
+            return self.seconds_by(time.perf_counter, calls)
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
         for _ in range(calls):
@@ -87,6 +99,15 @@ class Plain:
         end.record()
         end.synchronize()
         return start.elapsed_time(end) / 1000
+
+    def processor_seconds(self, calls):
+        return self.seconds_by(time.process_time, calls)
+
+    def seconds_by(self, clock, calls):
+        start = clock()
+        for _ in range(calls):
+            self.call()
+        return clock() - start
 
 
 def save_npy(file, tensor):
@@ -155,8 +176,12 @@ class Comparison:
 
     def timings(self, plain):
         sides = {"patchbench": self.server.seconds, "pytorch": plain.seconds}
+        round_s = ROUND_S
+        if self.arguments.processor_time:
+            sides = {"patchbench": self.server.processor_seconds, "pytorch": plain.processor_seconds}
+            round_s = PROCESSOR_ROUND_S
         slowest = max(seconds(2) / 2 for seconds in sides.values())
-        calls = max(1, round(ROUND_S / slowest))
+        calls = max(1, round(round_s / slowest))
         samples = {name: [] for name in sides}
         for index in range(self.arguments.rounds):
             for name in sorted(sides, reverse=index % 2 == 1):
@@ -192,13 +217,16 @@ def parse_arguments():
     parser.add_argument("--edge", type=int, default=320, help="pixels; a multiple of 8")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=1, help="of both sides, on the CPU")
+    parser.add_argument("--engine", choices=("torch", "native"), default="torch", help="patchbench's")
+    parser.add_argument("--avx2", action="store_true", help="both sides on the CPU without AVX-512")
+    parser.add_argument("--processor-time", action="store_true", help="on a busy CPU: count that instead of the clock's")
     parser.add_argument("--out", type=pathlib.Path, help="JSON, written after every comparison")
     return parser.parse_args()
 
 
 def compare_all(arguments, folder):
     """(results, failures)"""
-    server = Server(arguments.server, arguments.device, arguments.threads)
+    server = Server(arguments)
     results, failures = [], []
     for network in arguments.networks.split(","):
         comparison = Comparison(network, server, arguments, folder)

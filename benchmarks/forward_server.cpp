@@ -13,6 +13,7 @@
 #include "patchbench/network/network_facts.hpp"
 
 #include <CLI/CLI.hpp>
+#include <hwy/highway.h>
 
 #include <iostream>
 #include <optional>
@@ -31,7 +32,7 @@ class Resident {
   public:
     Resident(const Request& request, engine::EngineOptions options)
         : windows_(read_npy(request.windows)),
-          weights_(engine::load_weights(request.weights, parse_enum<NetworkKind>(request.network))),
+          weights_(engine::load_weights(request.weights, parse_enum<network::NetworkKind>(request.network))),
           options_(with_precision(options, request.dtype)),
           stream_(options.device),
           denoiser_(engine::make_denoiser(weights_, options_)) {
@@ -159,11 +160,16 @@ void serve(const engine::EngineOptions& options) {
 int main(int argc, char** argv) {
     CLI::App app("Forward calls on request; the commands are at the top of its source");
     pb::engine::EngineOptions options;
-    bool cuda = false;
+    bool cuda = false, avx2 = false;
+    std::string engine = "torch";
     options.cudnn_benchmark = true;
     app.add_flag("--cuda", cuda, "on the first GPU instead of the CPU");
     app.add_option("--threads", options.threads, "on the CPU");
+    app.add_option("--engine", engine, "torch or native");
+    app.add_flag("--avx2", avx2, "engine native: no AVX-512");
     CLI11_PARSE(app, argc, argv);
+    options.engine = pb::parse_enum<pb::EngineKind>(engine);
+    if (avx2) hwy::DisableTargets(HWY_AVX3);
     if (cuda) options.device = {pb::DeviceKind::cuda, 0};
     try {
         pb::peer::serve(options);

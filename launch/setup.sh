@@ -21,7 +21,7 @@ packages=(
     libopenmpi-dev openmpi-bin
     libopencv-core-dev libopencv-imgproc-dev libopencv-photo-dev libtiff-dev libpng-dev libjpeg-dev
     libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev
-    libboost-dev libeigen3-dev libzip-dev libssl-dev librandom123-dev libonnx-dev libprotobuf-dev
+    libboost-dev libeigen3-dev libzip-dev libssl-dev librandom123-dev libhwy-dev libonnx-dev libprotobuf-dev
     libgtest-dev libgmock-dev libbenchmark-dev
     zstd xz-utils patchelf # launch/bundle.sh
     hwloc # launch/bind.sh

@@ -11,8 +11,8 @@ import sys
 # Layer -> the layers that it may include besides itself.
 MAY_INCLUDE = {
     "base": set(),
-    "config": {"base"},
     "network": {"base"},
+    "config": {"base", "network"},
     "plan": {"base", "config", "network"},
     "image": {"base"},
     "device": {"base"},

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
         if (argc != 5) throw pb::UsageError("usage: denoise_image IN.pfm OUT.pfm WEIGHTS SIGMA");
         const pb::FloatImage noisy = load_picture(argv[1]);
         pb::DenoiseOptions options;
-        options.network = pb::WeightsFile{argv[3], pb::NetworkKind::dncnn};
+        options.network = pb::WeightsFile{argv[3], pb::network::kind_of<pb::network::DncnnShape>()};
         options.sigma = std::stod(argv[4]);
         options.patch = 64;
         save_picture(pb::denoise({noisy.values.data(), noisy.extent, noisy.channels}, options), argv[2]);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "patchbench/base/device_id.hpp"
-#include "patchbench/base/network_kind.hpp"
 #include "patchbench/base/shape.hpp"
 #include "patchbench/network/network_shape.hpp"
 
@@ -33,7 +32,7 @@ struct FloatImage {
 /// Trained weights: .safetensors, .pth or .onnx.
 struct WeightsFile {
     std::filesystem::path path;
-    NetworkKind network = NetworkKind::drunet;
+    network::NetworkKind network = network::kind_of<network::DrunetShape>();
     std::optional<double> trained_sigma = {};  // of a network for one noise level; not given: what the file says
 };
 

@@ -24,6 +24,7 @@ class Patchbench(Package):
     depends_on("python@3.10:3.14")
     depends_on("mpi@3.1:")
     depends_on("hwloc@2:")
+    depends_on("highway@1:")
     depends_on("opencv@4.5: +imgproc+photo")
     depends_on("libtiff")
     depends_on("libpng")

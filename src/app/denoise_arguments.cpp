@@ -21,6 +21,7 @@ constexpr SettingOption kSettingOptions[] = {
     {"--network", "network"},
     {"--weights", "weights", "; seed:<n> only with --allow-untrained"},
     {"--device", "device"},
+    {"--engine", "engine", "; timed is for studies"},
     {"--trained-sigma", "trained_sigma", "", {kSmallestSigma, 1}},
     {"--range", "image.range", "; --range=-300:4700 where LO is negative. --sigma is then in the samples' units"},
     {"--nodata", "image.nodata", "; --nodata=-9999 where it is negative"},
@@ -76,6 +77,8 @@ config::PointSettings settings_from(const DenoiseArguments& arguments) {
     config::PointSettings settings = arguments.settings;
     if (settings.output == config::OutputKind::checksum)
         throw UsageError("--output checksum: is for studies; denoise writes a file");
+    if (settings.engine == EngineKind::timed)
+        throw UsageError("--engine timed: simulates devices in studies and runs no network; denoise needs one");
     if (arguments.bands != "auto" && arguments.bands != "1" && arguments.bands != "3")
         throw UsageError("--bands " + arguments.bands + ": must be 1, 3 or auto");
     settings.protocol.verify = arguments.probes > 0 ? config::VerifyMode::probes : config::VerifyMode::off;

@@ -21,7 +21,7 @@ namespace {
 void print_facts() {
     fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", "network", "parameters", "MAC/pixel", "alignment",
                "radius", "exact halo", "sigma", "bytes/pixel");
-    for (const auto& [kind, name] : enum_names(NetworkKind{})) {
+    for (const auto& [kind, name] : enum_names(network::NetworkKind{})) {
         const network::NetworkFacts& facts = network::network_facts(kind);
         fmt::print(
             "{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
@@ -34,7 +34,7 @@ void print_facts() {
 void print_weights() {
     const auto folder = run::models_folder();
     fmt::print("\nweights (models folder {})\n", folder.string());
-    for (const auto& [kind, name] : enum_names(NetworkKind{}))
+    for (const auto& [kind, name] : enum_names(network::NetworkKind{}))
         for (const auto& entry : config::load_model_card(folder / (std::string(name) + ".yaml"))) {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
             fmt::print("  {:<8}{:<44}{:<8}{:<16}{}\n", name, entry.name, entry.channels == 1 ? "gray" : "colour",
@@ -52,7 +52,7 @@ struct ExportArguments {
 };
 
 void export_network(const ExportArguments& arguments) {
-    const NetworkKind network = arguments.settings.network;
+    const network::NetworkKind network = arguments.settings.network;
     const engine::Weights weights = run::find_weights(network, arguments.settings.weights, std::nullopt);
     engine::save_onnx(weights, arguments.file);
     fmt::print("{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, name_of(network),

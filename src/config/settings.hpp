@@ -6,8 +6,8 @@
 
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/device_id.hpp"
-#include "patchbench/base/network_kind.hpp"
 #include "patchbench/base/shape.hpp"
+#include "patchbench/network/network_shape.hpp"
 
 #include <cstdint>
 #include <string>
@@ -64,7 +64,7 @@ struct ProtocolSettings {
 
 /// One point, before it is planned. Every key may have a list of values in the YAML file: an axis of the study.
 struct PointSettings {
-    NetworkKind network = NetworkKind::dncnn;
+    network::NetworkKind network = network::kind_of<network::DncnnShape>();
     std::string weights = "default";
     NoiseLevelSetting sigma;
     NoiseLevelSetting trained_sigma;

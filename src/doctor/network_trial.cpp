@@ -30,7 +30,7 @@ double tiny_error(DeviceId device) {
     image::Image scene({32, 32}, 3, DType::f32);
     image::fill_scene(1, 0, 0, scene.view());
     config::PointSettings settings;
-    settings.network = NetworkKind::dncnn;
+    settings.network = network::kind_of<network::DncnnShape>();
     settings.weights = "seed:1";
     const auto weights = run::WeightsCache().find(settings, 3);
     const image::Image expected =

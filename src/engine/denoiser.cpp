@@ -66,6 +66,8 @@ std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOpti
     switch (options.engine) {
         case EngineKind::torch:
             return torch_engine::make_torch_denoiser(weights, options);
+        case EngineKind::native:
+            return make_native_denoiser(weights, options);
         case EngineKind::reference:
             return make_reference_denoiser(weights, options);
         case EngineKind::timed:

@@ -1,9 +1,14 @@
 #include "patchbench/network/drunet.hpp"
 
+#include "network/graph_facts.hpp"
+#include "network/key_layout.hpp"
+
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph_builder.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace pb::network {
 
@@ -25,8 +30,7 @@ size_t residual_blocks(GraphBuilder& net, size_t x, const std::string& module, i
 
 }  // namespace
 
-Graph drunet(const DrunetShape& shape) {
-    const auto& [channels, widths, blocks] = shape;
+Graph DrunetShape::graph() const {
     require(!widths.empty(), "network: a drunet without widths");
     require(blocks >= 1, fmt::format("network: a drunet of {} residual blocks a scale: it has at least 1", blocks));
     const size_t lowest = widths.size() - 1;
@@ -46,6 +50,32 @@ Graph drunet(const DrunetShape& shape) {
     }
     net.convolve(net.add(x, skips[0]), channels, {.weights = "m_tail"});
     return net.graph();
+}
+
+std::vector<KeyLayout> DrunetShape::layouts(const CheckpointTensors& tensors) const {
+    constexpr int64_t kMostBlocks = 1000, kMostScales = 8;
+    DrunetShape found = *this;
+    if (!tensors.has("m_body.0.res.0")) return canonical_layouts("drunet", *this, found);
+    found.blocks = 1;
+    while (found.blocks < kMostBlocks && tensors.has(fmt::format("m_body.{}.res.0", found.blocks))) ++found.blocks;
+    found.widths = {tensors.channels_made("m_head", widths.front())};
+    for (int64_t scale = 1; scale < kMostScales; ++scale) {
+        const std::string halving = fmt::format("m_down{}.{}", scale, found.blocks);
+        if (!tensors.has(halving)) break;
+        found.widths.push_back(tensors.channels_made(halving, 1));
+    }
+    return canonical_layouts("drunet", *this, found);
+}
+
+/// Each block has two convolutions. At the lowest scale there is one more, with stride 2; a network of one scale has
+/// its first and its last convolution instead.
+DrunetShape DrunetShape::size_in(const Graph& graph) {
+    int64_t lowest = 1;
+    for (size_t i = 0; i < graph.size(); ++i) lowest = std::max(lowest, graph.shape(i).scale);
+    const int64_t there =
+        std::ranges::count_if(convolutions_of(graph), [&](size_t i) { return graph.shape(i).scale == lowest; });
+    const int64_t others = lowest > 1 ? 1 : 2;
+    return {graph.channels_out(), widths_in(graph), std::max<int64_t>(1, (there - others) / 2)};
 }
 
 }  // namespace pb::network

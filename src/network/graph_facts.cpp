@@ -55,6 +55,16 @@ std::vector<size_t> convolutions_of(const Graph& graph) {
     return found;
 }
 
+std::vector<int64_t> widths_in(const Graph& graph) {
+    std::vector<int64_t> widths;
+    for (const size_t index : convolutions_of(graph)) {
+        const auto& [channels, scale] = graph.shape(index);
+        if (scale == int64_t{1} << widths.size()) widths.push_back(channels);
+    }
+    if (widths.empty()) widths.push_back(graph.channels_in());  // no network here starts with a smaller map
+    return widths;
+}
+
 int64_t num_convolutions(const Graph& graph) { return static_cast<int64_t>(convolutions_of(graph).size()); }
 
 int64_t parameters_of(const Graph& graph) {

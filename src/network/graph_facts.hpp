@@ -16,6 +16,9 @@ namespace pb::network {
 
 [[nodiscard]] int64_t num_convolutions(const Graph& graph);
 
+/// Output channels of the first convolution at each scale, from full extent down.
+[[nodiscard]] std::vector<int64_t> widths_in(const Graph& graph);
+
 /// Trained values: weights, biases, and the scale and shift of each batch norm.
 [[nodiscard]] int64_t parameters_of(const Graph& graph);
 

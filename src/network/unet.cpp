@@ -1,5 +1,8 @@
 #include "patchbench/network/unet.hpp"
 
+#include "network/graph_facts.hpp"
+#include "network/key_layout.hpp"
+
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/graph_builder.hpp"
 
@@ -23,8 +26,7 @@ size_t block(GraphBuilder& net, size_t x, int64_t width, const std::string& modu
 
 }  // namespace
 
-Graph unet(const UnetShape& shape) {
-    const auto& [channels, widths] = shape;
+Graph UnetShape::graph() const {
     require(!widths.empty(), "network: a unet without widths");
     GraphBuilder net;
     const size_t image = net.input(channels);
@@ -39,5 +41,15 @@ Graph unet(const UnetShape& shape) {
     net.add(net.convolve(x, channels, {.weights = "Conv_1x1", .kernel = 1, .has_bias = true}), image);
     return net.graph();
 }
+
+std::vector<KeyLayout> UnetShape::layouts(const CheckpointTensors& tensors) const {
+    constexpr int64_t kMostScales = 8;
+    UnetShape found{channels, {}};
+    for (int64_t scale = 1; scale <= kMostScales && tensors.has(fmt::format("Conv{}.0", scale)); ++scale)
+        found.widths.push_back(tensors.channels_made(fmt::format("Conv{}.0", scale), 1));
+    return canonical_layouts("unet (batch norm folded)", *this, found.widths.empty() ? *this : found);
+}
+
+UnetShape UnetShape::size_in(const Graph& graph) { return {graph.channels_out(), widths_in(graph)}; }
 
 }  // namespace pb::network

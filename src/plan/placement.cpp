@@ -33,12 +33,22 @@ DeviceKind resolve_device(const config::PointSettings& settings, const Topology&
                   "; choose device: cpu, fewer ranks, or start one rank for each device");
 }
 
+void check_native(const config::PointSettings& settings) {
+    if (settings.dtype != Precision::fp32)
+        throw UsageError("dtype = " + std::string(name_of(settings.dtype)) +
+                         ": engine native computes in fp32 only; choose dtype: fp32, or engine: torch");
+    if (settings.layout != Layout::channels_last)
+        throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
+}
+
 void check_device_choices(const Point& point) {
     const config::PointSettings& settings = point.settings;
     const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
     const bool is_cpu = point.device == DeviceKind::cpu;
-    if (settings.engine == EngineKind::reference && !is_cpu)
-        throw UsageError("engine = reference: computes on the CPU only; choose device: cpu");
+    if ((settings.engine == EngineKind::reference || settings.engine == EngineKind::native) && !is_cpu)
+        throw UsageError("engine = " + std::string(name_of(settings.engine)) +
+                         ": computes on the CPU only; choose device: cpu");
+    if (settings.engine == EngineKind::native) check_native(settings);
     if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
         throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
     if (settings.engine == EngineKind::timed) {
@@ -58,6 +68,13 @@ void check_threads(const Point& point, const Topology& topology) {
     if (point.settings.threads.count > most)
         throw Refused(fmt::format("threads = {}: rank 0 may use {} core(s); choose threads: auto, or at most {}",
                                   point.settings.threads.count, place.num_cores, most));
+}
+
+int threads_of(const config::PointSettings& settings, const Topology& topology, const std::vector<int>& members) {
+    if (!settings.threads.is_automatic()) return static_cast<int>(settings.threads.count);
+    int most = 1;
+    for (const int rank : members) most = std::max(most, topology.ranks[static_cast<size_t>(rank)].threads);
+    return most;
 }
 
 void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, config::SharingRule rule) {
@@ -86,6 +103,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     point.device = resolve_device(point.settings, topology, members);
     check_device_choices(point);
     check_threads(point, topology);
+    point.threads = threads_of(point.settings, topology, members);
     check_sharing(point, topology, members, study.device_sharing);
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");

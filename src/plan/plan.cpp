@@ -62,7 +62,7 @@ class Sources {
   private:
     const SourceLookup& lookup_;
     const NetworkLookup& networks_;
-    std::map<std::tuple<NetworkKind, std::string, int64_t>, std::optional<network::NetworkShape>> shapes_;
+    std::map<std::tuple<network::NetworkKind, std::string, int64_t>, std::optional<network::NetworkShape>> shapes_;
     std::map<std::array<std::string, 3>, SourceFacts> files_;  // by path, raw shape and bands
 };
 
@@ -85,7 +85,7 @@ void settle_whole(Point& point) {
     point.halo = 0;
     point.batch = 1;
     const auto calls = whole_image_calls(point.facts(), point.source.extent, settings.odd_shape);
-    if (settings.odd_shape == OddShape::split && settings.network != NetworkKind::drunet &&
+    if (settings.odd_shape == OddShape::split && settings.network != network::kind_of<network::DrunetShape>() &&
         calls.front().window.extent != point.source.extent)
         point.notes.emplace_back("odd_shape = split is DRUNet's rule: this network pads instead");
     if (point.num_ranks > 1 && !settings.replicate)

@@ -41,6 +41,7 @@ struct Point {
         relative;  // when the weights are of a larger or smaller network than the standard one
     DeviceKind device = DeviceKind::cpu;
     int num_ranks = 1;
+    int threads = 1;  // of each rank inside a forward call; the most where `auto` gives ranks different ones
     std::optional<int64_t> halo;   // pixels; nullopt while `auto` is open
     std::optional<int64_t> batch;  // effective (no larger than the largest share); nullopt while it or the halo is open
     std::string refusal;           // why it cannot run here; empty when it can. Recorded as `refused`, never run

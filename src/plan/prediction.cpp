@@ -1,5 +1,8 @@
 #include "plan/prediction.hpp"
 
+#include "network/arena.hpp"
+#include "network/native_layout.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -58,11 +61,21 @@ Work work_of(const Point& point) {
 
 /// How the point's engine allocates the maps between layers.
 network::MemoryPath memory_path(const Point& point) {
+    if (point.settings.engine == EngineKind::native) return network::kNativePath;
     network::MemoryPath path = network::kOnednnPath;
     if (point.device == DeviceKind::cuda)
         path = is_fused(point.settings, point.device) ? network::kFusedCudnnPath : network::kCudnnPath;
     path.value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
     return path;
+}
+
+/// The engine native: its weights as they are packed, its arena, and the scratch memory of its threads.
+void set_native(PeakParts& parts, const Point& point) {
+    const network::Graph graph = network::graph_of(point.shape());
+    parts.weights = static_cast<double>(network::native_weight_bytes(graph));
+    parts.arena = network::plan_memory(graph, network::kNativePath);
+    parts.scratch_bytes = point.threads * network::native_scratch_bytes(graph);
+    for (network::MemorySize& size : parts.forward) size.fixed_bytes += parts.scratch_bytes;
 }
 
 /// Bytes of one sample as it is copied to a device: the stored type, or f32 where noise or a range changed the value.
@@ -84,9 +97,11 @@ PeakParts peak_parts(const Point& point) {
     const auto value_bytes = static_cast<double>(path.value_bytes);
     const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
     const auto samples = static_cast<double>(2 * source.channels) * sample_bytes(settings.image, source);
-    return {.weights = value_bytes * static_cast<double>(facts.parameters),
-            .in_out_per_pixel = values + (is_cuda ? samples : 0),
-            .forward = std::move(forward)};
+    PeakParts parts{.weights = value_bytes * static_cast<double>(facts.parameters),
+                    .in_out_per_pixel = values + (is_cuda ? samples : 0),
+                    .forward = std::move(forward)};
+    if (settings.engine == EngineKind::native) set_native(parts, point);
+    return parts;
 }
 
 double PeakParts::peak(int64_t pixels, int64_t slots) const {
@@ -94,6 +109,7 @@ double PeakParts::peak(int64_t pixels, int64_t slots) const {
     double largest = 0;
     for (const auto& [per_pixel, fixed] : forward)
         largest = std::max(largest, per_pixel * all_pixels + static_cast<double>(fixed));
+    if (arena) largest = static_cast<double>(network::place_blocks(*arena, pixels).bytes + scratch_bytes);
     return weights + static_cast<double>(slots) * all_pixels * in_out_per_pixel + largest;
 }
 

@@ -23,10 +23,14 @@ struct PeakParts {
     double in_out_per_pixel = 0;  // input and output of a batch; on CUDA also the samples before and after conversion
     std::vector<network::MemorySize>
         forward;  // maps and kernels at the peaks of a forward call, from large windows to small ones
+    /// Engine native: what lies in its arena, whose size is exact for any pixels; it exceeds `forward` only where maps
+    /// leave gaps. none: other engines.
+    std::optional<network::MemoryPlan> arena;
+    int64_t scratch_bytes = 0;  // of all threads beside the arena; counted in `forward`
 
     /// Peak of a forward call of `pixels` (batch times window pixels) with `slots` batches in flight: weights + input
-    /// and output of each slot + the largest of `forward`. Within 10 % of what the counting allocator measures on the
-    /// CPU.
+    /// and output of each slot + the largest of `forward`, or the arena. Within 10 % of what the counting allocator
+    /// measures on the CPU; exact for the engine native.
     [[nodiscard]] double peak(int64_t pixels, int64_t slots) const;
 };
 [[nodiscard]] PeakParts peak_parts(const Point& point);

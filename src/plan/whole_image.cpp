@@ -63,7 +63,7 @@ std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, exten
         fmt::format("image of {} px: {} needs extents that are multiples of {}; the nearest are {}{}; crop it, or "
                     "choose odd_shape: pad{}",
                     text_of(extent), name_of(facts.kind), a, below == above ? "" : text_of(below) + " and ",
-                    text_of(above), facts.kind == NetworkKind::drunet ? " or split" : ""));
+                    text_of(above), facts.kind == network::kind_of<network::DrunetShape>() ? " or split" : ""));
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ std::string text_of(Extent extent) { return fmt::format("{}x{}", extent.h, exten
 std::vector<Tile> whole_image_calls(const network::NetworkFacts& facts, Extent extent, OddShape rule) {
     if (extent.h < 1 || extent.w < 1) throw UsageError("image of " + text_of(extent) + " px: there is nothing to run");
     if (rule == OddShape::error && !is_aligned(extent, facts.alignment)) refuse(extent, facts);
-    const bool can_split = facts.kind == NetworkKind::drunet && kSmallModulo % facts.alignment == 0;
+    const bool can_split =
+        facts.kind == network::kind_of<network::DrunetShape>() && kSmallModulo % facts.alignment == 0;
     if (rule == OddShape::split && can_split) return drunet_calls(extent, facts.alignment);
     return one_call(extent, facts.alignment);
 }

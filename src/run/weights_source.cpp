@@ -24,11 +24,11 @@ uint64_t parse_seed(const std::string& setting) {
     return seed;
 }
 
-std::vector<config::ModelWeights> read_card(NetworkKind network) {
+std::vector<config::ModelWeights> read_card(network::NetworkKind network) {
     return config::load_model_card(models_folder() / (std::string(name_of(network)) + ".yaml"));
 }
 
-fs::path default_file(NetworkKind network, int64_t channels) {
+fs::path default_file(network::NetworkKind network, int64_t channels) {
     const fs::path folder = models_folder();
     for (const auto& entry : read_card(network))
         if (!entry.file.empty() && entry.channels == channels && fs::exists(folder / entry.file))
@@ -70,7 +70,8 @@ fs::path models_folder() {
     throw UsageError("no folder 'models' beside '" + program.string() + "': set PATCHBENCH_MODELS to it");
 }
 
-engine::Weights find_weights(NetworkKind network, const std::string& setting, std::optional<int64_t> channels) {
+engine::Weights find_weights(network::NetworkKind network, const std::string& setting,
+                             std::optional<int64_t> channels) {
     constexpr int64_t kColour = 3;
     if (setting.starts_with(kSeedPrefix))
         return engine::make_seeded_weights(network, channels.value_or(kColour), parse_seed(setting));

@@ -4,7 +4,6 @@
 
 #include "config/settings.hpp"
 
-#include "patchbench/base/network_kind.hpp"
 #include "patchbench/engine/weights.hpp"
 
 #include <filesystem>
@@ -21,7 +20,7 @@ namespace pb::run {
 /// Throws UsageError that says where to find weights. `channels` is the image's: seeded weights are made for it, and a
 /// file must fit it. Without `channels`, a file for any number of channels is accepted, and seeded weights are made for
 /// colour images. A file whose sha256 is in the model card gets the card's sigma_train.
-[[nodiscard]] engine::Weights find_weights(NetworkKind network, const std::string& setting,
+[[nodiscard]] engine::Weights find_weights(network::NetworkKind network, const std::string& setting,
                                            std::optional<int64_t> channels);
 
 /// Keeps the last weights, so that a study of many points on one network loads them once.

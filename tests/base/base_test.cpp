@@ -2,8 +2,8 @@
 #include "base/statistics.hpp"
 #include "base/suggest.hpp"
 
+#include "patchbench/base/enum_names.hpp"
 #include "patchbench/base/error.hpp"
-#include "patchbench/base/network_kind.hpp"
 #include "patchbench/base/shard.hpp"
 
 #include <gtest/gtest.h>
@@ -86,12 +86,12 @@ TEST(RankList, NamesTheHostAfterItsRanks) {
 }
 
 TEST(Enums, ParseListsTheNames) {
-    EXPECT_EQ(parse_enum<NetworkKind>("unet"), NetworkKind::unet);
+    EXPECT_EQ(parse_enum<Layout>("contiguous"), Layout::contiguous);
     try {
-        (void)parse_enum<NetworkKind>("vgg");
+        (void)parse_enum<Layout>("vgg");
         FAIL();
     } catch (const UsageError& error) {
-        EXPECT_NE(std::string(error.what()).find("drunet | unet | dncnn"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("channels_last | contiguous"), std::string::npos);
     }
 }
 

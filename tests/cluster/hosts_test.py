@@ -66,12 +66,12 @@ class ThreeHostsTest(unittest.TestCase):
             self.assertGreater(figures[key], 0, key)
         self.assertAlmostEqual(figures['exchanged_mib'], exchange['bytes'] / 2**20)
         self.assertAlmostEqual(figures['link_gb_per_s'], exchange['link_bytes_per_s'] / 1e9)
-        self.assertTrue([note for note in figures['notes'] if 'exchange between nodes by MPI' in note], figures['notes'])
+        self.assertTrue([note for note in figures['notes'] if 'between nodes by MPI' in note], figures['notes'])
 
     def test_simulated_devices_exchange_too(self):
         result = self.run_everywhere('run', self.folder / 'study.yaml', '--out', self.folder / 'simulated',
                                      '--set', 'engine=timed', '--set', 'timed.per_window_s=0.001', '--set', 'patch=24')
-        self.assertIn('exchange between nodes by MPI', result.stdout)
+        self.assertIn('between nodes by MPI', result.stdout)
         lines = [json.loads(line) for line in (self.folder / 'simulated' / 'results.jsonl').read_text().splitlines()]
         self.assertEqual(lines[1]['verification']['outcome'], 'passed')
         self.assert_exchange(lines[1])
@@ -134,14 +134,14 @@ class ThreeHostsTest(unittest.TestCase):
             self.assertEqual(*images)
         else:
             self.assertEqual((contiguous['status'], dynamic['status']), ('ok', 'refused'))
-            self.assertIn('no one-sided operations between these nodes', dynamic['reason'])
+            self.assertIn('schedule = dynamic', dynamic['reason'])
 
     def test_check_sees_three_hosts(self):
         result = self.run_everywhere('check', '--device', 'cpu')
         for name in self.hosts.names:
             self.assertIn(name, result.stdout)
-        self.assertIn('messages between nodes: ', result.stdout)
-        self.assertIn('messages within a node: ', result.stdout)
+        self.assertIn('between nodes: ', result.stdout)
+        self.assertIn('within a node: ', result.stdout)
         self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: (OK|\d+ findings?, 0 wrong)$')
 
 

@@ -58,15 +58,15 @@ class WatchdogTest(unittest.TestCase):
                 job.signal(signal.SIGSTOP, stopped)
                 code, errors = job.end()
                 self.assertNotEqual(code, 0)
-                self.assertRegex(errors, rf"no sign of life .* from rank {stopped}@\S+ \(pid {job.pids[stopped]}\):")
-                self.assertEqual(errors.count("no sign of life"), 1, errors)
+                self.assertRegex(errors, rf"rank \d@\S+ .* rank {stopped}@\S+ \(pid {job.pids[stopped]}\):")
+                self.assertEqual(errors.count("patchbench: "), 1, errors)
 
     def test_several_stopped_ranks_are_all_named(self):
         job = Job("wait", TIMEOUT_S)
         job.signal(signal.SIGSTOP, 0, 2)
         code, errors = job.end()
         self.assertNotEqual(code, 0)
-        self.assertRegex(errors, r"rank 1@\S+ .*no sign of life .* from rank 0@\S+ .*, rank 2@")
+        self.assertRegex(errors, r"rank 1@\S+ .* rank 0@\S+ .*, rank 2@")
 
     def test_a_rank_that_stops_while_the_others_finalise_is_named(self):
         job = Job("finalise", TIMEOUT_S)
@@ -74,7 +74,7 @@ class WatchdogTest(unittest.TestCase):
         job.signal(signal.SIGSTOP, NUM_RANKS - 1)
         code, errors = job.end()
         self.assertNotEqual(code, 0)
-        self.assertRegex(errors, rf"no sign of life .* from rank {NUM_RANKS - 1}@")
+        self.assertRegex(errors, rf"rank \d@\S+ .* rank {NUM_RANKS - 1}@")
 
     def test_a_killed_rank_ends_the_job(self):
         job = Job("wait", TIMEOUT_S)

@@ -11,7 +11,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-using testing::StartsWith;
 
 CallTimes table_of(const std::string& table) {
     TimedSettings settings;
@@ -34,7 +33,7 @@ TEST(CallTimes, ATableIsReadBetweenItsEntriesAndNotBeyondThem) {
     EXPECT_DOUBLE_EQ(times.seconds(3), 0.25);
     EXPECT_DOUBLE_EQ(times.seconds(8), 0.9);
     EXPECT_DOUBLE_EQ(times.seconds(1), 0.2) << "a short last batch is no faster than the shortest known";
-    EXPECT_THAT(usage_error([&] { (void)times.seconds(9); }), HasSubstr("says nothing of batch 9"));
+    EXPECT_THAT(usage_error([&] { (void)times.seconds(9); }), names("timed.table = 2:0.2,4:0.3,8:0.9: ", "batch 9"));
 }
 
 TEST(CallTimes, ATableFromResultsIsRefusedByTheNameOfTheResults) {
@@ -42,8 +41,7 @@ TEST(CallTimes, ATableFromResultsIsRefusedByTheNameOfTheResults) {
     settings.results = "old/results.jsonl";
     settings.table = "1:0.5,4:1.75";
     EXPECT_THAT(usage_error([&] { (void)CallTimes(settings).seconds(8); }),
-                AllOf(StartsWith("timed.results = old/results.jsonl"), HasSubstr("it ends at batch 4"),
-                      Not(HasSubstr("write it as"))));
+                AllOf(names("timed.results = old/results.jsonl", "batch 4", "batch 8"), Not(HasSubstr("1:0.012"))));
 }
 
 TEST(CallTimes, WhatIsNoTableIsRefused) {

@@ -14,6 +14,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 std::vector<std::string> summary(const Config& config) {
@@ -101,7 +102,7 @@ TEST_F(YamlFile, NestedAndDottedKeysAreTheSame) {
 TEST_F(YamlFile, AliasesWorkAndMergeKeysAreRefused) {
     EXPECT_THAT(summary(load("patch: &p [32, 64]\ngroups: [{batch: 1}, {patch: *p, batch: 2}]\n")),
                 ElementsAre("dncnn 32 1 exact", "dncnn 64 1 exact", "dncnn 32 2 exact", "dncnn 64 2 exact"));
-    EXPECT_THAT(refusal("groups:\n- &g {patch: 8}\n- {<<: *g, batch: 2}\n"), StartsWith(":3:4: merge keys"));
+    EXPECT_THAT(refusal("groups:\n- &g {patch: 8}\n- {<<: *g, batch: 2}\n"), StartsWith(":3:4: "));
 }
 
 TEST_F(YamlFile, OverridesReplaceAKeyEverywhere) {
@@ -117,76 +118,74 @@ TEST_F(YamlFile, OverridesReplaceAKeyEverywhere) {
 }
 
 TEST_F(YamlFile, OverrideErrorsNameTheOption) {
-    EXPECT_EQ(refusal("patch: 8\n", {"pathc=3"}), "--set pathc=3: unknown key 'pathc'; did you mean 'patch'?");
-    EXPECT_THAT(refusal("patch: 8\n", {"patch"}), StartsWith("--set patch: must be key=value"));
-    EXPECT_THAT(refusal("patch: 8\n", {"patch=0"}), StartsWith("--set patch=0: patch = 0: must lie"));
+    EXPECT_THAT(refusal("patch: 8\n", {"pathc=3"}), names("--set pathc=3: ", "'pathc'", "'patch'"));
+    EXPECT_THAT(refusal("patch: 8\n", {"patch"}), names("--set patch: ", "key=value"));
+    EXPECT_THAT(refusal("patch: 8\n", {"patch=0"}), StartsWith("--set patch=0: patch = 0: "));
     EXPECT_THAT(refusal("patch: 8\n", {"patch=[8, "}), StartsWith("--set patch=[8, :1:"));
-    EXPECT_THAT(refusal("patch: 8\n", {"patch=[]"}), HasSubstr("the list is empty"));
-    EXPECT_THAT(refusal("patch: 8\n", {"name=[a, b]"}), HasSubstr("one value, not a list"));
-    EXPECT_THAT(refusal("patch: 8\n", {"image=x"}), HasSubstr("group of settings"));
+    EXPECT_THAT(refusal("patch: 8\n", {"patch=[]"}), names("--set patch=[]:", "patch: "));
+    EXPECT_THAT(refusal("patch: 8\n", {"name=[a, b]"}), names("--set name=[a, b]:", "name: "));
+    EXPECT_THAT(refusal("patch: 8\n", {"image=x"}), names("--set image=x: ", "'image'"));
 }
 
 TEST_F(YamlFile, ErrorsSayFileLineAndColumn) {
-    EXPECT_EQ(refusal("patch: 64\npathc: 8\n"), ":2:1: unknown key 'pathc'; did you mean 'patch'?");
-    EXPECT_EQ(refusal("image:\n  hieght: 8\n"), ":2:3: unknown key 'image.hieght'; did you mean 'image.height'?");
-    EXPECT_EQ(refusal("imgae: {path: x}\n"), ":1:1: unknown key 'imgae'; did you mean 'image'?");
-    EXPECT_EQ(refusal("temperature: 3\n"), ":1:1: unknown key 'temperature'");
-    EXPECT_EQ(refusal("group: [{patch: 8}]\n"), ":1:1: unknown key 'group'; did you mean 'groups'?");
-    EXPECT_EQ(refusal("patch: abc\n"), ":1:8: patch: 'abc' is not a whole number");
-    EXPECT_EQ(refusal("patch: [8,\n  0]\n"), ":2:3: patch = 0: must lie between 1 and 1073741824 px");
-    EXPECT_EQ(refusal("groups:\n- {dtype: fp8}\n"), ":2:11: dtype: 'fp8' is none of: fp32 | tf32 | bf16 | fp16");
-    EXPECT_EQ(refusal("patch: 0\ngroups:\n- {patch: 8}\n"), ":1:8: patch = 0: must lie between 1 and 1073741824 px");
-    EXPECT_THAT(refusal("patch: 8\nbatch: 1\npatch: 9\n"),
-                AllOf(StartsWith(":3:1: duplicate key 'patch'"), EndsWith("line 1")));
-    EXPECT_THAT(refusal("image.height: 8\nimage: {height: 9}\n"), StartsWith(":2:9: duplicate key 'image.height'"));
-    EXPECT_THAT(refusal("name: [a, b]\n"), StartsWith(":1:1: name: holds for the whole study"));
-    EXPECT_THAT(refusal("groups:\n- {name: b}\n"), StartsWith(":2:4: name: holds for the whole study"));
-    EXPECT_THAT(refusal("groups:\n- {groups: [{patch: 8}]}\n"), StartsWith(":2:4: 'groups' cannot stand here"));
+    EXPECT_THAT(refusal("patch: 64\npathc: 8\n"), names(":2:1: ", "'pathc'", "'patch'"));
+    EXPECT_THAT(refusal("image:\n  hieght: 8\n"), names(":2:3: ", "'image.hieght'", "'image.height'"));
+    EXPECT_THAT(refusal("imgae: {path: x}\n"), names(":1:1: ", "'imgae'", "'image'"));
+    EXPECT_THAT(refusal("temperature: 3\n"), AllOf(StartsWith(":1:1: "), EndsWith("'temperature'")));
+    EXPECT_THAT(refusal("group: [{patch: 8}]\n"), names(":1:1: ", "'group'", "'groups'"));
+    EXPECT_THAT(refusal("patch: abc\n"), StartsWith(":1:8: patch: 'abc'"));
+    EXPECT_THAT(refusal("patch: [8,\n  0]\n"), names(":2:3: patch = 0: ", "1 and 1073741824 px"));
+    EXPECT_THAT(refusal("groups:\n- {dtype: fp8}\n"), names(":2:11: dtype: 'fp8'", "fp32 | tf32 | bf16 | fp16"));
+    EXPECT_THAT(refusal("patch: 0\ngroups:\n- {patch: 8}\n"), StartsWith(":1:8: patch = 0: "));
+    EXPECT_THAT(refusal("patch: 8\nbatch: 1\npatch: 9\n"), AllOf(names(":3:1: ", "'patch'"), EndsWith("line 1")));
+    EXPECT_THAT(refusal("image.height: 8\nimage: {height: 9}\n"), names(":2:9: ", "'image.height'", "line 1"));
+    EXPECT_THAT(refusal("name: [a, b]\n"), StartsWith(":1:1: name: "));
+    EXPECT_THAT(refusal("groups:\n- {name: b}\n"), StartsWith(":2:4: name: "));
+    EXPECT_THAT(refusal("groups:\n- {groups: [{patch: 8}]}\n"), StartsWith(":2:4: 'groups'"));
 }
 
 TEST_F(YamlFile, KeysInOtherCaseAndOtherNamesOfSettingsAreUnderstood) {
-    EXPECT_EQ(refusal("Image: {path: x}\n"), ":1:1: unknown key 'Image'; did you mean 'image'?");
-    EXPECT_EQ(refusal("image: {Path: x}\n"), ":1:9: unknown key 'image.Path'; did you mean 'image.path'?");
-    EXPECT_EQ(refusal("Patch: 8\n"), ":1:1: unknown key 'Patch'; did you mean 'patch'?");
-    EXPECT_EQ(refusal("GROUPS: []\n"), ":1:1: unknown key 'GROUPS'; did you mean 'groups'?");
-    EXPECT_EQ(refusal("precision: fp16\n"), ":1:1: unknown key 'precision'; did you mean 'dtype'?");
-    EXPECT_EQ(refusal("Batch_Size: 4\n"), ":1:1: unknown key 'Batch_Size'; did you mean 'batch'?");
+    EXPECT_THAT(refusal("Image: {path: x}\n"), names(":1:1: ", "'Image'", "'image'"));
+    EXPECT_THAT(refusal("image: {Path: x}\n"), names(":1:9: ", "'image.Path'", "'image.path'"));
+    EXPECT_THAT(refusal("Patch: 8\n"), names(":1:1: ", "'Patch'", "'patch'"));
+    EXPECT_THAT(refusal("GROUPS: []\n"), names(":1:1: ", "'GROUPS'", "'groups'"));
+    EXPECT_THAT(refusal("precision: fp16\n"), names(":1:1: ", "'precision'", "'dtype'"));
+    EXPECT_THAT(refusal("Batch_Size: 4\n"), names(":1:1: ", "'Batch_Size'", "'batch'"));
     for (const char* key : {"model", "tile", "noise", "gpus", "checkpoint", "reps", "seed", "input"})
-        EXPECT_THAT(refusal(std::string(key) + ": 4\n"), HasSubstr("did you mean '")) << key;
-    EXPECT_EQ(refusal("patch: 8\n", {"precision=fp16"}),
-              "--set precision=fp16: unknown key 'precision'; did you mean 'dtype'?");
+        EXPECT_THAT(refusal(std::string(key) + ": 4\n"),
+                    AllOf(HasSubstr("'" + std::string(key) + "'"), Not(EndsWith(std::string(key) + "'"))))
+            << "no setting is suggested for " << key;
+    EXPECT_THAT(refusal("patch: 8\n", {"precision=fp16"}), names("--set precision=fp16: ", "'precision'", "'dtype'"));
 }
 
 TEST_F(YamlFile, WrongShapesAreRefused) {
-    EXPECT_THAT(refusal("patch: []\n"), HasSubstr(":1:1: patch: the list is empty"));
-    EXPECT_THAT(refusal("patch:\nbatch: 1\n"), AllOf(StartsWith(":"), HasSubstr("patch: has no value")));
-    EXPECT_THAT(refusal("patch: ~\n"), StartsWith(":1:8: patch: has no value"));
-    EXPECT_THAT(refusal("patch: {a: 1}\n"),
-                StartsWith(":1:9: patch: a range has from, to and step or factor, not 'a'"));
-    EXPECT_THAT(refusal("patch: [[8]]\n"), StartsWith(":1:9: patch: must be a single value here, not a list"));
-    EXPECT_THAT(refusal("image: a.png\n"), StartsWith(":1:1: 'image' is a group of settings"));
-    EXPECT_THAT(refusal("- patch: 8\n"), HasSubstr("a study must be a map"));
-    EXPECT_THAT(refusal("just text\n"), HasSubstr("a study must be a map"));
-    EXPECT_THAT(refusal("groups: []\n"), StartsWith(":1:9: groups: the list is empty"));
-    EXPECT_THAT(refusal("groups: {patch: 8}\n"), StartsWith(":1:9: groups: must be a list"));
-    EXPECT_THAT(refusal("groups: [8]\n"), StartsWith(":1:10: groups: each entry must be a map"));
-    EXPECT_THAT(refusal("? [a, b]\n: 8\n"), HasSubstr("a key: must be a single value"));
-    EXPECT_THAT(refusal("name: \"a\\x1bb\"\n"), HasSubstr("control characters"));
-    EXPECT_THAT(refusal("patch: 8\n---\npatch: 9\n"), HasSubstr(":2:1: a second document"));
-    EXPECT_THAT(refusal(", patch: 8\n"), HasSubstr(":1:1: a second document (---), or a comma out of place"));
-    EXPECT_THAT(refusal("patch: [8\nbatch: 1\n"), AllOf(StartsWith(":"), HasSubstr("not valid YAML")));
-    EXPECT_EQ(refusal(""), ": the file is empty");
-    EXPECT_EQ(refusal("# only a comment\n"), ": the file is empty");
+    EXPECT_THAT(refusal("patch: []\n"), StartsWith(":1:1: patch: "));
+    EXPECT_THAT(refusal("patch:\nbatch: 1\n"), names(":", "patch: "));
+    EXPECT_THAT(refusal("patch: ~\n"), StartsWith(":1:8: patch: "));
+    EXPECT_THAT(refusal("patch: {a: 1}\n"), names(":1:9: patch: ", "'a'"));
+    EXPECT_THAT(refusal("patch: [[8]]\n"), StartsWith(":1:9: patch: "));
+    EXPECT_THAT(refusal("image: a.png\n"), StartsWith(":1:1: 'image'"));
+    EXPECT_THAT(refusal("- patch: 8\n"), StartsWith(":1:1: "));
+    EXPECT_THAT(refusal("just text\n"), StartsWith(":1:1: "));
+    EXPECT_THAT(refusal("groups: []\n"), StartsWith(":1:9: groups: "));
+    EXPECT_THAT(refusal("groups: {patch: 8}\n"), StartsWith(":1:9: groups: "));
+    EXPECT_THAT(refusal("groups: [8]\n"), StartsWith(":1:10: groups: "));
+    EXPECT_THAT(refusal("? [a, b]\n: 8\n"), StartsWith(":1:3: "));
+    EXPECT_THAT(refusal("name: \"a\\x1bb\"\n"), StartsWith(":1:7: name: "));
+    EXPECT_THAT(refusal("patch: 8\n---\npatch: 9\n"), StartsWith(":2:1: "));
+    EXPECT_THAT(refusal(", patch: 8\n"), StartsWith(":1:1: "));
+    EXPECT_THAT(refusal("patch: [8\nbatch: 1\n"), StartsWith(":2:6: "));
+    EXPECT_THAT(refusal(""), StartsWith(": "));
+    EXPECT_THAT(refusal("# only a comment\n"), StartsWith(": "));
 }
 
 TEST_F(YamlFile, UnreadableFilesAreNamed) {
-    EXPECT_THAT(usage_error([&] { (void)load_config(folder_ / "none.yaml", {}); }),
-                HasSubstr("none.yaml: there is no"));
-    EXPECT_THAT(usage_error([&] { (void)load_config(folder_, {}); }), HasSubstr("is a folder"));
+    EXPECT_THAT(usage_error([&] { (void)load_config(folder_ / "none.yaml", {}); }), HasSubstr("none.yaml: "));
+    EXPECT_THAT(usage_error([&] { (void)load_config(folder_, {}); }), HasSubstr(folder_.string()));
 }
 
 TEST_F(YamlFile, SizesAreBounded) {
-    EXPECT_THAT(refusal("patch: 8 #" + std::string(2 << 20, 'x')), HasSubstr("larger than 1 MiB"));
+    EXPECT_THAT(refusal("patch: 8 #" + std::string(2 << 20, 'x')), names(": ", "1 MiB"));
     std::string list = "[1";
     for (int i = 2; i <= 400; ++i) list += ", " + std::to_string(i);
     list += "]";
@@ -196,21 +195,21 @@ TEST_F(YamlFile, SizesAreBounded) {
     EXPECT_THAT(refusal(bomb), HasSubstr("6.4e+07 points"));
     std::string wide = "groups:\n- &g {patch: " + list + "}\n";
     for (int i = 0; i < 10'000; ++i) wide += "- *g\n";
-    EXPECT_THAT(refusal(wide), HasSubstr("more than 200000 values"));
-    EXPECT_THAT(refusal("name: " + std::string(5000, 'x') + "\n"), HasSubstr("longer than 4096 bytes"));
+    EXPECT_THAT(refusal(wide), names(": ", "200000"));
+    EXPECT_THAT(refusal("name: " + std::string(5000, 'x') + "\n"), names(":1:7: name: ", "4096 bytes"));
 }
 
 TEST_F(YamlFile, DeepAndCyclicNestingIsRefused) {
-    EXPECT_THAT(refusal("patch: " + std::string(500'000, '[')), HasSubstr("nested too deeply"));
-    EXPECT_THAT(refusal("patch: " + std::string(200'000, '{')), HasSubstr("nested too deeply"));
+    EXPECT_THAT(refusal("patch: " + std::string(500'000, '[')), StartsWith(":1:"));
+    EXPECT_THAT(refusal("patch: " + std::string(200'000, '{')), StartsWith(":1:"));
     std::string dashes;
     for (int i = 0; i < 20'000; ++i) dashes += "- ";
-    EXPECT_THAT(refusal(dashes + "8\n"), HasSubstr("nested too deeply"));
-    EXPECT_THAT(refusal("patch: &p [*p]\n"), HasSubstr("not a list"));
-    EXPECT_THAT(refusal("image: &i {path: *i}\n"), HasSubstr("a range has from"));
-    EXPECT_THAT(refusal("patch: &i {from: *i, to: 8, step: 1}\n"), HasSubstr("not a map"));
-    EXPECT_THAT(refusal("exclude: &e [{patch: 8}, *e]\n"), HasSubstr("each entry must be a map"));
-    EXPECT_THAT(refusal("presets: &p {quick: {groups: [*p]}}\n"), HasSubstr("unknown key 'quick'"));
+    EXPECT_THAT(refusal(dashes + "8\n"), StartsWith(":1:"));
+    EXPECT_THAT(refusal("patch: &p [*p]\n"), StartsWith(":1:8: patch: "));
+    EXPECT_THAT(refusal("image: &i {path: *i}\n"), names(":1:", "'path'"));
+    EXPECT_THAT(refusal("patch: &i {from: *i, to: 8, step: 1}\n"), StartsWith(":1:8: patch.from: "));
+    EXPECT_THAT(refusal("exclude: &e [{patch: 8}, *e]\n"), StartsWith(":1:10: exclude: "));
+    EXPECT_THAT(refusal("presets: &p {quick: {groups: [*p]}}\n"), names(":1:", "'quick'"));
 }
 
 // Mutations of a good study either load or are refused with a UsageError; nothing else leaves the reader.
@@ -260,12 +259,12 @@ TEST_F(YamlFile, ModelCardErrorsSayThePlace) {
     const auto refused = [&](const std::string& text) {
         return usage_error([&] { (void)load_model_card(write(text)); });
     };
-    EXPECT_THAT(refused("network: x\n"), HasSubstr("needs a list `weights:`"));
-    EXPECT_THAT(refused("weights:\n- {name: a, sha: b}\n"), HasSubstr("study.yaml:2:13: unknown key 'sha'"));
-    EXPECT_THAT(refused("weights:\n- {name: a, channels: x}\n"), HasSubstr(":2:23: channels: 'x' is not"));
-    EXPECT_THAT(refused("weights:\n- {file: a}\n"), HasSubstr("needs a name"));
-    EXPECT_THAT(refused("weights:\n- {name: a, channels: 2}\n"), HasSubstr("channels must be 1 or 3"));
-    EXPECT_THAT(refused("weights: []\nweights: []\n"), HasSubstr("duplicate key 'weights'"));
+    EXPECT_THAT(refused("network: x\n"), names((folder_ / "study.yaml:1:1: ").string(), "weights"));
+    EXPECT_THAT(refused("weights:\n- {name: a, sha: b}\n"), names((folder_ / "study.yaml:2:13: ").string(), "'sha'"));
+    EXPECT_THAT(refused("weights:\n- {name: a, channels: x}\n"), HasSubstr(":2:23: channels: 'x'"));
+    EXPECT_THAT(refused("weights:\n- {file: a}\n"), HasSubstr(":2:3: weights: "));
+    EXPECT_THAT(refused("weights:\n- {name: a, channels: 2}\n"), HasSubstr(":2:3: a: channels "));
+    EXPECT_THAT(refused("weights: []\nweights: []\n"), AllOf(HasSubstr(":2:1: "), HasSubstr("'weights'")));
 }
 
 }  // namespace

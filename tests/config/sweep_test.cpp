@@ -46,24 +46,23 @@ TEST_F(Sweep, RangesAreLists) {
 }
 
 TEST_F(Sweep, WrongRangesSayTheirPlace) {
-    EXPECT_THAT(refusal("patch: {from: 8, to: 16, stpe: 8}\n"),
-                AllOf(StartsWith(":1:26: patch: a range has"), HasSubstr("did you mean 'step'?")));
-    EXPECT_THAT(refusal("patch: {from: 8, to: 16}\n"), StartsWith(":1:8: patch: a range is {from: 64"));
-    EXPECT_THAT(refusal("patch: {from: 8, to: 16, step: 8, factor: 2}\n"), HasSubstr("a range is {from: 64"));
-    EXPECT_THAT(refusal("patch: {from: 16, to: 8, step: 8}\n"), HasSubstr("a range goes up"));
-    EXPECT_THAT(refusal("patch: {from: 8, to: 16, step: 0}\n"), HasSubstr("step must be at least 1"));
-    EXPECT_THAT(refusal("batch: {from: 1, to: 16, factor: 1}\n"), HasSubstr("factor at least 2"));
-    EXPECT_THAT(refusal("batch: {from: 0, to: 16, factor: 2}\n"), HasSubstr("from 1 or more"));
-    EXPECT_THAT(refusal("patch: {from: x, to: 16, step: 8}\n"), StartsWith(":1:15: patch, from: 'x' is not"));
-    EXPECT_THAT(refusal("patch: {from: 0, to: 16, step: 8}\n"), StartsWith(":1:8: patch = 0: must lie"));
-    EXPECT_THAT(refusal("network: {from: 0, to: 16, step: 8}\n"), StartsWith(":1:10: network: '0' is none of"));
-    EXPECT_THAT(refusal("name: {from: 0, to: 16, step: 8}\n"), HasSubstr("one value, not a list"));
+    EXPECT_THAT(refusal("patch: {from: 8, to: 16, stpe: 8}\n"), names(":1:26: patch: ", "'stpe'", "'step'"));
+    EXPECT_THAT(refusal("patch: {from: 8, to: 16}\n"), names(":1:8: patch: ", "{from: 64"));
+    EXPECT_THAT(refusal("patch: {from: 8, to: 16, step: 8, factor: 2}\n"), names(":1:8: patch: ", "{from: 64"));
+    EXPECT_THAT(refusal("patch: {from: 16, to: 8, step: 8}\n"), names(":1:8: patch: ", "from 0"));
+    EXPECT_THAT(refusal("patch: {from: 8, to: 16, step: 0}\n"), names(":1:8: patch: ", "step "));
+    EXPECT_THAT(refusal("batch: {from: 1, to: 16, factor: 1}\n"), names(":1:8: batch: ", "factor "));
+    EXPECT_THAT(refusal("batch: {from: 0, to: 16, factor: 2}\n"), names(":1:8: batch: ", "from 1"));
+    EXPECT_THAT(refusal("patch: {from: x, to: 16, step: 8}\n"), StartsWith(":1:15: patch, from: 'x'"));
+    EXPECT_THAT(refusal("patch: {from: 0, to: 16, step: 8}\n"), StartsWith(":1:8: patch = 0: "));
+    EXPECT_THAT(refusal("network: {from: 0, to: 16, step: 8}\n"), StartsWith(":1:10: network: '0'"));
+    EXPECT_THAT(refusal("name: {from: 0, to: 16, step: 8}\n"), StartsWith(":1:1: name: "));
 }
 
 TEST_F(Sweep, HugeRangesAreBounded) {
-    EXPECT_THAT(refusal("image.seed: {from: 0, to: 9000000000000000, step: 1}\n"),
-                HasSubstr("more than 200000 values"));
-    EXPECT_THAT(refusal("image.seed: {from: 0, to: 9223372036854775807, step: 1}\n"), HasSubstr("a range goes up"));
+    EXPECT_THAT(refusal("image.seed: {from: 0, to: 9000000000000000, step: 1}\n"), names(": ", "200000"));
+    EXPECT_THAT(refusal("image.seed: {from: 0, to: 9223372036854775807, step: 1}\n"),
+                StartsWith(":1:13: image.seed: "));
     EXPECT_THAT(loaded("batch: {from: 1, to: 3, step: 9223372036854775807}\n"), ElementsAre("256 none 1"));
     EXPECT_THAT(loaded("batch: {from: 1, to: 3, factor: 9223372036854775807}\n"), ElementsAre("256 none 1"));
 }
@@ -89,16 +88,15 @@ TEST_F(Sweep, AGroupOrAnOverrideTakesASettingOutOfTheZip) {
 }
 
 TEST_F(Sweep, WrongZipsSayTheirPlace) {
-    EXPECT_EQ(refusal("zip: {patch: [64, 128], halo: [8]}\n"),
-              ":1:6: zip: patch has 2 values and halo 1: they must have as many");
-    EXPECT_THAT(refusal("zip: {patch: [64, 128]}\n"), StartsWith(":1:6: zip: needs two settings"));
-    EXPECT_THAT(refusal("zip: [8]\n"), StartsWith(":1:7: zip: each entry must be a map"));
-    EXPECT_THAT(refusal("zip: 8\n"), StartsWith(":1:6: zip: must be a map"));
-    EXPECT_THAT(refusal("zip: {patch: [1, 2], hlo: [1, 2]}\n"), StartsWith(":1:22: unknown key 'hlo'"));
-    EXPECT_THAT(refusal("zip: {patch: [1, 2], name: [a, b]}\n"), StartsWith(":1:22: name: holds for the whole study"));
-    EXPECT_THAT(refusal("patch: 8\nzip: {patch: [1, 2], batch: [1, 2]}\n"), StartsWith(":2:7: duplicate key 'patch'"));
-    EXPECT_THAT(refusal("zip: {patch: [], batch: []}\n"), HasSubstr("the list is empty"));
-    EXPECT_THAT(refusal("zip: {zip: {patch: [1, 2], batch: [1, 2]}}\n"), StartsWith(":1:7: duplicate key 'zip'"));
+    EXPECT_THAT(refusal("zip: {patch: [64, 128], halo: [8]}\n"), names(":1:6: zip: ", "patch has 2 ", "halo 1"));
+    EXPECT_THAT(refusal("zip: {patch: [64, 128]}\n"), StartsWith(":1:6: zip: "));
+    EXPECT_THAT(refusal("zip: [8]\n"), StartsWith(":1:7: zip: "));
+    EXPECT_THAT(refusal("zip: 8\n"), StartsWith(":1:6: zip: "));
+    EXPECT_THAT(refusal("zip: {patch: [1, 2], hlo: [1, 2]}\n"), names(":1:22: ", "'hlo'"));
+    EXPECT_THAT(refusal("zip: {patch: [1, 2], name: [a, b]}\n"), StartsWith(":1:22: name: "));
+    EXPECT_THAT(refusal("patch: 8\nzip: {patch: [1, 2], batch: [1, 2]}\n"), names(":2:7: ", "'patch'"));
+    EXPECT_THAT(refusal("zip: {patch: [], batch: []}\n"), StartsWith(":1:7: patch: "));
+    EXPECT_THAT(refusal("zip: {zip: {patch: [1, 2], batch: [1, 2]}}\n"), names(":1:7: ", "'zip'"));
 }
 
 TEST_F(Sweep, ExclusionsLeavePointsOut) {
@@ -116,17 +114,16 @@ TEST_F(Sweep, ExclusionsLeavePointsOut) {
 }
 
 TEST_F(Sweep, WrongExclusionsSayTheirPlace) {
-    EXPECT_THAT(refusal("exclude: {patch: 8}\n"), StartsWith(":1:10: exclude: must be a list of maps"));
-    EXPECT_THAT(refusal("exclude: [{}]\n"), StartsWith(":1:11: exclude: each entry must be a map of settings"));
-    EXPECT_THAT(refusal("exclude: [{pach: 8}]\n"),
-                AllOf(StartsWith(":1:12: unknown key 'pach'"), HasSubstr("'patch'")));
-    EXPECT_THAT(refusal("exclude: [{patch: 0}]\n"), StartsWith(":1:19: patch = 0: must lie"));
-    EXPECT_THAT(refusal("exclude: [{name: a}]\n"), StartsWith(":1:12: name: holds for the whole study"));
-    EXPECT_THAT(refusal("patch: 8\nexclude:\n- {patch: 8}\n"), StartsWith(":3:3: exclude: leaves no point"));
-    EXPECT_THAT(refusal("exlude: []\n"), HasSubstr("did you mean 'exclude'?"));
+    EXPECT_THAT(refusal("exclude: {patch: 8}\n"), StartsWith(":1:10: exclude: "));
+    EXPECT_THAT(refusal("exclude: [{}]\n"), StartsWith(":1:11: exclude: "));
+    EXPECT_THAT(refusal("exclude: [{pach: 8}]\n"), names(":1:12: ", "'pach'", "'patch'"));
+    EXPECT_THAT(refusal("exclude: [{patch: 0}]\n"), StartsWith(":1:19: patch = 0: "));
+    EXPECT_THAT(refusal("exclude: [{name: a}]\n"), StartsWith(":1:12: name: "));
+    EXPECT_THAT(refusal("patch: 8\nexclude:\n- {patch: 8}\n"), StartsWith(":3:3: exclude: "));
+    EXPECT_THAT(refusal("exlude: []\n"), names(":1:1: ", "'exlude'", "'exclude'"));
     std::string many = "exclude:\n";
     for (int i = 1; i <= 101; ++i) many += "- {patch: " + std::to_string(i) + "}\n";
-    EXPECT_THAT(refusal(many), AllOf(StartsWith(":102:3: "), HasSubstr("at most 100")));
+    EXPECT_THAT(refusal(many), names(":102:3: exclude: ", "100"));
 }
 
 const std::string kPresets = R"(name: s
@@ -160,20 +157,19 @@ TEST_F(Sweep, APresetOverridesSettingsAndMayReplaceGroups) {
 }
 
 TEST_F(Sweep, WrongPresetsSayTheirPlace) {
-    EXPECT_EQ(refusal(kPresets, {"preset=quik"}),
-              "--set preset=quik: preset: there is no 'quik'; did you mean 'quick'? This study has smoke, quick");
-    EXPECT_THAT(refusal("preset: a\n"), StartsWith(":1:9: preset: this study has no `presets`"));
-    EXPECT_THAT(refusal("preset: [a]\npresets: {a: {patch: 8}}\n"), HasSubstr("one value, not a list"));
-    EXPECT_THAT(refusal("presets: [a]\n"), StartsWith(":1:10: presets: must be a map"));
-    EXPECT_THAT(refusal("presets: {a: 8}\n"), StartsWith(":1:14: presets, a: must be a map"));
-    EXPECT_THAT(refusal("presets: {a: {patch: 8}, a: {patch: 9}}\n"), StartsWith(":1:26: duplicate key 'a'"));
-    EXPECT_THAT(refusal("presets: {a: {patch: x}}\n"), StartsWith(":1:22: patch: 'x' is not"))
+    EXPECT_THAT(refusal(kPresets, {"preset=quik"}),
+                names("--set preset=quik: preset: ", "'quik'", "'quick'", "smoke, quick"));
+    EXPECT_THAT(refusal("preset: a\n"), names(":1:9: preset: ", "`presets`"));
+    EXPECT_THAT(refusal("preset: [a]\npresets: {a: {patch: 8}}\n"), StartsWith(":1:1: preset: "));
+    EXPECT_THAT(refusal("presets: [a]\n"), StartsWith(":1:10: presets: "));
+    EXPECT_THAT(refusal("presets: {a: 8}\n"), StartsWith(":1:14: presets, a: "));
+    EXPECT_THAT(refusal("presets: {a: {patch: 8}, a: {patch: 9}}\n"), names(":1:26: ", "'a'"));
+    EXPECT_THAT(refusal("presets: {a: {patch: x}}\n"), StartsWith(":1:22: patch: 'x'"))
         << "also where it is not chosen";
-    EXPECT_THAT(refusal("presets: {a: {preset: b}}\n"), HasSubstr("cannot choose another"));
-    EXPECT_THAT(refusal("presets: {a: {presets: {b: {patch: 8}}}}\n"),
-                StartsWith(":1:15: 'presets' cannot stand here"));
-    EXPECT_THAT(refusal("presets: {a: {groups: [{patch: 0}]}}\n"), HasSubstr("patch = 0: must lie"));
-    EXPECT_THAT(refusal("groups: [{preset: a}]\n"), StartsWith(":1:11: preset: holds for the whole study"));
+    EXPECT_THAT(refusal("presets: {a: {preset: b}}\n"), StartsWith(":1:15: preset: "));
+    EXPECT_THAT(refusal("presets: {a: {presets: {b: {patch: 8}}}}\n"), StartsWith(":1:15: 'presets'"));
+    EXPECT_THAT(refusal("presets: {a: {groups: [{patch: 0}]}}\n"), HasSubstr("patch = 0: "));
+    EXPECT_THAT(refusal("groups: [{preset: a}]\n"), StartsWith(":1:11: preset: "));
 }
 
 TEST_F(Sweep, TextByKeyIsOneForEqualSettings) {
@@ -181,7 +177,7 @@ TEST_F(Sweep, TextByKeyIsOneForEqualSettings) {
     set_by_key(a, "halo", "0");
     set_by_key(b, "halo", "none");
     EXPECT_EQ(text_by_key(a, "halo"), text_by_key(b, "halo"));
-    EXPECT_THAT(usage_error([&] { (void)text_by_key(a, "hallo"); }), HasSubstr("did you mean 'halo'?"));
+    EXPECT_THAT(usage_error([&] { (void)text_by_key(a, "hallo"); }), AllOf(HasSubstr("'hallo'"), HasSubstr("'halo'")));
     EXPECT_THAT(text_by_key(a, "image.path"), IsEmpty());
 }
 

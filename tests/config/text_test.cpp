@@ -12,6 +12,7 @@
 namespace pb::config {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 template <class Value>
@@ -40,20 +41,20 @@ TEST(Text, NumbersReadBackAsTheyWereWritten) {
 
 TEST(Text, OnlyWholeTextsAreNumbers) {
     for (const char* text : {"", "abc", "1.5", "12x", " 1", "1 ", "0x10", "99999999999999999999"})
-        EXPECT_THAT(refused<int64_t>(text), HasSubstr("'" + std::string(text) + "' is not a whole number"));
+        EXPECT_THAT(refused<int64_t>(text), HasSubstr("'" + std::string(text) + "'"));
     for (const char* text : {"", "nan", "inf", "-inf", "0.1f", "1e999"})
-        EXPECT_THAT(refused<double>(text), HasSubstr("is not a finite number"));
-    EXPECT_THAT(refused<uint64_t>("-1"), HasSubstr("from 0 on"));
+        EXPECT_THAT(refused<double>(text), HasSubstr("'" + std::string(text) + "'"));
+    EXPECT_THAT(refused<uint64_t>("-1"), HasSubstr("'-1'"));
 }
 
 TEST(Text, QuotientsAreNumbersOfEverySettingThatIsOne) {
     EXPECT_EQ(parsed<double>("25/255"), 25.0 / 255);
     EXPECT_EQ(parsed<NoiseLevelSetting>("25/255").level, 25.0 / 255);
     for (const char* text : {"1/0", "1/", "/2", "1/2/3", "1/inf", "inf/inf", "1e300/1e-300", "1 / 2"}) {
-        EXPECT_THAT(refused<double>(text), HasSubstr("is not a finite number")) << text;
-        EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("a noise level or auto")) << text;
+        EXPECT_THAT(refused<double>(text), HasSubstr("'" + std::string(text) + "'"));
+        EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("auto")) << text;
     }
-    EXPECT_THAT(refused<int64_t>("4/2"), HasSubstr("is not a whole number"));
+    EXPECT_THAT(refused<int64_t>("4/2"), HasSubstr("'4/2'"));
     PointSettings settings;
     for (const char* key : {"sigma", "trained_sigma", "image.noise_sigma", "halo_tolerance"}) {
         set_by_key(settings, key, "25/255");
@@ -67,18 +68,17 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_THAT(refused<bool>("1"), HasSubstr("true | false"));
     for (const char* text : {"none", "exact", "auto", "24"}) EXPECT_EQ(format_setting(parsed<HaloSetting>(text)), text);
     EXPECT_EQ(parsed<HaloSetting>("0"), parsed<HaloSetting>("none"));
-    EXPECT_THAT(refused<HaloSetting>("-8"), HasSubstr("none, exact or auto"));
+    EXPECT_THAT(refused<HaloSetting>("-8"), AllOf(HasSubstr("none"), HasSubstr("exact"), HasSubstr("auto")));
     EXPECT_EQ(parsed<CountSetting>("16").count, 16);
     EXPECT_TRUE(parsed<CountSetting>("all").is_automatic());
-    EXPECT_THAT(refused<CountSetting>("0"), HasSubstr("from 1 on or auto"));
+    EXPECT_THAT(refused<CountSetting>("0"), AllOf(HasSubstr("'0'"), HasSubstr("auto")));
     for (const char* text : {"7", "auto", "largest"}) EXPECT_EQ(format_setting(parsed<BatchSetting>(text)), text);
     EXPECT_TRUE(parsed<BatchSetting>("largest").is_open());
-    EXPECT_THAT(refused<BatchSetting>("all"), HasSubstr("from 1 on, auto or largest"));
-    EXPECT_THAT(refused<CountSetting>("largest"), HasSubstr("from 1 on or auto"));
+    EXPECT_THAT(refused<BatchSetting>("all"), AllOf(HasSubstr("auto"), HasSubstr("largest")));
+    EXPECT_THAT(refused<CountSetting>("largest"), AllOf(HasSubstr("'largest'"), HasSubstr("auto")));
     for (const char* text : {"0", "0.25", "auto"}) EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>(text)), text);
     EXPECT_EQ(format_setting(parsed<NoiseLevelSetting>("-1")), "auto");  // as older results write it
-    for (const char* text : {"-2", "nan", "none"})
-        EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("a noise level or auto"));
+    for (const char* text : {"-2", "nan", "none"}) EXPECT_THAT(refused<NoiseLevelSetting>(text), HasSubstr("auto"));
     EXPECT_EQ(format_setting(PointSettings{}.ranks), "all");
     EXPECT_EQ(format_setting(PointSettings{}.sigma), "auto");
     EXPECT_EQ(format_setting(PointSettings{}.threads), "auto");
@@ -129,27 +129,27 @@ TEST(ByKey, RangesNameTheKeyAndTheLegalValues) {
         PointSettings settings;
         return usage_error([&] { set_by_key(settings, key, text); });
     };
-    EXPECT_THAT(refusal("patch", "0"), HasSubstr("patch = 0: must lie between 1 and 1073741824 px"));
-    EXPECT_THAT(refusal("slots", "4"), HasSubstr("slots = 4: must lie between 1 and 3"));
-    EXPECT_THAT(refusal("sigma", "1.5"), HasSubstr("sigma = 1.5: must lie between 0 and 1"));
-    EXPECT_THAT(refusal("image.noise_sigma", "-0.1"), HasSubstr("between 0 and 10"));
-    EXPECT_THAT(refusal("image.channels", "2"), HasSubstr("1 (gray) or 3 (colour)"));
+    EXPECT_THAT(refusal("patch", "0"), names("patch = 0: ", "1 and 1073741824 px"));
+    EXPECT_THAT(refusal("slots", "4"), names("slots = 4: ", "1 and 3"));
+    EXPECT_THAT(refusal("sigma", "1.5"), names("sigma = 1.5: ", "0 and 1"));
+    EXPECT_THAT(refusal("image.noise_sigma", "-0.1"), names("image.noise_sigma = -0.1: ", "0 and 10"));
+    EXPECT_THAT(refusal("image.channels", "2"), names("image.channels = 2: ", "1 ", "3 "));
     for (const char* shape :
          {"8x9", "8x9x1", "8x9x65536:u8", "0x9x1:u8", "8x9x1:bf16", "8x9x1:u8 ", "8xx1:u8", "-8x9x1:u8"})
-        EXPECT_THAT(refusal("image.raw", shape), HasSubstr("as 2000x3000x1:u16")) << shape;
-    EXPECT_THAT(refusal("image.range", "5:1"), HasSubstr("image.range = '5:1': must be auto, or LO:HI"));
-    EXPECT_THAT(refusal("image.nodata", "x"), HasSubstr("image.nodata = 'x': must be a number"));
-    EXPECT_THAT(refusal("image.bands", "4-5"), HasSubstr("image.bands = '4-5': must be one band or three"));
+        EXPECT_THAT(refusal("image.raw", shape), names("image.raw = ", "2000x3000x1:u16")) << shape;
+    EXPECT_THAT(refusal("image.range", "5:1"), names("image.range = '5:1': ", "auto", "LO:HI"));
+    EXPECT_THAT(refusal("image.nodata", "x"), names("image.nodata = 'x': ", "-9999"));
+    EXPECT_THAT(refusal("image.bands", "4-5"), names("image.bands = '4-5': ", "4-6"));
     EXPECT_THAT(refusal("batch", "9999999"), HasSubstr("batch = 9999999"));
-    EXPECT_THAT(refusal("halo", "1073741825"), HasSubstr("halo = 1073741825: must lie between 0 and 1073741824 px"));
+    EXPECT_THAT(refusal("halo", "1073741825"), names("halo = 1073741825: ", "0 and 1073741824 px"));
     EXPECT_THAT(refusal("memory_limit_mib", "-1"), HasSubstr("memory_limit_mib = -1"));
-    EXPECT_THAT(refusal("dtype", "fp8"), HasSubstr("dtype: 'fp8' is none of: fp32 | tf32 | bf16 | fp16"));
-    EXPECT_THAT(refusal("pathc", "8"), HasSubstr("unknown key 'pathc'; did you mean 'patch'?"));
-    EXPECT_THAT(refusal("image", "a.png"), HasSubstr("is a group of settings, not a value: image.path, image.raw"));
-    EXPECT_EQ(refusal("zzzzzzzz", "8"), "unknown key 'zzzzzzzz'");
+    EXPECT_THAT(refusal("dtype", "fp8"), names("dtype: 'fp8'", "fp32 | tf32 | bf16 | fp16"));
+    EXPECT_THAT(refusal("pathc", "8"), AllOf(HasSubstr("'pathc'"), HasSubstr("'patch'")));
+    EXPECT_THAT(refusal("image", "a.png"), AllOf(HasSubstr("'image'"), HasSubstr("image.path, image.raw")));
+    EXPECT_THAT(refusal("zzzzzzzz", "8"), testing::EndsWith("'zzzzzzzz'")) << "nothing like it is a setting";
     StudySettings study;
     for (const char* name : {"../up", "up/and/away", "", ".hidden", "a\x1b[31mb"})
-        EXPECT_THAT(usage_error([&] { set_by_key(study, "name", name); }), HasSubstr("file name")) << name;
+        EXPECT_THAT(usage_error([&] { set_by_key(study, "name", name); }), testing::StartsWith("name = ")) << name;
     EXPECT_THAT(usage_error([&] { set_by_key(study, "watchdog_s", "-1"); }), HasSubstr("watchdog_s = -1"));
 }
 

@@ -79,17 +79,16 @@ TEST_F(LaunchFindingsTest, NoRanksAreNoFindings) {
 TEST_F(LaunchFindingsTest, RanksOnOneGpuAreWrong) {
     ranks[6].place.device_uuid = "GPU-5";
     EXPECT_THAT(find_device_findings(ranks),
-                ElementsAre(AllOf(kWrong, says("ranks 5-6@b share one GPU (NVIDIA H100, bus 0000:01:00.0, GPU-5)")),
-                            AllOf(kAdvice, says("1 visible GPUs of b have no rank"))));
+                ElementsAre(AllOf(kWrong, says("ranks 5-6@b "), says("(NVIDIA H100, bus 0000:01:00.0, GPU-5)")),
+                            AllOf(kAdvice, says("1 visible GPUs of b "))));
 }
 
 TEST_F(LaunchFindingsTest, ARankWithoutAGpuAmongOthersIsWrong) {
     put_on_cpu(ranks[7]);
     ranks[7].why_no_device = "the NVIDIA driver shows no device";
     const auto all = find_device_findings(ranks);
-    EXPECT_THAT(
-        all, testing::Contains(AllOf(kWrong, says("rank 7@b compute on the CPU"), says_fix("CUDA_VISIBLE_DEVICES"))));
-    EXPECT_THAT(all, testing::Contains(AllOf(kAdvice, says("rank 7@b: no usable GPU: the NVIDIA driver shows"))));
+    EXPECT_THAT(all, testing::Contains(AllOf(kWrong, says("rank 7@b "), says_fix("CUDA_VISIBLE_DEVICES"))));
+    EXPECT_THAT(all, testing::Contains(AllOf(kAdvice, says("rank 7@b: "), says("NVIDIA driver"))));
 }
 
 TEST_F(LaunchFindingsTest, ACpuLaunchIsNoMixture) {
@@ -99,7 +98,7 @@ TEST_F(LaunchFindingsTest, ACpuLaunchIsNoMixture) {
 
 TEST_F(LaunchFindingsTest, IdleGpusAreNamedByHost) {
     ranks.resize(6);
-    EXPECT_THAT(find_device_findings(ranks), ElementsAre(AllOf(kAdvice, says("2 visible GPUs of b have no rank"))));
+    EXPECT_THAT(find_device_findings(ranks), ElementsAre(AllOf(kAdvice, says("2 visible GPUs of b "))));
 }
 
 TEST_F(LaunchFindingsTest, GpusOfSeveralKindsNeedAnOrder) {
@@ -118,9 +117,9 @@ TEST_F(LaunchFindingsTest, ALocalRankThatTheLauncherCountsOtherwiseIsWrong) {
 TEST_F(LaunchFindingsTest, RanksOnTheSameCoresAreNamed) {
     ranks[1].cores = ranks[0].cores;
     EXPECT_THAT(find_binding_findings(ranks),
-                ElementsAre(AllOf(kAdvice, says("ranks 0-1@a may run on the same 4 cores"), says_fix("bind.sh"))));
+                ElementsAre(AllOf(kAdvice, says("ranks 0-1@a "), says(" 4 cores"), says_fix("bind.sh"))));
     ranks[4].cores = {0, 1, 2, 3, 4};  // one core of its neighbour, on the other node
-    EXPECT_THAT(find_binding_findings(ranks), testing::Contains(says("ranks 4-5@b may run on the same 8 cores")));
+    EXPECT_THAT(find_binding_findings(ranks), testing::Contains(AllOf(says("ranks 4-5@b "), says(" 8 cores"))));
 }
 
 TEST_F(LaunchFindingsTest, MoreRanksThanCoresIsAnotherFinding) {
@@ -131,13 +130,13 @@ TEST_F(LaunchFindingsTest, MoreRanksThanCoresIsAnotherFinding) {
         rank.memory_nodes = {0};
         rank.device_memory_node.reset();
     }
-    EXPECT_THAT(find_binding_findings(ranks), ElementsAre(AllOf(says("the same 2 cores"), says_fix("no more ranks"))));
+    EXPECT_THAT(find_binding_findings(ranks), ElementsAre(AllOf(says(" 2 cores"), says_fix("no more ranks"))));
 }
 
 TEST_F(LaunchFindingsTest, PinnedThreadsOnSharedCoresAreTold) {
     ranks[1].cores = ranks[0].cores;
     ranks[1].variables["OMP_PROC_BIND"] = "close";
-    EXPECT_THAT(find_binding_findings(ranks), testing::Contains(says("OMP_PROC_BIND pins threads of ranks 0-1@a")));
+    EXPECT_THAT(find_binding_findings(ranks), testing::Contains(AllOf(says("OMP_PROC_BIND "), says("ranks 0-1@a"))));
     ranks[1].variables["OMP_PROC_BIND"] = "false";
     EXPECT_THAT(find_binding_findings(ranks), Not(testing::Contains(says("OMP_PROC_BIND"))));
 }
@@ -145,8 +144,8 @@ TEST_F(LaunchFindingsTest, PinnedThreadsOnSharedCoresAreTold) {
 TEST_F(LaunchFindingsTest, OneCoreOfManyIsTold) {
     for (int rank : {4, 5}) ranks[static_cast<size_t>(rank)].cores.resize(1);
     EXPECT_THAT(find_binding_findings(ranks),
-                ElementsAre(AllOf(kAdvice, says("ranks 4-5@b may use 1 core each of 16")),
-                            AllOf(kAdvice, says("unequal shares: ranks 4-5@b may use 1 core, ranks 0-3@a, 6-7@b 4"))));
+                ElementsAre(AllOf(kAdvice, says("ranks 4-5@b "), says(" 1 core "), says(" 16")),
+                            AllOf(kAdvice, says("ranks 4-5@b "), says(" 1 core, ranks 0-3@a, 6-7@b 4"))));
 }
 
 TEST_F(LaunchFindingsTest, ManyThreadsOnFewProcessorsAreTold) {
@@ -161,7 +160,8 @@ TEST_F(LaunchFindingsTest, ManyThreadsOnFewProcessorsAreTold) {
 TEST_F(LaunchFindingsTest, CoresFarFromTheGpuAreTold) {
     std::swap(ranks[0].cores, ranks[3].cores);
     std::swap(ranks[0].memory_nodes, ranks[3].memory_nodes);
-    EXPECT_THAT(find_binding_findings(ranks), ElementsAre(says("ranks 0, 3@a: cores on memory node 1, GPU on 0")));
+    EXPECT_THAT(find_binding_findings(ranks),
+                ElementsAre(AllOf(says("ranks 0, 3@a: "), says("memory node 1, GPU on 0"))));
 }
 
 TEST_F(LaunchFindingsTest, ALoadedLibraryThatIsAnotherIsJudgedByWhatItBreaks) {

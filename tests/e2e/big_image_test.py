@@ -35,9 +35,9 @@ class Raw(program.ProgramTest):
 
     def test_a_shape_that_does_not_fit_is_refused(self):
         photo = self.write('in.raw', samples(70, 90))
-        for shape, words in (('70x91x1:u16', ['6370 samples of 2 bytes', 'the file has 12600 bytes']), ('70x90', ['2000x3000x1:u16'])):
+        for shape, words in (('70x91x1:u16', ['in.raw', '6370', '12600']), ('70x90', ['2000x3000x1:u16'])):
             self.assert_refused(run('denoise', photo, self.folder / 'out.npy', *FAST, '--raw', shape), 2, *words)
-        self.assert_refused(run('denoise', photo, self.folder / 'out.npy', *FAST), 2, 'none of PNG, JPEG, TIFF', '--raw, in a study image.raw')
+        self.assert_refused(run('denoise', photo, self.folder / 'out.npy', *FAST), 2, 'in.raw', '--raw', 'image.raw')
 
 
 class Streamed(program.ProgramTest):
@@ -73,7 +73,7 @@ class Streamed(program.ProgramTest):
             self.assertEqual(self.denoise('out.tif', 'twice.npy'), again)
         self.assertEqual([file.name for file in self.folder.iterdir() if file.name.startswith('.')], [])
         result = run('denoise', self.folder / 'in.npy', self.folder / 'out.npy', *FAST, '--compress', 'lzw')
-        self.assert_refused(result, 2, 'with compression lzw', '.tif')
+        self.assert_refused(result, 2, 'out.npy', 'lzw', '.tif')
 
     def test_a_slab_of_a_scene_becomes_a_file_and_a_network_runs_on_it(self):
         def study(preset, *more):
@@ -97,8 +97,8 @@ class Streamed(program.ProgramTest):
     def test_what_cannot_be_streamed_is_refused(self):
         self.write('in.npy', npy(40, 40, samples(40, 40, 3), 3))
         self.write('in.png', program.png(40, 40))
-        for photo, out, words in (('in.npy', 'out.jpg', ['.jpg']), ('in.npy', 'out.png', ['only .tif, .npy and .raw']),
-                                  ('in.png', 'out.tif', ['decoded as a whole'])):
+        for photo, out, words in (('in.npy', 'out.jpg', ['.jpg']), ('in.npy', 'out.png', ['out.png', '.npy']),
+                                  ('in.png', 'out.tif', ['in.png'])):
             result = run('denoise', self.folder / photo, self.folder / out, *FAST, '--output', 'file', ranks=2)
             self.assert_refused(result, 2, *words)
             self.assertFalse((self.folder / out).exists())

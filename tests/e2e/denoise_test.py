@@ -38,8 +38,8 @@ class Denoise(program.ProgramTest):
         said = {halo: run('denoise', photo, self.folder / 'out.png', '--halo', halo, *common) for halo in ('none', 'exact')}
         for result in said.values():
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        self.assertRegex(said['none'].stdout, r'note: seams show: up to 0\.\d+ of the range .*halo of 0 px; a larger one shows less, --halo exact none')
-        self.assertNotIn('seams show', said['exact'].stdout)
+        self.assertRegex(said['none'].stdout, r'note: seams .*0\.\d+.* 0 px.*--halo exact')
+        self.assertNotIn('seams', said['exact'].stdout)
 
     def test_alpha_is_kept(self):
         photo = self.write('rgba.png', png(40, 33, channels=4))
@@ -51,7 +51,7 @@ class Denoise(program.ProgramTest):
         photo = self.write('gray.png', png(40, 36, channels=1))
         colour = program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors'
         self.assert_refused(run('denoise', photo, self.folder / 'out.png', '--weights', colour), 2, colour.name,
-                            'are for 3 image channel(s), the image has 1')
+                            '3 image channel', 'has 1')
 
     def test_folder_is_shared_out_over_ranks(self):
         images = self.folder / 'in'
@@ -79,16 +79,16 @@ class Denoise(program.ProgramTest):
         photos = (self.folder / 'a.png', self.folder / 'b.png')
         for ranks in (0, 2):
             result = run('denoise', *photos, self.folder / 'out.png', *FAST, ranks=ranks)
-            self.assert_refused(result, 2, "out.png' is no folder", "end its name in '/'")
+            self.assert_refused(result, 2, "out.png'", "'/'")
             self.assertFalse((self.folder / 'out.png').exists())
             result = run('denoise', self.folder / '*.png', self.folder / 'none', *FAST, ranks=ranks)
-            self.assert_refused(result, 2, "none' is no folder", '2 images')
+            self.assert_refused(result, 2, "none'", '2 images')
         for inputs, out, expected in ((photos, 'new/', ['a.png', 'b.png']), (photos[:1], 'deep/new/', ['a.png']),
                                       (photos[:1], 'new', ['a.png', 'b.png']), ([self.folder / 'new'], 'copy', ['a.png', 'b.png'])):
             result = run('denoise', *inputs, f'{self.folder}/{out}', *FAST)
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
             self.assertEqual(sorted(file.name for file in (self.folder / out).iterdir()), expected)
-        self.assert_refused(run('denoise', self.folder / 'new', self.folder / 'new.png', *FAST), 2, 'the output of a folder')
+        self.assert_refused(run('denoise', self.folder / 'new', self.folder / 'new.png', *FAST), 2, "new.png'")
         self.assertFalse((self.folder / 'new.png').exists())
 
     def test_outputs_that_are_there_are_left_alone(self):
@@ -104,7 +104,7 @@ class Denoise(program.ProgramTest):
                 (out / other).unlink(missing_ok=True)
             result = run('denoise', images, out, *FAST, '--no-clobber', ranks=ranks)
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-            self.assertRegex(result.stdout, r'1\.png: not denoised: \S+/out/1\.png is there')
+            self.assertRegex(result.stdout, r'in/1\.png: .*out/1\.png')
             self.assertEqual((out / '1.png').read_bytes(), b'mine')
             self.assertEqual(sorted(file.name for file in out.iterdir()), ['0.png', '1.png', '2.png'])
         result = run('denoise', images / '1.png', out / '1.png', *FAST, '--no-clobber')
@@ -142,7 +142,7 @@ class Denoise(program.ProgramTest):
             result = run('denoise', photo, self.folder / 'out.png', '--network', 'dncnn', '--halo', '8', '--patch', '48',
                          '--batch', '1', '--sigma', '0.1', '--device', 'cpu')
             self.assertEqual(result.returncode, 3, fault + result.stderr + result.stdout)
-            self.assertRegex(result.stderr + result.stdout, r'windows differ .* in window')
+            self.assertRegex(result.stderr + result.stdout, r'in window \d')
 
     def test_without_verification(self):
         photo = self.write('photo.png', png(40, 36, value=noise))
@@ -176,6 +176,9 @@ class Denoise(program.ProgramTest):
         self.assertLessEqual(largest_difference(automatic, named), 1, 'sigma is printed with four digits')
         _, other = denoised('other.npy', '--sigma', '0.2', '--halo', halo)
         self.assertGreater(largest_difference(automatic, other), 5)
+        said, native = denoised('native.npy', '--sigma', estimate, '--halo', halo, '--engine', 'native')
+        self.assertIn('RESULT: VALID', said, 'verified against the engine torch')
+        self.assertLessEqual(largest_difference(native, named), 1)
 
 
 class Help(program.ProgramTest):
@@ -186,6 +189,7 @@ class Help(program.ProgramTest):
                                        ('batch', 'N | auto | largest', 'auto'), ('verify', 'N', '1'),
                                        ('dtype', 'fp32 | tf32 | bf16 | fp16', 'fp32'), ('threads', 'N | auto', 'auto'),
                                        ('network', 'drunet | unet | dncnn', 'dncnn'), ('sigma', 'X | X/Y | auto', 'auto'),
+                                       ('engine', 'torch | native | reference | timed', 'torch'),
                                        ('trained-sigma', 'X | X/Y | auto', 'auto'), ('add-noise', 'X | X/Y', '0'),
                                        ('memory-limit-mib', 'N', '0'), ('output', 'auto | memory | file | checksum', 'auto')):
             self.assertRegex(text, rf'--{option} {re.escape(shape)}[ :](?:(?! --).)*\(default: {default}\)', option)
@@ -197,11 +201,12 @@ class FloatSamples(program.ProgramTest):
         samples = [float(noise(i % 40, i // 40, 0)) for i in range(1600)]
         photo = self.write('range.npy', b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() +
                            struct.pack('<1600f', *samples))
-        out, words = self.folder / 'out.npy', f'samples from 0 to {max(samples):.0f}, where [0, 1] is expected'
+        out, words = self.folder / 'out.npy', (f'0 to {max(samples):.0f}', '[0, 1]')
         gray = ('--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
-        self.assert_refused(run('denoise', photo, out, *gray), 2, f'range.npy: {words}', '--sigma')
+        self.assert_refused(run('denoise', photo, out, *gray), 2, 'range.npy', *words, '--sigma')
         result = run('denoise', photo, out, *gray, '--sigma', '0.1')
-        self.assertIn(f'note: {words}', result.stdout, result.stderr)
+        for word in ('note: ', *words):
+            self.assertIn(word, result.stdout, result.stderr)
 
 
 class Refusals(program.ProgramTest):
@@ -233,11 +238,11 @@ class Refusals(program.ProgramTest):
         second = self.write('b/2.png', png(40, 40))
         (self.folder / 'a/1.png').symlink_to('../b/1.png')
         first = self.write('b/1.png', self.photo.read_bytes())
-        self.refused(self.folder / 'a/1.png', second, self.folder / 'b', words=['1.png', 'never modified'])
-        self.refused(self.photo, first, self.folder / 'b', words=['1.png', 'never modified'])
+        self.refused(self.folder / 'a/1.png', second, self.folder / 'b', words=['1.png'])
+        self.refused(self.photo, first, self.folder / 'b', words=['1.png'])
         weights = self.write('w.png', (program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors').read_bytes())
         before = weights.read_bytes()
-        self.refused(self.photo, weights, '--weights', weights, words=['w.png', 'never modified'])
+        self.refused(self.photo, weights, '--weights', weights, words=['w.png'])
         self.assertEqual(weights.read_bytes(), before)
 
     def test_samples_that_are_no_numbers(self):
@@ -245,7 +250,7 @@ class Refusals(program.ProgramTest):
         header = header.ljust(117) + '\n'
         pixels = struct.pack('<192f', *([0.5] * 100 + [float('inf')] + [0.5] * 91))
         image = self.write('inf.npy', b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + pixels)
-        self.refused(image, self.folder / 'out.npy', '--sigma', '0.1', words=['infinity at row 4, column 1, channel 1'])
+        self.refused(image, self.folder / 'out.npy', '--sigma', '0.1', words=['inf.npy', 'row 4, column 1, channel 1'])
 
     def test_options(self):
         out = self.folder / 'out.png'
@@ -253,13 +258,13 @@ class Refusals(program.ProgramTest):
         self.refused(self.photo, out, '--network', 'drunet', '--weights', program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors',
                      words=['dncnn'], ranks=2)
         for sigma in ('7', '1e-300', 'nan', '25/', ''):
-            self.refused(self.photo, out, '--sigma', sigma, words=['--sigma', "with --range it is in the samples' units"])
+            self.refused(self.photo, out, '--sigma', sigma, words=['--sigma', '--range'])
         self.refused(self.photo, out, '--threads', '4096', '--device', 'cpu', '--sigma', '0.1', words=['threads'])
         self.refused(self.photo, out, '--dtype', 'fp16', '--device', 'cpu', '--sigma', '0.1', words=['fp16'])
-        self.refused(self.photo, out, '--halo', 'wide', words=["--halo: 'wide' is not a number of pixels, none, exact or auto"])
+        self.refused(self.photo, out, '--halo', 'wide', words=['--halo', "'wide'", 'none, exact or auto'])
         for option, wrong in (('patch', '0'), ('patch', '1.5'), ('batch', '0'), ('dtype', 'fp8'), ('network', 'none'),
                               ('add-noise', '1.5'), ('raw', '8x9'), ('memory-limit-mib', '-1'), ('verify', '-1'),
-                              ('verify', '1/2'), ('compress', 'zip'), ('output', 'checksum')):
+                              ('verify', '1/2'), ('compress', 'zip'), ('output', 'checksum'), ('engine', 'timed')):
             self.refused(self.photo, out, f'--{option}', wrong, words=[f'--{option}', wrong])
 
     def test_weights(self):

@@ -20,7 +20,7 @@ class RankFaults(faulty.FaultyTest):
             with self.subTest(stage=stage):
                 shutil.rmtree(self.out, ignore_errors=True)
                 outcome = self.with_fault(in_second_point(stage, 'kill'), rank)
-                self.assert_ended(outcome, 137, rf'process rank {rank} with PID \d+ on node \S+ exited on signal 9')
+                self.assert_ended(outcome, 137, rf'rank {rank} with PID \d+ on node \S+ exited on signal 9')
                 self.assertEqual(self.states(), ['ok'])
                 self.assertEqual([file.name[:3] for file in self.out.glob('*.png')], ['000'])
         self.assert_goes_on()
@@ -30,30 +30,30 @@ class RankFaults(faulty.FaultyTest):
             with self.subTest(rank=rank):
                 shutil.rmtree(self.out, ignore_errors=True)
                 outcome = self.with_fault(in_second_point('forward', 'stop'), rank)
-                self.assert_ended(outcome, 1, rf'rank {1 - rank}@\S+ .*: no sign of life for 2 s from rank {rank}@')
+                self.assert_ended(outcome, 1, rf'rank {1 - rank}@\S+ .*: .* 2 s .*rank {rank}@')
                 self.assertEqual(self.states(), ['ok'])
 
     def test_an_error_fails_its_point_and_the_study_goes_on(self):
         outcome = self.with_fault(in_second_point('forward', 'throw'))
-        self.assert_ended(outcome, 1, r'rank 1@\S+: a fault that', goes_on=True)
+        self.assert_ended(outcome, 1, r'rank 1@\S+: .*PATCHBENCH_FAULT', goes_on=True)
         self.assertEqual(self.states(), ['ok', 'failed', 'ok'])
-        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: a fault')
+        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: .*PATCHBENCH_FAULT')
         self.assert_goes_on()
 
     def test_an_error_between_collectives_ends_the_job(self):
         outcome = self.with_fault(in_second_point('exchange', 'throw'))
-        self.assert_ended(outcome, 1, r'rank 1@\S+: a fault that')
+        self.assert_ended(outcome, 1, r'rank 1@\S+: .*PATCHBENCH_FAULT')
         self.assertEqual(self.states(), ['ok'])
 
     def test_host_memory_of_one_rank_runs_out(self):
         outcome = self.with_fault(in_second_point('gather', 'memory'))
-        self.assert_ended(outcome, 5, r'1 of 3 points out of memory', goes_on=True)
+        self.assert_ended(outcome, 5, r'RESULT: .*1 of 3 points', goes_on=True)
         self.assertEqual(self.states(), ['ok', 'oom', 'ok'])
-        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: host memory ran out')
+        self.assertRegex(self.points()[1]['reason'], r'^rank 1@\S+: host memory')
 
     def test_the_networks_memory_of_one_rank_runs_out(self):
         outcome = self.launch(self.rank(), self.rank(options=['--set', 'memory_limit_mib=4']))
-        self.assert_ended(outcome, 5, r'points? out of memory', goes_on=True)
+        self.assert_ended(outcome, 5, r'RESULT: .* of 3 points', goes_on=True)
         self.assertIn('oom', self.states())
         for point in self.points():
             if point['status'] == 'oom':
@@ -64,8 +64,8 @@ class RankFaults(faulty.FaultyTest):
         probes = ['--set', 'verify.probes=1', '--set', 'verify.whole_max_mpx=0', '--set', 'patch=16']
         photo = self.write('photo.png', program.png(64, 64))
         # In the second pass of the first point. 8-bit samples hold no NaN: it becomes black.
-        for image, said in (('{height: 64, width: 64}', r'rank 1@\S+: windows are not finite'),
-                            (f'{{path: {photo}, noise_sigma: 0}}', r'rank 1@\S+: windows differ')):
+        for image, said in (('{height: 64, width: 64}', r'rank 1@\S+: .*not finite'),
+                            (f'{{path: {photo}, noise_sigma: 0}}', r'rank 1@\S+: .* in window \d')):
             with self.subTest(image=image):
                 shutil.rmtree(self.out, ignore_errors=True)
                 self.study.write_text(faulty.STUDY.replace('{height: 64, width: 64}', image))
@@ -79,8 +79,8 @@ class RankFaults(faulty.FaultyTest):
         probes = ['--set', 'verify.probes=1', '--set', 'patch=16', '--set', 'output=file']
         photo = self.write('photo.raw', bytes((x * 3 + y * 5) % 200 + 50 for y in range(64) for x in range(64)))
         integers = f'{{path: {photo}, raw: "64x64x1:u8", noise_sigma: 0}}'
-        for image, said, kind in (('{height: 64, width: 64}', r'rank 1@\S+: windows are not finite', 'tif'),
-                                  (integers, r'rank 1@\S+: windows differ', 'raw')):
+        for image, said, kind in (('{height: 64, width: 64}', r'rank 1@\S+: .*not finite', 'tif'),
+                                  (integers, r'rank 1@\S+: .* in window \d', 'raw')):
             with self.subTest(image=image):
                 shutil.rmtree(self.out, ignore_errors=True)
                 text = faulty.STUDY.replace('{height: 64, width: 64}', image)
@@ -93,16 +93,16 @@ class RankFaults(faulty.FaultyTest):
         options = ['--set', 'verify.mode=off', '--set', 'patch=16', '--set', 'output=checksum']
         self.study.write_text(faulty.STUDY[:faulty.STUDY.index('  - {network: unet}')])
         outcome = self.launch(self.rank(options=options), self.rank(options=options, fault='output:nan:14'))
-        self.assertRegex(outcome.output, r'rank 1@\S+: windows are not finite')
+        self.assertRegex(outcome.output, r'rank 1@\S+: .*not finite')
 
     def test_wrong_pixels(self):
         """Finite, in one window of one rank, or in all of one rank's: exit 3, with rank and place."""
         self.study.write_text(faulty.STUDY[:faulty.STUDY.index('  - {network: unet}')])
-        for fault, said in (('output:add:4', r'rank 1@\S+: windows differ .* by 0\.00\d+, rms .* in window 3, rows 32 to '
+        for fault, said in (('output:add:4', r'rank 1@\S+: .* by 0\.00\d+, .* in window 3, rows 32 to '
                                              r'63, columns 32 to 63, at row \d+, column \d+, channel \d'),
-                            ('output:shift:4', r'rank 1@\S+: windows differ .* in window 3,'),
-                            ('output:channel:4', r'rank 1@\S+: windows differ .* in window 3, .* channel 2'),
-                            ('weights:change:1', r'rank 1@\S+: weights differ from those of rank 0')):
+                            ('output:shift:4', r'rank 1@\S+: .* in window 3,'),
+                            ('output:channel:4', r'rank 1@\S+: .* in window 3, .* channel 2'),
+                            ('weights:change:1', r'rank 1@\S+: weights .* rank 0')):
             with self.subTest(fault=fault):
                 shutil.rmtree(self.out, ignore_errors=True)
                 outcome = self.with_fault(fault)
@@ -117,7 +117,7 @@ class RankFaults(faulty.FaultyTest):
         other.write_bytes(Path(program.PROGRAM).read_bytes().replace(sha.encode(), sha[::-1].encode()))
         other.chmod(0o755)
         outcome = self.launch(self.rank(), self.rank(name=str(other)))
-        self.assert_ended(outcome, 2, r'rank 1@\S+: unequal software: .* on rank 0')
+        self.assert_ended(outcome, 2, r'rank 1@\S+: .*' + sha + r'.* on rank 0')
         self.assertFalse((self.out / 'results.jsonl').exists())
 
     def test_a_fault_that_is_none(self):
@@ -125,7 +125,7 @@ class RankFaults(faulty.FaultyTest):
         self.addCleanup(os.environ.pop, 'PATCHBENCH_FAULT')
         result = program.run('run', self.study, '--out', self.out)
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn('it is for tests alone, unset it', result.stderr + result.stdout)
+        self.assertIn('PATCHBENCH_FAULT', result.stderr + result.stdout)
 
 
 if __name__ == '__main__':

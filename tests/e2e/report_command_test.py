@@ -116,14 +116,14 @@ class Report(program.ProgramTest):
         other = self.folder / 'a.csv'
         for arguments, words in (((self.file, '--export', 'xml=a.json'), ('xml', 'gbench')),
                                  ((self.file, '--export', 'bmf'), ('FORMAT=FILE',)),
-                                 ((self.file, '--csv', '-', '--markdown', '-'), ('standard output',)),
-                                 ((self.file, '--csv', other, '--markdown', './a.csv'), ('two outputs',)),
+                                 ((self.file, '--csv', '-', '--markdown', '-'), ('(-)',)),
+                                 ((self.file, '--csv', other, '--markdown', './a.csv'), ('a.csv',)),
                                  ((self.file, '--csv', self.file), ('results.jsonl', 'input')),
                                  ((self.file, '--csv', other, '--csv-style', 'wide'), ('wide', 'reference')),
                                  ((self.file, '--csv', other, '--markdown', self.folder / 'no' / 'a.md'), ('no',)),
                                  ((self.folder / 'none.jsonl', '--csv', other), ('none.jsonl',)),
                                  ((self.write('text.jsonl', 'hello\nworld\n'), '--csv', other), ('text.jsonl:1',)),
-                                 ((self.study,), (self.study.name, 'not a JSON object; expected is the results.jsonl of a run'))):
+                                 ((self.study,), (self.study.name, 'results.jsonl'))):
             self.assert_refused(run('report', *arguments, cwd=self.folder), 2, *words)
             self.assertFalse(other.exists(), arguments)
         self.assertEqual(run('report', self.file, '--csv-style', 'reference').returncode, 2, '--csv is missing')

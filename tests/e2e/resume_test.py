@@ -112,14 +112,14 @@ class Killed(ResumeTest):
         self.file.write_text(''.join(text))
         result = self.go('--resume', ranks=0)
         self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
-        self.assertIn('resumed: 5 of 7 points are finished', result.stderr)
+        self.assertIn('resumed: 5 of 7', result.stderr)
         foms = [line.split()[1] for line in result.stdout.splitlines()
                 if line.startswith('FOM') and '.patches_per_s' in line]
         self.assertEqual(len(foms), 6)
         rows = (self.out / 'results.csv').read_text().splitlines()[1:]
         self.assertEqual([int(row.split(',')[1]) for row in rows], list(range(7)))
         self.assertEqual([line['type'] for line in self.lines()].count('resume'), 1)
-        self.assertIn('1 of 7 points out of memory', result.stdout)
+        self.assertRegex(result.stdout, 'RESULT: .*1 of 7 points')
 
     def test_a_torn_last_line_is_cut_off(self):
         expected = self.undisturbed()
@@ -127,7 +127,7 @@ class Killed(ResumeTest):
         last_point = text.rindex('{"type":"point"')
         self.file.write_text(text[:last_point + 1000])
         result = self.go('--resume')
-        self.assertIn('was cut short', result.stderr)
+        self.assertRegex(result.stderr, r'results\.jsonl: .*last line')
         self.assertEqual(result.returncode, 5, result.stderr)
         self.assertEqual(self.what_was_measured(), expected)
         self.file.write_text(text[:50])  # killed in the first line: nothing was measured
@@ -138,7 +138,7 @@ class Killed(ResumeTest):
         self.undisturbed()
         self.damage('"label":', '"label"')
         before = self.file.read_text()
-        self.assert_refused(self.go('--resume'), 2, 'results.jsonl:2: ', 'take the line out')
+        self.assert_refused(self.go('--resume'), 2, 'results.jsonl:2: ')
         self.assertEqual(self.file.read_text(), before)
 
     def test_failed_points_run_again(self):
@@ -161,7 +161,7 @@ class Changed(ResumeTest):
         result = self.go('--resume', '--force')
         self.assertIn('git_sha: 0ld', result.stderr)
         self.assertIn('RESULT: INVALID', result.stdout)
-        self.assertIn('different environments (git_sha', result.stdout)
+        self.assertIn('(git_sha', result.stdout)
         self.assertEqual(len(self.points()), 7)
 
     def test_strict_judges_all_sessions(self):
@@ -205,12 +205,12 @@ class Changed(ResumeTest):
         study = self.write('own.yaml', STUDY.replace('seed:1', str(weights)).split('groups:')[0])
         self.assertEqual(self.go(study=study).returncode, 0)
         weights.write_bytes(shipped[:-1] + bytes([shipped[-1] ^ 1]))
-        self.assert_refused(self.go('--resume', study=study), 2, f"the weights '{weights}' are other ones", 'with --force')
+        self.assert_refused(self.go('--resume', study=study), 2, f"'{weights}'", '--force')
 
     def test_a_study_may_grow_but_not_shrink(self):
         expected = self.undisturbed()
         smaller = self.write('smaller.yaml', STUDY.replace('[16, 64]', '[16]'))
-        self.assert_refused(self.go('--resume', study=smaller), 2, 'does not have', '--out')
+        self.assert_refused(self.go('--resume', study=smaller), 2, 'dncnn-p64-h8-b1-fp32', '--out')
         larger = self.write('larger.yaml', STUDY.replace('- {batch: [1, 2]}', '- {batch: [4, 1, 2]}', 1))
         result = self.go('--resume', study=larger)
         self.assertIn('resumed: 7 of 8', result.stderr)
@@ -258,7 +258,7 @@ class Walltime(ResumeTest):
         while not self.file.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
         for options in ((), ('--resume',)):
-            self.assert_refused(self.go(*options, study=self.endless), 2, 'another run is writing')
+            self.assert_refused(self.go(*options, study=self.endless), 2, str(self.out), '--out')
         self.assertEqual(list(self.out.glob('results-*.jsonl')), [])
 
 

@@ -95,13 +95,13 @@ class Units(Samples):
             out, line = self.denoise('mapped.npy', 'out.npy', *words, '--nodata=-9999')
             values = [(value - LOW) / (HIGH - LOW) for value in values_of(out, '<f4')]
             self.assertAlmostEqual(psnr(values, clean, places), expected, delta=0.05, msg=words)
-            self.assertIn('sigma 500 in its units', line)
+            self.assertIn('sigma 500 ', line)
         self.assertRegex(line, r'range -?\d+.*:\d+.*, sigma')
 
     def test_sigma_auto_is_said_in_the_units(self):
         self.write_mapped()
         line = self.denoise('mapped.npy', 'out.npy', '--range=-300:4700', '--nodata=-9999')[1]
-        self.assertRegex(line, r'range -300:4700, sigma [45]\d\d(\.\d)? in its units \(0\.\d+ of it\)')
+        self.assertRegex(line, r'range -300:4700, sigma [45]\d\d(\.\d)? .*\(0\.\d+ ')
 
     def test_what_is_no_data_is_kept_bit_for_bit(self):
         before = self.write_mapped()
@@ -207,7 +207,7 @@ bounds: off
     def test_advice_names_range(self):
         self.write_mapped(with_gaps=False)
         result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST)
-        self.assert_refused(result, 2, '--range', 'mapped.npy', 'where [0, 1] is expected')
+        self.assert_refused(result, 2, '--range', 'mapped.npy', '[0, 1]')
         self.assertIn('--range', self.denoise('mapped.npy', 'out.npy', '--sigma', '0.1')[1])
         self.write_mapped()
         result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, '--sigma', '0.1')
@@ -220,8 +220,8 @@ bounds: off
         self.write_mapped()
         for word, *words in (('range', '--range=1:1'), ('range', '--range=5:1'), ('range', '--range=1'), ('range', '--range=nan:1'),
                              ('range', '--range=0:inf'), ('nodata', '--nodata=x'), ('--bands', '--bands=2'),
-                             ('samples\' units', '--range=0:100', '--sigma=101'), ('--sigma', '--range=0:100', '--sigma=-1'),
-                             ('range 0:1e+06', '--range=0:1e6', '--sigma=1')):
+                             ('--range', '--range=0:100', '--sigma=101'), ('--sigma', '--range=0:100', '--sigma=-1'),
+                             ('0:1e+06', '--range=0:1e6', '--sigma=1')):
             result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, *words)
             self.assert_refused(result, 2, word)
         self.write_mapped('<i2', with_gaps=False)
@@ -274,7 +274,7 @@ class Types(Samples):
         self.write_mapped('<i2', with_gaps=False)
         for name in ('out.png', 'out.jpg'):
             result = run('denoise', self.folder / 'mapped.npy', self.folder / name, *FAST, '--range', 'auto')
-            self.assert_refused(result, 2, 'cannot hold i16')
+            self.assert_refused(result, 2, name, 'i16')
 
 
 class Bands(Samples):
@@ -322,13 +322,13 @@ class Bands(Samples):
         self.write_bands(range(1, 8))
         out = self.folder / 'out.npy'
         result = run('denoise', self.folder / 'in.npy', out, *FAST, '--sigma', '0.02', '--output', 'file')
-        self.assert_refused(result, 2, 'put together in memory')
+        self.assert_refused(result, 2, 'in.npy', 'output = file')
         result = run('denoise', self.folder / 'in.npy', self.folder / 'out.png', *FAST, '--sigma', '0.02')
-        self.assert_refused(result, 2, '7 colour channels')
+        self.assert_refused(result, 2, 'out.png', '7 ')
         result = run('denoise', self.folder / 'in.npy', out, *FAST, '--sigma', '0.02', '--bands', '1')
-        self.assert_refused(result, 2, 'no weights for dncnn with 1 image channel(s)')
+        self.assert_refused(result, 2, 'dncnn', '1 image channel')
         study = self.write('study.yaml', f'image: {{path: {self.folder}/in.npy}}\ndevice: cpu\npatch: 32\nhalo: 8\n')
-        self.assert_refused(run('run', study, '--out', self.folder / 'results'), 2, '7 channels', 'image.bands')
+        self.assert_refused(run('run', study, '--out', self.folder / 'results'), 2, 'in.npy', '7 channels', 'image.bands')
         self.assertFalse(out.exists())
 
 

@@ -65,7 +65,6 @@ class Study(program.ProgramTest):
             self.assertEqual((len(point['samples']['wall_s']), point['summary']['stop_reason']), expected)
             self.assertEqual([len(rank['wall_s']) for rank in point['samples']['ranks']], [expected[0]] * 2)
             self.assertEqual(point['verification']['outcome'], 'passed')
-            self.assertIn('repeated until', result.stdout)
 
     def test_plan_and_dry_run_need_no_launch(self):
         study = self.write('tiny.yaml', STUDY)
@@ -81,7 +80,7 @@ class Study(program.ProgramTest):
         self.assertEqual(result.returncode, 5, result.stderr + result.stdout)
         lines = [json.loads(line) for line in (self.folder / 'out/results.jsonl').read_text().splitlines()]
         self.assertEqual([line['status'] for line in lines if line['type'] == 'point'], ['oom', 'oom', 'ok', 'ok'])
-        self.assertIn('out of memory', result.stdout)
+        self.assertRegex(result.stdout, 'RESULT: .*2 of 4 points')
 
     def test_images_of_a_jpeg_are_saved_without_losses(self):
         for name in ('a.jpg', 'b.JPEG'):
@@ -102,7 +101,7 @@ class Study(program.ProgramTest):
 
     def test_a_list_that_the_shell_took_apart_is_named(self):
         result = run('plan', self.write('tiny.yaml', STUDY), '--set', 'batch=[1,', '4]')
-        self.assert_refused(result, 2, 'batch=[1,', 'the list has no end', "--set 'batch=[1, 4]'")
+        self.assert_refused(result, 2, 'batch=[1,', "--set 'batch=[1, 4]'")
 
     def test_the_quickstart_can_be_planned(self):
         result = run('plan', 'configs/quickstart.yaml', '--set', 'image.path=', cwd=program.REPOSITORY)
@@ -147,7 +146,7 @@ class Configs(program.ProgramTest):
     def test_the_largest_batch_is_found_and_nothing_fits_is_said(self):
         result, lines = self.smoke('max_batch', '--set', 'device=cpu')
         self.assertEqual(result.returncode, 5, 'a point on which nothing fits is out of memory')
-        self.assertIn('nothing fits', result.stdout)
+        self.assertIn('nothing fits', result.stdout, 'in the table, where a batch would be')
         searches = {line['point']['patch']: line['batch_search'] for line in lines if line.get('batch_search')}
         self.assertEqual(searches[128]['largest_batch'], 0)
         self.assertEqual(searches[16]['limited_by'], 'windows')
@@ -178,26 +177,26 @@ class Refusals(program.ProgramTest):
         study = self.write('bad.yaml', 'patch: 64\npathc: 32\n')
         for ranks in (0, 2):
             result = run('run', study, ranks=ranks)
-            self.assert_refused(result, 2, 'bad.yaml:2:1', "unknown key 'pathc'", "did you mean 'patch'?")
-            self.assertEqual(result.stderr.count('unknown key'), 1, 'said once')
+            self.assert_refused(result, 2, 'bad.yaml:2:1', "'pathc'", "'patch'")
+            self.assertEqual(result.stderr.count('bad.yaml:2:1'), 1, 'said once')
 
     def test_an_option_without_the_value_that_it_announces_takes_no_other(self):
         result = run('denoise', 'a.png', 'b.png', '--nodata=', '--sigma', '0.1')
-        self.assert_refused(result, 2, "'--nodata='", 'no value')
+        self.assert_refused(result, 2, "'--nodata='")
 
     def test_mistyped_commands_and_options_get_a_suggestion(self):
         study = self.write('tiny.yaml', STUDY)
-        for words, suggestion in ((('rnu', study), "'rnu': did you mean 'run'?"), (('Plan', study), "'Plan': did you mean 'plan'?"),
-                                  (('denois', 'a.png', 'b.png'), "did you mean 'denoise'?"),
-                                  (('run', study, '--dryrun'), "'--dryrun': did you mean '--dry-run'?"),
-                                  (('denoise', 'a', 'b', '--sgima=0.1'), "'--sgima': did you mean '--sigma'?"),
-                                  (('run', study, '--set', 'batch=1', 'patch=64'), 'each key=value needs an option of its own')):
-            self.assert_refused(run(*words), 2, 'not expected', suggestion)
+        for words, suggestion in ((('rnu', study), ("'rnu'", "'run'")), (('Plan', study), ("'Plan'", "'plan'")),
+                                  (('denois', 'a.png', 'b.png'), ("'denois'", "'denoise'")),
+                                  (('run', study, '--dryrun'), ("'--dryrun'", "'--dry-run'")),
+                                  (('denoise', 'a', 'b', '--sgima=0.1'), ("'--sgima'", "'--sigma'")),
+                                  (('run', study, '--set', 'batch=1', 'patch=64'), ('patch=64', '--set a=1 --set b=2'))):
+            self.assert_refused(run(*words), 2, *suggestion)
         result = run('run', study, '--qqqqqqqqqqqq')
-        self.assert_refused(result, 2, 'not expected')
-        self.assertNotIn('did you mean', result.stderr)
+        self.assert_refused(result, 2, '--qqqqqqqqqqqq')
+        self.assertNotIn("'", result.stderr, 'nothing is suggested')
         twice = run('rnu', study, ranks=2)
-        self.assertEqual(twice.stderr.count('did you mean'), 1, 'said once')
+        self.assertEqual(twice.stderr.count("'run'"), 1, 'said once')
 
     def test_help_shows_what_works(self):
         for command, option in (('run', '--set KEY=VALUE'), ('plan', '--set KEY=VALUE'), ('report', '--export FORMAT=FILE')):
@@ -222,12 +221,12 @@ class Refusals(program.ProgramTest):
         point = json.loads((self.folder / 'results/first/results.jsonl').read_text().splitlines()[1])
         self.assertEqual(point['point']['image']['path'], 'studies/photo.png')
         refused = run('plan', first, '--set', 'image.path=photo.png', cwd=self.folder)
-        self.assert_refused(refused, 2, 'cannot read image photo.png')
+        self.assert_refused(refused, 2, 'photo.png')
 
     def test_a_study_is_not_overwritten_by_its_results(self):
         for name in ('results.csv', 'results.jsonl', 'report.html'):
             study = self.write(name, STUDY)
-            self.assert_refused(run('run', study, '--out', self.folder), 2, f"{name}' is an input itself")
+            self.assert_refused(run('run', study, '--out', self.folder), 2, name)
             self.assertEqual(study.read_text(), STUDY)
             study.unlink()
 
@@ -278,14 +277,14 @@ class Information(program.ProgramTest):
             result = run('check', '--device', 'cpu', ranks=ranks)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertRegex(result.stdout.splitlines()[-1], r'^CHECK: (OK|\d+ findings?, 0 wrong)$')
-            self.assertIn('largest difference', result.stdout)
+            self.assertRegex(result.stdout, r'difference .*\d')
             self.assertEqual(len(re.findall(r'^ +\d+ .* cpu ', result.stdout, re.M)), max(1, ranks), 'a line each')
 
     def test_a_device_that_computes_nonsense_is_found_by_check(self):
         result = run('check', '--device', 'cpu', ranks=2, env={**os.environ, 'PATCHBENCH_FAULT': 'weights:change:1'})
         self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
         for rank in (0, 1):
-            self.assertRegex(result.stdout, fr'WRONG: rank {rank}@\S+: a tiny network on .* differs by \d\.\d+e-0\d')
+            self.assertRegex(result.stdout, fr'WRONG: rank {rank}@\S+: .* \d\.\d+e-0\d')
         self.assertRegex(result.stdout, r'CHECK: \d+ findings, 2 wrong')
 
 

@@ -91,7 +91,7 @@ class DiskThatDoesNotFlush(SyncTest):
     def test_results(self):
         study = self.write('study.yaml', STUDY)
         result, _ = self.run_watched('run', study, '--out', self.out, FAULTY_SYNC='/results.jsonl')
-        self.assert_refused(result, 1, 'cannot sync', 'results.jsonl', 'Input/output error', '--out')
+        self.assert_refused(result, 1, 'results.jsonl', 'Input/output error', '--out')
 
     def test_an_image(self):
         photo, out = self.write('photo.png', png(40, 36)), self.folder / 'out.png'

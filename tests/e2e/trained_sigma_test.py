@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import re
 import struct
 import unittest.mock
 
@@ -74,13 +75,12 @@ weights:
         for sigma in ('0.05', '0.2'):
             line = self.denoise('--sigma', sigma, '--weights', bare)[1]
             self.assertNotIn(f'sigma {sigma}', line)
-            self.assertIn(f'the noise level that {bare} was trained for is unknown', line)
-            self.assertIn('--trained-sigma', line)
-            self.assertIn('sigma_train', line)
+            for word in ('note: ', str(bare), '--trained-sigma', 'sigma_train'):
+                self.assertIn(word, line)
 
     def test_another_sigma_than_the_weights_say_is_named(self):
         line = self.denoise('--sigma', '0.05', '--weights', SHIPPED, '--trained-sigma', '0.2')[1]
-        self.assertIn(f'note: trained_sigma = 0.2 is used, though {SHIPPED} was trained for 0.1', line)
+        self.assertRegex(line, rf'note: trained_sigma = 0\.2 .*{re.escape(str(SHIPPED))} .*0\.1\b')
         line = self.denoise('--sigma', '0.05', '--weights', SHIPPED, '--trained-sigma', '0.1')[1]
         self.assertNotIn('trained_sigma', line)
 
@@ -101,7 +101,7 @@ stop: {{min_reps: 1, max_time_s: 0}}
 bounds: off
 """)
         result = run('run', study, '--out', self.folder / 'results')
-        self.assertIn('was trained for is unknown', result.stdout, result.stderr)
+        self.assertRegex(result.stdout, rf'sigma .*{re.escape(str(bare))}.*trained_sigma', result.stderr)
         lines = map(json.loads, (self.folder / 'results/results.jsonl').read_text().splitlines())
         points = [line['point'] for line in lines if line['type'] == 'point']
         self.assertEqual([point['settled']['sigma'] for point in points], [None, 0.1])
@@ -113,10 +113,10 @@ bounds: off
             self.assert_refused(result, 2, 'wrong.safetensors', "'sigma_train'")
         wrong = self.write('wrong.safetensors', with_metadata({'sigma_train': 0.1}))
         result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--weights', wrong)
-        self.assert_refused(result, 2, 'wrong.safetensors', 'sigma_train', 'no string')
+        self.assert_refused(result, 2, 'wrong.safetensors', 'sigma_train')
         wrong = self.write('wrong.safetensors', with_metadata({'sigma_train': '0.1', 'sigma': '0.2'}))
         result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--weights', wrong)
-        self.assert_refused(result, 2, 'wrong.safetensors', 'two noise levels')
+        self.assert_refused(result, 2, 'wrong.safetensors', "'sigma'", "'sigma_train'")
         for text in ('25', '0', '-0.5', '', '1/0', 'none'):
             result = run('denoise', self.photo, self.folder / 'out.png', *FAST, '--sigma', '0.1', '--trained-sigma', text)
             self.assert_refused(result, 2, '--trained-sigma')

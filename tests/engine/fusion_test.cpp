@@ -5,6 +5,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/network.hpp"
 #include "support/denoise_batch.hpp"
+#include "support/networks.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -76,7 +77,7 @@ class FakePlans final : public FusedPlans {
 /// A network with seeded weights on the CPU, fused by the plans of `behaviour`, or not.
 class Net {
   public:
-    Net(NetworkKind kind, Layout layout, Behaviour* behaviour) : weights_(make_seeded_weights(kind, 3, 7)) {
+    Net(network::NetworkKind kind, Layout layout, Behaviour* behaviour) : weights_(make_seeded_weights(kind, 3, 7)) {
         Placement placement = placement_of({.layout = layout});
         format_ = placement.format;
         if (behaviour != nullptr)
@@ -110,10 +111,9 @@ double relative_difference(const at::Tensor& a, const at::Tensor& b) {
     return (a - b).abs().max().item<double>() / b.abs().max().item<double>();
 }
 
-class FusedNetwork : public testing::TestWithParam<NetworkKind> {};
+class FusedNetwork : public testing::TestWithParam<network::NetworkKind> {};
 
-INSTANTIATE_TEST_SUITE_P(Networks, FusedNetwork,
-                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn),
+INSTANTIATE_TEST_SUITE_P(Networks, FusedNetwork, testing::ValuesIn(test::all_networks()),
                          [](const auto& network) { return std::string(name_of(network.param)); });
 
 TEST_P(FusedNetwork, EqualsTheUnfusedInBothLayouts) {
@@ -167,23 +167,23 @@ TEST(FusedLayers, ASumThatIsWrongInPlaceOnlyIsRefused) {
     Behaviour wrong{.before = [](FusedOperands& o) {
         if (o.residual.defined() && o.residual.is_same(o.y)) o.residual = o.residual * 2;
     }};
-    Net fused(NetworkKind::drunet, Layout::channels_last, &wrong),
-        plain(NetworkKind::drunet, Layout::channels_last, nullptr);
+    Net fused(network::kind_of<network::DrunetShape>(), Layout::channels_last, &wrong),
+        plain(network::kind_of<network::DrunetShape>(), Layout::channels_last, nullptr);
     EXPECT_LT(relative_difference(fused(1, 16), plain(1, 16)), 1e-5);
     EXPECT_THAT(fused.remark(), HasSubstr("4 of 8 kinds of layer ran unfused (conv3x3+bias+sum_"));
 }
 
 TEST(FusedLayers, WhereNoneIsOfferedTheNetworkRunsAsItIs) {
-    Net plain(NetworkKind::dncnn, Layout::channels_last, nullptr);
+    Net plain(network::kind_of<network::DncnnShape>(), Layout::channels_last, nullptr);
     Behaviour none{.why_not = "no kernel for it"}, small{.lacks_memory = true};
-    Net without(NetworkKind::dncnn, Layout::channels_last, &none),
-        too_small(NetworkKind::dncnn, Layout::channels_last, &small);
+    Net without(network::kind_of<network::DncnnShape>(), Layout::channels_last, &none),
+        too_small(network::kind_of<network::DncnnShape>(), Layout::channels_last, &small);
     const at::Tensor expected = plain(1, 8);
     EXPECT_TRUE(at::equal(without(1, 8), expected));
     EXPECT_THAT(without.remark(), HasSubstr("2 of 2 kinds of layer ran unfused (conv3x3+bias+relu_3to64_1x8x8_fp32_"
                                             "channels_last: no kernel for it"));
     Behaviour broken{.fails = true};
-    Net failing(NetworkKind::dncnn, Layout::channels_last, &broken);
+    Net failing(network::kind_of<network::DncnnShape>(), Layout::channels_last, &broken);
     EXPECT_TRUE(at::equal(failing(1, 8), expected));
     EXPECT_THAT(failing.remark(), AllOf(HasSubstr("channels_last: it does not run"), Not(HasSubstr("\n"))));
     EXPECT_TRUE(at::equal(too_small(1, 8), expected));

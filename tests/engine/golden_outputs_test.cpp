@@ -28,7 +28,7 @@ struct Figures {
 };
 
 struct Golden {
-    NetworkKind kind = NetworkKind::drunet;
+    network::NetworkKind kind = network::kind_of<network::DrunetShape>();
     int64_t channels = 0;
     Figures figures;
 };
@@ -38,7 +38,7 @@ std::vector<Golden> golden_outputs() {
     std::vector<Golden> all;
     for (std::string network; file >> network;) {
         Golden& golden = all.emplace_back();
-        golden.kind = parse_enum<NetworkKind>(network);
+        golden.kind = parse_enum<network::NetworkKind>(network);
         golden.figures.samples.resize(kNumSamples);
         file >> golden.channels >> golden.figures.mean >> golden.figures.root_mean_square;
         for (double& sample : golden.figures.samples) file >> sample;

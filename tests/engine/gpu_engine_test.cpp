@@ -2,6 +2,7 @@
 #include "engine/compute_rates.hpp"
 #include "plan/whole_image.hpp"
 #include "support/denoise_batch.hpp"
+#include "support/networks.hpp"
 #include "support/slot.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -56,7 +57,7 @@ class GpuTest : public testing::Test {
     }
 };
 
-class GpuEngine : public GpuTest, public testing::WithParamInterface<NetworkKind> {
+class GpuEngine : public GpuTest, public testing::WithParamInterface<network::NetworkKind> {
   protected:
     void SetUp() override {
         GpuTest::SetUp();
@@ -67,8 +68,7 @@ class GpuEngine : public GpuTest, public testing::WithParamInterface<NetworkKind
     EngineOptions options_{.device = kCuda};
 };
 
-INSTANTIATE_TEST_SUITE_P(Networks, GpuEngine,
-                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn),
+INSTANTIATE_TEST_SUITE_P(Networks, GpuEngine, testing::ValuesIn(test::all_networks()),
                          [](const auto& network) { return std::string(name_of(network.param)); });
 
 TEST_P(GpuEngine, EveryPrecisionAndLayoutIsNearTheCpu) {
@@ -136,7 +136,8 @@ TEST_P(GpuEngine, FusedSumsTakeNoMapMore) {
         const auto counters = allocator_counters(kCuda);
         return static_cast<double>(counters.peak_allocated_bytes - counters.allocated_bytes);
     };
-    const double most = GetParam() == NetworkKind::drunet ? 0.8 : 1.05;  // DRUNet: 3 maps in place of 4
+    const double most =
+        GetParam() == network::kind_of<network::DrunetShape>() ? 0.8 : 1.05;  // DRUNet: 3 maps in place of 4
     EXPECT_LT(taken_by(true), most * taken_by(false));
 }
 
@@ -332,7 +333,7 @@ TEST_F(GpuMemory, UpperBoundsLeaveNothing) {
 }
 
 TEST_F(GpuMemory, ADeviceThatIsNotThereIsAUsageError) {
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, kSeed);
     EXPECT_THROW((void)make_denoiser(weights, {.device = {DeviceKind::cuda, 1000}}), UsageError);
 }
 

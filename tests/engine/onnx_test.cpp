@@ -55,7 +55,7 @@ class Onnx : public testing::Test {
         return model;
     }
 
-    [[nodiscard]] Weights load(const ModelProto& model, NetworkKind kind) const {
+    [[nodiscard]] Weights load(const ModelProto& model, network::NetworkKind kind) const {
         write_whole(file(), model.SerializeAsString());
         return load_weights(file(), kind);
     }
@@ -191,7 +191,7 @@ TEST_F(Onnx, SaysWhatTheNetworkTakes) {
 TEST_F(Onnx, KeepsTheSigmaOfTheTraining) {
     Weights weights = make_seeded_weights(kSmallDncnn, 5);
     weights.trained_sigma = 25.0 / 255;
-    EXPECT_EQ(load(exported(weights), NetworkKind::dncnn).trained_sigma, 25.0 / 255);
+    EXPECT_EQ(load(exported(weights), network::kind_of<network::DncnnShape>()).trained_sigma, 25.0 / 255);
     const std::string said = refusal(kSmallDncnn, [](ModelProto& model) {
         auto& entry = *model.add_metadata_props();
         entry.set_key("sigma_train");
@@ -230,7 +230,7 @@ TEST_F(Onnx, ReadsWhatComputesTheSameInOtherWords) {
     idle.set_op_type("Relu");
     idle.add_input("input");
     idle.add_output("idle");
-    EXPECT_EQ(sha256_of_values(load(model, NetworkKind::dncnn)), weights.sha256);
+    EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), weights.sha256);
 }
 
 TEST_F(Onnx, FoldsBatchNormInDoublePrecision) {
@@ -244,7 +244,7 @@ TEST_F(Onnx, FoldsBatchNormInDoublePrecision) {
     attribute_of(norm, "epsilon").set_type(onnx::AttributeProto::FLOAT);
     attribute_of(norm, "epsilon").set_f(0.5F);
     insert(model, 3, norm);
-    const Weights read = load(model, NetworkKind::dncnn);
+    const Weights read = load(model, network::kind_of<network::DncnnShape>());
     const Convolution &before = weights.convolution("conv_list.0"), &after = read.convolution("conv_list.0");
     EXPECT_FLOAT_EQ(after.bias[0], (before.bias[0] - 1) * 1.5F / std::sqrt(4.5F) + 0.1F);
     EXPECT_FLOAT_EQ(after.bias[2], (before.bias[2] - 3) * 0.5F / std::sqrt(0.75F) + 0.3F);
@@ -279,7 +279,7 @@ TEST_F(Onnx, SharedWeightsAreNotThoseOfAnotherName) {
     idle.set_input(1, made_up);
     idle.set_output(0, "idle");
     insert(model, 2, idle);
-    const Weights read = load(model, NetworkKind::dncnn);
+    const Weights read = load(model, network::kind_of<network::DncnnShape>());
     EXPECT_EQ(read.convolution("conv_list.1").weight, weights.convolution("conv_list.0").weight);
 }
 
@@ -290,17 +290,18 @@ TEST_F(Onnx, ReadsWeightsOfOtherTypes) {
     bias.clear_raw_data();
     bias.set_data_type(TensorProto::FLOAT16);
     for (const int bits : {0x3C00, 0xC000, 0x3800, 0x0001}) bias.add_int32_data(bits);
-    EXPECT_THAT(load(model, NetworkKind::dncnn).convolution("in_conv").bias,
+    EXPECT_THAT(load(model, network::kind_of<network::DncnnShape>()).convolution("in_conv").bias,
                 testing::ElementsAre(1, -2, 0.5F, 0x1p-24F));
     bias.clear_int32_data();
     bias.set_data_type(TensorProto::DOUBLE);
     for (const double value : {0.25, 0.5, 1e-3, -3.0}) bias.add_double_data(value);
-    EXPECT_THAT(load(model, NetworkKind::dncnn).convolution("in_conv").bias,
+    EXPECT_THAT(load(model, network::kind_of<network::DncnnShape>()).convolution("in_conv").bias,
                 testing::ElementsAre(0.25F, 0.5F, 1e-3F, -3));
     bias.clear_double_data();
     bias.set_data_type(TensorProto::BFLOAT16);
     bias.set_raw_data(std::string("\x80\x3f\x00\x40\x80\xbf\x00\x00", 8));
-    EXPECT_THAT(load(model, NetworkKind::dncnn).convolution("in_conv").bias, testing::ElementsAre(1, 2, -1, 0));
+    EXPECT_THAT(load(model, network::kind_of<network::DncnnShape>()).convolution("in_conv").bias,
+                testing::ElementsAre(1, 2, -1, 0));
 }
 
 TEST_F(Onnx, TakesEachWayToRepeatSamples) {
@@ -490,7 +491,9 @@ TEST_F(Onnx, RefusesNetworksThatAreNoneOfThese) {
                             node_of(m, "Conv").add_input("bias");
                         }),
                 HasSubstr(resembles + "drunet"));
-    EXPECT_THAT(usage_error([&] { (void)load(exported(make_seeded_weights(kSmallUnet, 1)), NetworkKind::dncnn); }),
+    EXPECT_THAT(usage_error([&] {
+                    (void)load(exported(make_seeded_weights(kSmallUnet, 1)), network::kind_of<network::DncnnShape>());
+                }),
                 HasSubstr("weights of unet, not of dncnn"));
 }
 
@@ -501,13 +504,15 @@ TEST_F(Onnx, RefusesDamagedFiles) {
     const std::string bytes = whole.str();
     for (size_t length = 3; length < bytes.size(); length += 41) {
         write_whole(file(), bytes.substr(0, length));
-        EXPECT_THAT(usage_error([&] { (void)load_weights(file(), NetworkKind::dncnn); }), HasSubstr("network.onnx"))
+        EXPECT_THAT(usage_error([&] { (void)load_weights(file(), network::kind_of<network::DncnnShape>()); }),
+                    HasSubstr("network.onnx"))
             << length;
     }
     ModelProto empty;
     empty.set_ir_version(8);
     empty.set_producer_name("test");
-    EXPECT_THAT(usage_error([&] { (void)load(empty, NetworkKind::dncnn); }), HasSubstr("is none: damaged or cut off"));
+    EXPECT_THAT(usage_error([&] { (void)load(empty, network::kind_of<network::DncnnShape>()); }),
+                HasSubstr("is none: damaged or cut off"));
 }
 
 }  // namespace

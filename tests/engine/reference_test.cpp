@@ -76,7 +76,7 @@ TEST(ReferenceMap, PoolingUndoesDoubling) {
 }
 
 TEST(Reference, ResidualSignsAreMirrored) {
-    Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, 3);
+    Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, 3);
     const EngineOptions options{.engine = EngineKind::reference};
     const Shape shape = test::input_shape(weights, 1, 6, 7);
     const auto in = test::random_values(static_cast<size_t>(shape.elements()), 4);
@@ -89,7 +89,7 @@ TEST(Reference, ResidualSignsAreMirrored) {
 }
 
 TEST(Reference, WindowsOfABatchDoNotTouchEachOther) {
-    const Weights weights = make_seeded_weights(NetworkKind::unet, 3, 3);
+    const Weights weights = make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 3);
     const EngineOptions options{.engine = EngineKind::reference};
     const auto denoiser = make_denoiser(weights, options);
     const Shape pair = test::input_shape(weights, 2, 8, 16), one = test::input_shape(weights, 1, 8, 16);
@@ -101,7 +101,7 @@ TEST(Reference, WindowsOfABatchDoNotTouchEachOther) {
 }
 
 TEST(Reference, RefusesWhatItCannotDo) {
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, 3);
+    const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, 3);
     EXPECT_THROW((void)make_denoiser(weights, {.engine = EngineKind::reference, .precision = Precision::bf16}),
                  UsageError);
     EXPECT_THROW((void)make_denoiser(weights, {.engine = EngineKind::reference, .device = {DeviceKind::cuda, 0}}),

@@ -1,4 +1,5 @@
 #include "support/denoise_batch.hpp"
+#include "support/networks.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/memory_plan.hpp"
@@ -23,21 +24,20 @@ using testing::Not;
 
 constexpr uint64_t kSeed = 7;
 
-std::string name_of_network(const testing::TestParamInfo<NetworkKind>& info) {
+std::string name_of_network(const testing::TestParamInfo<network::NetworkKind>& info) {
     return std::string(name_of(info.param));
 }
 
 std::vector<float> windows(const Shape& shape) { return random_values(static_cast<size_t>(shape.elements()), kSeed); }
 
-class TorchEngine : public testing::TestWithParam<NetworkKind> {
+class TorchEngine : public testing::TestWithParam<network::NetworkKind> {
   protected:
     TorchEngine() : weights_(make_seeded_weights(GetParam(), 3, kSeed)) {}
     Weights weights_;
     EngineOptions options_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Networks, TorchEngine,
-                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn), name_of_network);
+INSTANTIATE_TEST_SUITE_P(Networks, TorchEngine, testing::ValuesIn(test::all_networks()), name_of_network);
 
 TEST_P(TorchEngine, EqualsTheReferenceInColourAndGrayAndBothLayouts) {
     for (const int64_t channels : {1, 3})
@@ -214,7 +214,7 @@ TEST_P(TorchEngine, RefusesViewsThatDoNotFit) {
 }
 
 TEST(TorchEngineOptions, PrecisionsThatTheCpuLacksAreRefusedWithTheWayOut) {
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, kSeed);
     for (const Precision precision : {Precision::fp16, Precision::tf32}) try {
             (void)make_denoiser(weights, {.precision = precision});
             ADD_FAILURE() << name_of(precision);
@@ -250,12 +250,12 @@ TEST_P(TorchEngine, Bf16IsNearFp32OnAnyProcessor) {
 
 TEST(TorchEngineOptions, CudaWithoutADeviceIsAUsageError) {
     if (!device::visible_cuda_devices().empty()) GTEST_SKIP() << "this machine has a CUDA device";
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, kSeed);
+    const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, kSeed);
     EXPECT_THROW((void)make_denoiser(weights, {.device = {DeviceKind::cuda, 0}}), UsageError);
 }
 
 TEST(TorchEngineOptions, MissingWeightsAreNamed) {
-    Weights weights = make_seeded_weights(NetworkKind::drunet, 1, kSeed);
+    Weights weights = make_seeded_weights(network::kind_of<network::DrunetShape>(), 1, kSeed);
     weights.convolutions.erase("m_up2.3.res.2");
     try {
         (void)make_denoiser(weights, {});

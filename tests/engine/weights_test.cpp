@@ -2,6 +2,7 @@
 
 #include "base/sha256.hpp"
 #include "support/messages.hpp"
+#include "support/networks.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/network_facts.hpp"
@@ -17,8 +18,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr NetworkKind kKinds[] = {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn};
 
 void expect_same_values(const Weights& a, const Weights& b) {
     EXPECT_EQ(sha256_of_values(a), sha256_of_values(b));
@@ -64,8 +63,8 @@ std::string numbered(const std::string& prefix, int64_t index) { return prefix +
 
 TEST(SeededWeights, HaveTheParametersOfTheNetwork) {
     constexpr int64_t kFoldedAway = 6528;  // scale and shift of UNet's 3264 normalised channels
-    for (const NetworkKind kind : kKinds) {
-        const int64_t folded = kind == NetworkKind::unet ? kFoldedAway : 0;
+    for (const network::NetworkKind kind : test::all_networks()) {
+        const int64_t folded = kind == network::kind_of<network::UnetShape>() ? kFoldedAway : 0;
         for (const int64_t channels : {1, 3})
             EXPECT_EQ(make_seeded_weights(kind, channels, 5).parameters() + folded,
                       network::network_facts(kind, channels).parameters);
@@ -73,24 +72,26 @@ TEST(SeededWeights, HaveTheParametersOfTheNetwork) {
 }
 
 TEST(SeededWeights, AreTheSameBitsOnEveryMachine) {
-    EXPECT_EQ(make_seeded_weights(NetworkKind::drunet, 3, 1).sha256,
+    EXPECT_EQ(make_seeded_weights(network::kind_of<network::DrunetShape>(), 3, 1).sha256,
               "09337d4cc58af9c47f0db0e4476af26d1ecc2274ccfed512559aecaea7cfdc0f");
-    EXPECT_EQ(make_seeded_weights(NetworkKind::unet, 3, 1).sha256,
+    EXPECT_EQ(make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 1).sha256,
               "ca3addef72a3626f2f6486e794c039b45045ab9958388d8d4b790342f9a2dc60");
-    EXPECT_EQ(make_seeded_weights(NetworkKind::dncnn, 3, 1).sha256,
+    EXPECT_EQ(make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1).sha256,
               "b9b831fc2afd49c7a3d3849c01794bde1e26034107f2c2262608b95c095fb81a");
 }
 
 TEST(SeededWeights, DependOnEveryBitOfTheSeed) {
-    const auto digest = [](uint64_t seed) { return make_seeded_weights(NetworkKind::dncnn, 1, seed).sha256; };
+    const auto digest = [](uint64_t seed) {
+        return make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, seed).sha256;
+    };
     EXPECT_NE(digest(1), digest(2));
     EXPECT_NE(digest(1), digest(1 + (uint64_t{1} << 32)));
     EXPECT_EQ(digest(7), digest(7));
-    EXPECT_THROW((void)make_seeded_weights(NetworkKind::dncnn, 2, 1), UsageError);
+    EXPECT_THROW((void)make_seeded_weights(network::kind_of<network::DncnnShape>(), 2, 1), UsageError);
 }
 
 TEST(SeededWeights, OfDrunetHaveTheDeviationsThatKeepTheirScale) {
-    const Weights weights = make_seeded_weights(NetworkKind::drunet, 3, 3);
+    const Weights weights = make_seeded_weights(network::kind_of<network::DrunetShape>(), 3, 3);
     const auto gain = [&](const char* name, double fan_in) {
         double squares = 0;
         const auto& values = weights.convolutions.at(name).weight;
@@ -104,7 +105,7 @@ TEST(SeededWeights, OfDrunetHaveTheDeviationsThatKeepTheirScale) {
 }
 
 TEST(Recognise, GivesBackWhatToStateDictWrote) {
-    for (const NetworkKind kind : kKinds)
+    for (const network::NetworkKind kind : test::all_networks())
         for (const int64_t channels : {1, 3}) {
             const Weights weights = make_seeded_weights(kind, channels, 11);
             const Weights read = recognise_weights(to_state_dict(weights), "test");
@@ -117,7 +118,7 @@ TEST(Recognise, GivesBackWhatToStateDictWrote) {
 }
 
 TEST(Recognise, KnowsDncnnOfKairWithMergedNorm) {
-    const Weights weights = make_seeded_weights(NetworkKind::dncnn, 1, 2);
+    const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, 2);
     const auto key_of = [](int64_t i) { return numbered("module.model.", 2 * i); };
     const Weights read = recognise_weights(renamed(weights, key_of, true), "test");
     EXPECT_EQ(dncnn_of(read).residual, network::DncnnResidual::subtract);
@@ -151,7 +152,7 @@ TEST(Recognise, NamesTheDifferencesToTheNearestShape) {
 }
 
 TEST(Recognise, TakesTheDepthFromTheKeys) {
-    Weights shorter = make_seeded_weights(NetworkKind::dncnn, 1, 2);
+    Weights shorter = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, 2);
     shorter.shape = network::DncnnShape{.channels = 1, .depth = 17};
     const Weights read = recognise_weights(renamed(
                                                shorter, [](int64_t i) { return numbered("model.", 2 * i); }, true),
@@ -191,7 +192,7 @@ struct NormLayout {
 };
 
 TEST(Recognise, FoldsTheNormOfDncnnLayoutsThatHaveOne) {
-    const Weights raw = make_seeded_weights(NetworkKind::dncnn, 3, 4);
+    const Weights raw = make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 4);
     for (const NormLayout layout : {NormLayout{"model.", true, 1e-4}, NormLayout{"module.dncnn.", false, 1e-5}}) {
         const auto index_of = [](int64_t i) { return i == 0 ? 0 : 3 * i - 1; };
         StateDict tensors = renamed(
@@ -214,7 +215,7 @@ TEST(Recognise, FoldsTheNormOfDncnnLayoutsThatHaveOne) {
 }
 
 TEST(Recognise, FoldsTheNormOfUnet) {
-    const Weights raw = make_seeded_weights(NetworkKind::unet, 3, 4);
+    const Weights raw = make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 4);
     StateDict tensors = to_state_dict(raw);
     add_norm(tensors, "Conv1.4", 3, 64);
     add_norm(tensors, "Up_conv2.4", 5, 64);
@@ -225,7 +226,7 @@ TEST(Recognise, FoldsTheNormOfUnet) {
 }
 
 TEST(Recognise, ListsWhatIsMissingSurplusAndMisshapen) {
-    StateDict tensors = to_state_dict(make_seeded_weights(NetworkKind::drunet, 3, 1));
+    StateDict tensors = to_state_dict(make_seeded_weights(network::kind_of<network::DrunetShape>(), 3, 1));
     tensors.erase("m_head.weight");
     tensors.erase("m_body.2.res.0.weight");
     tensors["m_tail.bias"] = {{3}, {0, 0, 0}};
@@ -253,7 +254,7 @@ TEST(Recognise, ADncnnOfTwoLayersIsOne) {
 }
 
 TEST(Recognise, RefusesValuesThatCannotBeUsed) {
-    StateDict tensors = to_state_dict(make_seeded_weights(NetworkKind::unet, 3, 1));
+    StateDict tensors = to_state_dict(make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 1));
     tensors.at("Conv2.1.running_var").values[3] = -1;
     EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x"); }),
                 AllOf(HasSubstr("'Conv2.1.running_var'"), HasSubstr("element 3"), HasSubstr("negative variance")));
@@ -266,32 +267,35 @@ class WeightsFile : public testing::Test {
   protected:
     void TearDown() override { std::filesystem::remove(file_); }
     void save(const std::map<std::string, std::string>& metadata) const {
-        save_safetensors(to_state_dict(make_seeded_weights(NetworkKind::dncnn, 3, 1)), file_, metadata);
+        save_safetensors(to_state_dict(make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1)), file_,
+                         metadata);
     }
     const std::filesystem::path file_ = std::filesystem::path(testing::TempDir()) / "weights_test.safetensors";
 };
 
 TEST_F(WeightsFile, SaysItsDigestAndTheSigmaItWasTrainedFor) {
     save({{"sigma_train", "0.1"}});
-    const Weights weights = load_weights(file_, NetworkKind::dncnn);
+    const Weights weights = load_weights(file_, network::kind_of<network::DncnnShape>());
     EXPECT_EQ(weights.trained_sigma, 0.1);
     EXPECT_EQ(weights.sha256, sha256_of_file(file_));
     EXPECT_EQ(weights.source, file_.string());
     save({{"sigma", "0.2"}});
-    EXPECT_EQ(load_weights(file_, NetworkKind::dncnn).trained_sigma, 0.2);
+    EXPECT_EQ(load_weights(file_, network::kind_of<network::DncnnShape>()).trained_sigma, 0.2);
     save({});
-    EXPECT_FALSE(load_weights(file_, NetworkKind::dncnn).trained_sigma.has_value());
+    EXPECT_FALSE(load_weights(file_, network::kind_of<network::DncnnShape>()).trained_sigma.has_value());
     save({{"sigma_train", "25"}});
-    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::dncnn); }), HasSubstr("sigma_train"));
+    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, network::kind_of<network::DncnnShape>()); }),
+                HasSubstr("sigma_train"));
     save({{"sigma_train", "0.1"}, {"sigma", "0.10"}});
-    EXPECT_EQ(load_weights(file_, NetworkKind::dncnn).trained_sigma, 0.1);
+    EXPECT_EQ(load_weights(file_, network::kind_of<network::DncnnShape>()).trained_sigma, 0.1);
     save({{"sigma_train", "0.1"}, {"sigma", "0.2"}});
-    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::dncnn); }), HasSubstr("two noise levels"));
+    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, network::kind_of<network::DncnnShape>()); }),
+                HasSubstr("two noise levels"));
 }
 
 TEST_F(WeightsFile, OfAnotherNetworkSaysWhichItIs) {
     save({});
-    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, NetworkKind::drunet); }),
+    EXPECT_THAT(usage_error([&] { (void)load_weights(file_, network::kind_of<network::DrunetShape>()); }),
                 HasSubstr("weights of dncnn, not of drunet"));
 }
 

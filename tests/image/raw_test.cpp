@@ -42,7 +42,7 @@ TEST(Raw, AnotherLengthIsRefused) {
         (void)open_raw_image(folder / "a.raw", {{10, 11}, 1, DType::u8});
         FAIL() << "nothing was thrown";
     } catch (const UsageError& error) {
-        EXPECT_THAT(error.what(), AllOf(HasSubstr("110 samples of 1 byte"), HasSubstr("the file has 100")));
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("110 samples"), HasSubstr("100 bytes")));
     }
     const int64_t edge = int64_t{1} << 30;  // 2^64 bytes
     EXPECT_THROW((void)open_raw_image(folder / "a.raw", {{edge, edge}, 4, DType::f32}), UsageError);

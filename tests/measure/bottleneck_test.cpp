@@ -11,7 +11,6 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 /// Shares of the stages in a pass of one second.
@@ -25,7 +24,7 @@ constexpr size_t kPasses = 8;
 /// Makes two ranks with one batch each, on a machine with 1 TFLOP/s and 100 GB/s. Every pass takes a second.
 record::PointTrace trace_of_shares(const Shares& shares) {
     record::PointTrace trace;
-    trace.point.settings.network = NetworkKind::dncnn;
+    trace.point.settings.network = network::kind_of<network::DncnnShape>();
     trace.point.source = {.extent = {256, 512}, .channels = 3};
     trace.point.num_ranks = 2;
     trace.point.halo = 0;
@@ -68,8 +67,12 @@ record::PointTrace trace_of_network(double seconds) {
     return trace;
 }
 
-double flop_of_call() { return 2.0 * network::network_facts(NetworkKind::dncnn).mac_per_pixel * kPixels; }
-double bytes_of_call() { return 4.0 * network::network_facts(NetworkKind::dncnn).values_per_pixel * kPixels; }
+double flop_of_call() {
+    return 2.0 * network::network_facts(network::kind_of<network::DncnnShape>()).mac_per_pixel * kPixels;
+}
+double bytes_of_call() {
+    return 4.0 * network::network_facts(network::kind_of<network::DncnnShape>()).values_per_pixel * kPixels;
+}
 
 Bottleneck found_in(const record::PointTrace& trace) { return summarise(trace).bottleneck.value(); }
 
@@ -77,8 +80,7 @@ TEST(Bottleneck, ANetworkNearTheConvolutionRateIsComputeBound) {
     const Summary summary = summarise(trace_of_network(flop_of_call() / 0.8e12));
     EXPECT_NEAR(summary.forward_of_conv_percent.value(), 80, 1e-6);
     EXPECT_EQ(summary.bottleneck->limit, Limit::compute);
-    EXPECT_THAT(summary.bottleneck->evidence, AllOf(HasSubstr("the network takes 95.0 % of the pipeline,"),
-                                                    HasSubstr("80 % of the convolution rate")));
+    EXPECT_THAT(summary.bottleneck->evidence, AllOf(HasSubstr("network "), HasSubstr(" 95.0 % "), HasSubstr(" 80 % ")));
     EXPECT_THAT(summary.bottleneck->advice, HasSubstr("dtype"));
 }
 
@@ -89,10 +91,9 @@ TEST(Bottleneck, TheShareOfTheNetworkIsThatOfTheTable) {
     const Summary summary = summarise(trace);
     EXPECT_NEAR(summary.efficiency.value(), 0.885, 1e-9);
     EXPECT_NEAR(summary.bottleneck->share, 0.885, 1e-9);
-    EXPECT_THAT(summary.bottleneck->evidence,
-                HasSubstr("the network takes 88.5 % of the pipeline (its calls take 7 % longer inside the passes)"));
+    EXPECT_THAT(summary.bottleneck->evidence, AllOf(HasSubstr("network "), HasSubstr(" 88.5 % "), HasSubstr(" 7 % ")));
     for (auto& rank : trace.ranks) rank.forward_call_s.clear();
-    EXPECT_THAT(found_in(trace).evidence, HasSubstr("the network takes 95.0 % of the pipeline"));
+    EXPECT_THAT(found_in(trace).evidence, AllOf(HasSubstr("network "), HasSubstr(" 95.0 % ")));
 }
 
 TEST(Bottleneck, ANetworkNearTheCopyRateIsMemoryBound) {
@@ -122,7 +123,7 @@ TEST(Bottleneck, ShortConvolutionsFarFromEveryBoundAreLaunchBound) {
 TEST(Bottleneck, SlowConvolutionsFarFromEveryBoundAreNotLaunchBound) {
     const Bottleneck found = found_in(trace_of_network(10));
     EXPECT_EQ(found.limit, Limit::compute);
-    EXPECT_THAT(found.evidence, HasSubstr("at 1 % of the convolution rate"));
+    EXPECT_THAT(found.evidence, HasSubstr(" 1 % of the convolution rate"));
 }
 
 TEST(Bottleneck, WithoutBoundsTheNetworkCountsAsComputeAndSaysSo) {
@@ -137,15 +138,15 @@ TEST(Bottleneck, CuttingAndWritingIsHostBound) {
     const Bottleneck found = found_in(trace_of_shares({.gather = 0.2, .forward = 0.69, .scatter = 0.11}));
     EXPECT_EQ(found.limit, Limit::host);
     EXPECT_DOUBLE_EQ(found.share, 0.31);
-    EXPECT_THAT(found.text(), StartsWith("host-bound: gather and scatter take 31 % of the pipeline"));
-    EXPECT_THAT(found.evidence, HasSubstr("of what one thread copies"));
+    EXPECT_THAT(found.text(), AllOf(StartsWith("host-bound: gather and scatter "), HasSubstr(" 31 % ")));
+    EXPECT_THAT(found.evidence, HasSubstr("one thread"));
     EXPECT_THAT(found.advice, HasSubstr("overlap: on"));
 }
 
 TEST(Bottleneck, CopiesAreTransferBound) {
     const Bottleneck found = found_in(trace_of_shares({.h2d = 0.25, .forward = 0.5, .d2h = 0.2}));
     EXPECT_EQ(found.limit, Limit::transfer);
-    EXPECT_THAT(found.evidence, HasSubstr("45 % of the pipeline"));
+    EXPECT_THAT(found.evidence, HasSubstr(" 45 % "));
 }
 
 TEST(Bottleneck, WhatHidesBehindTheNetworkCostsNothing) {
@@ -158,7 +159,7 @@ TEST(Bottleneck, WhatHidesBehindTheNetworkCostsNothing) {
 TEST(Bottleneck, TheWayToTheRootIsExchangeBound) {
     const Bottleneck found = found_in(trace_of_shares({.forward = 0.5, .exchange = 0.4}));
     EXPECT_EQ(found.limit, Limit::exchange);
-    EXPECT_THAT(found.evidence, HasSubstr("root takes 40 %"));
+    EXPECT_THAT(found.evidence, AllOf(HasSubstr("root "), HasSubstr(" 40 %")));
 }
 
 TEST(Bottleneck, WaitingForTheSlowestRankIsImbalance) {
@@ -175,7 +176,7 @@ TEST(Bottleneck, AMedianFarAboveTheFastestPassIsNoise) {
     trace.wall_s[5] = 0.7;
     const Bottleneck found = found_in(trace);
     EXPECT_EQ(found.limit, Limit::noise);
-    EXPECT_THAT(found.evidence, HasSubstr("the fastest of 8 passes took 30 % less time"));
+    EXPECT_THAT(found.evidence, AllOf(HasSubstr(" 8 passes "), HasSubstr(" 30 % ")));
     trace.wall_s.resize(5);
     trace.wall_s[1] = 0.7;
     for (auto& rank : trace.ranks) {
@@ -190,7 +191,7 @@ TEST(Bottleneck, OfAMixtureTheLargestLossIsNamedAndTheOthersBesideIt) {
     trace.ranks[1].wall_s.assign(kPasses, 0.5);
     const Bottleneck both = found_in(trace);
     EXPECT_EQ(both.limit, Limit::host);
-    EXPECT_THAT(both.evidence, HasSubstr("; beside it imbalance 25 %"));
+    EXPECT_THAT(both.evidence, HasSubstr("imbalance 25 %"));
     ASSERT_EQ(both.losses.size(), 2U);
     EXPECT_EQ(both.losses[1].limit, Limit::imbalance);
     trace.ranks[1].wall_s.assign(kPasses, 0.2);
@@ -241,7 +242,7 @@ TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
     EXPECT_NEAR(summary.h2d_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.2 / 100e9, 1e-9);
     EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 6 * kPixels / 0.1 / 100e9, 1e-9);
     EXPECT_NEAR(summary.host_of_copy_percent.value(), 100 * 4.0 * (2 * 6 + 6) * kPixels / 0.2 / 100e9, 1e-9);
-    trace.point.settings.network = NetworkKind::drunet;  // one more value for each gathered pixel
+    trace.point.settings.network = network::kind_of<network::DrunetShape>();  // one more value for each gathered pixel
     EXPECT_NEAR(summarise(trace).host_of_copy_percent.value(), 100 * 4.0 * (2 * 7 + 6) * kPixels / 0.2 / 100e9, 1e-9);
 }
 
@@ -263,7 +264,7 @@ TEST(BoundFigures, TheExchangeIsSetBesideTheLinkOfTheSameRun) {
     EXPECT_NEAR(summary.exchange_gb_per_s.value(), rate / 1e9, 1e-12);
     EXPECT_DOUBLE_EQ(summary.link_gb_per_s.value(), 0.004);
     EXPECT_NEAR(summary.exchange_of_link_percent.value(), 100 * rate / 4e6, 1e-9);
-    EXPECT_THAT(summary.bottleneck.value().evidence, HasSubstr("at 66 % of the link between the nodes"));
+    EXPECT_THAT(summary.bottleneck.value().evidence, HasSubstr(" 66 % of the link"));
     EXPECT_THAT(summary.notes, Contains(AllOf(HasSubstr("by MPI: 1.00 MiB a pass"), HasSubstr("66 % of the link"))));
     trace.exchange->link_bytes_per_s.reset();
     summary = summarise(trace);

@@ -51,7 +51,7 @@ TEST(BatchPanel, HasALineForEachWayToCut) {
 TEST(BatchPanel, OtherNetworksHaveAPanelOfTheirOwn) {
     auto traces = batch_sweep();
     for (auto trace : batch_sweep()) {
-        trace.point.settings.network = NetworkKind::drunet;
+        trace.point.settings.network = network::kind_of<network::DrunetShape>();
         traces.push_back(with_index(trace, trace.point.index + 10));
     }
     const auto panels = panels_of(traces);

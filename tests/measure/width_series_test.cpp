@@ -17,7 +17,7 @@ using testing::IsEmpty;
 record::PointTrace wide_point(int64_t index, int64_t width, double peak_mib, int64_t pixels) {
     record::PointTrace trace = sample_point(1, 8, 3.2, 1);
     trace.point.index = index;
-    trace.point.settings.network = NetworkKind::drunet;
+    trace.point.settings.network = network::kind_of<network::DrunetShape>();
     trace.point.settings.workload = config::Workload::whole;
     trace.point.settings.odd_shape = OddShape::split;
     trace.point.settings.image.path = "";

@@ -1,5 +1,6 @@
 #include "network/arena.hpp"
 
+#include "network/native_layout.hpp"
 #include "random_graph.hpp"
 
 #include "patchbench/network/network_shape.hpp"
@@ -130,7 +131,7 @@ TEST(Arena, KeepsEveryMapOfAnyGraphAsLongAsItIsRead) {
 
 TEST(Arena, OfTheNetworksIsNoLargerThanTheirPeak) {
     for (const auto& [kind, name] : enum_names(NetworkKind{}))
-        for (const MemoryPath& path : {kOnednnPath, kCudnnPath, kFusedCudnnPath}) {
+        for (const MemoryPath& path : {kOnednnPath, kCudnnPath, kFusedCudnnPath, kNativePath}) {
             const Graph graph = graph_of(standard_shape(kind, 3));
             const MemoryPlan plan = plan_memory(graph, path);
             for (int64_t edge = 8; edge <= 2048; edge += 40) {

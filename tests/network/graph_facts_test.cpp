@@ -23,9 +23,9 @@ TEST(NetworkFactsOf, TheStandardNetworksAreTheirPublications) {
         EXPECT_EQ(facts.widest_map, widest);
     };
     for (const int64_t channels : {1, 3}) {
-        expect(network_facts(NetworkKind::drunet, channels), 8, 185, 192, true, 64, 64);
-        expect(network_facts(NetworkKind::unet, channels), 8, 58, 56, false, 18, 128);
-        expect(network_facts(NetworkKind::dncnn, channels), 1, 20, 20, false, 20, 64);
+        expect(network_facts(kind_of<DrunetShape>(), channels), 8, 185, 192, true, 64, 64);
+        expect(network_facts(kind_of<UnetShape>(), channels), 8, 58, 56, false, 18, 128);
+        expect(network_facts(kind_of<DncnnShape>(), channels), 1, 20, 20, false, 20, 64);
     }
 }
 
@@ -38,17 +38,17 @@ TEST(NetworkFactsOf, GrayAndColourCostWhatTheirChannelsDo) {
         EXPECT_EQ(facts.values_per_pixel, values);
         EXPECT_EQ(graph_of(standard_shape(kind, channels)).channels_out(), channels);
     };
-    expect(NetworkKind::drunet, 1, 32'638'656, 2'115'264, 5227);
-    expect(NetworkKind::drunet, 3, 32'640'960, 2'117'568, 5231);
-    expect(NetworkKind::unet, 1, 8'562'881, 756'352, 1351);
-    expect(NetworkKind::unet, 3, 8'564'163, 757'632, 1357);
-    expect(NetworkKind::dncnn, 1, 665'921, 664'704, 2435);
-    expect(NetworkKind::dncnn, 3, 668'227, 667'008, 2441);
+    expect(kind_of<DrunetShape>(), 1, 32'638'656, 2'115'264, 5227);
+    expect(kind_of<DrunetShape>(), 3, 32'640'960, 2'117'568, 5231);
+    expect(kind_of<UnetShape>(), 1, 8'562'881, 756'352, 1351);
+    expect(kind_of<UnetShape>(), 3, 8'564'163, 757'632, 1357);
+    expect(kind_of<DncnnShape>(), 1, 665'921, 664'704, 2435);
+    expect(kind_of<DncnnShape>(), 3, 668'227, 667'008, 2441);
 }
 
 TEST(NetworkGraphs, SayWhatACheckpointMustHave) {
     const auto conv = [](int64_t out, int64_t in, int64_t kernel = 3) { return TensorShapes{out, in, kernel}; };
-    EXPECT_EQ(checkpoint_shapes(drunet({.channels = 3, .widths = {16, 32}, .blocks = 1})),
+    EXPECT_EQ(checkpoint_shapes(DrunetShape{.channels = 3, .widths = {16, 32}, .blocks = 1}.graph()),
               (std::map<std::string, TensorShapes>{{"m_head", conv(16, 4)},
                                                    {"m_down1.0.res.0", conv(16, 16)},
                                                    {"m_down1.0.res.2", conv(16, 16)},
@@ -62,7 +62,7 @@ TEST(NetworkGraphs, SayWhatACheckpointMustHave) {
     const auto normed = [](int64_t out, int64_t in, std::string norm) {
         return TensorShapes{out, in, 3, false, true, std::move(norm)};
     };
-    EXPECT_EQ(checkpoint_shapes(unet({.channels = 1, .widths = {8, 20}})),
+    EXPECT_EQ(checkpoint_shapes(UnetShape{.channels = 1, .widths = {8, 20}}.graph()),
               (std::map<std::string, TensorShapes>{{"Conv1.0", normed(8, 1, "Conv1.1")},
                                                    {"Conv1.3", normed(8, 8, "Conv1.4")},
                                                    {"Conv2.0", normed(20, 8, "Conv2.1")},
@@ -71,7 +71,7 @@ TEST(NetworkGraphs, SayWhatACheckpointMustHave) {
                                                    {"Up_conv2.0", normed(8, 16, "Up_conv2.1")},
                                                    {"Up_conv2.3", normed(8, 8, "Up_conv2.4")},
                                                    {"Conv_1x1", {1, 8, 1, false, true}}}));
-    EXPECT_EQ(checkpoint_shapes(dncnn({.channels = 1, .depth = 4, .width = 6})),
+    EXPECT_EQ(checkpoint_shapes(DncnnShape{.channels = 1, .depth = 4, .width = 6}.graph()),
               (std::map<std::string, TensorShapes>{{"in_conv", {6, 1, 3, false, true}},
                                                    {"conv_list.0", {6, 6, 3, false, true}},
                                                    {"conv_list.1", {6, 6, 3, false, true}},
@@ -79,41 +79,43 @@ TEST(NetworkGraphs, SayWhatACheckpointMustHave) {
 }
 
 TEST(NetworkGraphs, NameTheirWeightsAsTheCheckpointsDo) {
-    const auto shapes = checkpoint_shapes(drunet({}));
+    const auto shapes = checkpoint_shapes(DrunetShape{}.graph());
     EXPECT_EQ(shapes.size(), 64U);
     for (const char* name : {"m_down3.3.res.2", "m_down3.4", "m_body.3.res.0", "m_up3.0", "m_up2.4.res.2", "m_tail"})
         EXPECT_EQ(shapes.count(name), 1U) << name;
-    EXPECT_EQ(checkpoint_shapes(unet({})).count("Up_conv4.3"), 1U);
-    EXPECT_EQ(checkpoint_shapes(dncnn({})).count("conv_list.17"), 1U);
+    EXPECT_EQ(checkpoint_shapes(UnetShape{}.graph()).count("Up_conv4.3"), 1U);
+    EXPECT_EQ(checkpoint_shapes(DncnnShape{}.graph()).count("conv_list.17"), 1U);
 }
 
 TEST(NetworkGraphs, OfOtherWidthsAndDepthsFollowTheirArithmetic) {
     for (int64_t depth = 2; depth <= 30; ++depth) {
-        const Graph graph = dncnn({.channels = 1, .depth = depth, .width = 16});
+        const Graph graph = DncnnShape{.channels = 1, .depth = depth, .width = 16}.graph();
         EXPECT_EQ(num_convolutions(graph), depth);
         EXPECT_EQ(receptive_radius_of(graph), depth);
         EXPECT_EQ(exact_halo_of(graph), depth);
         EXPECT_EQ(parameters_of(graph), 2 * 9 * 16 + 16 + 1 + (depth - 2) * (16 * 16 * 9 + 16));
     }
-    const Graph kair = dncnn({.channels = 1, .depth = 17, .residual = DncnnResidual::subtract});
+    const Graph kair = DncnnShape{.channels = 1, .depth = 17, .residual = DncnnResidual::subtract}.graph();
     EXPECT_EQ(parameters_of(kair), 555'137);  // as it was published
     EXPECT_EQ(mac_per_pixel(kair), 554'112);
     EXPECT_EQ(values_moved_per_pixel(kair), 15 * 128 + 2 * 65 + 1);
     const std::vector<int64_t> widths{32, 64, 128, 256, 512};
     for (size_t scales = 2; scales <= 5; ++scales) {
-        const Graph graph = unet({.widths = {widths.begin(), widths.begin() + static_cast<int64_t>(scales)}});
+        const Graph graph =
+            UnetShape{.widths = {widths.begin(), widths.begin() + static_cast<int64_t>(scales)}}.graph();
         EXPECT_EQ(alignment_of(graph), int64_t{1} << (scales - 1));
         EXPECT_EQ(num_convolutions(graph), static_cast<int64_t>(5 * scales - 2));
     }
     // Half the widths: a quarter of the products, but for head and tail, which have half of them.
     const double ends = 9 * (4 + 3) * 64;
-    EXPECT_EQ(mac_per_pixel(drunet({.widths = {32, 64, 128, 256}})), (mac_per_pixel(drunet({})) - ends) / 4 + ends / 2);
-    EXPECT_EQ(num_convolutions(drunet({.widths = {16, 32, 64}, .blocks = 2})), 2 + 5 * 4 + 4);
+    EXPECT_EQ(mac_per_pixel(DrunetShape{.widths = {32, 64, 128, 256}}.graph()),
+              (mac_per_pixel(DrunetShape{}.graph()) - ends) / 4 + ends / 2);
+    EXPECT_EQ(num_convolutions(DrunetShape{.widths = {16, 32, 64}, .blocks = 2}.graph()), 2 + 5 * 4 + 4);
 }
 
 TEST(NetworkGraphs, EndAsTheirCheckpointsWereTrained) {
     const auto last = [](DncnnResidual residual) {
-        const Graph graph = dncnn({.depth = 2, .residual = residual});
+        const Graph graph = DncnnShape{.depth = 2, .residual = residual}.graph();
         return graph[graph.output()];
     };
     EXPECT_EQ(last(DncnnResidual::none).kind, OperationKind::convolution);

@@ -54,10 +54,11 @@ TEST(Graph, SaysWhatItIs) {
 }
 
 TEST(Graph, IsEqualWhereEveryOperationIs) {
-    EXPECT_EQ(dncnn({.depth = 3}), dncnn({.depth = 3}));
-    EXPECT_NE(dncnn({.depth = 3}), dncnn({.depth = 4}));
-    EXPECT_NE(dncnn({.residual = DncnnResidual::add}), dncnn({.residual = DncnnResidual::subtract}));
-    EXPECT_NE(dncnn({.width = 64}), dncnn({.width = 65}));
+    EXPECT_EQ(DncnnShape{.depth = 3}.graph(), DncnnShape{.depth = 3}.graph());
+    EXPECT_NE(DncnnShape{.depth = 3}.graph(), DncnnShape{.depth = 4}.graph());
+    EXPECT_NE(DncnnShape{.residual = DncnnResidual::add}.graph(),
+              DncnnShape{.residual = DncnnResidual::subtract}.graph());
+    EXPECT_NE(DncnnShape{.width = 64}.graph(), DncnnShape{.width = 65}.graph());
     const auto with = [](const Filter& filter) { return Graph({kInput, convolution(0, filter)}); };
     EXPECT_NE(with({.weights = "a"}), with({.weights = "b"}));
     EXPECT_NE(with({.weights = "a"}), with({.weights = "a", .kernel = 1}));
@@ -126,12 +127,12 @@ TEST(Graph, RefusesFiltersThatItDoesNotHave) {
 }
 
 TEST(Graph, RefusesShapesThatAreNoNetwork) {
-    EXPECT_THROW((void)drunet({.widths = {}}), Error);
-    EXPECT_THROW((void)drunet({.blocks = 0}), Error);
-    EXPECT_THROW((void)unet({.widths = {}}), Error);
-    EXPECT_THROW((void)dncnn({.depth = 1}), Error);
-    EXPECT_THROW((void)dncnn({.width = 0}), Error);
-    EXPECT_THROW((void)unet({.channels = 0}), Error);
+    EXPECT_THROW((void)DrunetShape{.widths = {}}.graph(), Error);
+    EXPECT_THROW((void)DrunetShape{.blocks = 0}.graph(), Error);
+    EXPECT_THROW((void)UnetShape{.widths = {}}.graph(), Error);
+    EXPECT_THROW((void)DncnnShape{.depth = 1}.graph(), Error);
+    EXPECT_THROW((void)DncnnShape{.width = 0}.graph(), Error);
+    EXPECT_THROW((void)UnetShape{.channels = 0}.graph(), Error);
 }
 
 }  // namespace

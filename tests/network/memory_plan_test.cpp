@@ -19,9 +19,9 @@ constexpr int64_t kernel_bytes(int64_t out, int64_t in, int64_t edge = 3) { retu
 /// maps of full extent, and the largest kernels with the maps that wait for the way up.
 TEST(MemoryPlan, PeaksWhereTheAllocatorDoes) {
     const std::map<NetworkKind, std::vector<MemorySize>> measured{
-        {NetworkKind::drunet, {{768, kernel_bytes(64, 64)}, {544, kernel_bytes(512, 512)}}},
-        {NetworkKind::unet, {{1024, kernel_bytes(64, 128)}, {512, kernel_bytes(512, 512)}}},
-        {NetworkKind::dncnn, {{512, kernel_bytes(64, 64)}}}};
+        {kind_of<DrunetShape>(), {{768, kernel_bytes(64, 64)}, {544, kernel_bytes(512, 512)}}},
+        {kind_of<UnetShape>(), {{1024, kernel_bytes(64, 128)}, {512, kernel_bytes(512, 512)}}},
+        {kind_of<DncnnShape>(), {{512, kernel_bytes(64, 64)}}}};
     for (const auto& [kind, peaks] : measured)
         for (const int64_t channels : {1, 3})
             for (const MemoryPath& path : {kOnednnPath, kFusedCudnnPath})
@@ -30,9 +30,9 @@ TEST(MemoryPlan, PeaksWhereTheAllocatorDoes) {
 
 /// A map at full extent, and one of 512 channels.
 TEST(MemoryPlan, HoldsOneMapMoreWhereSumsAreApart) {
-    EXPECT_THAT(network_peaks(standard_shape(NetworkKind::drunet, 3), kCudnnPath),
+    EXPECT_THAT(network_peaks(standard_shape(kind_of<DrunetShape>(), 3), kCudnnPath),
                 ElementsAre(MemorySize{768 + 256, kernel_bytes(64, 64)}, MemorySize{544 + 32, kernel_bytes(512, 512)}));
-    for (const NetworkKind kind : {NetworkKind::unet, NetworkKind::dncnn})
+    for (const NetworkKind kind : {kind_of<UnetShape>(), kind_of<DncnnShape>()})
         EXPECT_EQ(network_peaks(standard_shape(kind, 3), kCudnnPath),
                   network_peaks(standard_shape(kind, 3), kFusedCudnnPath))
             << name_of(kind);

@@ -10,6 +10,13 @@
 namespace pb::network {
 namespace {
 
+TEST(NetworkShapes, HaveTheNamesOfTheirPages) {
+    EXPECT_EQ(names_of<NetworkKind>(), "drunet | unet | dncnn");
+    EXPECT_EQ(parse_enum<NetworkKind>("unet"), kind_of<UnetShape>());
+    EXPECT_EQ(kind_of<UnetShape>(), kind_of(UnetShape{}));
+    EXPECT_EQ(name_of(kind_of<DncnnShape>()), "dncnn");
+}
+
 TEST(NetworkShapes, AreWrittenAndReadBack) {
     const std::vector<std::pair<NetworkShape, std::string>> shapes{
         {DrunetShape{}, "widths 64-128-256-512, 4 blocks"},
@@ -26,15 +33,15 @@ TEST(NetworkShapes, AreWrittenAndReadBack) {
 TEST(NetworkShapes, RefuseOtherTexts) {
     for (const char* text : {"", "widths", "widths -64", "widths 64-", "widths 64, 0 blocks", "widths 64, 4 blocks ",
                              "widths 64, 99999 blocks", "depth 4, width 64, residual add"})
-        EXPECT_THROW((void)parse_network_shape(NetworkKind::drunet, 3, text), UsageError) << text;
-    EXPECT_THROW((void)parse_network_shape(NetworkKind::dncnn, 3, "depth 4, width 64, residual both"), UsageError);
+        EXPECT_THROW((void)parse_network_shape(kind_of<DrunetShape>(), 3, text), UsageError) << text;
+    EXPECT_THROW((void)parse_network_shape(kind_of<DncnnShape>(), 3, "depth 4, width 64, residual both"), UsageError);
 }
 
 TEST(NetworkShapes, AreStandardForGrayAndColourOnly) {
-    EXPECT_EQ(standard_shape(NetworkKind::unet, 1), NetworkShape(UnetShape{.channels = 1}));
+    EXPECT_EQ(standard_shape(kind_of<UnetShape>(), 1), NetworkShape(UnetShape{.channels = 1}));
     for (const int64_t channels : {2, 3, 7})
-        EXPECT_EQ(standard_shape(NetworkKind::drunet, channels), NetworkShape(DrunetShape{}));
-    EXPECT_EQ(kind_of(standard_shape(NetworkKind::dncnn, 3)), NetworkKind::dncnn);
+        EXPECT_EQ(standard_shape(kind_of<DrunetShape>(), channels), NetworkShape(DrunetShape{}));
+    EXPECT_EQ(kind_of(standard_shape(kind_of<DncnnShape>(), 3)), kind_of<DncnnShape>());
 }
 
 }  // namespace

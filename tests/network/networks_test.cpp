@@ -7,7 +7,7 @@ namespace pb::network {
 namespace {
 
 TEST(Networks, DrunetAddsItsSkips) {
-    EXPECT_EQ(to_text(drunet({.channels = 1, .widths = {4, 8}, .blocks = 2})),
+    EXPECT_EQ(to_text(DrunetShape{.channels = 1, .widths = {4, 8}, .blocks = 2}.graph()),
               "0 input: 2 channels at scale 1\n"
               "1 convolution 'm_head' 3x3 of 0: 4 channels at scale 1\n"
               "2 convolution 'm_down1.0.res.0' 3x3 of 1: 4 channels at scale 1\n"
@@ -42,7 +42,7 @@ TEST(Networks, DrunetAddsItsSkips) {
 }
 
 TEST(Networks, UnetJoinsItsSkipsBeforeTheMapFromBelow) {
-    EXPECT_EQ(to_text(unet({.channels = 1, .widths = {4, 8}})),
+    EXPECT_EQ(to_text(UnetShape{.channels = 1, .widths = {4, 8}}.graph()),
               "0 input: 1 channels at scale 1\n"
               "1 convolution 'Conv1.0' 3x3 bias norm 'Conv1.1' of 0: 4 channels at scale 1\n"
               "2 relu of 1: 4 channels at scale 1\n"
@@ -66,7 +66,7 @@ TEST(Networks, UnetJoinsItsSkipsBeforeTheMapFromBelow) {
 }
 
 TEST(Networks, DncnnIsAChain) {
-    EXPECT_EQ(to_text(dncnn({.channels = 1, .depth = 3, .width = 4})),
+    EXPECT_EQ(to_text(DncnnShape{.channels = 1, .depth = 3, .width = 4}.graph()),
               "0 input: 1 channels at scale 1\n"
               "1 convolution 'in_conv' 3x3 bias of 0: 4 channels at scale 1\n"
               "2 relu of 1: 4 channels at scale 1\n"

@@ -88,10 +88,12 @@ TEST(ReceptiveField, OfTheNetworksIsWhatTheirPixelsDependOn) {
 TEST(ReceptiveField, OfRelativesIsWhatTheirPixelsDependOn) {
     for (const int64_t blocks : {1, 2, 3})
         for (const size_t scales : {1, 2, 3})
-            expect_derived_field(drunet({.channels = 1, .widths = std::vector<int64_t>(scales, 2), .blocks = blocks}));
+            expect_derived_field(
+                DrunetShape{.channels = 1, .widths = std::vector<int64_t>(scales, 2), .blocks = blocks}.graph());
     for (const size_t scales : {1, 2, 3, 5})
-        expect_derived_field(unet({.channels = 1, .widths = std::vector<int64_t>(scales, 2)}));
-    for (const int64_t depth : {2, 3, 9}) expect_derived_field(dncnn({.channels = 1, .depth = depth, .width = 2}));
+        expect_derived_field(UnetShape{.channels = 1, .widths = std::vector<int64_t>(scales, 2)}.graph());
+    for (const int64_t depth : {2, 3, 9})
+        expect_derived_field(DncnnShape{.channels = 1, .depth = depth, .width = 2}.graph());
 }
 
 TEST(ReceptiveField, OfAnyGraphIsWhatItsPixelsDependOn) {
@@ -99,7 +101,7 @@ TEST(ReceptiveField, OfAnyGraphIsWhatItsPixelsDependOn) {
 }
 
 TEST(ReceptiveField, SaysWhatIsNeededOfEachMap) {
-    const Graph graph = unet({.channels = 1, .widths = {2, 2}});
+    const Graph graph = UnetShape{.channels = 1, .widths = {2, 2}}.graph();
     const std::vector<Range> required = required_ranges(graph, {8, 16});
     EXPECT_EQ(required[graph.output()], (Range{8, 16}));
     EXPECT_EQ(required[graph.output() - 1], (Range{8, 16}));  // a 1x1 convolution

@@ -60,7 +60,7 @@ TEST(Steps, FuseTheLaterOfTwoConvolutionsAndNoTransposedOne) {
 
 TEST(Steps, OfDrunetAreItsLayers) {
     size_t relus = 0, sums = 0, alone = 0;
-    const Graph graph = drunet({});
+    const Graph graph = DrunetShape{}.graph();
     for (const Step& step : steps_of(graph, {})) {
         if (!step.is_fused())
             ++alone;

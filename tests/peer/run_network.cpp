@@ -24,7 +24,7 @@ struct Options {
 
 /// Of a file, or seeded ("seed:7", with `channels`).
 engine::Weights load(const Options& options) {
-    const auto kind = parse_enum<NetworkKind>(options.network);
+    const auto kind = parse_enum<network::NetworkKind>(options.network);
     if (!options.weights.starts_with("seed:")) return engine::load_weights(options.weights, kind);
     return engine::make_seeded_weights(kind, options.channels, std::stoull(options.weights.substr(5)));
 }

@@ -12,6 +12,7 @@
 namespace pb::plan {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -95,7 +96,7 @@ TEST(Ranks, AllIsNotMeasuredTwice) {
     two.ranks.count = 2;
     const auto points = points_of({two, all, all}, make_local_topology(2));
     EXPECT_EQ(points[0].refusal, "");
-    EXPECT_THAT(points[1].refusal, HasSubstr("2 were started, the same measurement as point 0"));
+    EXPECT_THAT(points[1].refusal, AllOf(HasSubstr("ranks = "), HasSubstr("point 0")));
     const auto repeated = points_of({all, all}, make_local_topology(2));
     EXPECT_EQ(repeated[1].refusal, "") << "whoever writes a point twice wants it twice";
 }
@@ -132,7 +133,7 @@ TEST(Simulated, IsSaidInTheLabelAndTheNotes) {
     const Point point = points_of({simulated_point()}, make_local_topology(2)).front();
     EXPECT_TRUE(is_simulated(point));
     EXPECT_EQ(label_of(point), "simulated-dncnn-p64-h20-b1-fp32");
-    EXPECT_THAT(point.notes, Contains(HasSubstr("a call of 1 window waits 0.75 s (T(b) = 0.5 s + 0.25 s b)")));
+    EXPECT_THAT(point.notes, Contains(HasSubstr("0.75 s (T(b) = 0.5 s + 0.25 s b)")));
 }
 
 TEST(Simulated, ASlowRankThatThePointDoesNotHaveIsSaid) {
@@ -140,12 +141,11 @@ TEST(Simulated, ASlowRankThatThePointDoesNotHaveIsSaid) {
     settings.timed.slow_rank = 1;
     settings.timed.slow_factor = 3;
     EXPECT_THAT(points_of({settings}, make_local_topology(2)).front().notes,
-                Contains(HasSubstr("rank 1 of the point takes 3 x as long")));
+                Contains(AllOf(HasSubstr("rank 1 "), HasSubstr("3 x "))));
     EXPECT_THAT(points_of({settings}, make_local_topology(1)).front().notes,
-                Contains(HasSubstr("timed.slow_rank = 1: the point has 1 ranks")));
+                Contains(HasSubstr("timed.slow_rank = 1: ")));
     settings.engine = EngineKind::torch;
-    EXPECT_THAT(points_of({settings}, make_local_topology(2)).front().notes,
-                Contains(HasSubstr("timed.* has no effect")));
+    EXPECT_THAT(points_of({settings}, make_local_topology(2)).front().notes, Contains(HasSubstr("timed.*")));
 }
 
 TEST(Simulated, RunsOnTheCpuWhateverItStandsFor) {

@@ -1,6 +1,7 @@
 #include "plan/whole_image.hpp"
 
 #include "support/messages.hpp"
+#include "support/networks.hpp"
 
 #include "patchbench/network/network_facts.hpp"
 
@@ -13,8 +14,6 @@ namespace pb::plan {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr std::array kNetworks{NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn};
 
 bool contains(const Rect& outer, const Rect& inner) {
     return inner.row >= outer.row && inner.column >= outer.column &&
@@ -34,7 +33,7 @@ void expect_partition(Extent image, const std::vector<Tile>& calls) {
 }
 
 TEST(WholeImage, KeptPartsPartitionTheImageAndAreSeen) {
-    for (const NetworkKind kind : kNetworks)
+    for (const network::NetworkKind kind : test::all_networks())
         for (const OddShape rule : {OddShape::split, OddShape::pad})
             for (int64_t h : {1, 8, 31, 32, 63, 64, 65, 100, 127, 128, 129, 191, 255, 256, 300})
                 for (int64_t w : {1, 7, 24, 40, 64, 66, 90, 128, 130, 257, 321}) {
@@ -51,7 +50,7 @@ TEST(WholeImage, KeptPartsPartitionTheImageAndAreSeen) {
 }
 
 TEST(WholeImage, AlignedImagesAreOneCallUnderEveryRule) {
-    for (const NetworkKind kind : kNetworks)
+    for (const network::NetworkKind kind : test::all_networks())
         for (const OddShape rule : {OddShape::split, OddShape::pad, OddShape::error}) {
             const auto calls = whole_image_calls(network::network_facts(kind), {64, 40}, rule);
             ASSERT_EQ(calls.size(), 1U);
@@ -61,7 +60,8 @@ TEST(WholeImage, AlignedImagesAreOneCallUnderEveryRule) {
 
 // Figures of deepinv's width study: 1228 runs as four quadrants of 1088x640, 1296 as one piece.
 TEST(WholeImage, DrunetSplitsAsDeepinvDoes) {
-    const auto calls = whole_image_calls(network::network_facts(NetworkKind::drunet), {2048, 1228}, OddShape::split);
+    const auto calls = whole_image_calls(network::network_facts(network::kind_of<network::DrunetShape>()), {2048, 1228},
+                                         OddShape::split);
     ASSERT_EQ(calls.size(), 4U);
     EXPECT_EQ(calls[0].window, (Rect{0, 0, {1088, 640}}));
     EXPECT_EQ(calls[0].core, (Rect{0, 0, {1024, 614}}));
@@ -69,12 +69,16 @@ TEST(WholeImage, DrunetSplitsAsDeepinvDoes) {
     EXPECT_EQ(calls[1].core, (Rect{0, 614, {1024, 614}}));
     EXPECT_EQ(calls[3].window, (Rect{960, 588, {1088, 640}}));
     EXPECT_EQ(calls[3].core, (Rect{1024, 614, {1024, 614}}));
-    EXPECT_EQ(whole_image_calls(network::network_facts(NetworkKind::drunet), {2048, 1296}, OddShape::split).size(), 1U);
+    EXPECT_EQ(whole_image_calls(network::network_facts(network::kind_of<network::DrunetShape>()), {2048, 1296},
+                                OddShape::split)
+                  .size(),
+              1U);
 }
 
 TEST(WholeImage, DrunetSplitPadsSmallImagesToSixteen) {
     const auto seen = [](Extent image) {
-        return whole_image_calls(network::network_facts(NetworkKind::drunet), image, OddShape::split)
+        return whole_image_calls(network::network_facts(network::kind_of<network::DrunetShape>()), image,
+                                 OddShape::split)
             .front()
             .window.extent;
     };
@@ -84,25 +88,27 @@ TEST(WholeImage, DrunetSplitPadsSmallImagesToSixteen) {
 }
 
 TEST(WholeImage, OtherRulesPadToTheAlignment) {
-    const auto seen = [](NetworkKind kind, OddShape rule) {
+    const auto seen = [](network::NetworkKind kind, OddShape rule) {
         return whole_image_calls(network::network_facts(kind), {101, 99}, rule).front().window.extent;
     };
-    EXPECT_EQ(seen(NetworkKind::drunet, OddShape::pad), (Extent{104, 104}));
-    EXPECT_EQ(seen(NetworkKind::unet, OddShape::split), (Extent{104, 104}));
-    EXPECT_EQ(seen(NetworkKind::dncnn, OddShape::error), (Extent{101, 99}));
+    EXPECT_EQ(seen(network::kind_of<network::DrunetShape>(), OddShape::pad), (Extent{104, 104}));
+    EXPECT_EQ(seen(network::kind_of<network::UnetShape>(), OddShape::split), (Extent{104, 104}));
+    EXPECT_EQ(seen(network::kind_of<network::DncnnShape>(), OddShape::error), (Extent{101, 99}));
 }
 
 TEST(WholeImage, ErrorRuleNamesTheNearestExtents) {
     const auto message = usage_error([] {
-        (void)whole_image_calls(network::network_facts(NetworkKind::drunet), {2048, 1228}, OddShape::error);
+        (void)whole_image_calls(network::network_facts(network::kind_of<network::DrunetShape>()), {2048, 1228},
+                                OddShape::error);
     });
     EXPECT_THAT(message, HasSubstr("2048x1228"));
     EXPECT_THAT(message, HasSubstr("2048x1224 and 2048x1232"));
-    EXPECT_THAT(message, HasSubstr("odd_shape: pad or split"));
+    EXPECT_THAT(message, HasSubstr("odd_shape: "));
     EXPECT_THAT(usage_error([] {
-                    (void)whole_image_calls(network::network_facts(NetworkKind::unet), {0, 8}, OddShape::pad);
+                    (void)whole_image_calls(network::network_facts(network::kind_of<network::UnetShape>()), {0, 8},
+                                            OddShape::pad);
                 }),
-                HasSubstr("nothing to run"));
+                testing::StartsWith("image of 0x8 px"));
 }
 
 }  // namespace

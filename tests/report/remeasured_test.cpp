@@ -15,6 +15,7 @@
 namespace pb::report {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -59,10 +60,8 @@ TEST(Remeasured, TheCsvCountsTheMeasurements) {
 TEST(Remeasured, ASteadyLastMeasurementIsValidAndNotesTheEarlierOnes) {
     const measure::Summary summary = measure::summarise(remeasured());
     EXPECT_EQ(summary.validity, measure::Validity::valid);
-    EXPECT_THAT(summary.notes, Contains(HasSubstr(std::string("measured again: the 12 repetitions before drifted by "
-                                                              "+4.3 %; meanwhile ") +
-                                                  kCause)));
-    EXPECT_THAT(summary.notes, Contains(HasSubstr("drifted by -6.0 %; the kernels name no cause")));
+    EXPECT_THAT(summary.notes, Contains(AllOf(HasSubstr("12 repetitions"), HasSubstr("+4.3 %"), HasSubstr(kCause))));
+    EXPECT_THAT(summary.notes, Contains(HasSubstr("-6.0 %")));
 }
 
 TEST(Remeasured, ADriftThatStaysIsInvalidWithItsCause) {
@@ -78,9 +77,9 @@ TEST(Remeasured, ADriftThatStaysIsInvalidWithItsCause) {
     const measure::Summary summary = measure::summarise(trace);
     EXPECT_EQ(summary.validity, measure::Validity::invalid);
     EXPECT_THAT(summary.notes,
-                Contains(HasSubstr("in the last measurement; meanwhile node0: other processes used 3.0")));
+                Contains(AllOf(HasSubstr("last measurement"), HasSubstr("node0: other processes used 3.0"))));
     trace.discarded.clear();
-    EXPECT_THAT(measure::summarise(trace).notes, Contains(HasSubstr("in the only measurement")));
+    EXPECT_THAT(measure::summarise(trace).notes, Contains(HasSubstr("only measurement")));
     EXPECT_THAT(measure::summarise(watched_trace()).notes, Not(Contains(HasSubstr("drifted"))));
 }
 

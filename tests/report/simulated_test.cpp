@@ -58,7 +58,7 @@ TEST(Simulated, IsSaidInTableAndVerdict) {
 TEST(Simulated, DoesNotCompareWithMeasured) {
     const ResultsFile old_file = file_of({simulated(ranks_trace(1, 10))}), new_file = file_of({ranks_trace(1, 10)});
     EXPECT_THAT(usage_error([&] { (void)compare_results({old_file}, {new_file}); }),
-                HasSubstr("OLD is simulated (engine timed) and NEW was measured"));
+                testing::AllOf(HasSubstr("OLD "), HasSubstr("engine timed"), HasSubstr("NEW ")));
     EXPECT_EQ(compare_results({old_file}, {old_file}).count(measure::Change::same), 1);
     const ResultsFile both = file_of({ranks_trace(1, 10), simulated(ranks_trace(1, 10))});
     const auto comparison = compare_results({both}, {new_file});
@@ -76,17 +76,17 @@ TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
     other.patch = 128;
     const ResultsFile file = file_of({called(4, 0.5), simulated(called(1, 0.25))});
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }),
-                testing::AllOf(HasSubstr("patch 128"), HasSubstr("it holds dncnn-p64-h0-b4-fp32")));
+                testing::AllOf(HasSubstr("patch 128"), HasSubstr("dncnn-p64-h0-b4-fp32")));
     other = wanted();
     other.halo = {config::HaloSetting::Kind::exact, 0};
-    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }), HasSubstr("same halo"));
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file, other); }),
+                testing::AllOf(HasSubstr("timed.results"), HasSubstr("halo")));
     EXPECT_EQ(measured_call_table(file, wanted()), "4:0.5") << "what was simulated was not measured";
-    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }),
-                HasSubstr("no measured points"));
+    EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({}), wanted()); }), HasSubstr("timed.results"));
     record::PointTrace untimed = called(4, 0.5);
     for (record::RankTrace& rank : untimed.ranks) rank.forward_call_s.clear();
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({untimed}), wanted()); }),
-                HasSubstr("it holds no measured points with timed calls"));
+                testing::AllOf(HasSubstr("timed.results"), HasSubstr("timed calls")));
 }
 
 }  // namespace

@@ -78,11 +78,11 @@ TEST(DenoiseImage, WeightsOfAFileMayBeToldTheirSigma) {
     const FloatImage picture = make_picture(3);
     DenoiseOptions options = small_dncnn();
     const FloatImage seeded = denoise(view(picture), options);
-    options.network = WeightsFile{file, NetworkKind::dncnn};
+    options.network = WeightsFile{file, network::kind_of<network::DncnnShape>()};
     EXPECT_EQ(denoise(view(picture), options).values, seeded.values);
-    options.network = WeightsFile{file, NetworkKind::dncnn, *options.sigma};
+    options.network = WeightsFile{file, network::kind_of<network::DncnnShape>(), *options.sigma};
     EXPECT_EQ(denoise(view(picture), options).values, seeded.values) << "the same sigma scales by 1";
-    options.network = WeightsFile{file, NetworkKind::dncnn, 0.2};
+    options.network = WeightsFile{file, network::kind_of<network::DncnnShape>(), 0.2};
     EXPECT_NE(denoise(view(picture), options).values, seeded.values);
     std::filesystem::remove(file);
 }

@@ -66,15 +66,15 @@ void look_far_unet(engine::Weights& weights, Look look) {
     }
 }
 
-engine::Weights far_looking_weights(NetworkKind kind, Look look) {
+engine::Weights far_looking_weights(network::NetworkKind kind, Look look) {
     engine::Weights weights = engine::make_seeded_weights(kind, 1, 1);
     for (auto& [name, convolution] : weights.convolutions) {
         std::ranges::fill(convolution.weight, 0.0F);
         std::ranges::fill(convolution.bias, 0.0F);
     }
-    if (kind == NetworkKind::drunet)
+    if (kind == network::kind_of<network::DrunetShape>())
         look_far_drunet(weights, look);
-    else if (kind == NetworkKind::unet)
+    else if (kind == network::kind_of<network::UnetShape>())
         look_far_unet(weights, look);
     else
         for (auto& [name, convolution] : weights.convolutions) connect(convolution, 0, 0, look);
@@ -94,7 +94,7 @@ image::Image ramp(Look look) {
 
 class FarLooking {
   public:
-    FarLooking(NetworkKind kind, Look look)
+    FarLooking(network::NetworkKind kind, Look look)
         : weights_(far_looking_weights(kind, look)), image_(ramp(look)), stream_(DeviceId{}) {
         engine::EngineOptions options;
         options.layout = Layout::contiguous;
@@ -132,7 +132,7 @@ class FarLooking {
     std::unique_ptr<engine::Denoiser> denoiser_;
 };
 
-class ExactHalo : public testing::TestWithParam<NetworkKind> {};
+class ExactHalo : public testing::TestWithParam<network::NetworkKind> {};
 
 TEST_P(ExactHalo, GivesTheWholeImageAndOneStepLessDoesNot) {
     const network::NetworkFacts& facts = network::network_facts(GetParam());
@@ -146,7 +146,9 @@ TEST_P(ExactHalo, GivesTheWholeImageAndOneStepLessDoesNot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfNetworks, ExactHalo,
-                         testing::Values(NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn),
+                         testing::Values(network::kind_of<network::DrunetShape>(),
+                                         network::kind_of<network::UnetShape>(),
+                                         network::kind_of<network::DncnnShape>()),
                          [](const auto& network) { return std::string(name_of(network.param)); });
 
 }  // namespace

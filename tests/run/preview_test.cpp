@@ -80,7 +80,7 @@ TEST_F(Previews, ShowTheCentreBeforeAndAfter) {
 
 TEST_F(Previews, AreOfTheFirstPointOfANetworkOnly) {
     config::PointSettings other = settings_;
-    other.network = NetworkKind::unet;
+    other.network = network::kind_of<network::UnetShape>();
     config::PointSettings again = settings_;
     again.batch.count = 1;
     const auto traces = run({settings_, again, other});

@@ -1,26 +1,28 @@
 // Constants of the networks against what their layers say.
 #include "run/verify/reach.hpp"
 
+#include "support/networks.hpp"
+
 #include <gtest/gtest.h>
 
 namespace pb::run {
 namespace {
 
 TEST(Reach, IsThatOfTheLayers) {
-    const auto expect = [](NetworkKind kind, int64_t alignment, int64_t halo, bool takes_sigma) {
+    const auto expect = [](network::NetworkKind kind, int64_t alignment, int64_t halo, bool takes_sigma) {
         SCOPED_TRACE(name_of(kind));
         const Reach reach = reach_of(engine::make_seeded_weights(kind, 3, 1));
         EXPECT_EQ(reach.alignment, alignment);
         EXPECT_EQ(reach.halo, halo);
         EXPECT_EQ(reach.takes_sigma, takes_sigma);
     };
-    expect(NetworkKind::drunet, 8, 192, true);
-    expect(NetworkKind::unet, 8, 56, false);
-    expect(NetworkKind::dncnn, 1, 20, false);
+    expect(network::kind_of<network::DrunetShape>(), 8, 192, true);
+    expect(network::kind_of<network::UnetShape>(), 8, 56, false);
+    expect(network::kind_of<network::DncnnShape>(), 1, 20, false);
 }
 
 TEST(Reach, AgreesWithTheTable) {
-    for (const auto kind : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn})
+    for (const auto kind : test::all_networks())
         for (const int64_t channels : {1, 3}) {
             const engine::Weights weights = engine::make_seeded_weights(kind, channels, 1);
             EXPECT_EQ(find_wrong_fact(weights), std::nullopt) << name_of(kind);
@@ -42,33 +44,38 @@ TEST(Reach, AgreesWithTheGraphsOfRelatives) {
 
 TEST(Reach, AGraphThatItsLayersContradictIsNamed) {
     engine::Weights weights = engine::make_seeded_weights(network::DrunetShape{.widths = {8, 16}, .blocks = 1}, 1);
-    weights.shape = network::DrunetShape{.widths = {8, 16, 32}, .blocks = 1};
+    weights.convolutions.at("m_down1.1").stride = 1;
     EXPECT_EQ(find_wrong_fact(weights),
-              "drunet: its graph says alignment 4, its layers 2: a fault of patchbench, please report it");
+              "drunet: its graph says alignment 2, its layers 1: a fault of patchbench, please report it");
+    engine::Weights longer = engine::make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);
+    longer.convolutions["conv_list.18"] = longer.convolutions["conv_list.17"];
+    EXPECT_EQ(find_wrong_fact(longer),
+              "dncnn: its graph says convolutions 20, its layers 21: a fault of patchbench, please report it");
 }
 
-engine::Weights dncnn_with(const std::string& extra_layer) {
-    engine::Weights weights = engine::make_seeded_weights(NetworkKind::dncnn, 3, 1);
-    weights.convolutions[extra_layer] = weights.convolutions["conv_list.17"];
-    return weights;
+/// Reaches beyond the line that the walk starts with.
+TEST(Reach, OfAVeryDeepNetworkIsFound) {
+    const network::DncnnShape shape{.channels = 1, .depth = 1100, .width = 1};
+    EXPECT_EQ(reach_of(engine::make_seeded_weights(shape, 1)).halo, 1100);
 }
 
 plan::Point point_with(config::HaloSetting::Kind kind, int64_t halo) {
     plan::Point point;
-    point.settings.network = NetworkKind::dncnn;
+    point.settings.network = network::kind_of<network::DncnnShape>();
     point.settings.halo.kind = kind;
     point.halo = halo;
     return point;
 }
 
 TEST(Reach, AnExactHaloThatIsTooShortIsNamedWithTheWayOut) {
-    const engine::Weights deeper = dncnn_with("conv_list.18");
+    const engine::Weights deeper = engine::make_seeded_weights(network::DncnnShape{.depth = 21}, 1);
     EXPECT_EQ(reach_of(deeper).halo, 21);
     EXPECT_EQ(find_short_halo(point_with(config::HaloSetting::Kind::exact, 20), deeper),
               "halo: exact is 20 px for dncnn, but the layers of these weights see 21 px: set halo: 21");
     EXPECT_EQ(find_short_halo(point_with(config::HaloSetting::Kind::pixels, 20), deeper), std::nullopt)
         << "what was asked for";
-    EXPECT_EQ(find_short_halo(point_with(config::HaloSetting::Kind::exact, 20), dncnn_with("conv_list.17")),
+    EXPECT_EQ(find_short_halo(point_with(config::HaloSetting::Kind::exact, 20),
+                              engine::make_seeded_weights(network::DncnnShape{}, 1)),
               std::nullopt);
 }
 

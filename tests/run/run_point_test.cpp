@@ -4,6 +4,7 @@
 #include "run/launch.hpp"
 #include "run/pixels/slab.hpp"
 #include "run/run.hpp"
+#include "support/networks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +30,7 @@ config::StudySettings quiet_study() {
     return study;
 }
 
-config::PointSettings small_point(NetworkKind network) {
+config::PointSettings small_point(network::NetworkKind network) {
     config::PointSettings settings;
     settings.network = network;
     settings.weights = "seed:1";
@@ -104,7 +105,7 @@ class RunPoint : public testing::Test {
 };
 
 TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
-    for (const auto network : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn}) {
+    for (const auto network : test::all_networks()) {
         config::PointSettings settings = small_point(network);
         settings.protocol.min_reps = 1;
         settings.protocol.forward_calls = 0;
@@ -124,7 +125,7 @@ TEST_F(RunPoint, GivesTheSameBytesForAnyRanksBatchAndThreads) {
 }
 
 TEST_F(RunPoint, EveryNetworkIsVerified) {
-    for (const auto network : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn}) {
+    for (const auto network : test::all_networks()) {
         const record::PointTrace trace = run(small_point(network));
         ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         if (world_.is_root()) {
@@ -139,7 +140,7 @@ TEST_F(RunPoint, EveryNetworkIsVerified) {
 }
 
 TEST_F(RunPoint, GathersFiguresOfEveryRank) {
-    const record::PointTrace trace = run(small_point(NetworkKind::dncnn));
+    const record::PointTrace trace = run(small_point(network::kind_of<network::DncnnShape>()));
     ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
     ASSERT_EQ(trace.ranks.size(), static_cast<size_t>(world_.size()));
     EXPECT_EQ(trace.wall_s.size(), 2U);
@@ -163,7 +164,7 @@ TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
     config::StudySettings study = quiet_study();
     study.bounds = true;
     Runner runner(world_, all_.topology, study);
-    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.memory_limit_mib = 40;  // of the point, not of the bounds
     const plan::Plan plan = plan::make_plan({study, {settings, settings}, ""}, all_.topology, facts_of);
     const record::PointTrace first = runner.run(plan.points[0], {});
@@ -193,29 +194,29 @@ TEST_F(RunPoint, TheOutputIsPoisonedByAllRanksOfANode) {
 }
 
 TEST_F(RunPoint, FewerRanksThanStartedGiveTheSameBytes) {
-    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.ranks.count = 1;
-    expect_bytes(settings, bytes_alone(small_point(NetworkKind::dncnn)));
+    expect_bytes(settings, bytes_alone(small_point(network::kind_of<network::DncnnShape>())));
 }
 
 TEST_F(RunPoint, OutOfMemoryIsAStatusOnAllRanksAndTheNextPointRuns) {
-    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.memory_limit_mib = 3;  // the weights alone take 2.6
     const record::PointTrace failed = run(settings);
     EXPECT_EQ(failed.status, record::PointStatus::oom) << failed.reason;
-    const record::PointTrace next = run(small_point(NetworkKind::dncnn));
+    const record::PointTrace next = run(small_point(network::kind_of<network::DncnnShape>()));
     EXPECT_EQ(next.status, record::PointStatus::ok) << next.reason;
 }
 
 TEST_F(RunPoint, MissingWeightsAreTheUsersErrorOnAllRanks) {
-    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.weights = "no/such/file.pth";
     EXPECT_THROW((void)run(settings), AgreedError);
-    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, record::PointStatus::ok);
+    EXPECT_EQ(run(small_point(network::kind_of<network::DncnnShape>())).status, record::PointStatus::ok);
 }
 
 TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
-    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.halo.kind = config::HaloSetting::Kind::exact;
     settings.protocol.verify_whole_max_mpx = 1;
     const record::PointTrace trace = run(settings);
@@ -228,7 +229,7 @@ TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
 }
 
 TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
-    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.halo.kind = config::HaloSetting::Kind::automatic;
     settings.batch.count = 0;
     const record::PointTrace trace = run(settings);
@@ -245,7 +246,7 @@ TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
 
 /// dncnn on windows of 40 x 40: 0.4 MB of activations each, 12 windows in all.
 config::PointSettings searched_point(int64_t limit_mib) {
-    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.batch = {0, true};
     settings.memory_limit_mib = limit_mib;
     settings.protocol.min_reps = 1;
@@ -291,11 +292,11 @@ TEST_F(RunPoint, NothingFitsIsSaidSo) {
         EXPECT_NE(trace.reason.find("nothing fits: not even one window of 40 x 40 px"), std::string::npos)
             << trace.reason;
     }
-    EXPECT_EQ(run(small_point(NetworkKind::dncnn)).status, record::PointStatus::ok);
+    EXPECT_EQ(run(small_point(network::kind_of<network::DncnnShape>())).status, record::PointStatus::ok);
 }
 
 TEST_F(RunPoint, WholeWorkloadSplitsOddShapes) {
-    config::PointSettings settings = small_point(NetworkKind::drunet);
+    config::PointSettings settings = small_point(network::kind_of<network::DrunetShape>());
     settings.workload = config::Workload::whole;
     settings.odd_shape = OddShape::split;
     settings.image.height = 72;
@@ -309,7 +310,7 @@ TEST_F(RunPoint, WholeWorkloadSplitsOddShapes) {
 }
 
 TEST_F(RunPoint, ReplicateGivesEveryRankItsOwnCopy) {
-    config::PointSettings settings = small_point(NetworkKind::dncnn);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.workload = config::Workload::whole;
     settings.replicate = true;
     const record::PointTrace trace = run(settings);

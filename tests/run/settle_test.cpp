@@ -68,7 +68,7 @@ TEST(FindBatch, ThrowsWhereNotEvenOneWindowFits) {
 }
 
 /// Much larger than a probe, so that a probe can lack context.
-config::PointSettings point_with_tolerance(NetworkKind network, double tolerance) {
+config::PointSettings point_with_tolerance(network::NetworkKind network, double tolerance) {
     config::PointSettings settings;
     settings.network = network;
     settings.weights = "seed:1";
@@ -100,7 +100,7 @@ class Settle : public testing::Test {
         return plan::make_plan(config, topology_, no_file).points.front();
     }
 
-    int64_t halo_of(NetworkKind network, double tolerance) {
+    int64_t halo_of(network::NetworkKind network, double tolerance) {
         const record::PointTrace trace = runner_.run(point_of(point_with_tolerance(network, tolerance)), {});
         EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
         return trace.point.halo.value_or(-1);
@@ -120,18 +120,18 @@ class Settle : public testing::Test {
 };
 
 TEST_F(Settle, TheHaloIsSmallerTheMoreErrorIsTolerated) {
-    const int64_t loosest = halo_of(NetworkKind::dncnn, 1);
-    const int64_t loose = halo_of(NetworkKind::dncnn, 0.02);
-    const int64_t strict = halo_of(NetworkKind::dncnn, 1e-4);
+    const int64_t loosest = halo_of(network::kind_of<network::DncnnShape>(), 1);
+    const int64_t loose = halo_of(network::kind_of<network::DncnnShape>(), 0.02);
+    const int64_t strict = halo_of(network::kind_of<network::DncnnShape>(), 1e-4);
     EXPECT_EQ(loosest, 0) << "no output is off by ten";
     EXPECT_EQ(loose, 10) << "half of the tolerance at the probes: all of it would take 7 pixels";
     EXPECT_GT(strict, loose);
-    EXPECT_LE(strict, network::network_facts(NetworkKind::dncnn).exact_halo);
+    EXPECT_LE(strict, network::network_facts(network::kind_of<network::DncnnShape>()).exact_halo);
 }
 
 TEST_F(Settle, TheHaloGoesInStepsOfTheAlignment) {
-    const network::NetworkFacts& facts = network::network_facts(NetworkKind::unet);
-    const int64_t halo = halo_of(NetworkKind::unet, 0.2);
+    const network::NetworkFacts& facts = network::network_facts(network::kind_of<network::UnetShape>());
+    const int64_t halo = halo_of(network::kind_of<network::UnetShape>(), 0.2);
     EXPECT_EQ(halo % facts.alignment, 0);
     EXPECT_GT(halo, 0);
     EXPECT_LT(halo, facts.exact_halo);
@@ -147,7 +147,7 @@ class SlowWithOneWindow final : public engine::Denoiser {
 };
 
 TEST_F(Settle, TheBatchIsTriedOnTheRanks) {
-    config::PointSettings settings = point_with_tolerance(NetworkKind::dncnn, 1);
+    config::PointSettings settings = point_with_tolerance(network::kind_of<network::DncnnShape>(), 1);
     settings.halo = {config::HaloSetting::Kind::pixels, 0};
     settings.batch.count = 0;
     settings.patch = 16;

@@ -26,7 +26,7 @@ using testing::Not;
 
 /// DnCNN of four layers: what is tested is the judge, not the network.
 engine::Weights shallow_dncnn() {
-    engine::Weights weights = engine::make_seeded_weights(NetworkKind::dncnn, 3, 1);
+    engine::Weights weights = engine::make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);
     weights.shape = network::DncnnShape{.depth = 4};
     std::erase_if(weights.convolutions, [](const auto& layer) {
         return layer.first.starts_with("conv_list.") && layer.first != "conv_list.0" && layer.first != "conv_list.1";
@@ -278,7 +278,7 @@ TEST_F(VerificationTest, AnExactHaloIsHeldToTheWholeImage) {
 }
 
 TEST_F(VerificationTest, EveryNetworkIsHeldToItsReference) {
-    for (const auto network : {NetworkKind::drunet, NetworkKind::unet}) {
+    for (const auto network : {network::kind_of<network::DrunetShape>(), network::kind_of<network::UnetShape>()}) {
         config::PointSettings settings = point_with("seed:1");
         settings.network = network;
         SCOPED_TRACE(name_of(network));
@@ -363,7 +363,7 @@ TEST_F(VerificationTest, ShippedWeightsDenoiseAtTheLevelTheyAreToldAndTheNoiseIs
 
 /// DRUNet that hands its sigma channel on to the output.
 fs::path sigma_seeing_drunet(const fs::path& folder) {
-    engine::Weights weights = engine::make_seeded_weights(NetworkKind::drunet, 3, 1);
+    engine::Weights weights = engine::make_seeded_weights(network::kind_of<network::DrunetShape>(), 3, 1);
     for (auto& [name, convolution] : weights.convolutions) std::ranges::fill(convolution.weight, 0.0F);
     const auto connect = [&](const char* name, int64_t from, int64_t to) {
         engine::Convolution& layer = weights.convolutions.at(name);
@@ -379,7 +379,7 @@ TEST_F(VerificationTest, DrunetSeesTheSigmaThatItIsTold) {
     if (world_.is_root()) sigma_seeing_drunet(folder_);
     world_.barrier();
     config::PointSettings settings = small_point();
-    settings.network = NetworkKind::drunet;
+    settings.network = network::kind_of<network::DrunetShape>();
     settings.weights = folder_ / "sigma.safetensors";
     settings.protocol.verify = config::VerifyMode::off;
     for (const double sigma : {0.1, 0.05}) {

@@ -1,7 +1,10 @@
-// What an error says, for tests that read it.
+// What an error says, for tests that read it. They look for its place and for the names in it; how messages are worded
+// is in tests/golden/messages.txt.
 #pragma once
 
 #include "patchbench/base/error.hpp"
+
+#include <gmock/gmock.h>
 
 #include <string>
 
@@ -16,6 +19,12 @@ std::string usage_error(const Action& action) {
         return error.what();
     }
     return "(no UsageError was thrown)";
+}
+
+/// Matches a message that starts with `place` (a file's line, an option, a setting) and has each of `words` in it.
+template <class... record::Words>
+auto names(const std::string& place, const record::Words&... words) {
+    return testing::AllOf(testing::StartsWith(place), testing::HasSubstr(record::words)...);
 }
 
 }  // namespace pb

@@ -1,12 +1,13 @@
 // Every thread that patchbench itself starts, under the thread sanitizer: threads_program <mode>
 // watch: ranks watch each other, and leave one after the other. missing: a rank never beats; the job ends.
 // sample: a sampler of gauges is started and stopped beside work. copy: a team of threads copies together. signal: a
-// signal comes while threads look for it.
+// signal comes while threads look for it. share: the threads of the engine native share loops.
 #include "comm/interruption.hpp"
 #include "comm/node_memory.hpp"
 #include "comm/watchdog.hpp"
 #include "device/copy_rates.hpp"
 #include "device/gauge_sampler.hpp"
+#include "engine/native/thread_pool.hpp"
 #include "threads/one_process_node.hpp"
 
 #include <atomic>
@@ -93,13 +94,27 @@ void meet_signal() {
     expect(pb::comm::interruption() == "SIGTERM", "the signal was noted");
 }
 
+/// Each loop reads what all threads wrote in the one before it.
+void share() {
+    pb::engine::native::ThreadPool threads(kRanks);
+    std::vector<int64_t> values(100), others(100);
+    for (int loop = 0; loop < 200; ++loop) {
+        threads.run(100, [&](pb::Range share, int) {
+            for (int64_t i = share.begin; i < share.end; ++i)
+                others[static_cast<size_t>(i)] = values[static_cast<size_t>(99 - i)] + 1;
+        });
+        values.swap(others);
+    }
+    for (const int64_t value : values) expect(value == 200, "a value that no thread computed");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::map<std::string, void (*)()> modes{
-        {"watch", watch}, {"missing", miss}, {"sample", sample}, {"copy", copy}, {"signal", meet_signal}};
+    const std::map<std::string, void (*)()> modes{{"watch", watch}, {"missing", miss},       {"sample", sample},
+                                                  {"copy", copy},   {"signal", meet_signal}, {"share", share}};
     const auto mode = modes.find(argc > 1 ? argv[1] : "");
-    expect(mode != modes.end(), "threads_program watch|missing|sample|copy|signal");
+    expect(mode != modes.end(), "threads_program watch|missing|sample|copy|signal|share");
     mode->second();
     return 0;
 }

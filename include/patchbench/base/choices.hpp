@@ -7,12 +7,15 @@
 
 namespace pb {
 
-/// timed: no network at all; each rank's device is a clock that takes T(b) for a batch (settings `timed`).
-enum class EngineKind : uint8_t { torch, reference, timed };
+/// native: kernels of our own for the CPU in fp32. timed: no network at all; each rank's device is a clock that takes
+/// T(b) for a batch (settings `timed`).
+enum class EngineKind : uint8_t { torch, native, reference, timed };
 
 constexpr auto enum_names(EngineKind) {
-    return std::to_array<EnumName<EngineKind>>(
-        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}, {EngineKind::timed, "timed"}});
+    return std::to_array<EnumName<EngineKind>>({{EngineKind::torch, "torch"},
+                                                {EngineKind::native, "native"},
+                                                {EngineKind::reference, "reference"},
+                                                {EngineKind::timed, "timed"}});
 }
 
 /// What happens to a whole image whose extents are not multiples of the network's alignment. split: deepinv's and

@@ -27,11 +27,11 @@ template <NamedEnum E>
     return "?";
 }
 
-/// All names of `E`, joined by " | ".
+/// All names of `E`, joined by `separator`.
 template <NamedEnum E>
-[[nodiscard]] std::string names_of() {
+[[nodiscard]] std::string names_of(const std::string& separator = " | ") {
     std::string all;
-    for (const auto& [enumerator, name] : enum_names(E{})) all += (all.empty() ? "" : " | ") + std::string(name);
+    for (const auto& [enumerator, name] : enum_names(E{})) all += (all.empty() ? "" : separator) + std::string(name);
     return all;
 }
 

@@ -37,7 +37,7 @@ struct Weights {
     std::optional<double> trained_sigma;   ///< in [0,1] units, where a network knows one sigma only and it is known
     std::optional<double> replaced_sigma;  ///< what the file or its card says, where the user stated another
 
-    [[nodiscard]] NetworkKind kind() const { return network::kind_of(shape); }
+    [[nodiscard]] network::NetworkKind kind() const { return network::kind_of(shape); }
     /// Channels of the image (1 gray, 3 colour), without the sigma map.
     [[nodiscard]] int64_t channels() const { return network::channels_of(shape); }
     /// Values held: batch norm is folded, so a UNet has 6,528 fewer than as it was trained.
@@ -53,7 +53,7 @@ struct Weights {
 
 /// As `recognise_weights`, and insists on `expected`; `sha256` is that of the file. The training sigma is taken from
 /// safetensors metadata, `sigma_train` or `sigma`, in [0,1] units.
-[[nodiscard]] Weights load_weights(const std::filesystem::path& file, NetworkKind expected);
+[[nodiscard]] Weights load_weights(const std::filesystem::path& file, network::NetworkKind expected);
 
 /// Deterministic weights of sane scale: the same bits on every machine (counter-based Philox, uniform distribution, no
 /// libm). In each DRUNet ResBlock gain sqrt(2) for the first convolution and 0.5 for the second, 1 elsewhere; for UNet
@@ -61,7 +61,7 @@ struct Weights {
 [[nodiscard]] Weights make_seeded_weights(const network::NetworkShape& shape, uint64_t seed);
 
 /// The same for the standard shape. `channels` is 1 or 3.
-[[nodiscard]] Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed);
+[[nodiscard]] Weights make_seeded_weights(network::NetworkKind kind, int64_t channels, uint64_t seed);
 
 /// Digest of the canonical values: of the lines `<key> <sha256 of the little-endian floats>` in the order of the keys,
 /// `<name>.weight` before `<name>.bias`. Hex.

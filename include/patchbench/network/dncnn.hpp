@@ -5,8 +5,12 @@
 #include "patchbench/network/graph.hpp"
 
 #include <compare>
+#include <string_view>
 
 namespace pb::network {
+
+struct CheckpointTensors;
+struct KeyLayout;
 
 /// How the output comes from the input and the last convolution.
 enum class DncnnResidual : uint8_t {
@@ -20,15 +24,22 @@ constexpr auto enum_names(DncnnResidual) {
         {{DncnnResidual::none, "none"}, {DncnnResidual::add, "add"}, {DncnnResidual::subtract, "subtract"}});
 }
 
+/// Members as Note [A network's page] in network_shape.hpp says.
 struct DncnnShape {
+    static constexpr std::string_view kName = "dncnn";
+
     int64_t channels = 3;  // of the image
     int64_t depth = 20;    // convolutions, at least 2
     int64_t width = 64;    // channels between them
     DncnnResidual residual = DncnnResidual::add;
 
+    [[nodiscard]] Graph graph() const;
+    [[nodiscard]] std::vector<KeyLayout> layouts(const CheckpointTensors& tensors) const;
+    [[nodiscard]] static DncnnShape size_in(const Graph& graph);
+    static void text(auto& text, auto& shape) {
+        text("depth ", shape.depth, ", width ", shape.width, ", residual ", shape.residual);
+    }
     friend auto operator<=>(const DncnnShape&, const DncnnShape&) = default;
 };
-
-[[nodiscard]] Graph dncnn(const DncnnShape& shape);
 
 }  // namespace pb::network

@@ -7,7 +7,7 @@
 namespace pb::network {
 
 struct NetworkFacts {
-    NetworkKind kind = NetworkKind::drunet;
+    NetworkKind kind = kind_of<DrunetShape>();
     int64_t alignment = 1;         // extents must be multiples of this
     int64_t receptive_radius = 0;  // pixels on each side that can change an output pixel
     int64_t exact_halo = 0;        // pixels: what a core aligned to `alignment` can see, rounded up to `alignment`

@@ -1,19 +1,46 @@
-// The networks by name, and how large one is. The only list of them: a new network is a page with its graph, and a line
-// in each place here.
+// The list of networks, the only one: names, settings, help, recognition of files and messages follow from it.
 #pragma once
 
-#include "patchbench/base/network_kind.hpp"
 #include "patchbench/network/dncnn.hpp"
 #include "patchbench/network/drunet.hpp"
 #include "patchbench/network/unet.hpp"
 
-#include <string>
+#include <algorithm>
+#include <type_traits>
 #include <variant>
 
 namespace pb::network {
 
-/// In the order of `NetworkKind`.
+/// Which network, and how large one is. Append: the seeded weights of a network depend on its place in the list.
 using NetworkShape = std::variant<DrunetShape, UnetShape, DncnnShape>;
+
+// Note [A network's page]
+// A network is a struct in a header and a source of its own. All that is said of this network alone is there:
+//   kName                  how settings and results name it
+//   channels, ..           its size; defaults are the network as it was published, and `channels` is that of the image
+//   graph()                the forward pass, with the names that the weights have here
+//   layouts(tensors)       called for the published size of 1 and 3 channels: the layouts of keys that checkpoints of
+//                          this network may have, in the size that the tensors show (key_layout.hpp)
+//   size_in(graph)         the size of the network that computes `graph`; any size where it is another network
+//   text(text, shape)      the size as a text, which is written and read back: what name and channels do not say
+//   <=>                    of all members
+
+/// A network by its place in the list.
+enum class NetworkKind : uint8_t {};
+
+constexpr auto enum_names(NetworkKind) {
+    return []<class... Shapes>(std::type_identity<std::variant<Shapes...>>) {
+        uint8_t place = 0;
+        return std::array{EnumName<NetworkKind>{NetworkKind{place++}, Shapes::kName}...};
+    }(std::type_identity<NetworkShape>{});
+}
+
+/// `kind_of<DncnnShape>()`.
+template <class Shape>
+[[nodiscard]] consteval NetworkKind kind_of() {
+    constexpr auto names = enum_names(NetworkKind{});
+    return std::ranges::find(names, Shape::kName, [](const auto& entry) { return entry.second; })->first;
+}
 
 [[nodiscard]] NetworkKind kind_of(const NetworkShape& shape);
 
@@ -32,5 +59,8 @@ using NetworkShape = std::variant<DrunetShape, UnetShape, DncnnShape>;
 
 /// The inverse. Throws UsageError for what is no such text.
 [[nodiscard]] NetworkShape parse_network_shape(NetworkKind kind, int64_t channels, const std::string& text);
+
+/// For each network the size that it has in `graph`; any size for those that do not compute it.
+[[nodiscard]] std::vector<NetworkShape> sizes_in(const Graph& graph);
 
 }  // namespace pb::network

@@ -23,8 +23,9 @@ struct OnnxNetwork {
 /// Nothing is executed and no other file is opened. Throws UsageError that names the file, the node and the reason.
 [[nodiscard]] OnnxNetwork read_onnx(Bytes file, const std::string& name);
 
-/// Recognises the network that `found` computes, and takes its weights. Throws UsageError that names the network it
-/// resembles and where they differ. `source` is used in messages.
-[[nodiscard]] Weights recognise_network(const OnnxNetwork& found, const std::string& source);
+/// Recognises the network that `found` computes, and takes its weights: `preferred` where several networks compute the
+/// same. Throws UsageError that names the network it resembles and where they differ. `source` is used in messages.
+[[nodiscard]] Weights recognise_network(const OnnxNetwork& found, const std::string& source,
+                                        network::NetworkKind preferred = {});
 
 }  // namespace pb::engine

@@ -1,5 +1,5 @@
-// Recognises which network an ONNX model computes, by its operations, since names are arbitrary. It guesses the size of
-// the network, makes its graph, and compares both graphs from the output to the input.
+// Recognises which network an ONNX model computes, by its operations, since names are arbitrary. Each network guesses
+// its size in the model; the graph of that size is compared with the model's from the output to the input.
 #include "engine/onnx/onnx_network.hpp"
 #include "network/graph_facts.hpp"
 
@@ -8,65 +8,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace pb::engine {
 namespace {
 
-/// Output channels of the first convolution at each scale, from full extent down.
-std::vector<int64_t> widths_of(const network::Graph& graph) {
-    std::vector<int64_t> widths;
-    for (const size_t index : network::convolutions_of(graph)) {
-        const auto& [channels, scale] = graph.shape(index);
-        if (scale == int64_t{1} << widths.size()) widths.push_back(channels);
-    }
-    if (widths.empty()) widths.push_back(graph.channels_in());  // no network here starts with a smaller map
-    return widths;
-}
-
-bool has(const network::Graph& graph, network::OperationKind kind) {
-    for (size_t i = 0; i < graph.size(); ++i)
-        if (graph[i].kind == kind) return true;
-    return false;
-}
-
-bool has_kernel(const network::Graph& graph, int64_t kernel) {
-    return std::ranges::any_of(network::convolutions_of(graph),
-                               [&](size_t i) { return graph[i].filter->kernel == kernel; });
-}
-
-/// Each block has two convolutions. At the lowest scale there is one more, with stride 2; a network of one scale has
-/// its first and its last convolution instead.
-int64_t blocks_of(const network::Graph& graph) {
-    int64_t smallest = 1;
-    for (size_t i = 0; i < graph.size(); ++i) smallest = std::max(smallest, graph.shape(i).scale);
-    const int64_t others = smallest > 1 ? 1 : 2;
-    const int64_t there = std::ranges::count_if(network::convolutions_of(graph),
-                                                [&](size_t i) { return graph.shape(i).scale == smallest; });
-    return std::max<int64_t>(1, (there - others) / 2);
-}
-
-network::DncnnResidual residual_of(const network::Graph& graph) {
-    switch (graph[graph.output()].kind) {
-        case network::OperationKind::add:
-            return network::DncnnResidual::add;
-        case network::OperationKind::subtract:
-            return network::DncnnResidual::subtract;
-        default:
-            return network::DncnnResidual::none;
-    }
-}
-
-network::NetworkShape resembled_shape(const network::Graph& graph) {
-    const int64_t channels = graph.channels_out();
-    const std::vector<int64_t> widths = widths_of(graph);
-    if (has(graph, network::OperationKind::max_pool) || has_kernel(graph, 1))
-        return network::UnetShape{channels, widths};
-    if (has(graph, network::OperationKind::transposed_convolution) || network::takes_sigma(graph))
-        return network::DrunetShape{channels, widths, blocks_of(graph)};
-    return network::DncnnShape{channels, std::max<int64_t>(2, network::num_convolutions(graph)), widths.front(),
-                               residual_of(graph)};
+/// Number of operations that only one of the graphs has, by kind, kernel, channels and scale.
+int64_t num_unlike(const network::Graph& a, const network::Graph& b) {
+    std::map<std::tuple<network::OperationKind, int64_t, int64_t, int64_t>, int64_t> surplus;
+    const auto count = [&](const network::Graph& graph, int64_t step) {
+        for (size_t i = 0; i < graph.size(); ++i) {
+            const int64_t kernel = graph[i].filter ? graph[i].filter->kernel : 0;
+            surplus[{graph[i].kind, kernel, graph.shape(i).channels, graph.shape(i).scale}] += step;
+        }
+    };
+    count(a, 1);
+    count(b, -1);
+    return std::accumulate(surplus.begin(), surplus.end(), int64_t{0},
+                           [](int64_t sum, const auto& item) { return sum + std::abs(item.second); });
 }
 
 /// Pairs each operation of one graph with the operation of the other graph that computes the same.
@@ -127,25 +91,38 @@ class Pairing {
     std::pair<size_t, size_t> differing_;
 };
 
+[[noreturn]] void refuse(const std::vector<network::NetworkShape>& shapes, const network::Graph& found,
+                         const std::string& source) {
+    const auto nearest = std::ranges::min_element(
+        shapes, {}, [&](const network::NetworkShape& shape) { return num_unlike(network::graph_of(shape), found); });
+    const network::Graph graph = network::graph_of(*nearest);
+    Pairing pairing(graph, found);
+    pairing.run();
+    throw UsageError(fmt::format("{}: no network that is known here ({}). It resembles {} ({}), but has {}", source,
+                                 names_of<network::NetworkKind>(", "), name_of(network::kind_of(*nearest)),
+                                 network::to_text(*nearest), pairing.difference()));
+}
+
 }  // namespace
 
-Weights recognise_network(const OnnxNetwork& found, const std::string& source) {
+Weights recognise_network(const OnnxNetwork& found, const std::string& source, network::NetworkKind preferred) {
     if (network::num_convolutions(found.graph) == 0)
         throw UsageError(source + ": a model without convolutions is no network here");
-    const network::NetworkShape shape = resembled_shape(found.graph);
-    const std::string name{name_of(network::kind_of(shape))};
-    const network::Graph graph = network::graph_of(shape);
-    Pairing pairing(graph, found.graph);
-    if (!pairing.run())
-        throw UsageError(
-            fmt::format("{}: no network that is known here (drunet, unet, dncnn). It resembles {} ({}), but has {}",
-                        source, name, network::to_text(shape), pairing.difference()));
-    Weights weights{.shape = shape, .source = source, .layout = name + " (ONNX)", .trained = true};
-    for (const size_t index : network::convolutions_of(graph))
-        weights.convolutions[graph[index].filter->weights] =
-            found.convolutions.at(found.graph[pairing.partner(index)].filter->weights);
-    weights.sha256 = sha256_of_values(weights);
-    return weights;
+    std::vector<network::NetworkShape> shapes = network::sizes_in(found.graph);
+    std::swap(shapes.front(), shapes[static_cast<size_t>(preferred)]);
+    for (const network::NetworkShape& shape : shapes) {
+        const network::Graph graph = network::graph_of(shape);
+        Pairing pairing(graph, found.graph);
+        if (!pairing.run()) continue;
+        const std::string layout = fmt::format("{} (ONNX)", name_of(network::kind_of(shape)));
+        Weights weights{.shape = shape, .source = source, .layout = layout, .trained = true};
+        for (const size_t index : network::convolutions_of(graph))
+            weights.convolutions[graph[index].filter->weights] =
+                found.convolutions.at(found.graph[pairing.partner(index)].filter->weights);
+        weights.sha256 = sha256_of_values(weights);
+        return weights;
+    }
+    refuse(shapes, found.graph, source);
 }
 
 }  // namespace pb::engine

@@ -2,8 +2,8 @@
 #include "base/sha256.hpp"
 #include "engine/checkpoint/element_type.hpp"
 #include "engine/weights/batch_norm.hpp"
-#include "engine/weights/layouts.hpp"
 #include "network/graph_facts.hpp"
+#include "network/key_layout.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -25,26 +25,25 @@ using Expected = std::map<std::string, Shape64>;
 constexpr std::array<const char*, 4> kNormParts{".weight", ".bias", ".running_mean", ".running_var"};
 constexpr std::string_view kIgnored = ".num_batches_tracked";
 
-Expected expected_tensors(const KeyLayout& layout) {
+Expected expected_tensors(const network::KeyLayout& layout) {
     Expected expected;
-    for (const LayerKeys& layer : layout.layers) {
-        const network::TensorShapes shapes = network::tensor_shapes(layout.graph, layer.index);
-        expected[layer.convolution + ".weight"] = shapes.weight_shape();
-        if (layer.has_bias) expected[layer.convolution + ".bias"] = {shapes.out_channels};
-        if (layer.norm.empty()) continue;
-        for (const char* part : kNormParts) expected[layer.norm + part] = {shapes.out_channels};
+    for (const auto& [name, shapes] : network::checkpoint_shapes(layout.graph)) {
+        expected[name + ".weight"] = shapes.weight_shape();
+        if (shapes.has_bias) expected[name + ".bias"] = {shapes.out_channels};
+        if (shapes.norm.empty()) continue;
+        for (const char* part : kNormParts) expected[shapes.norm + part] = {shapes.out_channels};
     }
     return expected;
 }
 
 struct Match {
-    KeyLayout layout;
+    network::KeyLayout layout;
     Expected expected;
     size_t names = 0;  // names of the layout that the file has
     double score = 0;  // 2 when all names and shapes agree and there are no others
 };
 
-Match compare(const KeyLayout& layout, const StateDict& tensors) {
+Match compare(const network::KeyLayout& layout, const StateDict& tensors) {
     Match match{.layout = layout, .expected = expected_tensors(layout)};
     size_t shapes = 0;
     for (const auto& [key, shape] : match.expected) {
@@ -60,8 +59,10 @@ Match compare(const KeyLayout& layout, const StateDict& tensors) {
 
 /// The layout with the highest score; the first one among equal scores.
 Match best_match(const StateDict& tensors) {
+    network::CheckpointTensors file;
+    for (const auto& [key, tensor] : tensors) file.shapes[key] = tensor.shape;
     std::vector<Match> matches;
-    for (const KeyLayout& layout : known_layouts(tensors)) matches.push_back(compare(layout, tensors));
+    for (const network::KeyLayout& layout : network::known_layouts(file)) matches.push_back(compare(layout, tensors));
     return *std::ranges::max_element(matches, {}, &Match::score);
 }
 
@@ -116,32 +117,35 @@ void check_values(const StateDict& tensors, const std::string& source) {
 void check_match(const Match& match, const StateDict& tensors, const std::string& source) {
     if (match.names * 4 < match.expected.size())
         throw UsageError(
-            fmt::format("{}: weights of no network that is known here (drunet, unet, dncnn); its tensors "
-                        "are {}, the first {}",
-                        source, tensors.size(), first_keys(tensors)));
+            fmt::format("{}: weights of no network that is known here ({}); its tensors are {}, the first {}", source,
+                        names_of<network::NetworkKind>(", "), tensors.size(), first_keys(tensors)));
     const std::string found = differences(match, tensors);
     if (!found.empty())
         throw UsageError(source + ": looks like " + match.layout.name + ", but does not fit" + found +
                          "; check that it is the right file of the right version");
 }
 
-Convolution convert(const KeyLayout& layout, const LayerKeys& layer, const StateDict& tensors,
+/// Operation `index` of the layout.
+Convolution convert(const network::KeyLayout& layout, size_t index, const StateDict& tensors,
                     const std::string& source) {
-    const network::TensorShapes shapes = network::tensor_shapes(layout.graph, layer.index);
+    const network::Filter& filter = *layout.graph[index].filter;
+    const network::TensorShapes shapes = network::tensor_shapes(layout.graph, index);
     Convolution convolution{shapes.out_channels,
                             shapes.in_channels,
                             shapes.kernel,
-                            layout.graph[layer.index].filter->stride,
+                            filter.stride,
                             shapes.transposed,
-                            tensors.at(layer.convolution + ".weight").values,
+                            tensors.at(filter.weights + ".weight").values,
                             {}};
-    if (layer.has_bias) convolution.bias = tensors.at(layer.convolution + ".bias").values;
-    if (layer.norm.empty()) return convolution;
-    const auto part = [&](size_t i) -> std::span<const float> { return tensors.at(layer.norm + kNormParts[i]).values; };
+    if (filter.has_bias) convolution.bias = tensors.at(filter.weights + ".bias").values;
+    if (filter.norm.empty()) return convolution;
+    const auto part = [&](size_t i) -> std::span<const float> {
+        return tensors.at(filter.norm + kNormParts[i]).values;
+    };
     for (size_t c = 0; c < part(3).size(); ++c)
         if (double{part(3)[c]} + layout.eps <= 0)
             throw UsageError(fmt::format("{}, tensor {}, element {}: a negative variance", source,
-                                         shown(layer.norm + kNormParts[3]), c));
+                                         shown(filter.norm + kNormParts[3]), c));
     fold({part(0), part(1), part(2), part(3), layout.eps}, convolution);
     return convolution;
 }
@@ -154,10 +158,11 @@ Weights recognise_weights(const StateDict& all, const std::string& source) {
     const Match match = best_match(tensors);
     check_match(match, tensors, source);
     check_values(tensors, source);
-    const KeyLayout& layout = match.layout;
+    const network::KeyLayout& layout = match.layout;
     Weights weights{.shape = layout.shape, .source = source, .layout = layout.name, .trained = true};
-    for (const LayerKeys& layer : layout.layers)
-        weights.convolutions[layout.graph[layer.index].filter->weights] = convert(layout, layer, tensors, source);
+    const network::Graph canonical = network::graph_of(layout.shape);
+    for (const size_t index : network::convolutions_of(canonical))
+        weights.convolutions[canonical[index].filter->weights] = convert(layout, index, tensors, source);
     weights.sha256 = sha256_of_values(weights);
     return weights;
 }

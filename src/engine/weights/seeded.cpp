@@ -23,7 +23,7 @@ enum class Part : uint32_t { weight, bias, scale, shift, mean, variance };
 
 class SeededValues {
   public:
-    SeededValues(uint64_t seed, NetworkKind kind, uint32_t layer)
+    SeededValues(uint64_t seed, network::NetworkKind kind, uint32_t layer)
         : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
           stream_(static_cast<uint32_t>(kind) << 24 | layer << 8) {}
 
@@ -85,7 +85,7 @@ Convolution make_convolution(const network::Graph& graph, size_t index, const Se
 }  // namespace
 
 Weights make_seeded_weights(const network::NetworkShape& shape, uint64_t seed) {
-    const NetworkKind kind = network::kind_of(shape);
+    const network::NetworkKind kind = network::kind_of(shape);
     Weights weights{
         .shape = shape, .source = fmt::format("seed:{}", seed), .layout = std::string(name_of(kind)) + " (seeded)"};
     const network::Graph graph = network::graph_of(shape);
@@ -97,7 +97,7 @@ Weights make_seeded_weights(const network::NetworkShape& shape, uint64_t seed) {
     return weights;
 }
 
-Weights make_seeded_weights(NetworkKind kind, int64_t channels, uint64_t seed) {
+Weights make_seeded_weights(network::NetworkKind kind, int64_t channels, uint64_t seed) {
     if (channels != 1 && channels != 3)
         throw UsageError(fmt::format("seeded weights for {} channels: 1 (gray) or 3 (colour)", channels));
     return make_seeded_weights(network::standard_shape(kind, channels), seed);

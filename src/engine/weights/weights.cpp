@@ -44,12 +44,12 @@ void add_digest(std::string& lines, const std::string& key, const std::vector<fl
     if (!values.empty()) lines += key + " " + sha256_of(std::as_bytes(std::span(values))) + "\n";
 }
 
-Weights recognise_file(const std::filesystem::path& file) {
+Weights recognise_file(const std::filesystem::path& file, network::NetworkKind expected) {
     const std::vector<std::byte> bytes = read_file(file);
     const std::string name = file.string();
     if (is_onnx(bytes) && !is_safetensors(bytes)) {
         const OnnxNetwork network = read_onnx(bytes, name);
-        Weights weights = recognise_network(network, name);
+        Weights weights = recognise_network(network, name, expected);
         weights.trained_sigma = trained_sigma(network.metadata, name);
         return weights;
     }
@@ -82,8 +82,8 @@ std::string sha256_of_values(const Weights& weights) {
     return sha256_of(std::as_bytes(std::span(lines)));
 }
 
-Weights load_weights(const std::filesystem::path& file, NetworkKind expected) {
-    Weights weights = recognise_file(file);
+Weights load_weights(const std::filesystem::path& file, network::NetworkKind expected) {
+    Weights weights = recognise_file(file, expected);
     if (weights.kind() != expected)
         throw UsageError(file.string() + ": weights of " + std::string(name_of(weights.kind())) + ", not of " +
                          std::string(name_of(expected)) + "; choose that network or another file");

@@ -1,89 +1,99 @@
 #include "run/verify/reach.hpp"
 
-#include "patchbench/base/shape.hpp"
+#include "patchbench/base/shard.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace pb::run {
 
 namespace {
 
-constexpr char kConvolution = 'c';  // a 3x3 convolution
-constexpr char kHalve = 'd';        // 2x2 with stride 2: pooling or a strided convolution
-constexpr char kDouble = 'u';       // the inverse of kHalve: doubles height and width
+/// For each pixel of a row or a column of a map, the pixels of the input that it depends on.
+using Line = std::vector<Range>;
 
-size_t count_names(const engine::Weights& weights, std::string_view begin, std::string_view end) {
-    return static_cast<size_t>(std::ranges::count_if(weights.convolutions, [&](const auto& item) {
-        return item.first.starts_with(begin) && item.first.ends_with(end);
-    }));
-}
-
-std::string repeated(const std::string& layers, size_t times) {
-    std::string all;
-    for (size_t i = 0; i < times; ++i) all += layers;
-    return all;
-}
-
-/// The layers on the longest path from the network's input to its output. Additions, concatenations and 1x1
-/// convolutions are left out because they do not extend the reach.
-std::string longest_way(const engine::Weights& weights) {
-    switch (weights.kind()) {
-        case NetworkKind::drunet: {
-            const std::string blocks(count_names(weights, "m_body.", ""), kConvolution);  // two convolutions per block
-            const auto scales = static_cast<size_t>(
-                std::ranges::count_if(weights.convolutions, [](const auto& item) { return item.second.transposed; }));
-            return kConvolution + repeated(blocks + kHalve, scales) + blocks + repeated(kDouble + blocks, scales) +
-                   kConvolution;
+/// Pixels of an operand from which pixel `x` of an operation's map is computed. `layer` has the weights of a
+/// convolution.
+Range pixels_under(network::OperationKind kind, const engine::Convolution* layer, int64_t x) {
+    switch (kind) {
+        case network::OperationKind::convolution: {
+            const int64_t first = x * layer->stride - (layer->kernel == 3 ? 1 : 0);
+            return {first, first + layer->kernel};
         }
-        case NetworkKind::unet: {
-            const size_t scales = count_names(weights, "Up", ".1");
-            return repeated("ccd", scales) + "cc" + repeated("uccc", scales);
-        }
-        case NetworkKind::dncnn:
-            return std::string(weights.convolutions.size(), kConvolution);
+        case network::OperationKind::max_pool:
+            return {2 * x, 2 * x + 2};
+        case network::OperationKind::transposed_convolution:
+        case network::OperationKind::upsample:
+            return {x / 2, x / 2 + 1};
+        default:
+            return {x, x + 1};
     }
-    return {};
 }
 
-const engine::Convolution& first_convolution(const engine::Weights& weights) {
-    const char* const name = weights.kind() == NetworkKind::drunet ? "m_head"
-                             : weights.kind() == NetworkKind::unet ? "Conv1.0"
-                                                                   : "in_conv";
-    return weights.convolutions.at(name);
+/// What `pixels` of an operand see, added to `seen`.
+Range joined(Range seen, const Line& operand, const Range& pixels) {
+    for (int64_t i = std::max<int64_t>(pixels.begin, 0); i < std::min(pixels.end, std::ssize(operand)); ++i) {
+        const Range& pixel = operand[static_cast<size_t>(i)];
+        seen = {std::min(seen.begin, pixel.begin), std::max(seen.end, pixel.end)};
+    }
+    return seen;
+}
+
+/// The line ends where the middle of the pixels under it leaves that of the operand.
+Line line_of(const network::Operation& operation, const engine::Weights& weights, const std::vector<Line>& lines) {
+    const engine::Convolution* const layer =
+        operation.filter ? &weights.convolution(operation.filter->weights) : nullptr;
+    Line line;
+    for (int64_t x = 0;; ++x) {
+        const Range pixels = pixels_under(operation.kind, layer, x);
+        if ((pixels.begin + pixels.end - 1) / 2 >= std::ssize(lines[operation.operands.front()])) return line;
+        Range seen{std::numeric_limits<int64_t>::max(), 0};
+        for (const size_t operand : operation.operands) seen = joined(seen, lines[operand], pixels);
+        line.push_back(seen);
+    }
+}
+
+/// The lines of all maps for an input of `length` pixels.
+std::vector<Line> walk(const network::Graph& graph, const engine::Weights& weights, int64_t length) {
+    std::vector<Line> lines(1);
+    for (int64_t x = 0; x < length; ++x) lines[0].push_back({x, x + 1});
+    for (size_t i = 1; i < graph.size(); ++i) lines.push_back(line_of(graph[i], weights, lines));
+    return lines;
+}
+
+/// Operation 1 cannot but read the input.
+bool first_layer_takes_sigma(const network::Graph& graph, const engine::Weights& weights) {
+    const auto& filter = graph[1].filter;
+    return filter && weights.convolution(filter->weights).in_channels == weights.channels() + 1;
 }
 
 }  // namespace
 
 Reach reach_of(const engine::Weights& weights) {
-    const std::string way = longest_way(weights);
-    const int64_t alignment = int64_t{1} << std::count(way.begin(), way.end(), kHalve);
-    int64_t low = 0, high = alignment;  // input range that an aligned core needs, layer by layer backwards
-    for (auto layer = way.rbegin(); layer != way.rend(); ++layer) {
-        if (*layer == kConvolution) {
-            --low;
-            ++high;
-        } else if (*layer == kHalve) {
-            low *= 2;
-            high *= 2;
-        } else {
-            low = -ceil_div(-low, 2);
-            high = ceil_div(high, 2);
-        }
+    const network::Graph graph = network::graph_of(weights.shape);
+    for (int64_t length = 2048;; length *= 2) {  // until the middle does not see the border
+        const std::vector<Line> lines = walk(graph, weights, length);
+        const int64_t alignment = length / std::ssize(std::ranges::min(lines, {}, &Line::size));
+        const int64_t middle = length / 2, end = middle + alignment;
+        const Range seen = joined({middle, end}, lines.back(), {middle, end});
+        if (seen.begin > 0 && seen.end < length)
+            return {alignment, round_up(std::max(middle - seen.begin, seen.end - end), alignment),
+                    first_layer_takes_sigma(graph, weights)};
     }
-    return {alignment, round_up(std::max(-low, high - alignment), alignment),
-            first_convolution(weights).in_channels == weights.channels() + 1};
 }
 
 std::optional<std::string> find_wrong_fact(const engine::Weights& weights) {
     const network::NetworkFacts& facts = network::network_facts(weights.shape);
-    const Reach reach = reach_of(weights);
     const std::string name(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
         return fmt::format("{}: its graph says {} {}, its layers {}: a fault of patchbench, please report it", name,
                            what, table, layers);
     };
+    if (const auto layers = std::ssize(weights.convolutions); facts.num_convolutions != layers)
+        return says("convolutions", facts.num_convolutions, layers);
+    const Reach reach = reach_of(weights);
     if (facts.alignment != reach.alignment) return says("alignment", facts.alignment, reach.alignment);
     if (facts.takes_sigma != reach.takes_sigma)
         return says("sigma channels", facts.takes_sigma ? 1 : 0, reach.takes_sigma ? 1 : 0);

@@ -1,5 +1,5 @@
-// The reach of a network, derived only from the order of its layers. It shares nothing with plans, pipelines and
-// tables, so that verification can compare their constants with it.
+// The reach of a network, found by walking through its layers pixel by pixel. It shares no code with the derivation of
+// plans and facts (network/receptive_field.hpp), so that verification can compare both.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -18,6 +18,7 @@ struct Reach {
     bool takes_sigma;  // the first layer has one input channel more than the image
 };
 
+/// Throws Error when the weights lack a layer of their network.
 [[nodiscard]] Reach reach_of(const engine::Weights& weights);
 
 /// Returns an error in the table's facts about this network ("unet: the table says alignment 4, its layers 8"), or

@@ -1,0 +1,60 @@
+// The product that all convolutions but the narrow ones are made of. Each result is one chain of multiply-adds in the
+// order of the depth, whatever the number of rows: the bits do not depend on how rows are grouped.
+namespace pb::engine::native::HWY_NAMESPACE {
+namespace {
+
+/// Rows x 2 vectors of results stay in registers: 28 of 32 with AVX-512, 12 of 16 with AVX2.
+constexpr int64_t kRows = kLanes == network::kNativeLanes ? network::kDirectPixels : 6;
+constexpr int64_t kColumns = 2 * kLanes;
+static_assert(network::kNativePanel % kColumns == 0);
+
+/// c[row][column] = sum over segments and depth of a[segment][row * a_step + k] * b[segment][k][column]
+struct Product {
+    std::array<const float*, 3> a{};
+    int64_t num_segments = 1;
+    int64_t a_step = 0;
+    int64_t depth = 0;
+    const float* b = nullptr;  // rows of kNativePanel columns, of which kColumns are multiplied
+    float* c = nullptr;        // rows of kNativePanel columns
+};
+
+template <int kCount>
+void multiply(const Product& product) {
+    Vector left[kCount], right[kCount];
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) left[i] = right[i] = hn::Zero(kLanesTag);
+    const int64_t a_step = product.a_step;
+    const float* b = product.b;
+    for (int64_t segment = 0; segment < product.num_segments; ++segment) {
+        const float* a = product.a[static_cast<size_t>(segment)];
+        for (int64_t k = 0; k < product.depth; ++k, b += network::kNativePanel) {
+            const Vector b_left = load(b), b_right = load(b + kLanes);
+#pragma GCC unroll 16
+            for (int i = 0; i < kCount; ++i) {
+                const Vector value = all(a[i * a_step + k]);
+                left[i] = hn::MulAdd(value, b_left, left[i]);
+                right[i] = hn::MulAdd(value, b_right, right[i]);
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) {
+        store(left[i], product.c + i * network::kNativePanel);
+        store(right[i], product.c + i * network::kNativePanel + kLanes);
+    }
+}
+
+using Multiply = void (*)(const Product&);
+
+template <int... kCounts>
+constexpr std::array<Multiply, sizeof...(kCounts)> make_multiply(std::integer_sequence<int, kCounts...> /*counts*/) {
+    return {&multiply<kCounts + 1>...};
+}
+
+constexpr auto kMultiply = make_multiply(std::make_integer_sequence<int, kRows>());
+
+/// `count`: rows of the product, 1 to kRows.
+HWY_INLINE void multiply(const Product& product, int64_t count) { kMultiply[static_cast<size_t>(count - 1)](product); }
+
+}  // namespace
+}  // namespace pb::engine::native::HWY_NAMESPACE

@@ -1,0 +1,48 @@
+#include "engine/engines.hpp"
+#include "engine/native/network.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+namespace pb::engine {
+
+namespace {
+
+void check(const EngineOptions& options) {
+    const std::string where = "engine: the engine native ";
+    if (options.device.is_cuda()) throw UsageError(where + "runs on the CPU only: set device cpu, or engine torch");
+    if (options.precision != Precision::fp32)
+        throw UsageError(where + "computes in fp32 only: set dtype fp32, or engine torch");
+    if (options.layout != Layout::channels_last)
+        throw UsageError(where + "takes windows of layout channels_last only: set that, or engine torch");
+    require(options.threads > 0, fmt::format("engine: {} threads", options.threads));
+}
+
+class NativeDenoiser final : public Denoiser {
+  public:
+    NativeDenoiser(const Weights& weights, const EngineOptions& options)
+        : expected_(expected_views(weights, options)), network_(weights, options.threads) {}
+
+    void prepare(const BatchView& in, const BatchView& out, device::Stream& /*stream*/) override {
+        check_views(expected_, in, out);
+    }
+
+    void forward(const BatchView& in, const BatchView& out, device::Stream& /*stream*/) override {
+        check_views(expected_, in, out);
+        network_.run(in, out);
+    }
+
+  private:
+    ExpectedViews expected_;
+    native::Network network_;
+};
+
+}  // namespace
+
+std::unique_ptr<Denoiser> make_native_denoiser(const Weights& weights, const EngineOptions& options) {
+    check(options);
+    return std::make_unique<NativeDenoiser>(weights, options);
+}
+
+}  // namespace pb::engine

@@ -1,0 +1,107 @@
+#include "engine/native/pack.hpp"
+
+#include <array>
+
+namespace pb::engine::native {
+
+namespace {
+
+constexpr int64_t kKernel = 3;
+constexpr auto kPatch = static_cast<size_t>(network::kWinogradPatch);
+
+/// G of Winograd's method for the points 0, +-1/sqrt(2), +-sqrt(2) and infinity (winograd_transform.inl).
+constexpr double kRoot = 1.41421356237309504880;
+constexpr std::array<std::array<double, kKernel>, kPatch> kTransform{{{1, 0, 0},
+                                                                      {-2 / 3., -kRoot / 3, -1 / 3.},
+                                                                      {-2 / 3., kRoot / 3, -1 / 3.},
+                                                                      {1 / 6., kRoot / 6, 1 / 3.},
+                                                                      {1 / 6., -kRoot / 6, 1 / 3.},
+                                                                      {0, 0, 1}}};
+
+/// G k, where k are three values `step` apart.
+template <class Value>
+std::array<double, kPatch> transform_axis(const Value* k, int64_t step) {
+    std::array<double, kPatch> result{};
+    for (size_t i = 0; i < kPatch; ++i)
+        result[i] = kTransform[i][0] * k[0] + kTransform[i][1] * k[step] + kTransform[i][2] * k[2 * step];
+    return result;
+}
+
+/// G k G^T of a 3x3 kernel.
+std::array<double, kPatch * kPatch> transform_kernel(const float* kernel) {
+    std::array<std::array<double, kPatch>, kKernel> columns{};
+    for (int64_t x = 0; x < kKernel; ++x) columns[static_cast<size_t>(x)] = transform_axis(kernel + x, kKernel);
+    std::array<double, kPatch * kPatch> result{};
+    for (size_t i = 0; i < kPatch; ++i) {
+        const std::array<double, kKernel> row{columns[0][i], columns[1][i], columns[2][i]};
+        const auto transformed = transform_axis(row.data(), 1);
+        for (size_t j = 0; j < kPatch; ++j) result[i * kPatch + j] = transformed[j];
+    }
+    return result;
+}
+
+/// Place of a row of `depth` rows and of a column in packed panels.
+size_t place_in_panel(int64_t row, int64_t depth, int64_t column) {
+    return static_cast<size_t>((column / network::kNativePanel * depth + row) * network::kNativePanel +
+                               column % network::kNativePanel);
+}
+
+void pack_winograd(const network::NativeConvolution& layer, const float* weight, std::span<float> packed) {
+    for (int64_t o = 0; o < layer.out_channels; ++o)
+        for (int64_t i = 0; i < layer.in_channels; ++i, weight += kKernel * kKernel) {
+            const auto values = transform_kernel(weight);
+            for (int64_t p = 0; p < network::kWinogradProducts; ++p)
+                packed[place_in_panel(p * layer.in_channels + i, network::kWinogradProducts * layer.in_channels, o)] =
+                    static_cast<float>(values[static_cast<size_t>(p)]);
+        }
+}
+
+void pack_narrow(const network::NativeConvolution& layer, const float* weight, std::span<float> packed) {
+    const int64_t taps = layer.kernel * layer.kernel;
+    for (int64_t o = 0; o < layer.out_channels; ++o)
+        for (int64_t i = 0; i < layer.in_channels; ++i)
+            for (int64_t tap = 0; tap < taps; ++tap)
+                packed[static_cast<size_t>((tap * layer.out_channels + o) * layer.in_channels + i)] = *weight++;
+}
+
+void pack_direct(const network::NativeConvolution& layer, const float* weight, std::span<float> packed) {
+    const int64_t k = layer.kernel;
+    for (int64_t o = 0; o < layer.out_channels; ++o)
+        for (int64_t i = 0; i < layer.in_channels; ++i)
+            for (int64_t tap = 0; tap < k * k; ++tap)
+                packed[place_in_panel((tap / k * k + tap % k) * layer.in_channels + i, k * layer.depth(), o)] =
+                    *weight++;
+}
+
+void pack_transposed(const network::NativeConvolution& layer, const float* weight, std::span<float> packed) {
+    const int64_t k = layer.kernel, part_floats = layer.packed_weights() / k;
+    for (int64_t i = 0; i < layer.in_channels; ++i)
+        for (int64_t o = 0; o < layer.out_channels; ++o)
+            for (int64_t tap = 0; tap < k * k; ++tap) {
+                const auto part = static_cast<size_t>(tap / k * part_floats);
+                packed[part + place_in_panel(i, layer.in_channels, tap % k * layer.out_channels + o)] = *weight++;
+            }
+}
+
+}  // namespace
+
+void pack_weights(const network::NativeConvolution& layer, const Convolution& from, std::span<float> packed) {
+    const float* weight = from.weight.data();
+    if (layer.transposed) return pack_transposed(layer, weight, packed);
+    switch (layer.method()) {
+        case network::NativeMethod::winograd:
+            return pack_winograd(layer, weight, packed);
+        case network::NativeMethod::narrow:
+            return pack_narrow(layer, weight, packed);
+        case network::NativeMethod::direct:
+            return pack_direct(layer, weight, packed);
+    }
+}
+
+void pack_bias(const network::NativeConvolution& layer, const Convolution& from, std::span<float> packed) {
+    if (from.bias.empty()) return;
+    for (int64_t column = 0; column < layer.columns(); ++column)
+        packed[static_cast<size_t>(column)] = from.bias[static_cast<size_t>(column % layer.out_channels)];
+}
+
+}  // namespace pb::engine::native

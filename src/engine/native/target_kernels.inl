@@ -1,0 +1,23 @@
+// All kernels for one instruction set. These files have no `#pragma once`: Highway includes them for each one, in a
+// namespace and with compiler options of its own.
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+// Each needs those above it.
+// clang-format off
+#include "engine/native/vectors.inl"
+#include "engine/native/micro_kernel.inl"
+#include "engine/native/winograd_transform.inl"
+#include "engine/native/winograd.inl"
+#include "engine/native/direct.inl"
+#include "engine/native/narrow.inl"
+#include "engine/native/pixelwise.inl"
+// clang-format on
+
+namespace pb::engine::native::HWY_NAMESPACE {
+
+Kernels kernels_of_target() { return {&winograd, &direct, &narrow, &pixelwise, &max_pool}; }
+
+}  // namespace pb::engine::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

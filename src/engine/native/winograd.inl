@@ -1,0 +1,188 @@
+// A 3x3 convolution by Winograd's method, block of tiles by block of tiles: transform the operands of a block, multiply
+// them with the weights panel by panel, transform each panel of products into pixels. A block stays in the second-level
+// cache throughout; while it is multiplied, the pixels of the next one are fetched.
+namespace pb::engine::native::HWY_NAMESPACE {
+namespace {
+
+/// The tiles of a map, row by row over all windows.
+struct TileRows {
+    explicit TileRows(const ConvolutionCall& call)
+        : rows(ceil_div(call.h, network::kWinogradTile)),
+          columns(ceil_div(call.w, network::kWinogradTile)),
+          count(call.n * rows * columns) {}
+    int64_t rows, columns, count;
+};
+
+/// Top left pixel of a tile of the result.
+struct TileCorner {
+    TileCorner(const TileRows& tiles, int64_t index)
+        : window(index / (tiles.rows * tiles.columns)),
+          row(index / tiles.columns % tiles.rows * network::kWinogradTile),
+          column(index % tiles.columns * network::kWinogradTile) {}
+    int64_t window, row, column;
+};
+
+/// Fetches the operands of tiles into the second-level cache, a few lines at a call.
+class Prefetch {
+  public:
+    Prefetch(const ConvolutionCall& call, const TileRows& tiles, Range range, int64_t num_calls)
+        : call_(call), tiles_(tiles), range_(range), row_floats_(network::kWinogradTile * call.layer.in_channels) {
+        const int64_t lines = range.size() * network::kWinogradPatch * row_floats_ / kLine;
+        lines_per_call_ = ceil_div(lines, std::max<int64_t>(1, num_calls));
+        if (range_.size() > 0) find_tile();
+    }
+
+    void advance() {
+        for (int64_t i = 0; i < lines_per_call_ && range_.begin < range_.end; ++i) {
+            hwy::Prefetch(row_begin_ + offset_);
+            offset_ += kLine;
+            if (offset_ < row_floats_) continue;
+            offset_ = 0;
+            row_begin_ += call_.w * call_.layer.in_channels;
+            if (++row_ < network::kWinogradPatch) continue;
+            row_ = 0;
+            if (++range_.begin < range_.end) find_tile();
+        }
+    }
+
+  private:
+    static constexpr int64_t kLine = 16;  // floats of a cache line
+
+    /// The columns on the left of a tile were fetched with its neighbour. Only addresses inside the map are computed.
+    void find_tile() {
+        const TileCorner corner(tiles_, range_.begin);
+        const int64_t row =
+            std::clamp<int64_t>(corner.row - 1, 0, std::max<int64_t>(0, call_.h - network::kWinogradPatch));
+        const int64_t column =
+            std::clamp<int64_t>(corner.column + 1, 0, std::max<int64_t>(0, call_.w - network::kWinogradTile));
+        row_begin_ = call_.in + ((corner.window * call_.h + row) * call_.w + column) * call_.layer.in_channels;
+    }
+
+    const ConvolutionCall& call_;
+    const TileRows& tiles_;
+    Range range_;
+    int64_t row_floats_, lines_per_call_ = 0;
+    const float* row_begin_ = nullptr;
+    int64_t row_ = 0, offset_ = 0;
+};
+
+class WinogradBlock {
+  public:
+    WinogradBlock(const ConvolutionCall& call, const WinogradBlocks& blocks, float* scratch)
+        : call_(call),
+          blocks_(blocks),
+          tiles_(call),
+          channels_(call.layer.in_channels),
+          row_floats_(channels_ + network::kWinogradSkew),
+          max_tiles_(network::winograd_tiles(channels_)),
+          operands_(scratch),
+          products_(operands_ + network::kWinogradProducts * max_tiles_ * row_floats_),
+          patch_(products_ + network::kWinogradProducts * max_tiles_ * network::kNativePanel) {}
+
+    void run(int64_t item) {
+        const int64_t block = item / blocks_.num_groups;
+        const Range range = tiles_of(block);
+        const Range panels =
+            shard(call_.layer.out_channels / network::kNativePanel, item % blocks_.num_groups, blocks_.num_groups);
+        for (int64_t tile = range.begin; tile < range.end; ++tile) transform_operands(tile, tile - range.begin);
+        const Range next = block + 1 < blocks_.num_blocks ? tiles_of(block + 1) : Range{};
+        Prefetch prefetch(call_, tiles_, next,
+                          panels.size() * network::kWinogradProducts * ceil_div(range.size(), kRows));
+        for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+            multiply_panel(panel, range.size(), prefetch);
+            for (int64_t tile = range.begin; tile < range.end; ++tile)
+                transform_results(tile, tile - range.begin, panel);
+        }
+    }
+
+  private:
+    [[nodiscard]] Range tiles_of(int64_t block) const { return shard(tiles_.count, block, blocks_.num_blocks); }
+
+    void transform_operands(int64_t tile, int64_t place) {
+        const TileCorner corner(tiles_, tile);
+        const int64_t row = corner.row - 1, column = corner.column - 1;
+        const float* window = call_.in + corner.window * call_.h * call_.w * channels_;
+        PatchPlace patch{.out = operands_ + place * row_floats_, .product_step = max_tiles_ * row_floats_};
+        const bool is_inside = row >= 0 && column >= 0 && row + network::kWinogradPatch <= call_.h &&
+                               column + network::kWinogradPatch <= call_.w;
+        if (is_inside) {
+            patch.in = window + (row * call_.w + column) * channels_;
+            patch.row_step = call_.w * channels_;
+        } else {
+            copy_patch(window, row, column);
+            patch.in = patch_;
+            patch.row_step = network::kWinogradPatch * channels_;
+        }
+        patch.column_step = channels_;
+        transform_patch(patch, channels_);
+    }
+
+    /// With zeros beyond the map.
+    void copy_patch(const float* window, int64_t row, int64_t column) {
+        float* to = patch_;
+        for (int64_t y = row; y < row + network::kWinogradPatch; ++y)
+            for (int64_t x = column; x < column + network::kWinogradPatch; ++x, to += channels_) {
+                const bool is_inside = y >= 0 && y < call_.h && x >= 0 && x < call_.w;
+                if (is_inside)
+                    std::copy_n(window + (y * call_.w + x) * channels_, channels_, to);
+                else
+                    std::fill_n(to, channels_, 0.F);
+            }
+    }
+
+    void multiply_panel(int64_t panel, int64_t num_tiles, Prefetch& prefetch) {
+        const float* weights = call_.weights + panel * network::kWinogradProducts * channels_ * network::kNativePanel;
+        const int64_t groups = ceil_div(num_tiles, kRows);
+        for (int64_t p = 0; p < network::kWinogradProducts; ++p, weights += channels_ * network::kNativePanel)
+            for (int64_t column = 0; column < network::kNativePanel; column += kColumns)
+                for (int64_t group = 0; group < groups; ++group) {
+                    const Range rows = shard(num_tiles, group, groups);
+                    if (column == 0) prefetch.advance();
+                    const Product product{
+                        .a = {operands_ + (p * max_tiles_ + rows.begin) * row_floats_},
+                        .a_step = row_floats_,
+                        .depth = channels_,
+                        .b = weights + column,
+                        .c = products_ + (p * max_tiles_ + rows.begin) * network::kNativePanel + column};
+                    multiply(product, rows.size());
+                }
+    }
+
+    void transform_results(int64_t tile, int64_t place, int64_t panel) const {
+        const TileCorner corner(tiles_, tile);
+        const int64_t channels = call_.layer.out_channels;
+        const int64_t at = ((corner.window * call_.h + corner.row) * call_.w + corner.column) * channels +
+                           panel * network::kNativePanel;
+        const TilePlace target{.products = products_ + place * network::kNativePanel,
+                               .product_step = max_tiles_ * network::kNativePanel,
+                               .bias = call_.bias + panel * network::kNativePanel,
+                               .summand = call_.summand == nullptr ? nullptr : call_.summand + at,
+                               .out = call_.out + at,
+                               .row_step = call_.w * channels,
+                               .column_step = channels,
+                               .h = std::min(network::kWinogradTile, call_.h - corner.row),
+                               .w = std::min(network::kWinogradTile, call_.w - corner.column),
+                               .relu = call_.relu};
+        if (target.h < network::kWinogradTile || target.w < network::kWinogradTile)
+            transform_tile<false, false>(target);
+        else if (call_.streams)
+            transform_tile<true, true>(target);
+        else
+            transform_tile<true, false>(target);
+    }
+
+    const ConvolutionCall& call_;
+    const WinogradBlocks& blocks_;
+    TileRows tiles_;
+    int64_t channels_, row_floats_, max_tiles_;
+    float *operands_, *products_, *patch_;
+};
+
+void winograd(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch) {
+    WinogradBlock block(call, blocks, scratch);
+    for (int64_t item = items.begin; item < items.end; ++item) block.run(item);
+    if (call.streams) hwy::FlushStream();
+}
+
+}  // namespace
+}  // namespace pb::engine::native::HWY_NAMESPACE

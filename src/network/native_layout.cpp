@@ -1,0 +1,89 @@
+#include "network/native_layout.hpp"
+
+#include <algorithm>
+
+namespace pb::network {
+
+namespace {
+
+constexpr int64_t kFloat = sizeof(float);
+
+int64_t winograd_scratch(int64_t in_channels) {
+    const int64_t tiles = winograd_tiles(in_channels);
+    const int64_t operands = kWinogradProducts * tiles * (in_channels + kWinogradSkew);
+    const int64_t products = kWinogradProducts * tiles * kNativePanel;
+    const int64_t patch = kWinogradProducts * in_channels;
+    return operands + products + patch;
+}
+
+int64_t direct_scratch(const NativeConvolution& layer) {
+    const int64_t columns = (kDirectPixels - 1) * layer.stride + layer.kernel;
+    return layer.kernel * columns * layer.in_channels + kDirectPixels * kNativePanel;
+}
+
+}  // namespace
+
+NativeMethod NativeConvolution::method() const {
+    const bool whole_vectors = in_channels % kNativeLanes == 0;
+    if (transposed || stride > 1 || !whole_vectors) return NativeMethod::direct;
+    if (out_channels <= kNarrowChannels) return NativeMethod::narrow;
+    return kernel == 3 && out_channels % kNativePanel == 0 ? NativeMethod::winograd : NativeMethod::direct;
+}
+
+int64_t NativeConvolution::packed_weights() const {
+    switch (method()) {
+        case NativeMethod::winograd:
+            return kWinogradProducts * in_channels * out_channels;
+        case NativeMethod::narrow:
+            return kernel * kernel * in_channels * out_channels;
+        case NativeMethod::direct:
+            break;
+    }
+    return kernel * depth() * round_up(columns(), kNativePanel);
+}
+
+int64_t NativeConvolution::packed_bias() const { return round_up(columns(), kNativePanel); }
+
+int64_t NativeConvolution::scratch() const {
+    switch (method()) {
+        case NativeMethod::winograd:
+            return winograd_scratch(in_channels);
+        case NativeMethod::narrow:
+            return 0;
+        case NativeMethod::direct:
+            break;
+    }
+    return direct_scratch(*this);
+}
+
+NativeConvolution native_convolution(const Graph& graph, size_t index) {
+    const TensorShapes shapes = tensor_shapes(graph, index);
+    return {.in_channels = shapes.in_channels,
+            .out_channels = shapes.out_channels,
+            .kernel = shapes.kernel,
+            .stride = graph[index].filter->stride,
+            .transposed = shapes.transposed};
+}
+
+int64_t winograd_tiles(int64_t in_channels) {
+    constexpr int64_t kManyChannels = 512;
+    return in_channels < kManyChannels ? 28 : 70;
+}
+
+int64_t native_weight_bytes(const Graph& graph) {
+    int64_t floats = 0;
+    for (const size_t index : convolutions_of(graph)) {
+        const NativeConvolution layer = native_convolution(graph, index);
+        floats += round_up(layer.packed_weights(), kNativeLanes) + layer.packed_bias();
+    }
+    return floats * kFloat;
+}
+
+int64_t native_scratch_bytes(const Graph& graph) {
+    int64_t floats = 0;
+    for (const size_t index : convolutions_of(graph))
+        floats = std::max(floats, native_convolution(graph, index).scratch());
+    return round_up(floats, kNativeLanes) * kFloat;
+}
+
+}  // namespace pb::network

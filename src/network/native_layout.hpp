@@ -1,0 +1,64 @@
+// How the CPU engine `native` computes each convolution, and the memory that its weights and its scratch take. The
+// engine allocates by these figures and the plan predicts with them. They depend on the graph alone, never on the
+// processor.
+#pragma once
+
+#include "network/graph_facts.hpp"
+
+#include "patchbench/network/memory_plan.hpp"
+
+namespace pb::network {
+
+/// The engine native: maps lie in one arena, the last step writes to the caller's memory.
+inline constexpr MemoryPath kNativePath{
+    .fusing = {.relu = true, .sum = true}, .copies_kernels = false, .copies_output = false};
+
+enum class NativeMethod : uint8_t {
+    winograd,  // F(4x4, 3x3): a quarter of the multiplications
+    narrow,    // to few channels: dot products over the channels of the operand
+    direct     // all others
+};
+
+inline constexpr int64_t kNativeLanes = 16;    // floats in the widest vector
+inline constexpr int64_t kNativePanel = 32;    // output channels whose weights lie side by side
+inline constexpr int64_t kNarrowChannels = 4;  // at most, of the output
+inline constexpr int64_t kDirectPixels = 14;   // of a row, at most, that are computed together
+inline constexpr int64_t kWinogradTile = 4;    // pixels of the output along each axis
+inline constexpr int64_t kWinogradPatch = 6;   // pixels of the operand along each axis for one tile
+inline constexpr int64_t kWinogradProducts = kWinogradPatch * kWinogradPatch;
+/// Floats added to the rows of a transformed block, so that they do not fall onto the same lines of the cache.
+inline constexpr int64_t kWinogradSkew = 16;
+
+/// One convolution as the engine sees it.
+struct NativeConvolution {
+    int64_t in_channels = 0;
+    int64_t out_channels = 0;
+    int64_t kernel = 0;
+    int64_t stride = 1;
+    bool transposed = false;
+
+    [[nodiscard]] NativeMethod method() const;
+    /// Columns of the products that a direct convolution makes: a transposed one makes two pixels of a row together.
+    [[nodiscard]] int64_t columns() const { return transposed ? 2 * out_channels : out_channels; }
+    /// Rows of weights for one column and one `segment`, which is a row of the kernel.
+    [[nodiscard]] int64_t depth() const { return transposed ? in_channels : kernel * in_channels; }
+    /// Floats of the weights in the order in which the engine reads them, and of the bias.
+    [[nodiscard]] int64_t packed_weights() const;
+    [[nodiscard]] int64_t packed_bias() const;
+    /// Floats of scratch memory of each thread.
+    [[nodiscard]] int64_t scratch() const;
+};
+
+/// Operation `index` of `graph`, which must be a convolution.
+[[nodiscard]] NativeConvolution native_convolution(const Graph& graph, size_t index);
+
+/// Tiles that are transformed and multiplied together: so many that both stay in a second-level cache of 1 MiB, and
+/// more where the weights are too many for it.
+[[nodiscard]] int64_t winograd_tiles(int64_t in_channels);
+
+[[nodiscard]] int64_t native_weight_bytes(const Graph& graph);
+
+/// Of each thread; a multiple of 64.
+[[nodiscard]] int64_t native_scratch_bytes(const Graph& graph);
+
+}  // namespace pb::network

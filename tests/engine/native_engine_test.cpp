@@ -1,0 +1,273 @@
+#include "network/arena.hpp"
+#include "network/native_layout.hpp"
+#include "support/denoise_batch.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/network/network_facts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <string>
+
+namespace pb::engine {
+namespace {
+
+using test::denoise;
+using test::input_shape;
+using test::output_shape;
+using test::random_values;
+using test::relative_difference;
+using testing::HasSubstr;
+
+constexpr uint64_t kSeed = 7;
+const EngineOptions kNative{.engine = EngineKind::native};
+const EngineOptions kReference{.engine = EngineKind::reference};
+
+std::vector<float> windows(const Shape& shape) { return random_values(static_cast<size_t>(shape.elements()), kSeed); }
+
+std::vector<float> run(const Weights& weights, const EngineOptions& options, const Shape& shape) {
+    return denoise(*make_denoiser(weights, options), weights, options, windows(shape), shape);
+}
+
+std::vector<float> run(const Weights& weights, const EngineOptions& options, int64_t n, int64_t h, int64_t w) {
+    return run(weights, options, input_shape(weights, n, h, w));
+}
+
+/// Root of the mean square of the difference, over that of `exact`.
+double rms_error(const std::vector<float>& values, const std::vector<float>& exact) {
+    double error = 0, square = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+        error += std::pow(static_cast<double>(values[i]) - exact[i], 2);
+        square += std::pow(static_cast<double>(exact[i]), 2);
+    }
+    return std::sqrt(error / square);
+}
+
+/// Chooses the instruction set while it lives.
+class OnTarget {
+  public:
+    explicit OnTarget(int64_t target) { choose(target); }
+    ~OnTarget() { choose(0); }
+    OnTarget(const OnTarget&) = delete;
+
+  private:
+    static void choose(int64_t target) {
+        hwy::SetSupportedTargetsForTest(target);
+        hwy::GetChosenTarget().DeInit();
+    }
+};
+
+/// The instruction sets that kernels were compiled for and that this processor has.
+std::vector<int64_t> targets() {
+    std::vector<int64_t> found{HWY_STATIC_TARGET};
+    for (const int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3})
+        if ((hwy::SupportedTargets() & target) != 0) found.push_back(target);
+    return found;
+}
+
+/// Networks in which every kernel runs, with and without channels that fill vectors and panels.
+const std::vector<network::NetworkShape> kShapes{
+    network::DrunetShape{.channels = 1, .widths = {8, 16}, .blocks = 1},
+    network::DrunetShape{.widths = {16, 24, 32, 40, 48}, .blocks = 2},
+    network::DrunetShape{.widths = {32, 64, 96}, .blocks = 1},
+    network::DrunetShape{.widths = {64}, .blocks = 2},
+    network::UnetShape{.channels = 1, .widths = {8, 20}},
+    network::UnetShape{.widths = {32, 64, 32}},
+    network::UnetShape{.widths = {16, 48, 32, 64}},
+    network::DncnnShape{.depth = 2, .width = 8, .residual = network::DncnnResidual::none},
+    network::DncnnShape{.depth = 3, .width = 24, .residual = network::DncnnResidual::add},
+    network::DncnnShape{.channels = 1, .depth = 4, .width = 32, .residual = network::DncnnResidual::subtract},
+    network::DncnnShape{.channels = 4, .depth = 3, .width = 64},
+    network::DncnnShape{.channels = 32, .depth = 3, .width = 32, .residual = network::DncnnResidual::none},
+    network::DncnnShape{.channels = 5, .depth = 3, .width = 96},
+};
+
+TEST(NativeEngine, EqualsTheReferenceForAnyShapeOnEveryInstructionSet) {
+    for (const network::NetworkShape& network : kShapes) {
+        SCOPED_TRACE(network::to_text(network::graph_of(network)));
+        const Weights weights = make_seeded_weights(network, kSeed);
+        const auto exact = run(weights, kReference, 2, 48, 32);
+        for (const int64_t target : targets()) {
+            const OnTarget on(target);
+            EXPECT_LT(rms_error(run(weights, kNative, 2, 48, 32), exact), 3e-6) << hwy::TargetName(target);
+        }
+    }
+}
+
+TEST(NativeEngine, TakesExtentsThatAreNoMultipleOfATile) {
+    const Weights chain = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, kSeed);
+    const Weights scales = make_seeded_weights(network::DrunetShape{.widths = {32, 64, 96}, .blocks = 1}, kSeed);
+    for (const int64_t h : {1, 2, 3, 5, 6, 7, 17})
+        for (const int64_t w : {1, 4, 5, 9, 15, 30}) {
+            const std::string extents = std::to_string(h) + " x " + std::to_string(w);
+            EXPECT_LT(rms_error(run(chain, kNative, 2, h, w), run(chain, kReference, 2, h, w)), 3e-6) << extents;
+            EXPECT_LT(rms_error(run(scales, kNative, 1, 4 * h, 4 * w), run(scales, kReference, 1, 4 * h, 4 * w)), 3e-6)
+                << extents << " times 4";
+        }
+}
+
+class NativeNetworks : public testing::TestWithParam<network::NetworkKind> {
+  protected:
+    NativeNetworks() : weights_(make_seeded_weights(GetParam(), 3, kSeed)) {}
+    Weights weights_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Networks, NativeNetworks,
+                         testing::Values(network::kind_of<network::DrunetShape>(),
+                                         network::kind_of<network::UnetShape>(),
+                                         network::kind_of<network::DncnnShape>()),
+                         [](const auto& network) { return std::string(name_of(network.param)); });
+
+TEST_P(NativeNetworks, ErrsNoMoreThanDirectConvolutions) {
+    const auto exact = run(weights_, kReference, 1, 40, 56);
+    const double of_torch = rms_error(run(weights_, {}, 1, 40, 56), exact);
+    const double ours = rms_error(run(weights_, kNative, 1, 40, 56), exact);
+    RecordProperty("torch", std::to_string(of_torch * 1e6));
+    RecordProperty("native", std::to_string(ours * 1e6));
+    EXPECT_LE(ours, 1.2 * of_torch);
+}
+
+/// The shape.n windows of `values` from number `first` on, as a batch.
+std::vector<float> run_some(Denoiser& denoiser, const Weights& weights, const std::vector<float>& values, Shape shape,
+                            int64_t first) {
+    const int64_t size = shape.elements();
+    const std::vector<float> some(values.begin() + first * (size / shape.n),
+                                  values.begin() + first * (size / shape.n) + size);
+    return denoise(denoiser, weights, kNative, some, shape);
+}
+
+TEST_P(NativeNetworks, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
+    constexpr int64_t kCount = 4;
+    const Shape all = input_shape(weights_, kCount, 24, 40);
+    const auto values = windows(all);
+    std::vector<float> first;
+    for (const int threads : {1, 2, 7}) {
+        const auto denoiser = make_denoiser(weights_, {.engine = EngineKind::native, .threads = threads});
+        for (const int64_t batch : {1, 2, 4}) {
+            std::vector<float> result;
+            for (int64_t begin = 0; begin < kCount; begin += batch) {
+                const auto some = run_some(*denoiser, weights_, values, input_shape(weights_, batch, 24, 40), begin);
+                result.insert(result.end(), some.begin(), some.end());
+            }
+            if (first.empty()) first = result;
+            EXPECT_TRUE(result == first) << "batch " << batch << ", " << threads << " threads";
+        }
+    }
+}
+
+TEST(NativeEngine, GivesTheSameBitsForMapsThatAreWrittenPastTheCache) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 64}, kSeed);
+    const auto denoiser = make_denoiser(weights, kNative);
+    const auto values = windows(input_shape(weights, 3, 128, 128));  // maps of 12 MiB; of one window 4 MiB
+    const auto together = run_some(*denoiser, weights, values, input_shape(weights, 3, 128, 128), 0);
+    const auto last = run_some(*denoiser, weights, values, input_shape(weights, 1, 128, 128), 2);
+    EXPECT_TRUE(std::equal(last.begin(), last.end(), together.end() - static_cast<int64_t>(last.size())));
+}
+
+/// Rows from `begin` on. `shape`: of the window; images of this network have as many channels in as out.
+std::vector<float> rows_from(const std::vector<float>& values, const Shape& shape, int64_t begin) {
+    return {values.begin() + begin * shape.w * shape.c, values.end()};
+}
+
+// Rounding in a tile depends on all of its 6 x 6 operands: a Winograd layer changes the bits of whole tiles beside the
+// border of a window, and its values by no more than rounding beyond its radius.
+TEST(NativeEngine, EqualsTheWholeImageInWindowsAndBitForBitWhereTheyBeginOnATile) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, kSeed);
+    const Shape whole = input_shape(weights, 1, 40, 24);
+    const auto values = windows(whole);
+    const auto expected = run(weights, kNative, whole);
+    constexpr int64_t kRadius = 3, kSameBits = 5;  // one row for each end of the chain, a tile or a row between them
+    const auto part = [&](int64_t begin, int64_t rows) {
+        const Shape shape = input_shape(weights, 1, whole.h - begin, whole.w);
+        const auto result =
+            denoise(*make_denoiser(weights, kNative), weights, kNative, rows_from(values, whole, begin), shape);
+        return rows_from(result, shape, rows);
+    };
+    for (const int64_t begin : {4, 8, 20})
+        EXPECT_TRUE(part(begin, kSameBits) == rows_from(expected, whole, begin + kSameBits)) << begin;
+    for (const int64_t begin : {1, 4, 6, 15})
+        EXPECT_LT(relative_difference(part(begin, kRadius), rows_from(expected, whole, begin + kRadius)), 1e-5)
+            << begin;
+}
+
+TEST(NativeEngine, AValueThatIsNotFiniteStaysSo) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 4, .width = 32}, kSeed);
+    const Shape shape = input_shape(weights, 1, 24, 24);
+    for (const float value : {std::nanf(""), HUGE_VALF}) {
+        auto values = windows(shape);
+        const size_t at = values.size() / 2;
+        values[at] = value;
+        EXPECT_FALSE(std::isfinite(denoise(*make_denoiser(weights, kNative), weights, kNative, values, shape)[at]));
+    }
+}
+
+TEST_P(NativeNetworks, TakesTheMemoryThatIsPlanned) {
+    const network::Graph graph = network::graph_of(weights_.shape);
+    for (const int threads : {1, 3}) {
+        const EngineOptions options{.engine = EngineKind::native, .threads = threads};
+        const int64_t before = allocator_counters({}).allocated_bytes;
+        const auto denoiser = make_denoiser(weights_, options);
+        const int64_t held = allocator_counters({}).allocated_bytes;
+        EXPECT_EQ(held - before, network::native_weight_bytes(graph));
+        reset_allocator_peaks({});
+        const Shape shape = input_shape(weights_, 2, 32, 48);
+        const auto values = windows(shape);
+        (void)denoise(*denoiser, weights_, options, values, shape);
+        const int64_t arena =
+            network::place_blocks(network::plan_memory(graph, network::kNativePath), shape.pixels()).bytes;
+        EXPECT_EQ(allocator_counters({}).peak_allocated_bytes - held,
+                  arena + threads * network::native_scratch_bytes(graph));
+        EXPECT_EQ(allocator_counters({}).allocated_bytes, held);
+    }
+}
+
+TEST(NativeEngine, RunsOutOfMemoryUnderACapAndRecovers) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, kSeed);
+    const Shape shape = input_shape(weights, 1, 64, 64);
+    const auto denoiser = make_denoiser(weights, kNative);
+    const auto expected = denoise(*denoiser, weights, kNative, windows(shape), shape);
+    set_memory_limit({}, allocator_counters({}).allocated_bytes + (1 << 20));
+    try {
+        (void)denoise(*denoiser, weights, kNative, windows(shape), shape);
+        ADD_FAILURE() << "two maps of 64 x 64 x 32 need 1 MiB, and the scratch memory more";
+    } catch (const OutOfMemory& error) {
+        EXPECT_THAT(error.what(), HasSubstr("under the cap of"));
+    }
+    set_memory_limit({}, 0);
+    EXPECT_TRUE(denoise(*denoiser, weights, kNative, windows(shape), shape) == expected);
+}
+
+TEST(NativeEngine, RefusesWhatItCannotComputeAndNamesTheWayOut) {
+    const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, kSeed);
+    const auto refusal = [&](EngineOptions options) -> std::string {
+        options.engine = EngineKind::native;
+        try {
+            (void)make_denoiser(weights, options);
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+        return "none";
+    };
+    EXPECT_THAT(refusal({.device = {DeviceKind::cuda, 0}}), HasSubstr("set device cpu"));
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32})
+        EXPECT_THAT(refusal({.precision = precision}), HasSubstr("set dtype fp32"));
+    EXPECT_THAT(refusal({.layout = Layout::contiguous}), HasSubstr("channels_last only"));
+}
+
+TEST(NativeEngine, RefusesViewsThatDoNotFit) {
+    const Weights weights = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, kSeed);
+    const auto denoiser = make_denoiser(weights, kNative);
+    std::vector<float> values(16 * 16 * 2);
+    device::Stream stream({});
+    const auto in = test::view_of(values.data(), input_shape(weights, 1, 16, 16), kNative);
+    auto out = test::view_of(values.data() + 256, output_shape(weights, in.shape), kNative);
+    out.shape.h = 8;
+    EXPECT_THROW(denoiser->forward(in, out, stream), Error);
+    EXPECT_THROW(denoiser->prepare(in, out, stream), Error);
+}
+
+}  // namespace
+}  // namespace pb::engine
