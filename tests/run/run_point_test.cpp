@@ -138,7 +138,7 @@ TEST_F(RunPoint, EveryNetworkIsVerified) {
 }
 
 TEST_F(RunPoint, TheEngineNativeIsVerifiedAndItsPeakIsThePredictedOne) {
-    for (const auto network : {NetworkKind::drunet, NetworkKind::unet, NetworkKind::dncnn}) {
+    for (const auto network : {kind_of<DrunetShape>(), kind_of<UnetShape>(), kind_of<DncnnShape>()}) {
         PointSettings settings = small_point(network);
         settings.engine = EngineKind::native;
         settings.threads.count = 2;
