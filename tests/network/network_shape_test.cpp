@@ -11,7 +11,7 @@ namespace pb::network {
 namespace {
 
 TEST(NetworkShapes, HaveTheNamesOfTheirPages) {
-    EXPECT_EQ(names_of<NetworkKind>(), "drunet | unet | dncnn");
+    EXPECT_TRUE(names_of<NetworkKind>().starts_with("drunet | unet | dncnn")) << "seeded weights depend on the order";
     EXPECT_EQ(parse_enum<NetworkKind>("unet"), kind_of<UnetShape>());
     EXPECT_EQ(kind_of<UnetShape>(), kind_of(UnetShape{}));
     EXPECT_EQ(name_of(kind_of<DncnnShape>()), "dncnn");

@@ -139,6 +139,22 @@ TEST_F(RunPoint, EveryNetworkIsVerified) {
     }
 }
 
+TEST_F(RunPoint, TheEngineNativeIsVerifiedAndItsPeakIsThePredictedOne) {
+    for (const auto network : {network::kind_of<network::DrunetShape>(), network::kind_of<network::UnetShape>(),
+                               network::kind_of<network::DncnnShape>()}) {
+        config::PointSettings settings = small_point(network);
+        settings.engine = EngineKind::native;
+        settings.threads.count = 2;
+        const record::PointTrace trace = run(settings);
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        if (!world_.is_root()) continue;
+        EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed);
+        EXPECT_GT(trace.verification.windows_checked, 0);
+        const double predicted = trace.prediction.value().peak_mib;
+        EXPECT_NEAR(static_cast<double>(trace.ranks.front().memory.allocated_peak) / kMiB, predicted, 1e-3 * predicted);
+    }
+}
+
 TEST_F(RunPoint, GathersFiguresOfEveryRank) {
     const record::PointTrace trace = run(small_point(network::kind_of<network::DncnnShape>()));
     ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
@@ -226,6 +242,11 @@ TEST_F(RunPoint, ExactHaloGivesTheWholeImage) {
         EXPECT_TRUE(trace.verification.seam_decides);
         EXPECT_EQ(trace.verification.seam_error.value(), 0) << "the same sums in the same order";
     }
+    settings.engine = EngineKind::native;
+    const record::PointTrace native = run(settings);
+    ASSERT_EQ(native.status, record::PointStatus::ok) << native.reason;
+    if (!world_.is_root()) return;
+    EXPECT_LT(native.verification.seam_error.value(), 1e-5) << "within rounding";
 }
 
 TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
