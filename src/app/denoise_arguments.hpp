@@ -22,6 +22,7 @@ namespace pb {
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     PointSettings settings = denoise_defaults();
+    bool names_network = false;  // otherwise a weights file decides
     std::string sigma = "auto", bands = "auto";
     std::optional<Compression> compression;  // none: use the input's
     int64_t probes = 1;

@@ -242,7 +242,16 @@ void keep_existing(const Communicator& world, std::vector<DenoiseJob>& jobs) {
     jobs = std::move(rest);
 }
 
-ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
+/// Sets the network that the weights file holds. The root reads the file.
+void take_network_of_weights(const Communicator& world, PointSettings& settings) {
+    NetworkKind network = settings.network;
+    together(world, [&] {
+        if (world.is_root()) network = network_in(settings.weights).value_or(network);
+    });
+    settings.network = parse_enum<NetworkKind>(world.broadcast(std::string(name_of(network))));
+}
+
+ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const Communicator& world = session.world();
     require_same_software(world);
     std::vector<DenoiseJob> jobs;
@@ -258,6 +267,7 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     const bool single = jobs.size() == 1;
     if (arguments.no_clobber) keep_existing(world, jobs);
     if (jobs.empty()) return ExitCode::ok;
+    if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     const SharingRule sharing = arguments.share_devices ? SharingRule::allow : SharingRule::error;
     const Topology topology = gather_topology(world, {settings.device, sharing});
     if (world.is_root()) print_nodes(topology);
@@ -276,7 +286,8 @@ void add_denoise_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<DenoiseArguments>();
     CLI::App* command = app.add_subcommand("denoise", "denoise images, keeping type, size, alpha and metadata");
     add_denoise_options(*command, *arguments);
-    command->callback([&chosen, arguments] {
+    command->callback([&chosen, arguments, command] {
+        arguments->names_network = command->count("--network") > 0;
         chosen = [arguments](const Arguments& raw) {
             return with_ranks(raw, [&](RankSession& session) { return run_denoise(*arguments, session); });
         };

@@ -3,6 +3,7 @@
 #include "base/fault.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
+#include "engine/weights_file.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -82,6 +83,11 @@ Weights find_weights(NetworkKind network, const std::string& setting, std::optio
             file.string(), weights.channels(), *channels));
     add_card_facts(weights);
     return weights;
+}
+
+std::optional<NetworkKind> network_in(const std::string& setting) {
+    if (setting == "default" || setting.starts_with(kSeedPrefix)) return std::nullopt;
+    return network_in_file(setting);
 }
 
 std::optional<NetworkShape> WeightsCache::shape_of(const PointSettings& settings, int64_t channels) {

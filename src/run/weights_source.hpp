@@ -22,6 +22,10 @@ namespace pb {
 /// colour images. A file whose sha256 is in the model card gets the card's sigma_train.
 [[nodiscard]] Weights find_weights(NetworkKind network, const std::string& setting, std::optional<int64_t> channels);
 
+/// Returns the network that the file in the setting `weights` holds; nothing for `default` and seeds. Throws UsageError
+/// when the file cannot be read.
+[[nodiscard]] std::optional<NetworkKind> network_in(const std::string& setting);
+
 /// Keeps the last weights, so that a study of many points on one network loads them once.
 class WeightsCache {
   public:
