@@ -18,7 +18,7 @@ struct SettingOption {
 };
 
 constexpr SettingOption kSettingOptions[] = {
-    {"--network", "network"},
+    {"--network", "network", "; not given: that of the weights file, if one is named"},
     {"--weights", "weights", "; seed:<n> only with --allow-untrained"},
     {"--device", "device"},
     {"--engine", "engine", "; timed is for studies"},

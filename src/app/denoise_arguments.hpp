@@ -22,6 +22,7 @@ namespace pb::app {
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     config::PointSettings settings = denoise_defaults();
+    bool names_network = false;  // otherwise a weights file decides
     std::string sigma = "auto", bands = "auto";
     std::optional<image::Compression> compression;  // none: use the input's
     int64_t probes = 1;

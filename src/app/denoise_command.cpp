@@ -243,7 +243,16 @@ void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& job
     jobs = std::move(rest);
 }
 
-ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
+/// Sets the network that the weights file holds. The root reads the file.
+void take_network_of_weights(const comm::Communicator& world, config::PointSettings& settings) {
+    network::NetworkKind network = settings.network;
+    run::together(world, [&] {
+        if (world.is_root()) network = run::network_in(settings.weights).value_or(network);
+    });
+    settings.network = parse_enum<network::NetworkKind>(world.broadcast(std::string(name_of(network))));
+}
+
+ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const comm::Communicator& world = session.world();
     run::require_same_software(world);
     std::vector<DenoiseJob> jobs;
@@ -259,6 +268,7 @@ ExitCode run_denoise(const DenoiseArguments& arguments, RankSession& session) {
     const bool single = jobs.size() == 1;
     if (arguments.no_clobber) keep_existing(world, jobs);
     if (jobs.empty()) return ExitCode::ok;
+    if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     const config::SharingRule sharing =
         arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
     const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
@@ -278,7 +288,8 @@ void add_denoise_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<DenoiseArguments>();
     CLI::App* command = app.add_subcommand("denoise", "denoise images, keeping type, size, alpha and metadata");
     add_denoise_options(*command, *arguments);
-    command->callback([&chosen, arguments] {
+    command->callback([&chosen, arguments, command] {
+        arguments->names_network = command->count("--network") > 0;
         chosen = [arguments](const Arguments& raw) {
             return with_ranks(raw, [&](RankSession& session) { return run_denoise(*arguments, session); });
         };

@@ -3,6 +3,7 @@
 #include "base/fault.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
+#include "engine/weights_file.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -83,6 +84,11 @@ engine::Weights find_weights(network::NetworkKind network, const std::string& se
             file.string(), weights.channels(), *channels));
     add_card_facts(weights);
     return weights;
+}
+
+std::optional<network::NetworkKind> network_in(const std::string& setting) {
+    if (setting == "default" || setting.starts_with(kSeedPrefix)) return std::nullopt;
+    return engine::network_in_file(setting);
 }
 
 std::optional<network::NetworkShape> WeightsCache::shape_of(const config::PointSettings& settings, int64_t channels) {

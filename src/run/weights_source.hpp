@@ -23,6 +23,10 @@ namespace pb::run {
 [[nodiscard]] engine::Weights find_weights(network::NetworkKind network, const std::string& setting,
                                            std::optional<int64_t> channels);
 
+/// Returns the network that the file in the setting `weights` holds; nothing for `default` and seeds. Throws UsageError
+/// when the file cannot be read.
+[[nodiscard]] std::optional<network::NetworkKind> network_in(const std::string& setting);
+
 /// Keeps the last weights, so that a study of many points on one network loads them once.
 class WeightsCache {
   public:

@@ -1,4 +1,6 @@
 """patchbench denoise: bytes, types, folders, refusals."""
+import json
+import math
 import os
 import random
 import re
@@ -13,6 +15,19 @@ FAST = ('--halo', '8', '--patch', '32', '--batch', '2', '--sigma', '0.1', '--dev
 def noise(x, y, c):
     """Something rough, the same on every machine."""
     return (x * 7 + y * 13 + (x * y * 31 + c * 57) % 97) % 256
+
+
+def small_drunet():
+    """A safetensors file with a DRUNet for colour images: widths 8 and 8, one block a scale."""
+    blocks = {f'{module}.res.{i}': (8, 8, 3, 3) for module in ('m_down1.0', 'm_body.0', 'm_up1.1') for i in (0, 2)}
+    shapes = {'m_head': (8, 4, 3, 3), 'm_down1.1': (8, 8, 2, 2), 'm_up1.0': (8, 8, 2, 2), 'm_tail': (3, 8, 3, 3), **blocks}
+    header, values = {}, b''
+    for name, shape in shapes.items():
+        count = math.prod(shape)
+        header[f'{name}.weight'] = {'dtype': 'F32', 'shape': shape, 'data_offsets': (len(values), len(values) + 4 * count)}
+        values += struct.pack(f'<{count}f', *(math.sin(i) / 9 for i in range(count)))
+    text = json.dumps(header).encode()
+    return struct.pack('<Q', len(text)) + text + values
 
 
 class Denoise(program.ProgramTest):
@@ -52,6 +67,19 @@ class Denoise(program.ProgramTest):
         colour = program.REPOSITORY / 'models/dncnn_color_sigma0.1.safetensors'
         self.assert_refused(run('denoise', photo, self.folder / 'out.png', '--weights', colour), 2, colour.name,
                             '3 image channel', 'has 1')
+
+    def test_a_weights_file_says_which_network_it_is_for(self):
+        photo, out = self.write('photo.png', png(40, 36, value=noise)), self.folder / 'out.png'
+        weights = self.write('drunet.safetensors', small_drunet())
+        outputs = []
+        for more, ranks in ((('--network', 'drunet'), 0), ((), 0), ((), 2)):
+            result = run('denoise', photo, out, '--weights', weights, *more, *FAST, ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertIn('40x36, drunet,', result.stdout)
+            outputs.append(out.read_bytes())
+        self.assertEqual(outputs[1:], outputs[:1] * 2)
+        wrong = run('denoise', photo, out, '--weights', weights, '--network', 'dncnn', *FAST)
+        self.assert_refused(wrong, 2, 'weights of drunet, not of dncnn')
 
     def test_folder_is_shared_out_over_ranks(self):
         images = self.folder / 'in'

@@ -24,7 +24,7 @@ std::string usage_error(const Action& action) {
 /// Matches a message that starts with `place` (a file's line, an option, a setting) and has each of `words` in it.
 template <class... Words>
 auto names(const std::string& place, const Words&... words) {
-    return testing::AllOf(testing::StartsWith(place), testing::HasSubstr(record::words)...);
+    return testing::AllOf(testing::StartsWith(place), testing::HasSubstr(words)...);
 }
 
 }  // namespace pb

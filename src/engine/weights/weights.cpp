@@ -5,6 +5,7 @@
 #include "engine/checkpoint/readers.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "engine/weights/batch_norm.hpp"
+#include "engine/weights_file.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -90,6 +91,8 @@ Weights load_weights(const std::filesystem::path& file, network::NetworkKind exp
     weights.sha256 = sha256_of_file(file);
     return weights;
 }
+
+network::NetworkKind network_in_file(const std::filesystem::path& file) { return recognise_file(file).kind(); }
 
 void fold(const BatchNorm& norm, Convolution& convolution) {
     const auto channels = static_cast<size_t>(convolution.out_channels);
