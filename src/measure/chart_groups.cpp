@@ -13,7 +13,7 @@ namespace pb::measure {
 
 namespace {
 
-bool is_measured(const Summary& summary) {
+bool is_drawable(const Summary& summary) {
     return summary.status == record::PointStatus::ok && summary.pipeline_s.has_value();
 }
 
@@ -39,7 +39,7 @@ std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const st
         const plan::Point& point = traces[i].point;
         const int value =
             by == VariedBy::dtype ? static_cast<int>(point.settings.dtype) : static_cast<int>(point.device);
-        return is_measured(summaries[i]) && seen.insert(value).second;
+        return is_drawable(summaries[i]) && seen.insert(value).second;
     });
 }
 
@@ -59,13 +59,13 @@ std::vector<BatchPanel> find_batch_panels(const std::vector<record::PointTrace>&
     require(traces.size() == summaries.size(), "find_batch_panels: every trace needs its summary");
     const auto is_drawn = [&](size_t i) {
         return traces[i].point.settings.workload == config::Workload::tiles && traces[i].point.batch &&
-               (is_measured(summaries[i]) || summaries[i].status == record::PointStatus::oom);
+               (is_drawable(summaries[i]) || summaries[i].status == record::PointStatus::oom);
     };
     const auto lines = group_points(traces, "batch");
     std::vector<BatchPanel> panels;
     for (const auto& group : group_points(traces, kCutting)) {
         const auto members = members_of(group, is_drawn);
-        if (std::none_of(members.begin(), members.end(), [&](size_t i) { return is_measured(summaries[i]); })) continue;
+        if (std::none_of(members.begin(), members.end(), [&](size_t i) { return is_drawable(summaries[i]); })) continue;
         BatchPanel panel{
             set_of(group, members, summaries), {}, memory_limit_of(traces[members.front()].point, topology)};
         bool goes_over_batches = false;

@@ -38,8 +38,8 @@ constexpr auto enum_names(NetworkKind) {
 /// `kind_of<DncnnShape>()`.
 template <class Shape>
 [[nodiscard]] consteval NetworkKind kind_of() {
-    constexpr auto names = enum_names(NetworkKind{});
-    return std::ranges::find(names, Shape::kName, [](const auto& entry) { return entry.second; })->first;
+    constexpr auto kNames = enum_names(NetworkKind{});
+    return std::ranges::find(kNames, Shape::kName, [](const auto& entry) { return entry.second; })->first;
 }
 
 [[nodiscard]] NetworkKind kind_of(const NetworkShape& shape);
