@@ -148,13 +148,13 @@ concept HasFields = requires(AnyVisitor visitor, T& value) {
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
 template <class T>
-inline constexpr bool is_vector = false;
+inline constexpr bool kIsVector = false;
 template <class T>
-inline constexpr bool is_vector<std::vector<T>> = true;
+inline constexpr bool kIsVector<std::vector<T>> = true;
 template <class T>
-inline constexpr bool is_optional = false;
+inline constexpr bool kIsOptional = false;
 template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
+inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 /// Whether a value that may be null is written as null.
 template <class T>

@@ -14,4 +14,11 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] inline Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 [[nodiscard]] inline Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
 
+template <class Values, class ToJson>
+[[nodiscard]] Json array_of(const Values& values, ToJson to_json) {
+    Json all = Json::array();
+    for (const auto& value : values) all.push_back(to_json(value));
+    return all;
+}
+
 }  // namespace pb::record

@@ -21,18 +21,18 @@ void read(const JsonField& json, T& value);
 // ---- values that may be null, and may then also be missing
 
 template <class T>
-inline constexpr bool may_be_null = is_optional<T> || std::is_floating_point_v<T>;
+inline constexpr bool kMayBeNull = kIsOptional<T> || std::is_floating_point_v<T>;
 // clang-format off
-template <class T> inline constexpr bool may_be_null<OrNull<T>> = true;
-template <class T> inline constexpr bool may_be_null<Sha256<T>> = true;
-template <class T> inline constexpr bool may_be_null<When<T>> = true;
-template <class T> inline constexpr bool may_be_null<Amount<T>> = true;
-template <class T> inline constexpr bool may_be_null<Mib<T>> = true;
-template <class T> inline constexpr bool may_be_null<Decibels<T>> = true;
-template <class T> inline constexpr bool may_be_null<DrawnSeconds<T>> = true;
-template <class T> inline constexpr bool may_be_null<Later<T>> = true;
-template <class T> inline constexpr bool may_be_null<Whole<T>> = is_optional<T>;
-template <class Ranks, class Member> inline constexpr bool may_be_null<ByRank<Ranks, Member>> = true;
+template <class T> inline constexpr bool kMayBeNull<OrNull<T>> = true;
+template <class T> inline constexpr bool kMayBeNull<Sha256<T>> = true;
+template <class T> inline constexpr bool kMayBeNull<When<T>> = true;
+template <class T> inline constexpr bool kMayBeNull<Amount<T>> = true;
+template <class T> inline constexpr bool kMayBeNull<Mib<T>> = true;
+template <class T> inline constexpr bool kMayBeNull<Decibels<T>> = true;
+template <class T> inline constexpr bool kMayBeNull<DrawnSeconds<T>> = true;
+template <class T> inline constexpr bool kMayBeNull<Later<T>> = true;
+template <class T> inline constexpr bool kMayBeNull<Whole<T>> = kIsOptional<T>;
+template <class Ranks, class Member> inline constexpr bool kMayBeNull<ByRank<Ranks, Member>> = true;
 // clang-format on
 
 template <class T>
@@ -56,7 +56,7 @@ class JsonReader {
     template <class T>
     void operator()(std::string_view key, T&& value, const char* /*meaning*/ = "") {
         using Value = std::remove_cvref_t<T>;
-        if constexpr (may_be_null<Value>) {
+        if constexpr (kMayBeNull<Value>) {
             if (const auto json = object_.find(key))
                 read(*json, value);
             else
@@ -89,7 +89,7 @@ class ColumnLength {
     template <class T>
     void operator()(std::string_view key, const T& /*value*/, const char* /*meaning*/ = "") {
         keys_ += (keys_.empty() ? "" : ", ") + std::string(key);
-        const auto column = may_be_null<T> ? object_.find(key) : object_[key];
+        const auto column = kMayBeNull<T> ? object_.find(key) : object_[key];
         if (!column) return;
         const size_t length = column->size();
         is_equal_ = is_equal_ && (!length_ || *length_ == length);
@@ -117,7 +117,7 @@ class ColumnReader {
         const auto column = object_.find(key);
         if (!column) return;
         const JsonField item = column->item(index_);
-        if (may_be_null<std::remove_cvref_t<T>> && item.is_null())
+        if (kMayBeNull<std::remove_cvref_t<T>> && item.is_null())
             read_null(value);
         else
             read(item, value);
@@ -144,7 +144,7 @@ void JsonReader::columns(std::vector<T>& values) {
 
 template <class T>
 void read_value(const JsonField& json, T& value) {
-    if constexpr (is_optional<T>)
+    if constexpr (kIsOptional<T>)
         read(json, value.emplace());
     else if constexpr (NamedEnum<T>)
         value = json.named<T>();
@@ -180,7 +180,7 @@ template <class T>
 void read_value(const JsonField& json, Whole<T>& form) {
     const int64_t value = form.short_count || std::is_same_v<T, int> ? json.count() : json.integer();
     if (value < form.least) json.fail(fmt::format("at least {} is expected here", form.least));
-    if constexpr (is_optional<T>)
+    if constexpr (kIsOptional<T>)
         form.value = value;
     else
         form.value = static_cast<T>(value);

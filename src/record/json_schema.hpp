@@ -100,7 +100,7 @@ template <NamedEnum E>
 
 template <class T>
 [[nodiscard]] Json value_schema(const T& value) {
-    if constexpr (is_optional<T>)
+    if constexpr (kIsOptional<T>)
         return or_null_schema(schema_of(typename T::value_type{}));
     else if constexpr (NamedEnum<T>)
         return names_schema<T>();
@@ -134,8 +134,8 @@ template <class T>
     if constexpr (std::is_floating_point_v<Value>)
         return number_schema(Sign::positive);
     else if constexpr (NamedEnum<Value>) {
-        constexpr Value none{};
-        return or_null_schema(names_schema<Value>(&none));
+        constexpr Value kNone{};
+        return or_null_schema(names_schema<Value>(&kNone));
     } else
         return or_null_schema(schema_of(form.value));
 }
@@ -150,7 +150,7 @@ template <class T>
 template <class T>
 [[nodiscard]] Json value_schema(const Whole<T>& form) {
     const Json schema{{"type", "integer"}, {"minimum", form.least}};
-    return is_optional<std::remove_const_t<T>> ? or_null_schema(schema) : schema;
+    return kIsOptional<std::remove_const_t<T>> ? or_null_schema(schema) : schema;
 }
 template <class T>
 [[nodiscard]] Json value_schema(const Amount<T>& form) {

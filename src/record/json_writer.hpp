@@ -104,7 +104,7 @@ void JsonWriter::columns(const std::vector<T>& values) {
 
 template <class T>
 [[nodiscard]] Json value_json(const T& value) {
-    if constexpr (is_optional<T>)
+    if constexpr (kIsOptional<T>)
         return value ? json_from(*value) : Json(nullptr);
     else if constexpr (NamedEnum<T>)
         return name_of(value);

@@ -32,14 +32,14 @@ class RowWriter {
     void put(const T& value) {
         if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
             row_.push_back(static_cast<double>(value));
-        else if constexpr (is_optional<T>)
+        else if constexpr (kIsOptional<T>)
             row_.push_back(value ? static_cast<double>(*value) : std::numeric_limits<double>::quiet_NaN());
         else if constexpr (HasFields<const T>)
             fields(*this, value);
         else if constexpr (requires { value.value; })  // a form
             put(value.value);
         else {
-            if constexpr (is_vector<T>) row_.push_back(static_cast<double>(value.size()));
+            if constexpr (kIsVector<T>) row_.push_back(static_cast<double>(value.size()));
             for (const auto& item : value) put(item);
         }
     }
@@ -66,14 +66,14 @@ class RowReader {
             value = static_cast<T>(static_cast<int>(next()));
         else if constexpr (std::is_arithmetic_v<T>)
             value = static_cast<T>(next());
-        else if constexpr (is_optional<T>)
+        else if constexpr (kIsOptional<T>)
             take_optional(value);
         else if constexpr (HasFields<T>)
             fields(*this, value);
         else if constexpr (requires { value.value; })
             take(value.value);
         else {
-            if constexpr (is_vector<T>) value.resize(static_cast<size_t>(next()));
+            if constexpr (kIsVector<T>) value.resize(static_cast<size_t>(next()));
             for (auto& item : value) take(item);
         }
     }

@@ -6,13 +6,6 @@ namespace pb::report {
 
 namespace {
 
-template <class Values, class ToJson>
-record::Json list(const Values& values, ToJson to_json) {
-    record::Json all = record::Json::array();
-    for (const auto& value : values) all.push_back(to_json(value));
-    return all;
-}
-
 record::Json set_json(const measure::PointSet& set) {
     return {{"key", set.key}, {"label", set.label}, {"points", set.points}};
 }
@@ -28,7 +21,7 @@ record::Json jump_json(const measure::MemoryJump& jump) {
 
 record::Json width_series_json(const measure::WidthSeries& series) {
     record::Json json = set_json(series.all);
-    json["jumps"] = list(series.jumps, jump_json);
+    json["jumps"] = record::array_of(series.jumps, jump_json);
     return json;
 }
 
@@ -50,12 +43,12 @@ record::Json roofline_json(const measure::Roofline& roofline) {
             {"copy_gb_per_s", record::number(roofline.copy_gb_per_s)},
             {"matmul", roof_json(roofline.matmul)},
             {"conv", roof_json(roofline.conv)},
-            {"points", list(roofline.points, sample_json)}};
+            {"points", record::array_of(roofline.points, sample_json)}};
 }
 
 record::Json panel_json(const measure::BatchPanel& panel) {
     record::Json json = set_json(panel.all);
-    json["lines"] = list(panel.lines, set_json);
+    json["lines"] = record::array_of(panel.lines, set_json);
     json["limit_mib"] = record::number(panel.limit_mib);
     return json;
 }
@@ -84,11 +77,11 @@ record::Json point_json(const measure::PointFigures& figures) {
 }  // namespace
 
 void add_findings(const measure::StudySummary& study, record::Json& line) {
-    line["width_series"] = list(study.width_series, width_series_json);
-    line["rooflines"] = list(study.rooflines, roofline_json);
-    line["batch_panels"] = list(study.batch_panels, panel_json);
-    line["alternatives"] = list(study.alternatives, alternatives_json);
-    line["points"] = list(study.points, point_json);
+    line["width_series"] = record::array_of(study.width_series, width_series_json);
+    line["rooflines"] = record::array_of(study.rooflines, roofline_json);
+    line["batch_panels"] = record::array_of(study.batch_panels, panel_json);
+    line["alternatives"] = record::array_of(study.alternatives, alternatives_json);
+    line["points"] = record::array_of(study.points, point_json);
 }
 
 }  // namespace pb::report

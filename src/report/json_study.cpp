@@ -21,13 +21,6 @@ record::Json high(const std::optional<Interval>& interval) {
     return interval ? record::number(interval->high) : record::Json(nullptr);
 }
 
-template <class Values, class ToJson>
-record::Json list(const Values& values, ToJson to_json) {
-    record::Json all = record::Json::array();
-    for (const auto& value : values) all.push_back(to_json(value));
-    return all;
-}
-
 record::Json curve_json(const std::optional<measure::BatchCurve>& curve) {
     if (!curve) return nullptr;
     record::Json parameters = record::Json::object();
@@ -37,31 +30,31 @@ record::Json curve_json(const std::optional<measure::BatchCurve>& curve) {
                                       {"high", high(parameter.interval)}};
     return {{"formula", name_of(curve->form)},
             {"parameters", parameters},
-            {"batches", list(curve->fitted, [](const auto& time) { return record::Json(time.batch); })},
-            {"residuals", list(curve->residuals, [](double residual) { return record::number(residual); })},
+            {"batches", record::array_of(curve->fitted, [](const auto& time) { return record::Json(time.batch); })},
+            {"residuals", record::array_of(curve->residuals, [](double residual) { return record::number(residual); })},
             {"rms_residual", record::number(curve->rms_residual)},
             {"aicc", optional(curve->aicc)},
-            {"line", list(curve->line,
-                          [](const measure::CurvePoint& point) {
-                              return record::Json{{"batch", record::number(point.batch)},
-                                                  {"window_s", record::number(point.window_s)},
-                                                  {"low_s", low(point.band)},
-                                                  {"high_s", high(point.band)}};
-                          })},
+            {"line", record::array_of(curve->line,
+                                      [](const measure::CurvePoint& point) {
+                                          return record::Json{{"batch", record::number(point.batch)},
+                                                              {"window_s", record::number(point.window_s)},
+                                                              {"low_s", low(point.band)},
+                                                              {"high_s", high(point.band)}};
+                                      })},
             {"notes", curve->notes}};
 }
 
 record::Json times_json(const measure::BatchTimes& times) {
     return {{"label", times.label},
             {"scope", name_of(times.scope)},
-            {"samples", list(times.samples,
-                             [](const measure::BatchTimes::Sample& sample) {
-                                 return record::Json{{"point", sample.point},
-                                                     {"batch", sample.batch},
-                                                     {"window_s", record::number(sample.window_s)},
-                                                     {"low_s", low(sample.interval)},
-                                                     {"high_s", high(sample.interval)}};
-                             })},
+            {"samples", record::array_of(times.samples,
+                                         [](const measure::BatchTimes::Sample& sample) {
+                                             return record::Json{{"point", sample.point},
+                                                                 {"batch", sample.batch},
+                                                                 {"window_s", record::number(sample.window_s)},
+                                                                 {"low_s", low(sample.interval)},
+                                                                 {"high_s", high(sample.interval)}};
+                                         })},
             {"fastest_batch", times.fit.fastest_batch},
             {"sufficient_batch", times.fit.sufficient_batch},
             {"sufficient_words", times.fit.sufficient_words},
@@ -82,12 +75,12 @@ record::Json fit_json(const std::optional<measure::MemoryFit>& fit) {
 
 record::Json memory_json(const measure::BatchMemory& memory) {
     return {{"label", memory.label},
-            {"samples", list(memory.samples,
-                             [](const measure::BatchMemory::Sample& sample) {
-                                 return record::Json{{"point", sample.point},
-                                                     {"batch", sample.peak.batch},
-                                                     {"peak_mib", record::number(sample.peak.peak_mib)}};
-                             })},
+            {"samples", record::array_of(memory.samples,
+                                         [](const measure::BatchMemory::Sample& sample) {
+                                             return record::Json{{"point", sample.point},
+                                                                 {"batch", sample.peak.batch},
+                                                                 {"peak_mib", record::number(sample.peak.peak_mib)}};
+                                         })},
             {"fit", fit_json(memory.fit)},
             {"limit_mib", optional(memory.limit_mib)},
             {"predicted_batch", optional(memory.predicted_batch)}};
@@ -127,7 +120,7 @@ record::Json group_json(const measure::VariantGroup& group) {
               {"high_s", high(group.base_interval)},
               {"patches_per_s", optional(group.base_patches_per_s)},
               {"peak_mib", optional(group.base_peak_mib)}}},
-            {"points", list(group.points, variant_json)},
+            {"points", record::array_of(group.points, variant_json)},
             {"fastest", group.fastest}};
 }
 
@@ -141,14 +134,14 @@ record::Json recommendation_json(const measure::Recommendation& recommendation) 
 }  // namespace
 
 record::Json json_of(const measure::StudySummary& study) {
-    record::Json all{
-        {"type", "study_summary"},
-        {"recommendations", list(study.recommendations, recommendation_json)},
-        {"batch_times", list(study.batch_times, times_json)},
-        {"batch_memory", list(study.batch_memory, memory_json)},
-        {"largest_batches", list(study.largest_batches, largest_json)},
-        {"variants", list(study.variants, group_json)},
-        {"scalings", list(study.scalings, [](const measure::Scaling& scaling) { return json_of(scaling); })}};
+    record::Json all{{"type", "study_summary"},
+                     {"recommendations", record::array_of(study.recommendations, recommendation_json)},
+                     {"batch_times", record::array_of(study.batch_times, times_json)},
+                     {"batch_memory", record::array_of(study.batch_memory, memory_json)},
+                     {"largest_batches", record::array_of(study.largest_batches, largest_json)},
+                     {"variants", record::array_of(study.variants, group_json)},
+                     {"scalings", record::array_of(study.scalings,
+                                                   [](const measure::Scaling& scaling) { return json_of(scaling); })}};
     add_findings(study, all);
     return all;
 }
