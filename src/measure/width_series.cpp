@@ -99,6 +99,7 @@ std::vector<WidthSeries> find_width_series(const std::vector<record::PointTrace>
             return traces[a].point.source.extent.w < traces[b].point.source.extent.w;
         });
         std::vector<WidePoint> points;
+        points.reserve(places.size());
         for (const size_t i : places) points.push_back({traces[i], summaries[i]});
         if (count_widths(points) >= kFewestWidths) all.push_back(make_series(group, points));
     }
