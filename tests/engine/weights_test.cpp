@@ -305,7 +305,7 @@ TEST(Recognise, NamesTheDifferencesUnderAPrefix) {
                       HasSubstr("1 surplus: 'extra'"), testing::Not(HasSubstr("'loss'"))));
 }
 
-TEST(Recognise, LooksUnderPrefixesOfAHostileFileForSeconds) {
+TEST(Recognise, EndsOnAFileOfManyPrefixes) {
     StateDict tensors;
     for (int i = 0; i < 20'000; ++i) tensors[numbered("a", i % 5000) + "." + std::to_string(i) + ".x.y"] = {{1}, {1}};
     EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x"); }), HasSubstr("no network that is known"));
