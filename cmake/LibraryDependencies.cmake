@@ -25,4 +25,5 @@ find_package(TIFF REQUIRED)
 find_package(Protobuf REQUIRED) # which ONNX's own package does not look for
 find_package(ONNX REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
+pkg_check_modules(libwebp REQUIRED IMPORTED_TARGET libwebp libwebpmux)
 pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET libhwy)

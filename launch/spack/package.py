@@ -29,6 +29,7 @@ class Patchbench(Package):
     depends_on("libtiff")
     depends_on("libpng")
     depends_on("jpeg")
+    depends_on("libwebp+libwebpmux")
     depends_on("yaml-cpp")
     depends_on("cli11@2:")
     depends_on("spdlog")

@@ -101,7 +101,7 @@ class Denoise {
     /// Records the result of a pass and returns its line.
     std::string take(const DenoiseJob& job, const record::PointTrace& trace, const std::string& note) {
         summaries_.push_back(measure::summarise(trace));
-        return denoise_line(job, trace, summaries_.back(), {note, sigma_note(trace.point)});
+        return denoise_line(job, trace, summaries_.back(), {note, sigma_note(trace.point), trace.point.weights_note});
     }
 
     std::string run_image(const DenoiseJob& job, const run::OpenImage& file) {

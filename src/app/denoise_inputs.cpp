@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array kExtensions{".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy"};
+constexpr std::array kExtensions{".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".npy"};
 
 bool is_image_name(const fs::path& file) {
     std::string extension = file.extension().string();
@@ -34,7 +34,8 @@ std::vector<fs::path> images_in(const fs::path& folder) {
                                          !entry.path().filename().string().starts_with('.'))
             files.push_back(entry.path());
     std::sort(files.begin(), files.end());
-    if (files.empty()) throw UsageError("no images (.png .jpg .tif .npy) in the folder '" + folder.string() + "'");
+    if (files.empty())
+        throw UsageError("no images (.png .jpg .webp .bmp .tif .npy) in the folder '" + folder.string() + "'");
     return files;
 }
 

@@ -1,5 +1,5 @@
-// An image file of a format that can only be decoded as a whole (PNG, JPEG). The first read decodes it; every read
-// copies its part from the decoded image.
+// An image file of a format that can only be decoded as a whole (PNG, JPEG, WebP). The first read decodes it; every
+// read copies its part from the decoded image.
 #pragma once
 
 #include "image/formats.hpp"

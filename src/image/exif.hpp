@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace pb::image {
+
+/// What precedes an EXIF block in an APP1 marker of JPEG, and in WebP files of some programs.
+inline constexpr std::string_view kExifMark{"Exif\0\0", 6};
 
 /// Returns the orientation tag of the first directory. It is 1 (upright) when the tag is missing or the block is
 /// damaged.

@@ -12,26 +12,29 @@ namespace {
 struct Magic {
     std::string_view bytes;
     std::unique_ptr<ImageFile> (*open)(OpenedFile);
+    size_t place = 0;
 };
 
-constexpr std::array<Magic, 7> kMagics{{{"\x89PNG\r\n\x1a\n", open_png},
+constexpr std::array<Magic, 9> kMagics{{{"\x89PNG\r\n\x1a\n", open_png},
                                         {"\xff\xd8\xff", open_jpeg},
                                         {{"II*\0", 4}, open_tiff},
                                         {{"MM\0*", 4}, open_tiff},
                                         {{"II+\0", 4}, open_tiff},  // BigTIFF
                                         {{"MM\0+", 4}, open_tiff},
-                                        {"\x93NUMPY", open_npy}}};
+                                        {"\x93NUMPY", open_npy},
+                                        {"WEBP", open_webp, 8},  // after "RIFF" and the length
+                                        {"BM", open_bmp}}};
 
 }  // namespace
 
 std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file) {
     auto opened = std::make_unique<RandomAccessFile>(file);
-    std::array<std::byte, 8> head{};
+    std::array<std::byte, 12> head{};
     (void)opened->try_read_at(0, head);
     const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());
     for (const Magic& magic : kMagics)
-        if (start.starts_with(magic.bytes)) return magic.open(std::move(opened));
-    opened->refuse("it is none of PNG, JPEG, TIFF and .npy",
+        if (start.substr(magic.place).starts_with(magic.bytes)) return magic.open(std::move(opened));
+    opened->refuse("it is none of PNG, JPEG, WebP, BMP, TIFF and .npy",
                    "convert it to one of them, or say what raw samples it holds: --raw, in a study image.raw");
 }
 

@@ -1,19 +1,22 @@
-// Image files: PNG, JPEG, TIFF (strips, tiles, BigTIFF), .npy and raw samples. The first bytes of a file identify its
-// format; raw samples have no header, so the caller names them. TIFF, .npy and raw files can be read by rectangles: a
-// rank reads only the part that it needs.
+// Image files: PNG, JPEG, WebP, BMP, TIFF (strips, tiles, BigTIFF), .npy and raw samples. The first bytes of a file
+// identify its format; raw samples have no header, so the caller names them. TIFF, .npy, BMP and raw files can be read
+// by rectangles: a rank reads only the part that it needs.
 //
 // Supported for reading:
 // PNG: 8 and 16 bits, also interlaced. A palette is converted to RGB, a transparent colour to alpha.
 // JPEG: 8 bits; gray, YCbCr or RGB.
+// WebP: one frame, with or without loss, always RGB.
+// BMP: uncompressed, 8 bits with a palette (gray where all its colours are), 24 and 32 bits.
 // TIFF: unsigned integers of 8, 16 and 32 bits, signed integers of 16 bits, floats of 16, 32 and 64 bits; strips or
 // tiles, interleaved or planar, any compression that libtiff supports. A palette is converted to RGB, white-is-zero is
 // inverted, thumbnails and pyramid levels are skipped. With more than one extra channel, all channels are bands.
 // .npy: u1, u2, u4, i2, f2, f4 or f8 in either byte order, shape (H,W) or (H,W,C). C = 1 is gray, 2 gray and alpha, 3
 // RGB, 4 RGB and alpha; more channels are bands.
 //
-// Written: JPEG at quality 95 without chroma subsampling; TIFF uncompressed in strips (BigTIFF when the size requires
-// it); .npy version 1 ((H,W) for one channel); raw as .npy without its header. lost_metadata() names the metadata that
-// an output does not keep.
+// Written: JPEG at quality 95 without chroma subsampling; WebP without loss (gray as three equal channels; alpha that
+// is opaque everywhere is left out); BMP with 8, 24 or 32 bits (gray with alpha as three equal channels); TIFF
+// uncompressed in strips (BigTIFF when the size requires it); .npy version 1 ((H,W) for one channel); raw as .npy
+// without its header. lost_metadata() names the metadata that an output does not keep.
 #pragma once
 
 #include "image/image.hpp"
@@ -43,7 +46,8 @@ struct ImageMetadata {
     std::vector<std::byte> exif;  // the TIFF-structured block, without "Exif\0\0"
     std::optional<double> x_resolution_per_m;
     std::optional<double> y_resolution_per_m;
-    bool premultiplied_alpha = false;   // colours are multiplied by alpha (TIFF only; PNG cannot store such images)
+    bool premultiplied_alpha =
+        false;  // colours are multiplied by alpha (TIFF only; PNG, WebP and BMP cannot store such images)
     std::vector<TiffTag> tiff_tags;     // tags that stay valid for another image of the same place, time and extent
     std::optional<double> nodata;       // GDAL_NODATA (also in tiff_tags): samples of this value are missing data
     uint16_t tiff_compression = 1;      // TIFF's number of the compression; 1: none
@@ -56,8 +60,8 @@ class ImageFile {
     virtual ~ImageFile() = default;
     [[nodiscard]] virtual const ImageInfo& info() const = 0;
     [[nodiscard]] virtual const ImageMetadata& metadata() const = 0;
-    /// True when the cost of reading a rectangle is proportional to its area (.npy, raw, and TIFF except compressed
-    /// blocks beyond 128 MiB). False when reading decodes the whole file.
+    /// True when the cost of reading a rectangle is proportional to its area (.npy, BMP, raw, and TIFF except
+    /// compressed blocks beyond 128 MiB). False when reading decodes the whole file.
     [[nodiscard]] virtual bool windowed() const = 0;
     /// Reads the colour channels of `part` into `to`, which has the extent of `part` and the channels and dtype of
     /// info(). Throws Error with the place when the file is damaged or truncated. Throws Error that names row, column
@@ -97,10 +101,10 @@ struct ImageToSave {
     bool has_channel_axis = false;  // see ImageInfo
 };
 
-/// Writes an image in the format of the extension (.png, .jpg/.jpeg, .tif/.tiff, .npy, .raw). It writes to a temporary
-/// name in the same folder, calls fsync and renames the file. On failure the temporary file is removed and nothing
-/// appears under the final name. Throws UsageError when the extension is unknown or the format cannot hold the type or
-/// alpha (JPEG: u8 without alpha; PNG: u8, u16), and Error when writing fails.
+/// Writes an image in the format of the extension (.png, .jpg/.jpeg, .webp, .bmp, .tif/.tiff, .npy, .raw). It writes to
+/// a temporary name in the same folder, calls fsync and renames the file. On failure the temporary file is removed and
+/// nothing appears under the final name. Throws UsageError when the extension is unknown or the format cannot hold the
+/// type or alpha (JPEG: u8 without alpha; WebP, BMP: u8; PNG: u8, u16), and Error when writing fails.
 void save_image(const ImageToSave& image, const std::filesystem::path& file);
 
 /// Lists the parts of `metadata` that `file` cannot hold, in words for one line ("GeoTIFF tags (PNG holds none)",

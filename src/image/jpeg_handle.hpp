@@ -10,12 +10,8 @@
 // clang-format on
 
 #include <csetjmp>
-#include <string_view>
 
 namespace pb::image {
-
-/// The prefix of an EXIF block in an APP1 marker.
-inline constexpr std::string_view kExifMark{"Exif\0\0", 6};
 
 struct JpegError {
     jpeg_error_mgr manager{};  // must be the first member: libjpeg passes its address to the callback

@@ -1,4 +1,5 @@
 #include "image/decoded_file.hpp"
+#include "image/exif.hpp"
 #include "image/jpeg_handle.hpp"
 
 #include <fmt/format.h>

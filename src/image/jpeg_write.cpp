@@ -1,3 +1,4 @@
+#include "image/exif.hpp"
 #include "image/formats.hpp"
 #include "image/interleaved.hpp"
 #include "image/jpeg_handle.hpp"

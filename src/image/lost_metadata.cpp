@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 namespace pb::image {
 namespace {
@@ -53,10 +54,20 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
             if (!metadata.exif.empty()) lost.emplace_back("EXIF");
             if (metadata.x_resolution_per_m) lost.emplace_back("resolution");
         }
+        if (extension == ".webp" && is_gray_profile(metadata.icc_profile)) lost.emplace_back("colour profile of gray");
+        if (extension == ".webp" && metadata.x_resolution_per_m) lost.emplace_back("resolution");
+        if (extension == ".bmp" && !metadata.exif.empty()) lost.emplace_back("EXIF");
         add_tiff_tags(metadata, lost);
     }
     for (const std::string& each : metadata.not_kept) add_once(each, lost);
     return lost;
+}
+
+bool is_gray_profile(const std::vector<std::byte>& profile) {
+    constexpr size_t kColourSpace = 16;  // place of the signature in the profile's header
+    constexpr std::string_view kGray = "GRAY";
+    const std::string_view text(reinterpret_cast<const char*>(profile.data()), profile.size());
+    return text.size() > kColourSpace && text.substr(kColourSpace).starts_with(kGray);
 }
 
 ImageMetadata metadata_of_part(ImageMetadata metadata) {

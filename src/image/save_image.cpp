@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -23,18 +24,24 @@ struct Format {
     bool holds_all;  // true: every type and any number of channels
     bool holds_alpha;
     int64_t longest_side;
+    uint64_t most_bytes;  // of the pixels
     void (*write)(const ImageToSave&, AtomicFile&);
 };
 
 constexpr int64_t kLongest31 = (int64_t{1} << 31U) - 1;
 constexpr int64_t kLongestJpeg = 65500;  // libjpeg's limit, in pixels
-constexpr std::array<Format, 7> kFormats{{{".png", "PNG", true, false, true, kLongest31, write_png},
-                                          {".jpg", "JPEG", false, false, false, kLongestJpeg, write_jpeg},
-                                          {".jpeg", "JPEG", false, false, false, kLongestJpeg, write_jpeg},
-                                          {".tif", "TIFF", true, true, true, kLongest31, write_tiff},
-                                          {".tiff", "TIFF", true, true, true, kLongest31, write_tiff},
-                                          {".npy", ".npy", true, true, true, kLongest31, write_npy},
-                                          {".raw", "raw", true, true, true, kLongest31, write_raw}}};
+constexpr int64_t kLongestWebp = 16383;
+constexpr uint64_t kAnySize = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kBmpBytes = (uint64_t{1} << 32U) - (uint64_t{1} << 16U);  // its header holds lengths of 32 bits
+constexpr std::array<Format, 9> kFormats{{{".png", "PNG", true, false, true, kLongest31, kAnySize, write_png},
+                                          {".jpg", "JPEG", false, false, false, kLongestJpeg, kAnySize, write_jpeg},
+                                          {".jpeg", "JPEG", false, false, false, kLongestJpeg, kAnySize, write_jpeg},
+                                          {".webp", "WebP", false, false, true, kLongestWebp, kAnySize, write_webp},
+                                          {".bmp", "BMP", false, false, true, kLongest31, kBmpBytes, write_bmp},
+                                          {".tif", "TIFF", true, true, true, kLongest31, kAnySize, write_tiff},
+                                          {".tiff", "TIFF", true, true, true, kLongest31, kAnySize, write_tiff},
+                                          {".npy", ".npy", true, true, true, kLongest31, kAnySize, write_npy},
+                                          {".raw", "raw", true, true, true, kLongest31, kAnySize, write_raw}}};
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what, const std::string& remedy) {
     throw UsageError("cannot write " + file.string() + ": " + what + "; " + remedy);
@@ -49,8 +56,14 @@ const Format& format_of(const std::filesystem::path& file) {
         refuse(
             file,
             extension.empty() ? "its name has no extension" : "no image format has the extension '" + extension + "'",
-            "use .tif, .npy or .raw, or, where one rank writes it, .png or .jpg");
+            "use .tif, .npy or .raw, or, where one rank writes it, .png, .webp, .bmp or .jpg");
     return *format;
+}
+
+/// With the padding of rows. A gray image with alpha takes four bytes a pixel in the formats that have a limit.
+uint64_t stored_bytes(const ImageInfo& info) {
+    const uint64_t pixel_bytes = info.has_alpha ? 4 : info.pixel_bytes();
+    return static_cast<uint64_t>(info.extent.h) * (static_cast<uint64_t>(info.extent.w) * pixel_bytes + 3);
 }
 
 void check_format(const ImageInfo& info, const Format& format, const std::filesystem::path& file) {
@@ -66,6 +79,7 @@ void check_format(const ImageInfo& info, const Format& format, const std::filesy
     if (std::max(info.extent.h, info.extent.w) > format.longest_side)
         refuse(file, fmt::format("{} cannot hold more than {} pixels a side", name, format.longest_side),
                "use .png or .tif");
+    if (stored_bytes(info) > format.most_bytes) refuse(file, name + " cannot hold more than 4 GiB", "use .png or .tif");
 }
 
 void check_alpha(const ImageToSave& image, const Format& format, const std::filesystem::path& file) {
@@ -73,8 +87,8 @@ void check_alpha(const ImageToSave& image, const Format& format, const std::file
     require(image.alpha.extent == image.pixels.extent && image.alpha.channels == 1 &&
                 image.alpha.dtype == image.pixels.dtype,
             "alpha does not have the extent and type of the pixels");
-    if (image.metadata != nullptr && image.metadata->premultiplied_alpha && format.write == write_png)
-        refuse(file, "PNG cannot hold colours multiplied by alpha", "use .tif");
+    if (image.metadata != nullptr && image.metadata->premultiplied_alpha && !format.holds_all)
+        refuse(file, std::string(format.name) + " cannot hold colours multiplied by alpha", "use .tif");
 }
 
 }  // namespace

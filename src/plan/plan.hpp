@@ -48,6 +48,7 @@ struct Point {
     double sigma = 0;              // noise level of the image, in [0,1] units
     bool uses_sigma = true;        // the network gets it as input, or its input is scaled to it
     std::string sigma_note;        // note for the user about sigma
+    std::string weights_note;      // note for the user about what is not read of the weights' file
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
     [[nodiscard]] network::NetworkShape shape() const {

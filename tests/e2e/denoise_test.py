@@ -17,12 +17,12 @@ def noise(x, y, c):
     return (x * 7 + y * 13 + (x * y * 31 + c * 57) % 97) % 256
 
 
-def small_drunet():
-    """A safetensors file with a DRUNet for colour images: widths 8 and 8, one block a scale."""
+def small_drunet(*prefixes):
+    """A safetensors file with a DRUNet for colour images: widths 8 and 8, one block a scale; one under each of the prefixes."""
     blocks = {f'{module}.res.{i}': (8, 8, 3, 3) for module in ('m_down1.0', 'm_body.0', 'm_up1.1') for i in (0, 2)}
     shapes = {'m_head': (8, 4, 3, 3), 'm_down1.1': (8, 8, 2, 2), 'm_up1.0': (8, 8, 2, 2), 'm_tail': (3, 8, 3, 3), **blocks}
     header, values = {}, b''
-    for name, shape in shapes.items():
+    for name, shape in [(prefix + name, shape) for prefix in prefixes or ('',) for name, shape in shapes.items()]:
         count = math.prod(shape)
         header[f'{name}.weight'] = {'dtype': 'F32', 'shape': shape, 'data_offsets': (len(values), len(values) + 4 * count)}
         values += struct.pack(f'<{count}f', *(math.sin(i) / 9 for i in range(count)))
@@ -80,6 +80,33 @@ class Denoise(program.ProgramTest):
         self.assertEqual(outputs[1:], outputs[:1] * 2)
         wrong = run('denoise', photo, out, '--weights', weights, '--network', 'dncnn', *FAST)
         self.assert_refused(wrong, 2, 'weights of drunet, not of dncnn')
+
+    def test_weights_beside_others_are_found_and_the_others_named(self):
+        photo, out = self.write('photo.png', png(40, 36, value=noise)), self.folder / 'out.png'
+        weights = self.write('lightning.safetensors', small_drunet('model._orig_mod.', 'ema_model.module.'))
+        result = run('denoise', photo, out, '--weights', weights, *FAST)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertRegex(result.stdout, r"40x36, drunet,.*note: \S+lightning\.safetensors: .*'ema_model\.' is read, .*'model\.'")
+        weights = self.write('two.safetensors', small_drunet('a.', 'b.'))
+        self.assert_refused(run('denoise', photo, self.folder / 'no.png', '--weights', weights, *FAST), 2, 'two.safetensors', "'a.', 'b.'")
+
+    def test_webp_and_bmp_hold_the_same_pixels(self):
+        for channels, kind in ((3, 'rgb'), (4, 'rgba')):
+            photo = self.write('photo.png', png(43, 35, channels=channels, value=noise))
+            outputs = []
+            for name in ('webp', 'bmp', 'png'):
+                between, out = self.folder / f'{kind}.{name}', self.folder / f'from-{kind}-{name}.bmp'
+                for source, to in ((photo, between), (between, out)):
+                    result = run('denoise', source, to, *FAST)
+                    self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                outputs.append(out.read_bytes())
+            self.assertEqual(outputs[1:], outputs[:1] * 2)
+        result = run('denoise', self.folder, self.folder / 'all/', *FAST, ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertIn('rgba.webp', sorted(file.name for file in (self.folder / 'all').iterdir()))
+        study = self.write('study.yaml', 'image: {path: rgb.webp, noise_sigma: 0.1}\nnetwork: dncnn\npatch: 32\nhalo: 8\nbatch: 1\n')
+        result = run('plan', study, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
 
     def test_folder_is_shared_out_over_ranks(self):
         images = self.folder / 'in'

@@ -4,6 +4,7 @@
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/engine/state_dict.hpp"
+#include "patchbench/engine/weights.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -76,6 +77,50 @@ TEST_F(TorchFiles, AreUnwrappedFromWhatTrainingScriptsSave) {
         expect_ramp(load_state_dict(folder_ / file).at("first.weight"), {5, 3, 2, 2});
     }
     EXPECT_EQ(load_state_dict(folder_ / "module_state.zip.pth").size(), 2u);
+}
+
+TEST_F(TorchFiles, OfUsualTrainersGiveTheNetworkOrItsAverage) {
+    const auto digest = [&](const std::string& name) {
+        return sha256_of_values(load_weights(folder_ / name, network::kind_of<network::DncnnShape>()));
+    };
+    const std::string net = digest("net.zip.pth"), average = digest("average.zip.pth");
+    EXPECT_NE(net, average);
+    int files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+        const std::string name = entry.path().filename();
+        if (!name.starts_with("net-") && !name.starts_with("average-")) continue;
+        EXPECT_EQ(digest(name), name.starts_with("net-") ? net : average) << name;
+        ++files;
+    }
+    EXPECT_EQ(files, 20);
+}
+
+TEST_F(TorchFiles, SayWhatOfThemIsNotRead) {
+    const auto note = [&](const std::string& name) {
+        return load_weights(folder_ / (name + ".zip.pth"), network::kind_of<network::DncnnShape>()).note;
+    };
+    EXPECT_EQ(note("net-tutorial"), "");
+    EXPECT_EQ(note("net-compiled"), "");
+    EXPECT_EQ(note("average-swa"), "");
+    EXPECT_EQ(note("net-lightning"), "not read beside the network: 'loss.vgg.weight', 'loss.window'");
+    EXPECT_EQ(note("average-basicsr"), "'params_ema' is read, not 'params'");
+    EXPECT_EQ(note("average-timm"), "'state_dict_ema' is read, not 'state_dict'");
+    EXPECT_EQ(note("average-nested"), "'ema' is read, not 'model'");
+    EXPECT_EQ(note("average-lightning"),
+              "the network under 'ema_model.' is read, not that under 'model.'; not read beside the network: "
+              "'loss.vgg.weight', 'loss.window'");
+}
+
+TEST_F(TorchFiles, OfAWholeModelSayHowToSaveItsWeights) {
+    for (const char* file : {"whole.zip.pth", "whole.legacy.pth"})
+        EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / file); }),
+                    testing::AllOf(HasSubstr("whole object"), HasSubstr("'torch.nn.modules.conv.Conv2d'"),
+                                   HasSubstr("torch.save(model.state_dict(), file)")));
+    EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / "script.zip.pth"); }),
+                testing::AllOf(HasSubstr("whole object"), HasSubstr("torch.save(model.state_dict(), file)")));
+    EXPECT_THAT(usage_error([&] { (void)load_state_dict(folder_ / "whole_nested.zip.pth"); }),
+                testing::AllOf(HasSubstr("the pickle names 'torch.nn.modules.conv.Conv2d'"),
+                               HasSubstr("torch.save(model.state_dict(), file)")));
 }
 
 TEST_F(TorchFiles, ThatNameAnotherGlobalAreRefusedAndExecuteNothing) {

@@ -76,6 +76,7 @@ TEST(Pickle, OfAStateDictWrittenByHandLoads) {
 /// All that a pickle may name.
 bool is_known(const std::string& module, const std::string& name) {
     static const std::set<std::string> known{"collections.OrderedDict",
+                                             "collections.Counter",
                                              "torch._utils._rebuild_tensor",
                                              "torch._utils._rebuild_tensor_v2",
                                              "torch._utils._rebuild_parameter",
@@ -234,7 +235,7 @@ TEST(Pickle, MayNameTheGlobalsOfAStateDictAndNothingElse) {
             EXPECT_EQ(find_global(module, name).has_value(), is_known(module, name)) << module << "." << name;
             known += is_known(module, name) ? 1 : 0;
         }
-    EXPECT_EQ(known, 14) << "all of them were looked for";
+    EXPECT_EQ(known, 15) << "all of them were looked for";
 }
 
 TEST(Pickle, NamingAnyOtherGlobalIsRefusedByThatName) {
@@ -310,6 +311,59 @@ TEST(Pickle, ThatIsNoStateDictIsRefused) {
 TEST(Pickle, NestedHundredsOfThousandsDeepDoesNoHarm) {
     EXPECT_THAT(message_of(file_of(")"s + std::string(900'000, '\x85'))), HasSubstr("belongs to no tensor"));
     EXPECT_THAT(message_of(file_of(")"s + std::string(1'100'000, '\x85'))), HasSubstr("million steps"));
+}
+
+TEST(Pickle, NestedDictsAreFollowedFourDeep) {
+    const auto nested = [](int depth) {
+        std::string dict = dict_of(tensor({}));
+        for (int i = 0; i < depth; ++i) dict = "}"s + text("model") + dict + "s";
+        return file_of(dict);
+    };
+    test::write_bytes(scratch(), nested(4));
+    EXPECT_EQ(load_state_dict(scratch()).count("w"), 1U);
+    EXPECT_THAT(message_of(nested(5)), HasSubstr("'model': is no tensor"));
+}
+
+TEST(Pickle, OfDictsNestedAHundredThousandDeepIsRefused) {
+    std::string open, close;
+    for (int i = 0; i < 100'000; ++i) open += "}"s + text("model"), close += "s";
+    EXPECT_THAT(message_of(file_of(open + tensor({}) + close)), HasSubstr("'model': is no tensor"));
+}
+
+// If every entry were followed, it would be 50,000 to the power of four dicts.
+TEST(Pickle, OfOneDictUnderManyNamesEnds) {
+    std::string entries;
+    for (int i = 0; i < 50'000; ++i) entries += text(i % 2 == 0 ? "model" : "ema") + "h\0"s;
+    EXPECT_THAT(message_of(file_of("}q\0("s + entries + "u", "")), HasSubstr("byte"));
+    EXPECT_THAT(message_of(file_of("}q\0("s + entries + text("w") + tensor({}) + "u")), HasSubstr("is no tensor"));
+}
+
+TEST(Pickle, ThatHoldsADictOfTensorsBesideOthersTakesTheAverage) {
+    const auto entry = [](const char* name, const std::string& value) { return text(name) + value; };
+    const std::string dict = "}q\1"s + text("w") + tensor({}) + "s";
+    const std::string other = "}"s + text("v") + tensor({}) + "s";
+    test::write_bytes(scratch(),
+                      file_of("}("s + entry("params", other) + entry("ema", dict) + entry("step", number(3)) + "u"));
+    const Checkpoint checkpoint = load_checkpoint(scratch());
+    EXPECT_EQ(checkpoint.tensors.count("w"), 1U);
+    EXPECT_EQ(checkpoint.note, "'ema' is read, not 'params'");
+    // An average with other values beside its tensors is no state dict.
+    test::write_bytes(scratch(), file_of("}("s + entry("params", other) +
+                                         entry("ema", dict_of(tensor({})) + entry("decay", number(1)) + "s") + "u"));
+    EXPECT_EQ(load_checkpoint(scratch()).tensors.count("v"), 1U);
+    EXPECT_EQ(load_checkpoint(scratch()).note, "");
+    const std::string odd = "}("s + entry("w", tensor({})) + entry("_extra_state", "N") + "u";
+    EXPECT_THAT(message_of(file_of("}"s + entry("model", odd) + "s")), HasSubstr("'_extra_state': is no tensor"));
+}
+
+TEST(Pickle, WhoseKeysClashWithoutTheirWrappersIsRefused) {
+    const auto keys = [](const std::string& a, const std::string& b) {
+        return file_of("}("s + text(a) + tensor({}) + text(b) + tensor({.shape = {1}, .stride = {1}}) + "u");
+    };
+    EXPECT_THAT(message_of(keys("module.w", "w")), AllOf(HasSubstr("'module.w'"), HasSubstr("'w'")));
+    EXPECT_THAT(message_of(keys("a._orig_mod.w", "a.module.w")), HasSubstr("are both 'a.w'"));
+    test::write_bytes(scratch(), keys("module._orig_mod.a.module.w", "v"));
+    EXPECT_EQ(load_state_dict(scratch()).count("a.w"), 1U);
 }
 
 TEST(Pickle, ThatIsItsOwnStateDictEnds) {

@@ -248,6 +248,76 @@ TEST(Recognise, RefusesWhatIsNoKnownNetwork) {
                  UsageError);
 }
 
+/// The tensors of `network` with `prefix` before their keys, added to `tensors`.
+void add_under(const std::string& prefix, const Weights& network, StateDict& tensors) {
+    for (auto& [key, tensor] : to_state_dict(network)) tensors[prefix + key] = tensor;
+}
+
+TEST(Recognise, FindsTheNetworkUnderAPrefix) {
+    for (const network::NetworkKind kind : test::all_networks())
+        for (const char* prefix : {"model.", "net.", "denoiser.net.", "a.b.c.", "dncnn.", "module.model._orig_mod."}) {
+            const Weights weights = make_seeded_weights(kind, 3, 2);
+            StateDict tensors;
+            add_under(prefix, weights, tensors);
+            EXPECT_EQ(recognise_weights(tensors, "test").note, "");
+            tensors["loss.window"] = {{2}, {1, 2}};
+            tensors["mean"] = {{1}, {1}};
+            const Weights read = recognise_weights(tensors, "test");
+            expect_same_values(read, weights);
+            EXPECT_EQ(read.note, "not read beside the network: 'loss.window', 'mean'");
+            EXPECT_EQ(read.source, "test");
+        }
+}
+
+TEST(Recognise, TakesTheAverageOfTwoNetworksAndNamesTheOther) {
+    const Weights plain = make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);
+    const Weights average = make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 2);
+    for (const char* prefix : {"ema.", "model_ema.", "ema_model.module.", "net_g_ema.", "ema.ema_model.", "swa."}) {
+        StateDict tensors;
+        add_under("model.", plain, tensors);
+        add_under(prefix, average, tensors);
+        const Weights read = recognise_weights(tensors, "test");
+        expect_same_values(read, average);
+        EXPECT_THAT(read.note, HasSubstr("not that under 'model.'")) << prefix;
+    }
+    StateDict tensors;
+    add_under("schema.", plain, tensors);  // 'ema' within a word is no average
+    add_under("model.", average, tensors);
+    expect_same_values(recognise_weights(tensors, "test"), average);
+}
+
+TEST(Recognise, RefusesToChooseBetweenNetworks) {
+    StateDict tensors;
+    for (const char* prefix : {"student.", "teacher."})
+        add_under(prefix, make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1), tensors);
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x.ckpt"); }),
+                AllOf(HasSubstr("x.ckpt"), HasSubstr("2 networks"), HasSubstr("'student.', 'teacher.'")));
+}
+
+TEST(Recognise, NamesTheDifferencesUnderAPrefix) {
+    StateDict tensors;
+    add_under("model.", make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1), tensors);
+    tensors.erase("model.conv_list.3.bias");
+    tensors["model.extra"] = {{1}, {1}};
+    tensors["loss"] = {{1}, {1}};
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x.ckpt"); }),
+                AllOf(HasSubstr("x.ckpt, keys under 'model.'"), HasSubstr("1 missing: 'conv_list.3.bias'"),
+                      HasSubstr("1 surplus: 'extra'"), testing::Not(HasSubstr("'loss'"))));
+}
+
+TEST(Recognise, EndsOnAFileOfManyPrefixes) {
+    StateDict tensors;
+    for (int i = 0; i < 20'000; ++i) tensors[numbered("a", i % 5000) + "." + std::to_string(i) + ".x.y"] = {{1}, {1}};
+    EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "x"); }), HasSubstr("no network that is known"));
+}
+
+TEST(Recognise, LeavesOutTheCountersOfATraining) {
+    StateDict tensors;
+    add_under("module.", make_seeded_weights(network::kind_of<network::UnetShape>(), 3, 1), tensors);
+    tensors["n_averaged"] = {{}, {12}};
+    EXPECT_EQ(recognise_weights(tensors, "test").note, "");
+}
+
 TEST(Recognise, ADncnnOfTwoLayersIsOne) {
     const Weights two = make_seeded_weights(network::DncnnShape{.depth = 2, .width = 4}, 3);
     EXPECT_EQ(recognise_weights(to_state_dict(two), "two").shape, two.shape);

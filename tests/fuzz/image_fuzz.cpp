@@ -1,5 +1,5 @@
-// .npy, TIFF, PNG and JPEG: a window in each corner and in the middle, then alpha where the image is small. Damaged PNG
-// files get checksums that fit, or libpng would look at nothing else.
+// .npy, TIFF, PNG, JPEG, WebP and BMP: a window in each corner and in the middle, then alpha where the image is small.
+// Damaged PNG files get checksums that fit, or libpng would look at nothing else.
 #include "fuzz/memory_file.hpp"
 #include "image/image_file.hpp"
 

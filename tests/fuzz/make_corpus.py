@@ -109,7 +109,10 @@ def checkpoints(folder):
     weights = collections.OrderedDict(
         [('first.weight', Tensor(storages[0], 0, (2, 3, 2, 2), (12, 4, 2, 1))),
          ('first.bias', Tensor(storages[0], 2, (3, 2), (2, 5))), ('half', Tensor(storages[1], 0, (4,), (1,)))])
-    for name, value in (('plain', weights), ('lightning', {'state_dict': weights, 'epoch': 3, 'best': 31.5})):
+    wrapped = {f'module._orig_mod.model.{key}': value for key, value in weights.items()}
+    for name, value in (('plain', weights), ('lightning', {'state_dict': weights, 'epoch': 3, 'best': 31.5}),
+                        ('averages', {'model': weights, 'ema': {'model': wrapped, 'updates': 3},
+                                      'milestones': collections.Counter([10, 20])})):
         write(folder, f'{name}.zip.pth', zip_pth(value, storages))
         write(folder, f'{name}.legacy.pth', legacy_pth(value, storages))
     write(folder, 'plain.safetensors', safetensors())

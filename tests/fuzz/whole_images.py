@@ -10,6 +10,36 @@ JPEG = base64.b64decode(  # 8 x 8, gray, with an orientation in its EXIF block
     'AAAAAAAAAAAFQv/aAAgBAQAAPwAeSSf/2Q==')
 
 
+WEBP = {name: base64.b64decode(text) for name, text in {  # 9 x 7
+    'lossy': 'UklGRlIAAABXRUJQVlA4IEYAAADwAQCdASoJAAcAAsBMJbACdLoAAwg/+PAA/vXxcE+SgRDb4P/Lpz5AXN2MY+1f/gK26CndaIaXVKx3/vjR7BnNNl+S'
+             'iwAA',
+    'lossy_alpha': 'UklGRrAAAABXRUJQVlA4WAoAAAAYAAAACAAABgAAQUxQSB4AAAABuTJE9D+gGJIkZv21VuJc4isTREzABGSoVfmCChJWUDggSgAAAPABAJ0BKgkA'
+                   'BwACwEwlsAJ0ugADCD/60AD+9fFwT5KBENvg/8unPkBc3YxsmaSp3LAUNgLdmlwp+/tKx3/vjR7BnNNXPGSdWwAARVhJRhoAAABNTQAqAAAA'
+                   'CAABARIAAwAAAAEABgAAAAAAAA==',
+    'lossless': 'UklGRkQAAABXRUJQVlA4TDgAAAAvCIABELkyRPQ/dhHR/4CCtm0YMyl/oLsIpoMsGDS3L4YI0okw26j+WpM4l/tMAEgZkJcvaAWLDw==',
+    'profile': 'UklGRoAAAABXRUJQVlA4WAoAAAAoAAAACAAABgAASUNDUAkAAABhIHByb2ZpbGUAVlA4TC0AAAAvCIABALkyRPQ/dhHR/4CCtm0YMyl/oLsIpoMsGDS3'
+               'L4YI0ikmACoDKV/QgnEARVhJRhoAAABNTQAqAAAACAABARIAAwAAAAEABgAAAAAAAA==',
+}.items()}
+
+
+def bmp(bits, height=7, compression=0, between=b''):
+    """9 pixels wide; `between` the shortest header and the rows lie masks or a palette."""
+    row = bytes(range(bits // 8 * 9))
+    rows = row.ljust(-(-len(row) // 4) * 4, b'\0') * abs(height)
+    head = struct.pack('<2sIII', b'BM', 54 + len(between) + len(rows), 0, 54 + len(between))
+    return head + struct.pack('<IiiHHIIiiII', 40, 9, height, 1, bits, compression, len(rows), 3000, 3000, len(between) // 4 % 256 if bits == 8 else 0,
+                              0) + between + rows
+
+
+def bmp_v5():
+    """Alpha and a profile, behind the longest header."""
+    rows, profile = bytes(range(9 * 4)) * 7, b'a profile'
+    head = struct.pack('<2sIII', b'BM', 138 + len(rows) + len(profile), 0, 138)
+    info = struct.pack('<IiiHHIIiiII', 124, 9, 7, 1, 32, 3, len(rows), 3000, 3000, 0, 0)
+    masks = struct.pack('<IIIII', 0xFF0000, 0xFF00, 0xFF, 0xFF000000, 0x4D424544)
+    return head + info + masks + bytes(48) + struct.pack('<IIII', 4, 124 + len(rows), len(profile), 0) + rows + profile
+
+
 def npy(kind, shape, sample_bytes):
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + '\n'
     count = sample_bytes
@@ -97,5 +127,9 @@ def images():
         'u8.npy': npy('|u1', (20, 30), 1), 'f4.npy': npy('<f4', (9, 8, 3), 4), 'u16.npy': npy('>u2', (9, 8, 4), 2),
         'gray.png': png(0, png_rows(1)), 'rgb.png': png(2, png_rows(3)), 'rgba.png': png(6, png_rows(4)),
         'palette.png': png(3, png_rows(1), chunks=palette), 'alpha16.png': png(4, png_rows(4), bits=16, chunks=tags),
-        'gray.jpg': JPEG, **{f'{name}.tif': tiff(**options) for name, options in TIFFS.items()},
+        'gray.jpg': JPEG, **{f'{name}.webp': content for name, content in WEBP.items()},
+        'rgb.bmp': bmp(24), 'top_down.bmp': bmp(32, height=-7), 'palette.bmp': bmp(8, between=bytes(range(240))),
+        'gray.bmp': bmp(8, between=b''.join(bytes((i, i, i, 0)) for i in range(256))),
+        'masks.bmp': bmp(32, compression=3, between=struct.pack('<III', 0xFF, 0xFF00, 0xFF0000)), 'v5.bmp': bmp_v5(),
+        **{f'{name}.tif': tiff(**options) for name, options in TIFFS.items()},
     }

@@ -82,9 +82,22 @@ TEST_P(Damage, FlippedBytesNeverCrash) {
     EXPECT_GT(refused, 0);
 }
 
+TEST_P(Damage, NoDescriptorIsLeftOpen) {
+    const auto open_descriptors = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    };
+    const auto before = open_descriptors();
+    EXPECT_TRUE(read_everything(path_));
+    for (size_t length = 1; length < bytes_.size(); length += bytes_.size() / 7) {
+        test::write_bytes(path_, {bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(length)});
+        (void)read_everything(path_);
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, Damage,
-                         testing::Values("raw-a.png", "raw-a.jpg", "raw-a.tif", "raw-a.npy", "lzw-a.tif",
-                                         "deflate-a.tif", "packbits-a.tif", "jpeg-a.tif"));
+                         testing::Values("raw-a.png", "raw-a.jpg", "raw-a.webp", "raw-a.bmp", "raw-a.tif", "raw-a.npy",
+                                         "lzw-a.tif", "deflate-a.tif", "packbits-a.tif", "jpeg-a.tif"));
 
 }  // namespace
 }  // namespace pb::image

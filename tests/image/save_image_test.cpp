@@ -81,7 +81,7 @@ TEST(SaveImage, PartsOfWiderImagesAreSavedAsTheyLook) {
     PixelView view = image.view();
     view.pixels = view.row(part.row) + static_cast<size_t>(part.column) * view.pixel_bytes();
     view.extent = part.extent;
-    for (const char* name : {"a.png", "a.tif", "a.npy"}) {
+    for (const char* name : {"a.png", "a.webp", "a.bmp", "a.tif", "a.npy"}) {
         save_image({view, {}, nullptr}, folder / name);
         EXPECT_TRUE(same_bytes(load_image(folder / name), test::crop(image, part))) << name;
     }
@@ -122,7 +122,7 @@ TEST(SaveImage, OrientationGoesThroughEveryFormat) {
 TEST(SaveImage, NothingIsInventedWhereThereIsNoMetadata) {
     const TemporaryFolder folder;
     const Image image = make_pattern({16, 16}, 3, DType::u8);
-    for (const std::string name : {"a.png", "a.jpg", "a.tif", "a.npy"}) {
+    for (const std::string name : {"a.png", "a.jpg", "a.webp", "a.bmp", "a.tif", "a.npy"}) {
         save_image({image.view(), {}, nullptr}, folder / name);
         const auto file = open_image(folder / name);
         EXPECT_TRUE(file->metadata().icc_profile.empty()) << name;
@@ -180,20 +180,34 @@ TEST(CheckCanSave, SaysEarlyWhatSavingWouldSay) {
     const ImageInfo deep{{10, 10}, 3, DType::u16, false};
     const ImageInfo floats{{10, 10}, 1, DType::f32, false};
     EXPECT_THAT(refusal(rgb, folder / "a"), HasSubstr("its name has no extension"));
-    EXPECT_THAT(refusal(rgb, folder / "a.bmp"), AllOf(HasSubstr("extension '.bmp'"), HasSubstr(".raw")));
+    EXPECT_THAT(refusal(rgb, folder / "a.gif"), AllOf(HasSubstr("extension '.gif'"), HasSubstr(".raw")));
     EXPECT_THAT(refusal(rgb, ""), HasSubstr("'' is not a file name"));
     EXPECT_THAT(refusal(rgba, folder / "a.jpg"), HasSubstr("alpha"));
     EXPECT_THAT(refusal(deep, folder / "a.jpg"), HasSubstr("u16"));
     EXPECT_THAT(refusal(floats, folder / "a.png"), HasSubstr("f32"));
+    EXPECT_THAT(refusal(deep, folder / "a.webp"), AllOf(HasSubstr("WebP"), HasSubstr("u16")));
+    EXPECT_THAT(refusal({{10, 16384}, 3, DType::u8, false}, folder / "a.webp"), HasSubstr("16383"));
     EXPECT_THAT(refusal({{10, 65501}, 3, DType::u8, false}, folder / "a.jpg"), HasSubstr("65500"));
     EXPECT_THAT(refusal({{0, 10}, 3, DType::u8, false}, folder / "a.png"), HasSubstr("no pixels"));
     EXPECT_THAT(refusal(rgb, folder / "missing/a.png"), HasSubstr("no folder"));
     EXPECT_THAT(refusal(rgb, "/proc/a.png"), HasSubstr("/proc/a.png"));
-    for (const char* name : {"a.png", "a.jpg", "a.jpeg", "a.tif", "a.tiff", "a.npy", "a.PNG"})
+    for (const char* name : {"a.png", "a.jpg", "a.jpeg", "a.webp", "a.bmp", "a.tif", "a.tiff", "a.npy", "a.PNG"})
         EXPECT_NO_THROW(check_can_save(rgb, folder / name));
     EXPECT_TRUE(folder.names().empty());
     EXPECT_THROW(save_image({make_pattern({4, 4}, 3, DType::f32).view(), {}, nullptr}, folder / "a.png"), UsageError);
     EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(SaveImage, ColoursMultipliedByAlphaNeedATiff) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({4, 4}, 3, DType::u8);
+    const Image alpha = make_pattern({4, 4}, 1, DType::u8);
+    ImageMetadata metadata;
+    metadata.premultiplied_alpha = true;
+    for (const char* name : {"a.png", "a.webp", "a.bmp"})
+        EXPECT_THROW(save_image({image.view(), alpha.view(), &metadata}, folder / name), UsageError) << name;
+    EXPECT_TRUE(folder.names().empty());
+    EXPECT_NO_THROW(save_image({image.view(), alpha.view(), &metadata}, folder / "a.tif"));
 }
 
 TEST(OpenImage, RefusesWhatIsNoImageFile) {
@@ -220,7 +234,7 @@ TEST(OpenImage, TellsTheFormatByItsContent) {
 TEST(OpenImage, PartsOutsideTheImageAreRefused) {
     const TemporaryFolder folder;
     const Image image = make_pattern({5, 6}, 3, DType::u8);
-    for (const char* name : {"a.png", "a.tif", "a.npy"}) {
+    for (const char* name : {"a.png", "a.webp", "a.bmp", "a.tif", "a.npy"}) {
         save_image({image.view(), {}, nullptr}, folder / name);
         const auto file = open_image(folder / name);
         EXPECT_THROW((void)test::read_part(*file, {0, 0, {6, 6}}), Error);

@@ -1,5 +1,5 @@
-"""Other programs' readers and writers: what all ranks wrote together is read by tifffile and OpenCV, and BigTIFFs that
-tifffile wrote are read by windows.
+"""Other programs' readers and writers: what all ranks wrote together is read by tifffile and OpenCV, BigTIFFs that tifffile
+wrote are read by windows, WebP and BMP by both sides.
 """
 from readers import ReadersTest, denoise, main  # first: it makes the packages below known
 
@@ -55,6 +55,21 @@ class Readers(ReadersTest):
                 tifffile.imwrite(self.folder / 'in.tif', pixels, bigtiff=True, photometric='rgb', metadata=None, **layout)
                 denoise(self.folder / 'in.tif', self.folder / 'out.npy', '--output', 'file')
                 numpy.testing.assert_array_equal(numpy.load(self.folder / 'out.npy'), expected)
+
+    def test_webp_and_bmp_go_both_ways(self):
+        pixels = (self.photo >> 8).astype(numpy.uint8)
+        expected = self.expected(pixels)
+        for name, lossless in (('webp', [cv2.IMWRITE_WEBP_QUALITY, 101]), ('bmp', [])):
+            with self.subTest(name):
+                denoise(self.folder / 'in.npy', self.folder / f'out.{name}', ranks=1)
+                numpy.testing.assert_array_equal(cv2.imread(str(self.folder / f'out.{name}'), cv2.IMREAD_UNCHANGED)[:, :, ::-1], expected)
+                cv2.imwrite(str(self.folder / f'in.{name}'), pixels[:, :, ::-1], lossless)
+                denoise(self.folder / f'in.{name}', self.folder / 'back.npy', '--output', 'memory')
+                numpy.testing.assert_array_equal(numpy.load(self.folder / 'back.npy'), expected)
+        cv2.imwrite(str(self.folder / 'gray.bmp'), pixels[:, :, 0])
+        gray = ('--weights', 'seed:1', '--allow-untrained', '--network', 'dncnn')
+        denoise(self.folder / 'gray.bmp', self.folder / 'out.bmp', *gray, ranks=1)
+        self.assertEqual(cv2.imread(str(self.folder / 'out.bmp'), cv2.IMREAD_UNCHANGED).shape, (270, 60))
 
 
 if __name__ == '__main__':

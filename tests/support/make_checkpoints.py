@@ -41,6 +41,53 @@ def views(torch):
                                    parameter=torch.nn.Parameter(ramp(torch, 3, 3)), empty=torch.empty(0, 4))
 
 
+def trainer_files(torch, save):
+    """A small DnCNN with the keys of deepinv, and its average, as usual trainers save them."""
+    class Small(torch.nn.Module):
+        def __init__(self, scale):
+            super().__init__()
+            self.in_conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+            self.conv_list = torch.nn.ModuleList([torch.nn.Conv2d(4, 4, 3, padding=1)])
+            self.out_conv = torch.nn.Conv2d(4, 3, 3, padding=1)
+            for parameter in self.parameters():
+                parameter.data = ramp(torch, *parameter.shape) * scale
+
+    def under(prefix, module):
+        return {prefix + key: value for key, value in module.state_dict().items()}
+
+    net, average = Small(1), Small(2)
+    averaged = torch.optim.swa_utils.AveragedModel(average)
+    optimizer = torch.optim.Adam(net.parameters())
+    sum(parameter.sum() for parameter in net.parameters()).backward()
+    optimizer.step()
+    net = Small(1)
+    schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [10, 20])
+    loss = {"loss.window": ramp(torch, 11), "loss.vgg.weight": ramp(torch, 2, 3)}
+    beside = {"epoch": 3, "global_step": 1000, "pytorch-lightning_version": "2.4.0", "loops": {"fit_loop": {"state_dict": {}}},
+              "callbacks": {"ModelCheckpoint{'monitor': 'psnr'}": {"best_model_score": torch.tensor(31.5), "best_k_models": {}}},
+              "optimizer_states": [optimizer.state_dict()], "lr_schedulers": [schedule.state_dict()],
+              "hparams_name": "kwargs", "hyper_parameters": {"lr": 1e-4, "depth": 3, "compile": True}}
+
+    save(net.state_dict(), "net")
+    save(average.state_dict(), "average")
+    save({"epoch": 3, "model_state_dict": torch.nn.DataParallel(net).state_dict(), "loss": 0.25,
+          "optimizer_state_dict": optimizer.state_dict()}, "net-tutorial")
+    save(torch.compile(net).state_dict(), "net-compiled")
+    save({"model": under("module._orig_mod.module.", net), "args": {"lr": 0.1}}, "net-wrapped")
+    save({**beside, "state_dict": {**under("model._orig_mod.", net), **loss}}, "net-lightning")
+    save({**beside, "state_dict": {**under("denoiser.", net), **loss}}, "net-attribute")
+    save(averaged.state_dict(), "average-swa")
+    save({"params": net.state_dict(), "params_ema": average.state_dict()}, "average-basicsr")
+    save({"arch": "small", "state_dict": net.state_dict(), "state_dict_ema": average.state_dict()}, "average-timm")
+    save({"model": net.state_dict(), "ema": {"model": average.state_dict(), "updates": 7}}, "average-nested")
+    save({**beside, "state_dict": {**under("model.", net), **under("ema_model.", averaged), **loss}}, "average-lightning")
+
+    torch.save(net.in_conv, save.folder / "whole.zip.pth")
+    torch.save(net.in_conv, save.folder / "whole.legacy.pth", _use_new_zipfile_serialization=False)
+    torch.save({"model": net.in_conv, "epoch": 3}, save.folder / "whole_nested.zip.pth")
+    torch.jit.script(net.in_conv).save(save.folder / "script.zip.pth")
+
+
 class Malicious:
     def __init__(self, marker):
         self.marker = marker
@@ -66,6 +113,7 @@ def write_all(torch, folder):
         torch.save(weights, folder / f"{name}.zip.pth")
         torch.save(weights, folder / f"{name}.legacy.pth", _use_new_zipfile_serialization=False)
 
+    save.folder = folder
     for short, (_, name) in TYPES.items():
         weights = plain(torch, getattr(torch, name))
         save(weights, short)
@@ -79,6 +127,7 @@ def write_all(torch, folder):
     save(torch.nn.Conv2d(3, 5, 2).state_dict(), "module_state")
     save({"weight": ramp(torch, 4), "evil": Malicious(folder / "executed")}, "malicious")
     save({"weight": ramp(torch, 1).expand(1000)}, "expanded")
+    trainer_files(torch, save)
 
 
 def main():

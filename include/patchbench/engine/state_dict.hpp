@@ -22,12 +22,14 @@ using StateDict = std::map<std::string, NamedTensor>;
 struct Checkpoint {
     StateDict tensors;
     std::map<std::string, std::string> metadata;  ///< safetensors' `__metadata__`; empty for `.pth`
+    std::string note;  ///< which of several state dicts was read: "'params_ema' is read, not 'params'"; else empty
 };
 
 /// Reads safetensors, zip `.pth` (torch >= 1.6) and legacy `.pth` files; the format is told by the first bytes, never
-/// by the name. Nested dicts under `state_dict`, `params_ema`, `params` or `model` (the first that is there) are
-/// followed; a prefix `module.` common to all keys is removed. Throws UsageError that names the file, the place (byte
-/// offset or key) and the reason. Never allocates more than a small multiple of the file's size.
+/// by the name. Nested dicts under the usual names (`state_dict`, `model_state_dict`, `params`, `model`, ..) are
+/// followed, averaged weights (`params_ema`, `model_ema`, `ema`, ..) first; keys are those of `without_wrappers`.
+/// Throws UsageError that names the file, the place (byte offset or key) and the reason. Never allocates more than a
+/// small multiple of the file's size.
 [[nodiscard]] Checkpoint load_checkpoint(const std::filesystem::path& file);
 
 /// The tensors of `load_checkpoint`.
@@ -37,7 +39,8 @@ struct Checkpoint {
 void save_safetensors(const StateDict& tensors, const std::filesystem::path& file,
                       const std::map<std::string, std::string>& metadata = {});
 
-/// Removes `module.` (left by DataParallel, at most twice) from the front of the keys where every key has it.
-[[nodiscard]] StateDict without_module_prefix(StateDict tensors);
+/// Removes the names that wrappers put into keys, in any order and place: `module.` (DataParallel, AveragedModel) and
+/// `_orig_mod.` (torch.compile). Throws UsageError, with `source` in front, when two keys become the same.
+[[nodiscard]] StateDict without_wrappers(StateDict tensors, const std::string& source);
 
 }  // namespace pb::engine

@@ -36,6 +36,7 @@ struct Weights {
     bool trained = false;                  ///< false for seeded weights
     std::optional<double> trained_sigma;   ///< in [0,1] units, where a network knows one sigma only and it is known
     std::optional<double> replaced_sigma;  ///< what the file or its card says, where the user stated another
+    std::string note;                      ///< which networks and tensors of the file are not read; empty for none
 
     [[nodiscard]] network::NetworkKind kind() const { return network::kind_of(shape); }
     /// Channels of the image (1 gray, 3 colour), without the sigma map.
@@ -47,8 +48,9 @@ struct Weights {
 };
 
 /// Recognises the network and the key layout from names and shapes and converts. Throws UsageError that lists missing,
-/// surplus and misshapen tensors by name, or says where a value is not finite. `source` is used in messages; `sha256`
-/// is that of the canonical values (`sha256_of_values`).
+/// surplus and misshapen tensors by name, or says where a value is not finite. The network may lie under a prefix, as
+/// `model.` of PyTorch Lightning, beside other tensors; of several copies the averaged one is taken. `source` is used
+/// in messages; `sha256` is that of the canonical values (`sha256_of_values`).
 [[nodiscard]] Weights recognise_weights(const StateDict& tensors, const std::string& source);
 
 /// As `recognise_weights`, and insists on `expected`; `sha256` is that of the file. The training sigma is taken from

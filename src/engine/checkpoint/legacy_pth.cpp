@@ -74,7 +74,7 @@ Checkpoint read_legacy_pth(Bytes file, const std::string& name) {
         const auto found = storages.find(storage.key);
         return found == storages.end() ? Bytes{} : found->second;
     };
-    return {to_tensors({name, file.size(), heap, read_storage}, value), {}};
+    return to_tensors({name, file.size(), heap, read_storage}, value);
 }
 
 }  // namespace pb::engine

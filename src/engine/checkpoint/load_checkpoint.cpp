@@ -2,22 +2,27 @@
 
 #include "patchbench/base/error.hpp"
 
-#include <algorithm>
-
 namespace pb::engine {
-StateDict without_module_prefix(StateDict tensors) {
-    constexpr std::string_view kPrefix = "module.";
-    const auto has_prefix = [&](const auto& item) { return item.first.starts_with(kPrefix); };
-    constexpr int kMostPrefixes = 2;  // DataParallel round DistributedDataParallel
-    for (int i = 0; i < kMostPrefixes && std::all_of(tensors.begin(), tensors.end(), has_prefix); ++i) {
-        StateDict shorter;
-        for (auto& [key, tensor] : tensors) shorter[key.substr(kPrefix.size())] = std::move(tensor);
-        tensors = std::move(shorter);
+namespace {
+
+std::string without_wrappers(std::string_view key) {
+    std::string rest;
+    for (size_t dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
+        const std::string_view name = key.substr(0, dot + 1);
+        if (name != "module." && name != "_orig_mod.") rest += name;
+        key.remove_prefix(dot + 1);
     }
-    return tensors;
+    return rest.append(key);
 }
 
-namespace {
+[[noreturn]] void refuse_clash(const std::string& key, const StateDict& tensors, const std::string& source) {
+    for (const auto& [other, tensor] : tensors)
+        if (other != key && without_wrappers(other) == without_wrappers(key))
+            throw UsageError(source + ": " + shown(other) + " and " + shown(key) + " are both " +
+                             shown(without_wrappers(key)) + " without what wrappers put into names; save one of the " +
+                             "two networks alone");
+    throw Error(source + ": " + shown(key) + " clashes with no other key");
+}
 
 Checkpoint read_any(Bytes file, const std::string& name) {
     if (is_zip(file)) return read_zip_pth(file, name);
@@ -30,10 +35,17 @@ Checkpoint read_any(Bytes file, const std::string& name) {
 
 }  // namespace
 
+StateDict without_wrappers(StateDict tensors, const std::string& source) {
+    StateDict shorter;
+    for (auto& [key, tensor] : tensors)
+        if (!shorter.try_emplace(without_wrappers(key), std::move(tensor)).second) refuse_clash(key, tensors, source);
+    return shorter;
+}
+
 Checkpoint read_checkpoint(Bytes file, const std::string& name) {
     Checkpoint checkpoint = read_any(file, name);
     if (checkpoint.tensors.empty()) throw UsageError(name + ": holds no tensors");
-    checkpoint.tensors = without_module_prefix(std::move(checkpoint.tensors));
+    checkpoint.tensors = without_wrappers(std::move(checkpoint.tensors), name);
     return checkpoint;
 }
 

@@ -39,6 +39,7 @@ std::optional<PickleValue> make_dict(PickleHeap& heap) {
 
 std::optional<PickleValue> find_global(std::string_view module, std::string_view name) {
     if (module == "collections" && name == "OrderedDict") return Callable::ordered_dict;
+    if (module == "collections" && name == "Counter") return Callable::counter;
     if (module == "torch._utils") {
         if (name == "_rebuild_tensor") return Callable::rebuild_tensor;
         if (name == "_rebuild_tensor_v2") return Callable::rebuild_tensor_v2;
@@ -54,6 +55,9 @@ std::optional<PickleValue> call_global(Callable callable, const std::vector<Pick
     switch (callable) {
         case Callable::ordered_dict:
             return count == 0 ? make_dict(heap) : std::nullopt;
+        case Callable::counter:  // in the state of the scheduler MultiStepLR, made from a dict
+            if (count != 1 || !std::holds_alternative<DictRef>(arguments[0])) return std::nullopt;
+            return arguments[0];
         case Callable::rebuild_tensor:
             return count == 4 ? rebuild_tensor(arguments, heap) : std::nullopt;
         case Callable::rebuild_tensor_v2:

@@ -143,9 +143,7 @@ bool PickleMachine::step_call(uint8_t opcode) {
             const std::string_view module = reader_.take_line();
             const std::string_view name = reader_.take_line();
             const auto global = find_global(module, name);
-            if (!global)
-                reader_.fail("the pickle names " + shown(std::string(module) + "." + std::string(name)) +
-                             ", which no state dict needs: refused, nothing was executed");
+            if (!global) refuse_global(std::string(module) + "." + std::string(name));
             push(*global);
             return true;
         }
@@ -161,6 +159,16 @@ bool PickleMachine::step_call(uint8_t opcode) {
         default:
             return false;
     }
+}
+
+// A whole object begins with its class. In a legacy file that class follows the word 'module', in a tuple.
+void PickleMachine::refuse_global(const std::string& name) const {
+    const auto* word = stack_.size() == 1 ? std::get_if<std::string_view>(&stack_.front()) : nullptr;
+    const bool is_whole_object = stack_.empty() || (word != nullptr && *word == "module");
+    reader_.fail((is_whole_object ? "the file holds a whole object of the class " + shown(name) + ", no state dict"
+                                  : "the pickle names " + shown(name) + ", which no state dict needs") +
+                 ": refused, nothing was executed; save the weights alone, with the program that has the model: "
+                 "torch.save(model.state_dict(), file)");
 }
 
 void PickleMachine::push(PickleValue value) { stack_.push_back(value); }

@@ -25,6 +25,7 @@ class PickleMachine {
     bool step_memo(uint8_t opcode);
     bool step_call(uint8_t opcode);
 
+    [[noreturn]] void refuse_global(const std::string& name) const;
     void push(PickleValue value);
     [[nodiscard]] size_t poppable() const;
     [[nodiscard]] PickleValue pop();

@@ -14,7 +14,7 @@
 namespace pb::engine {
 
 /// The functions that a state dict calls; all others are refused.
-enum class Callable : uint8_t { ordered_dict, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter };
+enum class Callable : uint8_t { ordered_dict, counter, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter };
 
 struct StorageType {
     ElementType type;

@@ -1,31 +1,15 @@
 #include "engine/checkpoint/pickled_state_dict.hpp"
 
+#include "engine/checkpoint/nested_state_dict.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
-#include <optional>
 
 namespace pb::engine {
 namespace {
-
-using Dict = std::vector<std::pair<PickleValue, PickleValue>>;
-
-// Where training scripts keep the state dict: PyTorch Lightning and most others; BasicSR (the averaged weights first);
-// many small repositories.
-constexpr std::array<std::string_view, 4> kNestedUnder{"state_dict", "params_ema", "params", "model"};
-
-const Dict* find_nested(const Dict& dict, const PickleHeap& heap) {
-    for (const std::string_view wanted : kNestedUnder)
-        for (const auto& [key, value] : dict) {
-            const auto* name = std::get_if<std::string_view>(&key);
-            const auto* nested = std::get_if<DictRef>(&value);
-            if (name != nullptr && *name == wanted && nested != nullptr) return &heap.dicts[nested->index];
-        }
-    return nullptr;
-}
 
 class TensorReader {
   public:
@@ -125,17 +109,14 @@ class TensorReader {
 
 }  // namespace
 
-StateDict to_tensors(const PickledFile& file, const PickleValue& root) {
+Checkpoint to_tensors(const PickledFile& file, const PickleValue& root) {
     const auto* outermost = std::get_if<DictRef>(&root);
     if (outermost == nullptr)
         throw UsageError(file.name + ": holds no dict; save the weights with torch.save(model.state_dict(), file)");
-    const Dict* dict = &file.heap.dicts[outermost->index];
-    constexpr int kDeepest = 4;
-    for (int depth = 0; depth < kDeepest; ++depth)
-        if (const Dict* nested = find_nested(*dict, file.heap)) dict = nested;
+    NestedStateDict found = find_state_dict(file.heap, outermost->index);
     TensorReader reader(file);
     StateDict tensors;
-    for (const auto& [key, value] : *dict) {
+    for (const auto& [key, value] : file.heap.dicts[found.dict]) {
         const auto* name = std::get_if<std::string_view>(&key);
         if (name == nullptr) throw UsageError(file.name + ": the state dict has a key that is no text");
         const auto* tensor = std::get_if<TensorRef>(&value);
@@ -143,7 +124,7 @@ StateDict to_tensors(const PickledFile& file, const PickleValue& root) {
         if (tensors.contains(std::string(*name))) reader.fail(*name, "is there twice");
         tensors[std::string(*name)] = reader.read(*name, file.heap.tensors[tensor->index]);
     }
-    return tensors;
+    return {.tensors = std::move(tensors), .metadata = {}, .note = std::move(found.note)};
 }
 
 }  // namespace pb::engine

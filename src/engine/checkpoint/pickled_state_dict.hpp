@@ -20,6 +20,6 @@ struct PickledFile {
 };
 
 /// Throws UsageError that names the tensor and what is wrong with it.
-[[nodiscard]] StateDict to_tensors(const PickledFile& file, const PickleValue& root);
+[[nodiscard]] Checkpoint to_tensors(const PickledFile& file, const PickleValue& root);
 
 }  // namespace pb::engine

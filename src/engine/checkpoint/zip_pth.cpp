@@ -48,7 +48,7 @@ Checkpoint read_zip_pth(Bytes file, const std::string& name) {
     const auto read_storage = [&](const PickledStorage& storage) -> Bytes {
         return records.emplace_back(archive.read(root + "/data/" + std::string(storage.key)));
     };
-    return {to_tensors({name, file.size(), heap, read_storage}, value), {}};
+    return to_tensors({name, file.size(), heap, read_storage}, value);
 }
 
 }  // namespace pb::engine

@@ -1,9 +1,10 @@
-// Recognises the layout of tensors: the one that shares most names with them. Every difference to it is an error.
+// Recognises the layout of tensors: the one that shares most names with them. Every difference to it is an error; only
+// what lies beside the network, under other prefixes, is left out and named.
 #include "base/sha256.hpp"
 #include "engine/checkpoint/element_type.hpp"
 #include "engine/weights/batch_norm.hpp"
+#include "engine/weights/key_match.hpp"
 #include "network/graph_facts.hpp"
-#include "network/key_layout.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -11,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 
@@ -19,51 +19,10 @@ namespace pb::engine {
 namespace {
 
 using Shape64 = std::vector<int64_t>;
-using Expected = std::map<std::string, Shape64>;
 
-// Parts of a batch norm in PyTorch; a further one, num_batches_tracked, has no effect on inference.
-constexpr std::array<const char*, 4> kNormParts{".weight", ".bias", ".running_mean", ".running_var"};
-constexpr std::string_view kIgnored = ".num_batches_tracked";
-
-Expected expected_tensors(const network::KeyLayout& layout) {
-    Expected expected;
-    for (const auto& [name, shapes] : network::checkpoint_shapes(layout.graph)) {
-        expected[name + ".weight"] = shapes.weight_shape();
-        if (shapes.has_bias) expected[name + ".bias"] = {shapes.out_channels};
-        if (shapes.norm.empty()) continue;
-        for (const char* part : kNormParts) expected[shapes.norm + part] = {shapes.out_channels};
-    }
-    return expected;
-}
-
-struct Match {
-    network::KeyLayout layout;
-    Expected expected;
-    size_t names = 0;  // names of the layout that the file has
-    double score = 0;  // 2 when all names and shapes agree and there are no others
-};
-
-Match compare(const network::KeyLayout& layout, const StateDict& tensors) {
-    Match match{.layout = layout, .expected = expected_tensors(layout)};
-    size_t shapes = 0;
-    for (const auto& [key, shape] : match.expected) {
-        const auto found = tensors.find(key);
-        if (found == tensors.end()) continue;
-        ++match.names;
-        if (found->second.shape == shape) ++shapes;
-    }
-    const size_t together = match.expected.size() + tensors.size() - match.names;
-    match.score = static_cast<double>(match.names + shapes) / static_cast<double>(together);
-    return match;
-}
-
-/// The layout with the highest score; the first one among equal scores.
-Match best_match(const StateDict& tensors) {
-    network::CheckpointTensors file;
-    for (const auto& [key, tensor] : tensors) file.shapes[key] = tensor.shape;
-    std::vector<Match> matches;
-    for (const network::KeyLayout& layout : network::known_layouts(file)) matches.push_back(compare(layout, tensors));
-    return *std::ranges::max_element(matches, {}, &Match::score);
+/// Counters of the training, which have no effect on inference: of batch norm, and of AveragedModel.
+bool is_counter(const std::string& key) {
+    return key.ends_with(".num_batches_tracked") || key == "n_averaged" || key.ends_with(".n_averaged");
 }
 
 std::string text_of(const Shape64& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
@@ -91,14 +50,18 @@ std::string differences(const Match& match, const StateDict& tensors) {
     return listed(missing, "missing") + listed(surplus, "surplus") + listed(misshapen, "of another shape");
 }
 
-std::string first_keys(const StateDict& tensors) {
-    constexpr size_t kFew = 3;
-    std::string text;
-    for (const auto& [key, tensor] : tensors) {
-        if (std::count(text.begin(), text.end(), ',') + 1 == kFew + 1) break;
-        text += (text.empty() ? "" : ", ") + shown(key);
-    }
-    return text;
+std::vector<std::string> keys_of(const StateDict& tensors) {
+    std::vector<std::string> keys;
+    for (const auto& [key, tensor] : tensors) keys.push_back(key);
+    return keys;
+}
+
+/// The tensors whose keys begin with `prefix`, without it.
+StateDict tensors_under(const std::string& prefix, StateDict tensors) {
+    StateDict part;
+    for (auto& [key, tensor] : tensors)
+        if (key.starts_with(prefix)) part[key.substr(prefix.size())] = std::move(tensor);
+    return part;
 }
 
 void check_values(const StateDict& tensors, const std::string& source) {
@@ -115,10 +78,10 @@ void check_values(const StateDict& tensors, const std::string& source) {
 }
 
 void check_match(const Match& match, const StateDict& tensors, const std::string& source) {
-    if (match.names * 4 < match.expected.size())
-        throw UsageError(
-            fmt::format("{}: weights of no network that is known here ({}); its tensors are {}, the first {}", source,
-                        names_of<network::NetworkKind>(", "), tensors.size(), first_keys(tensors)));
+    if (!match.is_likely())
+        throw UsageError(fmt::format("{}: weights of no network that is known here ({}); its {} tensors are {}", source,
+                                     names_of<network::NetworkKind>(", "), tensors.size(),
+                                     first_names(keys_of(tensors))));
     const std::string found = differences(match, tensors);
     if (!found.empty())
         throw UsageError(source + ": looks like " + match.layout.name + ", but does not fit" + found +
@@ -153,17 +116,22 @@ Convolution convert(const network::KeyLayout& layout, size_t index, const StateD
 }  // namespace
 
 Weights recognise_weights(const StateDict& all, const std::string& source) {
-    StateDict tensors = without_module_prefix(all);
-    std::erase_if(tensors, [](const auto& item) { return item.first.ends_with(kIgnored); });
-    const Match match = best_match(tensors);
-    check_match(match, tensors, source);
-    check_values(tensors, source);
-    const network::KeyLayout& layout = match.layout;
+    StateDict tensors = without_wrappers(all, source);
+    std::erase_if(tensors, [](const auto& item) { return is_counter(item.first); });
+    network::CheckpointTensors file;
+    for (const auto& [key, tensor] : tensors) file.shapes[key] = tensor.shape;
+    const NetworkPart part = find_network(file, source);
+    const std::string where = part.prefix.empty() ? source : source + ", keys under " + shown(part.prefix);
+    tensors = tensors_under(part.prefix, std::move(tensors));
+    check_match(part.match, tensors, where);
+    check_values(tensors, where);
+    const network::KeyLayout& layout = part.match.layout;
     Weights weights{.shape = layout.shape, .source = source, .layout = layout.name, .trained = true};
     const network::Graph canonical = network::graph_of(layout.shape);
     for (const size_t index : network::convolutions_of(canonical))
-        weights.convolutions[canonical[index].filter->weights] = convert(layout, index, tensors, source);
+        weights.convolutions[canonical[index].filter->weights] = convert(layout, index, tensors, where);
     weights.sha256 = sha256_of_values(weights);
+    weights.note = part.note;
     return weights;
 }
 

@@ -55,7 +55,10 @@ Weights recognise_file(const std::filesystem::path& file, network::NetworkKind e
         return weights;
     }
     const Checkpoint checkpoint = read_checkpoint(bytes, name);
-    Weights weights = recognise_weights(checkpoint.tensors, name);
+    Weights weights =
+        recognise_weights(checkpoint.tensors, checkpoint.note.empty() ? name : name + " (" + checkpoint.note + ")");
+    weights.source = name;
+    if (!checkpoint.note.empty()) weights.note = checkpoint.note + (weights.note.empty() ? "" : "; ") + weights.note;
     weights.trained_sigma = trained_sigma(checkpoint.metadata, name);
     return weights;
 }

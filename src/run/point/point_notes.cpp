@@ -6,6 +6,12 @@
 
 namespace pb::run {
 
+void note_weights(const engine::Weights& weights, plan::Point& point) {
+    if (weights.note.empty()) return;
+    point.weights_note = weights.source + ": " + weights.note;
+    point.notes.push_back(point.weights_note);
+}
+
 void note_range(const ImageSource& source, plan::Point& point) {
     if (source.map() == nullptr ||
         config::parse_range(point.settings.image.range).kind != config::RangeChoice::Kind::automatic)

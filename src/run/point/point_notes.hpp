@@ -4,7 +4,12 @@
 #include "run/pixels/image_source.hpp"
 #include "run/run.hpp"
 
+#include "patchbench/engine/weights.hpp"
+
 namespace pb::run {
+
+/// Notes which networks and tensors of the weights' file are not read.
+void note_weights(const engine::Weights& weights, plan::Point& point);
 
 /// Notes the range that `image.range: auto` found.
 void note_range(const ImageSource& source, plan::Point& point);

@@ -240,6 +240,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source,
         if (source == nullptr) source = &opened_here.emplace(trace.point.settings.image);
         network = find_network(trace.point, source->channels());
         settle_sigma(trace.point, *network);
+        note_weights(*network, trace.point);
         note_range(*source, trace.point);
         describe(*source, *network, files, trace);
     });

@@ -1,0 +1,151 @@
+#include "engine/weights/key_match.hpp"
+
+#include "engine/checkpoint/byte_reader.hpp"
+#include "network/graph_facts.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace pb::engine {
+namespace {
+
+using network::CheckpointTensors;
+using Names = std::vector<std::string>;
+
+Match compare(const network::KeyLayout& layout, const CheckpointTensors& file) {
+    Match match{.layout = layout, .expected = {}};
+    for (const auto& [name, shapes] : network::checkpoint_shapes(layout.graph)) {
+        match.expected[name + ".weight"] = shapes.weight_shape();
+        if (shapes.has_bias) match.expected[name + ".bias"] = {shapes.out_channels};
+        if (shapes.norm.empty()) continue;
+        for (const char* part : kNormParts) match.expected[shapes.norm + part] = {shapes.out_channels};
+    }
+    size_t agreeing_shapes = 0;
+    for (const auto& [key, shape] : match.expected) {
+        const auto found = file.shapes.find(key);
+        if (found == file.shapes.end()) continue;
+        ++match.names;
+        if (found->second == shape) ++agreeing_shapes;
+    }
+    const size_t together = match.expected.size() + file.shapes.size() - match.names;
+    match.score = static_cast<double>(match.names + agreeing_shapes) / static_cast<double>(together);
+    return match;
+}
+
+/// The layout with the highest score; the first one among equal scores.
+Match best_match(const CheckpointTensors& file) {
+    std::vector<Match> matches;
+    for (const network::KeyLayout& layout : network::known_layouts(file)) matches.push_back(compare(layout, file));
+    return *std::ranges::max_element(matches, {}, &Match::score);
+}
+
+bool is_complete(const Match& match) { return match.score == 2; }
+
+/// The prefixes with the most tensors. Their number is limited because a hostile file could have any number.
+Names prefixes_of(const CheckpointTensors& file) {
+    constexpr int kMostNames = 3;
+    constexpr size_t kMostPrefixes = 32;
+    std::map<std::string, size_t> tensors;
+    for (const auto& [key, shape] : file.shapes) {
+        size_t dot = key.find('.');
+        for (int i = 0; i < kMostNames && dot != std::string::npos; ++i, dot = key.find('.', dot + 1))
+            ++tensors[key.substr(0, dot + 1)];
+    }
+    std::vector<std::pair<std::string, size_t>> sorted(tensors.begin(), tensors.end());
+    std::ranges::stable_sort(sorted, std::ranges::greater{}, &std::pair<std::string, size_t>::second);
+    sorted.resize(std::min(sorted.size(), kMostPrefixes));
+    Names prefixes;
+    std::ranges::transform(sorted, std::back_inserter(prefixes), &std::pair<std::string, size_t>::first);
+    return prefixes;
+}
+
+CheckpointTensors part_of(const CheckpointTensors& file, const std::string& prefix) {
+    CheckpointTensors part;
+    for (auto each = file.shapes.lower_bound(prefix); each != file.shapes.end() && each->first.starts_with(prefix);
+         ++each)
+        part.shapes.emplace(each->first.substr(prefix.size()), each->second);
+    return part;
+}
+
+/// The last name of the prefix, without its dot.
+std::string last_name(const std::string& prefix) {
+    const std::string names = prefix.substr(0, prefix.size() - 1);
+    return names.substr(names.rfind('.') + 1);  // npos + 1 is 0
+}
+
+/// 0: the copy of the weights that a training averages (`ema`, `model_ema`, `ema_model`). 1: an ordinary name. 2: any
+/// other.
+int rank_of(const NetworkPart& part) {
+    constexpr std::array<std::string_view, 4> kAveraged{"ema", "swa", "averaged", "avg"};
+    constexpr std::array<std::string_view, 6> kOrdinary{"model", "net", "network", "denoiser", "generator", "net_g"};
+    const std::string name = last_name(part.prefix);
+    if (std::ranges::find(kOrdinary, name) != kOrdinary.end()) return 1;
+    const std::string joined = "_" + name + "_";
+    const auto is_in_name = [&](std::string_view word) {
+        return joined.find("_" + std::string(word) + "_") != std::string::npos;
+    };
+    return std::ranges::any_of(kAveraged, is_in_name) ? 0 : 2;
+}
+
+/// Says which other networks and tensors are not read.
+std::string note_on(const NetworkPart& chosen, const std::vector<NetworkPart>& complete,
+                    const CheckpointTensors& file) {
+    Names others, rest;
+    for (const NetworkPart& part : complete)
+        if (part.prefix != chosen.prefix) others.push_back(part.prefix);
+    const auto is_in_a_network = [&](const auto& item) {
+        return std::ranges::any_of(complete, [&](const auto& part) { return item.first.starts_with(part.prefix); });
+    };
+    for (const auto& item : file.shapes)
+        if (!is_in_a_network(item)) rest.push_back(item.first);
+    std::string note;
+    if (!others.empty())
+        note =
+            fmt::format("the network under {} is read, not that under {}", shown(chosen.prefix), first_names(others));
+    if (!rest.empty()) note += (note.empty() ? "" : "; ") + ("not read beside the network: " + first_names(rest));
+    return note;
+}
+
+NetworkPart choose(std::vector<NetworkPart> complete, const CheckpointTensors& file, const std::string& source) {
+    std::ranges::stable_sort(complete, {}, rank_of);
+    if (complete.size() > 1 && rank_of(complete[0]) == rank_of(complete[1])) {
+        Names prefixes;
+        for (const NetworkPart& part : complete) prefixes.push_back(part.prefix);
+        throw UsageError(fmt::format("{}: holds {} networks, under {}; save the one that is wanted alone", source,
+                                     complete.size(), first_names(prefixes)));
+    }
+    NetworkPart chosen = complete.front();
+    chosen.note = note_on(chosen, complete, file);
+    return chosen;
+}
+
+}  // namespace
+
+NetworkPart find_network(const CheckpointTensors& file, const std::string& source) {
+    NetworkPart best{.prefix = "", .match = best_match(file), .note = ""};
+    if (is_complete(best.match)) return best;
+    const NetworkPart whole = best;
+    std::vector<NetworkPart> complete;
+    for (const std::string& prefix : prefixes_of(file)) {
+        NetworkPart part{.prefix = prefix, .match = best_match(part_of(file, prefix)), .note = ""};
+        if (part.match.score > best.match.score) best = part;
+        if (is_complete(part.match)) complete.push_back(std::move(part));
+    }
+    if (!complete.empty()) return choose(std::move(complete), file, source);
+    return best.match.is_likely() ? best : whole;
+}
+
+std::string first_names(const std::vector<std::string>& names) {
+    constexpr size_t kFew = 3;
+    std::string text;
+    for (size_t i = 0; i < std::min(names.size(), kFew); ++i) text += (i == 0 ? "" : ", ") + shown(names[i]);
+    return names.size() > kFew ? fmt::format("{} and {} more", text, names.size() - kFew) : text;
+}
+
+}  // namespace pb::engine

@@ -1,0 +1,191 @@
+#include "image_support.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb::image {
+namespace {
+
+using test::make_pattern;
+using test::same_bytes;
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string number(uint32_t value, size_t bytes = 4) {
+    std::string text;
+    for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    return text;
+}
+
+/// A file with the shortest header.
+struct BmpKind {
+    int32_t width = 2;
+    int32_t height = 2;
+    uint32_t bits = 24;
+    uint32_t compression = 0;
+    uint32_t colours = 0;
+    std::string between = "";  // masks or palette
+    std::string rows = "";
+    uint32_t info_bytes = 40;
+};
+
+void write_bmp_fixture(const std::filesystem::path& path, const BmpKind& kind) {
+    const auto begin = static_cast<uint32_t>(14 + 40 + kind.between.size());
+    std::string text = "BM" + number(begin + static_cast<uint32_t>(kind.rows.size())) + number(0) + number(begin);
+    text += number(kind.info_bytes) + number(static_cast<uint32_t>(kind.width)) +
+            number(static_cast<uint32_t>(kind.height)) + number(1, 2) + number(kind.bits, 2) + number(kind.compression);
+    text += number(0) + number(0) + number(0) + number(kind.colours) + number(0) + kind.between + kind.rows;
+    test::write_bytes(path, {text.begin(), text.end()});
+}
+
+std::vector<int> samples_of(const std::filesystem::path& path) {
+    const Image image = load_image(path);
+    return {image.as<uint8_t>(), image.as<uint8_t>() + image.bytes().size()};
+}
+
+const std::string kRows("\1\2\3\4\5\6\0\0\7\10\11\12\13\14\0\0", 16);  // the lower row first, padded to 8 bytes
+
+TEST(Bmp, RowsAreReadFromEitherEnd) {
+    const TemporaryFolder folder;
+    write_bmp_fixture(folder / "a.bmp", {.rows = kRows});
+    EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(9, 8, 7, 12, 11, 10, 3, 2, 1, 6, 5, 4));
+    write_bmp_fixture(folder / "a.bmp", {.height = -2, .rows = kRows});
+    EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10));
+}
+
+TEST(Bmp, PalettesAreColoursOrGrays) {
+    const TemporaryFolder folder;
+    const std::string colours("\1\2\3\0\4\5\6\0", 8);
+    const std::string grays("\7\7\7\0\3\3\3\0", 8);
+    BmpKind kind{.height = 1, .bits = 8, .colours = 2, .between = colours, .rows = std::string("\1\0\0\0", 4)};
+    write_bmp_fixture(folder / "a.bmp", kind);
+    EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(6, 5, 4, 3, 2, 1));
+    kind.between = grays;
+    write_bmp_fixture(folder / "a.bmp", kind);
+    EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(3, 7));
+    kind.rows[0] = 2;
+    write_bmp_fixture(folder / "a.bmp", kind);
+    EXPECT_THAT(test::refusal_of(folder / "a.bmp"), AllOf(HasSubstr("row 0"), HasSubstr("colour 2")));
+    kind.colours = 257;
+    write_bmp_fixture(folder / "a.bmp", kind);
+    EXPECT_THAT(test::refusal_of(folder / "a.bmp"), HasSubstr("257"));
+}
+
+TEST(Bmp, MasksSayWhereTheColoursAre) {
+    const TemporaryFolder folder;
+    const std::string rows("\1\2\3\4\5\6\7\10", 8);
+    BmpKind kind{.height = 1, .bits = 32, .rows = rows};
+    write_bmp_fixture(folder / "a.bmp", kind);
+    EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(3, 2, 1, 7, 6, 5));
+    EXPECT_FALSE(open_image(folder / "a.bmp")->info().has_alpha) << "the fourth byte has no meaning";
+    kind.compression = 3;
+    kind.between = number(0xFFU) + number(0xFF000000U) + number(0xFF00U);
+    write_bmp_fixture(folder / "a.bmp", kind);
+    EXPECT_THAT(samples_of(folder / "a.bmp"), ElementsAre(1, 4, 2, 5, 8, 6));
+    for (const std::string& masks : {number(0x3FFU) + number(0xFFU) + number(0xFF00U),  // ten bits of red
+                                     number(0xFFU) + number(0xFFU) + number(0xFF00U)}) {
+        kind.between = masks;
+        write_bmp_fixture(folder / "a.bmp", kind);
+        EXPECT_THAT(test::refusal_of(folder / "a.bmp"), HasSubstr("8 bits each"));
+    }
+}
+
+TEST(Bmp, WhatIsNotSupportedIsRefusedByName) {
+    const TemporaryFolder folder;
+    const auto refusal = [&](const BmpKind& kind) {
+        write_bmp_fixture(folder / "a.bmp", kind);
+        return test::refusal_of(folder / "a.bmp");
+    };
+    const std::string rows(64, '\0');
+    EXPECT_THAT(refusal({.bits = 4, .rows = rows}), HasSubstr("4 bits a pixel"));
+    EXPECT_THAT(refusal({.bits = 16, .rows = rows}), HasSubstr("16 bits a pixel"));
+    EXPECT_THAT(refusal({.bits = 8, .compression = 1, .rows = rows}), HasSubstr("compressed"));
+    EXPECT_THAT(refusal({.rows = rows, .info_bytes = 12}), HasSubstr("no Windows bitmap"));
+    EXPECT_THAT(refusal({.width = 0, .rows = rows}), HasSubstr("0 x 2"));
+    EXPECT_THAT(refusal({.height = 0, .rows = rows}), HasSubstr("2 x 0"));
+    EXPECT_THAT(refusal({.width = 2147483647, .height = -2147483647 - 1, .rows = rows}), HasSubstr("damaged"));
+    EXPECT_THAT(refusal({.rows = kRows.substr(1)}), HasSubstr("2 x 2 pixels"));
+}
+
+TEST(Bmp, PixelsAndAlphaSurvive) {
+    const TemporaryFolder folder;
+    for (const int64_t channels : {1, 3})
+        for (const Extent extent : {Extent{1, 1}, Extent{1, 301}, Extent{130, 1}, Extent{77, 54}}) {
+            const Image image = make_pattern(extent, channels, DType::u8);
+            const Image alpha = make_pattern(extent, 1, DType::u8, 999);
+            save_image({image.view(), {}, nullptr}, folder / "a.bmp");
+            EXPECT_TRUE(same_bytes(load_image(folder / "a.bmp"), image)) << channels;
+            EXPECT_TRUE(open_image(folder / "a.bmp")->read_alpha().empty());
+            save_image({image.view(), alpha.view(), nullptr}, folder / "a.bmp");
+            EXPECT_TRUE(same_bytes(open_image(folder / "a.bmp")->read_alpha(), alpha));
+            const Image read = load_image(folder / "a.bmp");
+            ASSERT_EQ(read.channels(), 3) << "the format has no gray with alpha";
+            EXPECT_TRUE(channels == 1 || same_bytes(read, image));
+            for (int64_t i = 0; channels == 1 && i < 3 * extent.pixels(); ++i)
+                ASSERT_EQ(read.as<uint8_t>()[i], image.as<uint8_t>()[i / 3]);
+        }
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a.bmp"});
+}
+
+TEST(Bmp, PartsAreReadFromTheirRows) {
+    const TemporaryFolder folder;
+    for (const int64_t channels : {1, 3}) {
+        const Image image = make_pattern({40, 50}, channels, DType::u8);
+        save_image({image.view(), {}, nullptr}, folder / "a.bmp");
+        EXPECT_TRUE(open_image(folder / "a.bmp")->windowed());
+        test::expect_parts_equal_whole(folder / "a.bmp", image);
+    }
+}
+
+TEST(Bmp, ProfileAndResolutionSurviveAndExifIsNamed) {
+    const TemporaryFolder folder;
+    ImageMetadata metadata;
+    metadata.icc_profile = test::bytes_of("a profile");
+    metadata.exif = test::bytes_of("II");
+    metadata.x_resolution_per_m = 300 / 0.0254;
+    metadata.y_resolution_per_m = 200 / 0.0254;
+    for (const int64_t channels : {1, 3}) {
+        const Image image = make_pattern({5, 7}, channels, DType::u8);
+        save_image({image.view(), {}, &metadata}, folder / "a.bmp");
+        const auto file = open_image(folder / "a.bmp");
+        EXPECT_EQ(file->metadata().icc_profile, metadata.icc_profile);
+        EXPECT_EQ(file->metadata().x_resolution_per_m, 11811);
+        EXPECT_EQ(file->metadata().y_resolution_per_m, 7874);
+        EXPECT_TRUE(same_bytes(load_image(folder / "a.bmp"), image));
+    }
+    EXPECT_THAT(lost_metadata(metadata, "b.bmp", false), ElementsAre("EXIF"));
+    metadata.exif.clear();
+    EXPECT_THAT(lost_metadata(metadata, "b.bmp", false), IsEmpty());
+}
+
+TEST(Bmp, AProfileBeyondTheEndIsRefused) {
+    const TemporaryFolder folder;
+    ImageMetadata metadata;
+    metadata.icc_profile = test::bytes_of("a profile");
+    save_image({make_pattern({5, 7}, 3, DType::u8).view(), {}, &metadata}, folder / "a.bmp");
+    auto bytes = test::read_bytes(folder / "a.bmp");
+    bytes[130 + 3] = 0x7F;
+    test::write_bytes(folder / "a.bmp", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.bmp"), HasSubstr("profile"));
+}
+
+TEST(Bmp, NothingLargerThanItsHeaderCanSayIsWritten) {
+    const TemporaryFolder folder;
+    const auto refusal = [&](const ImageInfo& info) -> std::string {
+        try {
+            check_can_save(info, folder / "a.bmp");
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_THAT(refusal({{40000, 40000}, 3, DType::u8}), HasSubstr("4 GiB"));
+    EXPECT_THAT(refusal({{40000, 40000}, 1, DType::u8, true}), HasSubstr("4 GiB"));
+    EXPECT_EQ(refusal({{40000, 40000}, 1, DType::u8}), "");
+    EXPECT_THAT(refusal({{4, 4}, 3, DType::u16}), HasSubstr("u16"));
+}
+
+}  // namespace
+}  // namespace pb::image

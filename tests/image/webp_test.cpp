@@ -1,0 +1,182 @@
+#include "image_support.hpp"
+
+#include <gmock/gmock.h>
+#include <webp/encode.h>
+#include <webp/mux.h>
+
+#include <functional>
+
+namespace pb::image {
+namespace {
+
+using test::make_pattern;
+using test::same_bytes;
+using test::TemporaryFolder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<char> chars_of(const uint8_t* first, size_t count) {
+    return {reinterpret_cast<const char*>(first), reinterpret_cast<const char*>(first) + count};
+}
+
+/// An RGB image at quality 90, as cameras and phones write it.
+std::vector<char> make_lossy(const Image& image) {
+    uint8_t* encoded = nullptr;
+    const size_t count =
+        WebPEncodeRGB(image.as<uint8_t>(), static_cast<int>(image.extent().w), static_cast<int>(image.extent().h),
+                      static_cast<int>(image.row_bytes()), 90, &encoded);
+    const std::vector<char> bytes = chars_of(encoded, count);
+    WebPFree(encoded);
+    return bytes;
+}
+
+/// `pixels` with what `change` does to its container.
+std::vector<char> with_chunks(const std::vector<char>& pixels, const std::function<void(WebPMux*)>& change) {
+    WebPMux* mux = WebPMuxNew();
+    const WebPData data{reinterpret_cast<const uint8_t*>(pixels.data()), pixels.size()};
+    if (change == nullptr) {
+        WebPMuxFrameInfo frame{};
+        frame.bitstream = data;
+        frame.id = WEBP_CHUNK_ANMF;
+        frame.duration = 100;
+        for (int i = 0; i < 2; ++i) WebPMuxPushFrame(mux, &frame, 1);
+        const WebPMuxAnimParams endless{};
+        WebPMuxSetAnimationParams(mux, &endless);
+    } else {
+        WebPMuxSetImage(mux, &data, 1);
+        change(mux);
+    }
+    WebPData whole{};
+    EXPECT_EQ(WebPMuxAssemble(mux, &whole), WEBP_MUX_OK);
+    const std::vector<char> bytes = chars_of(whole.bytes, whole.size);
+    WebPDataClear(&whole);
+    WebPMuxDelete(mux);
+    return bytes;
+}
+
+void set_chunk(WebPMux* mux, const char* name, const std::string& content) {
+    const WebPData chunk{reinterpret_cast<const uint8_t*>(content.data()), content.size()};
+    WebPMuxSetChunk(mux, name, &chunk, 1);
+}
+
+TEST(Webp, ColoursAndAlphaSurvive) {
+    const TemporaryFolder folder;
+    for (const Extent extent : {Extent{1, 1}, Extent{1, 300}, Extent{130, 1}, Extent{77, 53}}) {
+        const Image image = make_pattern(extent, 3, DType::u8);
+        Image alpha = make_pattern(extent, 1, DType::u8, 999);
+        alpha.as<uint8_t>()[0] = 0;  // colours below a transparent pixel survive, too
+        save_image({image.view(), {}, nullptr}, folder / "a.webp");
+        EXPECT_TRUE(same_bytes(load_image(folder / "a.webp"), image));
+        EXPECT_TRUE(open_image(folder / "a.webp")->read_alpha().empty());
+        save_image({image.view(), alpha.view(), nullptr}, folder / "a.webp");
+        EXPECT_TRUE(same_bytes(load_image(folder / "a.webp"), image));
+        EXPECT_TRUE(same_bytes(open_image(folder / "a.webp")->read_alpha(), alpha));
+    }
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a.webp"});
+}
+
+TEST(Webp, GrayIsWrittenAsThreeEqualChannels) {
+    const TemporaryFolder folder;
+    const Image gray = make_pattern({30, 20}, 1, DType::u8);
+    const Image alpha = make_pattern({30, 20}, 1, DType::u8, 5);
+    for (const PixelView& with : {PixelView{}, alpha.view()}) {
+        save_image({gray.view(), with, nullptr}, folder / "a.webp");
+        const Image read = load_image(folder / "a.webp");
+        ASSERT_EQ(read.channels(), 3);
+        for (int64_t i = 0; i < 600 * 3; ++i) ASSERT_EQ(read.as<uint8_t>()[i], gray.as<uint8_t>()[i / 3]);
+    }
+    EXPECT_TRUE(same_bytes(open_image(folder / "a.webp")->read_alpha(), alpha));
+}
+
+TEST(Webp, LossyFilesAreRead) {
+    const TemporaryFolder folder;
+    Image image({40, 60}, 3, DType::u8);
+    for (int i = 0; i < 40 * 60 * 3; ++i) image.as<uint8_t>()[i] = static_cast<uint8_t>(60 + i / 180 + i % 3 * 40);
+    test::write_bytes(folder / "a.webp", make_lossy(image));
+    test::expect_parts_equal_whole(folder / "a.webp", load_image(folder / "a.webp"));
+    const Image read = load_image(folder / "a.webp");
+    for (int i = 0; i < 40 * 60 * 3; ++i) ASSERT_NEAR(read.as<uint8_t>()[i], image.as<uint8_t>()[i], 8) << i;
+}
+
+TEST(Webp, ProfileAndExifSurviveAndOthersAreNamed) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({16, 16}, 3, DType::u8);
+    ImageMetadata metadata;
+    metadata.icc_profile = test::bytes_of("a profile of odd length");
+    metadata.exif = test::bytes_of(std::string("II*\0\10\0\0\0\0\0\0\0\0\0", 14));
+    metadata.x_resolution_per_m = metadata.y_resolution_per_m = 3000;
+    save_image({image.view(), {}, &metadata}, folder / "a.webp");
+    const auto file = open_image(folder / "a.webp");
+    EXPECT_EQ(file->metadata().icc_profile, metadata.icc_profile);
+    EXPECT_EQ(file->metadata().exif, metadata.exif);
+    EXPECT_TRUE(same_bytes(load_image(folder / "a.webp"), image));
+    EXPECT_THAT(lost_metadata(metadata, "b.webp", false), ElementsAre("resolution"));
+    EXPECT_THAT(lost_metadata(file->metadata(), "b.webp", false), IsEmpty());
+    EXPECT_THAT(lost_metadata(file->metadata(), "b.png", false), IsEmpty());
+    const auto bytes = test::read_bytes(folder / "a.webp");
+    test::write_bytes(folder / "a.webp", with_chunks(bytes, [](WebPMux* mux) {
+                          set_chunk(mux, "XMP ", "<x/>");
+                          set_chunk(mux, "EXIF", std::string("Exif\0\0MM", 8));
+                      }));
+    const auto others = open_image(folder / "a.webp");
+    EXPECT_EQ(others->metadata().exif, test::bytes_of("MM")) << "without the mark that JPEG needs";
+    EXPECT_THAT(others->metadata().not_kept, ElementsAre("XMP"));
+}
+
+TEST(Webp, AProfileOfGrayIsLeftOutAndNamed) {
+    const TemporaryFolder folder;
+    const Image gray = make_pattern({16, 16}, 1, DType::u8);
+    ImageMetadata metadata;
+    metadata.icc_profile = test::bytes_of(std::string(16, ' ') + "GRAYXYZ ");
+    EXPECT_THAT(lost_metadata(metadata, "b.webp", false), ElementsAre("colour profile of gray"));
+    EXPECT_THAT(lost_metadata(metadata, "b.png", false), IsEmpty());
+    save_image({gray.view(), {}, &metadata}, folder / "a.webp");
+    EXPECT_TRUE(open_image(folder / "a.webp")->metadata().icc_profile.empty());
+}
+
+TEST(Webp, AnimationsAreRefusedByName) {
+    const TemporaryFolder folder;
+    const auto frame = make_lossy(make_pattern({16, 16}, 3, DType::u8));
+    test::write_bytes(folder / "a.webp", with_chunks(frame, nullptr));
+    EXPECT_THAT(test::refusal_of(folder / "a.webp"), HasSubstr("animation"));
+}
+
+TEST(Webp, DamagedFilesAreRefused) {
+    const TemporaryFolder folder;
+    const auto whole = make_lossy(make_pattern({64, 64}, 3, DType::u8));
+    auto bytes = whole;
+    bytes.resize(bytes.size() / 2);
+    test::write_bytes(folder / "a.webp", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.webp"), HasSubstr("truncated"));
+    const auto rest = static_cast<uint32_t>(bytes.size() - 8);  // the length fits, the pixels end early
+    for (size_t i = 0; i < 4; ++i) bytes[4 + i] = static_cast<char>(rest >> (8 * i));
+    test::write_bytes(folder / "a.webp", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.webp"), HasSubstr("damaged"));
+    const std::string exif(40, 'x');
+    bytes = with_chunks(whole, [&](WebPMux* mux) { set_chunk(mux, "EXIF", exif); });
+    bytes.resize(bytes.size() - exif.size() - 8);  // the pixels are whole
+    test::write_bytes(folder / "a.webp", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.webp"), HasSubstr("its header says"));
+    bytes = whole;
+    bytes[0] = 'r';
+    test::write_bytes(folder / "a.webp", bytes);
+    EXPECT_THAT(test::refusal_of(folder / "a.webp"), HasSubstr("RIFF"));
+}
+
+TEST(Webp, TheLongestSideIsWritten) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern({2, 16383}, 3, DType::u8);
+    save_image({image.view(), {}, nullptr}, folder / "a.webp");
+    EXPECT_TRUE(same_bytes(load_image(folder / "a.webp"), image));
+    const Image longer = make_pattern({16384, 1}, 3, DType::u8);
+    try {
+        save_image({longer.view(), {}, nullptr}, folder / "b.webp");
+        ADD_FAILURE() << "16384 rows were written";
+    } catch (const UsageError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("16383"));
+    }
+}
+
+}  // namespace
+}  // namespace pb::image
