@@ -25,12 +25,14 @@ struct TiffStream {
     char text[200] = "";        // the first error since the last clear_error()
 };
 
+enum class ByteOrder : uint8_t { of_machine, big };
+
 class TiffHandle {
   public:
     /// Opens a file for reading. When it is not a TIFF, the handle is nullptr and error() returns the reason.
     explicit TiffHandle(const RandomAccessFile& file);
     /// Opens a file for writing. A classic TIFF cannot exceed 4 GiB.
-    TiffHandle(AtomicFile& file, bool big_tiff);
+    TiffHandle(AtomicFile& file, bool big_tiff, ByteOrder order = ByteOrder::of_machine);
 
     [[nodiscard]] TIFF* get() const { return tiff_.get(); }
     [[nodiscard]] bool has_error() const;
