@@ -135,9 +135,9 @@ class Denoise {
         const auto run_pass = [&](const StackPass& part) {
             Pass pass = plan_pass(job, file, part.bands, part.range);
             const run::PointFiles files{.image = job.output, .compression = compression_, .take = part.take};
-            PassResult result{runner_.run(pass.point, files, pass.source.get()), pass.note};
-            summaries_.push_back(measure::summarise(result.trace));
-            return result;
+            record::PointTrace trace = runner_.run(pass.point, files, pass.source.get());
+            summaries_.push_back(measure::summarise(trace));
+            return PassResult{std::move(trace), std::move(pass.note)};
         };
         return denoise_stack({group_.ranks, job, file, settings_.image, compression_, groups, run_pass});
     }

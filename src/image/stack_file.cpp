@@ -24,6 +24,11 @@ uint64_t bytes_of_tags(const ImageFile& original) {
     return bytes * static_cast<uint64_t>(original.num_pages());
 }
 
+const std::filesystem::path& checked(const ImageFile& original, const std::filesystem::path& file) {
+    check_can_save_stack(original.info(), file);
+    return file;
+}
+
 }  // namespace
 
 void check_can_save_stack(const ImageInfo& info, const std::filesystem::path& file) {
@@ -36,7 +41,7 @@ void check_can_save_stack(const ImageInfo& info, const std::filesystem::path& fi
 }
 
 StackFile::StackFile(const ImageFile& original, const std::filesystem::path& file, std::optional<Compression> chosen)
-    : file_((check_can_save_stack(original.info(), file), file)), chosen_(chosen), num_missing_(original.num_pages()) {
+    : file_(checked(original, file)), chosen_(chosen), num_missing_(original.num_pages()) {
     const ByteOrder order = original.metadata().tiff_big_endian ? ByteOrder::big : ByteOrder::of_machine;
     const bool big_tiff = needs_big_tiff(bytes_of_pages(original), bytes_of_tags(original));
     tiff_ = std::make_unique<TiffHandle>(file_, big_tiff, order);
