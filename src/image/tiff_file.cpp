@@ -108,13 +108,13 @@ TiffFile::TiffFile(OpenedFile file, std::optional<std::span<const int64_t>> chos
         file_->refuse("it has more than one page", "denoise takes stacks; for others, split it into files of one page");
     pages_ = std::move(found.all);
     passed_over_ = std::move(found.passed_over);
-    read_page(pages_.front());
+    if (num_pages() == 1) read_page(pages_.front());
     if (chosen) take_pages(*chosen);
 }
 
 void TiffFile::take_pages(std::span<const int64_t> chosen) {
     if (num_pages() == 1)
-        if (auto pages = find_imagej_pages(tiff_.get(), layout_, *file_); !pages.empty()) pages_ = std::move(pages);
+        if (auto pages = find_pages_behind(tiff_.get(), layout_, *file_); !pages.empty()) pages_ = std::move(pages);
     if (num_pages() > 1) part_ = Part::whole_stack;
     if (!chosen.empty()) {
         const auto all = std::exchange(pages_, choose_pages(pages_, chosen, *file_));
@@ -165,6 +165,8 @@ void TiffFile::read_page(const TiffPage& page) {
     layout_ = read_tiff_layout(tiff_.get(), *file_);
     metadata_ = read_tiff_metadata(tiff_.get(), layout_);
     metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over_.begin(), passed_over_.end());
+    // Only the first page carries what describes all images of the only directory.
+    if (page.behind > 0) std::erase_if(metadata_.tiff_tags, is_bound_to_stack);
     if (part_ == Part::image) metadata_ = metadata_of_image(std::move(metadata_));
     if (part_ == Part::some_pages) metadata_ = metadata_of_pages(std::move(metadata_));
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -35,6 +36,24 @@ int64_t images_in(std::string_view description) {
     const std::string_view digits = description.substr(begin + kKey.size());
     std::from_chars(digits.data(), digits.data() + digits.size(), count);
     return count;
+}
+
+/// Returns the number of pages of `page_values` samples in a description by tifffile such as "{"shape": [40, 70, 60],
+/// "truncated": true}", or 1.
+int64_t images_in_shape(std::string_view description, int64_t page_values) {
+    constexpr std::string_view kKey = "{\"shape\": [";
+    if (!description.starts_with(kKey) || description.find("\"truncated\": true") == std::string_view::npos) return 1;
+    const char* at = description.data() + kKey.size();
+    const char* const end = description.data() + description.size();
+    double values = 1;
+    for (int64_t edge = 0; at < end; at += 2) {  // numbers are separated by ", "
+        const auto [next, failure] = std::from_chars(at, end, edge);
+        if (failure != std::errc()) break;
+        values *= static_cast<double>(edge);
+        at = next;
+    }
+    constexpr double kMost = 1e15;
+    return values >= 1 && values <= kMost ? std::max<int64_t>(1, static_cast<int64_t>(values) / page_values) : 1;
 }
 
 /// True when the samples are uncompressed and contiguous in the file.
@@ -72,17 +91,17 @@ TiffPages find_tiff_pages(TiffHandle& handle, const RandomAccessFile& file) {
     return pages;
 }
 
-std::vector<TiffPage> find_imagej_pages(TIFF* tiff, const TiffLayout& layout, const RandomAccessFile& file) {
+std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout, const RandomAccessFile& file) {
     const char* description = nullptr;
     if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1) return {};
-    const int64_t count = images_in(description);
+    const int64_t count =
+        std::max(images_in(description), images_in_shape(description, layout.info.extent.pixels() * layout.samples));
     if (count <= 1) return {};
     const uint64_t begin = TIFFGetStrileOffset(tiff, 0);
     const auto page_bytes = static_cast<uint64_t>(layout.info.extent.pixels()) * layout.pixel_bytes();
     if (!is_one_piece(tiff, layout))
-        file.refuse(
-            fmt::format("it describes {} images (ImageJ) and has one directory, of samples in several pieces", count),
-            "save it again with a directory for each image");
+        file.refuse(fmt::format("it describes {} images and has one directory, of samples in several pieces", count),
+                    "save it again with a directory for each image");
     if (begin > file.size() || static_cast<uint64_t>(count) > (file.size() - begin) / page_bytes)
         file.refuse_damaged(fmt::format("it describes {} images, which {} bytes cannot hold", count, file.size()));
     std::vector<TiffPage> pages;

@@ -26,10 +26,11 @@ struct TiffPages {
 /// directory is another one afterwards. Throws UsageError when a directory is damaged.
 [[nodiscard]] TiffPages find_tiff_pages(TiffHandle& tiff, const RandomAccessFile& file);
 
-/// ImageJ writes stacks beyond 4 GiB with one directory: the samples of the other images follow those of the first.
+/// ImageJ writes stacks beyond 4 GiB with one directory, and tifffile can: the samples of the other images follow those
+/// of the first.
 /// Returns the pages of such a file, whose only directory is the current one and has `layout`; otherwise nothing.
 /// Throws UsageError when the file is too short, or its samples are not one piece.
-[[nodiscard]] std::vector<TiffPage> find_imagej_pages(TIFF* tiff, const TiffLayout& layout,
+[[nodiscard]] std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout,
                                                       const RandomAccessFile& file);
 
 /// Returns the pages with these numbers, in their order. Throws UsageError when one is missing.

@@ -85,9 +85,9 @@ TEST(Stack, ThumbnailsAndMasksAreNoPages) {
 TEST(Stack, UnequalPagesAreRefusedByNumber) {
     const TemporaryFolder folder;
     const std::vector<test::FixturePage> others = {{make_pattern({20, 31}, 1, DType::u16)},
-                                             {make_pattern(kPlaneExtent, 1, DType::u8)},
-                                             {make_pattern(kPlaneExtent, 3, DType::u16)},
-                                             {make_pattern(kPlaneExtent, 2, DType::u16), 0, "", true}};
+                                                   {make_pattern(kPlaneExtent, 1, DType::u8)},
+                                                   {make_pattern(kPlaneExtent, 3, DType::u16)},
+                                                   {make_pattern(kPlaneExtent, 2, DType::u16), 0, "", true}};
     for (const test::FixturePage& other : others) {
         write_pages(folder / "a.tif", {{plane(0)}, {plane(1)}, other, {plane(3)}});
         EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }),
@@ -98,20 +98,19 @@ TEST(Stack, UnequalPagesAreRefusedByNumber) {
 
 TEST(Stack, UnsupportedAndDamagedPagesAreNamed) {
     const TemporaryFolder folder;
-    TiffKind palette;
-    palette.photometric = PHOTOMETRIC_CIELAB;
+    TiffKind lab;
+    lab.photometric = PHOTOMETRIC_CIELAB;
     TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
-    for (const bool plain : {true, false}) {
-        test::set_tiff_tags(tiff, plane(0), false, plain ? TiffKind{} : palette);
+    for (const bool plain : {true, false, true}) {
+        test::set_tiff_tags(tiff, plane(0), false, plain ? TiffKind{} : lab);
         test::write_tiff_pixels(tiff, plane(0), {});
         TIFFWriteDirectory(tiff);
     }
     TIFFClose(tiff);
     EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }), HasSubstr("page 1 of "));
-    EXPECT_EQ(open_stack(folder / "a.tif", std::vector<int64_t>{0})->num_pages(), 1);
+    EXPECT_EQ(open_stack(folder / "a.tif", std::vector<int64_t>{0, 2})->num_pages(), 2);
 
     write_planes(folder / "b.tif", "", {.compression = COMPRESSION_LZW});
-    const auto whole = open_stack(folder / "b.tif", {});
     auto bytes = test::read_bytes(folder / "b.tif");
     std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2),
               bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2) + 40, '\xFF');
@@ -172,6 +171,7 @@ TEST(Stack, OneDirectoryOfImageJDescribesManyImages) {
     const auto file = open_stack(folder / "a.tif", {});
     ASSERT_EQ(file->num_pages(), 3);
     for (const uint32_t page : {2U, 0U, 1U}) EXPECT_TRUE(same_bytes(read_page(*file, page), plane(page))) << page;
+    EXPECT_EQ(description_of(*file), "") << "only the first page has it";
     write_imagej_stack(folder / "short.tif", 4, 3);
     EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "short.tif", {}); }),
                 AllOf(HasSubstr("damaged"), HasSubstr("4 images")));

@@ -69,7 +69,7 @@ class Stacks(ReadersTest):
     def test_a_hyperstack_of_imagej(self):
         planes = scene(3, 4, 70, 60)
         lookup = numpy.tile(numpy.arange(256, dtype=numpy.uint8), (3, 1))
-        tifffile.imwrite(self.file, planes, imagej=True, resolution=(3.0769, 3.0769),
+        tifffile.imwrite(self.file, planes, imagej=True, byteorder='>', resolution=(3.0769, 3.0769),
                          metadata={'axes': 'TZYX', 'unit': 'um', 'spacing': 2.5, 'finterval': 0.1, 'Labels': LABELS, 'LUTs': [lookup]})
         for order in ('big', 'little'):
             with self.subTest(order=order):
@@ -90,6 +90,15 @@ class Stacks(ReadersTest):
                                                       numpy.divide(*before.pages[0].tags[name].value), rtol=1e-6)
                     denoised = after.asarray().reshape(12, 70, 60)
                 self.assert_pages_are_denoised_as_images(planes.reshape(12, 70, 60), denoised, (0, 11))
+
+    def test_a_stack_of_tifffile_with_one_directory(self):
+        planes = scene(5, 70, 60)
+        tifffile.imwrite(self.file, planes, photometric='minisblack', truncate=True)
+        denoise(self.file, self.out, *GRAY, ranks=2)
+        with tifffile.TiffFile(self.file) as before, tifffile.TiffFile(self.out) as after:
+            self.assertEqual((len(before.pages), len(after.pages)), (1, 5))
+            self.assertEqual((after.series[0].axes, after.series[0].shape), (before.series[0].axes, planes.shape))
+            self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 4))
 
     def test_an_imagej_stack_with_one_directory(self):
         planes = scene(3, 70, 60)
@@ -113,7 +122,7 @@ class Stacks(ReadersTest):
 
     def test_chosen_pages(self):
         planes = scene(5, 70, 60)
-        tifffile.imwrite(self.file, planes, metadata={'axes': 'ZYX'})
+        tifffile.imwrite(self.file, planes, photometric='minisblack', metadata={'axes': 'ZYX'})
         denoise(self.file, self.out, *GRAY, ranks=2)
         whole = tifffile.imread(self.out)
         said = denoise(self.file, self.folder / 'some.tif', '--pages', '0-1,4', *GRAY, ranks=2)
@@ -141,9 +150,9 @@ class Stacks(ReadersTest):
     def test_pyramids_below_the_pages(self):
         planes = scene(3, 70, 60)
         with tifffile.TiffWriter(self.file, ome=True) as tiff:
-            tiff.write(planes, subifds=2, metadata={'axes': 'ZYX'})
+            tiff.write(planes, photometric='minisblack', subifds=2, metadata={'axes': 'ZYX'})
             for level in (1, 2):
-                tiff.write(planes[:, ::2**level, ::2**level], subfiletype=1)
+                tiff.write(planes[:, ::2**level, ::2**level], photometric='minisblack', subfiletype=1)
         said = denoise(self.file, self.out, *GRAY, ranks=2)
         self.assertIn('not kept: pyramid of 2 levels', said)
         with tifffile.TiffFile(self.out) as after:
@@ -152,7 +161,7 @@ class Stacks(ReadersTest):
     def test_noise_is_found_for_each_page_and_the_range_for_all(self):
         planes = scene(3, 70, 60).astype(numpy.int32)
         planes = numpy.stack([planes[0] // 64, planes[1] // 8, planes[2] // 4]).astype(numpy.int16)
-        tifffile.imwrite(self.file, planes)
+        tifffile.imwrite(self.file, planes, photometric='minisblack')
         result = subprocess.run([*MPIRUN, '-n', '2', PROGRAM, 'denoise', self.file, self.out, '--range', 'auto', '--halo', '8', '--patch',
                                  '48', '--device', 'cpu', *GRAY, '--network', 'drunet'], capture_output=True, text=True, timeout=200)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
