@@ -9,12 +9,11 @@
 namespace pb::image {
 namespace {
 
-/// An upper limit of the bytes of all pages. LZW makes noise up to half longer.
 uint64_t bytes_of_pages(const ImageFile& original) {
     const ImageInfo& info = original.info();
     const auto channels = static_cast<uint64_t>(info.channels + (info.has_alpha ? 1 : 0));
     const uint64_t page_bytes = static_cast<uint64_t>(info.extent.pixels()) * channels * size_of(info.dtype);
-    return static_cast<uint64_t>(original.num_pages()) * (page_bytes + page_bytes / 2);
+    return static_cast<uint64_t>(original.num_pages()) * page_bytes;
 }
 
 uint64_t bytes_of_tags(const ImageFile& original) {
@@ -43,8 +42,13 @@ void check_can_save_stack(const ImageInfo& info, const std::filesystem::path& fi
 StackFile::StackFile(const ImageFile& original, const std::filesystem::path& file, std::optional<Compression> chosen)
     : file_(checked(original, file)), chosen_(chosen), num_missing_(original.num_pages()) {
     const ByteOrder order = original.metadata().tiff_big_endian ? ByteOrder::big : ByteOrder::of_machine;
-    const bool big_tiff = needs_big_tiff(bytes_of_pages(original), bytes_of_tags(original));
-    tiff_ = std::make_unique<TiffHandle>(file_, big_tiff, order);
+    const uint64_t bytes = bytes_of_pages(original);
+    // LZW makes noise up to half longer.
+    tiff_ = std::make_unique<TiffHandle>(file_, needs_big_tiff(bytes + bytes / 2, bytes_of_tags(original)), order);
+    const bool is_compressed = (chosen ? tag_of(*chosen) : same_compression(&original.metadata())) != COMPRESSION_NONE;
+    pixels_end_ = tiff_->end();
+    directories_begin_ = pixels_end_ + (is_compressed ? 0 : bytes);
+    tiff_->move_end(directories_begin_);
 }
 
 StackFile::~StackFile() = default;
@@ -53,9 +57,19 @@ void StackFile::add(const ImageToSave& page) {
     require(page.metadata != nullptr && num_missing_ > 0, "a page was to be added to a complete stack");
     ImageMetadata metadata = *page.metadata;
     if (chosen_) metadata.tiff_compression = tag_of(*chosen_);
-    write_tiff_page(*tiff_, {page.pixels, page.alpha, &metadata});
+    write_page({page.pixels, page.alpha, &metadata});
     if (TIFFWriteDirectory(tiff_->get()) != 1 || tiff_->has_error()) tiff_->fail_writing();
     --num_missing_;
+}
+
+void StackFile::write_page(const ImageToSave& page) {
+    const bool has_place = pixels_end_ < directories_begin_ && same_compression(page.metadata) == COMPRESSION_NONE;
+    const uint64_t directories_end = tiff_->end();
+    if (has_place) tiff_->move_end(pixels_end_);
+    write_tiff_page(*tiff_, page);
+    if (!has_place) return;
+    pixels_end_ = tiff_->end();
+    tiff_->move_end(directories_end);
 }
 
 void StackFile::commit() {

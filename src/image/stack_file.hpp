@@ -1,4 +1,5 @@
-// A TIFF of several pages, written one page after the other.
+// A TIFF of several pages, written one page after the other. Uncompressed pixels of all pages are contiguous, as ImageJ
+// and tifffile store them: these readers take some stacks for one block of pixels.
 #pragma once
 
 #include "base/atomic_file.hpp"
@@ -32,10 +33,13 @@ class StackFile {
     void commit();
 
   private:
+    void write_page(const ImageToSave& page);
+
     AtomicFile file_;
     std::optional<Compression> chosen_;
     int64_t num_missing_;  // pages
     std::unique_ptr<TiffHandle> tiff_;
+    uint64_t pixels_end_ = 0, directories_begin_ = 0;  // equal: there is no room for contiguous pixels
 };
 
 }  // namespace pb::image

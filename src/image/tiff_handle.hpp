@@ -40,6 +40,10 @@ class TiffHandle {
     void clear_error();
     /// The first error that libtiff reported.
     [[nodiscard]] std::string error() const;
+    /// Returns the end of the file, where libtiff appends strips and directories.
+    [[nodiscard]] uint64_t end() const { return stream_->size; }
+    /// Moves the end of the file, so that the next strip or directory is written there.
+    void move_end(uint64_t position) { stream_->size = position; }
     /// With true, later writes leave holes; with false, they write again.
     void skip_writes(bool skip) { stream_->skips_writes = skip; }
     /// Rethrows the exception that made writing fail, or else throws Error with libtiff's message.

@@ -38,12 +38,14 @@ int64_t images_in(std::string_view description) {
     return count;
 }
 
-/// Returns the number of pages of `page_values` samples in a description by tifffile such as "{"shape": [40, 70, 60],
-/// "truncated": true}", or 1.
+/// Returns the number of pages of `page_values` samples in a description by tifffile such as "{"truncated": true,
+/// "shape": [40, 70, 60]}", or 1.
 int64_t images_in_shape(std::string_view description, int64_t page_values) {
-    constexpr std::string_view kKey = "{\"shape\": [";
-    if (!description.starts_with(kKey) || description.find("\"truncated\": true") == std::string_view::npos) return 1;
-    const char* at = description.data() + kKey.size();
+    constexpr std::string_view kKey = "\"shape\": [";
+    const size_t begin = description.find(kKey);
+    const bool is_truncated = description.find("\"truncated\": true") != std::string_view::npos;
+    if (!description.starts_with('{') || !is_truncated || begin == std::string_view::npos) return 1;
+    const char* at = description.data() + begin + kKey.size();
     const char* const end = description.data() + description.size();
     double values = 1;
     for (int64_t edge = 0; at < end; at += 2) {  // numbers are separated by ", "

@@ -124,7 +124,8 @@ bool take_out_statistics(TiffTag& tag) {
 bool tells_arrangement(const TiffTag& tag) {
     const std::string_view text = text_of(tag);
     if (is_of_imagej(tag)) return true;
-    return tag.number == kImageDescription && (text.starts_with("{\"shape\"") || text.starts_with("ImageJ="));
+    const bool has_shape = text.starts_with('{') && text.find("\"shape\": [") != std::string_view::npos;
+    return tag.number == kImageDescription && (has_shape || text.starts_with("ImageJ="));
 }
 
 std::string name_of_lost(TIFF* tiff, uint16_t number) {
@@ -192,6 +193,16 @@ std::string tiff_tag_name(uint16_t number) {
     const KeptTag* kept = find_kept(number);
     if (kept == nullptr) return fmt::format("tag {}", number);
     return kept->is_georeference ? "GeoTIFF tags" : kept->name;
+}
+
+void drop_truncation(ImageMetadata& metadata) {
+    constexpr std::string_view kTruncated = "\"truncated\": true, ";
+    for (TiffTag& tag : metadata.tiff_tags) {
+        std::string text(text_of(tag));
+        const size_t begin = text.find(kTruncated);
+        if (tag.number != kImageDescription || begin == std::string::npos) continue;
+        set_text(tag, text.erase(begin, kTruncated.size()));
+    }
 }
 
 bool is_of_imagej(const TiffTag& tag) { return tag.number == kImageJCounts || tag.number == kImageJMetadata; }

@@ -24,6 +24,9 @@ void write_tiff_tags(const TiffHandle& tiff, const std::vector<TiffTag>& tags);
 /// True for tags that state the position of the pixels in the world or in a larger image, or their number.
 [[nodiscard]] bool is_bound_to_extent(const TiffTag& tag);
 
+/// Removes from tifffile's description of a stack that it has one directory.
+void drop_truncation(ImageMetadata& metadata);
+
 /// True for tags that describe the images of a stack and their order.
 [[nodiscard]] bool is_bound_to_stack(const TiffTag& tag);
 

@@ -39,12 +39,6 @@ std::vector<uint16_t> extra_samples(const ImageInfo& info, const ImageMetadata* 
     return {premultiplied ? uint16_t{EXTRASAMPLE_ASSOCALPHA} : uint16_t{EXTRASAMPLE_UNASSALPHA}};
 }
 
-/// The compression of the input file where it is lossless, else none.
-uint16_t same_compression(const ImageMetadata* metadata) {
-    if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
-    return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
-}
-
 /// True for compressions that work better on differences of neighbouring samples.
 bool takes_predictor(uint16_t compression) {
     return compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
@@ -135,6 +129,11 @@ void compare_tiles(const RandomAccessFile& placed, const ImageInfo& info, const 
 uint16_t tag_of(Compression compression) {
     if (compression == Compression::deflate) return COMPRESSION_ADOBE_DEFLATE;
     return compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_NONE;
+}
+
+uint16_t same_compression(const ImageMetadata* metadata) {
+    if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
+    return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
 }
 
 void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image) {

@@ -20,6 +20,8 @@ namespace pb::image {
 
 /// Returns TIFF's number of the compression.
 [[nodiscard]] uint16_t tag_of(Compression compression);
+/// Returns the compression of the input file where it is lossless, otherwise none. `metadata` may be null.
+[[nodiscard]] uint16_t same_compression(const ImageMetadata* metadata);
 
 class TiffHandle;
 /// Writes an image as strips into the current directory, with the compression of its metadata where that is lossless.

@@ -49,6 +49,21 @@ TEST(StackFile, ACopyHasPixelsDescriptionAndByteOrder) {
     }
 }
 
+TEST(StackFile, UncompressedPixelsOfAllPagesAreContiguous) {
+    const TemporaryFolder folder;
+    for (const char* mode : {"w", "w8"}) {
+        write_planes(folder / "a.tif", "ImageJ=1.54f\nimages=5\n", {.mode = mode});
+        copy_stack(*open_stack(folder / "a.tif", {}), folder / "b.tif");
+        TIFF* tiff = TIFFOpen((folder / "b.tif").c_str(), "r");
+        const uint64_t begin = TIFFGetStrileOffset(tiff, 0);
+        for (uint64_t page = 0; page < 5; ++page) {
+            ASSERT_EQ(TIFFSetDirectory(tiff, static_cast<tdir_t>(page)), 1);
+            EXPECT_EQ(TIFFGetStrileOffset(tiff, 0), begin + page * plane(0).bytes().size()) << page;
+        }
+        TIFFClose(tiff);
+    }
+}
+
 TEST(StackFile, ResolutionWithoutUnitIsKept) {
     const TemporaryFolder folder;
     write_planes(folder / "a.tif", "");

@@ -91,6 +91,14 @@ class Stacks(ReadersTest):
                     denoised = after.asarray().reshape(12, 70, 60)
                 self.assert_pages_are_denoised_as_images(planes.reshape(12, 70, 60), denoised, (0, 11))
 
+    def test_two_small_images_of_imagej(self):
+        planes = scene(2, 70, 60)
+        tifffile.imwrite(self.file, planes, imagej=True, metadata={'axes': 'ZYX', 'Labels': ['a' * 3000, 'b' * 3000]})
+        denoise(self.file, self.out, *GRAY, ranks=2)
+        with tifffile.TiffFile(self.out) as after:
+            self.assertEqual((after.series[0].axes, after.series[0].shape), ('ZYX', planes.shape))
+            self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 1))
+
     def test_a_stack_of_tifffile_with_one_directory(self):
         planes = scene(5, 70, 60)
         tifffile.imwrite(self.file, planes, photometric='minisblack', truncate=True)
