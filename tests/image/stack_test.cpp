@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 namespace pb::image {
 namespace {
 
@@ -139,28 +141,39 @@ TEST(Stack, TruncatedStacksAreErrors) {
     }
 }
 
-/// One directory; the samples of the other images follow those of the first.
-void write_imagej_stack(const std::filesystem::path& path, int images, int there, const char* mode = "wb") {
-    const std::string description = "ImageJ=1.54f\nimages=" + std::to_string(images) + "\nslices=3\n";
-    TIFF* tiff = TIFFOpen(path.c_str(), mode);
-    test::set_tiff_tags(tiff, plane(0), false, {});
-    TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, description.c_str());
-    TIFFWriteCheck(tiff, 0, "");
-    TIFFWriteDirectory(tiff);
-    TIFFSetDirectory(tiff, 0);
-    test::write_tiff_pixels(tiff, plane(0), {});
-    TIFFRewriteDirectory(tiff);
-    TIFFClose(tiff);
-    auto bytes = test::read_bytes(path);
-    TIFF* first = TIFFOpen(path.c_str(), "r");
-    const uint64_t begin = TIFFGetStrileOffset(first, 0);
-    TIFFClose(first);
-    const size_t page_bytes = plane(0).bytes().size();
-    bytes.resize(std::max(bytes.size(), static_cast<size_t>(begin) + page_bytes * static_cast<size_t>(there)));
-    for (int i = 0; i < there; ++i) {
-        const Image image = plane(static_cast<uint32_t>(i));
-        for (size_t b = 0; b < page_bytes; ++b)  // swapped: the file is big-endian
-            bytes[begin + static_cast<size_t>(i) * page_bytes + b] = static_cast<char>(image.bytes()[b ^ 1U]);
+/// A big-endian file with one directory; the samples of the other images follow those of the first.
+void write_imagej_stack(const std::filesystem::path& path, int images, uint32_t there) {
+    const std::string text = "ImageJ=1.54f\nimages=" + std::to_string(images) + "\nslices=3\n";
+    constexpr uint32_t kTags = 10, kTextBegin = 8 + 2 + 12 * kTags + 4;
+    const auto length = static_cast<uint32_t>(text.size() + 1);
+    const auto h = static_cast<uint32_t>(kPlaneExtent.h), w = static_cast<uint32_t>(kPlaneExtent.w);
+    std::vector<char> bytes{'M', 'M', 0, 42, 0, 0, 0, 8, 0, kTags};
+    const auto put = [&](uint32_t value, uint32_t count) {
+        for (uint32_t i = count; i > 0; --i) bytes.push_back(static_cast<char>(value >> (8 * (i - 1))));
+    };
+    const std::vector<std::array<uint32_t, 3>> tags{// number, count, value; LONG but for the text
+                                                    {256, 1, w},
+                                                    {257, 1, h},
+                                                    {258, 1, 16},
+                                                    {259, 1, 1},
+                                                    {262, 1, 1},
+                                                    {270, length, kTextBegin},
+                                                    {273, 1, kTextBegin + length},
+                                                    {277, 1, 1},
+                                                    {278, 1, h},
+                                                    {279, 1, 2 * h * w}};
+    for (const auto& [number, count, value] : tags) {
+        const bool is_short = number == 258 || number == 259 || number == 262 || number == 277;
+        put(number, 2);
+        put(number == 270 ? 2 : is_short ? 3 : 4, 2);
+        put(count, 4);
+        put(is_short ? value << 16U : value, 4);
+    }
+    put(0, 4);
+    bytes.insert(bytes.end(), text.c_str(), text.c_str() + length);
+    for (uint32_t i = 0; i < there; ++i) {
+        const Image image = plane(i);
+        for (size_t b = 0; b < image.bytes().size(); ++b) bytes.push_back(static_cast<char>(image.bytes()[b ^ 1U]));
     }
     test::write_bytes(path, bytes);
 }
