@@ -1,12 +1,33 @@
 #include "app/band_output.hpp"
 
 #include "config/sample_settings.hpp"
+#include "run/weights_source.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace pb::app {
+
+namespace {
+
+/// Returns 3 if there are weights for colour images, otherwise 1.
+int64_t channels_of_weights(const config::PointSettings& settings) {
+    try {
+        return run::find_weights(settings.network, settings.weights, 3).channels();
+    } catch (const UsageError&) {
+        return run::find_weights(settings.network, settings.weights, 1).channels();
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> find_band_groups(const image::ImageInfo& info, const std::string& bands,
+                                          const config::PointSettings& settings) {
+    if (bands != "auto") return band_groups(num_bands(info), bands == "1" ? 1 : 3);
+    if (info.channels == 1 || info.channels == 3) return {};
+    return band_groups(info.channels, channels_of_weights(settings));
+}
 
 std::vector<std::string> band_groups(int64_t num_bands, int64_t size) {
     if (num_bands < size)
@@ -30,16 +51,23 @@ void BandOutput::take(const std::string& bands, const PixelView& samples) {
     image::copy_bands(samples, 0, samples.channels, image_.view(), config::parse_bands(bands).value().first);
 }
 
-void BandOutput::save(const std::filesystem::path& file, const std::optional<image::Compression>& chosen) {
+void BandOutput::give(const std::function<void(const image::ImageToSave&)>& save) const {
     const image::ImageInfo& info = original_->info();
-    image::ImageMetadata metadata = original_->metadata();
-    if (chosen) metadata.tiff_compression = image::ImageMetadata{}.tiff_compression;
-    const image::Compression compression = chosen.value_or(image::Compression::none);
-    if (!info.has_alpha) return image::save_image({image_.view(), {}, &metadata}, file, compression);
+    const image::ImageMetadata& metadata = original_->metadata();
+    if (!info.has_alpha) return save({image_.view(), {}, &metadata});
     image::Image colour(info.extent, info.channels, info.dtype), alpha(info.extent, 1, info.dtype);
     image::copy_bands(image_.view(), 0, info.channels, colour.view(), 0);
     image::copy_bands(image_.view(), info.channels, 1, alpha.view(), 0);
-    image::save_image({colour.view(), alpha.view(), &metadata}, file, compression);
+    save({colour.view(), alpha.view(), &metadata});
+}
+
+void BandOutput::save(const std::filesystem::path& file, const std::optional<image::Compression>& chosen) const {
+    give([&](image::ImageToSave image) {
+        image::ImageMetadata metadata = *image.metadata;
+        if (chosen) metadata.tiff_compression = image::ImageMetadata{}.tiff_compression;
+        image.metadata = &metadata;
+        image::save_image(image, file, chosen.value_or(image::Compression::none));
+    });
 }
 
 }  // namespace pb::app

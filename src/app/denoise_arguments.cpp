@@ -112,6 +112,12 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
                     "take all channels, alpha too, for bands and denoise each by itself or groups of 3 (the last ones "
                     "may overlap); auto: what the weights are for, where there are more than 4 (default: auto)")
         ->type_name("1 | 3 | auto");
+    command
+        .add_option(
+            "--pages", a.pages,
+            "pages of a TIFF stack (z, t, channels) to denoise, from 0; with some pages, the description of the "
+            "stack is not kept (default: all)")
+        ->type_name("N,N-N,..");
     add_compress(command, a.compression);
     add_number<int64_t>(command, "--verify", a.probes, {0, config::kMaxCount}, "",
                         "windows that are run again and compared; 0: none (default: 1)");

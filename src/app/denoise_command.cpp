@@ -5,6 +5,7 @@
 #include "app/denoise_arguments.hpp"
 #include "app/denoise_inputs.hpp"
 #include "app/denoise_line.hpp"
+#include "app/denoise_stack.hpp"
 #include "app/file_centre.hpp"
 #include "app/judge_all.hpp"
 #include "app/session.hpp"
@@ -43,11 +44,6 @@ Group make_group(const comm::Communicator& world, const plan::Topology& topology
     return group;
 }
 
-/// Formats a range as the setting image.range does.
-std::string range_setting(const image::SampleRange& range) {
-    return config::format_setting(range.low) + ":" + config::format_setting(range.high);
-}
-
 /// One pass over one image, or over a group of its bands. The output file holds all groups.
 struct Pass {
     plan::Point point;
@@ -61,6 +57,7 @@ class Denoise {
         : settings_(settings_from(arguments)),
           compression_(arguments.compression),
           bands_(arguments.bands),
+          pages_(parse_pages(arguments.pages)),
           sigma_(sigma_from(arguments)),
           group_(group),
           study_(study_settings(arguments)),
@@ -74,9 +71,10 @@ class Denoise {
             run::OpenImage file;
             std::vector<std::string> groups;
             run::together(group_.ranks, [&] {
-                file = run::open_file(settings_.image);
-                groups = groups_of(file->info());
+                file = run::open_pages(settings_.image, pages_);
+                groups = find_band_groups(file->info(), bands_, settings_);
             });
+            if (file->num_pages() > 1) return run_stack(job, file, groups);
             return groups.empty() ? run_image(job, file) : run_bands(job, file, groups);
         } catch (const run::AgreedError& error) {
             if (single) throw;
@@ -105,7 +103,7 @@ class Denoise {
     }
 
     std::string run_image(const DenoiseJob& job, const run::OpenImage& file) {
-        Pass pass = plan_pass(job, file, "");
+        Pass pass = plan_pass(job, file, "", settings_.image.range);
         const run::PointFiles files{.image = job.output, .compression = compression_};
         return take(job, runner_.run(pass.point, files, pass.source.get()), pass.note);
     }
@@ -117,7 +115,7 @@ class Denoise {
         std::string lines;
         bool complete = true;
         for (const std::string& bands : groups) {
-            Pass pass = plan_pass(job, file, bands);
+            Pass pass = plan_pass(job, file, bands, settings_.image.range);
             run::together(group_.ranks, [&] {
                 if (!all && group_.ranks.is_root()) all.emplace(file);
             });
@@ -133,27 +131,23 @@ class Denoise {
         return lines;
     }
 
-    /// Returns the groups of bands that are denoised one after the other; empty when a network takes the image as it
-    /// is.
-    std::vector<std::string> groups_of(const image::ImageInfo& info) {
-        if (bands_ != "auto") return band_groups(num_bands(info), bands_ == "1" ? 1 : 3);
-        if (info.channels == 1 || info.channels == 3) return {};
-        return band_groups(info.channels, channels_of_weights());
-    }
-
-    /// Returns 3 if there are weights for colour images, otherwise 1.
-    int64_t channels_of_weights() {
-        try {
-            return run::find_weights(settings_.network, settings_.weights, 3).channels();
-        } catch (const UsageError&) {
-            return run::find_weights(settings_.network, settings_.weights, 1).channels();
-        }
+    std::string run_stack(const DenoiseJob& job, const run::OpenImage& file, const std::vector<std::string>& groups) {
+        const auto run_pass = [&](const StackPass& part) {
+            Pass pass = plan_pass(job, file, part.bands, part.range);
+            const run::PointFiles files{.image = job.output, .compression = compression_, .take = part.take};
+            record::PointTrace trace = runner_.run(pass.point, files, pass.source.get());
+            summaries_.push_back(measure::summarise(trace));
+            return PassResult{std::move(trace), std::move(pass.note)};
+        };
+        return denoise_stack({group_.ranks, job, file, settings_.image, compression_, groups, run_pass});
     }
 
     /// Plans a pass. Collective.
-    Pass plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands) {
+    Pass plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands,
+                   const std::string& range) {
         config::PointSettings settings = settings_;
         settings.image.bands = bands;
+        settings.image.range = range;
         Pass pass{.source = open_source(file, settings.image)};
         run::ImageSource& source = *pass.source;
         double sigma = 0;
@@ -208,6 +202,7 @@ class Denoise {
     config::PointSettings settings_;
     std::optional<image::Compression> compression_;
     std::string bands_;
+    std::vector<int64_t> pages_;
     std::optional<NoiseLevel> sigma_;
     const Group& group_;
     config::StudySettings study_;
@@ -261,6 +256,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
         if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
         settings = settings_from(arguments);
         (void)sigma_from(arguments);
+        (void)parse_pages(arguments.pages);
         jobs =
             list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), settings.weights);
     });

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ using OpenedFile = std::unique_ptr<RandomAccessFile>;
 [[nodiscard]] std::unique_ptr<ImageFile> open_png(OpenedFile file);
 [[nodiscard]] std::unique_ptr<ImageFile> open_jpeg(OpenedFile file);
 [[nodiscard]] std::unique_ptr<ImageFile> open_tiff(OpenedFile file);
+/// As open_tiff, for any number of pages: those with the numbers `pages`, or all when there are none.
+[[nodiscard]] std::unique_ptr<ImageFile> open_tiff_stack(OpenedFile file, std::span<const int64_t> pages);
 [[nodiscard]] std::unique_ptr<ImageFile> open_npy(OpenedFile file);
 [[nodiscard]] std::unique_ptr<ImageFile> open_webp(OpenedFile file);
 [[nodiscard]] std::unique_ptr<ImageFile> open_bmp(OpenedFile file);

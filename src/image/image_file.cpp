@@ -2,6 +2,8 @@
 
 #include "image/formats.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -25,17 +27,32 @@ constexpr std::array<Magic, 9> kMagics{{{"\x89PNG\r\n\x1a\n", open_png},
                                         {"WEBP", open_webp, 8},  // after "RIFF" and the length
                                         {"BM", open_bmp}}};
 
+/// Returns the format of a file. Throws UsageError when it is none of these.
+const Magic& format_of(const RandomAccessFile& file) {
+    std::array<std::byte, 12> head{};
+    (void)file.try_read_at(0, head);
+    const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());
+    for (const Magic& magic : kMagics)
+        if (start.substr(magic.place).starts_with(magic.bytes)) return magic;
+    file.refuse("it is none of PNG, JPEG, WebP, BMP, TIFF and .npy",
+                "convert it to one of them, or say what raw samples it holds: --raw, in a study image.raw");
+}
+
 }  // namespace
 
 std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file) {
     auto opened = std::make_unique<RandomAccessFile>(file);
-    std::array<std::byte, 12> head{};
-    (void)opened->try_read_at(0, head);
-    const std::string_view start(reinterpret_cast<const char*>(head.data()), head.size());
-    for (const Magic& magic : kMagics)
-        if (start.substr(magic.place).starts_with(magic.bytes)) return magic.open(std::move(opened));
-    opened->refuse("it is none of PNG, JPEG, WebP, BMP, TIFF and .npy",
-                   "convert it to one of them, or say what raw samples it holds: --raw, in a study image.raw");
+    const Magic& format = format_of(*opened);
+    return format.open(std::move(opened));
+}
+
+std::unique_ptr<ImageFile> open_stack(const std::filesystem::path& file, std::span<const int64_t> pages) {
+    auto opened = std::make_unique<RandomAccessFile>(file);
+    const Magic& format = format_of(*opened);
+    if (format.open == open_tiff) return open_tiff_stack(std::move(opened), pages);
+    for (const int64_t page : pages)
+        if (page != 0) opened->refuse(fmt::format("there is no page {}, it is one image", page), "leave out --pages");
+    return format.open(std::move(opened));
 }
 
 Image load_image(const std::filesystem::path& file) {

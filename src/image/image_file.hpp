@@ -10,8 +10,9 @@
 // TIFF: unsigned integers of 8, 16 and 32 bits, signed integers of 16 bits, floats of 16, 32 and 64 bits; strips or
 // tiles, interleaved or planar, any compression that libtiff supports. A palette is converted to RGB, white-is-zero is
 // inverted, thumbnails and pyramid levels are skipped. With more than one extra channel, all channels are bands.
-// .npy: u1, u2, u4, i2, f2, f4 or f8 in either byte order, shape (H,W) or (H,W,C). C = 1 is gray, 2 gray and alpha, 3
-// RGB, 4 RGB and alpha; more channels are bands.
+// Stacks: pages of one size and type, also those that ImageJ stores behind one directory. .npy: u1, u2, u4, i2, f2, f4
+// or f8 in either byte order, shape (H,W) or (H,W,C). C = 1 is gray, 2 gray and alpha, 3 RGB, 4 RGB and alpha; more
+// channels are bands.
 //
 // Written: JPEG at quality 95 without chroma subsampling; WebP without loss (gray as three equal channels; alpha that
 // is opaque everywhere is left out); BMP with 8, 24 or 32 bits (gray with alpha as three equal channels); TIFF
@@ -25,6 +26,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,12 @@ struct TiffTag {
     std::vector<std::byte> values;
 };
 
+/// The resolution tags of a TIFF. ImageJ stores pixels per micrometre without unit.
+struct TiffResolution {
+    float x = 0, y = 0;  // pixels per unit
+    uint16_t unit = 0;   // the number of TIFF's ResolutionUnit: 1 none, 2 inch, 3 centimetre
+};
+
 /// The metadata of a file, copied from input to output where both formats can hold it. Pixels are never rotated: the
 /// orientation remains a tag. TIFF keeps only the orientation of the EXIF block; reading a TIFF that is not upright
 /// makes an EXIF block with that one entry. JPEG holds at most 65527 bytes of EXIF.
@@ -46,6 +54,8 @@ struct ImageMetadata {
     std::vector<std::byte> exif;  // the TIFF-structured block, without "Exif\0\0"
     std::optional<double> x_resolution_per_m;
     std::optional<double> y_resolution_per_m;
+    std::optional<TiffResolution> tiff_resolution;  // a TIFF is written with this one if there is one
+    bool tiff_big_endian = false;                   // byte order of the TIFF, in which ImageJ's own tags remain
     bool premultiplied_alpha =
         false;  // colours are multiplied by alpha (TIFF only; PNG, WebP and BMP cannot store such images)
     std::vector<TiffTag> tiff_tags;     // tags that stay valid for another image of the same place, time and extent
@@ -67,6 +77,13 @@ class ImageFile {
     /// info(). Throws Error with the place when the file is damaged or truncated. Throws Error that names row, column
     /// and channel when a float sample is NaN or infinite, unless keep_not_finite() was called.
     virtual void read(const Rect& part, MutablePixelView to) = 0;
+    /// The number of pages that can be read; 1 unless open_stack() opened the file. info(), metadata() and what is read
+    /// are those of the current page, at first the first. All pages have equal ImageInfo.
+    [[nodiscard]] virtual int64_t num_pages() const { return 1; }
+    /// The number of the current page in the file, from 0.
+    [[nodiscard]] virtual int64_t page_number() const { return 0; }
+    /// Makes `page` the current one, 0 <= page < num_pages(). Throws Error when it is damaged.
+    virtual void turn_to(int64_t /*page*/) {}
     /// Later calls of read() return NaN and infinite samples unchanged.
     void keep_not_finite() { keeps_not_finite_ = true; }
     /// Returns the alpha channel of `part` (1 channel, dtype of info()), or an empty image when the file has no alpha.
@@ -84,6 +101,11 @@ class ImageFile {
 /// when its format is not supported (the message names CMYK, more than one page or frame, and 1, 2 or 4-bit gray), and
 /// when its header is wrong or states a size that the length of the file rules out.
 [[nodiscard]] std::unique_ptr<ImageFile> open_image(const std::filesystem::path& file);
+
+/// As open_image, but accepts a TIFF of several pages: those with the numbers `pages` (from 0) in this order, or all
+/// when there are none. Throws UsageError also when a page is missing or not supported, and when pages differ in size
+/// or type.
+[[nodiscard]] std::unique_ptr<ImageFile> open_stack(const std::filesystem::path& file, std::span<const int64_t> pages);
 
 /// Opens a file of raw samples: dense rows of interleaved little-endian samples without header or trailer, described by
 /// `info`. Throws UsageError in the cases of open_image, and when the length of the file does not fit `info`.
@@ -112,6 +134,12 @@ void save_image(const ImageToSave& image, const std::filesystem::path& file);
 /// which is not compressed unless the caller asks for it.
 [[nodiscard]] std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file,
                                                      bool placed);
+
+/// Returns the metadata of a file that has one image: without the tags that ImageJ gives to stacks.
+[[nodiscard]] ImageMetadata metadata_of_image(ImageMetadata metadata);
+
+/// Returns the metadata for some pages of a stack: without the tags that describe the whole stack.
+[[nodiscard]] ImageMetadata metadata_of_pages(ImageMetadata metadata);
 
 /// Returns the metadata for a part of the image that `metadata` describes: without the tags that state its place or
 /// extent.

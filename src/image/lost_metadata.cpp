@@ -41,6 +41,16 @@ void add_lost_in_tiff(const ImageMetadata& metadata, bool placed, Names& lost) {
         lost.push_back(compression_name(compression) + " (--compress makes such a file)");
 }
 
+/// Moves the tags for which `is_bound` holds to the list of metadata that is not kept, with a remark.
+ImageMetadata without_tags(ImageMetadata metadata, bool (*is_bound)(const TiffTag&), const char* remark) {
+    std::vector<TiffTag> bound;
+    auto& tags = metadata.tiff_tags;
+    std::copy_if(tags.begin(), tags.end(), std::back_inserter(bound), is_bound);
+    std::erase_if(tags, is_bound);
+    for (const std::string& name : names_of(bound)) metadata.not_kept.push_back(name + remark);
+    return metadata;
+}
+
 }  // namespace
 
 std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std::filesystem::path& file, bool placed) {
@@ -71,12 +81,13 @@ bool is_gray_profile(const std::vector<std::byte>& profile) {
 }
 
 ImageMetadata metadata_of_part(ImageMetadata metadata) {
-    std::vector<TiffTag> bound;
-    auto& tags = metadata.tiff_tags;
-    std::copy_if(tags.begin(), tags.end(), std::back_inserter(bound), is_bound_to_extent);
-    std::erase_if(tags, is_bound_to_extent);
-    for (const std::string& name : names_of(bound)) metadata.not_kept.push_back(name + " (the image is cropped)");
-    return metadata;
+    return without_tags(std::move(metadata), is_bound_to_extent, " (the image is cropped)");
 }
+
+ImageMetadata metadata_of_pages(ImageMetadata metadata) {
+    return without_tags(std::move(metadata), is_bound_to_stack, " (only some pages are taken)");
+}
+
+ImageMetadata metadata_of_image(ImageMetadata metadata) { return without_tags(std::move(metadata), is_of_imagej, ""); }
 
 }  // namespace pb::image

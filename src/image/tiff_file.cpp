@@ -3,6 +3,11 @@
 #include "image/interleaved.hpp"
 #include "image/sample_types.hpp"
 #include "image/tiff_layout.hpp"
+#include "image/tiff_pages.hpp"
+#include "image/tiff_tags.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+#include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
@@ -44,17 +49,36 @@ void spread_row(const std::byte* from, int64_t count, std::byte* to, int64_t str
     for (int64_t i = 0; i < count; ++i) out[i * stride] = samples[i];
 }
 
+bool is_like(const ImageInfo& a, const ImageInfo& b) {
+    return a.extent == b.extent && a.channels == b.channels && a.dtype == b.dtype && a.has_alpha == b.has_alpha;
+}
+
+std::string text_of(const ImageInfo& page) {
+    return fmt::format("{} x {} {}, {} channel(s){}", page.extent.w, page.extent.h, name_of(page.dtype), page.channels,
+                       page.has_alpha ? " and alpha" : "");
+}
+
+/// What the chosen pages are of the file.
+enum class Part : uint8_t { image, whole_stack, some_pages };
+
 class TiffFile final : public ImageFile {
   public:
-    explicit TiffFile(OpenedFile file);
+    explicit TiffFile(OpenedFile file, std::optional<std::span<const int64_t>> chosen = std::nullopt);
     [[nodiscard]] const ImageInfo& info() const override { return layout_.info; }
     [[nodiscard]] const ImageMetadata& metadata() const override { return metadata_; }
     [[nodiscard]] bool windowed() const override { return layout_.raw || bytes_of_block(0) <= kCacheBytes; }
     void read(const Rect& part, MutablePixelView to) override;
     [[nodiscard]] Image read_alpha(const Rect& part) override;
+    [[nodiscard]] int64_t num_pages() const override { return static_cast<int64_t>(pages_.size()); }
+    [[nodiscard]] int64_t page_number() const override { return page_.number; }
+    void turn_to(int64_t page) override;
 
   private:
-    [[nodiscard]] std::vector<std::string> check_single_page();
+    void take_pages(std::span<const int64_t> chosen);
+    void check_equal_pages();
+    void read_page(const TiffPage& page);
+    template <class Step>
+    void naming_page(int64_t number, Step&& step) const;
     [[nodiscard]] size_t bytes_of_block(int64_t block_row) const;
     void read_channels(const Rect& part, Channels channels, MutablePixelView to);
     [[nodiscard]] BlockPart fetch(const Rect& place, int64_t plane);
@@ -66,46 +90,86 @@ class TiffFile final : public ImageFile {
 
     OpenedFile file_;
     TiffHandle tiff_;
+    TiffPage page_;                // the current one
+    std::vector<TiffPage> pages_;  // those that were chosen
+    std::vector<std::string> passed_over_;
+    Part part_ = Part::image;
     TiffLayout layout_;
     ImageMetadata metadata_;
     std::vector<std::byte> scratch_;
     BlockCache cache_{kCacheBytes};
 };
 
-TiffFile::TiffFile(OpenedFile file) : file_(std::move(file)), tiff_(*file_) {
+TiffFile::TiffFile(OpenedFile file, std::optional<std::span<const int64_t>> chosen)
+    : file_(std::move(file)), tiff_(*file_) {
     if (tiff_.get() == nullptr) file_->refuse_damaged(tiff_.error());
-    const std::vector<std::string> passed_over = check_single_page();
-    layout_ = read_tiff_layout(tiff_.get(), *file_);
-    metadata_ = read_tiff_metadata(tiff_.get(), layout_);
-    metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over.begin(), passed_over.end());
+    TiffPages found = find_tiff_pages(tiff_, *file_);
+    if (!chosen && found.all.size() > 1)
+        file_->refuse("it has more than one page", "denoise takes stacks; for others, split it into files of one page");
+    pages_ = std::move(found.all);
+    passed_over_ = std::move(found.passed_over);
+    if (num_pages() == 1) read_page(pages_.front());
+    if (chosen) take_pages(*chosen);
 }
 
-/// Throws unless the file has one page. Thumbnails, pyramid levels (reduced images) and masks do not count as pages;
-/// returns their descriptions.
-std::vector<std::string> TiffFile::check_single_page() {
-    TIFF* tiff = tiff_.get();
-    uint16_t num_below = 0;  // OME-TIFF stores the pyramid levels below the first page
-    const uint64_t* ignored = nullptr;
-    TIFFGetField(tiff, TIFFTAG_SUBIFD, &num_below, &ignored);
-    int num_levels = num_below;
-    int num_masks = 0;
-    while (TIFFLastDirectory(tiff) == 0) {
-        if (TIFFReadDirectory(tiff) == 0) file_->refuse_damaged(tiff_.error());
-        uint32_t kind = 0;
-        TIFFGetField(tiff, TIFFTAG_SUBFILETYPE, &kind);
-        if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0)
-            file_->refuse("it has more than one page", "split it into files of one page each");
-        if ((kind & FILETYPE_MASK) != 0)
-            ++num_masks;
-        else
-            ++num_levels;
+void TiffFile::take_pages(std::span<const int64_t> chosen) {
+    if (num_pages() == 1)
+        if (auto pages = find_pages_behind(tiff_.get(), layout_, *file_); !pages.empty()) pages_ = std::move(pages);
+    if (num_pages() > 1) part_ = Part::whole_stack;
+    if (!chosen.empty()) {
+        const auto all = std::exchange(pages_, choose_pages(pages_, chosen, *file_));
+        const auto same = [](const TiffPage& a, const TiffPage& b) { return a.number == b.number; };
+        if (!std::equal(all.begin(), all.end(), pages_.begin(), pages_.end(), same)) part_ = Part::some_pages;
     }
-    if (TIFFCurrentDirectory(tiff) != 0 && TIFFSetDirectory(tiff, 0) == 0) file_->refuse_damaged(tiff_.error());
-    std::vector<std::string> passed_over;
-    if (num_levels > 0)
-        passed_over.push_back(fmt::format("pyramid of {} {}", num_levels, num_levels > 1 ? "levels" : "level"));
-    if (num_masks > 0) passed_over.emplace_back("transparency mask");
-    return passed_over;
+    check_equal_pages();
+}
+
+/// Leaves the first page as the current one.
+void TiffFile::check_equal_pages() {
+    turn_to(0);
+    const ImageInfo first = info();
+    for (int64_t i = 1; i < num_pages(); ++i) {
+        if (pages_[static_cast<size_t>(i)].directory == page_.directory) continue;
+        turn_to(i);
+        if (!is_like(first, info()))
+            file_->refuse(fmt::format("page {} is {}, and page {} is {}", pages_.front().number, text_of(first),
+                                      page_number(), text_of(info())),
+                          "choose pages of one size and type: --pages");
+    }
+    if (num_pages() > 1) turn_to(0);
+}
+
+/// Calls step(). Its errors name the page if the file has several.
+template <class Step>
+void TiffFile::naming_page(int64_t number, Step&& step) const {
+    try {
+        step();
+    } catch (const UsageError& error) {
+        if (num_pages() == 1) throw;
+        throw UsageError(fmt::format("page {} of {}", number, error.what()));
+    }
+}
+
+void TiffFile::turn_to(int64_t page) {
+    require(page >= 0 && page < num_pages(), "a page that the file does not have was to be read");
+    const TiffPage& next = pages_[static_cast<size_t>(page)];
+    naming_page(next.number, [&] { read_page(next); });
+}
+
+void TiffFile::read_page(const TiffPage& page) {
+    tiff_.clear_error();
+    if (TIFFCurrentDirOffset(tiff_.get()) != page.directory && TIFFSetSubDirectory(tiff_.get(), page.directory) == 0)
+        file_->refuse_damaged(tiff_.error());
+    cache_ = BlockCache(kCacheBytes);
+    page_ = page;
+    layout_ = read_tiff_layout(tiff_.get(), *file_);
+    metadata_ = read_tiff_metadata(tiff_.get(), layout_);
+    metadata_.not_kept.insert(metadata_.not_kept.begin(), passed_over_.begin(), passed_over_.end());
+    // Only the first page carries what describes all images of the only directory.
+    if (part_ == Part::whole_stack && pages_.front().directory == pages_.back().directory) drop_truncation(metadata_);
+    if (page.behind > 0) std::erase_if(metadata_.tiff_tags, is_bound_to_stack);
+    if (part_ == Part::image) metadata_ = metadata_of_image(std::move(metadata_));
+    if (part_ == Part::some_pages) metadata_ = metadata_of_pages(std::move(metadata_));
 }
 
 size_t TiffFile::bytes_of_block(int64_t block_row) const {
@@ -114,15 +178,17 @@ size_t TiffFile::bytes_of_block(int64_t block_row) const {
 
 void TiffFile::read(const Rect& part, MutablePixelView to) {
     check_read(info(), part, to);
-    read_channels(part, {0, info().channels}, to);
-    if (layout_.white_is_zero) invert(to);
-    if (!keeps_not_finite()) refuse_not_finite(*file_, part, to);
+    naming_page(page_.number, [&] {
+        read_channels(part, {0, info().channels}, to);
+        if (layout_.white_is_zero) invert(to);
+        if (!keeps_not_finite()) refuse_not_finite(*file_, part, to);
+    });
 }
 
 Image TiffFile::read_alpha(const Rect& part) {
     if (!info().has_alpha) return {};
     Image alpha(part.extent, 1, info().dtype);
-    read_channels(part, {info().channels, 1}, alpha.view());
+    naming_page(page_.number, [&] { read_channels(part, {info().channels, 1}, alpha.view()); });
     return alpha;
 }
 
@@ -162,7 +228,7 @@ const std::byte* TiffFile::fetch_raw(const Rect& within, uint32_t block, size_t 
     scratch_.resize(row_bytes * rows);
     const bool whole_rows = within.extent.w == layout_.block.w;
     const size_t pieces = whole_rows ? 1 : rows;
-    const uint64_t begin = TIFFGetStrileOffset(tiff_.get(), block);
+    const uint64_t begin = TIFFGetStrileOffset(tiff_.get(), block) + page_.behind;
     if (begin == 0 || TIFFGetStrileByteCount(tiff_.get(), block) < block_bytes)
         file_->refuse_damaged(fmt::format("strip or tile {} is missing or too short", block));
     for (size_t i = 0; i < pieces; ++i) {
@@ -224,5 +290,9 @@ void TiffFile::invert(MutablePixelView to) const {
 }  // namespace
 
 std::unique_ptr<ImageFile> open_tiff(OpenedFile file) { return std::make_unique<TiffFile>(std::move(file)); }
+
+std::unique_ptr<ImageFile> open_tiff_stack(OpenedFile file, std::span<const int64_t> pages) {
+    return std::make_unique<TiffFile>(std::move(file), pages);
+}
 
 }  // namespace pb::image

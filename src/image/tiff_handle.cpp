@@ -79,9 +79,10 @@ TiffHandle::TiffHandle(const RandomAccessFile& file) : stream_(std::make_unique<
     open(file.path().string(), "rc");  // c: do not split strips, keep them as they are in the file
 }
 
-TiffHandle::TiffHandle(AtomicFile& file, bool big_tiff) : stream_(std::make_unique<TiffStream>()) {
+TiffHandle::TiffHandle(AtomicFile& file, bool big_tiff, ByteOrder order) : stream_(std::make_unique<TiffStream>()) {
     stream_->target = &file;
-    open(file.path().string(), big_tiff ? "w8" : "w");
+    const std::string mode = std::string("w") + (order == ByteOrder::big ? "b" : "") + (big_tiff ? "8" : "");
+    open(file.path().string(), mode.c_str());
     if (!tiff_) fail_writing();
 }
 

@@ -25,12 +25,14 @@ struct TiffStream {
     char text[200] = "";        // the first error since the last clear_error()
 };
 
+enum class ByteOrder : uint8_t { of_machine, big };
+
 class TiffHandle {
   public:
     /// Opens a file for reading. When it is not a TIFF, the handle is nullptr and error() returns the reason.
     explicit TiffHandle(const RandomAccessFile& file);
     /// Opens a file for writing. A classic TIFF cannot exceed 4 GiB.
-    TiffHandle(AtomicFile& file, bool big_tiff);
+    TiffHandle(AtomicFile& file, bool big_tiff, ByteOrder order = ByteOrder::of_machine);
 
     [[nodiscard]] TIFF* get() const { return tiff_.get(); }
     [[nodiscard]] bool has_error() const;
@@ -38,6 +40,10 @@ class TiffHandle {
     void clear_error();
     /// The first error that libtiff reported.
     [[nodiscard]] std::string error() const;
+    /// Returns the end of the file, where libtiff appends strips and directories.
+    [[nodiscard]] uint64_t end() const { return stream_->size; }
+    /// Moves the end of the file, so that the next strip or directory is written there.
+    void move_end(uint64_t position) { stream_->size = position; }
     /// With true, later writes leave holes; with false, they write again.
     void skip_writes(bool skip) { stream_->skips_writes = skip; }
     /// Rethrows the exception that made writing fail, or else throws Error with libtiff's message.

@@ -173,6 +173,7 @@ ImageMetadata read_tiff_metadata(TIFF* tiff, const TiffLayout& layout) {
     float y = 0;
     const bool given =
         TIFFGetField(tiff, TIFFTAG_XRESOLUTION, &x) == 1 && TIFFGetField(tiff, TIFFTAG_YRESOLUTION, &y) == 1;
+    if (given) metadata.tiff_resolution = TiffResolution{x, y, unit};
     if (given && unit != RESUNIT_NONE && x > 0 && y > 0) {
         metadata.x_resolution_per_m = x * per_metre;
         metadata.y_resolution_per_m = y * per_metre;

@@ -16,6 +16,8 @@ namespace {
 constexpr uint16_t kImageDescription = 270;
 constexpr uint16_t kGdalMetadata = 42112;
 constexpr uint16_t kGdalNodata = 42113;
+constexpr uint16_t kImageJCounts = 50838;
+constexpr uint16_t kImageJMetadata = 50839;
 
 struct KeptTag {
     uint16_t number;
@@ -23,8 +25,9 @@ struct KeptTag {
     bool is_georeference = false;
 };
 
-/// Tag numbers and names from the documentation of TIFF 6, GeoTIFF 1.1 (OGC 19-008r4) and GDAL.
-constexpr std::array<KeptTag, 21> kKept{{{269, "DocumentName"},
+/// Tag numbers and names from the documentation of TIFF 6, GeoTIFF 1.1 (OGC 19-008r4), GDAL, ImageJ
+/// and Micro-Manager.
+constexpr std::array<KeptTag, 24> kKept{{{269, "DocumentName"},
                                          {kImageDescription, "ImageDescription"},
                                          {271, "Make"},
                                          {272, "Model"},
@@ -44,7 +47,10 @@ constexpr std::array<KeptTag, 21> kKept{{{269, "DocumentName"},
                                          {34737, "GeoAsciiParams", true},
                                          {kGdalMetadata, "GDAL_METADATA"},
                                          {kGdalNodata, "GDAL_NODATA"},
-                                         {50844, "RPCCoefficient", true}}};
+                                         {kImageJCounts, "IJMetadataByteCounts"},
+                                         {kImageJMetadata, "IJMetadata"},
+                                         {50844, "RPCCoefficient", true},
+                                         {51123, "MicroManagerMetadata"}}};
 
 /// Tags that describe how the pixels are stored, or that read_tiff_metadata reads. Their loss is not reported.
 constexpr std::array<uint16_t, 9> kOfTheLayout{330, 347, 529, 530, 531, 532, 34675, 512, 519};
@@ -117,7 +123,9 @@ bool take_out_statistics(TiffTag& tag) {
 /// True for descriptions by tifffile and ImageJ, which state how the samples are arranged in the file.
 bool tells_arrangement(const TiffTag& tag) {
     const std::string_view text = text_of(tag);
-    return tag.number == kImageDescription && (text.starts_with("{\"shape\"") || text.starts_with("ImageJ="));
+    if (is_of_imagej(tag)) return true;
+    const bool has_shape = text.starts_with('{') && text.find("\"shape\": [") != std::string_view::npos;
+    return tag.number == kImageDescription && (has_shape || text.starts_with("ImageJ="));
 }
 
 std::string name_of_lost(TIFF* tiff, uint16_t number) {
@@ -158,6 +166,7 @@ void register_tag(TIFF* tiff, const TiffTag& tag) {
 
 void read_tiff_tags(TIFF* tiff, bool rearranged, ImageMetadata& metadata) {
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &metadata.tiff_compression);
+    metadata.tiff_big_endian = TIFFIsBigEndian(tiff) != 0;
     for (const KeptTag& kept : kKept) {
         TiffTag tag = read_tag(tiff, kept.number);
         if (tag.values.empty()) continue;
@@ -186,10 +195,26 @@ std::string tiff_tag_name(uint16_t number) {
     return kept->is_georeference ? "GeoTIFF tags" : kept->name;
 }
 
+void drop_truncation(ImageMetadata& metadata) {
+    constexpr std::string_view kTruncated = "\"truncated\": true, ";
+    for (TiffTag& tag : metadata.tiff_tags) {
+        std::string text(text_of(tag));
+        const size_t begin = text.find(kTruncated);
+        if (tag.number != kImageDescription || begin == std::string::npos) continue;
+        set_text(tag, text.erase(begin, kTruncated.size()));
+    }
+}
+
+bool is_of_imagej(const TiffTag& tag) { return tag.number == kImageJCounts || tag.number == kImageJMetadata; }
+
+bool is_bound_to_stack(const TiffTag& tag) {
+    const bool is_ome = tag.number == kImageDescription && text_of(tag).find("<OME") != std::string_view::npos;
+    return is_ome || tells_arrangement(tag);
+}
+
 bool is_bound_to_extent(const TiffTag& tag) {
     const KeptTag* kept = find_kept(tag.number);
-    const bool is_ome = tag.number == kImageDescription && text_of(tag).find("<OME") != std::string_view::npos;
-    return is_ome || tells_arrangement(tag) || (kept != nullptr && kept->is_georeference);
+    return is_bound_to_stack(tag) || (kept != nullptr && kept->is_georeference);
 }
 
 std::string compression_name(uint16_t compression) {

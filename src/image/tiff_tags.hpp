@@ -24,6 +24,15 @@ void write_tiff_tags(const TiffHandle& tiff, const std::vector<TiffTag>& tags);
 /// True for tags that state the position of the pixels in the world or in a larger image, or their number.
 [[nodiscard]] bool is_bound_to_extent(const TiffTag& tag);
 
+/// Removes from tifffile's description of a stack that it has one directory.
+void drop_truncation(ImageMetadata& metadata);
+
+/// True for tags that describe the images of a stack and their order.
+[[nodiscard]] bool is_bound_to_stack(const TiffTag& tag);
+
+/// True for the tags in which ImageJ stores labels, display ranges and regions, in the byte order of the file.
+[[nodiscard]] bool is_of_imagej(const TiffTag& tag);
+
 /// The name of a compression, and whether it is lossless and this libtiff can write it.
 [[nodiscard]] std::string compression_name(uint16_t compression);
 [[nodiscard]] bool can_compress_again(uint16_t compression);

@@ -25,11 +25,6 @@ int64_t rows_per_strip(size_t row_bytes, int64_t rows) {
 
 int64_t samples_of(const ImageInfo& info) { return info.channels + (info.has_alpha ? 1 : 0); }
 
-uint16_t tag_of(Compression compression) {
-    if (compression == Compression::deflate) return COMPRESSION_ADOBE_DEFLATE;
-    return compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_NONE;
-}
-
 int sample_format(DType type) {
     if (is_float(type)) return SAMPLEFORMAT_IEEEFP;
     return type == DType::i16 ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
@@ -42,12 +37,6 @@ std::vector<uint16_t> extra_samples(const ImageInfo& info, const ImageMetadata* 
     if (!info.has_alpha) return {};
     const bool premultiplied = metadata != nullptr && metadata->premultiplied_alpha;
     return {premultiplied ? uint16_t{EXTRASAMPLE_ASSOCALPHA} : uint16_t{EXTRASAMPLE_UNASSALPHA}};
-}
-
-/// The compression of the input file where it is lossless, else none.
-uint16_t same_compression(const ImageMetadata* metadata) {
-    if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
-    return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
 }
 
 /// True for compressions that work better on differences of neighbouring samples.
@@ -65,10 +54,19 @@ void set_layout(TIFF* tiff, const ImageInfo& info, const ImageMetadata* metadata
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info.channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, compression);
-    if (takes_predictor(compression))
+    // libtiff 4.5 applies the float predictor wrongly in big-endian files.
+    if (takes_predictor(compression) && !(is_float(info.dtype) && TIFFIsBigEndian(tiff) != 0))
         TIFFSetField(tiff, TIFFTAG_PREDICTOR, is_float(info.dtype) ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
     const std::vector<uint16_t> extra = extra_samples(info, metadata);
     if (!extra.empty()) TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<int>(extra.size()), extra.data());
+}
+
+std::optional<TiffResolution> resolution_of(const ImageMetadata& metadata) {
+    if (metadata.tiff_resolution) return metadata.tiff_resolution;
+    if (!metadata.x_resolution_per_m || !metadata.y_resolution_per_m) return std::nullopt;
+    constexpr double kInch = 0.0254;
+    return TiffResolution{static_cast<float>(*metadata.x_resolution_per_m * kInch),
+                          static_cast<float>(*metadata.y_resolution_per_m * kInch), RESUNIT_INCH};
 }
 
 void set_metadata(const TiffHandle& handle, const ImageMetadata& metadata) {
@@ -77,11 +75,10 @@ void set_metadata(const TiffHandle& handle, const ImageMetadata& metadata) {
     if (!metadata.icc_profile.empty())
         TIFFSetField(tiff, TIFFTAG_ICCPROFILE, static_cast<uint32_t>(metadata.icc_profile.size()),
                      metadata.icc_profile.data());
-    if (metadata.x_resolution_per_m && metadata.y_resolution_per_m) {
-        constexpr double kInch = 0.0254;
-        TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
-        TIFFSetField(tiff, TIFFTAG_XRESOLUTION, *metadata.x_resolution_per_m * kInch);
-        TIFFSetField(tiff, TIFFTAG_YRESOLUTION, *metadata.y_resolution_per_m * kInch);
+    if (const auto resolution = resolution_of(metadata)) {
+        TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, resolution->unit);
+        TIFFSetField(tiff, TIFFTAG_XRESOLUTION, resolution->x);
+        TIFFSetField(tiff, TIFFTAG_YRESOLUTION, resolution->y);
     }
     const uint16_t orientation = exif_orientation(metadata.exif);
     if (orientation != 1) TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation);
@@ -129,12 +126,21 @@ void compare_tiles(const RandomAccessFile& placed, const ImageInfo& info, const 
 
 }  // namespace
 
-void write_tiff(const ImageToSave& image, AtomicFile& file) {
+uint16_t tag_of(Compression compression) {
+    if (compression == Compression::deflate) return COMPRESSION_ADOBE_DEFLATE;
+    return compression == Compression::lzw ? COMPRESSION_LZW : COMPRESSION_NONE;
+}
+
+uint16_t same_compression(const ImageMetadata* metadata) {
+    if (metadata == nullptr || !can_compress_again(metadata->tiff_compression)) return COMPRESSION_NONE;
+    return metadata->tiff_compression == COMPRESSION_DEFLATE ? COMPRESSION_ADOBE_DEFLATE : metadata->tiff_compression;
+}
+
+void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image) {
     InterleavingRows rows(image);
     const int64_t height = image.pixels.extent.h;
     const size_t row_bytes = rows.row_bytes();
     const int64_t strip_rows = rows_per_strip(row_bytes, height);
-    TiffHandle tiff(file, needs_big_tiff(row_bytes * static_cast<uint64_t>(height), metadata_bytes(image.metadata)));
     set_layout(tiff.get(), {image.pixels.extent, image.pixels.channels, image.pixels.dtype, has_alpha(image)},
                image.metadata, same_compression(image.metadata));
     TIFFSetField(tiff.get(), TIFFTAG_ROWSPERSTRIP, static_cast<uint32_t>(strip_rows));
@@ -148,6 +154,12 @@ void write_tiff(const ImageToSave& image, AtomicFile& file) {
         const auto index = static_cast<uint32_t>(begin / strip_rows);
         if (TIFFWriteEncodedStrip(tiff.get(), index, strip.data(), bytes) != bytes) tiff.fail_writing();
     }
+}
+
+void write_tiff(const ImageToSave& image, AtomicFile& file) {
+    const uint64_t bytes = InterleavingRows(image).row_bytes() * static_cast<uint64_t>(image.pixels.extent.h);
+    const TiffHandle tiff(file, needs_big_tiff(bytes, metadata_bytes(image.metadata)));
+    write_tiff_page(tiff, image);
     if (TIFFFlush(tiff.get()) != 1 || tiff.has_error()) tiff.fail_writing();
 }
 

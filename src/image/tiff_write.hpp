@@ -18,6 +18,16 @@ namespace pb::image {
     return pixel_bytes + metadata_bytes + kMargin > kLimit;
 }
 
+/// Returns TIFF's number of the compression.
+[[nodiscard]] uint16_t tag_of(Compression compression);
+/// Returns the compression of the input file where it is lossless, otherwise none. `metadata` may be null.
+[[nodiscard]] uint16_t same_compression(const ImageMetadata* metadata);
+
+class TiffHandle;
+/// Writes an image as strips into the current directory, with the compression of its metadata where that is lossless.
+/// The caller writes the directory.
+void write_tiff_page(const TiffHandle& tiff, const ImageToSave& image);
+
 inline constexpr int64_t kTiffTile = 256;            // edge in pixels
 inline constexpr uint64_t kBigTiffHeaderBytes = 16;  // offset of the first tile
 

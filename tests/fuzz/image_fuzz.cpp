@@ -1,5 +1,5 @@
-// .npy, TIFF, PNG, JPEG, WebP and BMP: a window in each corner and in the middle, then alpha where the image is small.
-// Damaged PNG files get checksums that fit, or libpng would look at nothing else.
+// .npy, TIFF, PNG, JPEG, WebP and BMP: a window in each corner and in the middle, then alpha where the image is small,
+// of the first pages. Damaged PNG files get checksums that fit, or libpng would look at nothing else.
 #include "fuzz/memory_file.hpp"
 #include "image/image_file.hpp"
 
@@ -18,15 +18,23 @@ void read_window(pb::image::ImageFile& file, const pb::Rect& window) {
     file.read(window, image.view());
 }
 
-void read_windows(const std::filesystem::path& path) {
+void read_windows(pb::image::ImageFile& file) {
     constexpr int64_t kEdge = 24, kSmall = 1 << 20;
-    const auto file = pb::image::open_image(path);
-    const pb::Extent extent = file->info().extent;
+    const pb::Extent extent = file.info().extent;
     const pb::Extent window{std::min(kEdge, extent.h), std::min(kEdge, extent.w)};
     const int64_t bottom = extent.h - window.h, right = extent.w - window.w;
     for (const int64_t row : {int64_t{0}, bottom / 2, bottom})
-        for (const int64_t column : {int64_t{0}, right / 2, right}) read_window(*file, {row, column, window});
-    if (extent.h * extent.w <= kSmall) (void)file->read_alpha();
+        for (const int64_t column : {int64_t{0}, right / 2, right}) read_window(file, {row, column, window});
+    if (extent.h * extent.w <= kSmall) (void)file.read_alpha();
+}
+
+void read_pages(const std::filesystem::path& path) {
+    constexpr int64_t kPages = 4;
+    const auto file = pb::image::open_stack(path, {});
+    for (int64_t page = 0; page < std::min(kPages, file->num_pages()); ++page) {
+        file->turn_to(page);
+        read_windows(*file);
+    }
 }
 
 size_t load_big_endian(const uint8_t* bytes) {
@@ -55,6 +63,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t count, size_t c
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
-    pb::test::expect_value_or_error(bytes, count, read_windows);
+    pb::test::expect_value_or_error(bytes, count, read_pages);
     return 0;
 }

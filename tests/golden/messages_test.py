@@ -81,6 +81,22 @@ def npy(shape, samples):
     return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + struct.pack(f'<{len(samples)}f', *samples)
 
 
+def tiff(*extents):
+    """A stack of gray 8-bit pages of these heights and widths, with a description."""
+    content = b'II*\0' + struct.pack('<I', 8)
+    text = b'ImageJ=1.54f\nimages=3\n\0'
+    for number, (height, width) in enumerate(extents):
+        begin = len(content)
+        pixels = begin + 2 + 9 * 12 + 4
+        entries = [(256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1),
+                   (270, 2, len(text), pixels + height * width), (273, 4, 1, pixels), (278, 4, 1, height), (279, 4, 1, height * width)]
+        after = bytes((x * 3 + y * 5 + number * 20) % 256 for y in range(height) for x in range(width)) + text
+        after += bytes(len(after) % 2)
+        following = 0 if number + 1 == len(extents) else pixels + len(after)
+        content += struct.pack('<H', 9) + b''.join(struct.pack('<HHII', *entry) for entry in entries) + struct.pack('<I', following) + after
+    return content
+
+
 def make_models(folder):
     """The model cards, and of the weights those that the repository holds: others may be there or not."""
     folder.mkdir()
@@ -99,6 +115,8 @@ def make_inputs(folder, results):
     (folder / 'wide.npy').write_bytes(npy((40, 48), [float(i % 1000) for i in range(40 * 48)]))
     (folder / 'nan.npy').write_bytes(npy((40, 48), [0.5] * 100 + [float('nan')] + [0.5] * (40 * 48 - 101)))
     (folder / 'planes.npy').write_bytes(npy((5, 40, 48), [0.5] * (5 * 40 * 48)))
+    (folder / 'stack.tif').write_bytes(tiff((40, 48), (40, 48), (40, 48)))
+    (folder / 'unequal.tif').write_bytes(tiff((40, 48), (48, 40)))
     (folder / 'text.safetensors').write_text('<html>404 Not Found</html>\n')
     make_models(folder / 'models')
     shutil.copy(results, folder / 'results.jsonl')

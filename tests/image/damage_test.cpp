@@ -1,5 +1,5 @@
 // Whatever is done to a file, reading it gives pixels or an Error, never a crash, a hang or an absurd allocation.
-#include "tiff_fixture.hpp"
+#include "stack_fixture.hpp"
 
 #include <functional>
 #include <random>
@@ -14,10 +14,13 @@ using test::write_tiff_fixture;
 /// True when the file was read; false when an Error said why not.
 bool read_everything(const std::filesystem::path& path) {
     try {
-        const auto file = open_image(path);
+        const auto file = open_stack(path, {});
         Image image(file->info().extent, file->info().channels, file->info().dtype);
-        file->read({0, 0, file->info().extent}, image.view());
-        (void)file->read_alpha();
+        for (int64_t page = 0; page < file->num_pages(); ++page) {
+            file->turn_to(page);
+            file->read({0, 0, file->info().extent}, image.view());
+            (void)file->read_alpha();
+        }
         return true;
     } catch (const Error&) {
         return false;
@@ -41,6 +44,8 @@ class Damage : public testing::TestWithParam<std::string> {
             write_tiff_fixture(path_, image, false, {"w8", COMPRESSION_ADOBE_DEFLATE});
         else if (kind == "packbits-a.tif")
             write_tiff_fixture(path_, image, false, {"wb", COMPRESSION_PACKBITS});
+        else if (kind == "stack-a.tif")
+            test::write_planes(path_, test::kOme, {.compression = COMPRESSION_LZW});
         else if (kind == "jpeg-a.tif")
             write_tiff_fixture(path_, image, false, {"w", COMPRESSION_JPEG, 0, false, 16, 16, PHOTOMETRIC_YCBCR});
         else
@@ -97,7 +102,7 @@ TEST_P(Damage, NoDescriptorIsLeftOpen) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, Damage,
                          testing::Values("raw-a.png", "raw-a.jpg", "raw-a.webp", "raw-a.bmp", "raw-a.tif", "raw-a.npy",
-                                         "lzw-a.tif", "deflate-a.tif", "packbits-a.tif", "jpeg-a.tif"));
+                                         "lzw-a.tif", "deflate-a.tif", "packbits-a.tif", "stack-a.tif", "jpeg-a.tif"));
 
 }  // namespace
 }  // namespace pb::image

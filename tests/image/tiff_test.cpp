@@ -180,7 +180,7 @@ TEST(Tiff, MoreThanOneExtraChannelMakesAllOfThemBands) {
     }
 }
 
-TEST(Tiff, MorePagesAreRefusedThumbnailsAreNot) {
+TEST(Tiff, AsOneImageMorePagesAreRefusedThumbnailsAreNot) {
     const TemporaryFolder folder;
     write_two_pages(folder / "pages.tif", 0);
     EXPECT_THAT(test::refusal_of(folder / "pages.tif"), HasSubstr("more than one page"));

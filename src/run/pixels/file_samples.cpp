@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace pb::run {
@@ -70,6 +71,20 @@ std::optional<double> nodata_of(const config::NodataChoice& choice, const image:
     return choice.kind == config::NodataChoice::Kind::value ? choice.value : metadata.nodata;
 }
 
+[[noreturn]] void refuse_range(const std::string& path, const UsageError& reason) {
+    throw UsageError(path + ": no range of the samples is found: " + reason.what() +
+                     "; give image.range (denoise: --range) as LO:HI");
+}
+
+/// Of many pages only every nth value is kept, for at most the values of 64 pages. n has no factor in common with the
+/// number of channels, so that every channel is represented.
+int64_t thinning(int64_t num_pages, int64_t channels) {
+    constexpr int64_t kFullPages = 64;
+    int64_t n = ceil_div(num_pages, kFullPages);
+    while (std::gcd(n, channels) != 1) ++n;
+    return n;
+}
+
 }  // namespace
 
 OpenImage open_file(const config::ImageSettings& settings) {
@@ -77,6 +92,13 @@ OpenImage open_file(const config::ImageSettings& settings) {
     const config::RawShape shape = config::parse_raw_shape(settings.raw);
     const bool alpha = shape.channels == 2 || shape.channels == 4;
     return image::open_raw_image(settings.path, {shape.extent, shape.channels - (alpha ? 1 : 0), shape.dtype, alpha});
+}
+
+OpenImage open_pages(const config::ImageSettings& settings, std::span<const int64_t> pages) {
+    if (settings.raw.empty()) return image::open_stack(settings.path, pages);
+    if (!pages.empty() && (pages.size() > 1 || pages.front() != 0))
+        throw UsageError(settings.path + ": raw samples are one image, without pages; leave out --pages");
+    return open_file(settings);
 }
 
 FileSamples::FileSamples(const config::ImageSettings& settings, OpenImage file)
@@ -103,8 +125,7 @@ std::optional<image::SampleMap> FileSamples::make_map(const config::ImageSetting
     if (range.kind == config::RangeChoice::Kind::automatic) try {
             return image::SampleMap(info_.dtype, find_range({info_.dtype, {0, 1}, has_gaps, nodata}), has_gaps, nodata);
         } catch (const UsageError& error) {
-            throw UsageError(settings.path + ": no range of the samples is found: " + error.what() +
-                             "; give image.range (denoise: --range) as LO:HI");
+            refuse_range(settings.path, error);
         }
     if (const auto agreed = image::range_of_type(info_.dtype))
         return image::SampleMap(info_.dtype, *agreed, has_gaps, nodata);
@@ -113,15 +134,19 @@ std::optional<image::SampleMap> FileSamples::make_map(const config::ImageSetting
                      "auto or LO:HI");
 }
 
-/// `marks` identifies the gaps.
 image::SampleRange FileSamples::find_range(const image::SampleMap& marks) {
+    std::vector<double> values = spread_values(marks);
+    return image::range_of_values(values);
+}
+
+std::vector<double> FileSamples::spread_values(const image::SampleMap& marks) {
     std::vector<double> values;
     for (const Rect& part : spread_parts(info_.extent)) {
         image::Image stored(part.extent, info_.channels, info_.dtype);
         read_stored(part, stored.view());
         marks.append_data(stored.view(), values);
     }
-    return image::range_of_values(values);
+    return values;
 }
 
 void FileSamples::read_bands(const Rect& part, MutablePixelView to) {
@@ -167,6 +192,24 @@ void FileSamples::read_unit(const Rect& part, MutablePixelView to) {
         if (has_gaps()) unit = image::fill_gaps(unit.view(), around, rows);
         image::copy_bands(unit.view(), 0, info_.channels, out, 0);
     });
+}
+
+image::SampleRange range_of_pages(const config::ImageSettings& settings, const OpenImage& file) {
+    config::ImageSettings as_stored = settings;
+    as_stored.range = "0:1";  // only marks the gaps
+    std::vector<double> kept;
+    for (int64_t page = 0; page < file->num_pages(); ++page) {
+        file->turn_to(page);
+        FileSamples samples(as_stored, file);
+        const std::vector<double> values = samples.spread_values(*samples.map());
+        const auto step = static_cast<size_t>(thinning(file->num_pages(), samples.info().channels));
+        for (size_t i = 0; i < values.size(); i += step) kept.push_back(values[i]);
+    }
+    try {
+        return image::range_of_values(kept);
+    } catch (const UsageError& error) {
+        refuse_range(settings.path, error);
+    }
 }
 
 image::ImageInfo info_of(const config::ImageSettings& settings) {

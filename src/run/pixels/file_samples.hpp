@@ -9,6 +9,8 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace pb::run {
 
@@ -18,6 +20,9 @@ using OpenImage = std::shared_ptr<image::ImageFile>;
 /// Opens the file of the settings: `path`, as raw samples when `raw` is set. Throws UsageError in the cases of
 /// open_image.
 [[nodiscard]] OpenImage open_file(const config::ImageSettings& settings);
+
+/// As open_file, but accepts a stack: its pages with the numbers `pages`, or all when there are none (open_stack).
+[[nodiscard]] OpenImage open_pages(const config::ImageSettings& settings, std::span<const int64_t> pages);
 
 class FileSamples {
   public:
@@ -40,6 +45,9 @@ class FileSamples {
     /// Reads `part` as f32 in [0,1], with gaps as NaN.
     [[nodiscard]] image::Image read_marked(const Rect& part);
 
+    /// Returns samples spread over the image, as stored in the file. `marks` identifies the gaps, which are left out.
+    [[nodiscard]] std::vector<double> spread_values(const image::SampleMap& marks);
+
   private:
     void read_bands(const Rect& part, MutablePixelView to);
     [[nodiscard]] std::optional<image::SampleMap> make_map(const config::ImageSettings& settings);
@@ -51,6 +59,10 @@ class FileSamples {
     image::Image decoded_;  // the whole file after the first read, if the format has no windows
     std::optional<image::SampleMap> map_;
 };
+
+/// Returns the range of nearly all samples of all pages (range_of_values), of the bands that the settings select.
+/// Another page is the current one afterwards. Throws UsageError when there is no range.
+[[nodiscard]] image::SampleRange range_of_pages(const config::ImageSettings& settings, const OpenImage& file);
 
 /// Returns the info of the file with the bands that the settings select. Reads no samples.
 [[nodiscard]] image::ImageInfo info_of(const config::ImageSettings& settings);

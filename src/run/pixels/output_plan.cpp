@@ -28,7 +28,8 @@ std::string obstacle(const plan::Point& point, ImageSource& source, const Team& 
         return settings.image.path + " is decoded as a whole; convert it to TIFF (tiles, or short strips) or .npy";
     if (!team.is_root() || settings.output == config::OutputKind::checksum) return "";
     if (files.image.empty()) return "there is no file to write; set save_images: on";
-    if (files.take) return "the bands of " + settings.image.path + " are put together in memory; leave out output";
+    if (files.take)
+        return "the bands or pages of " + settings.image.path + " are put together in memory; leave out output";
     try {
         (void)image::find_places(source.stored_info(), files.image);
     } catch (const UsageError& error) {

@@ -28,12 +28,14 @@ record::SeamRegion compare_cells(CoreSink& output, const Rect& part, image::Imag
 std::string key_of(const Subject& subject, const Rect& probe) {
     const config::ImageSettings& image = subject.settings().image;
     const Extent extent = subject.reference.source().extent();
+    image::ImageFile* file = subject.reference.source().file();
     std::ostringstream key;
     key.precision(17);
     key << name_of(subject.settings().network) << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
-        << image.range << ' ' << image.nodata << ' ' << image.bands << ' ' << image.seed << ' ' << image.noise_sigma
-        << ' ' << subject.point().sigma << ' ' << subject.reference.gain() << ' ' << extent.h << ' ' << extent.w << ' '
-        << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' ' << probe.extent.w;
+        << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata << ' '
+        << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
+        << subject.reference.gain() << ' ' << extent.h << ' ' << extent.w << ' ' << probe.row << ' ' << probe.column
+        << ' ' << probe.extent.h << ' ' << probe.extent.w;
     return key.str();
 }
 

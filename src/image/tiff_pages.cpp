@@ -1,0 +1,128 @@
+#include "image/tiff_pages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace pb::image {
+namespace {
+
+std::string levels_text(int64_t count) {
+    return fmt::format("pyramid of {} {}", count, count > 1 ? "levels" : "level");
+}
+
+uint32_t kind_of(TIFF* tiff) {
+    uint32_t kind = 0;
+    TIFFGetField(tiff, TIFFTAG_SUBFILETYPE, &kind);
+    return kind;
+}
+
+/// Returns the number of directories below the current one: there OME-TIFF stores the pyramid levels.
+uint16_t count_below(TIFF* tiff) {
+    uint16_t count = 0;
+    const uint64_t* ignored = nullptr;
+    TIFFGetField(tiff, TIFFTAG_SUBIFD, &count, &ignored);
+    return count;
+}
+
+/// Returns the number in a line "images=40" of a description by ImageJ, or 1.
+int64_t images_in(std::string_view description) {
+    constexpr std::string_view kKey = "\nimages=";
+    const size_t begin = description.find(kKey);
+    if (!description.starts_with("ImageJ=") || begin == std::string_view::npos) return 1;
+    int64_t count = 1;
+    const std::string_view digits = description.substr(begin + kKey.size());
+    std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    return count;
+}
+
+/// Returns the number of pages of `page_values` samples in a description by tifffile such as "{"truncated": true,
+/// "shape": [40, 70, 60]}", or 1.
+int64_t images_in_shape(std::string_view description, int64_t page_values) {
+    constexpr std::string_view kKey = "\"shape\": [";
+    const size_t begin = description.find(kKey);
+    const bool is_truncated = description.find("\"truncated\": true") != std::string_view::npos;
+    if (!description.starts_with('{') || !is_truncated || begin == std::string_view::npos) return 1;
+    const char* at = description.data() + begin + kKey.size();
+    const char* const end = description.data() + description.size();
+    double values = 1;
+    for (int64_t edge = 0; at < end; at += 2) {  // numbers are separated by ", "
+        const auto [next, failure] = std::from_chars(at, end, edge);
+        if (failure != std::errc()) break;
+        values *= static_cast<double>(edge);
+        at = next;
+    }
+    constexpr double kMost = 1e15;
+    return values >= 1 && values <= kMost ? std::max<int64_t>(1, static_cast<int64_t>(values) / page_values) : 1;
+}
+
+/// True when the samples are uncompressed and contiguous in the file.
+bool is_one_piece(TIFF* tiff, const TiffLayout& layout) {
+    if (!layout.raw || layout.tiled || layout.planar) return false;
+    const uint64_t begin = TIFFGetStrileOffset(tiff, 0);
+    for (int64_t row = 0; row < layout.blocks.h; ++row)
+        if (TIFFGetStrileOffset(tiff, static_cast<uint32_t>(row)) !=
+            begin + static_cast<uint64_t>(row * layout.block.pixels()) * layout.pixel_bytes())
+            return false;
+    return true;
+}
+
+}  // namespace
+
+TiffPages find_tiff_pages(TiffHandle& handle, const RandomAccessFile& file) {
+    TIFF* tiff = handle.get();
+    const TiffPage first{0, TIFFCurrentDirOffset(tiff)};
+    TiffPages pages;
+    int64_t num_levels = count_below(tiff), num_masks = 0, num_directories = 0;
+    do {
+        if (num_directories++ > 0 && TIFFReadDirectory(tiff) == 0) file.refuse_damaged(handle.error());
+        const uint32_t kind = kind_of(tiff);
+        if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0)
+            pages.all.push_back({static_cast<int64_t>(pages.all.size()), TIFFCurrentDirOffset(tiff)});
+        else
+            ++((kind & FILETYPE_MASK) != 0 ? num_masks : num_levels);
+    } while (TIFFLastDirectory(tiff) == 0);
+    if (pages.all.empty()) {
+        pages.all.push_back(first);
+        --(num_levels > 0 ? num_levels : num_masks);
+    }
+    if (num_levels > 0) pages.passed_over.push_back(levels_text(num_levels));
+    if (num_masks > 0) pages.passed_over.emplace_back("transparency mask");
+    return pages;
+}
+
+std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout, const RandomAccessFile& file) {
+    const char* description = nullptr;
+    if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1) return {};
+    const int64_t count =
+        std::max(images_in(description), images_in_shape(description, layout.info.extent.pixels() * layout.samples));
+    if (count <= 1) return {};
+    const uint64_t begin = TIFFGetStrileOffset(tiff, 0);
+    const auto page_bytes = static_cast<uint64_t>(layout.info.extent.pixels()) * layout.pixel_bytes();
+    if (!is_one_piece(tiff, layout))
+        file.refuse(fmt::format("it describes {} images and has one directory, of samples in several pieces", count),
+                    "save it again with a directory for each image");
+    if (begin > file.size() || static_cast<uint64_t>(count) > (file.size() - begin) / page_bytes)
+        file.refuse_damaged(fmt::format("it describes {} images, which {} bytes cannot hold", count, file.size()));
+    std::vector<TiffPage> pages;
+    for (int64_t i = 0; i < count; ++i)
+        pages.push_back({i, TIFFCurrentDirOffset(tiff), static_cast<uint64_t>(i) * page_bytes});
+    return pages;
+}
+
+std::vector<TiffPage> choose_pages(const std::vector<TiffPage>& pages, std::span<const int64_t> numbers,
+                                   const RandomAccessFile& file) {
+    std::vector<TiffPage> chosen;
+    const auto count = static_cast<int64_t>(pages.size());
+    for (const int64_t number : numbers) {
+        if (number < 0 || number >= count)
+            file.refuse(fmt::format("there is no page {}, the pages are 0 to {}", number, count - 1),
+                        "choose others: --pages");
+        chosen.push_back(pages[static_cast<size_t>(number)]);
+    }
+    return chosen;
+}
+
+}  // namespace pb::image

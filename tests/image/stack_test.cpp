@@ -1,0 +1,209 @@
+// Stacks: TIFF files of several pages, read page by page.
+#include "stack_fixture.hpp"
+#include "support/messages.hpp"
+
+#include <gmock/gmock.h>
+
+#include <array>
+
+namespace pb::image {
+namespace {
+
+using test::description_of;
+using test::kOme;
+using test::kPlaneExtent;
+using test::make_pattern;
+using test::plane;
+using test::read_page;
+using test::same_bytes;
+using test::TemporaryFolder;
+using test::TiffKind;
+using test::write_pages;
+using test::write_planes;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<int64_t> numbers_of(ImageFile& file) {
+    std::vector<int64_t> numbers;
+    for (int64_t i = 0; i < file.num_pages(); ++i) {
+        file.turn_to(i);
+        numbers.push_back(file.page_number());
+    }
+    return numbers;
+}
+
+TEST(Stack, PagesAreReadInAnyOrder) {
+    const TemporaryFolder folder;
+    for (const TiffKind& kind : {TiffKind{}, TiffKind{.mode = "wb"}, TiffKind{.mode = "w8", .tile = 16},
+                                 TiffKind{.compression = COMPRESSION_LZW}}) {
+        write_planes(folder / "a.tif", "", kind);
+        const auto file = open_stack(folder / "a.tif", {});
+        ASSERT_EQ(file->num_pages(), 5);
+        for (const uint32_t page : {0U, 4U, 1U, 1U, 3U, 2U})
+            ASSERT_TRUE(same_bytes(read_page(*file, page), plane(page))) << kind.mode << " page " << page;
+    }
+}
+
+TEST(Stack, ChosenPagesAreTheOnlyOnes) {
+    const TemporaryFolder folder;
+    write_planes(folder / "a.tif", "");
+    const auto file = open_stack(folder / "a.tif", std::vector<int64_t>{1, 3});
+    EXPECT_THAT(numbers_of(*file), ElementsAre(1, 3));
+    EXPECT_TRUE(same_bytes(read_page(*file, 1), plane(3)));
+    EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", std::vector<int64_t>{5}); }),
+                AllOf(HasSubstr("page 5"), HasSubstr("0 to 4"), HasSubstr("--pages")));
+}
+
+TEST(Stack, OneImageIsAStackOfOnePage) {
+    const TemporaryFolder folder;
+    const Image image = make_pattern(kPlaneExtent, 3, DType::u8);
+    for (const char* name : {"a.tif", "a.png"}) {
+        save_image({image.view()}, folder / name);
+        const auto file = open_stack(folder / name, std::vector<int64_t>{0});
+        EXPECT_EQ(file->num_pages(), 1);
+        EXPECT_TRUE(same_bytes(read_page(*file, 0), image));
+        EXPECT_THAT(usage_error([&] { (void)open_stack(folder / name, std::vector<int64_t>{1}); }),
+                    HasSubstr("no page 1"));
+    }
+}
+
+TEST(Stack, ThumbnailsAndMasksAreNoPages) {
+    const TemporaryFolder folder;
+    const Image small = make_pattern({5, 7}, 1, DType::u16);
+    write_pages(folder / "a.tif", {{small, FILETYPE_REDUCEDIMAGE},
+                                   {plane(0)},
+                                   {small, FILETYPE_REDUCEDIMAGE},
+                                   {plane(1), FILETYPE_PAGE},
+                                   {small, FILETYPE_MASK}});
+    const auto file = open_stack(folder / "a.tif", {});
+    EXPECT_THAT(numbers_of(*file), ElementsAre(0, 1));
+    EXPECT_TRUE(same_bytes(read_page(*file, 0), plane(0)));
+    EXPECT_TRUE(same_bytes(read_page(*file, 1), plane(1)));
+    EXPECT_THAT(file->metadata().not_kept, ElementsAre("pyramid of 2 levels", "transparency mask"));
+    write_pages(folder / "b.tif", {{small, FILETYPE_REDUCEDIMAGE}});
+    EXPECT_TRUE(same_bytes(load_image(folder / "b.tif"), small));
+}
+
+TEST(Stack, UnequalPagesAreRefusedByNumber) {
+    const TemporaryFolder folder;
+    const std::vector<test::FixturePage> others = {{make_pattern({20, 31}, 1, DType::u16)},
+                                                   {make_pattern(kPlaneExtent, 1, DType::u8)},
+                                                   {make_pattern(kPlaneExtent, 3, DType::u16)},
+                                                   {make_pattern(kPlaneExtent, 2, DType::u16), 0, "", true}};
+    for (const test::FixturePage& other : others) {
+        write_pages(folder / "a.tif", {{plane(0)}, {plane(1)}, other, {plane(3)}});
+        EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }),
+                    AllOf(HasSubstr("page 0"), HasSubstr("page 2"), HasSubstr("--pages")));
+        EXPECT_THAT(numbers_of(*open_stack(folder / "a.tif", std::vector<int64_t>{0, 1, 3})), ElementsAre(0, 1, 3));
+    }
+}
+
+TEST(Stack, UnsupportedAndDamagedPagesAreNamed) {
+    const TemporaryFolder folder;
+    TiffKind lab;
+    lab.photometric = PHOTOMETRIC_CIELAB;
+    TIFF* tiff = TIFFOpen((folder / "a.tif").c_str(), "w");
+    for (const bool plain : {true, false, true}) {
+        test::set_tiff_tags(tiff, plane(0), false, plain ? TiffKind{} : lab);
+        test::write_tiff_pixels(tiff, plane(0), {});
+        TIFFWriteDirectory(tiff);
+    }
+    TIFFClose(tiff);
+    EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }), HasSubstr("page 1 of "));
+    EXPECT_EQ(open_stack(folder / "a.tif", std::vector<int64_t>{0, 2})->num_pages(), 2);
+
+    write_planes(folder / "b.tif", "", {.compression = COMPRESSION_LZW});
+    auto bytes = test::read_bytes(folder / "b.tif");
+    std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2),
+              bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2) + 40, '\xFF');
+    test::write_bytes(folder / "b.tif", bytes);
+    EXPECT_THAT(usage_error([&] {
+                    const auto file = open_stack(folder / "b.tif", {});
+                    for (int64_t i = 0; i < file->num_pages(); ++i) (void)read_page(*file, i);
+                }),
+                AllOf(HasSubstr("page 2 of "), HasSubstr("damaged")));
+}
+
+TEST(Stack, TruncatedStacksAreErrors) {
+    const TemporaryFolder folder;
+    write_planes(folder / "a.tif", "", {.compression = COMPRESSION_LZW});
+    const auto bytes = test::read_bytes(folder / "a.tif");
+    for (size_t length = 8; length + 8 < bytes.size(); length += 97) {
+        test::write_bytes(folder / "b.tif", {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)});
+        EXPECT_THROW(
+            {
+                const auto file = open_stack(folder / "b.tif", {});
+                ASSERT_EQ(file->num_pages(), 5);
+                for (int64_t i = 0; i < 5; ++i) (void)read_page(*file, i);
+            },
+            UsageError)
+            << length;
+    }
+}
+
+/// A big-endian file with one directory; the samples of the other images follow those of the first.
+void write_imagej_stack(const std::filesystem::path& path, int images, uint32_t there) {
+    const std::string text = "ImageJ=1.54f\nimages=" + std::to_string(images) + "\nslices=3\n";
+    constexpr uint32_t kTags = 10, kTextBegin = 8 + 2 + 12 * kTags + 4;
+    const auto length = static_cast<uint32_t>(text.size() + 1);
+    const auto h = static_cast<uint32_t>(kPlaneExtent.h), w = static_cast<uint32_t>(kPlaneExtent.w);
+    std::vector<char> bytes{'M', 'M', 0, 42, 0, 0, 0, 8, 0, kTags};
+    const auto put = [&](uint32_t value, uint32_t count) {
+        for (uint32_t i = count; i > 0; --i) bytes.push_back(static_cast<char>(value >> (8 * (i - 1))));
+    };
+    const std::vector<std::array<uint32_t, 3>> tags{// number, count, value; LONG but for the text
+                                                    {256, 1, w},
+                                                    {257, 1, h},
+                                                    {258, 1, 16},
+                                                    {259, 1, 1},
+                                                    {262, 1, 1},
+                                                    {270, length, kTextBegin},
+                                                    {273, 1, kTextBegin + length},
+                                                    {277, 1, 1},
+                                                    {278, 1, h},
+                                                    {279, 1, 2 * h * w}};
+    for (const auto& [number, count, value] : tags) {
+        const bool is_short = number == 258 || number == 259 || number == 262 || number == 277;
+        put(number, 2);
+        put(number == 270 ? 2 : is_short ? 3 : 4, 2);
+        put(count, 4);
+        put(is_short ? value << 16U : value, 4);
+    }
+    put(0, 4);
+    bytes.insert(bytes.end(), text.c_str(), text.c_str() + length);
+    for (uint32_t i = 0; i < there; ++i) {
+        const Image image = plane(i);
+        for (size_t b = 0; b < image.bytes().size(); ++b) bytes.push_back(static_cast<char>(image.bytes()[b ^ 1U]));
+    }
+    test::write_bytes(path, bytes);
+}
+
+TEST(Stack, OneDirectoryOfImageJDescribesManyImages) {
+    const TemporaryFolder folder;
+    write_imagej_stack(folder / "a.tif", 3, 3);
+    const auto file = open_stack(folder / "a.tif", {});
+    ASSERT_EQ(file->num_pages(), 3);
+    for (const uint32_t page : {2U, 0U, 1U}) EXPECT_TRUE(same_bytes(read_page(*file, page), plane(page))) << page;
+    EXPECT_EQ(description_of(*file), "") << "only the first page has it";
+    write_imagej_stack(folder / "short.tif", 4, 3);
+    EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "short.tif", {}); }),
+                AllOf(HasSubstr("damaged"), HasSubstr("4 images")));
+}
+
+TEST(Stack, SomePagesHaveNoDescriptionOfAll) {
+    const TemporaryFolder folder;
+    for (const char* description : {kOme, "ImageJ=1.54f\nimages=5\n", "{\"shape\": [5, 20, 30]}"}) {
+        write_planes(folder / "a.tif", description);
+        EXPECT_EQ(description_of(*open_stack(folder / "a.tif", std::vector<int64_t>{0, 1, 2, 3, 4})), description);
+        for (const std::vector<int64_t>& some : {std::vector<int64_t>{0}, {0, 1}}) {
+            const auto file = open_stack(folder / "a.tif", some);
+            EXPECT_EQ(description_of(*file), "");
+            EXPECT_THAT(file->metadata().not_kept, ElementsAre("ImageDescription (only some pages are taken)"));
+        }
+    }
+    write_planes(folder / "a.tif", "cells in May");
+    EXPECT_EQ(description_of(*open_stack(folder / "a.tif", std::vector<int64_t>{0})), "cells in May");
+}
+
+}  // namespace
+}  // namespace pb::image

@@ -1,0 +1,205 @@
+"""TIFF stacks that tifffile writes, through denoise and read back by tifffile: pixels, axes and metadata."""
+import subprocess
+
+from readers import MPIRUN, PROGRAM, ReadersTest, denoise, main  # first: it makes the packages below known
+
+import numpy
+import tifffile
+
+GRAY = ('--weights', 'seed:1', '--allow-untrained')
+LABELS = [f'plane {i}' for i in range(12)]
+
+
+def scene(*shape, dtype=numpy.uint16):
+    """Planes that differ from each other, in the middle of the range."""
+    noise = numpy.random.default_rng(2).normal(0, 0.02, shape)
+    y, x = numpy.mgrid[:shape[-2], :shape[-1]] if shape[-1] > 4 else numpy.mgrid[:shape[-3], :shape[-2]]
+    smooth = 0.5 + 0.2 * numpy.sin(x / 9) * numpy.cos(y / 7)
+    smooth = smooth if shape[-1] > 4 else smooth[..., None]
+    brightness = numpy.linspace(-0.1, 0.1, int(numpy.prod(shape[:-2 if shape[-1] > 4 else -3])))
+    brightness = brightness.reshape(shape[:-2 if shape[-1] > 4 else -3] + (1,) * (smooth.ndim))
+    return ((smooth + brightness + noise) * numpy.iinfo(dtype).max).astype(dtype)
+
+
+class Stacks(ReadersTest):
+    def setUp(self):
+        super().setUp()
+        self.file = self.folder / 'in.ome.tif'
+        self.out = self.folder / 'out.ome.tif'
+
+    def refusal(self, *arguments, ranks=2):
+        result = subprocess.run([*MPIRUN, '-n', str(ranks), PROGRAM, 'denoise', *map(str, arguments), '--device', 'cpu', *GRAY],
+                                capture_output=True, text=True, timeout=200)
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertEqual([file.name for file in self.folder.iterdir() if file.name.startswith(('out', '.out'))], [])
+        return result.stderr
+
+    def assert_pages_are_denoised_as_images(self, images, denoised, numbers, *more):
+        """Each as a file of its own, byte for byte."""
+        for number in numbers:
+            tifffile.imwrite(self.folder / 'page.tif', images[number], metadata=None)
+            denoise(self.folder / 'page.tif', self.folder / 'single.tif', *GRAY, *more, ranks=1)
+            numpy.testing.assert_array_equal(tifffile.imread(self.folder / 'single.tif'), denoised[number], err_msg=f'page {number}')
+
+    def test_forty_planes_of_ome(self):
+        planes = scene(5, 4, 2, 70, 60)
+        metadata = {'axes': 'TZCYX', 'PhysicalSizeX': 0.325, 'PhysicalSizeXUnit': 'µm', 'TimeIncrement': 0.5,
+                    'Channel': {'Name': ['DAPI', 'GFP']}}
+        tifffile.imwrite(self.file, planes, metadata=metadata, compression='zlib', resolution=(30769.2, 30769.2), resolutionunit='CENTIMETER')
+        said = denoise(self.file, self.out, *GRAY, ranks=2)
+        self.assertIn('40 pages', said)
+        self.assertEqual(said.count(' -> '), 1, said)
+        with tifffile.TiffFile(self.file) as before, tifffile.TiffFile(self.out) as after:
+            self.assertTrue(after.is_ome)
+            self.assertEqual(after.ome_metadata, before.ome_metadata)
+            self.assertEqual((after.series[0].axes, after.series[0].shape), ('TZCYX', planes.shape))
+            self.assertEqual(len(after.series), 1)
+            self.assertEqual(after.pages[0].compression.name, 'ADOBE_DEFLATE')
+            for name in ('XResolution', 'YResolution'):
+                ours, theirs = (file.pages[0].tags[name].value for file in (after, before))
+                self.assertAlmostEqual(ours[0] / ours[1], theirs[0] / theirs[1], places=1)
+            self.assertEqual(after.pages[0].tags['ResolutionUnit'].value, 3)
+            self.assertEqual({page.dtype.name for page in after.pages}, {'uint16'})
+            denoised = after.asarray().reshape(40, 70, 60)
+        self.assert_pages_are_denoised_as_images(planes.reshape(40, 70, 60), denoised, (0, 1, 17, 39))
+        alone = self.folder / 'alone.ome.tif'
+        denoise(self.file, alone, *GRAY, ranks=1)
+        self.assertEqual(alone.read_bytes(), self.out.read_bytes())
+
+    def test_a_hyperstack_of_imagej(self):
+        planes = scene(3, 4, 70, 60)
+        lookup = numpy.tile(numpy.arange(256, dtype=numpy.uint8), (3, 1))
+        tifffile.imwrite(self.file, planes, imagej=True, byteorder='>', resolution=(3.0769, 3.0769),
+                         metadata={'axes': 'TZYX', 'unit': 'um', 'spacing': 2.5, 'finterval': 0.1, 'Labels': LABELS, 'LUTs': [lookup]})
+        for order in ('big', 'little'):
+            with self.subTest(order=order):
+                if order == 'little':
+                    tifffile.imwrite(self.file, planes, imagej=True, byteorder='<', metadata={'axes': 'TZYX', 'Labels': LABELS})
+                denoise(self.file, self.out, *GRAY, ranks=2)
+                with tifffile.TiffFile(self.file) as before, tifffile.TiffFile(self.out) as after:
+                    self.assertTrue(after.is_imagej)
+                    ours, theirs = after.imagej_metadata, before.imagej_metadata
+                    self.assertEqual(ours.keys(), theirs.keys())
+                    self.assertEqual(ours['Labels'], LABELS)
+                    numpy.testing.assert_equal(ours, theirs)
+                    self.assertEqual((after.series[0].axes, after.series[0].shape), ('TZYX', planes.shape))
+                    for name in ('XResolution', 'ResolutionUnit'):
+                        numpy.testing.assert_allclose(after.pages[0].tags[name].value if name != 'XResolution' else
+                                                      numpy.divide(*after.pages[0].tags[name].value),
+                                                      before.pages[0].tags[name].value if name != 'XResolution' else
+                                                      numpy.divide(*before.pages[0].tags[name].value), rtol=1e-6)
+                    denoised = after.asarray().reshape(12, 70, 60)
+                self.assert_pages_are_denoised_as_images(planes.reshape(12, 70, 60), denoised, (0, 11))
+
+    def test_two_small_images_of_imagej(self):
+        planes = scene(2, 70, 60)
+        tifffile.imwrite(self.file, planes, imagej=True, metadata={'axes': 'ZYX', 'Labels': ['a' * 3000, 'b' * 3000]})
+        denoise(self.file, self.out, *GRAY, ranks=2)
+        with tifffile.TiffFile(self.out) as after:
+            self.assertEqual((after.series[0].axes, after.series[0].shape), ('ZYX', planes.shape))
+            self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 1))
+
+    def test_a_stack_of_tifffile_with_one_directory(self):
+        planes = scene(5, 70, 60)
+        tifffile.imwrite(self.file, planes, photometric='minisblack', truncate=True)
+        denoise(self.file, self.out, *GRAY, ranks=2)
+        with tifffile.TiffFile(self.file) as before, tifffile.TiffFile(self.out) as after:
+            self.assertEqual((len(before.pages), len(after.pages)), (1, 5))
+            self.assertEqual((after.series[0].axes, after.series[0].shape), (before.series[0].axes, planes.shape))
+            self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 4))
+
+    def test_an_imagej_stack_with_one_directory(self):
+        planes = scene(3, 70, 60)
+        tifffile.imwrite(self.folder / 'first.tif', planes[0], byteorder='>', metadata=None,
+                         description='ImageJ=1.54f\nimages=3\nslices=3\nloop=false\n')
+        self.file.write_bytes((self.folder / 'first.tif').read_bytes() + planes[1:].astype('>u2').tobytes())
+        numpy.testing.assert_array_equal(tifffile.imread(self.file), planes)
+        denoise(self.file, self.out, *GRAY, ranks=2)
+        with tifffile.TiffFile(self.out) as after:
+            self.assertEqual((after.series[0].axes, after.series[0].shape), ('ZYX', planes.shape))
+            self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 2))
+
+    def test_colour_pages_and_a_described_shape(self):
+        pages = scene(4, 70, 60, 3, dtype=numpy.uint8)
+        tifffile.imwrite(self.file, pages, photometric='rgb')
+        said = denoise(self.file, self.out, '--compress', 'lzw', ranks=2)
+        with tifffile.TiffFile(self.out) as after:
+            self.assertEqual(after.series[0].shape, pages.shape)
+            self.assertEqual(after.pages[3].compression.name, 'LZW')
+        self.assertNotIn('ImageDescription', said)
+
+    def test_chosen_pages(self):
+        planes = scene(5, 70, 60)
+        tifffile.imwrite(self.file, planes, photometric='minisblack', metadata={'axes': 'ZYX'})
+        denoise(self.file, self.out, *GRAY, ranks=2)
+        whole = tifffile.imread(self.out)
+        said = denoise(self.file, self.folder / 'some.tif', '--pages', '0-1,4', *GRAY, ranks=2)
+        self.assertIn('3 pages', said)
+        self.assertRegex(said, 'not kept: .*ImageDescription')
+        numpy.testing.assert_array_equal(tifffile.imread(self.folder / 'some.tif'), whole[[0, 1, 4]])
+        for how in ('memory', 'file'):
+            denoise(self.file, self.folder / 'one.tif', '--pages', '3', '--output', how, *GRAY, ranks=2)
+            with tifffile.TiffFile(self.folder / 'one.tif') as one:
+                self.assertFalse(one.is_ome)
+                numpy.testing.assert_array_equal(one.asarray(), whole[3])
+        self.out.unlink()
+        for pages in ('5', '0-5'):
+            self.assertIn('page 5', self.refusal(self.file, self.out, '--pages', pages))
+        for pages in ('2,1', '1-', 'all', '-1', '3-2', '1,,2'):
+            self.assertIn('--pages', self.refusal(self.file, self.out, f'--pages={pages}'))
+
+    def test_one_plane_of_ome(self):
+        plane = scene(1, 70, 60)
+        tifffile.imwrite(self.file, plane, metadata={'axes': 'ZYX', 'PhysicalSizeX': 0.3})
+        denoise(self.file, self.out, *GRAY, ranks=2)
+        with tifffile.TiffFile(self.file) as before, tifffile.TiffFile(self.out) as after:
+            self.assertEqual(after.ome_metadata, before.ome_metadata)
+
+    def test_pyramids_below_the_pages(self):
+        planes = scene(3, 70, 60)
+        with tifffile.TiffWriter(self.file, ome=True) as tiff:
+            tiff.write(planes, photometric='minisblack', subifds=2, metadata={'axes': 'ZYX'})
+            for level in (1, 2):
+                tiff.write(planes[:, ::2**level, ::2**level], photometric='minisblack', subfiletype=1)
+        said = denoise(self.file, self.out, *GRAY, ranks=2)
+        self.assertIn('not kept: pyramid of 2 levels', said)
+        with tifffile.TiffFile(self.out) as after:
+            self.assertEqual((after.series[0].axes, after.series[0].shape), ('ZYX', planes.shape))
+
+    def test_noise_is_found_for_each_page_and_the_range_for_all(self):
+        planes = scene(3, 70, 60).astype(numpy.int32)
+        planes = numpy.stack([planes[0] // 64, planes[1] // 8, planes[2] // 4]).astype(numpy.int16)
+        tifffile.imwrite(self.file, planes, photometric='minisblack')
+        result = subprocess.run([*MPIRUN, '-n', '2', PROGRAM, 'denoise', self.file, self.out, '--range', 'auto', '--halo', '8', '--patch',
+                                 '48', '--device', 'cpu', *GRAY, '--network', 'drunet'], capture_output=True, text=True, timeout=200)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, 'of all pages 0.0[0-9]* to 0.0[0-9]*')
+        low, high = numpy.percentile(planes, (0.1, 99.9))
+        ours = [float(value) for value in result.stdout.split('range ')[1].split(',')[0].split(':')]
+        numpy.testing.assert_allclose(ours, (low, high), rtol=0.05)
+
+    def test_pages_that_cannot_be_one_stack(self):
+        with tifffile.TiffWriter(self.file) as tiff:
+            for extent in ((70, 60), (70, 60), (60, 70)):
+                tiff.write(scene(1, *extent)[0], metadata=None)
+        said = self.refusal(self.file, self.out)
+        self.assertRegex(said, 'page 0 is 60 x 70.*page 2 is 70 x 60.*--pages')
+        denoise(self.file, self.folder / 'two.tif', '--pages', '0-1', *GRAY, ranks=2)
+        self.assertEqual(tifffile.imread(self.folder / 'two.tif').shape, (2, 70, 60))
+        self.assertIn('--pages', self.refusal(self.file, self.folder / 'out.png', '--pages', '0-1'))
+        self.assertIn('pages', self.refusal(self.file, self.out, '--pages', '0-1', '--output', 'file'))
+
+    def test_a_damaged_page_leaves_no_file(self):
+        tifffile.imwrite(self.file, scene(4, 70, 60), compression='zlib', metadata=None)
+        with tifffile.TiffFile(self.file) as tiff:
+            offset = tiff.pages[2].dataoffsets[0]
+        content = bytearray(self.file.read_bytes())
+        content[offset:offset + 60] = b'\xff' * 60
+        self.file.write_bytes(content)
+        self.assertRegex(self.refusal(self.file, self.out, '--sigma', '0.1'), 'page 2 of .*damaged')
+        self.file.write_bytes(content[:len(content) * 2 // 3])
+        self.refusal(self.file, self.out, '--sigma', '0.1')
+
+
+if __name__ == '__main__':
+    main()
