@@ -5,6 +5,7 @@
 #include "app/denoise_arguments.hpp"
 #include "app/denoise_inputs.hpp"
 #include "app/denoise_line.hpp"
+#include "app/denoise_progress.hpp"
 #include "app/file_centre.hpp"
 #include "app/judge_all.hpp"
 #include "app/session.hpp"
@@ -57,14 +58,17 @@ struct Pass {
 
 class Denoise {
   public:
-    Denoise(const DenoiseArguments& arguments, const Group& group)
+    Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseProgress& progress)
         : settings_(settings_from(arguments)),
           compression_(arguments.compression),
           bands_(arguments.bands),
           sigma_(sigma_from(arguments)),
           group_(group),
           study_(study_settings(arguments)),
-          runner_(group.ranks, group.topology, study_) {}
+          runner_(group.ranks, group.topology, study_),
+          progress_(progress) {
+        runner_.report_to(&progress_);
+    }
 
     /// Returns lines about the file on the group's root: one, or one for each group of bands. When a file cannot be
     /// read or written, the error is thrown if it is the only file; otherwise it becomes a line as well.
@@ -106,6 +110,7 @@ class Denoise {
 
     std::string run_image(const DenoiseJob& job, const run::OpenImage& file) {
         Pass pass = plan_pass(job, file, "");
+        progress_.expect(static_cast<double>(pass.source->extent().pixels()), 1);
         const run::PointFiles files{.image = job.output, .compression = compression_};
         return take(job, runner_.run(pass.point, files, pass.source.get()), pass.note);
     }
@@ -118,6 +123,7 @@ class Denoise {
         bool complete = true;
         for (const std::string& bands : groups) {
             Pass pass = plan_pass(job, file, bands);
+            progress_.expect(static_cast<double>(pass.source->extent().pixels()), std::ssize(groups));
             run::together(group_.ranks, [&] {
                 if (!all && group_.ranks.is_root()) all.emplace(file);
             });
@@ -127,6 +133,7 @@ class Denoise {
             complete = complete && !trace.output_file.empty();
             lines += (lines.empty() ? "" : "\n") + take(job, trace, pass.note);
         }
+        progress_.begin(run::Activity::writing);
         run::together(group_.ranks, [&] {
             if (complete && all) all->save(job.output, compression_);
         });
@@ -152,6 +159,7 @@ class Denoise {
 
     /// Plans a pass. Collective.
     Pass plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands) {
+        progress_.begin(run::Activity::reading);
         config::PointSettings settings = settings_;
         settings.image.bands = bands;
         Pass pass{.source = open_source(file, settings.image)};
@@ -212,35 +220,23 @@ class Denoise {
     const Group& group_;
     config::StudySettings study_;
     run::Runner runner_;
+    DenoiseProgress& progress_;
     std::vector<measure::Summary> summaries_;
 };
 
-/// Prints the lines of all groups and one verdict on all files.
+/// Prints the lines of all groups, what the time was spent on, and one verdict on all files.
 ExitCode conclude(const comm::Communicator& world, const Group& group, const std::vector<std::string>& lines,
-                  const std::vector<measure::Summary>& summaries) {
+                  const std::vector<measure::Summary>& summaries, DenoiseProgress& progress) {
+    progress.end();
     const bool speaks = group.ranks.is_root();
     std::string said;
     for (const auto& line : lines) said += line + "\n";
     const auto texts = world.gather(speaks ? said : "");
     const measure::Verdict verdict = judge_all(world, speaks ? summaries : std::vector<measure::Summary>());
-    if (world.is_root()) fmt::print("{}\n{}\n", fmt::join(texts, ""), report::verdict_line(verdict));
+    if (world.is_root())
+        fmt::print("{}\n{}\n{}\n", fmt::join(texts, ""), progress.closing_line(world.size() > 1),
+                   report::verdict_line(verdict));
     return verdict.exit_code;
-}
-
-/// Removes the jobs whose output exists already, and says so. The root decides which exist.
-void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
-    std::string missing;
-    run::together(world, [&] { missing = missing_outputs(jobs); });
-    missing = world.broadcast(missing);
-    std::vector<DenoiseJob> rest;
-    for (size_t i = 0; i < jobs.size(); ++i) {
-        if (missing.at(i) == '1')
-            rest.push_back(jobs[i]);
-        else if (world.is_root())
-            fmt::print("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
-                       jobs[i].output.string());
-    }
-    jobs = std::move(rest);
 }
 
 /// Sets the network that the weights file holds. The root reads the file.
@@ -274,12 +270,15 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
     if (world.is_root()) print_nodes(topology);
     const Group group = make_group(world, topology, static_cast<int64_t>(jobs.size()));
-    Denoise denoise(arguments, group);
+    DenoiseProgress progress(world.is_root());
+    Denoise denoise(arguments, group, progress);
     std::vector<std::string> lines;
-    for (int64_t i = group.jobs.begin; i < group.jobs.end; ++i)
-        if (auto line = denoise.run(jobs[static_cast<size_t>(i)], single); group.ranks.is_root())
-            lines.push_back(std::move(line));
-    return conclude(world, group, lines, denoise.summaries());
+    for (int64_t i = group.jobs.begin; i < group.jobs.end; ++i) {
+        const DenoiseJob& job = jobs[static_cast<size_t>(i)];
+        progress.begin_image(job.input.filename().string(), i - group.jobs.begin + 1, group.jobs.size());
+        if (auto line = denoise.run(job, single); group.ranks.is_root()) lines.push_back(std::move(line));
+    }
+    return conclude(world, group, lines, denoise.summaries(), progress);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "base/handle.hpp"
 #include "base/user_paths.hpp"
+#include "run/agreement.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -68,6 +69,13 @@ void check(const DenoiseJob& job, const std::vector<fs::path>& inputs, std::set<
         throw UsageError("two inputs would both be written to '" + job.output.string() + "'");
 }
 
+/// Returns one character for each job: '1' when its output does not exist yet, otherwise '0'.
+std::string missing_outputs(const std::vector<DenoiseJob>& jobs) {
+    std::string missing;
+    for (const DenoiseJob& job : jobs) missing += fs::exists(job.output) ? '0' : '1';
+    return missing;
+}
+
 /// Decides as cp does: a name that is no folder and does not end in '/' means one file.
 bool goes_into_folder(const std::vector<std::string>& inputs, size_t num_files, const fs::path& output) {
     const bool says_folder = !output.has_filename();
@@ -85,10 +93,19 @@ bool goes_into_folder(const std::vector<std::string>& inputs, size_t num_files, 
 
 }  // namespace
 
-std::string missing_outputs(const std::vector<DenoiseJob>& jobs) {
+void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
     std::string missing;
-    for (const DenoiseJob& job : jobs) missing += fs::exists(job.output) ? '0' : '1';
-    return missing;
+    run::together(world, [&] { missing = missing_outputs(jobs); });
+    missing = world.broadcast(missing);
+    std::vector<DenoiseJob> rest;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+        if (missing.at(i) == '1')
+            rest.push_back(jobs[i]);
+        else if (world.is_root())
+            fmt::print("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
+                       jobs[i].output.string());
+    }
+    jobs = std::move(rest);
 }
 
 std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const fs::path& output,

@@ -1,6 +1,8 @@
 // Finds the files that `denoise` reads, and names their outputs.
 #pragma once
 
+#include "comm/communicator.hpp"
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -20,7 +22,7 @@ struct DenoiseJob {
 [[nodiscard]] std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs,
                                                 const std::filesystem::path& output, const std::string& weights);
 
-/// Returns one character for each job: '1' when its output does not exist yet, otherwise '0'.
-[[nodiscard]] std::string missing_outputs(const std::vector<DenoiseJob>& jobs);
+/// Removes the jobs whose output exists already, and prints which. The root decides which exist. Collective.
+void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs);
 
 }  // namespace pb::app

@@ -53,18 +53,6 @@ CallSeconds call_seconds(const config::TimedSettings& timed, int rank) {
     return [times = config::CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
 }
 
-/// Limits the memory while a point's own work runs. Verification and probes are not limited.
-class MemoryCap {
-  public:
-    MemoryCap(DeviceId device, int64_t mib) : device_(device) { engine::set_memory_limit(device_, mib * 1024 * 1024); }
-    ~MemoryCap() { engine::set_memory_limit(device_, 0); }
-    MemoryCap(const MemoryCap&) = delete;
-    MemoryCap& operator=(const MemoryCap&) = delete;
-
-  private:
-    DeviceId device_;
-};
-
 }  // namespace
 
 struct Runner::Impl {
@@ -79,7 +67,11 @@ struct Runner::Impl {
     LinkSpeeds links;
     std::map<std::string, std::string> image_digests;
     std::set<std::string> previewed;  // networks whose pictures are saved; only on the root
+    ProgressListener* listener = nullptr;
 
+    void begin(Activity activity) const {
+        if (listener != nullptr) listener->begin(activity);
+    }
     void run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace);
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                 record::PointTrace& trace);
@@ -140,7 +132,7 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
         plan::settle_halo(point, find_halo(point, team, reference.get()));
     }
     if (!point.batch) {
-        const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
+        const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
         std::unique_ptr<engine::Denoiser> denoiser;
         together(team.ranks, [&] { denoiser = engine::make_denoiser(*network, options); });
         const TrialBench bench{
@@ -152,7 +144,7 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
 void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<const engine::Weights>& network,
                            record::PointTrace& trace) {
     const plan::Point& point = trace.point;
-    const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
+    const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);  // not on the verification
     std::unique_ptr<engine::Denoiser> denoiser;
     std::unique_ptr<Pipeline> pipeline;
     together(team.ranks, [&] {
@@ -165,6 +157,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
         denoiser = engine::make_denoiser(*network, engine_options(point, team.place));
         pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
     });
+    share.batches().report_to(listener);
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
 }
@@ -233,6 +226,7 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
 }
 
 void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace) {
+    begin(Activity::reading);
     std::shared_ptr<const engine::Weights> network;
     std::optional<ImageSource> opened_here;
     together(team.ranks, [&] {
@@ -243,6 +237,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source,
         note_range(*source, trace.point);
         describe(*source, *network, files, trace);
     });
+    begin(Activity::preparation);
     settle(team, *source, network, trace);
     trace.prediction = plan::predict(trace.point);
     trace.processed_pixels = plan::processed_pixels(trace.point);
@@ -250,21 +245,26 @@ void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source,
     trace.shared_device = team.shares_device;
     trace.binding = plan::binding_of(teams.topology(), team.members);
 
+    begin(Activity::reading);
     const OutputPlan output = plan_output(trace.point, team, *source, files, trace.point.notes);
     RankShare share(trace.point, team, *source, output);
     trace.read_s = team.reduction->max(std::array{share.read_s}).front();
     trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
+    begin(Activity::preparation);
     measure(team, share, network, trace);
+    begin(Activity::verification);
     const bool has_network = !plan::is_simulated(trace.point);
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     if (study.bounds) links.add_to(trace, team);
     check(team, share, *source, *network, trace);
+    begin(Activity::writing);
     if (has_network || share.streamed() != nullptr) save(team, share, *source, files, trace);
 }
 
 Runner::Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study)
     : impl_(std::make_unique<Impl>(world, topology, study)) {}
 Runner::~Runner() = default;
+void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
 
 std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {
     return impl_->weights.shape_of(settings, channels);
@@ -291,6 +291,7 @@ record::PointTrace Runner::run(const plan::Point& point, const PointFiles& files
         }
         engine::empty_allocator_cache(team.place.device);
     }
+    impl_->begin(Activity::waiting);
     // Rank 0 takes part in every point, so it can tell the sleeping ranks the outcome.
     const comm::Communicator& world = impl_->teams.world();
     world.sleeping_barrier();
