@@ -3,15 +3,14 @@
 #include "app/band_output.hpp"
 #include "app/commands.hpp"
 #include "app/denoise_arguments.hpp"
-#include "app/denoise_inputs.hpp"
+#include "app/denoise_launch.hpp"
 #include "app/denoise_line.hpp"
 #include "app/denoise_progress.hpp"
+#include "app/denoise_results.hpp"
 #include "app/file_centre.hpp"
-#include "app/judge_all.hpp"
 #include "app/session.hpp"
 #include "base/noise_level.hpp"
 #include "config/text.hpp"
-#include "report/report.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/launch.hpp"
@@ -21,28 +20,10 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace pb::app {
 
 namespace {
-
-/// Ranks that work together on one image: all ranks, or single ranks when there are enough images.
-struct Group {
-    comm::Communicator ranks;
-    plan::Topology topology;
-    Range jobs;
-};
-
-Group make_group(const comm::Communicator& world, const plan::Topology& topology, int64_t num_jobs) {
-    const bool apart = world.size() > 1 && num_jobs >= world.size();
-    Group group{world.split(apart ? world.rank() : 0, world.rank()), topology, {0, num_jobs}};
-    if (!apart) return group;
-    group.jobs = shard(num_jobs, world.rank(), world.size());
-    group.topology.ranks = {topology.ranks[static_cast<size_t>(world.rank())]};
-    group.topology.ranks.front().rank = 0;
-    return group;
-}
 
 /// Formats a range as the setting image.range does.
 std::string range_setting(const image::SampleRange& range) {
@@ -70,9 +51,15 @@ class Denoise {
         runner_.report_to(&progress_);
     }
 
+    /// Keeps engines from one image to the next.
+    void keep_engines() {
+        if (settings_.memory_limit_mib == 0) runner_.keep_engines();
+    }
+
     /// Returns lines about the file on the group's root: one, or one for each group of bands. When a file cannot be
     /// read or written, the error is thrown if it is the only file; otherwise it becomes a line as well.
     std::string run(const DenoiseJob& job, bool single) {
+        summaries_.clear();
         try {
             settings_.image.path = job.input.string();
             run::OpenImage file;
@@ -82,15 +69,20 @@ class Denoise {
                 groups = groups_of(file->info());
             });
             return groups.empty() ? run_image(job, file) : run_bands(job, file, groups);
-        } catch (const run::AgreedError& error) {
+        } catch (const run::PointFailed& error) {
             if (single) throw;
-            record::PointTrace trace;
-            trace.status = record::PointStatus::failed;
-            trace.reason = error.what();
-            return take(job, trace, {});
+            return fail(job, error.status(), error.what());
+        } catch (const std::exception& error) {
+            // All ranks of the group throw an AgreedError. After another error, ranks might wait for each other.
+            const bool is_agreed = dynamic_cast<const run::AgreedError*>(&error) != nullptr;
+            if (single || (!is_agreed && group_.ranks.size() > 1)) throw;
+            return fail(job, record::PointStatus::failed, error.what());
         }
     }
 
+    /// Returns what interrupted the run. Collective over the group.
+    [[nodiscard]] std::optional<std::string> find_interruption() const { return runner_.find_interruption(); }
+    /// The passes over the last image.
     [[nodiscard]] const std::vector<measure::Summary>& summaries() const { return summaries_; }
 
   private:
@@ -100,6 +92,13 @@ class Denoise {
         study.bounds = false;
         study.device_sharing = arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
         return study;
+    }
+
+    std::string fail(const DenoiseJob& job, record::PointStatus status, const std::string& reason) {
+        record::PointTrace trace;
+        trace.status = status;
+        trace.reason = reason;
+        return take(job, trace, {});
     }
 
     /// Records the result of a pass and returns its line.
@@ -224,21 +223,6 @@ class Denoise {
     std::vector<measure::Summary> summaries_;
 };
 
-/// Prints the lines of all groups, what the time was spent on, and one verdict on all files.
-ExitCode conclude(const comm::Communicator& world, const Group& group, const std::vector<std::string>& lines,
-                  const std::vector<measure::Summary>& summaries, DenoiseProgress& progress) {
-    progress.end();
-    const bool speaks = group.ranks.is_root();
-    std::string said;
-    for (const auto& line : lines) said += line + "\n";
-    const auto texts = world.gather(speaks ? said : "");
-    const measure::Verdict verdict = judge_all(world, speaks ? summaries : std::vector<measure::Summary>());
-    if (world.is_root())
-        fmt::print("{}\n{}\n{}\n", fmt::join(texts, ""), progress.closing_line(world.size() > 1),
-                   report::verdict_line(verdict));
-    return verdict.exit_code;
-}
-
 /// Sets the network that the weights file holds. The root reads the file.
 void take_network_of_weights(const comm::Communicator& world, config::PointSettings& settings) {
     network::NetworkKind network = settings.network;
@@ -248,37 +232,50 @@ void take_network_of_weights(const comm::Communicator& world, config::PointSetti
     settings.network = parse_enum<network::NetworkKind>(world.broadcast(std::string(name_of(network))));
 }
 
+/// Denoises the images that single ranks work on, or those that all ranks work on. Collective.
+void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& progress, ImageResults& results) {
+    const size_t count = (apart ? launch.sharing.apart : launch.sharing.together).size();
+    if (count == 0) return;
+    const Group group = make_group(launch, apart);
+    Denoise denoise(launch.arguments, group, progress);
+    if (apart && count > 1) denoise.keep_engines();
+    const auto work = [&](size_t job, int64_t number) {
+        if (denoise.find_interruption()) return false;
+        const DenoiseJob& image = launch.jobs[job];
+        progress.begin_image(image.input.filename().string(), number, std::ssize(launch.jobs));
+        std::string lines = denoise.run(image, launch.single);
+        if (group.ranks.is_root()) results.add(job, std::move(lines), denoise.summaries());
+        return true;
+    };
+    apart ? work_apart(launch, work) : work_together(launch, work);
+}
+
 ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const comm::Communicator& world = session.world();
     run::require_same_software(world);
-    std::vector<DenoiseJob> jobs;
     config::PointSettings settings;
     run::together(world, [&] {
         if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
         settings = settings_from(arguments);
         (void)sigma_from(arguments);
-        jobs =
-            list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), settings.weights);
     });
+    DenoiseJobs found = list_jobs(world, paths_from(arguments));
     session.watch(config::StudySettings{}.watchdog_s);
-    const bool single = jobs.size() == 1;
-    if (arguments.no_clobber) keep_existing(world, jobs);
-    if (jobs.empty()) return ExitCode::ok;
+    const size_t num_named = found.jobs.size();
+    if (arguments.no_clobber) keep_existing(world, found.jobs);
+    if (found.jobs.empty()) return ExitCode::ok;
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     const config::SharingRule sharing =
         arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
     const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
     if (world.is_root()) print_nodes(topology);
-    const Group group = make_group(world, topology, static_cast<int64_t>(jobs.size()));
+    DenoiseLaunch launch = make_launch(arguments, world, topology, found.jobs);
+    launch.single = num_named == 1;
     DenoiseProgress progress(world.is_root());
-    Denoise denoise(arguments, group, progress);
-    std::vector<std::string> lines;
-    for (int64_t i = group.jobs.begin; i < group.jobs.end; ++i) {
-        const DenoiseJob& job = jobs[static_cast<size_t>(i)];
-        progress.begin_image(job.input.filename().string(), i - group.jobs.begin + 1, group.jobs.size());
-        if (auto line = denoise.run(job, single); group.ranks.is_root()) lines.push_back(std::move(line));
-    }
-    return conclude(world, group, lines, denoise.summaries(), progress);
+    ImageResults results;
+    for (const bool apart : {false, true}) denoise_images(launch, apart, progress, results);
+    return conclude(world, std::move(results),
+                    {found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over}, progress);
 }
 
 }  // namespace
