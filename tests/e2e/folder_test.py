@@ -14,7 +14,7 @@ from program import png, run
 def npy(height, width):
     """Colour samples of 8 bits: a file as large as its pixels."""
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({height}, {width}, 3), }}".ljust(117) + '\n'
-    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + bytes(range(251)) * (height * width * 3 // 251 + 1)
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + (bytes(range(251)) * (height * width * 3 // 251 + 1))[:height * width * 3]
 
 
 class Folders(program.ProgramTest):
