@@ -73,6 +73,14 @@ std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments) {
     return parse_sigma(arguments.sigma, !arguments.settings.image.range.empty());
 }
 
+DenoisePaths paths_from(const DenoiseArguments& arguments) {
+    return {.inputs = {arguments.paths.begin(), arguments.paths.end() - 1},
+            .output = arguments.paths.back(),
+            .weights = arguments.settings.weights,
+            .recursive = arguments.recursive,
+            .format = arguments.format};
+}
+
 config::PointSettings settings_from(const DenoiseArguments& arguments) {
     config::PointSettings settings = arguments.settings;
     if (settings.output == config::OutputKind::checksum)
@@ -98,6 +106,10 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
             "IN... OUT: files, folders or patterns; then a file, or a folder: one that is there, or a name that "
             "ends in / and is made")
         ->required();
+    command.add_flag("--recursive", a.recursive,
+                     "also the folders in the input folders, except hidden ones and links; OUT gets the same folders");
+    add_choice(command, "--format", a.format,
+               "type of the outputs in a folder; same: that of each input (default: same)");
     command.add_flag("--no-clobber", a.no_clobber, "leave outputs that are there as they are");
     command
         .add_option(

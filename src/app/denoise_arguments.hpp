@@ -1,6 +1,7 @@
 // Declares the command-line options of `denoise` and the point settings that follow from them.
 #pragma once
 
+#include "app/denoise_inputs.hpp"
 #include "app/sigma_option.hpp"
 #include "config/settings.hpp"
 #include "image/placed_image.hpp"
@@ -30,6 +31,8 @@ struct DenoiseArguments {
     bool allow_untrained = false;
     bool share_devices = false;
     bool no_clobber = false;
+    bool recursive = false;
+    OutputFormat format = OutputFormat::same;
 };
 
 void add_denoise_options(CLI::App& command, DenoiseArguments& arguments);
@@ -37,6 +40,7 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& arguments);
 /// Returns all settings except the image's path, its bands and the noise level. Throws UsageError that names the
 /// option.
 [[nodiscard]] config::PointSettings settings_from(const DenoiseArguments& arguments);
+[[nodiscard]] DenoisePaths paths_from(const DenoiseArguments& arguments);
 /// Returns nothing for "auto". Throws UsageError as settings_from does.
 [[nodiscard]] std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments);
 

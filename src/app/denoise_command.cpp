@@ -3,15 +3,15 @@
 #include "app/band_output.hpp"
 #include "app/commands.hpp"
 #include "app/denoise_arguments.hpp"
-#include "app/denoise_inputs.hpp"
+#include "app/denoise_launch.hpp"
 #include "app/denoise_line.hpp"
+#include "app/denoise_progress.hpp"
+#include "app/denoise_results.hpp"
 #include "app/denoise_stack.hpp"
 #include "app/file_centre.hpp"
-#include "app/judge_all.hpp"
 #include "app/session.hpp"
 #include "base/noise_level.hpp"
 #include "config/text.hpp"
-#include "report/report.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/launch.hpp"
@@ -21,27 +21,14 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
 
 namespace pb::app {
 
 namespace {
 
-/// Ranks that work together on one image: all ranks, or single ranks when there are enough images.
-struct Group {
-    comm::Communicator ranks;
-    plan::Topology topology;
-    Range jobs;
-};
-
-Group make_group(const comm::Communicator& world, const plan::Topology& topology, int64_t num_jobs) {
-    const bool apart = world.size() > 1 && num_jobs >= world.size();
-    Group group{world.split(apart ? world.rank() : 0, world.rank()), topology, {0, num_jobs}};
-    if (!apart) return group;
-    group.jobs = shard(num_jobs, world.rank(), world.size());
-    group.topology.ranks = {topology.ranks[static_cast<size_t>(world.rank())]};
-    group.topology.ranks.front().rank = 0;
-    return group;
 }
 
 /// One pass over one image, or over a group of its bands. The output file holds all groups.
@@ -53,7 +40,7 @@ struct Pass {
 
 class Denoise {
   public:
-    Denoise(const DenoiseArguments& arguments, const Group& group)
+    Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseProgress& progress)
         : settings_(settings_from(arguments)),
           compression_(arguments.compression),
           bands_(arguments.bands),
@@ -61,11 +48,20 @@ class Denoise {
           sigma_(sigma_from(arguments)),
           group_(group),
           study_(study_settings(arguments)),
-          runner_(group.ranks, group.topology, study_) {}
+          runner_(group.ranks, group.topology, study_),
+          progress_(progress) {
+        runner_.report_to(&progress_);
+    }
+
+    /// Keeps engines from one image to the next.
+    void keep_engines() {
+        if (settings_.memory_limit_mib == 0) runner_.keep_engines();
+    }
 
     /// Returns lines about the file on the group's root: one, or one for each group of bands. When a file cannot be
     /// read or written, the error is thrown if it is the only file; otherwise it becomes a line as well.
     std::string run(const DenoiseJob& job, bool single) {
+        summaries_.clear();
         try {
             settings_.image.path = job.input.string();
             run::OpenImage file;
@@ -76,15 +72,20 @@ class Denoise {
             });
             if (file->num_pages() > 1) return run_stack(job, file, groups);
             return groups.empty() ? run_image(job, file) : run_bands(job, file, groups);
-        } catch (const run::AgreedError& error) {
+        } catch (const run::PointFailed& error) {
             if (single) throw;
-            record::PointTrace trace;
-            trace.status = record::PointStatus::failed;
-            trace.reason = error.what();
-            return take(job, trace, {});
+            return fail(job, error.status(), error.what());
+        } catch (const std::exception& error) {
+            // All ranks of the group throw an AgreedError. After another error, ranks might wait for each other.
+            const bool is_agreed = dynamic_cast<const run::AgreedError*>(&error) != nullptr;
+            if (single || (!is_agreed && group_.ranks.size() > 1)) throw;
+            return fail(job, record::PointStatus::failed, error.what());
         }
     }
 
+    /// Returns what interrupted the run. Collective over the group.
+    [[nodiscard]] std::optional<std::string> find_interruption() const { return runner_.find_interruption(); }
+    /// The passes over the last image.
     [[nodiscard]] const std::vector<measure::Summary>& summaries() const { return summaries_; }
 
   private:
@@ -96,6 +97,13 @@ class Denoise {
         return study;
     }
 
+    std::string fail(const DenoiseJob& job, record::PointStatus status, const std::string& reason) {
+        record::PointTrace trace;
+        trace.status = status;
+        trace.reason = reason;
+        return take(job, trace, {});
+    }
+
     /// Records the result of a pass and returns its line.
     std::string take(const DenoiseJob& job, const record::PointTrace& trace, const std::string& note) {
         summaries_.push_back(measure::summarise(trace));
@@ -104,6 +112,7 @@ class Denoise {
 
     std::string run_image(const DenoiseJob& job, const run::OpenImage& file) {
         Pass pass = plan_pass(job, file, "", settings_.image.range);
+        progress_.expect(static_cast<double>(pass.source->extent().pixels()), 1);
         const run::PointFiles files{.image = job.output, .compression = compression_};
         return take(job, runner_.run(pass.point, files, pass.source.get()), pass.note);
     }
@@ -116,6 +125,7 @@ class Denoise {
         bool complete = true;
         for (const std::string& bands : groups) {
             Pass pass = plan_pass(job, file, bands, settings_.image.range);
+            progress_.expect(static_cast<double>(pass.source->extent().pixels()), std::ssize(groups));
             run::together(group_.ranks, [&] {
                 if (!all && group_.ranks.is_root()) all.emplace(file);
             });
@@ -125,6 +135,7 @@ class Denoise {
             complete = complete && !trace.output_file.empty();
             lines += (lines.empty() ? "" : "\n") + take(job, trace, pass.note);
         }
+        progress_.begin(run::Activity::writing);
         run::together(group_.ranks, [&] {
             if (complete && all) all->save(job.output, compression_);
         });
@@ -134,6 +145,9 @@ class Denoise {
     std::string run_stack(const DenoiseJob& job, const run::OpenImage& file, const std::vector<std::string>& groups) {
         const auto run_pass = [&](const StackPass& part) {
             Pass pass = plan_pass(job, file, part.bands, part.range);
+            const int64_t num_pages = file->num_pages();
+            progress_.expect(static_cast<double>(pass.source->extent().pixels() * num_pages),
+                             num_pages * std::max<int64_t>(std::ssize(groups), 1));
             const run::PointFiles files{.image = job.output, .compression = compression_, .take = part.take};
             record::PointTrace trace = runner_.run(pass.point, files, pass.source.get());
             summaries_.push_back(measure::summarise(trace));
@@ -145,6 +159,7 @@ class Denoise {
     /// Plans a pass. Collective.
     Pass plan_pass(const DenoiseJob& job, const run::OpenImage& file, const std::string& bands,
                    const std::string& range) {
+        progress_.begin(run::Activity::reading);
         config::PointSettings settings = settings_;
         settings.image.bands = bands;
         settings.image.range = range;
@@ -207,36 +222,9 @@ class Denoise {
     const Group& group_;
     config::StudySettings study_;
     run::Runner runner_;
+    DenoiseProgress& progress_;
     std::vector<measure::Summary> summaries_;
 };
-
-/// Prints the lines of all groups and one verdict on all files.
-ExitCode conclude(const comm::Communicator& world, const Group& group, const std::vector<std::string>& lines,
-                  const std::vector<measure::Summary>& summaries) {
-    const bool speaks = group.ranks.is_root();
-    std::string said;
-    for (const auto& line : lines) said += line + "\n";
-    const auto texts = world.gather(speaks ? said : "");
-    const measure::Verdict verdict = judge_all(world, speaks ? summaries : std::vector<measure::Summary>());
-    if (world.is_root()) fmt::print("{}\n{}\n", fmt::join(texts, ""), report::verdict_line(verdict));
-    return verdict.exit_code;
-}
-
-/// Removes the jobs whose output exists already, and says so. The root decides which exist.
-void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
-    std::string missing;
-    run::together(world, [&] { missing = missing_outputs(jobs); });
-    missing = world.broadcast(missing);
-    std::vector<DenoiseJob> rest;
-    for (size_t i = 0; i < jobs.size(); ++i) {
-        if (missing.at(i) == '1')
-            rest.push_back(jobs[i]);
-        else if (world.is_root())
-            fmt::print("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
-                       jobs[i].output.string());
-    }
-    jobs = std::move(rest);
-}
 
 /// Sets the network that the weights file holds. The root reads the file.
 void take_network_of_weights(const comm::Communicator& world, config::PointSettings& settings) {
@@ -247,35 +235,51 @@ void take_network_of_weights(const comm::Communicator& world, config::PointSetti
     settings.network = parse_enum<network::NetworkKind>(world.broadcast(std::string(name_of(network))));
 }
 
+/// Denoises the images that single ranks work on, or those that all ranks work on. Collective.
+void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& progress, ImageResults& results) {
+    const size_t count = (apart ? launch.sharing.apart : launch.sharing.together).size();
+    if (count == 0) return;
+    const Group group = make_group(launch, apart);
+    Denoise denoise(launch.arguments, group, progress);
+    if (apart && count > 1) denoise.keep_engines();
+    const auto work = [&](size_t job, int64_t number) {
+        if (denoise.find_interruption()) return false;
+        const DenoiseJob& image = launch.jobs[job];
+        progress.begin_image(image.input.filename().string(), number, std::ssize(launch.jobs));
+        std::string lines = denoise.run(image, launch.single);
+        if (group.ranks.is_root()) results.add(job, std::move(lines), denoise.summaries());
+        return true;
+    };
+    apart ? work_apart(launch, work) : work_together(launch, work);
+}
+
 ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const comm::Communicator& world = session.world();
     run::require_same_software(world);
-    std::vector<DenoiseJob> jobs;
     config::PointSettings settings;
     run::together(world, [&] {
         if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");
         settings = settings_from(arguments);
         (void)sigma_from(arguments);
         (void)parse_pages(arguments.pages);
-        jobs =
-            list_jobs({arguments.paths.begin(), arguments.paths.end() - 1}, arguments.paths.back(), settings.weights);
     });
+    DenoiseJobs found = list_jobs(world, paths_from(arguments));
     session.watch(config::StudySettings{}.watchdog_s);
-    const bool single = jobs.size() == 1;
-    if (arguments.no_clobber) keep_existing(world, jobs);
-    if (jobs.empty()) return ExitCode::ok;
+    const size_t num_named = found.jobs.size();
+    if (arguments.no_clobber) keep_existing(world, found.jobs);
+    if (found.jobs.empty()) return ExitCode::ok;
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     const config::SharingRule sharing =
         arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
     const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
     if (world.is_root()) print_nodes(topology);
-    const Group group = make_group(world, topology, static_cast<int64_t>(jobs.size()));
-    Denoise denoise(arguments, group);
-    std::vector<std::string> lines;
-    for (int64_t i = group.jobs.begin; i < group.jobs.end; ++i)
-        if (auto line = denoise.run(jobs[static_cast<size_t>(i)], single); group.ranks.is_root())
-            lines.push_back(std::move(line));
-    return conclude(world, group, lines, denoise.summaries());
+    DenoiseLaunch launch = make_launch(arguments, world, topology, found.jobs);
+    launch.single = num_named == 1;
+    DenoiseProgress progress(world.is_root());
+    ImageResults results;
+    for (const bool apart : {false, true}) denoise_images(launch, apart, progress, results);
+    return conclude(world, std::move(results),
+                    {found.jobs.size(), num_named - found.jobs.size(), found.num_passed_over}, progress);
 }
 
 }  // namespace

@@ -2,15 +2,23 @@
 
 #include "base/handle.hpp"
 #include "base/user_paths.hpp"
+#include "run/agreement.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 #include <glob.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <sstream>
+#include <utility>
 
 namespace pb::app {
 
@@ -27,16 +35,49 @@ bool is_image_name(const fs::path& file) {
     return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
-std::vector<fs::path> images_in(const fs::path& folder) {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder))
-        if (std::error_code broken_link; entry.is_regular_file(broken_link) && is_image_name(entry.path()) &&
-                                         !entry.path().filename().string().starts_with('.'))
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    if (files.empty())
-        throw UsageError("no images (.png .jpg .webp .bmp .tif .npy) in the folder '" + folder.string() + "'");
-    return files;
+bool is_hidden(const fs::path& file) { return file.filename().string().starts_with('.'); }
+
+/// An image, and the name of its output in an output folder.
+struct FoundImage {
+    fs::path file;
+    fs::path name;
+};
+
+struct Found {
+    std::vector<FoundImage> images;
+    int64_t num_passed_over = 0;
+};
+
+void add_if_image(const fs::directory_entry& entry, const fs::path& folder, Found& found) {
+    std::error_code broken_link;
+    if (is_hidden(entry.path()) || !entry.is_regular_file(broken_link)) return;
+    if (is_image_name(entry.path()))
+        found.images.push_back({entry.path(), entry.path().lexically_relative(folder)});
+    else
+        ++found.num_passed_over;
+}
+
+void add_recursively(const fs::path& folder, const fs::path& output, Found& found) {
+    std::error_code not_there;
+    for (fs::recursive_directory_iterator it(folder), end; it != end; ++it) {
+        const bool is_left_out = is_hidden(it->path()) || fs::equivalent(it->path(), output, not_there);
+        if (is_left_out && it->is_directory(not_there)) it.disable_recursion_pending();
+        add_if_image(*it, folder, found);
+    }
+}
+
+Found images_in(const fs::path& folder, const DenoisePaths& paths) {
+    Found found;
+    if (paths.recursive)
+        add_recursively(folder, paths.output, found);
+    else
+        for (const auto& entry : fs::directory_iterator(folder)) add_if_image(entry, folder, found);
+    std::sort(found.images.begin(), found.images.end(),
+              [](const FoundImage& a, const FoundImage& b) { return a.file < b.file; });
+    if (found.images.empty())
+        throw UsageError("no images (.png .jpg .webp .bmp .tif .npy) in the folder '" + folder.string() + "'" +
+                         (paths.recursive ? "" : "; --recursive also looks into the folders in it"));
+    return found;
 }
 
 std::vector<fs::path> matches_of(const std::string& pattern) {
@@ -47,26 +88,67 @@ std::vector<fs::path> matches_of(const std::string& pattern) {
     return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
 }
 
-std::vector<fs::path> expand(const std::vector<std::string>& inputs) {
-    std::vector<fs::path> files;
-    for (const auto& input : inputs) {
-        const auto found = fs::is_directory(input) ? images_in(input)
-                           : fs::exists(input)     ? std::vector<fs::path>{input}
-                                                   : matches_of(input);
-        files.insert(files.end(), found.begin(), found.end());
+Found expand(const DenoisePaths& paths) {
+    Found all;
+    for (const auto& input : paths.inputs) {
+        if (fs::is_directory(input)) {
+            Found found = images_in(input, paths);
+            std::move(found.images.begin(), found.images.end(), std::back_inserter(all.images));
+            all.num_passed_over += found.num_passed_over;
+            continue;
+        }
+        const auto files = fs::exists(input) ? std::vector<fs::path>{input} : matches_of(input);
+        for (const fs::path& file : files) all.images.push_back({file, file.filename()});
     }
-    return files;
+    return all;
 }
 
-fs::path output_for(const fs::path& input, const fs::path& output, bool into_folder) {
-    return into_folder ? output / input.filename() : output;
+fs::path output_for(const FoundImage& image, const DenoisePaths& paths, bool into_folder) {
+    if (!into_folder) return paths.output;
+    fs::path output = paths.output / image.name;
+    if (paths.format != OutputFormat::same) output.replace_extension(name_of(paths.format));
+    return output;
 }
 
-/// Throws UsageError when the output is an input of any job or the weights, or when two jobs have the same output.
-void check(const DenoiseJob& job, const std::vector<fs::path>& inputs, std::set<fs::path>& outputs) {
-    for (const fs::path& input : inputs) require_not_input(job.output, input);
-    if (!outputs.insert(job.output).second)
-        throw UsageError("two inputs would both be written to '" + job.output.string() + "'");
+/// Finds outputs that are inputs or the weights, and outputs of several inputs.
+class OutputCheck {
+  public:
+    OutputCheck(const Found& found, const std::string& weights) {
+        for (const FoundImage& image : found.images) add(image.file);
+        add(weights);
+    }
+    /// Throws UsageError.
+    void check(const DenoiseJob& job) {
+        if (const auto id = id_of(job.output); id && untouchable_.contains(*id))
+            require_not_input(job.output, untouchable_.at(*id));
+        const auto [other, is_new] = outputs_.emplace(job.output, job.input);
+        if (!is_new)
+            throw UsageError(fmt::format(
+                "'{}' and '{}' would both be written to '{}': rename one, or denoise them into different folders",
+                other->second.string(), job.input.string(), job.output.string()));
+    }
+
+  private:
+    using FileId = std::pair<dev_t, ino_t>;
+
+    static std::optional<FileId> id_of(const fs::path& file) {
+        struct stat status {};
+        if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+        return FileId{status.st_dev, status.st_ino};
+    }
+    void add(const fs::path& file) {
+        if (const auto id = id_of(file)) untouchable_.emplace(*id, file);
+    }
+
+    std::map<FileId, fs::path> untouchable_;
+    std::map<fs::path, fs::path> outputs_;  // with their inputs
+};
+
+/// Returns one character for each job: '1' when its output does not exist yet, otherwise '0'.
+std::string missing_outputs(const std::vector<DenoiseJob>& jobs) {
+    std::string missing;
+    for (const DenoiseJob& job : jobs) missing += fs::exists(job.output) ? '0' : '1';
+    return missing;
 }
 
 /// Decides as cp does: a name that is no folder and does not end in '/' means one file.
@@ -84,28 +166,80 @@ bool goes_into_folder(const std::vector<std::string>& inputs, size_t num_files, 
         output.string(), one_folder ? "a folder" : fmt::format("{} images", num_files)));
 }
 
-}  // namespace
-
-std::string missing_outputs(const std::vector<DenoiseJob>& jobs) {
-    std::string missing;
-    for (const DenoiseJob& job : jobs) missing += fs::exists(job.output) ? '0' : '1';
-    return missing;
+/// Throws UsageError when the name of the only output says another format than the user.
+void require_format(const DenoisePaths& paths) {
+    if (paths.format == OutputFormat::same) return;
+    fs::path named = paths.output;
+    if (named.replace_extension(name_of(paths.format)) == paths.output) return;
+    throw UsageError(fmt::format(
+        "--format {}: is for outputs in a folder, but '{}' is one file: end its name in '/', or leave --format out",
+        name_of(paths.format), paths.output.string()));
 }
 
-std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs, const fs::path& output,
-                                  const std::string& weights) {
-    const auto files = expand(inputs);
-    const bool into_folder = goes_into_folder(inputs, files.size(), output);
-    std::vector<DenoiseJob> jobs;
-    std::set<fs::path> outputs;
-    std::vector<fs::path> untouchable = files;
-    untouchable.emplace_back(weights);
-    for (const auto& file : files) {
-        jobs.push_back({file, output_for(file, output, into_folder)});
-        check(jobs.back(), untouchable, outputs);
+void make_folders(const DenoiseJobs& all) {
+    std::set<fs::path> folders;
+    for (const DenoiseJob& job : all.jobs)
+        if (all.into_folder && folders.insert(job.output.parent_path()).second) make_folder(job.output.parent_path());
+}
+
+}  // namespace
+
+void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
+    std::string missing;
+    run::together(world, [&] { missing = missing_outputs(jobs); });
+    missing = world.broadcast(missing);
+    std::vector<DenoiseJob> rest;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+        if (missing.at(i) == '1')
+            rest.push_back(jobs[i]);
+        else if (world.is_root())
+            fmt::print("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
+                       jobs[i].output.string());
     }
-    if (into_folder) make_folder(output);
-    return jobs;
+    jobs = std::move(rest);
+}
+
+std::vector<int64_t> input_bytes(const comm::Communicator& world, const std::vector<DenoiseJob>& jobs) {
+    std::string text;
+    if (world.is_root())
+        for (const DenoiseJob& job : jobs) {
+            std::error_code unknown;
+            const auto bytes = fs::file_size(job.input, unknown);
+            text += fmt::format("{} ", unknown ? 0 : bytes);
+        }
+    std::istringstream numbers(world.broadcast(text));
+    return {std::istream_iterator<int64_t>(numbers), {}};
+}
+
+DenoiseJobs list_jobs(const DenoisePaths& paths) {
+    const Found found = expand(paths);
+    DenoiseJobs all{.num_passed_over = found.num_passed_over};
+    all.into_folder = goes_into_folder(paths.inputs, found.images.size(), paths.output);
+    if (!all.into_folder) require_format(paths);
+    OutputCheck outputs(found, paths.weights);
+    for (const FoundImage& image : found.images) {
+        all.jobs.push_back({image.file, output_for(image, paths, all.into_folder)});
+        outputs.check(all.jobs.back());
+    }
+    return all;
+}
+
+DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths) {
+    DenoiseJobs all;
+    std::string text;
+    run::together(world, [&] {
+        if (!world.is_root()) return;
+        all = list_jobs(paths);
+        for (const DenoiseJob& job : all.jobs) text += job.input.string() + '\0' + job.output.string() + '\0';
+    });
+    text = world.broadcast(text);
+    all.into_folder = world.broadcast(all.into_folder ? 1.0 : 0.0) != 0;
+    std::istringstream names(text);
+    all.jobs.clear();
+    for (std::string input, output; std::getline(names, input, '\0') && std::getline(names, output, '\0');)
+        all.jobs.push_back({input, output});
+    run::together(world, [&] { make_folders(all); });
+    return all;
 }
 
 }  // namespace pb::app

@@ -1,26 +1,65 @@
 // Finds the files that `denoise` reads, and names their outputs.
 #pragma once
 
+#include "comm/communicator.hpp"
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace pb::app {
 
+/// The type of the output files. `same`: that of the input, or what the name of the output says.
+enum class OutputFormat : uint8_t { same, png, jpg, tif, npy, raw };
+
+constexpr auto enum_names(OutputFormat) {
+    return std::to_array<EnumName<OutputFormat>>({{OutputFormat::same, "same"},
+                                                  {OutputFormat::png, "png"},
+                                                  {OutputFormat::jpg, "jpg"},
+                                                  {OutputFormat::tif, "tif"},
+                                                  {OutputFormat::npy, "npy"},
+                                                  {OutputFormat::raw, "raw"}});
+}
+
 struct DenoiseJob {
     std::filesystem::path input;
     std::filesystem::path output;
 };
 
-/// `inputs` are files, folders (their images by name, not recursive) or glob patterns. `output` is read as by cp: it is
-/// a folder if it exists as one or ends in '/' (it is made if missing). Otherwise it is a file, which needs exactly one
-/// input. If the only input is a folder, the output is a folder and is made. Throws UsageError when nothing is found,
-/// for several inputs with one output file, two inputs of one name, an output that is an input or the weights, and an
-/// output that cannot be written.
-[[nodiscard]] std::vector<DenoiseJob> list_jobs(const std::vector<std::string>& inputs,
-                                                const std::filesystem::path& output, const std::string& weights);
+struct DenoiseJobs {
+    std::vector<DenoiseJob> jobs;
+    int64_t num_passed_over = 0;  // files in folders whose names are not those of images; hidden files are not counted
+    bool into_folder = false;     // the outputs are files in a folder
+};
 
-/// Returns one character for each job: '1' when its output does not exist yet, otherwise '0'.
-[[nodiscard]] std::string missing_outputs(const std::vector<DenoiseJob>& jobs);
+/// What is to be denoised, as the user gave it.
+struct DenoisePaths {
+    std::vector<std::string> inputs;  // files, folders or glob patterns
+    std::filesystem::path output;
+    std::string weights;
+    bool recursive = false;
+    OutputFormat format = OutputFormat::same;
+};
+
+/// Lists the images in `inputs`: of a folder its images by name, with `recursive` also those in folders in it, except
+/// hidden folders, links and the output folder. `output` is read as by cp: it is a folder if it exists as one or ends
+/// in '/'. Otherwise it is a file, which needs exactly one input. If the only input is a folder, the output is a
+/// folder. Outputs in a folder are named as the inputs, below the folder of the input as there. Throws UsageError when
+/// nothing is found, for several inputs with one output file, two outputs of one name, an output that is an input or
+/// the weights, and a format that the name of the output contradicts. Makes no folders.
+[[nodiscard]] DenoiseJobs list_jobs(const DenoisePaths& paths);
+
+/// list_jobs on the root, whose result all ranks get: then the order of the jobs is the same on all ranks. Each rank
+/// makes the folders of the outputs. Collective; errors are agreed.
+[[nodiscard]] DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths);
+
+/// Removes the jobs whose output exists already, and prints which. The root decides which exist. Collective.
+void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs);
+
+/// Returns the sizes of the inputs in bytes, as the root sees them; 0 where a file cannot be examined. Collective.
+[[nodiscard]] std::vector<int64_t> input_bytes(const comm::Communicator& world, const std::vector<DenoiseJob>& jobs);
 
 }  // namespace pb::app

@@ -35,13 +35,19 @@ std::string seam_note(const record::PointTrace& trace) {
                  : "";
 }
 
+/// Errors of several ranks are several lines.
+std::string in_one_line(std::string reason) {
+    for (size_t end = 0; (end = reason.find('\n', end)) != std::string::npos;) reason.replace(end, 1, "; ");
+    return reason;
+}
+
 }  // namespace
 
 std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                          const std::vector<std::string>& notes) {
     const plan::Point& point = trace.point;
     if (trace.status != record::PointStatus::ok)
-        return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status), trace.reason,
+        return fmt::format("{}: {}: {}{}", input_text(job, point), name_of(trace.status), in_one_line(trace.reason),
                            trace.status == record::PointStatus::oom ? "; take a smaller --patch or --batch" : "");
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),

@@ -109,7 +109,7 @@ ExitCode run_study(const RunArguments& arguments, const Arguments& raw, RankSess
                                                plan, run::describe_environment(topology, raw.argc, raw.argv));
         fmt::print("{}\n", report::plan_table(plan));
         std::fflush(stdout);
-        record->show_progress(plan);
+        runner.report_to(&record->show_progress(plan));
     });
     plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
     ExitCode code = ExitCode::ok;

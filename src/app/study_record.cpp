@@ -121,8 +121,8 @@ StudyRecord::StudyRecord(RecordOptions options, const plan::Plan& plan, const re
         start(plan, environment);
 }
 
-void StudyRecord::show_progress(const plan::Plan& plan) {
-    progress_.emplace(plan.points.size(), rest_of(plan, to_do_).points);
+run::ProgressListener& StudyRecord::show_progress(const plan::Plan& plan) {
+    return progress_.emplace(plan.points.size(), rest_of(plan, to_do_).points);
 }
 
 void StudyRecord::start(const plan::Plan& plan, const record::Environment& environment) {

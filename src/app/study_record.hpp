@@ -39,8 +39,8 @@ class StudyRecord {
     [[nodiscard]] const std::string& to_do() const { return to_do_; }
 
     /// Starts the progress bar, which stays below the printed lines. Call it after the plan is printed and before the
-    /// first point.
-    void show_progress(const plan::Plan& plan);
+    /// first point, and tell it what the root does until finish().
+    [[nodiscard]] run::ProgressListener& show_progress(const plan::Plan& plan);
 
     void add(const record::PointTrace& trace);
     [[nodiscard]] ExitCode finish();

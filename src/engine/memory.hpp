@@ -31,6 +31,18 @@ void reset_allocator_peaks(DeviceId device);
 /// allocator.
 void set_memory_limit(DeviceId device, int64_t bytes);
 
+/// Limits the memory while it exists. 0 MiB: no limit.
+class MemoryCap {
+  public:
+    MemoryCap(DeviceId device, int64_t mib) : device_(device) { set_memory_limit(device_, mib * 1024 * 1024); }
+    ~MemoryCap() { set_memory_limit(device_, 0); }
+    MemoryCap(const MemoryCap&) = delete;
+    MemoryCap& operator=(const MemoryCap&) = delete;
+
+  private:
+    DeviceId device_;
+};
+
 /// Returns freed memory that was kept for reuse, so that the next point starts without any.
 void empty_allocator_cache(DeviceId device);
 

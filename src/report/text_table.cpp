@@ -12,11 +12,6 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-/// Counts the characters of UTF-8 text: the bytes that do not continue a character.
-size_t width_of(const std::string& text) {
-    return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 /// Splits a heading into its first and second line; the first is empty if there is only one line.
 std::pair<std::string, std::string> heading_lines(const std::string& heading) {
     const auto cut = heading.find('\n');
@@ -30,6 +25,10 @@ std::string on_one_line(std::string text) {
 }
 
 }  // namespace
+
+size_t width_of(const std::string& text) {
+    return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
 
 std::string escaped_markdown(const std::string& text) {
     std::string escaped;

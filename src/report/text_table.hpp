@@ -1,11 +1,15 @@
 // Writes a table of text: for the terminal, with columns as wide as their widest cell, and as Markdown.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace pb::report {
+
+/// Counts the characters of UTF-8 text: the bytes that do not continue a character.
+[[nodiscard]] size_t width_of(const std::string& text);
 
 /// Escapes `text` and puts it on one line, so that Markdown does not read it as the end of a cell, HTML or a link.
 [[nodiscard]] std::string escaped_markdown(const std::string& text);

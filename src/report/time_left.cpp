@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace pb::report {
 
@@ -46,12 +48,13 @@ void TimeLeft::skip_next() {
     left_.pop_front();
 }
 
-std::optional<double> TimeLeft::seconds() const {
+std::optional<double> TimeLeft::seconds(double spent_s) const {
     if (overall_.points == 0) return std::nullopt;
     double total = 0;
     for (const auto& job : left_) {
         const auto own = rates_.find(job.kind);
-        total += own != rates_.end() ? own->second.expect(job) : overall_.expect(job);
+        const double expected = own != rates_.end() ? own->second.expect(job) : overall_.expect(job);
+        total += std::max(0.0, expected - std::exchange(spent_s, 0));
     }
     return total;
 }

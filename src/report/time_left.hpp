@@ -22,8 +22,8 @@ class TimeLeft {
     /// Records that the next point was not measured, so it does not change the rate.
     void skip_next();
 
-    /// Returns the estimate, or nothing before the first point is finished.
-    [[nodiscard]] std::optional<double> seconds() const;
+    /// Returns the estimate, or nothing before the first point is finished. The next point has taken `spent_s` already.
+    [[nodiscard]] std::optional<double> seconds(double spent_s = 0) const;
 
   private:
     struct Job {

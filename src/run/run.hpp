@@ -5,6 +5,7 @@
 #include "comm/communicator.hpp"
 #include "image/placed_image.hpp"
 #include "record/point.hpp"
+#include "run/progress.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -37,6 +38,13 @@ class Runner {
     /// `world` and `topology` must outlive it. Collective.
     Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study);
     ~Runner();
+
+    /// Tells `listener`, which must outlive the runs, what this rank does. For the ranks that show it.
+    void report_to(ProgressListener* listener);
+
+    /// From now on keeps engines and weights for later points, where they are on the CPU: for many small images. The
+    /// memory figures of a point then contain those of earlier points.
+    void keep_engines();
 
     /// Runs one point. Collective over the world: ranks that do not take part sleep until it ends. A point that fails
     /// returns its status and reason; AgreedError is thrown for errors that the user must correct. `opened` is the

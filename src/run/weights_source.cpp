@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace pb::run {
 
@@ -103,16 +105,18 @@ std::optional<network::NetworkShape> WeightsCache::shape_of(const config::PointS
 std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {
     const std::string key = fmt::format("{}\n{}\n{}\n{}", name_of(settings.network), settings.weights, channels,
                                         config::format_setting(settings.trained_sigma));
-    if (key != key_ || weights_ == nullptr) {
-        weights_.reset();
-        engine::Weights weights = find_weights(settings.network, settings.weights, channels);
-        if (!settings.trained_sigma.is_automatic()) state_sigma(weights, settings.trained_sigma.level);
-        if (const auto fault = meet_value_fault("weights")) spoil(weights, *fault);
-        digest_ = engine::sha256_of_values(weights);
-        weights_ = std::make_shared<const engine::Weights>(std::move(weights));
-        key_ = key;
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) { return each.key == key; });
+    if (found != kept_.end()) {
+        std::rotate(found, found + 1, kept_.end());
+        return kept_.back().weights;
     }
-    return weights_;
+    if (kept_.size() >= most_) kept_.erase(kept_.begin());
+    engine::Weights weights = find_weights(settings.network, settings.weights, channels);
+    if (!settings.trained_sigma.is_automatic()) state_sigma(weights, settings.trained_sigma.level);
+    if (const auto fault = meet_value_fault("weights")) spoil(weights, *fault);
+    std::string digest = engine::sha256_of_values(weights);
+    kept_.push_back({key, std::move(digest), std::make_shared<const engine::Weights>(std::move(weights))});
+    return kept_.back().weights;
 }
 
 }  // namespace pb::run

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pb::run {
 
@@ -30,6 +31,8 @@ namespace pb::run {
 /// Keeps the last weights, so that a study of many points on one network loads them once.
 class WeightsCache {
   public:
+    /// Keeps the last `most` weights from now on.
+    void keep(size_t most) { most_ = most; }
     /// Returns the weights of the settings. Their trained_sigma replaces that of the weights or their card.
     [[nodiscard]] std::shared_ptr<const engine::Weights> find(const config::PointSettings& settings, int64_t channels);
     /// Returns the shape of the network in the weights file, or nothing for seeded weights and for a file that cannot
@@ -37,11 +40,15 @@ class WeightsCache {
     [[nodiscard]] std::optional<network::NetworkShape> shape_of(const config::PointSettings& settings,
                                                                 int64_t channels);
     /// `sha256_of_values` of the last weights, from which the networks on this rank were built.
-    [[nodiscard]] const std::string& digest() const { return digest_; }
+    [[nodiscard]] const std::string& digest() const { return kept_.back().digest; }
 
   private:
-    std::string key_, digest_;
-    std::shared_ptr<const engine::Weights> weights_;
+    struct Kept {
+        std::string key, digest;
+        std::shared_ptr<const engine::Weights> weights;
+    };
+    size_t most_ = 1;
+    std::vector<Kept> kept_;  // the last one used is last
 };
 
 }  // namespace pb::run

@@ -1,11 +1,12 @@
-"""patchbench run on a terminal: what a person sees, with the bar and the tables in one place."""
+"""patchbench on a terminal: what a person sees, with the bar, the lines and the tables in one place."""
 import os
 import pty
+import re
 import subprocess
 import threading
 
 import program
-from program import PROGRAM
+from program import MPIRUN, PROGRAM, png
 
 STUDY = """
 name: seen
@@ -20,22 +21,31 @@ image: {height: 64, width: 64}
 """
 
 
+# 64 windows, one after the other: more than the fifth of a second between two updates on any machine.
+DENOISE = ('--halo', '8', '--patch', '32', '--batch', '1', '--sigma', '0.1', '--device', 'cpu', '--threads', '1')
+
+
+def drawn(text):
+    """What was written to the line of the bar, in order."""
+    return [part.replace('\033[K', '') for part in re.split(r'[\r\n]+', text) if part.endswith('\033[K') and len(part) > 3]
+
+
 def lines_seen(text):
     """What is left on the screen: a carriage return goes back, and ESC [ K clears to the end of the line."""
     lines = []
     for line in text.replace('\r\n', '\n').split('\n'):
         seen = ''
         for part in line.split('\r'):
-            cleared = part.startswith('\033[K')
-            part = part.replace('\033[K', '')
-            seen = part if cleared else part + seen[len(part):]
+            before, cleared, after = part.partition('\033[K')
+            seen = before + after if cleared else part + seen[len(part):]
         lines.append(seen)
     return lines
 
 
 class Terminal(program.ProgramTest):
-    def on_terminal(self, *arguments):
+    def on_terminal(self, *arguments, ranks=0, code=0):
         """All that a terminal got which is both standard output and standard error."""
+        launcher = [*MPIRUN, '-n', str(ranks)] if ranks else []
         master, slave = pty.openpty()
         received = []
 
@@ -47,12 +57,12 @@ class Terminal(program.ProgramTest):
                 pass
         reader = threading.Thread(target=read)
         reader.start()
-        done = subprocess.run([PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
+        done = subprocess.run([*launcher, PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
                               timeout=100, check=False)
         os.close(slave)
         reader.join(20)
         os.close(master)
-        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, code)
         return b''.join(received).decode()
 
     def test_the_bar_stands_in_a_line_of_its_own(self):
@@ -62,7 +72,75 @@ class Terminal(program.ProgramTest):
         for line in text.replace('\r', '\n').split('\n'):
             if line.startswith('[') and '] ' in line[:40] and line[1:2] in '#.':
                 self.assertRegex(line, r'^\[[#.]{30}\] \d/2  [\d:]+ elapsed[^\[]*(\x1b\[K)?$')
+        self.assert_nothing_left(text)
+
+    def assert_nothing_left(self, text):
         self.assertTrue(all('#' * 5 not in line and '.' * 20 not in line for line in lines_seen(text)), 'none is left over')
+
+    def test_the_bar_of_a_study_moves_within_a_point(self):
+        study = STUDY.replace('per_window_s: 0.001', 'per_window_s: 0.05').replace('min_reps: 2', 'min_reps: 5')
+        text = self.on_terminal('run', self.write('study.yaml', study), '--out', self.folder / 'out')
+        first = [line for line in drawn(text) if '] 0/2 ' in line]
+        self.assertTrue(any('#' in line and '; pass ' in line for line in first), first)
+        self.assert_nothing_left(text)
+
+    def assert_bar_moves(self, text, name):
+        found = [re.match(re.escape(name) + r' \[([#.]{30})\] (\d+) %, [\d.]+ of 0\.06554 Mpx', line) for line in drawn(text)]
+        percents = [int(match[2]) for match in found if match]
+        self.assertGreater(len(set(percents)), 2, drawn(text))
+        self.assertEqual(percents, sorted(percents))
+        for match in filter(None, found):
+            self.assertAlmostEqual(match[1].count('#') / 30, int(match[2]) / 100, delta=0.04)
+        self.assertRegex(text, r'\d Mpx/s, \d+:\d\d left')
+        self.assert_nothing_left(text)
+        self.assertIn('RESULT: VALID', lines_seen(text))
+
+    def test_denoise_has_a_bar_that_moves(self):
+        photo = self.write('photo.png', png(256, 256))
+        self.assert_bar_moves(self.on_terminal('denoise', photo, self.folder / 'out.png', *DENOISE), 'photo.png')
+        raw = self.write('photo.raw', bytes((x * 7 + y * 13) % 256 for y in range(256) for x in range(256)))
+        text = self.on_terminal('denoise', raw, self.folder / 'out.raw', '--raw', '256x256x1:u8', '--output', 'file',
+                                '--weights', 'seed:1', '--allow-untrained', *DENOISE)
+        self.assert_bar_moves(text, 'photo.raw')
+
+    def test_the_bar_of_several_ranks_comes_through_mpirun(self):
+        photo = self.write('photo.png', png(256, 256))
+        self.assert_bar_moves(self.on_terminal('denoise', photo, self.folder / 'out.png', *DENOISE, ranks=2), 'photo.png')
+
+    def test_several_images_are_counted_and_have_a_time_in_all(self):
+        for name in 'ab':
+            (self.folder / 'in').mkdir(exist_ok=True)
+            self.write(f'in/{name}.png', png(256, 256))
+        text = self.on_terminal('denoise', self.folder / 'in', self.folder / 'out', *DENOISE)
+        for number, name in enumerate('ab'):
+            self.assertTrue(any(line.startswith(f'{number + 1}/2 {name}.png [') for line in drawn(text)), drawn(text))
+        self.assertRegex(text, r' left, \d+:\d\d left in all')
+        self.assert_nothing_left(text)
+
+    def test_nothing_of_it_is_in_a_file(self):
+        photo = self.write('photo.png', png(96, 96))
+        for ranks in (0, 2):
+            result = program.run('denoise', photo, self.folder / 'out.png', *DENOISE, ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertNotRegex(result.stdout + result.stderr, r'[\r\x1b]|##| left')
+
+    def test_an_error_stands_in_a_line_of_its_own(self):
+        bad = self.write('bad.png', png(256, 256)[:4000])
+        text = self.on_terminal('denoise', bad, self.folder / 'out.png', *DENOISE, code=2)
+        self.assertTrue(any(line.startswith('patchbench: ') and 'bad.png' in line for line in lines_seen(text)), text)
+
+    def test_the_closing_line_says_what_took_the_time(self):
+        photo = self.write('photo.png', png(64, 64))
+        parts = ['start-up', 'reading', 'preparation', 'network', 'verification', 'writing']
+        for ranks, named in ((0, parts), (2, [*parts, 'other ranks'])):
+            lines = program.run('denoise', photo, self.folder / 'out.png', *DENOISE, ranks=ranks).stdout.splitlines()
+            self.assertEqual(lines[-1], 'RESULT: VALID')
+            whole, told = re.fullmatch(r'([\d.]+) s in all: (.*)', lines[-2]).groups()
+            seconds = dict(re.fullmatch(r'(.*) ([\d.]+) s', part).groups() for part in told.split(', '))
+            self.assertEqual(list(seconds), named)
+            self.assertAlmostEqual(sum(map(float, seconds.values())), float(whole), delta=0.006 * (len(named) + 1))
+            self.assertGreater(float(seconds['start-up']), 0)
+            self.assertGreater(float(seconds['network']), 0)
 
 
 if __name__ == '__main__':

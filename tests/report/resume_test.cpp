@@ -231,6 +231,14 @@ TEST(TimeLeft, PointsOfOneKindHaveARateOfTheirOwn) {
     EXPECT_NEAR(*left.seconds(), 1010, 1e-9);
 }
 
+TEST(TimeLeft, GoesDownWithinAPoint) {
+    TimeLeft left({planned(0, 1), planned(1, 1), planned(2, 1)});
+    EXPECT_FALSE(left.seconds(5));
+    left.finish_next(10);
+    EXPECT_NEAR(*left.seconds(4), 16, 1e-9);
+    EXPECT_NEAR(*left.seconds(30), 10, 1e-9) << "a point that takes longer does not shorten the others";
+}
+
 TEST(TimeLeft, AnOpenBatchCountsAsAPoint) {
     plan::Point open = planned(0, 1);
     open.batch.reset();

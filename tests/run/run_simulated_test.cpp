@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace pb::run {
 namespace {
@@ -101,6 +103,48 @@ TEST_F(RunSimulated, AnyBatchSlotsAndOverlapPassEveryPixel) {
                         << name_of(schedule) << " batch " << batch;
                     EXPECT_EQ(windows_of(trace), 24);
                 }
+}
+
+/// Writes down what it is told.
+struct Notebook final : public ProgressListener {
+    void begin(Activity activity) override { activities.push_back(activity); }
+    void advance(int64_t done, int64_t all) override {
+        during.push_back(activities.back());
+        given_out.emplace_back(done, all);
+    }
+    std::vector<Activity> activities, during;
+    std::vector<std::pair<int64_t, int64_t>> given_out;
+};
+
+TEST_F(RunSimulated, ARankTellsWhatItDoes) {
+    Notebook notebook;
+    runner_.report_to(&notebook);
+    ASSERT_EQ(run(simulated_settings()).status, record::PointStatus::ok);
+    EXPECT_EQ(notebook.activities, (std::vector{Activity::reading, Activity::preparation, Activity::reading,
+                                                Activity::preparation, Activity::network, Activity::network,
+                                                Activity::verification, Activity::writing, Activity::waiting}))
+        << "two passes, each of which begins";
+    const auto [begin, end] = shard(24, world_.rank(), world_.size());
+    std::vector<std::pair<int64_t, int64_t>> expected;
+    for (int pass = 0; pass < 2; ++pass)
+        for (int64_t done = 0; done <= end - begin; ++done) expected.emplace_back(done, end - begin);
+    EXPECT_EQ(notebook.given_out, expected) << "its own batches";
+    EXPECT_EQ(notebook.during, std::vector<Activity>(expected.size(), Activity::network));
+}
+
+TEST_F(RunSimulated, WithADynamicScheduleTheBatchesOfAllRanksAreTold) {
+    Notebook notebook;
+    runner_.report_to(&notebook);
+    config::PointSettings settings = simulated_settings();
+    settings.schedule = config::Schedule::dynamic;
+    ASSERT_EQ(run(settings).status, record::PointStatus::ok);
+    int64_t former = -1;
+    for (const auto& [done, all] : notebook.given_out) {
+        EXPECT_EQ(all, 24);
+        EXPECT_GT(done, former);
+        former = done == all ? -1 : done;
+    }
+    EXPECT_EQ(former, -1) << "the last call of a pass says that all are given out";
 }
 
 TEST_F(RunSimulated, OneRankMayBeSlower) {

@@ -16,12 +16,15 @@ BatchQueue::BatchQueue(std::vector<Range> batches, const comm::Communicator& ran
 }
 
 void BatchQueue::begin_pass() {
+    if (listener_ != nullptr) listener_->begin(Activity::network);
     taken_.clear();
     if (counter_) counter_->reset();
 }
 
 std::optional<Range> BatchQueue::next() {
     const size_t index = next_index();
+    if (listener_ != nullptr)
+        listener_->advance(static_cast<int64_t>(std::min(index, batches_.size())), std::ssize(batches_));
     if (index >= batches_.size()) return std::nullopt;
     if (counter_ && ask_early_) counter_->request();
     return taken_.emplace_back(batches_[index]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "comm/shared_counter.hpp"
+#include "run/progress.hpp"
 
 #include "patchbench/base/shard.hpp"
 
@@ -20,6 +21,9 @@ class BatchQueue {
     /// holds one more batch.
     BatchQueue(std::vector<Range> batches, const comm::Communicator& ranks, bool ask_early);
 
+    /// Tells `listener`, which must outlive the queue, when a pass begins and how many batches are given out.
+    void report_to(ProgressListener* listener) { listener_ = listener; }
+
     /// Starts a pass. With a shared counter, collective over its ranks.
     void begin_pass();
     /// Returns the next batch, or nothing at the end of the pass.
@@ -33,6 +37,7 @@ class BatchQueue {
     std::vector<Range> batches_, taken_;
     std::unique_ptr<comm::SharedCounter> counter_;  // null: own batches
     bool ask_early_ = false;
+    ProgressListener* listener_ = nullptr;
 };
 
 /// Joins adjacent runs. The result is ascending.

@@ -1,18 +1,18 @@
 #include "base/sha256.hpp"
 #include "comm/interruption.hpp"
-#include "config/call_times.hpp"
 #include "engine/memory.hpp"
 #include "run/agreement.hpp"
-#include "run/pipeline/point_conversion.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_sink.hpp"
 #include "run/pixels/measure_quality.hpp"
 #include "run/pixels/preview.hpp"
 #include "run/pixels/save_output.hpp"
 #include "run/point/bounds.hpp"
+#include "run/point/engine_cache.hpp"
 #include "run/point/largest_batch.hpp"
 #include "run/point/link_speed.hpp"
 #include "run/point/point_notes.hpp"
+#include "run/point/point_options.hpp"
 #include "run/point/repetitions.hpp"
 #include "run/point/settle.hpp"
 #include "run/run.hpp"
@@ -25,48 +25,6 @@
 
 namespace pb::run {
 
-namespace {
-
-engine::EngineOptions engine_options(const plan::Point& point, const plan::RankPlace& place) {
-    const config::PointSettings& settings = point.settings;
-    engine::EngineOptions options;
-    options.engine = settings.engine;
-    options.device = place.device;
-    options.precision = settings.dtype;
-    options.layout = settings.layout;
-    options.threads = settings.threads.is_automatic() ? place.threads : static_cast<int>(settings.threads.count);
-    options.cudnn_benchmark = settings.cudnn_benchmark;
-    options.cuda_graph = settings.cuda_graph;
-    options.fusion = plan::is_fused(settings, place.device.kind);
-    return options;
-}
-
-PipelineOptions pipeline_options(const plan::Point& point, const plan::RankPlace& place,
-                                 const device::Conversion& conversion) {
-    const config::PointSettings& settings = point.settings;
-    return {place.device, settings.dtype, settings.layout, conversion, settings.slots, settings.overlap};
-}
-
-/// The call times of the simulated device of a rank.
-CallSeconds call_seconds(const config::TimedSettings& timed, int rank) {
-    const double factor = rank == timed.slow_rank ? timed.slow_factor : 1;
-    return [times = config::CallTimes(timed), factor](int64_t batch) { return factor * times.seconds(batch); };
-}
-
-/// Limits the memory while a point's own work runs. Verification and probes are not limited.
-class MemoryCap {
-  public:
-    MemoryCap(DeviceId device, int64_t mib) : device_(device) { engine::set_memory_limit(device_, mib * 1024 * 1024); }
-    ~MemoryCap() { engine::set_memory_limit(device_, 0); }
-    MemoryCap(const MemoryCap&) = delete;
-    MemoryCap& operator=(const MemoryCap&) = delete;
-
-  private:
-    DeviceId device_;
-};
-
-}  // namespace
-
 struct Runner::Impl {
     Impl(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study_settings)
         : study(study_settings), teams(world, topology, study) {}
@@ -74,19 +32,27 @@ struct Runner::Impl {
     config::StudySettings study;
     Teams teams;
     WeightsCache weights;
+    EngineCache engines;
     ReferenceCache references;
     BoundsCache bounds;
     LinkSpeeds links;
     std::map<std::string, std::string> image_digests;
     std::set<std::string> previewed;  // networks whose pictures are saved; only on the root
+    ProgressListener* listener = nullptr;
 
+    void begin(Activity activity) const {
+        if (listener != nullptr) listener->begin(activity);
+    }
     void run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace);
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                 record::PointTrace& trace);
     void measure(Team& team, RankShare& share, const std::shared_ptr<const engine::Weights>& network,
                  record::PointTrace& trace);
-    void check(Team& team, const RankShare& share, ImageSource& source, const engine::Weights& network,
-               record::PointTrace& trace);
+    std::unique_ptr<ReferencePath> make_reference(const plan::Point& point, const Team& team,
+                                                  const std::shared_ptr<const engine::Weights>& network,
+                                                  ImageSource& source);
+    void check(Team& team, const RankShare& share, ImageSource& source,
+               const std::shared_ptr<const engine::Weights>& network, record::PointTrace& trace);
     void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
               record::PointTrace& trace);
     void save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files, record::PointTrace& trace);
@@ -133,16 +99,14 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
     if (!point.halo) {
         std::unique_ptr<ReferencePath> reference;
         together(team.ranks, [&] {
-            if (team.is_root())
-                reference =
-                    std::make_unique<ReferencePath>(*network, team.place.device, options.threads, point.sigma, source);
+            if (team.is_root()) reference = make_reference(point, team, network, source);
         });
         plan::settle_halo(point, find_halo(point, team, reference.get()));
     }
     if (!point.batch) {
-        const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
-        std::unique_ptr<engine::Denoiser> denoiser;
-        together(team.ranks, [&] { denoiser = engine::make_denoiser(*network, options); });
+        const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
+        std::shared_ptr<engine::Denoiser> denoiser;
+        together(team.ranks, [&] { denoiser = engines.find(network, options); });
         const TrialBench bench{
             point, team, *denoiser, pipeline_options(point, team.place, conversion), source.channels(), source.dtype()};
         plan::settle_batch(point, point.settings.batch.largest ? search_largest(bench, trace) : find_batch(bench));
@@ -152,8 +116,8 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
 void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<const engine::Weights>& network,
                            record::PointTrace& trace) {
     const plan::Point& point = trace.point;
-    const MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
-    std::unique_ptr<engine::Denoiser> denoiser;
+    const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);  // not on the verification
+    std::shared_ptr<engine::Denoiser> denoiser;
     std::unique_ptr<Pipeline> pipeline;
     together(team.ranks, [&] {
         const PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
@@ -162,15 +126,25 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
                                            static_cast<size_t>(share.channels()) * size_of(share.sample_type()));
             return;
         }
-        denoiser = engine::make_denoiser(*network, engine_options(point, team.place));
+        denoiser = engines.find(network, engine_options(point, team.place));
         pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
     });
+    share.batches().report_to(listener);
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
 }
 
-void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source, const engine::Weights& network,
-                         record::PointTrace& trace) {
+std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& point, const Team& team,
+                                                            const std::shared_ptr<const engine::Weights>& network,
+                                                            ImageSource& source) {
+    const int threads = engine_options(point, team.place).threads;
+    const DeviceId device = team.place.device;
+    return std::make_unique<ReferencePath>(*network, engines.find(network, reference_options(device, threads)), device,
+                                           point.sigma, source);
+}
+
+void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source,
+                         const std::shared_ptr<const engine::Weights>& network, record::PointTrace& trace) {
     engine::empty_allocator_cache(team.place.device);
     if (share.streamed() != nullptr) finish_stream(team, *share.streamed(), trace);
     const bool wanted = trace.point.settings.protocol.verify != config::VerifyMode::off;
@@ -180,10 +154,7 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
     }
     if (wanted) {
         std::unique_ptr<ReferencePath> reference;
-        together(team.ranks, [&] {
-            const int threads = engine_options(trace.point, team.place).threads;
-            reference = std::make_unique<ReferencePath>(network, team.place.device, threads, trace.point.sigma, source);
-        });
+        together(team.ranks, [&] { reference = make_reference(trace.point, team, network, source); });
         trace.verification = verify({trace, team, share, *reference}, weights.digest(), references);
     }
     if (!source.clean_is_known() || trace.point.settings.output == config::OutputKind::checksum) return;
@@ -233,6 +204,7 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
 }
 
 void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace) {
+    begin(Activity::reading);
     std::shared_ptr<const engine::Weights> network;
     std::optional<ImageSource> opened_here;
     together(team.ranks, [&] {
@@ -244,6 +216,7 @@ void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source,
         note_range(*source, trace.point);
         describe(*source, *network, files, trace);
     });
+    begin(Activity::preparation);
     settle(team, *source, network, trace);
     trace.prediction = plan::predict(trace.point);
     trace.processed_pixels = plan::processed_pixels(trace.point);
@@ -251,21 +224,30 @@ void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source,
     trace.shared_device = team.shares_device;
     trace.binding = plan::binding_of(teams.topology(), team.members);
 
+    begin(Activity::reading);
     const OutputPlan output = plan_output(trace.point, team, *source, files, trace.point.notes);
     RankShare share(trace.point, team, *source, output);
     trace.read_s = team.reduction->max(std::array{share.read_s}).front();
     trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
+    begin(Activity::preparation);
     measure(team, share, network, trace);
+    begin(Activity::verification);
     const bool has_network = !plan::is_simulated(trace.point);
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     if (study.bounds) links.add_to(trace, team);
-    check(team, share, *source, *network, trace);
+    check(team, share, *source, network, trace);
+    begin(Activity::writing);
     if (has_network || share.streamed() != nullptr) save(team, share, *source, files, trace);
 }
 
 Runner::Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study)
     : impl_(std::make_unique<Impl>(world, topology, study)) {}
 Runner::~Runner() = default;
+void Runner::keep_engines() {
+    impl_->engines.keep();
+    impl_->weights.keep(2);  // for gray and for colour images
+}
+void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
 
 std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {
     return impl_->weights.shape_of(settings, channels);
@@ -292,6 +274,7 @@ record::PointTrace Runner::run(const plan::Point& point, const PointFiles& files
         }
         engine::empty_allocator_cache(team.place.device);
     }
+    impl_->begin(Activity::waiting);
     // Rank 0 takes part in every point, so it can tell the sleeping ranks the outcome.
     const comm::Communicator& world = impl_->teams.world();
     world.sleeping_barrier();

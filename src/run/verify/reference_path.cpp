@@ -6,19 +6,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace pb::run {
 
 namespace {
-
-engine::EngineOptions serial_options(DeviceId device, int threads) {
-    engine::EngineOptions options;
-    options.device = device;
-    options.precision = Precision::fp32;
-    options.layout = Layout::contiguous;
-    options.threads = threads;
-    return options;
-}
 
 template <class Sample>
 void scale_to_unit(const image::Image& samples, double full, float* unit) {
@@ -29,13 +21,18 @@ void scale_to_unit(const image::Image& samples, double full, float* unit) {
 
 }  // namespace
 
-ReferencePath::ReferencePath(const engine::Weights& weights, DeviceId device, int threads, double sigma,
-                             ImageSource& source)
-    : weights_(weights),
-      device_(device),
-      source_(source),
-      stream_(device),
-      denoiser_(engine::make_denoiser(weights, serial_options(device, threads))) {
+engine::EngineOptions reference_options(DeviceId device, int threads) {
+    engine::EngineOptions options;
+    options.device = device;
+    options.precision = Precision::fp32;
+    options.layout = Layout::contiguous;
+    options.threads = threads;
+    return options;
+}
+
+ReferencePath::ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser,
+                             DeviceId device, double sigma, ImageSource& source)
+    : weights_(weights), device_(device), source_(source), stream_(device), denoiser_(std::move(denoiser)) {
     if (reach_of(weights).takes_sigma)
         sigma_ = static_cast<float>(sigma);
     else if (weights.trained_sigma && sigma > 0)

@@ -13,10 +13,15 @@
 
 namespace pb::run {
 
+/// The options of the engine of a ReferencePath.
+[[nodiscard]] engine::EngineOptions reference_options(DeviceId device, int threads);
+
 class ReferencePath {
   public:
-    /// `sigma`: the noise level that is passed to the network, [0,1] units. `weights` and `source` must outlive it.
-    ReferencePath(const engine::Weights& weights, DeviceId device, int threads, double sigma, ImageSource& source);
+    /// `denoiser` has reference_options(device, ..). `sigma`: the noise level that is passed to the network, [0,1]
+    /// units. `weights` and `source` must outlive it.
+    ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser, DeviceId device,
+                  double sigma, ImageSource& source);
 
     /// Returns the output of the network for the window `seen` (image coordinates, may extend beyond the image): f32,
     /// extent of `seen`, [0,1] units. Gaps have the values of the network's input.
@@ -41,7 +46,7 @@ class ReferencePath {
     double gain_ = 1;             // factor on samples before the network; the output is divided by it
     std::optional<float> sigma_;  // value of the network's extra input channel
     device::Stream stream_;
-    std::unique_ptr<engine::Denoiser> denoiser_;
+    std::shared_ptr<engine::Denoiser> denoiser_;
 };
 
 /// Returns `part` of `image`, whose first pixel is at `origin`.

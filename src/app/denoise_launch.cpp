@@ -1,0 +1,55 @@
+#include "app/denoise_launch.hpp"
+
+#include "plan/plan.hpp"
+#include "run/pipeline/batch_queue.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace pb::app {
+
+namespace {
+
+/// Ranks on several nodes ask early: the answer may take as long as an image of the root (comm/shared_counter.hpp).
+run::BatchQueue make_queue(const DenoiseLaunch& launch) {
+    std::vector<Range> numbers = plan::cut_batches({0, std::ssize(launch.sharing.apart)}, 1);
+    if (launch.world.size() == 1) return run::BatchQueue(std::move(numbers));
+    return {std::move(numbers), launch.world, launch.topology.num_nodes() > 1};
+}
+
+}  // namespace
+
+DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communicator& world,
+                          const plan::Topology& topology, const std::vector<DenoiseJob>& jobs) {
+    DenoiseLaunch launch{arguments, world, topology, jobs, plan::share_images(input_bytes(world, jobs), world.size())};
+    const std::string line = plan::sharing_line(launch.sharing, world.size());
+    if (world.is_root() && !line.empty()) fmt::print("{}\n", line);
+    return launch;
+}
+
+Group make_group(const DenoiseLaunch& launch, bool apart) {
+    const int rank = launch.world.rank();
+    Group group{launch.world.split(apart ? rank : 0, rank), launch.topology};
+    if (!apart) return group;
+    group.topology.ranks = {launch.topology.ranks[static_cast<size_t>(rank)]};
+    group.topology.ranks.front().rank = 0;
+    return group;
+}
+
+void work_together(const DenoiseLaunch& launch, const WorkOnImage& work) {
+    int64_t number = 0;
+    for (const size_t job : launch.sharing.together)
+        if (!work(job, ++number)) return;
+}
+
+void work_apart(const DenoiseLaunch& launch, const WorkOnImage& work) {
+    run::BatchQueue queue = make_queue(launch);
+    queue.begin_pass();
+    const std::vector<size_t>& jobs = launch.sharing.apart;
+    for (auto next = queue.next(); next; next = queue.next())
+        if (!work(jobs[static_cast<size_t>(next->begin)], std::ssize(launch.sharing.together) + next->end)) break;
+    launch.world.sleeping_barrier();  // the end of the queue waits, too, but it spins
+}
+
+}  // namespace pb::app

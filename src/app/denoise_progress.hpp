@@ -1,0 +1,55 @@
+// Shows how far `denoise` is, and adds up what its time was spent on.
+#pragma once
+
+#include "app/terminal_line.hpp"
+#include "report/progress_text.hpp"
+#include "run/progress.hpp"
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace pb::app {
+
+class DenoiseProgress final : public run::ProgressListener {
+  public:
+    /// `is_shown`: on one rank. A terminal gets a bar. Another stderr gets a line every half minute, so that the log of
+    /// a long job shows that it goes on.
+    explicit DenoiseProgress(bool is_shown);
+
+    /// An image is started: number `number` of `count`, from 1.
+    void begin_image(const std::string& name, int64_t number, int64_t count);
+    /// The image has so many pixels and is done in `num_passes` passes (groups of bands).
+    void expect(double pixels, int64_t num_passes);
+    /// All images are done: removes the bar and waits for other ranks.
+    void end();
+
+    void begin(run::Activity activity) override;
+    void advance(int64_t done, int64_t all) override;
+
+    /// Returns the wall time since the process started, and what this rank did in it. `with_waiting`: there are other
+    /// ranks.
+    [[nodiscard]] std::string closing_line(bool with_waiting);
+
+  private:
+    /// Adds the time since the last call to the current activity. Returns the time since the process started.
+    double count_time();
+    void show(double now_s, bool at_once);
+
+    std::string name_;
+    report::ImageProgress image_;
+    int64_t num_passes_ = 1, passes_begun_ = 0;
+    double images_begin_s_ = 0, image_begin_s_ = 0, passes_begin_s_ = 0;  // since the process started
+    bool shows_steps_ = true;  // false after a short image: its activities change faster than people read
+
+    run::Activity activity_ = run::Activity::start_up;
+    std::array<double, run::kNumActivities> spent_s_{};
+    double counted_until_s_ = 0;
+    std::chrono::steady_clock::time_point process_start_;
+
+    std::optional<TerminalLine> line_;  // none: nothing is shown
+    report::Throttle drawing_, logging_;
+};
+
+}  // namespace pb::app

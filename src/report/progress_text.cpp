@@ -1,0 +1,108 @@
+#include "report/progress_text.hpp"
+
+#include "report/numbers.hpp"
+#include "report/text_table.hpp"
+#include "report/time_left.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace pb::report {
+
+namespace {
+
+std::string bar_text(double fraction, size_t width) {
+    const auto full = static_cast<size_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(width));
+    return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
+}
+
+bool starts_character(char byte) { return (byte & 0xC0) != 0x80; }
+
+/// Returns the first `width` characters of UTF-8 text.
+std::string beginning_of(const std::string& text, size_t width) {
+    size_t end = 0;
+    for (size_t characters = 0; end < text.size(); ++end)
+        if (starts_character(text[end]) && characters++ == width) break;
+    return text.substr(0, end);
+}
+
+/// Shortens a name from its beginning: the names of a series differ at the end.
+std::string shortened(const std::string& name, size_t width) {
+    const size_t whole = width_of(name);
+    if (whole <= width) return name;
+    const std::string mark = "...";
+    const size_t cut = whole - width + mark.size();
+    return mark + name.substr(beginning_of(name, cut).size());
+}
+
+/// Characters of the bar and of the name, from the best to what a narrow terminal leaves.
+struct Widths {
+    size_t bar, name;
+};
+constexpr Widths kWidths[] = {{30, 40}, {20, 40}, {20, 24}, {10, 24}, {10, 12}, {0, 12}, {0, 0}};
+
+std::string joined(const std::string& name, double fraction, const std::string& figures, const Widths& widths) {
+    std::string line = widths.name == 0 ? "" : shortened(name, widths.name);
+    if (!line.empty()) line += ' ';
+    if (widths.bar > 0) line += bar_text(fraction, widths.bar) + ' ';
+    return line + figures;
+}
+
+}  // namespace
+
+std::string without_controls(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
+    return text;
+}
+
+bool Throttle::is_due(double now_s) {
+    if (now_s < next_s_) return false;
+    next_s_ = now_s + interval_s_;
+    return true;
+}
+
+std::optional<double> seconds_left(double fraction, double seconds) {
+    if (fraction <= 0) return std::nullopt;
+    return seconds * std::max(0.0, 1 - fraction) / fraction;
+}
+
+double part_of_point(int64_t passes_done, int64_t planned) {
+    return static_cast<double>(passes_done) / static_cast<double>(std::max(planned, passes_done + 1));
+}
+
+std::string bar_line(const std::string& name, double fraction, const std::string& figures, size_t columns) {
+    const size_t room = columns == 0 ? 0 : columns - 1;
+    std::string line;
+    for (const Widths& widths : kWidths) {
+        line = joined(name, fraction, figures, widths);
+        if (width_of(line) <= room) return line;
+    }
+    return beginning_of(line, room);
+}
+
+std::string image_figures(const ImageProgress& image) {
+    std::string text(image.activity);
+    if (image.activity.empty()) {
+        const double done = image.fraction * image.pixels / 1e6;
+        text =
+            fmt::format("{:.0f} %, {} of {} Mpx", 100 * image.fraction, readable(done), readable(image.pixels / 1e6));
+        if (const auto left = seconds_left(image.fraction, image.pass_s))
+            text += fmt::format(", {} Mpx/s, {} left", readable(done / image.pass_s), clock_text(*left));
+    }
+    const auto count = static_cast<double>(image.count);
+    const double done_of_all = (static_cast<double>(image.number - 1) + image.fraction) / count;
+    const auto left = image.count > 1 ? seconds_left(done_of_all, image.all_s) : std::nullopt;
+    return text + (left ? fmt::format(", {} left in all", clock_text(*left)) : "");
+}
+
+std::string time_line(double wall_s, const std::vector<std::pair<std::string_view, double>>& parts) {
+    std::string line = fmt::format("{:.2f} s in all", wall_s);
+    for (size_t i = 0; i < parts.size(); ++i)
+        line += fmt::format("{}{} {:.2f} s", i == 0 ? ": " : ", ", parts[i].first, parts[i].second);
+    return line;
+}
+
+}  // namespace pb::report

@@ -1,0 +1,30 @@
+#include "run/point/engine_cache.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace pb::run {
+
+namespace {
+
+constexpr size_t kMostKept = 4;  // the engine and that of the verification, for gray and for colour images
+
+auto fields(const engine::EngineOptions& options) {
+    return std::tie(options.engine, options.device, options.precision, options.layout, options.threads,
+                    options.cudnn_benchmark, options.cuda_graph, options.fusion);
+}
+
+}  // namespace
+
+std::shared_ptr<engine::Denoiser> EngineCache::find(const std::shared_ptr<const engine::Weights>& weights,
+                                                    const engine::EngineOptions& options) {
+    if (!keeps_ || options.device.is_cuda()) return engine::make_denoiser(*weights, options);
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) {
+        return each.weights == weights && fields(each.options) == fields(options);
+    });
+    if (found != kept_.end()) return found->engine;
+    if (kept_.size() == kMostKept) kept_.erase(kept_.begin());
+    return kept_.emplace_back(Kept{weights, options, engine::make_denoiser(*weights, options)}).engine;
+}
+
+}  // namespace pb::run

@@ -1,0 +1,39 @@
+// What a rank tells about its work while it does it, so that a program can show how far it is and what took the time.
+#pragma once
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace pb::run {
+
+/// What a rank does. Some come several times for one image. A streamed output (`output: file`) is read and written
+/// during the network's passes; its writing is only what follows.
+enum class Activity : uint8_t { start_up, reading, preparation, network, verification, writing, waiting };
+inline constexpr size_t kNumActivities = 7;
+
+constexpr auto enum_names(Activity) {
+    return std::to_array<EnumName<Activity>>({{Activity::start_up, "start-up"},
+                                              {Activity::reading, "reading"},
+                                              {Activity::preparation, "preparation"},
+                                              {Activity::network, "network"},
+                                              {Activity::verification, "verification"},
+                                              {Activity::writing, "writing"},
+                                              {Activity::waiting, "other ranks"}});
+}
+
+/// Called by the thread that works, so it must return quickly.
+class ProgressListener {
+  public:
+    virtual ~ProgressListener() = default;
+    /// The rank starts another activity. `network`: at the start of each pass, outside its timed region.
+    virtual void begin(Activity activity) = 0;
+    /// In a pass, before each batch and at the end: `done` of `all` batches were given out, those in flight included.
+    /// They are the rank's own, which stand for those of all ranks; with `schedule: dynamic` those of all ranks.
+    virtual void advance(int64_t done, int64_t all) = 0;
+};
+
+}  // namespace pb::run

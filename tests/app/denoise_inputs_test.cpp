@@ -1,0 +1,102 @@
+// Which files `denoise` takes, and the names of its outputs.
+#include "app/denoise_inputs.hpp"
+
+#include "support/messages.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace pb::app {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string refusal_of(const DenoisePaths& paths) {
+    return usage_error([&] { (void)list_jobs(paths); });
+}
+
+class DenoiseInputs : public testing::Test {
+  protected:
+    DenoiseInputs() {
+        const fs::path name = "pb_denoise_inputs_" + std::to_string(::getpid());
+        folder_ = fs::temp_directory_path() / name;
+        fs::remove_all(folder_);
+        for (const char* file : {"in/a.png", "in/sub/a.png", "in/sub/deep/b.TIF", "in/notes.txt", "in/sub/c.csv",
+                                 "in/.hidden.png", "in/.cache/d.png", "in/out/e.png", "both/a.png", "both/a.tif"}) {
+            fs::create_directories((folder_ / file).parent_path());
+            std::ofstream(folder_ / file) << file;
+        }
+        fs::create_directory_symlink(folder_ / "both", folder_ / "in/linked");
+    }
+    ~DenoiseInputs() override { fs::remove_all(folder_); }
+    DenoiseInputs(const DenoiseInputs&) = delete;
+    DenoiseInputs& operator=(const DenoiseInputs&) = delete;
+
+    [[nodiscard]] DenoisePaths paths(const std::string& input, const std::string& output) const {
+        return {.inputs = {(folder_ / input).string()}, .output = folder_ / output, .weights = "default"};
+    }
+    [[nodiscard]] std::vector<std::string> outputs_of(const DenoisePaths& paths) const {
+        std::vector<std::string> names;
+        for (const DenoiseJob& job : list_jobs(paths).jobs)
+            names.push_back(job.output.lexically_relative(folder_).string());
+        return names;
+    }
+
+    fs::path folder_;
+};
+
+TEST_F(DenoiseInputs, OfAFolderAreItsImages) {
+    EXPECT_THAT(outputs_of(paths("in", "new")), ElementsAre("new/a.png"));
+    EXPECT_EQ(list_jobs(paths("in", "new")).num_passed_over, 1);
+}
+
+TEST_F(DenoiseInputs, KeepTheFoldersInAFolder) {
+    DenoisePaths all = paths("in", "new/");
+    all.recursive = true;
+    EXPECT_THAT(outputs_of(all), ElementsAre("new/a.png", "new/out/e.png", "new/sub/a.png", "new/sub/deep/b.TIF"));
+    EXPECT_EQ(list_jobs(all).num_passed_over, 2);
+}
+
+TEST_F(DenoiseInputs, AreNotTakenFromTheOutputFolder) {
+    DenoisePaths all = paths("in", "in/out");
+    all.recursive = true;
+    EXPECT_THAT(outputs_of(all), ElementsAre("in/out/a.png", "in/out/sub/a.png", "in/out/sub/deep/b.TIF"));
+}
+
+TEST_F(DenoiseInputs, GetTheFormatOfTheOutput) {
+    DenoisePaths all = paths("in/sub", "new");
+    all.recursive = true;
+    all.format = OutputFormat::npy;
+    EXPECT_THAT(outputs_of(all), ElementsAre("new/a.npy", "new/deep/b.npy"));
+}
+
+TEST_F(DenoiseInputs, OfOneOutputAreRefused) {
+    DenoisePaths both = paths("both", "new");
+    EXPECT_THAT(outputs_of(both), ElementsAre("new/a.png", "new/a.tif"));
+    both.format = OutputFormat::png;
+    EXPECT_THAT(refusal_of(both), AllOf(HasSubstr("both/a.png'"), HasSubstr("both/a.tif'"), HasSubstr("new/a.png'")));
+}
+
+TEST_F(DenoiseInputs, OfOneFileHaveTheFormatOfItsName) {
+    DenoisePaths one = paths("both/a.tif", "new.png");
+    one.format = OutputFormat::png;
+    EXPECT_THAT(outputs_of(one), ElementsAre("new.png"));
+    one.format = OutputFormat::tif;
+    EXPECT_THAT(refusal_of(one), names("--format tif", "new.png'"));
+}
+
+TEST_F(DenoiseInputs, AreNeverOutputs) {
+    const DenoisePaths same = paths("both", "both");
+    EXPECT_THAT(refusal_of(same), HasSubstr("both/a.png'"));
+    DenoisePaths weights = paths("both/a.png", "both/a.tif");
+    weights.weights = (folder_ / "both/a.tif").string();
+    EXPECT_THAT(refusal_of(weights), HasSubstr("both/a.tif'"));
+}
+
+}  // namespace
+}  // namespace pb::app

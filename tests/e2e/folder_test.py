@@ -1,0 +1,131 @@
+"""patchbench denoise on folders of images: shared out over ranks, with folders in them, failures and signals."""
+import os
+import re
+import signal
+import struct
+import subprocess
+import time
+
+import program
+from denoise_test import FAST, noise, small_drunet
+from program import png, run
+
+
+def npy(height, width):
+    """Colour samples of 8 bits: a file as large as its pixels."""
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({height}, {width}, 3), }}".ljust(117) + '\n'
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + (bytes(range(251)) * (height * width * 3 // 251 + 1))[:height * width * 3]
+
+
+class Folders(program.ProgramTest):
+    def make(self, **files):
+        """A folder `in` with these files; `__` in a name stands for '/', the last '_' for '.'."""
+        for name, content in files.items():
+            file = self.folder / 'in' / '.'.join(name.replace('__', '/').rsplit('_', 1))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        return self.folder / 'in'
+
+    def names(self, folder):
+        return sorted(str(file.relative_to(self.folder / folder)) for file in (self.folder / folder).rglob('*')
+                      if file.is_file())
+
+    def denoise(self, out, *options, ranks=0, code=0, env=None):
+        result = run('denoise', self.folder / 'in', self.folder / out, *options, ranks=ranks, env=env)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return result.stdout
+
+    def test_the_bytes_are_those_of_one_by_one(self):
+        """Gray and colour in turn, of unequal sizes, with everything found automatically: engines are kept between images."""
+        weights = ('--weights', 'seed:1', '--allow-untrained', '--device', 'cpu', '--patch', '32')
+        images = self.make(**{f'{i}_png': png(30 + 7 * i, 41, 1 + 2 * (i % 2), noise) for i in range(7)})
+        for engine in ('torch', 'native'):
+            for i in range(7):
+                alone = run('denoise', images / f'{i}.png', self.folder / f'{i}.png', *weights, '--engine', engine)
+                self.assertEqual(alone.returncode, 0, alone.stderr + alone.stdout)
+            for ranks in (1, 2, 3):
+                said = self.denoise('out', *weights, '--engine', engine, ranks=ranks)
+                for i in range(7):
+                    self.assertEqual((self.folder / f'out/{i}.png').read_bytes(), (self.folder / f'{i}.png').read_bytes(),
+                                     (engine, ranks, i))
+                self.assertEqual(re.findall(r'in/(\d)\.png -> .* 1 rank', said), list('0123456'), 'in order, each by one rank')
+                self.assertEqual('7 images on' in said, ranks > 1)
+                self.assertIn('7 images: 7 denoised, 0 failed', said)
+
+    def test_all_ranks_work_on_the_large_one(self):
+        weights = self.write('drunet.safetensors', small_drunet())
+        self.make(a_png=png(40, 36, value=noise), b_npy=npy(1500, 1500), c_png=png(44, 36, value=noise))
+        options = ('--weights', weights, '--halo', '8', '--sigma', '0.1', '--device', 'cpu')
+        said = self.denoise('out', *options, ranks=2)
+        self.assertRegex(said, r'^3 images on 2 ranks: all ranks .* 1 large')
+        self.assertEqual(re.findall(r'in/(.)\.\w+ -> .* (\d) rank', said), [('a', '1'), ('b', '2'), ('c', '1')])
+        self.denoise('alone', *options)
+        for name in self.names('out'):
+            self.assertEqual((self.folder / 'out' / name).read_bytes(), (self.folder / 'alone' / name).read_bytes(), name)
+
+    def test_folders_in_the_folder(self):
+        picture = png(40, 36, value=noise)
+        self.make(a_png=picture, sub__a_png=picture, sub__deep__b_png=picture, sub__notes_txt=b'', out__old_png=picture)
+        self.denoise('flat', *FAST, '--format', 'tif')
+        self.assertEqual(self.names('flat'), ['a.tif'])
+        for ranks in (0, 2):
+            said = self.denoise('in/out', *FAST, '--recursive', ranks=ranks)
+            self.assertEqual(self.names('in/out'), ['a.png', 'old.png', 'sub/a.png', 'sub/deep/b.png'])
+            self.assertRegex(said, '3 images: 3 denoised, 0 failed; 1 other')
+        self.assertEqual((self.folder / 'in/out/old.png').read_bytes(), picture, 'what is in the output folder is no input')
+
+    def test_outputs_of_another_format(self):
+        self.make(a_png=png(40, 36, value=noise), b_npy=npy(36, 40))
+        self.denoise('out', *FAST, '--format', 'tif', ranks=2)
+        self.assertEqual(self.names('out'), ['a.tif', 'b.tif'])
+        self.assertEqual((self.folder / 'out/a.tif').read_bytes()[:2], b'II')
+        self.make(a_npy=npy(36, 40))
+        for ranks in (0, 2):
+            result = run('denoise', self.folder / 'in', self.folder / 'more', *FAST, '--format', 'png', ranks=ranks)
+            self.assert_refused(result, 2, "in/a.png'", "in/a.npy'", "more/a.png'")
+        self.assertFalse((self.folder / 'more/a.png').exists())
+
+    def test_what_cannot_be_denoised_is_a_line_and_a_count(self):
+        cut = png(40, 36, value=noise)[:700]  # its header is fine
+        self.make(**{f'{i}_png': png(40, 36, value=noise) for i in range(4)}, cut_png=cut, text_png=b'no image', notes_txt=b'')
+        for ranks in (0, 1, 2, 3):
+            out = f'out{ranks}'
+            said = self.denoise(out, *FAST, ranks=ranks, code=1)
+            self.assertEqual(self.names(out), [f'{i}.png' for i in range(4)])
+            lines = said.splitlines()
+            for name in ('cut.png', 'text.png'):
+                self.assertEqual(len([line for line in lines if f'{name}: failed: ' in line]), 1, said)
+            self.assertIn('6 images: 4 denoised, 2 failed; 1 other', said)
+            self.assertRegex(lines[-1], '^RESULT: FAILED  .*of 6 points')
+        said = self.denoise('out2', *FAST, '--no-clobber', ranks=2, code=1)
+        self.assertIn('6 images: 0 denoised, 2 failed, 4 there already', said)
+
+    def test_what_a_killed_rank_left_is_done_later(self):
+        self.make(**{f'{i}_png': png(40, 36 + i, value=noise) for i in range(6)})
+        self.denoise('all', *FAST)
+        result = run('denoise', self.folder / 'in', self.folder / 'out', *FAST, ranks=2,
+                     env=dict(os.environ, PATCHBENCH_FAULT='write:kill:2'))
+        self.assertNotEqual(result.returncode, 0)
+        done = [name for name in self.names('out') if name.endswith('.png')]
+        self.assertIn(len(done), (1, 2), 'one of each rank, if the other was not ended before')
+        said = self.denoise('out', *FAST, '--no-clobber', ranks=2)
+        self.assertIn(f'6 images: {6 - len(done)} denoised, 0 failed, {len(done)} there already', said)
+        for i in range(6):
+            self.assertEqual((self.folder / f'out/{i}.png').read_bytes(), (self.folder / f'all/{i}.png').read_bytes(), i)
+
+    def test_a_signal_ends_it_and_the_rest_is_counted(self):
+        self.make(**{f'{i:02}_png': png(160, 160, value=noise) for i in range(40)})
+        command = [program.PROGRAM, 'denoise', str(self.folder / 'in'), str(self.folder / 'out'), *FAST, '--network', 'drunet',
+                   '--weights', 'seed:1', '--allow-untrained']
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and not any((self.folder / 'out').glob('[0-9]*.png')):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        said, errors = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 5, said + errors)
+        self.assertRegex(said, r'40 images: \d+ denoised, \d failed, \d+ not begun')
+        self.assertRegex(said, r'RESULT: .*of 40 points skipped')
+
+
+if __name__ == '__main__':
+    program.main()
