@@ -75,12 +75,12 @@ TextTable wide_table() {
 
 TEST(Table, TooWideForTheTerminalContinuesBelow) {
     const std::string whole =
-        "     first\nkey  figure  second  third\n---  ------  ------  -----\n"
+        "      first\nkey  figure  second  third\n---  ------  ------  -----\n"
         "a     1.000      22    333\nbb        4       5      6\n";
     EXPECT_EQ(wide_table().text(), whole);
     EXPECT_EQ(wide_table().text(26), whole) << "just fits";
     EXPECT_EQ(wide_table().text(25),
-              "     first\nkey  figure  second\n---  ------  ------\na     1.000      22\nbb        4       5\n\n"
+              "      first\nkey  figure  second\n---  ------  ------\na     1.000      22\nbb        4       5\n\n"
               "key  third\n---  -----\na      333\nbb       6\n");
     EXPECT_EQ(occurrences(wide_table().text(1), "key"), 3u) << "a column is never cut";
 }
