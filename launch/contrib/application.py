@@ -23,7 +23,7 @@ class Patchbench(ExecutableApplication):
 
     tags('benchmark', 'image', 'gpu')
 
-    executable('run', '{program} run {study} --out {experiment_run_dir}/results {settings}', use_mpi=True)
+    executable('run', '{program} run {study} --out {experiment_run_dir}/results --verbose {settings}', use_mpi=True)
     workload('study', executables=['run'])
     workload_variable('program', default='patchbench', description='the program', workloads=['study'])
     workload_variable('study', default='study.yaml', description='study file', workloads=['study'])

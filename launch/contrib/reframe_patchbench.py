@@ -27,7 +27,7 @@ class PatchbenchTest(rfm.RunOnlyRegressionTest):
     @run_before('run')
     def set_command(self):
         self.executable = os.path.abspath(self.program) if os.sep in self.program else self.program
-        self.executable_opts = ['run', os.path.abspath(self.study), '--out', 'results']
+        self.executable_opts = ['run', os.path.abspath(self.study), '--out', 'results', '--verbose']
         for setting in self.settings:
             self.executable_opts += ['--set', setting]
         self.keep_files = ['results/results.jsonl', 'results/results.csv', 'results/report.html']

@@ -21,11 +21,13 @@ struct Arguments {
 using Action = std::function<ExitCode(const Arguments&)>;
 
 void add_run_command(CLI::App& app, Action& chosen);
+void add_bench_command(CLI::App& app, Action& chosen);
 void add_denoise_command(CLI::App& app, Action& chosen);
 void add_plan_command(CLI::App& app, Action& chosen);
 void add_report_command(CLI::App& app, Action& chosen);
 void add_check_command(CLI::App& app, Action& chosen);
 void add_compare_command(CLI::App& app, Action& chosen);
 void add_networks_command(CLI::App& app, Action& chosen);
+void add_settings_command(CLI::App& app, Action& chosen);
 
 }  // namespace pb::app

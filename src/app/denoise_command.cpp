@@ -29,8 +29,6 @@ namespace pb::app {
 
 namespace {
 
-}
-
 /// One pass over one image, or over a group of its bands. The output file holds all groups.
 struct Pass {
     plan::Point point;

@@ -11,6 +11,11 @@ namespace pb::app {
 
 config::Config load_study(const StudyArguments& arguments) {
     config::Config config = config::load_config(arguments.file, arguments.overrides);
+    read_measured_calls(config);
+    return config;
+}
+
+void read_measured_calls(config::Config& config) {
     std::map<std::string, report::ResultsFile> files;
     for (config::PointSettings& point : config.points) {
         const std::string& results = point.timed.results;
@@ -22,7 +27,6 @@ config::Config load_study(const StudyArguments& arguments) {
             known != files.end() ? known->second : files[results] = report::load_results(results);
         point.timed.table = report::measured_call_table(former, point);
     }
-    return config;
 }
 
 plan::Plan plan_locally(const config::Config& config, int ranks) {

@@ -1,4 +1,4 @@
-// Loads a study file for `run` and `plan`.
+// Loads a study for `run`, `bench` and `plan`.
 #pragma once
 
 #include "app/options.hpp"
@@ -6,9 +6,11 @@
 
 namespace pb::app {
 
-/// Calls load_config, then sets `timed.table` of simulated points from the results that `timed.results` names. Throws
-/// UsageError.
+/// Calls load_config, then read_measured_calls. Throws UsageError.
 [[nodiscard]] config::Config load_study(const StudyArguments& arguments);
+
+/// Sets `timed.table` of simulated points from the results that `timed.results` names. Throws UsageError.
+void read_measured_calls(config::Config& config);
 
 /// Plans the study as `run` would with `ranks` ranks on this machine and its images and weights.
 [[nodiscard]] plan::Plan plan_locally(const config::Config& config, int ranks);

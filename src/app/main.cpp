@@ -69,12 +69,14 @@ int run_program(const Arguments& arguments) {
     bool version = false;
     app.add_flag("--version", version, "versions of patchbench and of every library, header and loaded");
     add_run_command(app, chosen);
+    add_bench_command(app, chosen);
     add_denoise_command(app, chosen);
     add_plan_command(app, chosen);
     add_report_command(app, chosen);
     add_check_command(app, chosen);
     add_compare_command(app, chosen);
     add_networks_command(app, chosen);
+    add_settings_command(app, chosen);
     try {
         app.parse(arguments.argc, arguments.argv);
     } catch (const CLI::ParseError& error) {

@@ -2,22 +2,66 @@
 #include "app/commands.hpp"
 #include "app/load_study.hpp"
 #include "app/options.hpp"
+#include "app/standard_streams.hpp"
+#include "report/expected_time.hpp"
 #include "report/report.hpp"
+#include "report/time_left.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace pb::app {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 struct PlanArguments {
     StudyArguments study;
     int ranks = 1;
     std::optional<double> rank_tflops;
+    std::vector<std::string> earlier;
 };
+
+/// The files that --from names; without it those of the study's own folder, if there are any.
+std::vector<fs::path> earlier_files(const PlanArguments& arguments, const std::string& study) {
+    const fs::path own = fs::path("results") / study;
+    std::vector<std::string> names = arguments.earlier;
+    if (names.empty() && fs::exists(own / "results.jsonl")) names.push_back(own.string());
+    std::vector<fs::path> files;
+    for (const auto& name : names)
+        for (auto& file : report::launches_in(name)) files.push_back(std::move(file));
+    return files;
+}
+
+std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
+    const auto files = earlier_files(arguments, plan.study.name);
+    std::vector<report::ResultsFile> earlier;
+    earlier.reserve(files.size());
+    for (const auto& file : files) earlier.push_back(report::load_results(file));
+    const auto expected = report::expected_time(plan, earlier);
+    if (!expected)
+        return "For times add --from: results of an earlier run, or --tflops: what one rank reaches, the figure "
+               "`tflops` of an earlier result / its ranks.";
+    return fmt::format(
+        "Time: about {} for the passes of {} point(s), warm-up included, at the rate of {} point(s) of {}{}. Reading, "
+        "verification and start-up come on top.",
+        report::clock_text(expected->seconds), expected->num_points, expected->num_earlier, files.front().string(),
+        files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
+}
+
+ExitCode print_plan(const PlanArguments& arguments) {
+    const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks);
+    fmt::print("{}\n{}\n{}\n", report::plan_table(plan, arguments.rank_tflops, {terminal_width(stdout)}),
+               report::prediction_text(plan), time_text(arguments, plan));
+    return ExitCode::ok;
+}
 
 }  // namespace
 
@@ -25,20 +69,17 @@ void add_plan_command(CLI::App& app, Action& chosen) {
     auto arguments = std::make_shared<PlanArguments>();
     CLI::App* command = app.add_subcommand("plan", "print a study's points, tiles and predicted needs; runs nothing");
     add_study(*command, arguments->study);
-    add_number<int64_t>(*command, "--ranks", arguments->ranks, {1, config::kMaxCount}, "", "ranks to plan for");
+    add_number<int64_t>(*command, "--ranks", arguments->ranks, {1, config::kMaxCount}, "",
+                        "ranks to plan for (default: 1)");
     add_number<double>(*command, "--tflops", arguments->rank_tflops, {1e-9, 1e9}, "TFLOP/s",
-                       "what one rank reaches: predicts times with it");
-    command->callback([&chosen, arguments] {
-        chosen = [arguments](const Arguments&) {
-            const plan::Plan plan = plan_locally(load_study(arguments->study), arguments->ranks);
-            fmt::print("{}\n{}", report::plan_table(plan, arguments->rank_tflops), report::prediction_text(plan));
-            if (!arguments->rank_tflops)
-                fmt::print(
-                    "\nFor times add --tflops: what one rank reaches, the figure `tflops` of an earlier result / its "
-                    "ranks.\n");
-            return ExitCode::ok;
-        };
-    });
+                       "what one rank reaches: predicts the time of a repetition with it");
+    command
+        ->add_option("--from", arguments->earlier,
+                     "earlier results, files or folders, that say how fast points are: estimates the time of the "
+                     "study (default: results/<name>, if it is there)")
+        ->allow_extra_args(false);
+    command->callback(
+        [&chosen, arguments] { chosen = [arguments](const Arguments&) { return print_plan(*arguments); }; });
 }
 
 }  // namespace pb::app

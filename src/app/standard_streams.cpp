@@ -3,9 +3,11 @@
 #include "app/session.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 
 #include <csignal>
 #include <cstdio>
+#include <limits>
 
 namespace pb::app {
 
@@ -20,6 +22,12 @@ bool flush_standard_output() {
     print_error(
         "standard output could not be written: its reader went away, or the disk is full; the text is incomplete");
     return false;
+}
+
+size_t terminal_width(std::FILE* stream) {
+    winsize size{};
+    const bool is_known = ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return is_known ? size.ws_col : std::numeric_limits<size_t>::max();
 }
 
 }  // namespace pb::app

@@ -1,6 +1,9 @@
 // Handles standard streams that a shell left closed, whose reader has gone, or that write to a full disk.
 #pragma once
 
+#include <cstddef>
+#include <cstdio>
+
 namespace pb::app {
 
 /// Opens closed streams as /dev/null, so that no file opened later gets their number. A write without a reader then
@@ -9,5 +12,8 @@ void prepare_standard_streams();
 
 /// Flushes standard output. Returns false, with a message on stderr, when some of it was lost.
 [[nodiscard]] bool flush_standard_output();
+
+/// Columns of the terminal that `stream` writes to. The largest number when it is no terminal, or does not say.
+[[nodiscard]] size_t terminal_width(std::FILE* stream);
 
 }  // namespace pb::app

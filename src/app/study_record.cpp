@@ -1,5 +1,6 @@
 #include "app/study_record.hpp"
 
+#include "app/standard_streams.hpp"
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
 #include "base/user_paths.hpp"
@@ -17,6 +18,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <span>
 #include <utility>
@@ -89,17 +91,48 @@ void rate_sessions(const report::ResultsFile& results, bool strict, measure::Ver
     }
 }
 
-/// Prints the ranks of each point under unique labels. `summaries` are those of the points, in the same order.
-void print_ranks(const report::ResultsFile& results, std::vector<measure::Summary> summaries) {
+std::vector<measure::Summary> summaries_of(const report::ResultsFile& results) {
+    std::vector<measure::Summary> summaries;
+    summaries.reserve(results.points.size());
+    for (const auto& point : results.points) summaries.push_back(point.summary);
+    return summaries;
+}
+
+/// A study of more points prints neither ranks nor FOM lines without --verbose.
+constexpr size_t kMostDetailed = 8;
+
+/// The tables of ranks of the measured points under unique labels. `summaries` are those of the points, in the same
+/// order.
+std::string ranks_text(const report::ResultsFile& results, std::vector<measure::Summary> summaries, size_t width) {
     const auto labels = report::unique_labels(summaries);
+    std::string text;
     for (size_t i = 0; i < summaries.size(); ++i) {
         if (summaries[i].status != record::PointStatus::ok) continue;
         summaries[i].label = labels[i];
-        fmt::print("{}\n", report::ranks_table(summaries[i], topology_of(results, results.points[i])));
+        text += report::ranks_table(summaries[i], topology_of(results, results.points[i]), width) + "\n";
     }
+    return text;
+}
+
+std::string images_text(const report::ResultsFile& results, bool is_detailed, const fs::path& folder) {
+    std::string text;
+    size_t count = 0;
+    for (const auto& point : results.points) {
+        if (point.trace.output_file.empty()) continue;
+        text += fmt::format("image:   {}\n", point.trace.output_file);
+        ++count;
+    }
+    return is_detailed || count == 0 ? text : fmt::format("images:  {} in {}\n", count, folder.string());
+}
+
+void copy_to_standard_output(const fs::path& file) {
+    std::ifstream lines(file, std::ios::binary);
+    for (std::string line; std::getline(lines, line);) fmt::print("{}\n", line);
 }
 
 }  // namespace
+
+std::FILE* text_stream(const RecordOptions& options) { return options.json ? stderr : stdout; }
 
 plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do) {
     plan::Plan rest{plan.study, {}};
@@ -111,7 +144,7 @@ plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do) {
 StudyRecord::StudyRecord(RecordOptions options, const plan::Plan& plan, const record::Environment& environment)
     : options_(std::move(options)), file_(options_.folder / "results.jsonl") {
     make_folder(options_.folder);
-    for (const char* name : {"results.jsonl", "results.csv", "report.html"})
+    for (const char* name : {"results.jsonl", "results.csv", "figures.txt", "report.html"})
         require_not_input(options_.folder / name, options_.study);
     lock_.emplace(options_.folder);
     const auto former = options_.resume ? load_former(file_) : std::nullopt;
@@ -154,34 +187,45 @@ void StudyRecord::add(const record::PointTrace& trace) {
     progress_->finish(trace);
 }
 
+void StudyRecord::print(const report::ResultsFile& results, const measure::StudySummary& study,
+                        const measure::Verdict& verdict, bool files_written) const {
+    std::FILE* out = text_stream(options_);
+    const size_t width = terminal_width(out);
+    const auto summaries = summaries_of(results);
+    const bool is_detailed = options_.verbose || summaries.size() <= kMostDetailed || !files_written;
+    fmt::print(out, "{}\n", report::points_table(summaries, study.recommendations, width));
+    if (const std::string text = report::study_text(study, width); !text.empty()) fmt::print(out, "{}\n", text);
+    if (is_detailed) fmt::print(out, "{}", ranks_text(results, summaries, width));
+    fmt::print(out, "results: {}\n", file_.string());
+    if (files_written) fmt::print(out, "report:  {}\n", (options_.folder / "report.html").string());
+    if (!is_detailed)
+        fmt::print(out, "figures: {} (ranks of the points and FOM lines; --verbose prints them)\n",
+                   (options_.folder / "figures.txt").string());
+    fmt::print(out, "{}\n{}{}\n", images_text(results, is_detailed, options_.folder),
+               is_detailed ? report::fom_lines(summaries) : "", report::verdict_line(verdict));
+    if (options_.json) copy_to_standard_output(file_);
+}
+
 ExitCode StudyRecord::finish() {
     progress_.reset();
     report::ResultsFile results = report::load_results(file_);
     std::stable_sort(results.points.begin(), results.points.end(),
                      [](const auto& a, const auto& b) { return a.summary.index < b.summary.index; });
-    std::vector<measure::Summary> summaries;
-    summaries.reserve(results.points.size());
-    for (const auto& point : results.points) summaries.push_back(point.summary);
+    const auto summaries = summaries_of(results);
     measure::Verdict verdict = measure::judge(summaries, options_.strict);
     rate_sessions(results, options_.strict, verdict);
     const measure::StudySummary study = report::summarise_results(results);
     results_->write_study_summary(study);
     results_->write_end(verdict);
-    const fs::path report = options_.folder / "report.html";
     const run::Attempt written = run::attempt([&] {
         write_whole(options_.folder / "results.csv", report::csv_text(std::span(&results, 1), options_.csv_style));
-        report::write_html({file_}, report);
+        write_whole(options_.folder / "figures.txt",
+                    ranks_text(results, summaries, report::kAnyWidth) + report::fom_lines(summaries));
+        report::write_html({file_}, options_.folder / "report.html");
     });
-    fmt::print("{}\n", report::points_table(summaries, study.recommendations));
-    if (const std::string text = report::study_text(study); !text.empty()) fmt::print("{}\n", text);
-    print_ranks(results, summaries);
     const bool whole = written.kind == run::Attempt::Kind::ok;
-    fmt::print("results: {}\n", file_.string());
-    if (whole) fmt::print("report:  {}\n", report.string());
-    for (const auto& point : results.points)
-        if (!point.trace.output_file.empty()) fmt::print("image:   {}\n", point.trace.output_file);
-    fmt::print("\n{}{}\n", report::fom_lines(summaries), report::verdict_line(verdict));
-    // A full disk prevents these two files, but the measurements are already saved.
+    print(results, study, verdict, whole);
+    // A full disk prevents these files, but the measurements are already saved.
     if (!whole)
         throw Error(written.reason + "; everything measured is in " + file_.string() + ": patchbench report " +
                     file_.string() + " --csv FILE --html FILE makes both");

@@ -4,12 +4,14 @@
 
 #include "app/folder_lock.hpp"
 #include "app/progress.hpp"
+#include "measure/study_summary.hpp"
 #include "measure/verdict.hpp"
 #include "plan/plan.hpp"
 #include "report/csv.hpp"
 #include "report/jsonl_writer.hpp"
 #include "report/results_file.hpp"
 
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,13 +22,18 @@ namespace pb::app {
 [[nodiscard]] plan::Plan rest_of(const plan::Plan& plan, const std::string& to_do);
 
 struct RecordOptions {
-    std::filesystem::path study;  // the study's file, which no output may replace
+    std::filesystem::path study;  // the study's file, which no output may replace; empty: there is none
     std::filesystem::path folder;
     bool resume = false;
     bool force = false;
     bool strict = false;
     report::CsvStyle csv_style = report::CsvStyle::tidy;
+    bool verbose = false;  // print the ranks and FOM lines of any number of points
+    bool json = false;     // standard output gets the lines of results.jsonl, standard error the text
 };
+
+/// The stream that gets the text for people.
+[[nodiscard]] std::FILE* text_stream(const RecordOptions& options);
 
 class StudyRecord {
   public:
@@ -47,6 +54,8 @@ class StudyRecord {
 
   private:
     void start(const plan::Plan& plan, const record::Environment& environment);
+    void print(const report::ResultsFile& results, const measure::StudySummary& study, const measure::Verdict& verdict,
+               bool files_written) const;
     void resume(const report::ResultsFile& former, const plan::Plan& plan, const record::Environment& environment);
 
     RecordOptions options_;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <concepts>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace pb::config {
@@ -223,12 +224,27 @@ std::string text_by_key(const PointSettings& settings, std::string_view key) {
 }
 
 SettingHelp help_by_key(const PointSettings& settings, std::string_view key) {
-    std::optional<SettingHelp> help;
-    visit(settings, [&](const FieldName& field, const auto& value) {
-        if (field.key == key) help = {value_shape(value), field.meaning, range_of(field), format_setting(value)};
-    });
-    if (!help) throw UsageError(unknown_key(key));
-    return *help;
+    const auto all = all_settings(settings);
+    const auto found = std::ranges::find_if(
+        all, [&](const SettingHelp& help) { return help.group != SettingGroup::study && help.key == key; });
+    if (found == all.end()) throw UsageError(unknown_key(key));
+    return *found;
+}
+
+std::vector<SettingHelp> all_settings(const PointSettings& point, const StudySettings& study) {
+    std::vector<SettingHelp> all;
+    SettingGroup group = SettingGroup::work;
+    const auto add = [&](const FieldName& field, const auto& value) {
+        constexpr bool kIsText = std::same_as<std::remove_cvref_t<decltype(value)>, std::string>;
+        all.push_back({group, field.key, field.unit, value_shape(value), field.meaning, range_of(field),
+                       format_setting(value), kIsText});
+    };
+    work_fields(point, add);
+    group = SettingGroup::protocol;
+    protocol_fields(point.protocol, add);
+    group = SettingGroup::study;
+    study_fields(study, add);
+    return all;
 }
 
 void validate(const PointSettings& settings) { validate_any(settings); }

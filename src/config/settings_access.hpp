@@ -26,15 +26,30 @@ void set_by_key(StudySettings& settings, std::string_view key, std::string_view 
 /// above.
 [[nodiscard]] std::string text_by_key(const PointSettings& settings, std::string_view key);
 
-/// What `--help` says of a setting.
+/// Which table of settings.hpp has a setting. work: what a point does; protocol: how it is measured and checked; study:
+/// holds for all points.
+enum class SettingGroup : uint8_t { work, protocol, study };
+constexpr auto enum_names(SettingGroup) {
+    return std::to_array<EnumName<SettingGroup>>(
+        {{SettingGroup::work, "work"}, {SettingGroup::protocol, "protocol"}, {SettingGroup::study, "study"}});
+}
+
+/// What `--help` and `patchbench settings` say of a setting.
 struct SettingHelp {
+    SettingGroup group = SettingGroup::work;
+    std::string key;
+    std::string unit;   // empty: none
     std::string shape;  // of its values: "N | auto"
     std::string meaning;
-    std::string range;  // of a number: "1 to 3"; empty: any, or no number
-    std::string value;  // that `settings` has: the default
+    std::string range;     // of a number: "1 to 3"; empty: any, or no number
+    std::string value;     // that `settings` has: the default
+    bool is_text = false;  // a name or a path, which may hold any character
 };
 /// Throws UsageError for an unknown key.
 [[nodiscard]] SettingHelp help_by_key(const PointSettings& settings, std::string_view key);
+
+/// Every setting with the value that it has in `point` or `study`, in the order of the tables in settings.hpp.
+[[nodiscard]] std::vector<SettingHelp> all_settings(const PointSettings& point = {}, const StudySettings& study = {});
 
 /// Range checks of every setting, for settings that were not made by `set_by_key`. Throws UsageError as above.
 void validate(const PointSettings& settings);

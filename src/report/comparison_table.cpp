@@ -56,8 +56,7 @@ std::vector<std::string> remark_lines(const ResultsComparison& comparison) {
     std::vector<std::string> lines;
     for (const auto& [text, labels] : remarks) {
         const bool of_all = labels.size() > 1 && labels.size() == comparison.points.size();
-        lines.push_back(
-            fmt::format("{}: {}", of_all ? "all points" : fmt::format("{}", fmt::join(labels, ", ")), text));
+        lines.push_back(fmt::format("{}: {}", of_all ? "all points" : few_names(labels), text));
     }
     lines.insert(lines.end(), comparison.remarks.begin(), comparison.remarks.end());
     return lines;
@@ -99,8 +98,8 @@ TextTable table_of(const ResultsComparison& comparison) {
 
 }  // namespace
 
-std::string comparison_table(const ResultsComparison& comparison) {
-    return launches_line(comparison) + "\n\n" + table_of(comparison).text() +
+std::string comparison_table(const ResultsComparison& comparison, size_t width) {
+    return launches_line(comparison) + "\n\n" + table_of(comparison).text(width) +
            section("Remarks:", remark_lines(comparison)) + section(kEnvironmentTitle, comparison.environment_changes) +
            "\n" + count_line(comparison) + "\n";
 }

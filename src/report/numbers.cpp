@@ -21,4 +21,10 @@ std::string fixed(std::optional<double> value, int digits) {
 
 std::string readable_mib(std::optional<double> mib) { return fixed(mib, mib && *mib < 10 ? 1 : 0); }
 
+std::string few_names(const std::vector<std::string>& names) {
+    constexpr size_t kMost = 4;
+    if (names.size() > kMost) return fmt::format("{} points, e.g. {}", names.size(), names.front());
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace pb::report

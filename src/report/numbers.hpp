@@ -1,8 +1,9 @@
-// Formats numbers for people: four significant digits, no exponent between 0.001 and a million.
+// Formats numbers for people (four significant digits, no exponent between 0.001 and a million) and names of points.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace pb::report {
 
@@ -14,5 +15,8 @@ namespace pb::report {
 
 /// Prints whole MiB, and tenths below 10.
 [[nodiscard]] std::string readable_mib(std::optional<double> mib);
+
+/// Lists up to four names of points: "a, b". More of them are "36 points, e.g. a".
+[[nodiscard]] std::string few_names(const std::vector<std::string>& names);
 
 }  // namespace pb::report

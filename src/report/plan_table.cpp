@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 namespace pb::report {
 
@@ -111,6 +112,29 @@ std::string formula_of(const plan::Point& point) {
                        parts.in_out_per_pixel, in_flight, peaks_text(parts.forward));
 }
 
+/// Notes with the numbers of their points. Equal notes appear once.
+class NumberedNotes {
+  public:
+    void add(const std::string& note, int64_t point) {
+        auto known = std::find_if(notes_.begin(), notes_.end(), [&](const auto& each) { return each.text == note; });
+        if (known == notes_.end()) known = notes_.insert(known, {note, {}});
+        known->points.push_back(std::to_string(point));
+    }
+
+    [[nodiscard]] std::string text() const {
+        std::string text;
+        for (const auto& [note, points] : notes_) text += fmt::format("  {}: {}\n", few_names(points), note);
+        return text;
+    }
+
+  private:
+    struct Note {
+        std::string text;
+        std::vector<std::string> points;
+    };
+    std::vector<Note> notes_;
+};
+
 }  // namespace
 
 std::string prediction_text(const plan::Plan& plan) {
@@ -134,20 +158,25 @@ std::string prediction_text(const plan::Plan& plan) {
         fmt::join(formulas, ""));
 }
 
-std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops) {
+std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops, const PlanSize& size) {
     TextTable table = make_plan_table(rank_tflops.has_value());
-    std::string notes;
+    NumberedNotes notes;
     bool open = false;
+    const size_t num_shown = std::min(size.most_points, plan.points.size());
+    for (const auto& point : std::span(plan.points).first(num_shown)) table.add_row(row_of(point, rank_tflops));
     for (const auto& point : plan.points) {
-        table.add_row(row_of(point, rank_tflops));
         open = open || (point.refusal.empty() && (!point.halo || !point.batch));
-        if (!point.refusal.empty()) notes += fmt::format("  {}: refused: {}\n", point.index, point.refusal);
-        for (const auto& note : point.notes) notes += fmt::format("  {}: {}\n", point.index, note);
+        if (!point.refusal.empty()) notes.add("refused: " + point.refusal, point.index);
+        for (const auto& note : point.notes) notes.add(note, point.index);
     }
-    if (open) notes += "  ?: settled by trying out, halo or batch is auto\n";
+    std::string below = notes.text();
+    if (open) below += "  ?: settled by trying out, halo or batch is auto\n";
+    if (num_shown < plan.points.size())
+        below += fmt::format("  and {} more points; patchbench plan, or --verbose, prints all\n",
+                             plan.points.size() - num_shown);
     return fmt::format("Plan of {}: {} point{}\n", plan.study.name, plan.points.size(),
                        plan.points.size() == 1 ? "" : "s") +
-           table.text() + (notes.empty() ? "" : "\n" + notes);
+           table.text(size.width) + (below.empty() ? "" : "\n" + below);
 }
 
 }  // namespace pb::report

@@ -72,8 +72,7 @@ class Remarks {
         std::vector<std::string> all;
         for (const auto& [remark, labels] : remarks_) {
             const bool of_all = labels.size() == num_points && num_points > 1;
-            all.push_back(
-                fmt::format("{}: {}", of_all ? "all points" : fmt::format("{}", fmt::join(labels, ", ")), remark));
+            all.push_back(fmt::format("{}: {}", of_all ? "all points" : few_names(labels), remark));
         }
         return all;
     }
@@ -111,7 +110,7 @@ std::optional<PointsTable::Limited> limited_by(measure::Limit limit, const Summa
         clearest = labels[i];
     }
     if (found == nullptr) return std::nullopt;
-    return PointsTable::Limited{fmt::format("{}: {}", name_of(limit), fmt::join(points, ", ")),
+    return PointsTable::Limited{fmt::format("{}: {}", name_of(limit), few_names(points)),
                                 points.size() > 1 ? clearest + ": " + found->evidence : found->evidence,
                                 "try: " + found->advice};
 }
@@ -126,7 +125,7 @@ std::vector<PointsTable::Limited> limits_of(const Summaries& summaries, const st
 std::string limits_text(const std::vector<PointsTable::Limited>& limits) {
     std::string text = limits.empty() ? "" : "\nWhat limits them\n";
     for (const auto& [points, evidence, advice] : limits)
-        text += fmt::format("  {}\n    {}\n    {}\n", points, evidence, advice);
+        text += fmt::format("  {} ({}); {}\n", points, evidence, advice);
     return text;
 }
 
@@ -166,11 +165,11 @@ PointsTable make_points_table(const Summaries& summaries, const Recommendations&
             limits_of(summaries, labels)};
 }
 
-std::string points_table(const Summaries& summaries, const Recommendations& recommendations) {
+std::string points_table(const Summaries& summaries, const Recommendations& recommendations, size_t width) {
     if (summaries.empty()) return "no points\n";
     const auto [shared, table, remarks, limits] = make_points_table(summaries, recommendations);
     std::string text = shared.empty() ? "" : shared + "\n\n";
-    text += table.text();
+    text += table.text(width);
     for (const auto& remark : remarks) text += (&remark == remarks.data() ? "\n  " : "  ") + remark + "\n";
     return text + limits_text(limits);
 }

@@ -55,11 +55,12 @@ std::string balance_text(const measure::Summary& summary, const plan::Topology& 
 
 }  // namespace
 
-std::string ranks_table(const measure::Summary& summary, const plan::Topology& topology) {
+std::string ranks_table(const measure::Summary& summary, const plan::Topology& topology, size_t width) {
     TextTable table = make_ranks_table();
     for (const auto& rank : summary.ranks) table.add_row(row_of(rank, find_place(topology, rank.rank)));
     const std::string gathered = summary.reduction.empty() ? "not gathered" : "gathered by " + summary.reduction;
-    return fmt::format("Ranks of {}\n{}{}{}\n", summary.label, table.text(), balance_text(summary, topology), gathered);
+    return fmt::format("Ranks of {}\n{}{}{}\n", summary.label, table.text(width), balance_text(summary, topology),
+                       gathered);
 }
 
 }  // namespace pb::report

@@ -3,6 +3,7 @@
 
 #include "measure/comparison.hpp"
 #include "report/results_file.hpp"
+#include "report/text_table.hpp"
 
 #include <optional>
 #include <string>
@@ -34,7 +35,8 @@ struct ResultsComparison {
                                                 const std::vector<ResultsFile>& new_files);
 
 /// Writes one row for each point, then remarks, differences of the environment, and a line that counts the outcomes.
-[[nodiscard]] std::string comparison_table(const ResultsComparison& comparison);
+/// The table fits `width` characters.
+[[nodiscard]] std::string comparison_table(const ResultsComparison& comparison, size_t width = kAnyWidth);
 
 /// Writes the same as Markdown, to paste.
 [[nodiscard]] std::string comparison_markdown(const ResultsComparison& comparison);

@@ -29,7 +29,7 @@ std::string longest_wait(const measure::ScalingPoint& point) {
     return fmt::format("{} ({})", milliseconds(longest->waiting_s), longest->rank);
 }
 
-std::string speedup_table(const measure::Scaling& scaling) {
+std::string speedup_table(const measure::Scaling& scaling, size_t width) {
     TextTable table;
     for (const char* heading : {"ranks", "pass s\n[95 %]", "speed-up\n[95 %]", "ideal", "bound", "efficiency\n[95 %]",
                                 "of the\nbound", "longest wait\nms (rank)"})
@@ -39,7 +39,7 @@ std::string speedup_table(const measure::Scaling& scaling) {
                        with_range(point.speedup, point.speedup_range), readable(point.ideal), readable(point.bound),
                        with_range(point.efficiency, point.efficiency_range), percent_of(point.of_bound),
                        longest_wait(point)});
-    return table.text();
+    return table.text(width);
 }
 
 /// Returns the names of the parts that at least one point has, in the order of the stages.
@@ -58,7 +58,7 @@ std::vector<std::string> part_names(const measure::Scaling& scaling) {
     return names;
 }
 
-std::string parts_table(const measure::Scaling& scaling) {
+std::string parts_table(const measure::Scaling& scaling, size_t width) {
     const auto names = part_names(scaling);
     TextTable table;
     table.add_column("ranks");
@@ -72,10 +72,10 @@ std::string parts_table(const measure::Scaling& scaling) {
         }
         table.add_row(std::move(cells));
     }
-    return "  parts of the ranks' time (stages of a device overlap with the host's)\n" + table.text();
+    return "  parts of the ranks' time (stages of a device overlap with the host's)\n" + table.text(width);
 }
 
-std::string costs_table(const measure::Scaling& scaling) {
+std::string costs_table(const measure::Scaling& scaling, size_t width) {
     TextTable table;
     for (const char* heading : {"ranks", "devices s", "beyond\nthem", "a window\nms", "between\npasses ms",
                                 "CPU ms\na patch", "host\ncores", "MiB\na rank"})
@@ -86,16 +86,16 @@ std::string costs_table(const measure::Scaling& scaling) {
                        milliseconds(point.cpu_per_patch_s), readable(point.host_cores),
                        readable_mib(point.host_peak_mib)});
     return std::string("  what the program costs beside the ") + (scaling.simulated ? "simulated devices" : "network") +
-           "\n" + table.text();
+           "\n" + table.text(width);
 }
 
 }  // namespace
 
-std::string scaling_text(const measure::Scaling& scaling) {
+std::string scaling_text(const measure::Scaling& scaling, size_t width) {
     std::string text =
         fmt::format("{} scaling of {}{}\n", scaling.kind == measure::ScalingKind::strong ? "Strong" : "Weak",
                     scaling.label, scaling.simulated ? " (SIMULATED: no network ran)" : "");
-    text += speedup_table(scaling) + "\n" + parts_table(scaling) + "\n" + costs_table(scaling);
+    text += speedup_table(scaling, width) + "\n" + parts_table(scaling, width) + "\n" + costs_table(scaling, width);
     for (const auto& warning : scaling.warnings) text += "  warning: " + warning + "\n";
     return text;
 }

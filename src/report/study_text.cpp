@@ -39,7 +39,7 @@ std::string times_text(const measure::BatchTimes& times) {
            curve_text("left arm:", fit.left_arm) + curve_text("all:", fit.rising) + "    " + fit.comparison + "\n";
 }
 
-std::string memory_text(const std::vector<measure::BatchMemory>& groups) {
+std::string memory_text(const std::vector<measure::BatchMemory>& groups, size_t width) {
     TextTable table;
     table.add_column("memory over batch", left);
     for (const char* heading :
@@ -50,10 +50,10 @@ std::string memory_text(const std::vector<measure::BatchMemory>& groups) {
                        fmt::format("{:.1f} %", 100 * group.fit.largest_deviation),
                        std::to_string(group.fit.largest_deviation_batch), readable_mib(group.limit_mib),
                        count(group.predicted_batch)});
-    return table.text();
+    return table.text(width);
 }
 
-std::string largest_text(const std::vector<measure::LargestBatch>& searches) {
+std::string largest_text(const std::vector<measure::LargestBatch>& searches, size_t width) {
     TextTable table;
     table.add_column("largest batch", left);
     for (const char* heading : {"found", "limited\nby", "limit\nMiB", "tries", "foretold by\nthe doublings", "off by"})
@@ -63,10 +63,10 @@ std::string largest_text(const std::vector<measure::LargestBatch>& searches) {
                        std::string(name_of(each.search.limited_by)), readable_mib(each.limit_mib),
                        std::to_string(each.search.tries.size()), count(each.predicted_batch),
                        percent(each.prediction_error)});
-    return table.text();
+    return table.text(width);
 }
 
-std::string variants_text(const std::vector<measure::VariantGroup>& variants) {
+std::string variants_text(const std::vector<measure::VariantGroup>& variants, size_t width) {
     TextTable table;
     table.add_column("against", left);
     table.add_column("point", left);
@@ -81,7 +81,7 @@ std::string variants_text(const std::vector<measure::VariantGroup>& variants) {
                            readable(point.memory_ratio),
                            readable(point.max_difference) + (point.every_window ? "" : " (probes)"),
                            fixed(point.psnr_loss_db, 3)});
-    return table.text();
+    return table.text(width);
 }
 
 std::string recommendation_text(const measure::Recommendation& recommendation) {
@@ -93,19 +93,19 @@ std::string recommendation_text(const measure::Recommendation& recommendation) {
 
 }  // namespace
 
-std::string study_text(const measure::StudySummary& study) {
+std::string study_text(const measure::StudySummary& study, size_t width) {
     std::string text;
     if (!study.recommendations.empty()) text += "Which point to take\n";
     for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation);
     if (!study.batch_times.empty()) text += (text.empty() ? "" : "\n") + std::string("Time a window over the batch\n");
     for (const auto& times : study.batch_times) text += times_text(times);
     const auto add = [&](const auto& rows, const auto& to_text) {
-        if (!rows.empty()) text += (text.empty() ? "" : "\n") + to_text(rows);
+        if (!rows.empty()) text += (text.empty() ? "" : "\n") + to_text(rows, width);
     };
     add(study.batch_memory, memory_text);
     add(study.largest_batches, largest_text);
     add(study.variants, variants_text);
-    for (const auto& scaling : study.scalings) text += (text.empty() ? "" : "\n") + scaling_text(scaling);
+    for (const auto& scaling : study.scalings) text += (text.empty() ? "" : "\n") + scaling_text(scaling, width);
     return text;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
+#include <tuple>
 #include <utility>
 
 namespace pb::report {
@@ -11,6 +13,9 @@ namespace pb::report {
 namespace {
 
 using Cells = std::vector<std::string>;
+
+constexpr size_t kGap = 2;          // blanks between columns
+constexpr size_t kLeastProse = 24;  // characters to which a column of prose shrinks
 
 /// Splits a heading into its first and second line; the first is empty if there is only one line.
 std::pair<std::string, std::string> heading_lines(const std::string& heading) {
@@ -22,6 +27,19 @@ std::pair<std::string, std::string> heading_lines(const std::string& heading) {
 std::string on_one_line(std::string text) {
     std::replace(text.begin(), text.end(), '\n', ' ');
     return text;
+}
+
+/// Breaks `text` between words into lines of at most `width` characters. A longer word has a line of its own.
+Cells broken_lines(const std::string& text, size_t width) {
+    std::istringstream words(text);
+    Cells lines;
+    for (std::string word; words >> word;) {
+        if (lines.empty() || width_of(lines.back()) + 1 + width_of(word) > width)
+            lines.push_back(word);
+        else
+            lines.back() += " " + word;
+    }
+    return lines.empty() ? Cells{""} : lines;
 }
 
 }  // namespace
@@ -52,37 +70,74 @@ void TextTable::add_row(std::vector<std::string> cells) {
     rows_.push_back(std::move(cells));
 }
 
-std::string TextTable::text() const {
-    Cells upper, lower;
-    for (const auto& column : columns_) {
-        const auto [first, second] = heading_lines(column.heading);
-        upper.push_back(first);
-        lower.push_back(second);
-    }
-    std::vector<Cells> lines{lower, Cells(columns_.size())};
-    if (std::any_of(upper.begin(), upper.end(), [](const std::string& s) { return !s.empty(); }))
-        lines.insert(lines.begin(), upper);
-    const size_t rule = lines.size() - 1;
-    for (const auto& row : rows_) {
-        lines.emplace_back();
-        std::transform(row.begin(), row.end(), std::back_inserter(lines.back()), on_one_line);
-    }
-
+std::vector<size_t> TextTable::widths_within(size_t width) const {
+    std::vector<size_t> widths;
+    size_t total = 0;
     for (size_t c = 0; c < columns_.size(); ++c) {
-        size_t width = 0;
-        for (const auto& line : lines) width = std::max(width, width_of(line[c]));
-        lines[rule][c] = std::string(width, '-');
-        for (auto& line : lines) {
-            const std::string padding(width - width_of(line[c]), ' ');
-            line[c] = columns_[c].align == Align::left ? line[c] + padding : padding + line[c];
+        const auto [first, second] = heading_lines(columns_[c].heading);
+        widths.push_back(std::max(width_of(first), width_of(second)));
+        for (const Cells& row : rows_) widths[c] = std::max(widths[c], width_of(row[c]));
+        total += widths[c] + (c == 0 ? 0 : kGap);
+    }
+    for (size_t c = 0; c < columns_.size() && total > width; ++c) {
+        if (columns_[c].align != Align::prose) continue;
+        const size_t least = std::min(widths[c], kLeastProse);
+        const size_t fitting = widths[c] - std::min(widths[c] - least, total - width);
+        total -= widths[c] - fitting;
+        widths[c] = fitting;
+    }
+    return widths;
+}
+
+std::string TextTable::line_text(const Cells& cells, const std::vector<size_t>& shown,
+                                 const std::vector<size_t>& widths) const {
+    std::string line;
+    for (const size_t c : shown) {
+        const std::string padding(widths[c] - std::min(widths[c], width_of(cells[c])), ' ');
+        if (c != shown.front()) line += std::string(kGap, ' ');
+        line += columns_[c].align == Align::right ? padding + cells[c] : cells[c] + padding;
+    }
+    return line.erase(line.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string TextTable::block_text(const std::vector<size_t>& shown, const std::vector<size_t>& widths) const {
+    Cells upper(columns_.size()), lower(columns_.size()), rule(columns_.size());
+    bool has_upper = false;
+    for (const size_t c : shown) {
+        std::tie(upper[c], lower[c]) = heading_lines(columns_[c].heading);
+        rule[c] = std::string(widths[c], '-');
+        has_upper = has_upper || !upper[c].empty();
+    }
+    std::string text = has_upper ? line_text(upper, shown, widths) : "";
+    text += line_text(lower, shown, widths) + line_text(rule, shown, widths);
+    for (const Cells& row : rows_) {
+        std::vector<Cells> lines(1);
+        std::transform(row.begin(), row.end(), std::back_inserter(lines.front()), on_one_line);
+        for (const size_t c : shown) {
+            if (columns_[c].align != Align::prose) continue;
+            const Cells parts = broken_lines(row[c], widths[c]);
+            if (parts.size() > lines.size()) lines.resize(parts.size(), Cells(columns_.size()));
+            for (size_t i = 0; i < lines.size(); ++i) lines[i][c] = i < parts.size() ? parts[i] : "";
         }
+        for (const Cells& line : lines) text += line_text(line, shown, widths);
     }
+    return text;
+}
+
+std::string TextTable::text(size_t width) const {
+    if (columns_.empty()) return "";
+    const std::vector<size_t> widths = widths_within(width);
     std::string all;
-    for (const auto& line : lines) {
-        std::string joined;
-        for (const auto& cell : line) joined += (&cell == line.data() ? "" : "  ") + cell;
-        all += joined.erase(joined.find_last_not_of(' ') + 1) + "\n";
-    }
+    size_t next = 1;
+    do {
+        std::vector<size_t> shown{0};
+        size_t used = widths[0];
+        while (next < columns_.size() && (shown.size() == 1 || width - used >= kGap + widths[next])) {
+            used = std::min(width, used + kGap + widths[next]);
+            shown.push_back(next++);
+        }
+        all += (all.empty() ? "" : "\n") + block_text(shown, widths);
+    } while (next < columns_.size());
     return all;
 }
 
@@ -93,7 +148,7 @@ std::string TextTable::markdown() const {
         return line + "\n";
     };
     std::string all = line_of(columns_, [](const Column& column) { return escaped_markdown(column.heading); });
-    all += line_of(columns_, [](const Column& column) { return column.align == Align::left ? "---" : "--:"; });
+    all += line_of(columns_, [](const Column& column) { return column.align == Align::right ? "--:" : "---"; });
     for (const auto& row : rows_) all += line_of(row, escaped_markdown);
     return all;
 }

@@ -119,7 +119,7 @@ class ContribTest(unittest.TestCase):
         variables = {each['name']: each['default'] for each in recorded.of('workload_variable')}
         executable, = recorded.of('executable')
         command = executable['template'].format(experiment_run_dir='/run', **variables)
-        self.assertEqual(command.split(), ['patchbench', 'run', 'study.yaml', '--out', '/run/results'])
+        self.assertEqual(command.split(), ['patchbench', 'run', 'study.yaml', '--out', '/run/results', '--verbose'])
         context, = recorded.of('figure_of_merit_context')
         found, verdict = {}, None
         for line in self.outputs[0].splitlines(keepends=True):  # Ramble tries each expression at the start of each line

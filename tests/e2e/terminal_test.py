@@ -1,8 +1,11 @@
 """patchbench on a terminal: what a person sees, with the bar, the lines and the tables in one place."""
+import fcntl
 import os
 import pty
 import re
+import struct
 import subprocess
+import termios
 import threading
 
 import program
@@ -43,10 +46,11 @@ def lines_seen(text):
 
 
 class Terminal(program.ProgramTest):
-    def on_terminal(self, *arguments, ranks=0, code=0):
-        """All that a terminal got which is both standard output and standard error."""
+    def on_terminal(self, *arguments, ranks=0, code=0, columns=0):
+        """All that a terminal got which is both standard output and standard error. 0 columns: it does not say."""
         launcher = [*MPIRUN, '-n', str(ranks)] if ranks else []
         master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
         received = []
 
         def read():
@@ -141,6 +145,24 @@ class Terminal(program.ProgramTest):
             self.assertAlmostEqual(sum(map(float, seconds.values())), float(whole), delta=0.006 * (len(named) + 1))
             self.assertGreater(float(seconds['start-up']), 0)
             self.assertGreater(float(seconds['network']), 0)
+
+    def test_tables_fit_its_width(self):
+        study = self.write('study.yaml', STUDY)
+        arguments = ('run', study, '--out', self.folder / 'out')
+
+        def rows(columns):
+            text = self.on_terminal(*arguments, columns=columns)
+            return [line for line in lines_seen(text) if line.startswith('simulated-') and line[-1] != '.']
+        wide, narrow = rows(0), rows(60)
+        self.assertGreater(max(map(len, wide)), 60, wide)
+        self.assertLessEqual(max(map(len, narrow)), 60, narrow)
+        self.assertGreater(len(narrow), len(wide), 'what does not fit follows below')
+
+    def test_settings_fit_its_width(self):
+        lines = lines_seen(self.on_terminal('settings', columns=80))
+        self.assertLessEqual(max(map(len, lines)), 80, max(lines, key=len))
+        self.assertTrue(any(line.startswith('stop.rel_width ') for line in lines))
+        self.assertGreater(max(map(len, lines_seen(self.on_terminal('settings')))), 150)
 
 
 if __name__ == '__main__':

@@ -1,6 +1,8 @@
-// Tests that results of simulated devices are never taken for measurements, and the tables T(b) made from results.
+// Tests that results of simulated devices are never taken for measurements, the tables T(b) made from results, and the
+// time that a plan takes by earlier results.
 #include "measure/scaling_traces.hpp"
 #include "measure/verdict.hpp"
+#include "report/expected_time.hpp"
 #include "report/measured_calls.hpp"
 #include "report/report.hpp"
 #include "report/results_comparison.hpp"
@@ -87,6 +89,47 @@ TEST(MeasuredCalls, OtherWorkIsNoMeasure) {
     for (record::RankTrace& rank : untimed.ranks) rank.forward_call_s.clear();
     EXPECT_THAT(usage_error([&] { (void)measured_call_table(file_of({untimed}), wanted()); }),
                 testing::AllOf(HasSubstr("timed.results"), HasSubstr("timed calls")));
+}
+
+/// A plan of `points`, each with one warm-up and two timed repetitions.
+plan::Plan twice(const std::vector<record::PointTrace>& traces) {
+    plan::Plan plan;
+    for (const auto& trace : traces) {
+        plan::Point& point = plan.points.emplace_back(trace.point);
+        point.settings.protocol.warmup_reps = 1;
+        point.settings.protocol.min_reps = 2;
+        point.settings.protocol.max_time_s = 0;
+    }
+    return plan;
+}
+
+TEST(ExpectedTime, IsThatOfThePassesAtEarlierRates) {
+    const std::vector<ResultsFile> earlier{file_of({ranks_trace(1, 10)}), file_of({ranks_trace(2, 6)})};
+    plan::Plan plan = twice({ranks_trace(1, 0), ranks_trace(2, 0)});
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 3 * 10 + 3 * 6, 1e-9);
+    plan.points[0].source.extent.h *= 2;  // twice the work
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 3 * 20 + 3 * 6, 1e-9);
+    plan.points[0].settings.protocol.max_time_s = 100;
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 20 + 100 + 3 * 6, 1e-9);
+    plan.points[0].settings.protocol.max_reps = 3;
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 20 + 60 + 3 * 6, 1e-9);
+    plan.points[1].settings.protocol.warmup_time_s = 50;
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 20 + 60 + 50 + 2 * 6, 1e-9);
+}
+
+TEST(ExpectedTime, CountsWhatRunsANetworkAndWasMeasured) {
+    plan::Plan plan = twice({ranks_trace(1, 0), ranks_trace(1, 0), simulated(ranks_trace(1, 0))});
+    plan.points[1].refusal = "no such device";
+    record::PointTrace failed = ranks_trace(1, 3);
+    failed.status = record::PointStatus::oom;
+    const std::vector<ResultsFile> earlier{file_of({simulated(ranks_trace(1, 1)), failed, ranks_trace(1, 10)})};
+    const auto expected = expected_time(plan, earlier);
+    ASSERT_TRUE(expected);
+    EXPECT_NEAR(expected->seconds, 30, 1e-9);
+    EXPECT_EQ(expected->num_points, 1U);
+    EXPECT_EQ(expected->num_earlier, 1U);
+    EXPECT_FALSE(expected_time(plan, std::vector<ResultsFile>{file_of({failed})}));
+    EXPECT_FALSE(expected_time(plan, {}));
 }
 
 }  // namespace

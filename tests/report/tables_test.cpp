@@ -49,6 +49,11 @@ TEST(Numbers, HaveFourDigits) {
     EXPECT_EQ(readable(std::numeric_limits<double>::infinity()), "inf");
 }
 
+TEST(Numbers, OfManyNamesOneIsAnExample) {
+    EXPECT_EQ(few_names({"a", "b", "c", "d"}), "a, b, c, d");
+    EXPECT_EQ(few_names({"a", "b", "c", "d", "e"}), "5 points, e.g. a");
+}
+
 TEST(Table, ColumnsAlignInCharactersNotBytes) {
     TextTable table;
     table.add_column("a → b", TextTable::Align::left);
@@ -57,6 +62,41 @@ TEST(Table, ColumnsAlignInCharactersNotBytes) {
     table.add_row({"x", "23"});
     EXPECT_EQ(table.text(), "a → b    n\n------  --\nää → ö   1\nx       23\n");
     EXPECT_THROW(table.add_row({"one cell"}), Error);
+}
+
+TextTable wide_table() {
+    TextTable table;
+    table.add_column("key", TextTable::Align::left);
+    for (const char* heading : {"first\nfigure", "second", "third"}) table.add_column(heading);
+    table.add_row({"a", "1.000", "22", "333"});
+    table.add_row({"bb", "4", "5", "6"});
+    return table;
+}
+
+TEST(Table, TooWideForTheTerminalContinuesBelow) {
+    const std::string whole =
+        "      first\nkey  figure  second  third\n---  ------  ------  -----\n"
+        "a     1.000      22    333\nbb        4       5      6\n";
+    EXPECT_EQ(wide_table().text(), whole);
+    EXPECT_EQ(wide_table().text(26), whole) << "just fits";
+    EXPECT_EQ(wide_table().text(25),
+              "      first\nkey  figure  second\n---  ------  ------\na     1.000      22\nbb        4       5\n\n"
+              "key  third\n---  -----\na      333\nbb       6\n");
+    EXPECT_EQ(occurrences(wide_table().text(1), "key"), 3u) << "a column is never cut";
+}
+
+TEST(Table, BreaksProseBetweenWords) {
+    TextTable table;
+    table.add_column("key", TextTable::Align::left);
+    table.add_column("meaning", TextTable::Align::prose);
+    table.add_row({"a", "words that go on for longer than the terminal is wide"});
+    table.add_row({"b", "few"});
+    EXPECT_EQ(widest_line(table.text()),
+              5 + std::string("words that go on for longer than the terminal is wide").size());
+    EXPECT_EQ(table.text(40),
+              "key  meaning\n---  -----------------------------------\na    words that go on for longer than\n"
+              "     the terminal is wide\nb    few\n");
+    EXPECT_THAT(table.markdown(), HasSubstr("| --- | --- |"));
 }
 
 TEST(Table, AsMarkdownHasOneLineARow) {
@@ -141,9 +181,8 @@ TEST(PointsTable, SaysInALineAClassWhatLimitsThePoints) {
     host.bottleneck->limit = measure::Limit::host;
     host.bottleneck->evidence = "gather and scatter take 31 % of the pipeline";
     const std::string text = points_table({one, other, host});
-    EXPECT_THAT(text,
-                HasSubstr("\nWhat limits them\n  compute-bound: first, second\n    second: clearer\n    try: a lower"));
-    EXPECT_THAT(text, HasSubstr("  host-bound: third\n    gather and scatter take 31 % of the pipeline\n    try: "));
+    EXPECT_THAT(text, HasSubstr("\nWhat limits them\n  compute-bound: first, second (second: clearer); try: a lower"));
+    EXPECT_THAT(text, HasSubstr("  host-bound: third (gather and scatter take 31 % of the pipeline); try: "));
     one.bottleneck.reset();
     EXPECT_THAT(points_table({one}), Not(HasSubstr("limits")));
 }
@@ -198,6 +237,21 @@ TEST(PlanTable, SaysWhyAPointIsRefused) {
     plan.points[0].refusal = "odd";
     plan.points[0].batch.reset();
     EXPECT_THAT(plan_table(plan), AllOf(HasSubstr("4: refused: odd"), Not(HasSubstr("?"))));
+}
+
+TEST(PlanTable, OfManyPointsIsShortAndSharesItsNotes) {
+    plan::Plan plan;
+    plan.points.assign(7, traced_point());
+    for (int64_t i = 0; i < 7; ++i) plan.points[static_cast<size_t>(i)].index = i;
+    for (const size_t i : {0, 6}) plan.points[i].notes = {"a note"};
+    const std::string whole = plan_table(plan);
+    EXPECT_EQ(occurrences(whole, "296 x 296"), 7u);
+    EXPECT_EQ(occurrences(whole, "a note"), 1u) << whole;
+    EXPECT_THAT(whole, HasSubstr("  0, 6: a note\n"));
+    const std::string text = plan_table(plan, std::nullopt, {kAnyWidth, 3});
+    EXPECT_EQ(occurrences(text, "296 x 296"), 3u) << text;
+    EXPECT_THAT(text, AllOf(HasSubstr("7 points"), HasSubstr("4 more"), HasSubstr("0, 6: a note")));
+    EXPECT_LE(widest_line(plan_table(plan, std::nullopt, {60, 3})), 64u) << "notes may be longer";
 }
 
 TEST(PlanTable, ShowsWholeImages) {

@@ -1,0 +1,149 @@
+// patchbench bench: a study without a file. Every setting is an option, and a list of values is an axis.
+#include "app/commands.hpp"
+#include "app/load_study.hpp"
+#include "app/run_study.hpp"
+#include "config/study_text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace pb::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where bench differs from a study: it needs no weights, and a CPU manages the scene and the halo.
+constexpr std::array<std::pair<const char*, const char*>, 6> kDefaults{{{"weights", "seed:1"},
+                                                                        {"halo", "16"},
+                                                                        {"image.height", "1024"},
+                                                                        {"image.width", "1024"},
+                                                                        {"name", "bench"},
+                                                                        {"save_images", "false"}}};
+
+struct BenchArguments {
+    config::Assignments given;  // in the order of the tables of settings
+    std::string out;
+    RecordOptions record;
+    double max_time_s = 0;  // 0: no limit
+};
+
+std::vector<config::SettingHelp> bench_settings() {
+    config::PointSettings point;
+    config::StudySettings study;
+    for (const auto& [key, text] : kDefaults) {
+        if (config::is_study_key(key))
+            config::set_by_key(study, key, text);
+        else
+            config::set_by_key(point, key, text);
+    }
+    auto settings = config::all_settings(point, study);
+    std::erase_if(settings, [](const auto& setting) { return setting.key == "preset"; });  // there are none to choose
+    return settings;
+}
+
+/// "--image-noise-sigma" for image.noise_sigma; image.path is "--image", too.
+std::string option_of(const std::string& key) {
+    std::string name = "--" + key;
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == '.' || c == '_'; }, '-');
+    return key == "image.path" ? "--image," + name : name;
+}
+
+/// The values of one option. Numbers and choices are split at commas; a text may hold commas.
+std::vector<config::PlacedText> values_of(const std::vector<std::string>& texts, bool is_text,
+                                          const std::string& option) {
+    std::vector<config::PlacedText> values;
+    for (const std::string& text : texts) {
+        const config::Place place{std::make_shared<const std::string>(option + " " + text), 0, 0};
+        for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+            end = is_text ? std::string::npos : text.find(',', begin);
+            values.push_back({text.substr(begin, end - begin), place});
+        }
+    }
+    return values;
+}
+
+void add_setting_option(CLI::App& command, const config::SettingHelp& setting, config::Assignments& given) {
+    const std::string option = option_of(setting.key);
+    const auto set = [&given, setting,
+                      name = option.substr(0, option.find(','))](const std::vector<std::string>& texts) {
+        const auto values = values_of(texts, setting.is_text, name);
+        given.push_back({setting.key, values.front().place, values.size() > 1, values});
+    };
+    const std::string meaning =
+        fmt::format("{}{}{}{}", setting.meaning, setting.range.empty() ? "" : "; ", setting.range,
+                    setting.value.empty() ? "" : fmt::format(" (default: {})", setting.value));
+    constexpr std::array<const char*, 3> kTitles{"What each point does", "How it is measured and checked",
+                                                 "The study: one value each"};
+    command.add_option_function<std::vector<std::string>>(option, set, meaning)
+        ->type_name(setting.shape)
+        ->allow_extra_args(false)
+        ->group(kTitles.at(static_cast<size_t>(setting.group)));
+}
+
+/// The study of the options. Throws UsageError that names the option.
+config::Config bench_config(const config::Assignments& given) {
+    const auto is_given = [&](const std::string& key) {
+        return std::any_of(given.begin(), given.end(), [&](const auto& each) { return each.key == key; });
+    };
+    const config::Place place{std::make_shared<const std::string>("bench"), 0, 0};
+    config::StudyFile file;
+    for (const auto& [key, text] : kDefaults) {
+        const bool is_size = std::string_view(key) == "image.height" || std::string_view(key) == "image.width";
+        if (is_given(key) || (is_size && is_given("image.path"))) continue;  // a file has a size of its own
+        file.study.top.settings.push_back({key, place, false, {{text, place}}});
+    }
+    file.study.top.settings.insert(file.study.top.settings.end(), given.begin(), given.end());
+    config::Config config = config::expand_study(file, {});
+    read_measured_calls(config);
+    return config;
+}
+
+/// Makes a new folder below that for temporary files.
+fs::path make_temporary_folder() {
+    std::string name = (fs::temp_directory_path() / "patchbench-bench-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+        throw UsageError("cannot make a temporary folder " + name + ": " + std::strerror(errno) +
+                         "; name a folder with --out");
+    return name;
+}
+
+ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
+    (void)bench_config(arguments.given);  // wrong options are refused before MPI starts
+    const auto folder = [&](const config::Config& /*config*/) {
+        return arguments.out.empty() ? make_temporary_folder() : fs::path(arguments.out);
+    };
+    return run_study({[&] { return bench_config(arguments.given); }, folder, arguments.record, arguments.max_time_s},
+                     raw);
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Action& chosen) {
+    auto arguments = std::make_shared<BenchArguments>();
+    CLI::App* command = app.add_subcommand("bench", "run a study that is given by options, and report its figures");
+    command->add_option("--out", arguments->out,
+                        "folder for results and images (default: a new one for temporary files)");
+    command->add_flag("--json", arguments->record.json,
+                      "print the lines of results.jsonl on standard output, and the text on standard error");
+    add_measuring(*command, arguments->record, arguments->max_time_s);
+    for (const auto& setting : bench_settings()) add_setting_option(*command, setting, arguments->given);
+    command->footer(
+        "Several values of a setting are an axis, and axes multiply: --patch 128,256 --batch 1,4 measures four "
+        "points.\n"
+        "Texts may hold commas: repeat the option for several of them. The weights are untrained unless --weights "
+        "names "
+        "some.");
+    command->callback(
+        [&chosen, arguments] { chosen = [arguments](const Arguments& raw) { return run_bench(*arguments, raw); }; });
+}
+
+}  // namespace pb::app

@@ -1,0 +1,135 @@
+#include "app/run_study.hpp"
+
+#include "app/options.hpp"
+#include "app/session.hpp"
+#include "app/standard_streams.hpp"
+#include "comm/interruption.hpp"
+#include "image/image_file.hpp"
+#include "report/report.hpp"
+#include "run/agreement.hpp"
+#include "run/environment.hpp"
+#include "run/launch.hpp"
+#include "run/pixels/image_source.hpp"
+#include "run/run.hpp"
+#include "run/weights_source.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+namespace pb::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns the device setting that all points share. If they differ, returns automatic.
+config::DeviceChoice common_device(const config::Config& config) {
+    const config::DeviceChoice first = config.points.front().device;
+    const bool all_equal = std::all_of(config.points.begin(), config.points.end(),
+                                       [&](const config::PointSettings& point) { return point.device == first; });
+    return all_equal ? first : config::DeviceChoice::automatic;
+}
+
+/// Looks for the weights of every point before the first one runs, so that a missing file does not end a long run.
+void check_weights(const plan::Plan& plan) {
+    std::set<std::string> seen;
+    for (const plan::Point& point : plan.points) {
+        if (!point.refusal.empty() || plan::is_simulated(point)) continue;
+        const auto& settings = point.settings;
+        const std::string key =
+            fmt::format("{}{}{}", name_of(settings.network), settings.weights, point.source.channels);
+        if (seen.insert(key).second && !settings.weights.starts_with("seed:"))
+            (void)run::find_weights(settings.network, settings.weights, point.source.channels);
+    }
+}
+
+std::string output_extension(const config::PointSettings& settings) {
+    if (settings.image.path.empty()) return settings.output == config::OutputKind::file ? ".tif" : ".png";
+    if (!settings.image.raw.empty()) return ".raw";
+    return fs::path(settings.image.path).extension().string();
+}
+
+run::OutputNames output_names(const fs::path& folder, bool save_images) {
+    return [folder, save_images](const plan::Point& point) {
+        const std::string name = fmt::format("{:03}-", point.index) + plan::label_of(point);
+        run::PointFiles files{.folder = folder, .preview = "previews/" + name};
+        if (!save_images) return files;
+        const std::string extension = output_extension(point.settings);
+        files.image = folder / (name + (image::is_lossy(name + extension) ? ".png" : extension));
+        return files;
+    };
+}
+
+/// Prints the plan and starts the record of a study. On the root only.
+std::unique_ptr<StudyRecord> start_record(RecordOptions options, const plan::Plan& plan,
+                                          const record::Environment& environment) {
+    std::FILE* out = text_stream(options);
+    const size_t most = options.verbose ? plan.points.size() : kMostPlanned;
+    auto record = std::make_unique<StudyRecord>(std::move(options), plan, environment);
+    fmt::print(out, "{}\n", report::plan_table(plan, std::nullopt, {terminal_width(out), most}));
+    std::fflush(out);
+    return record;
+}
+
+ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& session) {
+    const comm::Communicator& world = session.world();
+    run::require_same_software(world);
+    if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
+    config::Config config;
+    run::together(world, [&] { config = study.load(); });
+    session.watch(config.study.watchdog_s);
+    const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});
+    if (world.is_root()) print_nodes(topology);
+    run::Runner runner(world, topology, config.study);
+    plan::Plan plan;
+    RecordOptions options = study.record;
+    std::unique_ptr<StudyRecord> record;
+    run::together(world, [&] {
+        plan = plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
+            return runner.shape_of(settings, channels);
+        });
+        if (!world.is_root()) return;
+        check_weights(plan);
+        options.folder = study.folder(config);
+        record = start_record(options, plan, run::describe_environment(topology, raw.argc, raw.argv));
+        runner.report_to(&record->show_progress(plan));
+    });
+    options.folder = world.broadcast(options.folder.string());
+    plan = rest_of(plan, world.broadcast(record ? record->to_do() : ""));
+    const run::OutputNames names = output_names(options.folder, config.study.save_images);
+    run::run_plan(plan, runner, names, [&](const record::PointTrace& trace) {
+        run::together(world, [&] {
+            if (record) record->add(trace);
+        });
+    });
+    ExitCode code = ExitCode::ok;
+    run::together(world, [&] {
+        if (record) code = record->finish();
+    });
+    return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+}
+
+}  // namespace
+
+ExitCode run_study(const StudyRun& study, const Arguments& raw) {
+    spdlog::set_default_logger(spdlog::stderr_logger_st("patchbench"));
+    spdlog::set_pattern("%H:%M:%S %v");
+    return with_ranks(raw, [&](RankSession& session) { return run_on(study, raw, session); });
+}
+
+void add_measuring(CLI::App& command, RecordOptions& record, double& max_time_s) {
+    command.add_flag("--strict", record.strict, "exit with 4 when a figure is INVALID");
+    add_number<double>(
+        command, "--max-time", max_time_s, {1e-3, config::kMaxSeconds * 366}, "s",
+        "time after which no point is started and the current one is dropped; exit code 5 (default: none)");
+    add_choice(command, "--csv-style", record.csv_style, "columns of results.csv (default: tidy)");
+    command.add_flag("--verbose", record.verbose,
+                     "print the whole plan, the ranks of every point and all FOM lines, however many points there are");
+}
+
+}  // namespace pb::app

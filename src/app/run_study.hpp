@@ -1,0 +1,29 @@
+// Runs a study on all ranks and reports it: what `run` and `bench` share.
+#pragma once
+
+#include "app/commands.hpp"
+#include "app/study_record.hpp"
+#include "config/settings.hpp"
+
+#include <filesystem>
+#include <functional>
+
+namespace pb::app {
+
+/// Points that `run` prints of a plan without --verbose.
+inline constexpr size_t kMostPlanned = 12;
+
+struct StudyRun {
+    std::function<config::Config()> load;                                // on each rank; throws UsageError
+    std::function<std::filesystem::path(const config::Config&)> folder;  // on the root, when the plan is made
+    RecordOptions record;                                                // its folder is the one that `folder` returns
+    double max_time_s = 0;                                               // 0: no limit
+};
+
+/// Starts MPI, runs the study, prints and writes its results. Returns the exit code of all ranks.
+[[nodiscard]] ExitCode run_study(const StudyRun& study, const Arguments& raw);
+
+/// Adds the options that `run` and `bench` have in common.
+void add_measuring(CLI::App& command, RecordOptions& record, double& max_time_s);
+
+}  // namespace pb::app

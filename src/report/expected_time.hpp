@@ -1,0 +1,23 @@
+// Estimates how long a plan takes, from the passes of earlier results.
+#pragma once
+
+#include "plan/plan.hpp"
+#include "report/results_file.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace pb::report {
+
+struct ExpectedTime {
+    double seconds = 0;      // warm-up and timed repetitions; reading, verification and set-up are not in it
+    size_t num_points = 0;   // points of the plan that it covers: those that run a network
+    size_t num_earlier = 0;  // measured points from which it follows
+};
+
+/// Takes the rates of the earlier points as TimeLeft does, and assumes that the repetitions of a point last for
+/// `stop.max_time_s`, unless `stop.min_reps` take longer. Returns nothing when no earlier point was measured.
+[[nodiscard]] std::optional<ExpectedTime> expected_time(const plan::Plan& plan, std::span<const ResultsFile> earlier);
+
+}  // namespace pb::report

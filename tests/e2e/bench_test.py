@@ -1,0 +1,172 @@
+"""patchbench bench and settings, and how much a study prints."""
+import json
+import os
+
+import program
+from program import run
+
+# 2 points that take a moment: patches of 32 on a scene of 64 x 48.
+SMALL = ('--device', 'cpu', '--bounds', 'off', '--patch', 32, '--halo', 8, '--batch', '1,2', '--stop-min-reps', 2,
+         '--stop-max-time-s', 0, '--image-height', 64, '--image-width', 48)
+# A study of 36 points of simulated devices, in which no network runs.
+MANY = """
+name: many
+engine: timed
+timed.per_window_s: 0.0001
+device: cpu
+bounds: off
+halo: 8
+patch: [16, 32, 64]
+batch: [1, 2, 3]
+schedule: [contiguous, dynamic]
+last_batch: [pad, ragged]
+stop: {min_reps: 2, max_time_s: 0}
+image: {height: 256, width: 256}
+"""
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def points_of(lines):
+    return [line for line in lines if line['type'] == 'point']
+
+
+def flat(settings, prefix=''):
+    """Dotted keys of nested settings."""
+    return [key for name, value in settings.items()
+            for key in (flat(value, f'{prefix}{name}.') if isinstance(value, dict) else [prefix + name])]
+
+
+class Bench(program.ProgramTest):
+    def test_measures_the_product_of_its_lists_on_one_and_two_ranks(self):
+        for ranks in (0, 2):
+            out = self.folder / f'out{ranks}'
+            result = run('bench', '--network', 'unet,dncnn', *SMALL, '--out', out, ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertRegex(result.stdout.strip().splitlines()[-1], r'^RESULT: VALID')
+            points = points_of(lines_of((out / 'results.jsonl').read_text()))
+            chosen = [(point['point']['network'], point['point']['batch']) for point in points]
+            self.assertEqual(chosen, [('unet', 1), ('unet', 2), ('dncnn', 1), ('dncnn', 2)], 'the last axis is the fastest')
+            for point in points:
+                self.assertEqual(point['verification']['outcome'], 'passed')
+                self.assertEqual(point['point']['weights'], 'seed:1')
+                self.assertIn(point['label'], result.stdout)
+            self.assertTrue((out / 'report.html').exists())
+
+    def test_json_is_the_results_file_and_nothing_else(self):
+        out = self.folder / 'out'
+        result = run('bench', *SMALL, '--json', '--out', out, ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, (out / 'results.jsonl').read_text())
+        lines = lines_of(result.stdout)
+        self.assertEqual((lines[0]['type'], lines[-1]['type']), ('study', 'end'))
+        for point in points_of(lines):
+            self.assertGreater(point['summary']['patches_per_s'], 0)
+        self.assertRegex(result.stderr, r'(?m)^point .*patches/s')
+        self.assertRegex(result.stderr, r'(?m)^RESULT: VALID')
+
+    def test_without_a_folder_the_results_are_in_a_temporary_one_that_is_named(self):
+        environment = {**os.environ, 'TMPDIR': str(self.folder)}
+        result = run('bench', *SMALL, cwd=self.folder, env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        file, = self.folder.glob('patchbench-bench-*/results.jsonl')
+        self.assertIn(f'results: {file}\n', result.stdout)
+        self.assertEqual(list(file.parent.glob('*.png')), [], 'images only with --save-images')
+        self.assertFalse((self.folder / 'results').exists())
+
+    def test_takes_files_with_commas_in_their_names(self):
+        image = self.write('a,b.png', program.png(48, 40))
+        other = self.write('c.png', program.png(40, 48))
+        result = run('bench', *SMALL[:-4], '--image', image, '--image', other, '--json')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        points = points_of(lines_of(result.stdout))
+        self.assertEqual([point['point']['image']['path'] for point in points], [str(image), str(other)] * 2)
+        self.assertNotIn('no effect', result.stderr)
+
+    def test_ends_as_run_does(self):
+        out = ('--out', self.folder / 'out')
+        self.assertEqual(run('bench', *SMALL, *out, '--memory-limit-mib', 1).returncode, 5, 'out of memory')
+        unverified = run('bench', *SMALL, *out, '--verify-mode', 'off', '--strict')
+        self.assertEqual(unverified.returncode, 4, unverified.stderr)
+        self.assertRegex(unverified.stdout, r'(?m)^RESULT: INVALID')
+
+    def test_refusals_name_the_option_and_leave_nothing(self):
+        environment = {**os.environ, 'TMPDIR': str(self.folder)}
+        for words, expected in ((('--batch', '1,x'), ('--batch 1,x', "'x'")),
+                                (('--patch', '64,'), ('--patch 64,', "''")),
+                                (('--stop-min-reps', 0), ('--stop-min-reps 0', '1048576')),
+                                (('--bounds', 'on,off'), ('--bounds on,off', 'bounds')),
+                                (('--network', 'drunett'), ('--network drunett', 'drunet')),
+                                (('--ptach', 64), ('--ptach', '--patch')),
+                                (('--preset', 'quick'), ('--preset',)),
+                                (('--image', self.folder / 'none.png'), ('none.png',)),
+                                (('--engine', 'timed', '--timed-table', '1:1', '--timed-results', 'a'), ('timed.table',))):
+            for ranks in (0, 2):
+                self.assert_refused(run('bench', *words, ranks=ranks, env=environment), 2, *map(str, expected))
+        self.assertEqual(list(self.folder.glob('patchbench-bench-*')), [])
+
+    def test_its_help_shows_its_own_defaults(self):
+        text = run('bench', '--help').stdout
+        for words in ('(default: seed:1)', '(default: 1024)', '(default: bench)', '--image,--image-path'):
+            self.assertIn(words, text)
+        self.assertNotIn('--preset', text)
+
+
+class Settings(program.ProgramTest):
+    def test_lists_every_key_that_a_study_takes_with_its_default(self):
+        listed = json.loads(run('settings', '--json').stdout)
+        keys = [setting['key'] for setting in listed]
+        self.assertEqual(len(keys), len(set(keys)))
+        study = self.write('all.yaml', ''.join(f"{each['key']}: {json.dumps(each['default'])}\n" for each in listed
+                                               if each['default'] != ''))
+        self.assertEqual(run('plan', study).returncode, 0, 'each default is taken under its key')
+        lines = lines_of(run('bench', *SMALL, '--json').stdout)
+        point = {key: value for key, value in points_of(lines)[0]['point'].items() if key != 'settled'}
+        in_results = {*flat(lines[0]['config']), *flat(point)}
+        self.assertEqual(set(keys), in_results, 'what results echo')
+        for setting in listed:
+            self.assertTrue(setting['meaning'] and setting['values'], setting)
+            self.assertIn(setting['group'], ('work', 'protocol', 'study'))
+
+    def test_table_and_markdown_have_a_row_for_each(self):
+        keys = [setting['key'] for setting in json.loads(run('settings', '--json').stdout)]
+        for arguments, row in (((), r'(?m)^{}  '), (('--markdown',), r'(?m)^\| {} \| ')):
+            text = run('settings', *arguments).stdout
+            for key in keys:
+                self.assertRegex(text, row.format(key.replace('.', r'\.')))
+        self.assert_refused(run('settings', '--json', '--markdown'), 2, '--json', '--markdown')
+
+
+class Length(program.ProgramTest):
+    def test_36_points_print_fewer_than_120_lines_and_keep_the_rest_in_a_file(self):
+        study = self.write('many.yaml', MANY)
+        out = self.folder / 'out'
+        result = run('run', study, '--out', out, ranks=2)
+        self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
+        self.assertIn('Plan of many: 36 points', result.stdout)
+        self.assertLess(len((result.stdout + result.stderr).splitlines()), 120, result.stdout + result.stderr)
+        self.assertIn(f"figures: {out / 'figures.txt'}", result.stdout)
+        self.assertNotIn('FOM ', result.stdout)
+        figures = (out / 'figures.txt').read_text()
+        self.assertEqual(sum('.patches_per_s ' in line for line in figures.splitlines()), 36)
+        self.assertEqual(figures.count('Ranks of '), 36)
+        verbose = run('run', study, '--out', out, '--verbose', ranks=2).stdout
+        self.assertEqual(verbose.count('Ranks of '), 36)
+        self.assertEqual(sum(line.startswith('FOM ') and '.patches_per_s ' in line for line in verbose.splitlines()), 36)
+        self.assertGreater(len(verbose.split('\n\n')[0].splitlines()), 36, 'the whole plan')
+
+    def test_plan_estimates_the_time_from_earlier_results(self):
+        settings = 'device: cpu\nweights: seed:1\nbounds: off\npatch: 32\nhalo: 8\nimage: {height: 64, width: 64}\n'
+        study = self.write('timed.yaml', settings + 'stop: {min_reps: 2, max_time_s: 100, max_reps: 2}\n')
+        self.assertIn('--from', run('plan', study, cwd=self.folder).stdout)
+        self.assertEqual(run('run', study, cwd=self.folder).returncode, 0)
+        for arguments in ((), ('--from', 'results/timed')):
+            text = run('plan', study, *arguments, cwd=self.folder).stdout
+            self.assertRegex(text, r'(?m)^Time: about 0:\d\d for .* 1 point.* results/timed/results\.jsonl\.')
+        self.assert_refused(run('plan', study, '--from', study, cwd=self.folder), 2, 'timed.yaml')
+
+
+if __name__ == '__main__':
+    program.main()
