@@ -2,7 +2,7 @@
 // then reads the file for that network.
 #pragma once
 
-#include "patchbench/base/network_kind.hpp"
+#include "patchbench/network/network_shape.hpp"
 
 #include <filesystem>
 
