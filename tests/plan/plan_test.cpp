@@ -225,6 +225,12 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
     settings.dtype = Precision::bf16;
     EXPECT_THAT(refusal_of(settings), HasSubstr("reference computes in fp64"));
+    settings.engine = EngineKind::onnxruntime;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("onnxruntime computes in fp32 only"));
+    settings.dtype = Precision::fp32;
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
+    settings.device = DeviceChoice::cuda;
+    EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("choose device: cpu"));
 }
 
 TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {

@@ -8,13 +8,25 @@
 namespace pb {
 
 /// timed: no network at all; each rank's device is a clock that takes T(b) for a batch (settings `timed`).
-enum class EngineKind : uint8_t { torch, reference, timed };
+/// onnxruntime and those after it run in a process of their own; python: an adapter of the user (docs/engines.md).
+enum class EngineKind : uint8_t { torch, reference, timed, onnxruntime, openvino, pytorch, tensorflow, jax, python };
 
 template <>
 struct EnumNames<EngineKind> {
-    static constexpr std::array<std::pair<EngineKind, std::string_view>, 3> names{
-        {{EngineKind::torch, "torch"}, {EngineKind::reference, "reference"}, {EngineKind::timed, "timed"}}};
+    static constexpr std::array<std::pair<EngineKind, std::string_view>, 9> names{
+        {{EngineKind::torch, "torch"},
+         {EngineKind::reference, "reference"},
+         {EngineKind::timed, "timed"},
+         {EngineKind::onnxruntime, "onnxruntime"},
+         {EngineKind::openvino, "openvino"},
+         {EngineKind::pytorch, "pytorch"},
+         {EngineKind::tensorflow, "tensorflow"},
+         {EngineKind::jax, "jax"},
+         {EngineKind::python, "python"}}};
 };
+
+/// Whether the engine runs in a process of its own beside the rank.
+[[nodiscard]] constexpr bool has_own_process(EngineKind engine) { return engine >= EngineKind::onnxruntime; }
 
 /// What happens to a whole image whose extents are not multiples of the network's alignment. split: deepinv's and
 /// KAIR's DRUNet rule (four overlapping quadrants, one after the other; small images padded to a multiple of 16);
