@@ -55,7 +55,7 @@ class EnginesTest(program.ProgramTest):
                 self.assertEqual([point['point']['engine'] for point in points], ['torch', *INSTALLED])
                 for point in points[1:]:
                     self.assertEqual(point['verification']['outcome'], 'passed', point)
-                    note = ' '.join(point['notes'])
+                    note = ' '.join(point['summary']['notes'])
                     self.assertIn('in a process of its own', note)
                     self.assertIn('with the hand-over', note)
                     for rank in point['memory']['ranks']:
