@@ -29,6 +29,8 @@ Json setting_value(const HaloSetting& value) {
     return format_setting(value);
 }
 
+Json setting_value(const EngineSetting& value) { return format_setting(value); }
+
 Json setting_value(const CountSetting& value) {
     if (!value.is_automatic()) return value.count;
     return format_setting(value);

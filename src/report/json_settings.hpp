@@ -15,6 +15,7 @@ namespace pb {
 [[nodiscard]] Json setting_value(double value);
 [[nodiscard]] Json setting_value(bool value);
 [[nodiscard]] Json setting_value(const HaloSetting& value);        // pixels, "exact" or "auto"
+[[nodiscard]] Json setting_value(const EngineSetting& value);      // its name, with the file of python
 [[nodiscard]] Json setting_value(const CountSetting& value);       // a count or its word
 [[nodiscard]] Json setting_value(const BatchSetting& value);       // a count, "auto" or "largest"
 [[nodiscard]] Json setting_value(const NoiseLevelSetting& value);  // a level or "auto"

@@ -131,25 +131,35 @@ class Repetitions {
     void start_counting() {
         reset_allocator_peaks(device());
         (void)reset_resident_peak();
+        (void)reset_resident_peak_of(pipeline_.process_id());
         telemetry_.emplace(*team_.telemetry);
+        beside_cpu_before_s_ = cpu_seconds_of(pipeline_.process_id());
     }
 
     void stop_counting() {
         mine_.telemetry = telemetry_->finish();
+        if (auto& own_cpu_s = mine_.telemetry[Meter::own_cpu_s])
+            *own_cpu_s += cpu_seconds_of(pipeline_.process_id()) - beside_cpu_before_s_;
         const auto counters = allocator_counters(device());
         mine_.memory.allocated_peak = peak_allocated_bytes(pipeline_, device());
         mine_.memory.reserved_peak = counters.peak_reserved_bytes;
         mine_.memory.host_peak = resident_peak_bytes().value_or(0);
+        const int64_t beside = own_resident_peak_bytes_of(pipeline_.process_id());
+        mine_.memory.allocated_peak += beside;
+        mine_.memory.reserved_peak += beside;
+        mine_.memory.host_peak += beside;
         if (device().is_cuda()) {
             const auto memory = device_memory(device());
             mine_.memory.device_used = memory.total_bytes - memory.free_bytes;
         }
     }
 
+    [[nodiscard]] double cpu_seconds() const { return process_cpu_seconds() + cpu_seconds_of(pipeline_.process_id()); }
+
     void repeat(bool timed) {
         PassLog log{{}, spans_of(timed)};
         if (telemetry_) telemetry_->pass_begins();
-        const double cpu_before = process_cpu_seconds();
+        const double cpu_before = cpu_seconds();
         const int64_t allocations_before = allocator_counters(device()).num_allocations;
         share_.batches().begin_pass();
         team_.ranks.barrier();
@@ -170,7 +180,7 @@ class Repetitions {
             trace_.wall_s.push_back(slowest_s);
             mine_.wall_s.push_back(own_end_s - begin_s);
             mine_.stage_s.push_back(log.stages);
-            mine_.cpu_s.push_back(process_cpu_seconds() - cpu_before);
+            mine_.cpu_s.push_back(cpu_seconds() - cpu_before);
             if (device().is_cuda())
                 mine_.allocations += allocator_counters(device()).num_allocations - allocations_before;
         }
@@ -206,7 +216,8 @@ class Repetitions {
     RankTrace mine_;
     std::optional<TelemetryWindow> telemetry_;  // open during the timed repetitions
     SpanLog spans_;
-    double logged_begin_s_ = 0;  // start of the pass in `spans_`
+    double beside_cpu_before_s_ = 0;  // CPU time of the engine's process before the timed repetitions
+    double logged_begin_s_ = 0;       // start of the pass in `spans_`
     double last_pass_s_ = 0;
 };
 
