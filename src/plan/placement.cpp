@@ -1,5 +1,6 @@
 // Whether a point can run on this launch, and on which devices.
 #include "base/rank_list.hpp"
+#include "config/text.hpp"
 #include "plan/plan.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -51,6 +52,12 @@ void check_device_choices(const Point& point) {
     if (settings.engine == EngineKind::native) check_native(settings);
     if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
         throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
+    if (has_own_process(settings.engine)) {
+        const std::string engine = "engine = " + config::format_setting(settings.engine);
+        if (!is_cpu) throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
+        if (settings.dtype != Precision::fp32)
+            throw UsageError(dtype + ": " + engine + " computes in fp32 only; choose dtype: fp32");
+    }
     if (settings.engine == EngineKind::timed) {
         if (!is_cpu) throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
         return;
