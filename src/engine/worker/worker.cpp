@@ -95,7 +95,7 @@ Worker::Worker(const Weights& weights, const EngineOptions& options, std::pair<D
       socket_(std::move(sockets.first)) {
     sockets.second.close();  // else the end of the process would not be noticed
     const Reply ready = wait_for_reply("loading the network");
-    device::check(ready);
+    check(ready);
     std::istringstream lines(ready.text);
     std::string layout;
     std::getline(lines, layout);
@@ -116,7 +116,7 @@ double Worker::run(const Shape& in, const Shape& out) {
     // When the process has ended the answer will say so.
     (void)::send(socket_.number(), request.data(), sizeof request, MSG_NOSIGNAL);
     const Reply reply = wait_for_reply("a forward call");
-    device::check(reply);
+    check(reply);
     return static_cast<double>(reply.nanoseconds) * 1e-9;
 }
 

@@ -42,7 +42,7 @@ engine::EngineOptions engine_options(const plan::Point& point, const plan::RankP
                       .options = settings.worker.options,
                       .timeout_s = settings.protocol.worker_timeout_s,
                       .memory_limit_bytes = settings.memory_limit_mib * 1024 * 1024,
-                      .interrupt = stop_if_interrupted};
+                      .interrupt = comm::stop_if_interrupted};
     return options;
 }
 
