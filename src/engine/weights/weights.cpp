@@ -45,7 +45,7 @@ void add_digest(std::string& lines, const std::string& key, const std::vector<fl
     if (!values.empty()) lines += key + " " + sha256_of(std::as_bytes(std::span(values))) + "\n";
 }
 
-Weights recognise_file(const std::filesystem::path& file, network::NetworkKind expected) {
+Weights recognise_file(const std::filesystem::path& file, network::NetworkKind expected = {}) {
     const std::vector<std::byte> bytes = read_file(file);
     const std::string name = file.string();
     if (is_onnx(bytes) && !is_safetensors(bytes)) {
