@@ -9,6 +9,7 @@
 #include "doctor/check_text.hpp"
 #include "doctor/launch_facts.hpp"
 #include "doctor/network_trial.hpp"
+#include "engine/worker/installed_engines.hpp"
 #include "run/launch.hpp"
 
 #include <CLI/CLI.hpp>
@@ -75,6 +76,7 @@ ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     const doctor::NetworkTrial network = doctor::try_network(world, topology);
     append(all, network.wrong);
     if (world.is_root()) say(doctor::tiny_text(network.errors));
+    if (world.is_root()) say(engine::worker_engine::installed_engines_text() + "\n");
     const auto trial = try_reductions_or_say(world, topology, arguments.timeout_s, all);
     if (world.is_root()) say("figures are gathered by " + trial.how + "\n");
     append(all, trial.findings);

@@ -2,10 +2,12 @@
 // description of a setting.
 #pragma once
 
+#include "patchbench/base/choices.hpp"
 #include "patchbench/base/enum_names.hpp"
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace pb::config {
@@ -44,6 +46,17 @@ struct CountSetting {
     std::string_view automatic_word = "auto";  // how 0 is written; a string literal
     [[nodiscard]] bool is_automatic() const { return count == 0; }
     friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
+};
+
+/// `engine: <name> | python:<file>`. It compares and converts like its kind.
+struct EngineSetting {
+    EngineKind kind = EngineKind::torch;
+    std::string file;  // the adapter of the engine `python`
+    EngineSetting() = default;
+    EngineSetting(EngineKind known) : kind(known) {}  // NOLINT(google-explicit-constructor)
+    operator EngineKind() const { return kind; }      // NOLINT(google-explicit-constructor)
+    friend bool operator==(const EngineSetting&, const EngineSetting&) = default;
+    friend bool operator==(const EngineSetting& setting, EngineKind kind) { return setting.kind == kind; }
 };
 
 /// `batch: <n> | auto | largest`.

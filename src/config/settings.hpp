@@ -45,6 +45,11 @@ struct TimedSettings {
     bool operator==(const TimedSettings&) const = default;
 };
 
+/// Of engines that run in a process of their own (docs/engines.md).
+struct WorkerSettings {
+    std::string options;
+};
+
 /// How a point is measured and checked. These settings change no pixel and are not part of the key of a point.
 struct ProtocolSettings {
     int64_t warmup_reps = 1;
@@ -60,6 +65,7 @@ struct ProtocolSettings {
     double verify_time_share = 0.5;
     double verify_whole_max_mpx = 0.3;
     int64_t timeline = 240;
+    double worker_timeout_s = 300;
 };
 
 /// One point, before it is planned. Every key may have a list of values in the YAML file: an axis of the study.
@@ -68,7 +74,7 @@ struct PointSettings {
     std::string weights = "default";
     NoiseLevelSetting sigma;
     NoiseLevelSetting trained_sigma;
-    EngineKind engine = EngineKind::torch;
+    EngineSetting engine;
     DeviceChoice device = DeviceChoice::automatic;
     Precision dtype = Precision::fp32;
     Layout layout = Layout::channels_last;
@@ -92,6 +98,7 @@ struct PointSettings {
     FusionKind fusion = FusionKind::automatic;
     int64_t memory_limit_mib = 0;
     TimedSettings timed;
+    WorkerSettings worker;
     ImageSettings image;
     ProtocolSettings protocol;
 };
@@ -175,6 +182,9 @@ void work_fields(Settings& s, Visitor&& v) {
       s.timed.slow_rank);
     v(FieldName{"timed.slow_factor", "", "engine timed: how much longer its calls take", {1, 1000}},
       s.timed.slow_factor);
+    v(FieldName{"worker.options", "",
+                "engines in a process of their own: options of the adapter, NAME or NAME=VALUE, joined by commas"},
+      s.worker.options);
     v(FieldName{"image.path", "", "image file; empty: a synthetic scene"}, s.image.path);
     v(FieldName{"image.raw", "", "the file holds raw samples of this shape, as 2000x3000x1:u16; empty: it says itself"},
       s.image.raw);
@@ -252,6 +262,11 @@ void protocol_fields(Settings& s, Visitor&& v) {
                 "spans, this many; 0: none",
                 {0, kMaxCount}},
       s.timeline);
+    v(FieldName{"worker.timeout_s",
+                "s",
+                "engines in a process of their own: longest time for loading the network and for a forward call",
+                {0.1, kMaxSeconds}},
+      s.worker_timeout_s);
 }
 
 /// All settings of a point.

@@ -110,6 +110,12 @@ void check_preset(const PresetText& preset) {
     check(preset.study);
 }
 
+/// "python:" of the setting `engine`, whose value is a file only after it; else nothing.
+std::string prefix_of(const std::string& key, std::string_view value) {
+    constexpr std::string_view kPython = "python:";
+    return key == "engine" && value.starts_with(kPython) ? std::string(kPython) : "";
+}
+
 bool is_relative_path(const std::string& key, std::string_view value) {
     if (value.empty() || fs::path(value).is_absolute()) return false;
     if (key == "weights") return value != "default" && !value.starts_with("seed:");
@@ -125,10 +131,16 @@ fs::path beside(const fs::path& folder, const std::string& value) {
     return differs ? plain : shorter;
 }
 
+void resolve_path(const fs::path& folder, const std::string& key, std::string& value) {
+    const std::string prefix = prefix_of(key, value);
+    const std::string path = value.substr(prefix.size());
+    if (is_relative_path(key, path) || (!prefix.empty() && !fs::path(path).is_absolute()))
+        value = prefix + beside(folder, path).string();
+}
+
 void resolve_paths(const fs::path& folder, Assignments& assignments) {
     for (Assignment& assignment : assignments)
-        for (PlacedText& value : assignment.values)
-            if (is_relative_path(assignment.key, value.text)) value.text = beside(folder, value.text).string();
+        for (PlacedText& value : assignment.values) resolve_path(folder, assignment.key, value.text);
 }
 
 void resolve_paths(const fs::path& folder, GroupText& group) {

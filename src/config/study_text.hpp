@@ -66,7 +66,7 @@ struct StudyFile {
     std::string name;  // used when the study has no `name`; empty: the setting's default
 };
 
-/// Makes the relative paths of the study (`image.path`, `weights`, `timed.results`) relative to `folder`.
+/// Makes the relative paths of the study (`image.path`, `weights`, `timed.results`, an engine's) relative to `folder`.
 void resolve_paths(const std::filesystem::path& folder, StudyFile& file);
 
 /// Applies the chosen preset and then `overrides`, checks every key and value (those of other presets, too), and

@@ -10,6 +10,8 @@ namespace pb::config {
 
 namespace {
 
+constexpr std::string_view kPythonPrefix = "python:";
+
 /// The whole of `text` as a number, nothing before or after it; false when it is not one or does not fit.
 template <class Number>
 bool read_number(std::string_view text, Number& value) {
@@ -75,6 +77,16 @@ void parse_setting(std::string_view text, HaloSetting& value) {
     }
 }
 
+void parse_setting(std::string_view text, EngineSetting& value) {
+    if (text.starts_with(kPythonPrefix) && text.size() > kPythonPrefix.size()) {
+        value.kind = EngineKind::python;
+        value.file = text.substr(kPythonPrefix.size());
+        return;
+    }
+    value = parse_enum<EngineKind>(text);
+    if (value.kind == EngineKind::python) refuse(text, "an engine by itself: name the file, as in python:my_engine.py");
+}
+
 void parse_setting(std::string_view text, CountSetting& value) {
     if (text == "auto" || text == "all") {
         value.count = 0;
@@ -110,6 +122,7 @@ std::string value_shape(uint64_t /*any*/) { return "N"; }
 std::string value_shape(double /*any*/) { return "X | X/Y"; }
 std::string value_shape(bool /*any*/) { return "true | false"; }
 std::string value_shape(const HaloSetting& /*any*/) { return "N | none | exact | auto"; }
+std::string value_shape(const EngineSetting& /*any*/) { return names_of<EngineKind>() + ":FILE"; }
 std::string value_shape(const CountSetting& value) { return "N | " + std::string(value.automatic_word); }
 std::string value_shape(const BatchSetting& /*any*/) { return "N | auto | largest"; }
 std::string value_shape(const NoiseLevelSetting& /*any*/) { return "X | X/Y | auto"; }
@@ -124,6 +137,11 @@ std::string format_setting(const HaloSetting& value) {
     if (value.kind == HaloSetting::Kind::exact) return "exact";
     if (value.kind == HaloSetting::Kind::automatic) return "auto";
     return value.pixels == 0 ? "none" : number_text(value.pixels);
+}
+
+std::string format_setting(const EngineSetting& value) {
+    if (value.kind == EngineKind::python) return std::string(kPythonPrefix) + value.file;
+    return std::string(name_of(value.kind));
 }
 
 std::string format_setting(const BatchSetting& value) {

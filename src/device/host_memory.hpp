@@ -29,6 +29,12 @@ bool reset_resident_peak();
 /// CPU seconds (user and system) used by this process so far.
 [[nodiscard]] double process_cpu_seconds();
 
+// The same of another process of this user, by its number. 0 stands for no process; figures are 0 when it has ended.
+bool reset_resident_peak_of(int process);
+/// Without the memory that it shares with others.
+[[nodiscard]] int64_t own_resident_peak_bytes_of(int process);
+[[nodiscard]] double cpu_seconds_of(int process);
+
 /// Processors this process may run on (sched_getaffinity), ascending.
 [[nodiscard]] std::vector<int> affinity();
 

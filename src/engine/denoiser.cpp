@@ -72,8 +72,9 @@ std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOpti
             return make_reference_denoiser(weights, options);
         case EngineKind::timed:
             throw UsageError("engine = timed: has no network; only studies can be simulated");
+        default:
+            return worker_engine::make_worker_denoiser(weights, options);
     }
-    throw Error("engine: an unknown engine");
 }
 
 std::vector<device::LibraryVersion> engine_versions() { return torch_engine::torch_versions(); }

@@ -20,6 +20,14 @@ namespace torch_engine {
 /// another device, precision or layout.
 [[nodiscard]] std::unique_ptr<Denoiser> make_native_denoiser(const Weights& weights, const EngineOptions& options);
 
+namespace worker_engine {
+
+/// The engines that run in a process of their own (has_own_process). CPU, fp32. Starts the process and waits until it
+/// has loaded the network: throws Error with its last words where that fails, and where the engine is not installed.
+[[nodiscard]] std::unique_ptr<Denoiser> make_worker_denoiser(const Weights& weights, const EngineOptions& options);
+
+}  // namespace worker_engine
+
 /// The engine `reference`: plain loops in double precision, to test the other engines against. CPU only, fp32 input and
 /// output, either layout; slow. Throws UsageError for a device other than the CPU or a precision other than fp32.
 [[nodiscard]] std::unique_ptr<Denoiser> make_reference_denoiser(const Weights& weights, const EngineOptions& options);

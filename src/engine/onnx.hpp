@@ -4,6 +4,7 @@
 #include "patchbench/engine/weights.hpp"
 
 #include <filesystem>
+#include <string>
 
 namespace pb::engine {
 
@@ -12,5 +13,8 @@ namespace pb::engine {
 /// alignment. When the network takes a noise level, the input has one channel more than the image. `load_weights` can
 /// read the file. Throws like AtomicFile.
 void save_onnx(const Weights& weights, const std::filesystem::path& file);
+
+/// The content of that file.
+[[nodiscard]] std::string to_onnx(const Weights& weights);
 
 }  // namespace pb::engine

@@ -1,5 +1,6 @@
 // Whether a point can run on this launch, and on which devices.
 #include "base/rank_list.hpp"
+#include "config/text.hpp"
 #include "plan/plan.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -45,12 +46,14 @@ void check_device_choices(const Point& point) {
     const config::PointSettings& settings = point.settings;
     const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
     const bool is_cpu = point.device == DeviceKind::cpu;
-    if ((settings.engine == EngineKind::reference || settings.engine == EngineKind::native) && !is_cpu)
-        throw UsageError("engine = " + std::string(name_of(settings.engine)) +
-                         ": computes on the CPU only; choose device: cpu");
+    const std::string engine = "engine = " + config::format_setting(settings.engine);
+    if (settings.engine != EngineKind::torch && settings.engine != EngineKind::timed && !is_cpu)
+        throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
     if (settings.engine == EngineKind::native) check_native(settings);
     if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
         throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
+    if (has_own_process(settings.engine) && settings.dtype != Precision::fp32)
+        throw UsageError(dtype + ": " + engine + " computes in fp32 only; choose dtype: fp32");
     if (settings.engine == EngineKind::timed) {
         if (!is_cpu) throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
         return;

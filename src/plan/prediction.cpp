@@ -134,8 +134,9 @@ std::optional<Prediction> predict(const Point& point) {
     const Work work = work_of(point);
     const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;
     const PeakParts parts = peak_parts(point);
+    const double peak_mib = parts.peak(work.pixels_per_forward, batches_in_flight(point)) / kMiB;
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
-                      .peak_mib = parts.peak(work.pixels_per_forward, batches_in_flight(point)) / kMiB,
+                      .peak_mib = has_own_process(point.settings.engine) ? 0 : peak_mib,
                       .flop = flop_per_pixel * work.pixels_all_ranks,
                       .flop_busiest_rank = flop_per_pixel * work.pixels_busiest_rank};
 }

@@ -66,6 +66,8 @@ TEST_F(YamlFile, PathsAreRelativeToTheStudyAndThoseOfOverridesToTheCurrentFolder
     EXPECT_EQ(overridden[0].image.path, "d.png");
     EXPECT_EQ(overridden[0].weights, "x.pth");
     EXPECT_EQ(load("image.path: ../a.png\n").points[0].image.path, folder_.parent_path() / "a.png");
+    EXPECT_EQ(load("engine: python:../e.py\n").points[0].engine.file, folder_.parent_path() / "e.py");
+    EXPECT_EQ(load("engine: jax\n").points[0].engine, EngineKind::jax);
 }
 
 TEST_F(YamlFile, APathThroughALinkedFolderIsTheOneThatTheSystemFinds) {

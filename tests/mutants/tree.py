@@ -9,7 +9,7 @@ import subprocess
 from faults import Refused, plant
 
 HEADER = pathlib.Path(__file__).with_name("mutant_is_on.hpp")
-KEPT = ("build", ".venv")  # of the copy itself
+KEPT = ("build", ".venv", ".engines")  # of the copy itself
 
 
 def project_files(root):
@@ -41,8 +41,9 @@ def make_tree(root, faults):
         write_if_changed(tree / name, content)
         shutil.copymode(root / name, tree / name)
     write_if_changed(tree / HEADER.name, HEADER.read_bytes())
-    if (root / ".venv").exists() and not (tree / ".venv").exists():
-        (tree / ".venv").symlink_to(root / ".venv")
+    for installed in (".venv", ".engines"):
+        if (root / installed).exists() and not (tree / installed).exists():
+            (tree / installed).symlink_to(root / installed)
     return tree
 
 

@@ -236,6 +236,14 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     settings.layout = Layout::channels_last;
     settings.device = config::DeviceChoice::cuda;
     EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("native: computes on the CPU only"));
+    settings = small_point();
+    settings.engine = EngineKind::onnxruntime;
+    settings.dtype = Precision::bf16;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("onnxruntime computes in fp32 only"));
+    settings.dtype = Precision::fp32;
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
+    settings.device = config::DeviceChoice::cuda;
+    EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("choose device: cpu"));
 }
 
 TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {

@@ -8,15 +8,36 @@
 namespace pb {
 
 /// native: kernels of our own for the CPU in fp32. timed: no network at all; each rank's device is a clock that takes
-/// T(b) for a batch (settings `timed`).
-enum class EngineKind : uint8_t { torch, native, reference, timed };
+/// T(b) for a batch (settings `timed`). onnxruntime and those after it run in a process of their own; python: an
+/// adapter of the user (docs/engines.md).
+enum class EngineKind : uint8_t {
+    torch,
+    native,
+    reference,
+    timed,
+    onnxruntime,
+    openvino,
+    pytorch,
+    tensorflow,
+    jax,
+    python
+};
 
 constexpr auto enum_names(EngineKind) {
     return std::to_array<EnumName<EngineKind>>({{EngineKind::torch, "torch"},
                                                 {EngineKind::native, "native"},
                                                 {EngineKind::reference, "reference"},
-                                                {EngineKind::timed, "timed"}});
+                                                {EngineKind::timed, "timed"},
+                                                {EngineKind::onnxruntime, "onnxruntime"},
+                                                {EngineKind::openvino, "openvino"},
+                                                {EngineKind::pytorch, "pytorch"},
+                                                {EngineKind::tensorflow, "tensorflow"},
+                                                {EngineKind::jax, "jax"},
+                                                {EngineKind::python, "python"}});
 }
+
+/// Whether the engine runs in a process of its own beside the rank.
+[[nodiscard]] constexpr bool has_own_process(EngineKind engine) { return engine >= EngineKind::onnxruntime; }
 
 /// What happens to a whole image whose extents are not multiples of the network's alignment. split: deepinv's and
 /// KAIR's DRUNet rule (four overlapping quadrants, one after the other; small images padded to a multiple of 16);

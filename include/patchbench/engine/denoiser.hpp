@@ -7,11 +7,21 @@
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace pb::engine {
+
+/// For engines that run in a process of their own.
+struct WorkerOptions {
+    std::string file;                 ///< engine python: the adapter
+    std::string options;              ///< for the adapter: NAME or NAME=VALUE, joined by commas
+    double timeout_s = 300;           ///< for loading the network, and for one forward call
+    int64_t memory_limit_bytes = 0;   ///< what forward calls may add to the memory of the process; 0: no limit
+    std::function<void()> interrupt;  ///< called now and then during a call; what it throws ends the process
+};
 
 struct EngineOptions {
     EngineKind engine = EngineKind::torch;
@@ -22,6 +32,7 @@ struct EngineOptions {
     bool cudnn_benchmark = false;  ///< CUDA: time cuDNN's algorithms in prepare()
     bool cuda_graph = false;       ///< CUDA: capture the forward call in prepare() and replay it
     bool fusion = false;  ///< CUDA: bias, ReLU and sums inside the convolutions, where found right in prepare()
+    WorkerOptions worker;
 };
 
 /// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call
@@ -45,6 +56,9 @@ class Denoiser {
     /// CUDA graphs: bytes of the allocator that a replay works in and that the allocator's counters do not show while
     /// it does; 0 where forward() allocates by itself.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
+
+    /// The process that runs the network, whose memory and CPU time count like this one's; 0: this process does.
+    [[nodiscard]] virtual int process_id() const { return 0; }
 
     /// What a reader of its figures must know ("this processor has no bf16 arithmetic: ..."); empty for nothing.
     [[nodiscard]] virtual std::string remark() const { return {}; }

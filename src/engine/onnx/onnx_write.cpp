@@ -169,7 +169,7 @@ std::string describe_input(const network::Graph& graph) {
 
 }  // namespace
 
-void save_onnx(const Weights& weights, const std::filesystem::path& file) {
+std::string to_onnx(const Weights& weights) {
     const network::Graph graph = network::graph_of(weights.shape);
     ModelProto model;
     model.set_ir_version(kFormat);
@@ -185,8 +185,13 @@ void save_onnx(const Weights& weights, const std::filesystem::path& file) {
     add_metadata(model, "extents", fmt::format("multiples of {}", multiple));
     add_metadata(model, "weights_sha256", weights.sha256);
     if (weights.trained_sigma) add_metadata(model, "sigma_train", fmt::format("{}", *weights.trained_sigma));
-    const std::string bytes = model.SerializeAsString();
+    std::string bytes = model.SerializeAsString();
     if (bytes.empty()) throw Error("onnx: the model could not be serialised; is it larger than 2 GB?");
+    return bytes;
+}
+
+void save_onnx(const Weights& weights, const std::filesystem::path& file) {
+    const std::string bytes = to_onnx(weights);
     AtomicFile out(file);
     out.append(std::as_bytes(std::span(bytes)));
     out.commit();

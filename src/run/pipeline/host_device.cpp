@@ -57,6 +57,8 @@ class HostDevice final : public SlotDevice {
         return watch.seconds();
     }
 
+    [[nodiscard]] int process_id() const override { return denoiser_.process_id(); }
+
   private:
     [[nodiscard]] bool fused() const {
         return views_.options.precision == Precision::fp32 && views_.options.layout == Layout::channels_last;

@@ -35,6 +35,8 @@ class Pipeline {
     virtual double forward_call() = 0;
     /// `Denoiser::replay_bytes` of the pipeline's denoiser.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
+    /// `Denoiser::process_id` of the pipeline's denoiser.
+    [[nodiscard]] virtual int process_id() const { return 0; }
 };
 
 /// Peak of the engine's allocator since its peaks were reset, in bytes, including the memory of captured graphs.

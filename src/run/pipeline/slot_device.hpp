@@ -52,6 +52,7 @@ class SlotDevice {
     /// Returns the seconds of one call of the network on the `n` windows of a slot.
     virtual double forward_call(size_t slot, int64_t n) = 0;
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
+    [[nodiscard]] virtual int process_id() const { return 0; }
 };
 
 /// Views of batches of `n` windows: as samples, and as input and output of the network.

@@ -1,5 +1,6 @@
 #include "run/point/point_options.hpp"
 
+#include "comm/interruption.hpp"
 #include "config/call_times.hpp"
 
 namespace pb::run {
@@ -15,6 +16,11 @@ engine::EngineOptions engine_options(const plan::Point& point, const plan::RankP
     options.cudnn_benchmark = settings.cudnn_benchmark;
     options.cuda_graph = settings.cuda_graph;
     options.fusion = plan::is_fused(settings, place.device.kind);
+    options.worker = {.file = settings.engine.file,
+                      .options = settings.worker.options,
+                      .timeout_s = settings.protocol.worker_timeout_s,
+                      .memory_limit_bytes = settings.memory_limit_mib * 1024 * 1024,
+                      .interrupt = comm::stop_if_interrupted};
     return options;
 }
 

@@ -132,25 +132,37 @@ class Repetitions {
     void start_counting() {
         engine::reset_allocator_peaks(device());
         (void)device::reset_resident_peak();
+        (void)device::reset_resident_peak_of(pipeline_.process_id());
         telemetry_.emplace(*team_.telemetry);
+        beside_cpu_before_s_ = device::cpu_seconds_of(pipeline_.process_id());
     }
 
     void stop_counting() {
         mine_.telemetry = telemetry_->finish();
+        if (auto& own_cpu_s = mine_.telemetry[Meter::own_cpu_s])
+            *own_cpu_s += device::cpu_seconds_of(pipeline_.process_id()) - beside_cpu_before_s_;
         const auto counters = engine::allocator_counters(device());
         mine_.memory.allocated_peak = peak_allocated_bytes(pipeline_, device());
         mine_.memory.reserved_peak = counters.peak_reserved_bytes;
         mine_.memory.host_peak = device::resident_peak_bytes().value_or(0);
+        const int64_t beside = device::own_resident_peak_bytes_of(pipeline_.process_id());
+        mine_.memory.allocated_peak += beside;
+        mine_.memory.reserved_peak += beside;
+        mine_.memory.host_peak += beside;
         if (device().is_cuda()) {
             const auto memory = device::device_memory(device());
             mine_.memory.device_used = memory.total_bytes - memory.free_bytes;
         }
     }
 
+    [[nodiscard]] double cpu_seconds() const {
+        return device::process_cpu_seconds() + device::cpu_seconds_of(pipeline_.process_id());
+    }
+
     void repeat(bool timed) {
         PassLog log{{}, spans_of(timed)};
         if (telemetry_) telemetry_->pass_begins();
-        const double cpu_before = device::process_cpu_seconds();
+        const double cpu_before = cpu_seconds();
         const int64_t allocations_before = engine::allocator_counters(device()).num_allocations;
         share_.batches().begin_pass();
         team_.ranks.barrier();
@@ -171,7 +183,7 @@ class Repetitions {
             trace_.wall_s.push_back(slowest_s);
             mine_.wall_s.push_back(own_end_s - begin_s);
             mine_.stage_s.push_back(log.stages);
-            mine_.cpu_s.push_back(device::process_cpu_seconds() - cpu_before);
+            mine_.cpu_s.push_back(cpu_seconds() - cpu_before);
             if (device().is_cuda())
                 mine_.allocations += engine::allocator_counters(device()).num_allocations - allocations_before;
         }
@@ -207,7 +219,8 @@ class Repetitions {
     record::RankTrace mine_;
     std::optional<device::TelemetryWindow> telemetry_;  // open during the timed repetitions
     SpanLog spans_;
-    double logged_begin_s_ = 0;  // start of the pass in `spans_`
+    double beside_cpu_before_s_ = 0;  // CPU time of the engine's process before the timed repetitions
+    double logged_begin_s_ = 0;       // start of the pass in `spans_`
     double last_pass_s_ = 0;
 };
 

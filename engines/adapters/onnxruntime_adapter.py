@@ -1,0 +1,38 @@
+"""ONNX Runtime on the CPU. Input and output are bound to the shared memory: Python copies nothing."""
+
+import numpy
+import onnxruntime
+
+from . import PACKAGES as ALL_PACKAGES
+from . import address_of
+
+PACKAGES = ALL_PACKAGES["onnxruntime"]
+LAYOUT = "NCHW"
+KEPT_BINDINGS = 4
+
+
+def load(model, options):
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = options["threads"]
+    settings.inter_op_num_threads = 1
+    # Threads that wait by spinning take the cores from the rank, which cuts and writes windows in the meantime.
+    settings.add_session_config_entry("session.intra_op.allow_spinning", "1" if "spin" in options else "0")
+    session = onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+    name_in, name_out = session.get_inputs()[0].name, session.get_outputs()[0].name
+    bindings = {}
+
+    def bind(windows, out):
+        binding = session.io_binding()
+        binding.bind_input(name_in, "cpu", 0, numpy.float32, windows.shape, address_of(windows))
+        binding.bind_output(name_out, "cpu", 0, numpy.float32, out.shape, address_of(out))
+        return binding
+
+    def call(windows, out):
+        key = windows.shape, address_of(windows), address_of(out)
+        if key not in bindings:
+            if len(bindings) == KEPT_BINDINGS:
+                bindings.clear()
+            bindings[key] = bind(windows, out)
+        session.run_with_iobinding(bindings[key])
+
+    return call

@@ -1,0 +1,54 @@
+"""PyTorch on the CPU, eager or (option `compile`) through torch.compile, in the layout of the study."""
+
+import torch
+from torch.nn import functional
+
+from onnx_graph import read_graph
+
+from . import PACKAGES as ALL_PACKAGES
+
+PACKAGES = ALL_PACKAGES["pytorch"]
+LAYOUT = "any"
+COPIES = "the output once"
+
+OPERATIONS = {
+    "Conv": lambda x, weight, bias=None, **a: functional.conv2d(x, weight, bias, a["strides"], a["pads"][:2]),
+    "ConvTranspose": lambda x, weight, bias=None, **a: functional.conv_transpose2d(
+        x, weight, bias, a["strides"], a["pads"][:2]),
+    "Relu": lambda x: functional.relu(x),
+    "Add": lambda x, y: x + y,
+    "Sub": lambda x, y: x - y,
+    "Concat": lambda *maps, axis: torch.cat(maps, axis),
+    "MaxPool": lambda x, kernel_shape, strides: functional.max_pool2d(x, kernel_shape, strides),
+    "Resize": lambda x, *scales, **how: functional.interpolate(x, scale_factor=2, mode="nearest"),
+}
+
+
+def load(model, options):
+    torch.set_num_threads(options["threads"])
+    graph = read_graph(model)
+    is_nhwc = options["layout"] == "NHWC"
+    memory_format = torch.channels_last if is_nhwc else torch.contiguous_format
+
+    def weight_of(array):
+        tensor = torch.from_numpy(array)
+        return tensor.contiguous(memory_format=memory_format) if tensor.ndim == 4 else tensor
+
+    weights = {name: weight_of(array) for name, array in graph.tensors.items()}
+    run = lambda x: graph.run(OPERATIONS, weights, x)
+    if "compile" in options:
+        run = torch.compile(run)
+
+    def tensor_of(array):  # the same memory; PyTorch counts the axes of both layouts as NCHW
+        tensor = torch.from_numpy(array)
+        return tensor.permute(0, 3, 1, 2) if is_nhwc else tensor
+
+    def call(windows, out):
+        with torch.inference_mode():
+            result = run(tensor_of(windows))
+            target = tensor_of(out)
+            if result.shape != target.shape:
+                raise ValueError(f"the network gave {tuple(result.shape)} instead of {tuple(target.shape)}")
+            target.copy_(result)
+
+    return call

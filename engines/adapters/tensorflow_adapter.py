@@ -1,0 +1,65 @@
+"""TensorFlow on the CPU: the graph through tf.function, windows as NHWC."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy
+import tensorflow as tf
+
+from onnx_graph import read_graph
+
+from . import PACKAGES as ALL_PACKAGES
+
+PACKAGES = ALL_PACKAGES["tensorflow"]
+LAYOUT = "NHWC"
+COPIES = "input and output once"
+
+
+def convolve(x, weight, bias=None, *, strides, pads, **_):
+    y = tf.nn.conv2d(x, weight, strides, [[0, 0], [pads[0], pads[2]], [pads[1], pads[3]], [0, 0]])
+    return y if bias is None else tf.nn.bias_add(y, bias)
+
+
+def convolve_transposed(x, weight, bias=None, *, strides, **_):
+    n, height, width, _ = x.shape
+    shape = (n, height * strides[0], width * strides[1], weight.shape[2])
+    y = tf.nn.conv2d_transpose(x, weight, shape, strides, "VALID")
+    return y if bias is None else tf.nn.bias_add(y, bias)
+
+
+OPERATIONS = {
+    "Conv": convolve,
+    "ConvTranspose": convolve_transposed,
+    "Relu": tf.nn.relu,
+    "Add": lambda x, y: x + y,
+    "Sub": lambda x, y: x - y,
+    "Concat": lambda *maps, axis: tf.concat(maps, -1),  # axis 1 of NCHW
+    "MaxPool": lambda x, kernel_shape, strides: tf.nn.max_pool2d(x, kernel_shape, strides, "VALID"),
+    "Resize": lambda x, *scales, **how: tf.repeat(tf.repeat(x, 2, 1), 2, 2),
+}
+
+
+def weights_for(graph):
+    """Weights as [h, w, in, out], those of a transposed convolution, [in, out, h, w] in ONNX, as [h, w, out, in]."""
+    weights = dict(graph.tensors)
+    for node in graph.nodes:
+        if node.operation == "Conv":
+            weights[node.inputs[1]] = graph.tensors[node.inputs[1]].transpose(2, 3, 1, 0)
+        elif node.operation == "ConvTranspose":
+            weights[node.inputs[1]] = graph.tensors[node.inputs[1]].transpose(2, 3, 1, 0)
+    return {name: tf.constant(numpy.ascontiguousarray(array)) for name, array in weights.items()}
+
+
+def load(model, options):
+    tf.config.threading.set_intra_op_parallelism_threads(options["threads"])
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    graph = read_graph(model)
+    weights = weights_for(graph)
+    graph.tensors.clear()
+    run = tf.function(lambda x: graph.run(OPERATIONS, weights, x), jit_compile="xla" in options)
+
+    def call(windows, out):
+        numpy.copyto(out, run(tf.constant(windows)).numpy())
+
+    return call

@@ -1,0 +1,198 @@
+"""Runs a network in another framework for one rank of patchbench, in a process of its own.
+
+usage: worker.py ENGINE --versions    prints the versions of the engine's packages
+
+patchbench starts `worker.py ENGINE --rank PID --threads N --layout L --limit BYTES [--option NAME[=VALUE]]...`.
+ENGINE is the name of a file in adapters/, or python:FILE for an adapter of the user (docs/engines.md says what an
+adapter is). The process inherits three descriptors:
+  3  a socket pair that keeps message boundaries. A request to run the network is 7 integers of 8 bytes: windows, input
+     channels, height, width, output channels, place of the output in the shared memory, size of the shared memory. A
+     reply is 2 integers (status, nanoseconds) and a text. End of file means that the rank has ended.
+  4  memory shared with the rank: the input at 0, then the output, both float32. It only ever grows.
+  5  the network as ONNX
+"""
+
+import argparse
+import importlib
+import importlib.metadata
+import importlib.util
+import mmap
+import os
+import pathlib
+import platform
+import resource
+import signal
+import socket
+import struct
+import sys
+import time
+
+SOCKET, MEMORY, MODEL = 3, 4, 5
+REQUEST = struct.Struct("=7q")
+REPLY = struct.Struct("=2q")
+OK, FAILED, OUT_OF_MEMORY = 0, 1, 2
+LARGEST_TEXT = 4000
+KEPT_SHAPES = 4
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_the_rank(rank):
+    """The kernel kills this process when the thread that started it ends."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != rank:  # it ended before the call
+        os._exit(1)
+
+
+def limit_threads(count):
+    """Set before a framework is imported: most read these variables once."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC"):  # NPROC: the pools of XLA
+        os.environ[name] = str(count)
+
+
+def load_adapter(engine):
+    """The module of an engine."""
+    if not engine.startswith("python:"):
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+        return importlib.import_module(f"adapters.{engine}_adapter")
+    file = pathlib.Path(engine.removeprefix("python:"))
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no file {file}")
+    sys.path.insert(0, str(file.resolve().parent))
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def versions_of(packages):
+    """Of installed packages, without importing them: `onnxruntime 1.23.2, Python 3.11.2`."""
+    known = [f"{package} {importlib.metadata.version(package)}" for package in packages]
+    return ", ".join([*known, f"Python {platform.python_version()}"])
+
+
+def layout_of(adapter, wanted):
+    """The layout in which the adapter takes and gives windows: NCHW or NHWC."""
+    layout = getattr(adapter, "LAYOUT", "NCHW")
+    if layout == "any":
+        layout = wanted
+    if layout not in ("NCHW", "NHWC"):
+        raise ValueError(f"LAYOUT of the adapter is {layout!r}: it must be 'NCHW', 'NHWC' or 'any'")
+    return layout
+
+
+def limit_memory(spare_bytes):
+    """Allows the process no more than `spare_bytes` beside what it holds now."""
+    with open("/proc/self/status") as lines:
+        held_kib = next(int(line.split()[1]) for line in lines if line.startswith("VmData:"))
+    limit = held_kib * 1024 + spare_bytes
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+class Windows:
+    """The shared memory as arrays, the same two for a shape until the memory grows."""
+
+    def __init__(self, layout):
+        self._layout = layout
+        self._memory = None
+        self._known = {}
+
+    def arrays(self, request):
+        n, channels_in, height, width, channels_out, place, size = request
+        if self._memory is None or len(self._memory) != size:
+            self._known.clear()
+            self._memory = mmap.mmap(MEMORY, size)  # the former one stays while arrays refer to it
+        if request not in self._known:
+            if len(self._known) == KEPT_SHAPES:
+                self._known.pop(next(iter(self._known)))
+            windows = self._array(0, n, channels_in, height, width), self._array(place, n, channels_out, height, width)
+            self._known[request] = windows
+        return self._known[request]
+
+    def _array(self, place, n, channels, height, width):
+        import numpy
+
+        shape = (n, height, width, channels) if self._layout == "NHWC" else (n, channels, height, width)
+        return numpy.ndarray(shape, numpy.float32, self._memory, place)
+
+
+def call_engine(engine, windows, out):
+    """Calls the engine, which writes into `out` or returns an array. Gives the nanoseconds that it took."""
+    begin = time.perf_counter_ns()
+    result = engine(windows, out)
+    if result is not None:
+        if tuple(result.shape) != out.shape:
+            raise ValueError(f"the engine gave an array of shape {tuple(result.shape)} instead of {out.shape}")
+        out[...] = result
+    return time.perf_counter_ns() - begin
+
+
+def is_out_of_memory(error):
+    """Frameworks say it in their own words."""
+    words = ("bad_alloc", "out of memory", "not enough memory", "failed to allocate memory", "can't allocate memory",
+             "cannot allocate memory", "resource_exhausted")
+    return isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)
+
+
+def describe(error):
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def serve(rank, engine, windows):
+    """Answers requests until the rank ends."""
+    while request := rank.recv(REQUEST.size):
+        try:
+            elapsed_ns = call_engine(engine, *windows.arrays(REQUEST.unpack(request)))
+            reply = REPLY.pack(OK, elapsed_ns)
+        except Exception as error:
+            status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
+            reply = REPLY.pack(status, 0) + describe(error).encode()[:LARGEST_TEXT]
+        rank.send(reply)
+
+
+def start(arguments):
+    """Loads the network and tells the rank what it must know. Gives the engine and its windows."""
+    adapter = load_adapter(arguments.engine)
+    layout = layout_of(adapter, arguments.layout)
+    options = dict(option.partition("=")[::2] for option in arguments.option)
+    options |= {"threads": arguments.threads, "layout": layout}
+    engine = adapter.load(f"/proc/self/fd/{MODEL}", options)
+    ready = [layout, versions_of(getattr(adapter, "PACKAGES", ())), getattr(adapter, "COPIES", "")]
+    if arguments.limit > 0:
+        limit_memory(arguments.limit)
+    return engine, Windows(layout), "\n".join(ready)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine")
+    parser.add_argument("--versions", action="store_true")
+    parser.add_argument("--rank", type=int)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--layout", default="NHWC")
+    parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--option", action="append", default=[])
+    arguments = parser.parse_args()
+    if arguments.versions:
+        from adapters import PACKAGES
+
+        print(versions_of(PACKAGES[arguments.engine]))
+        return
+    end_with_the_rank(arguments.rank)
+    limit_threads(arguments.threads)
+    rank = socket.socket(fileno=SOCKET)
+    try:
+        engine, windows, ready = start(arguments)
+    except Exception as error:
+        status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
+        rank.send(REPLY.pack(status, 0) + describe(error).encode()[:LARGEST_TEXT])
+        raise
+    rank.send(REPLY.pack(OK, 0) + ready.encode())
+    serve(rank, engine, windows)
+    os._exit(0)  # the threads of a framework can take long to end
+
+
+if __name__ == "__main__":
+    main()

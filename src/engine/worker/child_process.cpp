@@ -1,0 +1,193 @@
+#include "engine/worker/child_process.hpp"
+
+#include "base/user_paths.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+namespace pb::engine::worker_engine {
+
+namespace {
+
+constexpr int kFirstInherited = 3;
+constexpr int kFirstFree = 64;  // descriptors from here on cannot be overwritten by those that the child gets
+constexpr size_t kKeptWords = 4096;
+constexpr size_t kShownWords = 600;
+constexpr double kPatienceS = 2;
+
+void check(int error, const std::string& what) {
+    if (error != 0) throw Error("cannot start " + what + ": " + std::strerror(error));
+}
+
+class SpawnActions {
+  public:
+    SpawnActions() { posix_spawn_file_actions_init(&actions_); }
+    ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+    SpawnActions(const SpawnActions&) = delete;
+    SpawnActions& operator=(const SpawnActions&) = delete;
+    posix_spawn_file_actions_t* get() { return &actions_; }
+
+  private:
+    posix_spawn_file_actions_t actions_{};
+};
+
+class SpawnAttributes {
+  public:
+    SpawnAttributes() {
+        posix_spawnattr_init(&attributes_);
+        sigset_t blocked;
+        sigemptyset(&blocked);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM}) sigaddset(&blocked, number);
+        posix_spawnattr_setsigmask(&attributes_, &blocked);
+        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+    }
+    ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
+    SpawnAttributes(const SpawnAttributes&) = delete;
+    SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+    posix_spawnattr_t* get() { return &attributes_; }
+
+  private:
+    posix_spawnattr_t attributes_{};
+};
+
+std::vector<Descriptor> moved_up(const std::vector<int>& descriptors, const std::string& what) {
+    std::vector<Descriptor> moved;
+    for (const int descriptor : descriptors) {
+        moved.emplace_back(fcntl(descriptor, F_DUPFD_CLOEXEC, kFirstFree));
+        if (moved.back().number() < 0) require_descriptors(what);
+        check(moved.back().number() < 0 ? errno : 0, what);
+    }
+    return moved;
+}
+
+/// Variables of Python would lead the child to packages of another environment.
+std::vector<char*> environment_of_child() {
+    std::vector<char*> kept;
+    for (char** variable = environ; *variable != nullptr; ++variable)
+        if (std::strncmp(*variable, "PYTHONHOME=", 11) != 0) kept.push_back(*variable);
+    kept.push_back(nullptr);
+    return kept;
+}
+
+pid_t spawn(const std::vector<std::string>& command, const std::vector<Descriptor>& inherited, int words) {
+    SpawnActions actions;
+    SpawnAttributes attributes;
+    posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(actions.get(), words, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(actions.get(), words, STDERR_FILENO);
+    int next = kFirstInherited;
+    for (const auto& descriptor : inherited)
+        posix_spawn_file_actions_adddup2(actions.get(), descriptor.number(), next++);
+    posix_spawn_file_actions_addclosefrom_np(actions.get(), next);
+    std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
+    for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    pid_t id = -1;
+    const int error = posix_spawnp(&id, arguments.front(), actions.get(), attributes.get(), arguments.data(),
+                                   environment_of_child().data());
+    check(error, command.front());
+    return id;
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() { close(); }
+Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+}
+
+void Descriptor::close() {
+    if (number_ >= 0) ::close(number_);
+    number_ = -1;
+}
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::vector<int>& inherited) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+        require_descriptors(command.front());
+        check(errno, command.front());
+    }
+    words_ = Descriptor(ends[0]);
+    const Descriptor written(ends[1]);
+    (void)fcntl(words_.number(), F_SETFL, O_NONBLOCK);
+    const auto moved = moved_up(inherited, command.front());
+    const auto moved_words = moved_up({written.number()}, command.front());
+    id_ = spawn(command, moved, moved_words.front().number());
+}
+
+ChildProcess::~ChildProcess() {
+    if (has_ended(kPatienceS)) return;
+    kill();
+    (void)has_ended(kPatienceS);
+}
+
+void ChildProcess::read_words() {
+    std::array<char, 4096> some{};
+    while (words_.number() >= 0) {
+        const ssize_t count = ::read(words_.number(), some.data(), some.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0 && errno == EAGAIN) return;
+        if (count <= 0) {
+            words_.close();
+            return;
+        }
+        tail_.append(some.data(), static_cast<size_t>(count));
+        if (tail_.size() > kKeptWords) tail_.erase(0, tail_.size() - kKeptWords);
+    }
+}
+
+std::string ChildProcess::last_words() {
+    read_words();
+    std::istringstream words(tail_);
+    std::string line;
+    for (std::string word; words >> word;) line += (line.empty() ? "" : " ") + word;
+    if (line.size() > kShownWords) line = "..." + line.substr(line.size() - kShownWords);
+    return line;
+}
+
+void ChildProcess::kill() {
+    if (!status_) ::kill(id_, SIGKILL);
+}
+
+bool ChildProcess::has_ended(double patience_s) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
+    while (!status_) {
+        int status = 0;
+        const pid_t ended = waitpid(id_, &status, WNOHANG);
+        if (ended == id_ || (ended < 0 && errno == ECHILD)) status_ = status;
+        if (status_ || Clock::now() > end) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return status_.has_value();
+}
+
+std::string ChildProcess::how_it_ended(double patience_s) {
+    if (!has_ended(patience_s)) {
+        kill();
+        return has_ended(kPatienceS) ? "was killed" : "cannot be killed";
+    }
+    if (WIFSIGNALED(*status_))
+        return fmt::format("was killed by signal {} ({})", WTERMSIG(*status_), strsignal(WTERMSIG(*status_)));
+    return fmt::format("ended with exit code {}", WEXITSTATUS(*status_));
+}
+
+}  // namespace pb::engine::worker_engine

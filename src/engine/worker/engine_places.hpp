@@ -1,0 +1,19 @@
+// Where the engines of other frameworks are: `engines/worker.py` and a Python environment for each.
+#pragma once
+
+#include "patchbench/base/choices.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace pb::engine::worker_engine {
+
+/// The start of a command line that runs worker.py for an engine: Python, its options, the script, the engine's name.
+/// `file` is the adapter of the engine `python`. Throws Error with the command that installs an engine which is absent.
+[[nodiscard]] std::vector<std::string> worker_command(EngineKind engine, const std::string& file);
+
+/// Folder with an environment for each engine: $PATCHBENCH_ENGINES, or `.engines` beside the folder `engines`.
+[[nodiscard]] std::filesystem::path environments_folder();
+
+}  // namespace pb::engine::worker_engine

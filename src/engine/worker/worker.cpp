@@ -1,0 +1,178 @@
+#include "engine/worker/worker.hpp"
+
+#include "base/user_paths.hpp"
+#include "engine/onnx.hpp"
+#include "engine/worker/engine_places.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <sstream>
+#include <utility>
+
+namespace pb::engine::worker_engine {
+
+namespace {
+
+// As in engines/worker.py.
+constexpr int64_t kOk = 0;
+constexpr int64_t kOutOfMemory = 2;
+using Request = std::array<int64_t, 7>;
+using Header = std::array<int64_t, 2>;
+constexpr size_t kLargestReply = 8192;
+
+constexpr double kEndPatienceS = 2;      // between the end of the socket and that of the process
+constexpr int kPollMs = 200;             // between two looks at signals
+constexpr size_t kPlaceMultiple = 4096;  // of the output: arrays begin at a page
+
+std::pair<Descriptor, Descriptor> make_sockets() {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        require_descriptors("an engine's process");
+        throw Error(std::string("engine: no pair of sockets: ") + std::strerror(errno));
+    }
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+/// The network as ONNX, in memory: the process opens it by its descriptor, and no file is left when a process is
+/// killed.
+Descriptor make_model(const Weights& weights) {
+    const std::string model = to_onnx(weights);
+    Descriptor file(memfd_create("patchbench-model", MFD_CLOEXEC));
+    if (file.number() < 0) require_descriptors("an engine's network");
+    size_t written = 0;
+    while (written < model.size()) {
+        const ssize_t count = ::write(file.number(), model.data() + written, model.size() - written);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) throw OutOfMemory(std::string("engine: no memory for the network: ") + std::strerror(errno));
+        written += static_cast<size_t>(count);
+    }
+    return file;
+}
+
+std::vector<std::string> command_line(const EngineOptions& options) {
+    const WorkerOptions& worker = options.worker;
+    std::vector<std::string> command = worker_command(options.engine, worker.file);
+    const std::string layout = options.layout == Layout::channels_last ? "NHWC" : "NCHW";
+    for (const std::string& word :
+         {std::string("--rank"), std::to_string(getpid()), std::string("--threads"), std::to_string(options.threads),
+          std::string("--layout"), layout, std::string("--limit"), std::to_string(worker.memory_limit_bytes)})
+        command.push_back(word);
+    std::istringstream words(worker.options);
+    for (std::string word; std::getline(words, word, ',');)
+        if (!word.empty()) command.push_back("--option=" + word);
+    return command;
+}
+
+size_t bytes_of(const Shape& shape) { return static_cast<size_t>(shape.elements()) * sizeof(float); }
+
+size_t place_after(const Shape& in) { return (bytes_of(in) + kPlaceMultiple - 1) / kPlaceMultiple * kPlaceMultiple; }
+
+ChildProcess start(const Weights& weights, const EngineOptions& options, const SharedMemory& memory,
+                   const Descriptor& theirs) {
+    const Descriptor model = make_model(weights);
+    return {command_line(options), {theirs.number(), memory.descriptor(), model.number()}};
+}
+
+}  // namespace
+
+Worker::Worker(const Weights& weights, const EngineOptions& options) : Worker(weights, options, make_sockets()) {}
+
+Worker::Worker(const Weights& weights, const EngineOptions& options, std::pair<Descriptor, Descriptor> sockets)
+    : name_(name_of(options.engine)),
+      options_(options.worker),
+      child_(start(weights, options, memory_, sockets.second)),
+      socket_(std::move(sockets.first)) {
+    sockets.second.close();  // else the end of the process would not be noticed
+    const Reply ready = wait_for_reply("loading the network");
+    check(ready);
+    std::istringstream lines(ready.text);
+    std::string layout;
+    std::getline(lines, layout);
+    std::getline(lines, versions_);
+    std::getline(lines, copies_);
+    layout_ = layout == "NHWC" ? Layout::channels_last : Layout::contiguous;
+}
+
+void Worker::reserve(const Shape& in, const Shape& out) {
+    output_place_ = place_after(in);
+    memory_.grow(output_place_ + bytes_of(out));
+}
+
+double Worker::run(const Shape& in, const Shape& out) {
+    const Request request{
+        in.n, in.c, in.h, in.w, out.c, static_cast<int64_t>(output_place_), static_cast<int64_t>(memory_.bytes())};
+    if (socket_.number() < 0) give_up("is no longer there");
+    // When the process has ended the answer will say so.
+    (void)::send(socket_.number(), request.data(), sizeof request, MSG_NOSIGNAL);
+    const Reply reply = wait_for_reply("a forward call");
+    check(reply);
+    return static_cast<double>(reply.nanoseconds) * 1e-9;
+}
+
+Worker::Reply Worker::wait_for_reply(const std::string& what) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const auto end = begin + std::chrono::duration<double>(options_.timeout_s);
+    Reply reply;
+    while (!find_reply(what, reply)) {
+        call_interrupt();
+        if (Clock::now() < end) continue;
+        child_.kill();
+        give_up(
+            fmt::format("did not answer for {:.4g} s ({}) and was killed; raise worker.timeout_s if it needs longer",
+                        options_.timeout_s, what));
+    }
+    return reply;
+}
+
+/// False when there is none after a while.
+bool Worker::find_reply(const std::string& what, Reply& reply) {
+    std::array<pollfd, 2> events{{{socket_.number(), POLLIN, 0}, {child_.words(), POLLIN, 0}}};
+    if (::poll(events.data(), events.size(), kPollMs) < 0) return false;  // a signal came
+    if (events[1].revents != 0) child_.read_words();
+    if (events[0].revents == 0) return false;
+    std::array<char, kLargestReply> message{};
+    const ssize_t count = ::recv(socket_.number(), message.data(), message.size(), 0);
+    if (count < 0 && errno == EINTR) return false;
+    Header header{};
+    if (count < static_cast<ssize_t>(sizeof header)) give_up(child_.how_it_ended(kEndPatienceS) + " (" + what + ")");
+    std::memcpy(header.data(), message.data(), sizeof header);
+    reply = {header[0], header[1], std::string(message.data() + sizeof header, message.data() + count)};
+    return true;
+}
+
+void Worker::call_interrupt() {
+    if (!options_.interrupt) return;
+    try {
+        options_.interrupt();
+    } catch (...) {
+        child_.kill();  // its answer would be taken for that of the next call
+        socket_.close();
+        throw;
+    }
+}
+
+void Worker::check(const Reply& reply) const {
+    if (reply.status == kOk) return;
+    if (reply.status == kOutOfMemory) throw OutOfMemory("engine " + name_ + ": out of memory: " + reply.text);
+    throw Error("engine " + name_ + ": " + reply.text);
+}
+
+void Worker::give_up(const std::string& how) {
+    socket_.close();
+    const std::string words = child_.last_words();
+    throw Error("engine " + name_ + ": its process " + how + (words.empty() ? "" : "; its last words: " + words));
+}
+
+}  // namespace pb::engine::worker_engine

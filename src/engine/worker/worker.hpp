@@ -1,0 +1,63 @@
+// The process that runs a network in another framework (engines/worker.py), seen from the rank. Requests and replies go
+// through a pair of sockets, windows through shared memory.
+#pragma once
+
+#include "engine/worker/child_process.hpp"
+#include "engine/worker/shared_memory.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+
+#include <string>
+#include <utility>
+
+namespace pb::engine::worker_engine {
+
+class Worker {
+  public:
+    /// Starts the process and waits until it has loaded the network. Throws Error with its last words, OutOfMemory, or
+    /// what `options.worker.interrupt` throws.
+    Worker(const Weights& weights, const EngineOptions& options);
+
+    /// Makes room for a batch in the shared memory.
+    void reserve(const Shape& in, const Shape& out);
+    /// Where the process reads input and writes output, in `layout`, after `reserve` for the same shapes.
+    [[nodiscard]] float* input() const { return reinterpret_cast<float*>(memory_.pointer()); }
+    [[nodiscard]] float* output() const { return reinterpret_cast<float*>(memory_.pointer() + output_place_); }
+    [[nodiscard]] Layout layout() const { return layout_; }
+
+    /// Runs the network on what lies in the shared memory. Returns the seconds that the process took by its own clock.
+    /// After an OutOfMemory or an error of the framework the process can be called again.
+    double run(const Shape& in, const Shape& out);
+
+    [[nodiscard]] int id() const { return child_.id(); }
+    [[nodiscard]] const std::string& versions() const { return versions_; }
+    /// What Python copies beside the rank; empty: nothing.
+    [[nodiscard]] const std::string& copies() const { return copies_; }
+
+  private:
+    Worker(const Weights& weights, const EngineOptions& options, std::pair<Descriptor, Descriptor> sockets);
+
+    struct Reply {
+        int64_t status = 0, nanoseconds = 0;
+        std::string text;
+    };
+
+    /// Waits for an answer while the process does `what`, at most `options.worker.timeout_s`.
+    Reply wait_for_reply(const std::string& what);
+    [[nodiscard]] bool find_reply(const std::string& what, Reply& reply);
+    /// Throws what a reply says.
+    void check(const Reply& reply) const;
+    [[noreturn]] void give_up(const std::string& how);
+    void call_interrupt();
+
+    std::string name_;
+    WorkerOptions options_;
+    SharedMemory memory_;
+    ChildProcess child_;
+    Descriptor socket_;  // closed first: the process ends at its end of file
+    Layout layout_ = Layout::contiguous;
+    size_t output_place_ = 0;
+    std::string versions_, copies_;
+};
+
+}  // namespace pb::engine::worker_engine

@@ -1,0 +1,103 @@
+// The engines of other frameworks: a Denoiser that hands windows to a process (worker.hpp) and takes them back.
+#include "device/host_memory.hpp"
+#include "engine/engines.hpp"
+#include "engine/worker/worker.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+
+namespace pb::engine::worker_engine {
+
+namespace {
+
+/// Pixels of one window from one layout to the other. `pixel` and `plane`: distance between the pixels of a channel and
+/// between the channels of a pixel, in samples.
+struct Strides {
+    int64_t pixel, plane;
+};
+
+Strides strides_of(const Shape& shape, Layout layout) {
+    return layout == Layout::channels_last ? Strides{shape.c, 1} : Strides{1, shape.h * shape.w};
+}
+
+/// Copies a batch of `shape` and changes its layout on the way.
+void copy_batch(const float* from, Layout from_layout, float* to, Layout to_layout, const Shape& shape) {
+    if (from_layout == to_layout) {
+        std::memcpy(to, from, static_cast<size_t>(shape.elements()) * sizeof(float));
+        return;
+    }
+    const Strides source = strides_of(shape, from_layout), target = strides_of(shape, to_layout);
+    const int64_t pixels = shape.h * shape.w;
+    for (int64_t n = 0; n < shape.n; ++n, from += shape.c * pixels, to += shape.c * pixels)
+        for (int64_t c = 0; c < shape.c; ++c)
+            for (int64_t i = 0; i < pixels; ++i)
+                to[c * target.plane + i * target.pixel] = from[c * source.plane + i * source.pixel];
+}
+
+double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class WorkerDenoiser final : public Denoiser {
+  public:
+    WorkerDenoiser(const Weights& weights, const EngineOptions& options)
+        : expected_(expected_views(weights, options)), name_(name_of(options.engine)), worker_(weights, options) {}
+
+    /// The first call on a shape compiles, plans and allocates in most frameworks: it is made here.
+    void prepare(const BatchView& in, const BatchView& out, device::Stream&) override {
+        check_views(expected_, in, out);
+        worker_.reserve(in.shape, out.shape);
+        std::memset(worker_.input(), 0, in.bytes());
+        (void)worker_.run(in.shape, out.shape);
+    }
+
+    void forward(const BatchView& in, const BatchView& out, device::Stream&) override {
+        check_views(expected_, in, out);
+        const double begin_s = seconds_now();
+        worker_.reserve(in.shape, out.shape);
+        copy_batch(static_cast<const float*>(in.pointer), in.layout, worker_.input(), worker_.layout(), in.shape);
+        inner_s_ += worker_.run(in.shape, out.shape);
+        copy_batch(worker_.output(), worker_.layout(), static_cast<float*>(out.pointer), out.layout, out.shape);
+        outer_s_ += seconds_now() - begin_s;
+        ++num_calls_;
+    }
+
+    [[nodiscard]] int process_id() const override { return worker_.id(); }
+
+    [[nodiscard]] std::string remark() const override {
+        const std::string turned = worker_.layout() == expected_.layout ? "" : " and turns its layout";
+        const std::string copied =
+            worker_.copies().empty() ? "Python copies nothing" : "Python copies " + worker_.copies();
+        std::string text = fmt::format(
+            "engine {} runs in a process of its own ({}): the rank copies input and output once{}, {}; peak memory is "
+            "the "
+            "rank's windows and all that the process holds",
+            name_, worker_.versions(), turned, copied);
+        if (num_calls_ == 0) return text;
+        const double inner_ms = 1e3 * inner_s_ / num_calls_, outer_ms = 1e3 * outer_s_ / num_calls_;
+        return text + fmt::format("; a call took {:.4g} ms by the clock of the process, {:.4g} ms with the hand-over",
+                                  inner_ms, outer_ms);
+    }
+
+  private:
+    ExpectedViews expected_;
+    std::string name_;
+    Worker worker_;
+    double inner_s_ = 0, outer_s_ = 0;  // of all calls: by the clock of the process, and as the rank sees them
+    int64_t num_calls_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Denoiser> make_worker_denoiser(const Weights& weights, const EngineOptions& options) {
+    const std::string engine = "engine = " + std::string(name_of(options.engine));
+    if (options.device.is_cuda()) throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
+    if (options.precision != Precision::fp32) throw UsageError(engine + ": computes in fp32 only; choose dtype: fp32");
+    return std::make_unique<WorkerDenoiser>(weights, options);
+}
+
+}  // namespace pb::engine::worker_engine

@@ -1,0 +1,127 @@
+"""Studies with engines that run in a process of their own: installed frameworks on 1 and 3 ranks, and an engine that
+fails in every way (tests/engine/workers/faulty.py). What is not installed is skipped."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import program
+
+ENGINES = Path(os.environ.get('PATCHBENCH_ENGINES', program.REPOSITORY / '.engines'))
+INSTALLED = sorted(path.name for path in ENGINES.glob('*') if (path / 'bin' / 'python').exists())
+FAULTY = program.REPOSITORY / 'tests' / 'engine' / 'workers' / 'faulty.py'
+STUDY = """
+name: engines
+image: {height: 48, width: 64}
+network: dncnn
+weights: seed:1
+device: cpu
+threads: 1
+patch: 24
+halo: 4
+batch: 2
+last_batch: ragged
+warmup.reps: 0
+forward_calls: 1
+bounds: false
+save_images: false
+stop: {min_reps: 2, max_time_s: 0}
+"""
+
+
+class EnginesTest(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        if not INSTALLED:
+            self.skipTest('no engine is installed: launch/engines.sh --only onnxruntime')
+        self.env = {**os.environ, 'PATCHBENCH_PYTHON': str(ENGINES / INSTALLED[0] / 'bin' / 'python')}
+
+    def run_study(self, more, ranks=0, study=STUDY):
+        study = self.write('study.yaml', study + more)
+        result = program.run('run', study, '--out', self.folder / 'out', ranks=ranks, env=self.env, timeout=600)
+        lines = [json.loads(line) for line in (self.folder / 'out' / 'results.jsonl').read_text().splitlines()]
+        return result, [line for line in lines if line['type'] == 'point']
+
+    def test_installed_engines_pass_verification(self):
+        for ranks in (1, 3):
+            with self.subTest(ranks=ranks):
+                names = ', '.join(['torch', *INSTALLED])
+                result, points = self.run_study(f'engine: [{names}]\n', ranks)
+                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                self.assertIn('RESULT: VALID', result.stdout)
+                self.assertEqual([point['point']['engine'] for point in points], ['torch', *INSTALLED])
+                for point in points[1:]:
+                    self.assertEqual(point['verification']['outcome'], 'passed', point)
+                    note = ' '.join(point['summary']['notes'])
+                    self.assertIn('in a process of its own', note)
+                    self.assertIn('with the hand-over', note)
+                    for rank in point['memory']['ranks']:
+                        self.assertGreater(rank['allocated_peak_mib'], 20, 'the framework itself')
+                (self.folder / 'out' / 'results.jsonl').unlink()
+
+    def test_every_network_passes_in_the_first_engine(self):
+        study = STUDY.replace('network: dncnn', 'network: [unet, drunet]').replace('halo: 4', 'halo: 8')
+        result, points = self.run_study(f'engine: {INSTALLED[0]}\n', study=study)
+        self.assertEqual([point['status'] for point in points], ['ok', 'ok'], result.stderr)
+
+    def test_failures_are_the_status_of_their_points(self):
+        engine = os.path.relpath(FAULTY, self.folder)  # as in a study: relative to its folder
+        options = ['call=crash', 'call=raise', 'call=shape', 'load=raise', 'call=memory', 'call=hang']
+        more = f'engine: "python:{engine}"\nworker.timeout_s: 20\nmemory_limit_mib: 64\n'
+        more += f'worker.options: [{", ".join(options)}]\n'
+        result, points = self.run_study(more, ranks=2)
+        self.assertIn(result.returncode, (1, 5), result.stderr + result.stdout)
+        found = {point['point']['worker']['options']: (point['status'], point['reason']) for point in points}
+        self.assertEqual({option: found[option][0] for option in options},
+                         {**dict.fromkeys(options, 'failed'), 'call=memory': 'oom'})
+        for option, words in (('call=crash', 'the last line of a crash'), ('call=raise', 'dislikes these windows'),
+                              ('call=shape', 'instead of'), ('load=raise', 'dislikes these windows'),
+                              ('call=hang', 'worker.timeout_s')):
+            self.assertIn(words, found[option][1])
+
+    def test_an_absent_engine_is_named_with_its_command(self):
+        self.env['PATCHBENCH_ENGINES'] = str(self.folder)
+        result, points = self.run_study('engine: [jax, torch]\n')
+        self.assertEqual([point['status'] for point in points], ['failed', 'ok'])
+        self.assertIn('launch/engines.sh --only jax', points[0]['reason'])
+
+    def test_no_process_outlives_a_killed_rank(self):
+        pid_file = self.folder / 'pid'
+        study = self.write('study.yaml', STUDY + f'engine: "python:{FAULTY}"\nworker.options: "call=hang,pid={pid_file}"\n')
+        launch = subprocess.Popen([*program.MPIRUN, '-n', '1', program.PROGRAM, 'run', study, '--out', self.folder / 'out'],
+                                  env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(launch.kill)
+        worker = int(self.wait_for(lambda: pid_file.exists() and pid_file.read_text()))
+        rank = int(Path(f'/proc/{worker}/stat').read_text().rsplit(')', 1)[1].split()[1])
+        os.kill(rank, signal.SIGKILL)
+        self.wait_for(lambda: not self.is_running(worker))
+        launch.wait(timeout=60)
+
+    def is_running(self, process):
+        try:
+            return Path(f'/proc/{process}/stat').read_text().rsplit(')', 1)[1].split()[0] != 'Z'
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def wait_for(self, condition, timeout_s=60):
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            if found := condition():
+                return found
+            time.sleep(0.05)
+        self.fail(f'not within {timeout_s} s')
+
+    def test_check_lists_the_engines(self):
+        result = program.run('check', '--device', 'cpu', env=self.env)
+        for name in INSTALLED:
+            self.assertRegex(result.stdout, rf'engines in a process of their own: .*{name.replace("py", "")}')
+
+
+if __name__ == '__main__':
+    if not INSTALLED:
+        print('skipped: no engine is installed: launch/engines.sh --only onnxruntime')
+        sys.exit(77)
+    program.main()

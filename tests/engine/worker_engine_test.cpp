@@ -1,0 +1,318 @@
+// Engines in a process of their own: they agree with the reference, and whatever goes wrong in the process is an error
+// here. What is not installed is skipped.
+#include "device/host_memory.hpp"
+#include "engine/worker/engine_places.hpp"
+#include "support/denoise_batch.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace pb::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+EngineOptions options_of(EngineKind engine, Layout layout = Layout::channels_last) {
+    return {.engine = engine, .layout = layout};
+}
+
+/// The engine of the test, told by `words` how to fail.
+EngineOptions faulty(const std::string& words) {
+    EngineOptions options = options_of(EngineKind::python);
+    options.worker.file = FAULTY_ENGINE;
+    options.worker.options = words;
+    options.worker.timeout_s = 60;
+    return options;
+}
+
+const Weights& small_weights() {
+    static const Weights weights = make_seeded_weights(network::DncnnShape{.channels = 3, .depth = 2, .width = 4}, 1);
+    return weights;
+}
+
+std::vector<float> run(Denoiser& denoiser, const EngineOptions& options, int64_t n = 1) {
+    const Shape shape = test::input_shape(small_weights(), n, 8, 16);
+    return test::denoise(denoiser, small_weights(), options,
+                         test::random_values(static_cast<size_t>(shape.elements()), 3), shape);
+}
+
+template <class Action>
+std::string message_of(const Action& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+std::string error_of(const EngineOptions& options) {
+    return message_of([&] {
+        const auto denoiser = make_denoiser(small_weights(), options);
+        (void)run(*denoiser, options);
+    });
+}
+
+bool is_running(pid_t process) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/stat");
+    std::string line;
+    std::getline(status, line);
+    return !line.empty() && line.find(") Z") == std::string::npos;
+}
+
+bool ends_soon(pid_t process) {
+    for (int i = 0; i < 1000 && is_running(process); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return !is_running(process);
+}
+
+class InstalledEngine : public testing::TestWithParam<EngineKind> {
+  protected:
+    void SetUp() override {
+        try {
+            (void)worker_engine::worker_command(GetParam(), "");
+        } catch (const Error& error) {
+            GTEST_SKIP() << error.what();
+        }
+    }
+};
+
+/// Each network, narrow: all of its operations and none of its weight.
+std::vector<network::NetworkShape> narrow_networks() {
+    return {network::DncnnShape{.channels = 3, .depth = 4, .width = 8},
+            network::UnetShape{.channels = 3, .widths = {8, 16, 24, 32}},
+            network::DrunetShape{.channels = 3, .widths = {8, 16, 24, 32}, .blocks = 1}};
+}
+
+TEST_P(InstalledEngine, AgreesWithTheReference) {
+    for (const network::NetworkShape& network : narrow_networks()) {
+        const Weights weights = make_seeded_weights(network, 5);
+        const Shape shape = test::input_shape(weights, 2, 16, 24);
+        const auto values = test::random_values(static_cast<size_t>(shape.elements()), 6);
+        for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
+            const EngineOptions options = options_of(GetParam(), layout);
+            const EngineOptions reference = options_of(EngineKind::reference, layout);
+            const auto expected = test::denoise(*make_denoiser(weights, reference), weights, reference, values, shape);
+            const auto denoiser = make_denoiser(weights, options);
+            EXPECT_LT(test::relative_difference(test::denoise(*denoiser, weights, options, values, shape), expected),
+                      1e-5)
+                << network::to_text(network);
+            EXPECT_THAT(denoiser->remark(), HasSubstr("in a process of its own"));
+            if (weights.kind() != network::kind_of<network::DncnnShape>())
+                break;  // both layouts of one network are enough
+        }
+    }
+}
+
+TEST_P(InstalledEngine, ServesOneShapeAfterAnother) {
+    const EngineOptions options = options_of(GetParam());
+    const auto denoiser = make_denoiser(small_weights(), options);
+    const auto one = run(*denoiser, options, 1), three = run(*denoiser, options, 3);
+    ASSERT_EQ(three.size(), 3 * one.size());
+    const std::vector<float> first(three.begin(), three.begin() + static_cast<int64_t>(one.size()));
+    EXPECT_LT(test::relative_difference(first, one), 1e-5);
+    EXPECT_LT(test::relative_difference(run(*denoiser, options, 1), one), 1e-6);
+}
+
+/// Of one thread, the process cannot use more CPU time than passes.
+TEST_P(InstalledEngine, KeepsToItsThreads) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.channels = 3, .depth = 6, .width = 32}, 1);
+    const EngineOptions options = options_of(GetParam());
+    const auto denoiser = make_denoiser(weights, options);
+    const Shape shape = test::input_shape(weights, 2, 96, 96);
+    const auto values = test::random_values(static_cast<size_t>(shape.elements()), 3);
+    (void)test::denoise(*denoiser, weights, options, values, shape);  // compiles, perhaps with more threads
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    const double cpu_before_s = device::cpu_seconds_of(denoiser->process_id());
+    for (int call = 0; call < 10; ++call) (void)test::denoise(*denoiser, weights, options, values, shape);
+    const double cpu_s = device::cpu_seconds_of(denoiser->process_id()) - cpu_before_s;
+    EXPECT_GT(cpu_s, 0);
+    EXPECT_LT(cpu_s, 1.1 * std::chrono::duration<double>(Clock::now() - begin).count() + 0.02);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, InstalledEngine,
+                         testing::Values(EngineKind::onnxruntime, EngineKind::openvino, EngineKind::pytorch,
+                                         EngineKind::tensorflow, EngineKind::jax),
+                         [](const auto& parameter) { return std::string(name_of(parameter.param)); });
+
+/// Needs a Python with NumPy: that of any installed engine.
+class Worker : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::error_code none;
+        for (const auto& environment : fs::directory_iterator(worker_engine::environments_folder(), none))
+            if (fs::exists(environment.path() / "bin" / "python"))
+                python_ = (environment.path() / "bin" / "python").string();
+        if (python_.empty()) GTEST_SKIP() << "no engine is installed: launch/engines.sh --only onnxruntime";
+        ASSERT_EQ(setenv("PATCHBENCH_PYTHON", python_.c_str(), 1), 0);
+    }
+
+    std::string python_;
+};
+
+TEST_F(Worker, GivesBackWhatTheEngineGave) {
+    for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
+        EngineOptions options = faulty("");
+        options.layout = layout;
+        const auto denoiser = make_denoiser(small_weights(), options);
+        const Shape shape = test::input_shape(small_weights(), 2, 8, 16);
+        const auto values = test::random_values(static_cast<size_t>(shape.elements()), 3);
+        EXPECT_EQ(test::denoise(*denoiser, small_weights(), options, values, shape), values);
+    }
+}
+
+TEST_F(Worker, SaysHowToInstallAnAbsentEngine) {
+    ASSERT_EQ(setenv("PATCHBENCH_ENGINES", "/nowhere", 1), 0);
+    EXPECT_THAT(error_of(options_of(EngineKind::openvino)), AllOf(HasSubstr("engine = openvino: is not installed"),
+                                                                  HasSubstr("launch/engines.sh --only openvino")));
+    unsetenv("PATCHBENCH_ENGINES");
+}
+
+TEST_F(Worker, SaysWhichFileIsNotThere) {
+    EngineOptions options = faulty("");
+    options.worker.file = "/nowhere/engine.py";
+    EXPECT_THAT(error_of(options), HasSubstr("there is no file /nowhere/engine.py"));
+}
+
+TEST_F(Worker, RefusesWhatItCannotDo) {
+    EngineOptions options = faulty("");
+    options.precision = Precision::bf16;
+    EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
+    options = faulty("");
+    options.device = {DeviceKind::cuda, 0};
+    EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
+}
+
+TEST_F(Worker, EndsWithItsLastWords) {
+    EXPECT_THAT(error_of(faulty("load=crash")),
+                AllOf(HasSubstr("killed by signal 6"), HasSubstr("loading"), HasSubstr("the last line of a crash")));
+    EXPECT_THAT(error_of(faulty("call=crash")),
+                AllOf(HasSubstr("killed by signal 6"), HasSubstr("a forward call"), HasSubstr("last line of a crash")));
+    EXPECT_THAT(error_of(faulty("call=kill,from=2")), testing::IsEmpty());
+    EXPECT_THAT(error_of(faulty("call=kill")), HasSubstr("killed by signal 9"));
+}
+
+TEST_F(Worker, SaysWhatTheEngineSays) {
+    EXPECT_THAT(error_of(faulty("load=raise")), HasSubstr("ValueError: the engine dislikes these windows"));
+    const EngineOptions options = faulty("call=raise,from=2");
+    const auto denoiser = make_denoiser(small_weights(), options);
+    const auto first = run(*denoiser, options);
+    EXPECT_THAT(message_of([&] { (void)run(*denoiser, options); }),
+                HasSubstr("ValueError: the engine dislikes these windows"));
+}
+
+TEST_F(Worker, RefusesAnotherShape) {
+    EXPECT_THAT(error_of(faulty("call=shape")), HasSubstr("(1, 3, 7, 16) instead of (1, 3, 8, 16)"));
+}
+
+TEST_F(Worker, IsKilledWhenItHangs) {
+    EngineOptions hasty = faulty("call=hang");
+    hasty.worker.timeout_s = 5;
+    EXPECT_THAT(error_of(hasty), AllOf(HasSubstr("did not answer for 5 s"), HasSubstr("worker.timeout_s"),
+                                       HasSubstr("waiting for nothing")));
+}
+
+TEST_F(Worker, RunsOutOfMemoryAndGoesOn) {
+    EngineOptions options = faulty("call=memory");
+    options.worker.memory_limit_bytes = int64_t{64} << 20;
+    const auto denoiser = make_denoiser(small_weights(), options);
+    EXPECT_THROW((void)run(*denoiser, options), OutOfMemory);
+    EXPECT_THROW((void)run(*denoiser, options), OutOfMemory);
+}
+
+TEST_F(Worker, MayWriteMoreThanAPipeHolds) {
+    const EngineOptions options = faulty("call=chatter");
+    const auto denoiser = make_denoiser(small_weights(), options);
+    for (int call = 0; call < 3; ++call) EXPECT_NO_THROW((void)run(*denoiser, options));
+}
+
+TEST_F(Worker, IsEndedByAnInterruption) {
+    bool came = false;
+    EngineOptions options = faulty("call=hang");
+    options.worker.interrupt = [&came] {
+        if (came) throw Interrupted("SIGTERM came");
+    };
+    const auto denoiser = make_denoiser(small_weights(), options);
+    came = true;
+    EXPECT_THROW((void)run(*denoiser, options), Interrupted);
+    EXPECT_THAT(message_of([&] { (void)run(*denoiser, options); }), HasSubstr("is no longer there"));
+    EXPECT_TRUE(ends_soon(denoiser->process_id()));
+}
+
+TEST_F(Worker, EndsWithItsDenoiser) {
+    const EngineOptions options = faulty("");
+    auto denoiser = make_denoiser(small_weights(), options);
+    const pid_t process = denoiser->process_id();
+    EXPECT_TRUE(is_running(process));
+    denoiser.reset();
+    EXPECT_FALSE(is_running(process));
+}
+
+TEST_F(Worker, CountsItsMemoryAndTime) {
+    const EngineOptions options = faulty("burn=0.2");
+    const auto denoiser = make_denoiser(small_weights(), options);
+    const int process = denoiser->process_id();
+    const double before_s = device::cpu_seconds_of(process);
+    (void)run(*denoiser, options);
+    EXPECT_GE(device::cpu_seconds_of(process) - before_s, 0.19);
+    EXPECT_GT(device::own_resident_peak_bytes_of(process), int64_t{4} << 20);  // Python with NumPy
+    EXPECT_TRUE(device::reset_resident_peak_of(process));
+    EXPECT_EQ(device::cpu_seconds_of(0), 0);
+    EXPECT_EQ(device::own_resident_peak_bytes_of(0), 0);
+}
+
+[[noreturn]] void run_until_killed(const EngineOptions& options) {
+    try {
+        const auto denoiser = make_denoiser(small_weights(), options);
+        for (;;) (void)run(*denoiser, options);
+    } catch (const std::exception& error) {
+        fprintf(stderr, "%s\n", error.what());
+    }
+    _exit(1);
+}
+
+/// The process of a program that is killed and can close nothing.
+TEST_F(Worker, DoesNotOutliveAKilledRank) {
+    for (const std::string words : {"", "call=hang"}) {
+        const fs::path file = fs::temp_directory_path() / ("patchbench-worker-" + std::to_string(getpid()));
+        fs::remove(file);
+        const pid_t rank = fork();
+        if (rank == 0) run_until_killed(faulty(words + ",pid=" + file.string()));
+        pid_t process = 0;
+        for (int i = 0; i < 3000 && process == 0; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            std::ifstream(file) >> process;
+        }
+        ASSERT_GT(process, 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        EXPECT_TRUE(is_running(process));
+        kill(rank, SIGKILL);
+        EXPECT_TRUE(ends_soon(process)) << words;
+        waitpid(rank, nullptr, 0);
+        fs::remove(file);
+    }
+}
+
+TEST_F(Worker, LeavesNoDescriptorOpen) {
+    const auto count = [] { return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()); };
+    const EngineOptions options = faulty("");
+    { const auto first = make_denoiser(small_weights(), options); }
+    const auto before = count();
+    { const auto second = make_denoiser(small_weights(), options); }
+    EXPECT_EQ(count(), before);
+}
+
+}  // namespace
+}  // namespace pb::engine

@@ -1,0 +1,51 @@
+"""An engine that fails as its option says: what the tests of src/engine/worker need. Otherwise it gives back the image
+channels of its input."""
+
+import os
+import pathlib
+import signal
+import sys
+import time
+
+PACKAGES = ()
+
+
+def fail(how):
+    if how == "crash":
+        print("the last line of a crash", file=sys.stderr, flush=True)
+        os.abort()
+    elif how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif how == "hang":
+        print("waiting for nothing", file=sys.stderr, flush=True)
+        time.sleep(1000)
+    elif how == "raise":
+        raise ValueError("the engine dislikes\nthese windows")
+    elif how == "memory":
+        return bytearray(1 << 34)  # beyond the limit
+    elif how == "chatter":
+        print("x" * 200_000, file=sys.stderr, flush=True)  # more than a pipe holds
+    return None
+
+
+def load(model, options):
+    if "pid" in options:
+        pathlib.Path(options["pid"]).write_text(str(os.getpid()))
+    if "load" in options:
+        fail(options["load"])
+    calls = 0
+
+    def call(windows, out):
+        nonlocal calls
+        calls += 1
+        if calls >= int(options.get("from", 1)):
+            fail(options.get("call"))
+        if options.get("call") == "shape":
+            return windows[:, :, :-1]
+        if "burn" in options:
+            begin = time.process_time()
+            while time.process_time() - begin < float(options["burn"]):
+                pass
+        return windows[:, :out.shape[1]]
+
+    return call

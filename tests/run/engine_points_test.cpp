@@ -1,0 +1,145 @@
+// Points whose network runs in a process beside each rank: verified like every point, failures become their status.
+#include "engine/worker/engine_places.hpp"
+#include "run/launch.hpp"
+#include "run/run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace pb::run {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+config::StudySettings quiet_study() {
+    config::StudySettings study;
+    study.reduction = ReductionKind::mpi;
+    study.bounds = false;
+    return study;
+}
+
+config::PointSettings small_point(network::NetworkKind network) {
+    config::PointSettings settings;
+    settings.network = network;
+    settings.weights = "seed:1";
+    settings.device = config::DeviceChoice::cpu;
+    settings.patch = 24;
+    settings.halo = {config::HaloSetting::Kind::pixels, 8};
+    settings.batch.count = 2;
+    settings.last_batch = config::LastBatch::ragged;
+    settings.threads.count = 1;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 2;
+    settings.protocol.max_time_s = 0;
+    settings.protocol.forward_calls = 1;
+    settings.protocol.verify_probes = 2;
+    settings.protocol.verify_whole_max_mpx = 0;
+    settings.image.height = 72;
+    settings.image.width = 56;
+    return settings;
+}
+
+/// Pythons of the engines that are installed, by name.
+std::vector<std::pair<EngineKind, std::string>> installed_engines() {
+    std::vector<std::pair<EngineKind, std::string>> found;
+    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+        const fs::path python = engine::worker_engine::environments_folder() / std::string(name) / "bin" / "python";
+        if (has_own_process(engine) && fs::exists(python)) found.emplace_back(engine, python.string());
+    }
+    return found;
+}
+
+class EnginePoints : public testing::Test {
+  protected:
+    EnginePoints()
+        : world_(comm::Communicator::world()), topology_(gather_topology(world_, {config::DeviceChoice::cpu})) {}
+
+    void SetUp() override {
+        if (engines_.empty()) GTEST_SKIP() << "no engine is installed: launch/engines.sh --only onnxruntime";
+        ASSERT_EQ(setenv("PATCHBENCH_PYTHON", engines_.front().second.c_str(), 1), 0);
+    }
+
+    record::PointTrace run(const config::PointSettings& settings) {
+        const auto facts_of = [](const config::ImageSettings& image) {
+            return plan::SourceFacts{{image.height, image.width}, image.channels};
+        };
+        const plan::Point point = plan::make_plan({study_, {settings}, ""}, topology_, facts_of).points.front();
+        return Runner(world_, topology_, study_).run(point, {});
+    }
+
+    record::PointTrace run_faulty(const std::string& options) {
+        config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+        settings.engine = EngineKind::python;
+        settings.engine.file = FAULTY_ENGINE;
+        settings.worker.options = options;
+        settings.protocol.worker_timeout_s = 20;
+        settings.memory_limit_mib = 64;
+        return run(settings);
+    }
+
+    void expect_failure(const std::string& options, record::PointStatus status, const std::string& words) {
+        const record::PointTrace trace = run_faulty(options);
+        EXPECT_EQ(trace.status, status) << options;
+        EXPECT_THAT(trace.reason, HasSubstr(words)) << options;
+    }
+
+    const comm::Communicator world_;
+    const plan::Topology topology_;
+    const config::StudySettings study_ = quiet_study();
+    const std::vector<std::pair<EngineKind, std::string>> engines_ = installed_engines();
+};
+
+TEST_F(EnginePoints, PassVerification) {
+    for (const auto& [engine, python] : engines_)
+        for (const auto& [network, name] : enum_names(network::NetworkKind{})) {
+            config::PointSettings settings = small_point(network);
+            settings.engine = engine;
+            const record::PointTrace trace = run(settings);
+            ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+            if (!world_.is_root()) continue;
+            EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed) << name;
+            ASSERT_FALSE(trace.point.notes.empty());
+            EXPECT_THAT(trace.point.notes.back(), HasSubstr("ms with the hand-over"));
+            constexpr int64_t kPythonBytes = int64_t{20} << 20;  // with NumPy and a framework it holds more
+            for (const record::RankTrace& rank : trace.ranks) EXPECT_GT(rank.memory.allocated_peak, kPythonBytes);
+            if (engine != engines_.front().first) break;  // the networks in one engine, the engines in one network
+        }
+}
+
+TEST_F(EnginePoints, FailAndTheNextOneRuns) {
+    expect_failure("load=raise", record::PointStatus::failed, "dislikes these windows");
+    expect_failure("call=raise", record::PointStatus::failed, "dislikes these windows");
+    expect_failure("call=shape", record::PointStatus::failed, "instead of");
+    expect_failure("call=crash", record::PointStatus::failed, "the last line of a crash");
+    expect_failure("call=crash,from=4", record::PointStatus::failed, "the last line of a crash");
+    expect_failure("call=memory", record::PointStatus::oom, "out of memory");
+    expect_failure("call=hang", record::PointStatus::failed, "worker.timeout_s");
+    config::PointSettings healthy = small_point(network::kind_of<network::DncnnShape>());
+    EXPECT_EQ(run(healthy).status, record::PointStatus::ok);
+}
+
+TEST_F(EnginePoints, WithAnotherNetworksPixelsFailVerification) {
+    const record::PointTrace trace = run_faulty("");  // gives back its input
+    EXPECT_EQ(trace.status, record::PointStatus::ok);
+    if (!world_.is_root()) return;
+    EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::failed);
+}
+
+TEST_F(EnginePoints, OfAnAbsentEngineSayHowToInstallIt) {
+    const char* const former = std::getenv("PATCHBENCH_ENGINES");
+    const std::string kept = former != nullptr ? former : "";
+    ASSERT_EQ(setenv("PATCHBENCH_ENGINES", "/nowhere", 1), 0);
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    settings.engine = EngineKind::openvino;
+    const record::PointTrace trace = run(settings);
+    EXPECT_EQ(trace.status, record::PointStatus::failed);
+    EXPECT_THAT(trace.reason, HasSubstr("launch/engines.sh --only openvino"));
+    kept.empty() ? unsetenv("PATCHBENCH_ENGINES") : setenv("PATCHBENCH_ENGINES", kept.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace pb::run
