@@ -17,7 +17,7 @@ void hand_over(benchmark::State& state, int64_t windows, int64_t edge, pb::Layou
     options.engine = pb::EngineKind::python;
     options.layout = layout;
     options.worker.file = EMPTY_ENGINE;
-    const auto denoiser = engine::make_denoiser(weights, options);
+    const auto denoiser = pb::engine::make_denoiser(weights, options);
     const pb::Shape shape{windows, 3, edge, edge};
     std::vector<float> in(static_cast<size_t>(shape.elements())), out(in.size());
     const pb::BatchView from{in.data(), shape, pb::DType::f32, layout, {}};

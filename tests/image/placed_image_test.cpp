@@ -82,7 +82,10 @@ TEST(PlacedImage, CompressedTilesHoldTheSamePixelsInFewerBytes) {
         for (const DType dtype : {DType::u8, DType::u16, DType::f32}) {
             const Image image = make_pattern(kExtent, 3, dtype), alpha = make_pattern(kExtent, 1, dtype, 3);
             const ImageInfo info = info_of(image, true);
-            const ImageMetadata metadata{test::bytes_of("a profile"), {}, 3000.0, 3000.0, true};
+            const ImageMetadata metadata{.icc_profile = test::bytes_of("a profile"),
+                                         .x_resolution_per_m = 3000.0,
+                                         .y_resolution_per_m = 3000.0,
+                                         .premultiplied_alpha = true};
             PlacedImage placed(info, &metadata, folder / "a.tif", compression);
             PixelWriter(placed.temporary_name(), info, folder / "a.tif").write(0, 0, image.view(), alpha.view());
             placed.commit();
@@ -134,7 +137,10 @@ TEST(PlacedImage, AlphaAndMetadataAreKept) {
     EXPECT_TRUE(same_bytes(open_image(folder / "a.tif")->read_alpha(), alpha));
     EXPECT_TRUE(same_bytes(load_image(folder / "a.tif"), pixels));
 
-    const ImageMetadata metadata{test::bytes_of("a profile"), {}, 3000.0, 3000.0, true};
+    const ImageMetadata metadata{.icc_profile = test::bytes_of("a profile"),
+                                 .x_resolution_per_m = 3000.0,
+                                 .y_resolution_per_m = 3000.0,
+                                 .premultiplied_alpha = true};
     PlacedImage placed({kExtent, 3, DType::u8, true}, &metadata, folder / "b.tif");
     placed.commit();
     const auto file = open_image(folder / "b.tif");
