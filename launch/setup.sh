@@ -11,7 +11,7 @@ usage: launch/setup.sh [--preset P] [--target T]... [--checks] [--no-packages]
   --preset P      CMake preset: release (default, or $PATCHBENCH_PRESET), ci, sanitize
   --target T      build only T, e.g. patchbench (default: everything)
   --checks        also install what .ci/run needs: clang-format, clang-tidy, shellcheck, clang with libFuzzer, and the
-                  engines onnxruntime and pytorch (launch/engines.sh)
+                  engines of launch/engines.sh
   --no-packages   leave the system's packages alone (clusters, other distributions)
 PATCHBENCH_TORCH=<torch folder> uses an installed torch==2.11.0 instead of one in .venv.
 TEXT
@@ -183,13 +183,13 @@ build() { # preset, targets..
 }
 
 main() {
-    local preset=${PATCHBENCH_PRESET:-release} targets=() install=1 engines=''
+    local preset=${PATCHBENCH_PRESET:-release} targets=() install=1 engines=0
     while [ $# -gt 0 ]; do
         case $1 in
             --preset | --target) [ $# -ge 2 ] || die "$1 needs a value (--help lists the options)" ;;&
             --preset) preset=$2; shift ;;
             --target) targets+=("$2"); shift ;;
-            --checks) packages+=("${check_packages[@]}"); engines=onnxruntime,pytorch ;;
+            --checks) packages+=("${check_packages[@]}"); engines=1 ;;
             --no-packages) install=0 ;;
             -h | --help) usage; exit ;;
             *) usage >&2; exit 2 ;;
@@ -202,7 +202,7 @@ main() {
     PIP_NO_DEPS=1 pip_install cudnn-frontend 1 "${fusion_requirements[@]}"
     [ -n "${PATCHBENCH_PLOTLY:-}" ] || pip_install plotly 1 "${plotly_requirements[@]}"
     # Without a network their tests skip and say so.
-    [ -z "$engines" ] || "$root/launch/engines.sh" --only "$engines" || say "the engines $engines are not installed"
+    [ $engines = 0 ] || "$root/launch/engines.sh" || say "some engines are not installed"
     build "$preset" "${targets[@]}"
 }
 

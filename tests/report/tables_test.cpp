@@ -118,7 +118,8 @@ TEST(PointsTable, SurvivesPointsThatSayLessThanTheFirst) {
 TEST(PointsTable, SaysWhatWasMeasuredInATerminalsWidth) {
     const std::string text =
         points_table({measure::summarise(three_rank_trace()), measure::summarise(three_rank_trace())});
-    EXPECT_LE(widest_line(text), 125u) << text;  // in bytes: an arrow has three
+    const std::string table = text.substr(0, text.find("What limits them"));  // prose wraps by itself
+    EXPECT_LE(widest_line(table), 125u) << text;                              // in bytes: an arrow has three
     EXPECT_THAT(text, AllOf(HasSubstr("2.250 [2.000, 2.700]"), HasSubstr("300 (1)"), HasSubstr("20.10 → 31.25"),
                             HasSubstr("2.5e-07"), HasSubstr("0.444"), HasSubstr("8.889")));
 }
