@@ -56,7 +56,7 @@ struct EngineSetting {
     EngineSetting(EngineKind known) : kind(known) {}  // NOLINT(google-explicit-constructor)
     operator EngineKind() const { return kind; }      // NOLINT(google-explicit-constructor)
     friend bool operator==(const EngineSetting&, const EngineSetting&) = default;
-    friend bool operator==(const EngineSetting& setting, EngineKind kind) { return setting.kind == kind; }
+    friend bool operator==(const EngineSetting& setting, EngineKind other) { return setting.kind == other; }
 };
 
 /// `batch: <n> | auto | largest`.
