@@ -13,10 +13,10 @@ constexpr size_t kRowsBegin = 10, kInfoBytes = 14, kWidth = 18, kHeight = 22, kB
 constexpr size_t kResolutionX = 38, kResolutionY = 42, kColours = 46, kMasks = 54, kColourSpace = 70;
 constexpr size_t kProfileBegin = 126, kProfileBytes = 130, kLongestHeader = 138;
 
-constexpr uint32_t kPlain = 0, kMasked = 3;                                                 // values of the compression
-constexpr uint32_t kEmbedded = 0x4D424544;                                                  // 'MBED', a colour space
-constexpr uint32_t kLinked = 0x4C494E4B;                                                    // 'LINK'
-constexpr uint32_t kInfo = 40, kWithMasks = 52, kWithAlphaMask = 56, kV4 = 108, kV5 = 124;  // lengths of info headers
+constexpr uint32_t kPlain = 0, kMasked = 3;                          // values of the compression
+constexpr uint32_t kEmbedded = 0x4D424544;                           // 'MBED', a colour space
+constexpr uint32_t kLinked = 0x4C494E4B;                             // 'LINK'
+constexpr uint32_t kWithMasks = 52, kWithAlphaMask = 56, kV4 = 108;  // lengths of other info headers
 
 class HeaderReader {
   public:
@@ -48,7 +48,7 @@ class HeaderReader {
     }
 
     void check_kind() const {
-        constexpr std::array kKnown{kInfo, kWithMasks, kWithAlphaMask, kV4, kV5};
+        constexpr std::array kKnown{kBmpInfo, kWithMasks, kWithAlphaMask, kV4, kBmpV5};
         if (std::ranges::find(kKnown, info_bytes_) == kKnown.end())
             file_.refuse(fmt::format("it is no Windows bitmap: its header has {} bytes", info_bytes_),
                          "save it as PNG, TIFF or 24-bit BMP");
@@ -116,7 +116,7 @@ class HeaderReader {
             metadata.x_resolution_per_m = x;
             metadata.y_resolution_per_m = y;
         }
-        const uint32_t space = info_bytes_ == kV5 ? number(kColourSpace) : 0;
+        const uint32_t space = info_bytes_ == kBmpV5 ? number(kColourSpace) : 0;
         if (space == kLinked) metadata.not_kept.emplace_back("colour profile in another file");
         if (space != kEmbedded) return;
         const uint64_t begin = 14 + uint64_t{number(kProfileBegin)};

@@ -10,6 +10,8 @@
 
 namespace pb::image {
 
+inline constexpr uint32_t kBmpInfo = 40, kBmpV5 = 124;  // bytes of the shortest and the longest info header
+
 struct BmpHeader {
     ImageInfo info;
     ImageMetadata metadata;

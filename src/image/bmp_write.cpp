@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr size_t kFileHeader = 14, kInfo = 40, kV5 = 124, kGrays = 256;
+constexpr size_t kFileHeader = 14, kGrays = 256;
 
 void put(Bytes& bytes, uint64_t value, size_t count = 4) {
     for (size_t i = 0; i < count; ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
@@ -29,7 +29,7 @@ struct Layout {
                       : alpha ? 4
                               : 3),
           profile_bytes(image.metadata == nullptr ? 0 : image.metadata->icc_profile.size()),
-          info_bytes(alpha || profile_bytes > 0 ? kV5 : kInfo),
+          info_bytes(alpha || profile_bytes > 0 ? kBmpV5 : kBmpInfo),
           rows_begin(kFileHeader + info_bytes + (gray ? 4 * kGrays : 0)),
           rows_bytes(bmp_row_bytes(image.pixels.extent.w, pixel_bytes) * static_cast<uint64_t>(image.pixels.extent.h)) {
     }
@@ -76,7 +76,7 @@ Bytes make_header(const ImageToSave& image, const Layout& layout) {
     put(bytes, resolution(&ImageMetadata::y_resolution_per_m));
     put(bytes, layout.gray ? kGrays : 0);
     put(bytes, 0);  // all colours are important
-    if (layout.info_bytes == kV5) put_v5_fields(bytes, layout);
+    if (layout.info_bytes == kBmpV5) put_v5_fields(bytes, layout);
     for (uint64_t gray = 0; layout.gray && gray < kGrays; ++gray) put(bytes, gray << 16U | gray << 8U | gray);
     return bytes;
 }
