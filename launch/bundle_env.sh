@@ -52,6 +52,8 @@ bundle_library_path() {
     esac
 }
 
+# Engines in processes of their own (docs/engines.md) start with this one.
+export PATCHBENCH_USER_LIBRARY_PATH=${PATCHBENCH_USER_LIBRARY_PATH-${LD_LIBRARY_PATH:-}}
 bundle_check_glibc
 bundle_find_torch
 bundle_check_torch

@@ -165,7 +165,10 @@ std::vector<int64_t> parse_pages(const std::string& text) {
         int64_t first = -1, last = -1;
         at = std::from_chars(at, end, first).ptr;
         last = first;
-        if (at != end && *at == '-') at = std::from_chars(at + 1, end, last).ptr;
+        if (at != end && *at == '-') {
+            last = -1;
+            at = std::from_chars(at + 1, end, last).ptr;
+        }
         const bool ascends = pages.empty() || first > pages.back();
         if (first < 0 || last < first || last >= kMostPages || !ascends || (at != end && *at != ','))
             throw UsageError("--pages " + text + ": must be page numbers from 0 in ascending order, as 0-9,20");

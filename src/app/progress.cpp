@@ -9,7 +9,7 @@ namespace pb::app {
 
 namespace {
 
-constexpr double kUpdateIntervalS = 0.2;
+constexpr double kUpdateIntervalS = 0.2, kLogIntervalS = 1;
 
 double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
@@ -24,7 +24,11 @@ int64_t planned_passes(const plan::Point& point) {
 }  // namespace
 
 Progress::Progress(size_t num_points, const std::vector<plan::Point>& rest)
-    : num_points_(num_points), finished_(num_points - rest.size()), left_(rest), throttle_(kUpdateIntervalS, 0) {
+    : num_points_(num_points),
+      finished_(num_points - rest.size()),
+      left_(rest),
+      throttle_(kUpdateIntervalS, 0),
+      logging_(kLogIntervalS, 0) {
     std::transform(rest.rbegin(), rest.rend(), std::back_inserter(planned_passes_), planned_passes);
     draw_bar();
 }
@@ -50,8 +54,10 @@ void Progress::finish(const record::PointTrace& trace) {
     passes_begun_ = 0;
     activity_.clear();
     line_.clear();
-    spdlog::info("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point), name_of(trace.status),
-                 trace.reason.empty() ? "" : ", " + trace.reason, times(0));
+    const bool is_due = logging_.is_due(seconds_between(start_, now));
+    if (is_due || finished_ == num_points_ || trace.status != record::PointStatus::ok)
+        spdlog::info("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point), name_of(trace.status),
+                     trace.reason.empty() ? "" : ", " + trace.reason, times(0));
     draw_bar();
 }
 

@@ -23,6 +23,7 @@ class Progress final : public run::ProgressListener {
 
     void begin(run::Activity activity) override;
     void advance(int64_t /*done*/, int64_t /*all*/) override {}
+    /// Prints a line about the point. Between ok points of less than a second some lines are left out.
     void finish(const record::PointTrace& trace);
 
   private:
@@ -39,7 +40,7 @@ class Progress final : public run::ProgressListener {
     int64_t passes_begun_ = 0;             // of the current point
     std::string activity_;
     TerminalLine line_;
-    report::Throttle throttle_;
+    report::Throttle throttle_, logging_;
     Clock::time_point start_ = Clock::now();
     Clock::time_point point_start_ = start_;
 };

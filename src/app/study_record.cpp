@@ -98,7 +98,7 @@ std::vector<measure::Summary> summaries_of(const report::ResultsFile& results) {
     return summaries;
 }
 
-/// A study of more points prints neither ranks nor FOM lines without --verbose.
+/// A study of more points prints neither ranks nor FOM lines without --verbose, and so many of its remarks.
 constexpr size_t kMostDetailed = 8;
 
 /// The tables of ranks of the measured points under unique labels. `summaries` are those of the points, in the same
@@ -190,16 +190,17 @@ void StudyRecord::add(const record::PointTrace& trace) {
 void StudyRecord::print(const report::ResultsFile& results, const measure::StudySummary& study,
                         const measure::Verdict& verdict, bool files_written) const {
     std::FILE* out = text_stream(options_);
-    const size_t width = terminal_width(out);
     const auto summaries = summaries_of(results);
     const bool is_detailed = options_.verbose || summaries.size() <= kMostDetailed || !files_written;
-    fmt::print(out, "{}\n", report::points_table(summaries, study.recommendations, width));
-    if (const std::string text = report::study_text(study, width); !text.empty()) fmt::print(out, "{}\n", text);
-    if (is_detailed) fmt::print(out, "{}", ranks_text(results, summaries, width));
+    report::TextSize size{.width = terminal_width(out)};
+    if (!is_detailed) size.most = kMostDetailed;
+    fmt::print(out, "{}\n", report::points_table(summaries, study.recommendations, size));
+    if (const std::string text = report::study_text(study, size); !text.empty()) fmt::print(out, "{}\n", text);
+    if (is_detailed) fmt::print(out, "{}", ranks_text(results, summaries, size.width));
     fmt::print(out, "results: {}\n", file_.string());
     if (files_written) fmt::print(out, "report:  {}\n", (options_.folder / "report.html").string());
     if (!is_detailed)
-        fmt::print(out, "figures: {} (ranks of the points and FOM lines; --verbose prints them)\n",
+        fmt::print(out, "figures: {} (all remarks, ranks of the points, FOM lines; --verbose prints them)\n",
                    (options_.folder / "figures.txt").string());
     fmt::print(out, "{}\n{}{}\n", images_text(results, is_detailed, options_.folder),
                is_detailed ? report::fom_lines(summaries) : "", report::verdict_line(verdict));
@@ -220,7 +221,8 @@ ExitCode StudyRecord::finish() {
     const run::Attempt written = run::attempt([&] {
         write_whole(options_.folder / "results.csv", report::csv_text(std::span(&results, 1), options_.csv_style));
         write_whole(options_.folder / "figures.txt",
-                    ranks_text(results, summaries, report::kAnyWidth) + report::fom_lines(summaries));
+                    report::points_table(summaries, study.recommendations) + "\n" + report::study_text(study) + "\n" +
+                        ranks_text(results, summaries, report::kAnyWidth) + report::fom_lines(summaries));
         report::write_html({file_}, options_.folder / "report.html");
     });
     const bool whole = written.kind == run::Attempt::Kind::ok;

@@ -196,12 +196,12 @@ std::string tiff_tag_name(uint16_t number) {
 }
 
 void drop_truncation(ImageMetadata& metadata) {
-    constexpr std::string_view kTruncated = "\"truncated\": true, ";
     for (TiffTag& tag : metadata.tiff_tags) {
+        if (tag.number != kImageDescription) continue;
         std::string text(text_of(tag));
-        const size_t begin = text.find(kTruncated);
-        if (tag.number != kImageDescription || begin == std::string::npos) continue;
-        set_text(tag, text.erase(begin, kTruncated.size()));
+        for (const std::string_view entry : {"\"truncated\": true, ", ", \"truncated\": true"})
+            if (const size_t begin = text.find(entry); begin != std::string::npos) text.erase(begin, entry.size());
+        if (text != text_of(tag)) set_text(tag, text);
     }
 }
 

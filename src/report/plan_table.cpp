@@ -158,11 +158,11 @@ std::string prediction_text(const plan::Plan& plan) {
         fmt::join(formulas, ""));
 }
 
-std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops, const PlanSize& size) {
+std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops, const TextSize& size) {
     TextTable table = make_plan_table(rank_tflops.has_value());
     NumberedNotes notes;
     bool open = false;
-    const size_t num_shown = std::min(size.most_points, plan.points.size());
+    const size_t num_shown = std::min(size.most, plan.points.size());
     for (const auto& point : std::span(plan.points).first(num_shown)) table.add_row(row_of(point, rank_tflops));
     for (const auto& point : plan.points) {
         open = open || (point.refusal.empty() && (!point.halo || !point.batch));

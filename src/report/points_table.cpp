@@ -165,12 +165,12 @@ PointsTable make_points_table(const Summaries& summaries, const Recommendations&
             limits_of(summaries, labels)};
 }
 
-std::string points_table(const Summaries& summaries, const Recommendations& recommendations, size_t width) {
+std::string points_table(const Summaries& summaries, const Recommendations& recommendations, const TextSize& size) {
     if (summaries.empty()) return "no points\n";
     const auto [shared, table, remarks, limits] = make_points_table(summaries, recommendations);
     std::string text = shared.empty() ? "" : shared + "\n\n";
-    text += table.text(width);
-    for (const auto& remark : remarks) text += (&remark == remarks.data() ? "\n  " : "  ") + remark + "\n";
+    text += table.text(size.width);
+    if (!remarks.empty()) text += "\n" + first_lines(remarks, size.most);
     return text + limits_text(limits);
 }
 

@@ -17,35 +17,36 @@
 
 namespace pb::report {
 
+/// How much is written: tables fit `width` characters, and of a list (points of a plan, remarks, curves) the first
+/// `most` entries appear. A line counts the others.
+struct TextSize {
+    size_t width = kAnyWidth;
+    size_t most = std::numeric_limits<size_t>::max();
+};
+
 /// Marks recommended points in the table and in the text below it.
 inline constexpr const char* kStar = "\u2605";
 
 /// Writes what all points share once, then one row for each point, then reasons and notes. Columns are the headline
-/// metrics that at least one point has. Recommended points are marked. Here and below tables fit `width` characters.
+/// metrics that at least one point has. Recommended points are marked.
 [[nodiscard]] std::string points_table(const std::vector<measure::Summary>& summaries,
                                        const std::vector<measure::Recommendation>& recommendations = {},
-                                       size_t width = kAnyWidth);
+                                       const TextSize& size = {});
 
 /// Writes the figures that follow from several points: times, memory and largest batches, precisions, devices. Empty
 /// when there are none.
-[[nodiscard]] std::string study_text(const measure::StudySummary& study, size_t width = kAnyWidth);
+[[nodiscard]] std::string study_text(const measure::StudySummary& study, const TextSize& size = {});
 
 /// Writes one row for each rank of one point: host, device, patches, patches/s, wall time, four memory figures. Also
 /// says whether NCCL or MPI gathered the figures.
 [[nodiscard]] std::string ranks_table(const measure::Summary& summary, const plan::Topology& topology,
                                       size_t width = kAnyWidth);
 
-/// How much of a plan is written: its first points, in lines that fit `width`. A note counts the other points.
-struct PlanSize {
-    size_t width = kAnyWidth;
-    size_t most_points = std::numeric_limits<size_t>::max();
-};
-
 /// Writes the points of a plan: label, windows, batches, patches per rank, processed/useful pixels, predicted memory
 /// and work. With `rank_tflops`, the TFLOP/s that one rank reaches, it also writes the time of a repetition on the
 /// busiest rank.
 [[nodiscard]] std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops = std::nullopt,
-                                     const PlanSize& size = {});
+                                     const TextSize& size = {});
 
 /// Explains how that table predicts memory and work: the formula with its numbers for every network, precision and
 /// device of the plan.

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 namespace pb::report {
 
 namespace {
@@ -34,9 +37,9 @@ std::string curve_text(const char* name, const std::optional<measure::BatchCurve
 
 std::string times_text(const measure::BatchTimes& times) {
     const auto& fit = times.fit;
-    return fmt::format("  {}, {}: fastest batch {}; smallest within 3 % of it {} ({})\n", times.label,
+    return fmt::format("{}, {}: fastest batch {}; smallest within 3 % of it {} ({})\n", times.label,
                        name_of(times.scope), fit.fastest_batch, fit.sufficient_batch, fit.sufficient_words) +
-           curve_text("left arm:", fit.left_arm) + curve_text("all:", fit.rising) + "    " + fit.comparison + "\n";
+           curve_text("left arm:", fit.left_arm) + curve_text("all:", fit.rising) + "    " + fit.comparison;
 }
 
 std::string memory_text(const std::vector<measure::BatchMemory>& groups, size_t width) {
@@ -93,19 +96,21 @@ std::string recommendation_text(const measure::Recommendation& recommendation) {
 
 }  // namespace
 
-std::string study_text(const measure::StudySummary& study, size_t width) {
+std::string study_text(const measure::StudySummary& study, const TextSize& size) {
     std::string text;
     if (!study.recommendations.empty()) text += "Which point to take\n";
     for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation);
     if (!study.batch_times.empty()) text += (text.empty() ? "" : "\n") + std::string("Time a window over the batch\n");
-    for (const auto& times : study.batch_times) text += times_text(times);
+    std::vector<std::string> curves;
+    std::transform(study.batch_times.begin(), study.batch_times.end(), std::back_inserter(curves), times_text);
+    text += first_lines(curves, size.most);
     const auto add = [&](const auto& rows, const auto& to_text) {
-        if (!rows.empty()) text += (text.empty() ? "" : "\n") + to_text(rows, width);
+        if (!rows.empty()) text += (text.empty() ? "" : "\n") + to_text(rows, size.width);
     };
     add(study.batch_memory, memory_text);
     add(study.largest_batches, largest_text);
     add(study.variants, variants_text);
-    for (const auto& scaling : study.scalings) text += (text.empty() ? "" : "\n") + scaling_text(scaling, width);
+    for (const auto& scaling : study.scalings) text += (text.empty() ? "" : "\n") + scaling_text(scaling, size.width);
     return text;
 }
 

@@ -216,7 +216,7 @@ class Denoise(program.ProgramTest):
         def denoised(name, *options):
             """What was said, and the samples."""
             out = self.folder / name
-            result = run('denoise', photo, out, '--patch', '48', '--batch', '1', '--device', 'cpu', *options)
+            result = run('denoise', photo, out, '--network', 'dncnn', '--patch', '48', '--batch', '1', '--device', 'cpu', *options)
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
             return result.stdout, out.read_bytes()[-len(samples):]
 
@@ -243,7 +243,7 @@ class Help(program.ProgramTest):
         for option, shape, default in (('patch', 'N', '256'), ('halo', 'N | none | exact | auto', 'auto'),
                                        ('batch', 'N | auto | largest', 'auto'), ('verify', 'N', '1'),
                                        ('dtype', 'fp32 | tf32 | bf16 | fp16', 'fp32'), ('threads', 'N | auto', 'auto'),
-                                       ('network', 'drunet | unet | dncnn', 'dncnn'), ('sigma', 'X | X/Y | auto', 'auto'),
+                                       ('network', 'drunet | unet | dncnn', 'drunet'), ('sigma', 'X | X/Y | auto', 'auto'),
                                        ('engine', 'torch | native | reference | timed', 'torch'),
                                        ('trained-sigma', 'X | X/Y | auto', 'auto'), ('add-noise', 'X | X/Y', '0'),
                                        ('memory-limit-mib', 'N', '0'), ('output', 'auto | memory | file | checksum', 'auto')):
@@ -257,7 +257,7 @@ class FloatSamples(program.ProgramTest):
         photo = self.write('range.npy', b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() +
                            struct.pack('<1600f', *samples))
         out, words = self.folder / 'out.npy', (f'0 to {max(samples):.0f}', '[0, 1]')
-        gray = ('--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
+        gray = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', *FAST[:6], *FAST[8:])
         self.assert_refused(run('denoise', photo, out, *gray), 2, 'range.npy', *words, '--sigma')
         result = run('denoise', photo, out, *gray, '--sigma', '0.1')
         for word in ('note: ', *words):

@@ -37,7 +37,7 @@ class Folders(program.ProgramTest):
 
     def test_the_bytes_are_those_of_one_by_one(self):
         """Gray and colour in turn, of unequal sizes, with everything found automatically: engines are kept between images."""
-        weights = ('--weights', 'seed:1', '--allow-untrained', '--device', 'cpu', '--patch', '32')
+        weights = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained', '--device', 'cpu', '--patch', '32')
         images = self.make(**{f'{i}_png': png(30 + 7 * i, 41, 1 + 2 * (i % 2), noise) for i in range(7)})
         for engine in ('torch', 'native'):
             for i in range(7):

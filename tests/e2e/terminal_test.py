@@ -25,7 +25,7 @@ image: {height: 64, width: 64}
 
 
 # 64 windows, one after the other: more than the fifth of a second between two updates on any machine.
-DENOISE = ('--halo', '8', '--patch', '32', '--batch', '1', '--sigma', '0.1', '--device', 'cpu', '--threads', '1')
+DENOISE = ('--network', 'dncnn', '--halo', '8', '--patch', '32', '--batch', '1', '--sigma', '0.1', '--device', 'cpu', '--threads', '1')
 
 
 def drawn(text):
@@ -101,15 +101,15 @@ class Terminal(program.ProgramTest):
 
     def test_denoise_has_a_bar_that_moves(self):
         photo = self.write('photo.png', png(256, 256))
-        self.assert_bar_moves(self.on_terminal('denoise', photo, self.folder / 'out.png', *DENOISE), 'photo.png')
+        self.assert_bar_moves(self.on_terminal('denoise', photo, self.folder / 'out.png', *DENOISE, columns=160), 'photo.png')
         raw = self.write('photo.raw', bytes((x * 7 + y * 13) % 256 for y in range(256) for x in range(256)))
         text = self.on_terminal('denoise', raw, self.folder / 'out.raw', '--raw', '256x256x1:u8', '--output', 'file',
-                                '--weights', 'seed:1', '--allow-untrained', *DENOISE)
+                                '--weights', 'seed:1', '--allow-untrained', *DENOISE, columns=160)
         self.assert_bar_moves(text, 'photo.raw')
 
     def test_the_bar_of_several_ranks_comes_through_mpirun(self):
         photo = self.write('photo.png', png(256, 256))
-        self.assert_bar_moves(self.on_terminal('denoise', photo, self.folder / 'out.png', *DENOISE, ranks=2), 'photo.png')
+        self.assert_bar_moves(self.on_terminal('denoise', photo, self.folder / 'out.png', *DENOISE, ranks=2, columns=160), 'photo.png')
 
     def test_several_images_are_counted_and_have_a_time_in_all(self):
         for name in 'ab':
@@ -129,7 +129,7 @@ class Terminal(program.ProgramTest):
             self.assertNotRegex(result.stdout + result.stderr, r'[\r\x1b]|##| left')
 
     def test_an_error_stands_in_a_line_of_its_own(self):
-        bad = self.write('bad.png', png(256, 256)[:4000])
+        bad = self.write('bad.png', png(256, 256)[:2000])
         text = self.on_terminal('denoise', bad, self.folder / 'out.png', *DENOISE, code=2)
         self.assertTrue(any(line.startswith('patchbench: ') and 'bad.png' in line for line in lines_seen(text)), text)
 

@@ -31,7 +31,6 @@ PROGRAM, REPOSITORY = Path(program.PROGRAM), program.REPOSITORY
 TRANSCRIPT = HERE / 'messages.txt'
 NUM_AT_ONCE = 2
 TIMEOUT_S = 100  # of one command
-WEIGHTS = 'dncnn_color_sigma0.1.safetensors'
 
 STUDY = """\
 name: tiny
@@ -102,7 +101,8 @@ def make_models(folder):
     folder.mkdir()
     for card in (REPOSITORY / 'models').glob('*.yaml'):
         shutil.copy(card, folder)
-    (folder / WEIGHTS).symlink_to(REPOSITORY / 'models' / WEIGHTS)
+    for weights in (REPOSITORY / 'models').glob('*.safetensors'):
+        (folder / weights.name).symlink_to(weights)
 
 
 def make_inputs(folder, results):

@@ -1,21 +1,30 @@
-// nlm <photo>: PSNR of OpenCV's fastNlMeansDenoisingColored at its best strength on the photograph with the noise that
-// `patchbench denoise --add-noise 0.1` adds, clipped to 8 bits as it needs.
+// nlm <photo> <sigma> colour|gray <copy>: PSNR and seconds of OpenCV's non-local means, at its best strength and on one
+// core, on the photograph with the noise that `patchbench denoise --add-noise <sigma>` adds, clipped to 8 bits as it
+// needs. The image without noise, gray if asked for, is saved as <copy> for patchbench.
 #include "image/image_file.hpp"
 #include "image/quality.hpp"
 #include "image/synthetic.hpp"
 
+#include <opencv2/imgproc.hpp>
 #include <opencv2/photo.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <limits>
+#include <string>
 
 namespace pb {
 namespace {
 
-constexpr double kSigma = 0.1;
 constexpr uint64_t kSeed = 7;  // the default of image.seed
+
+struct Result {
+    double psnr = 0;
+    double seconds = std::numeric_limits<double>::infinity();
+};
 
 image::Image as_float(const image::Image& image) {
     image::Image converted(image.extent(), image.channels(), DType::f32);
@@ -23,25 +32,53 @@ image::Image as_float(const image::Image& image) {
     return converted;
 }
 
-double nlm_psnr(image::Image noisy, const image::Image& clean, float strength) {
-    const cv::Mat pixels(static_cast<int>(noisy.extent().h), static_cast<int>(noisy.extent().w), CV_8UC3,
-                         noisy.bytes().data());
-    cv::Mat denoised;
-    cv::fastNlMeansDenoisingColored(pixels, denoised, strength, strength, 7, 21);
-    std::memcpy(noisy.bytes().data(), denoised.data, noisy.bytes().size());
-    return image::psnr(as_float(noisy).view(), clean.view());
+/// Shares the samples of `image`.
+cv::Mat matrix_of(image::Image& image) {
+    return {static_cast<int>(image.extent().h), static_cast<int>(image.extent().w),
+            image.channels() == 1 ? CV_8UC1 : CV_8UC3, image.bytes().data()};
 }
 
-int report(const char* file) {
-    const image::Image clean = as_float(image::load_image(file));
+image::Image as_gray(image::Image colour) {
+    image::Image gray(colour.extent(), 1, DType::u8);
+    cv::Mat samples = matrix_of(gray);
+    cv::cvtColor(matrix_of(colour), samples, cv::COLOR_RGB2GRAY);
+    return gray;
+}
+
+Result run_nlm(image::Image noisy, const image::Image& clean, float strength) {
+    const cv::Mat pixels = matrix_of(noisy);
+    cv::Mat denoised;
+    const auto begin = std::chrono::steady_clock::now();
+    if (noisy.channels() == 1)
+        cv::fastNlMeansDenoising(pixels, denoised, strength, 7, 21);
+    else
+        cv::fastNlMeansDenoisingColored(pixels, denoised, strength, strength, 7, 21);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    std::memcpy(noisy.bytes().data(), denoised.data, noisy.bytes().size());
+    return {image::psnr(as_float(noisy).view(), clean.view()), passed.count()};
+}
+
+image::Image clipped_noise(const image::Image& clean, double sigma, double& noisy_psnr) {
     image::Image noisy = clean;
-    image::add_noise(kSigma, kSeed, 0, 0, noisy.view());
-    image::Image clipped(clean.extent(), 3, DType::u8);
+    image::add_noise(sigma, kSeed, 0, 0, noisy.view());
+    noisy_psnr = image::psnr(noisy.view(), clean.view());
+    image::Image clipped(clean.extent(), clean.channels(), DType::u8);
     image::from_float(noisy.view(), clipped.view());
-    double best = 0;
-    for (const float strength : {5.F, 8.F, 11.F, 14.F, 18.F, 22.F, 28.F})
-        best = std::max(best, nlm_psnr(clipped, clean, strength));
-    std::printf("noisy %.3f nlm %.3f\n", image::psnr(noisy.view(), clean.view()), best);
+    return clipped;
+}
+
+int report(const char* photo, double sigma, bool gray, const char* copy) {
+    const image::Image original = gray ? as_gray(image::load_image(photo)) : image::load_image(photo);
+    image::save_image({.pixels = original.view()}, copy);
+    const image::Image clean = as_float(original);
+    double noisy_psnr = 0;
+    const image::Image noisy = clipped_noise(clean, sigma, noisy_psnr);
+    Result best;
+    for (const float factor : {0.2F, 0.31F, 0.43F, 0.55F, 0.7F, 0.86F, 1.1F}) {
+        const Result result = run_nlm(noisy, clean, factor * 255 * static_cast<float>(sigma));
+        best = {std::max(best.psnr, result.psnr), std::min(best.seconds, result.seconds)};
+    }
+    std::printf("noisy %.3f nlm %.3f seconds %.3f\n", noisy_psnr, best.psnr, best.seconds);
     return 0;
 }
 
@@ -49,9 +86,10 @@ int report(const char* file) {
 }  // namespace pb
 
 int main(int argc, char** argv) {
-    if (argc != 2) return 2;
+    if (argc != 5) return 2;
     try {
-        return pb::report(argv[1]);
+        cv::setNumThreads(1);
+        return pb::report(argv[1], std::stod(argv[2]), std::string(argv[3]) == "gray", argv[4]);
     } catch (const std::exception& error) {
         std::cerr << error.what() << "\n";
         return 1;

@@ -1,5 +1,6 @@
-"""nlm.py <nlm> <patchbench> <photos>: the trained DnCNN against OpenCV's non-local means at its best strength, on whole
-photographs with noise of sigma 0.1: at least 2 dB better on each.
+"""nlm.py <nlm> <patchbench> <photos> [--table]: the shipped weights against OpenCV's non-local means at its best strength, on
+whole photographs, each on one core. At sigma 0.1 DnCNN is at least 2 dB better; DRUNet is better than both at 0.05 and 0.1,
+colour and gray. --table: all four noise levels, and the times of the fastest of three runs.
 """
 import re
 import subprocess
@@ -8,37 +9,60 @@ import tempfile
 from pathlib import Path
 
 NAMES = ('retina.jpg', 'astronaut.png', 'coffee.png', 'chelsea.png')
-MARGIN_DB = 2.0
+DNCNN_OVER_NLM_DB = 2.0       # colour, sigma 0.1
+DRUNET_OVER_NLM_DB = 1.0
+DRUNET_OVER_DNCNN_DB = 0.1
 
 
-def nlm_psnr(nlm, photo):
-    line = subprocess.run([nlm, photo], check=True, capture_output=True, text=True).stdout
-    return tuple(map(float, re.fullmatch(r'noisy (\S+) nlm (\S+)\n', line).groups()))
-
-
-def dncnn_psnr(program, photo, folder):
-    result = subprocess.run([program, 'denoise', photo, folder / photo.name, '--device', 'cpu', '--add-noise', '0.1',
-                             '--halo', 'exact', '--batch', '1', '--verify', '1'], capture_output=True, text=True)
+def checked(*command):
+    result = subprocess.run([*map(str, command)], capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(result.stdout + result.stderr)
-    return float(re.search(r'PSNR \S+ -> (\S+) dB', result.stdout).group(1))
+    return result.stdout
+
+
+def nlm(program, photo, sigma, kind, copy):
+    """PSNR of the noisy photograph, PSNR and seconds of non-local means; saves the photograph as `copy`."""
+    line = checked(program, photo, sigma, kind, copy)
+    return tuple(map(float, re.fullmatch(r'noisy (\S+) nlm (\S+) seconds (\S+)\n', line).groups()))
+
+
+def patchbench(program, network, copy, sigma, runs):
+    """PSNR, and seconds of the fastest run."""
+    results = []
+    for _ in range(runs):
+        line = checked(program, 'denoise', copy, copy.with_name('out.png'), '--network', network, '--device', 'cpu',
+                       '--threads', '1', '--batch', '1', '--add-noise', sigma)
+        results.append(tuple(map(float, re.search(r': (\S+) s, .* PSNR \S+ -> (\S+) dB', line).groups())))
+    return results[0][1], min(seconds for seconds, _ in results)
+
+
+def compare(programs, photo, sigma, kind, runs, folder):
+    """Prints a row of the table. Returns whether the shipped weights reach what they must."""
+    copy = folder / f'{photo.stem}.png'
+    noisy, nlm_db, nlm_s = nlm(programs[0], photo, sigma, kind, copy)
+    drunet_db, drunet_s = patchbench(programs[1], 'drunet', copy, sigma, runs)
+    good = drunet_db >= nlm_db + DRUNET_OVER_NLM_DB or sigma not in (0.05, 0.1)
+    dncnn_text = '- | -'
+    if kind == 'colour':
+        dncnn_db, dncnn_s = patchbench(programs[1], 'dncnn', copy, sigma, runs)
+        dncnn_text = f'{dncnn_db:.2f} | {dncnn_s:.2f}'
+        good &= drunet_db >= dncnn_db + DRUNET_OVER_DNCNN_DB and (sigma != 0.1 or dncnn_db >= nlm_db + DNCNN_OVER_NLM_DB)
+    print(f'| {kind} | {sigma} | {photo.stem} | {noisy:.2f} | {nlm_db:.2f} | {nlm_s:.2f} | {dncnn_text} | {drunet_db:.2f} '
+          f'| {drunet_s:.2f} |{"" if good else " <- TOO LOW"}', flush=True)
+    return good
 
 
 def main():
-    nlm, program, photos = sys.argv[1:4]
-    if not (Path(photos) / NAMES[0]).exists():
+    programs, photos, table = sys.argv[1:3], Path(sys.argv[3]).resolve(), '--table' in sys.argv
+    if not (photos / NAMES[0]).exists():
         print(f'SKIPPED: no photographs in {photos}: run data/get_photos.sh')
         return 77
-    failed = False
-    print('| photograph | noisy | OpenCV NLM (best) | patchbench DnCNN | gain |\n|---|---|---|---|---|')
+    print('| image | sigma | photograph | noisy | NLM dB | s | DnCNN dB | s | DRUNet dB | s |\n' + '|---' * 10 + '|')
     with tempfile.TemporaryDirectory() as folder:
-        for name in NAMES:
-            photo = Path(photos).resolve() / name
-            noisy, best = nlm_psnr(nlm, photo)
-            ours = dncnn_psnr(program, photo, Path(folder))
-            failed |= ours < best + MARGIN_DB
-            print(f'| {name} | {noisy:.2f} | {best:.2f} | {ours:.2f} | {ours - best:+.2f} dB |', flush=True)
-    return 1 if failed else 0
+        good = [compare(programs, photos / name, sigma, kind, 3 if table else 1, Path(folder))
+                for kind in ('colour', 'gray') for sigma in ((0.02, 0.05, 0.1, 0.2) if table else (0.05, 0.1)) for name in NAMES]
+    return 0 if all(good) else 1
 
 
 if __name__ == '__main__':

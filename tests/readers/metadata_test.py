@@ -126,7 +126,7 @@ class Metadata(ReadersTest):
     def test_arrays_keep_their_shape(self):
         for shape in ((70, 60, 1), (70, 60), (70, 60, 3)):
             numpy.save(self.folder / 'in.npy', self.photo[..., :shape[2] if len(shape) == 3 else 1].reshape(shape))
-            weights = () if shape[-1] == 3 else ('--weights', 'seed:1', '--allow-untrained')
+            weights = () if shape[-1] == 3 else ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained')
             for how in ('memory', 'file'):
                 denoise(self.folder / 'in.npy', self.folder / 'out.npy', '--output', how, *weights, ranks=2)
                 self.assertEqual(numpy.load(self.folder / 'out.npy').shape, shape)
@@ -138,7 +138,7 @@ class Metadata(ReadersTest):
             self.assertIn(words, denoise(self.file, self.folder / name, ranks=1))
         jpeg = cv2.imencode('.jpg', self.photo[..., 0] >> 8)[1].tobytes()
         (self.folder / 'in.jpg').write_bytes(jpeg[:2] + b'\xff\xfe\0\x07hello' + jpeg[2:])
-        gray = ('--weights', 'seed:1', '--allow-untrained')
+        gray = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained')
         self.assertIn('not kept: comment\n', denoise(self.folder / 'in.jpg', self.folder / 'out.jpg', *gray, ranks=1))
         png = cv2.imencode('.png', self.photo[..., 0])[1].tobytes()
         text = b'tEXtTitle\0valley'

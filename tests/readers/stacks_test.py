@@ -6,7 +6,7 @@ from readers import MPIRUN, PROGRAM, ReadersTest, denoise, main  # first: it mak
 import numpy
 import tifffile
 
-GRAY = ('--weights', 'seed:1', '--allow-untrained')
+GRAY = ('--network', 'dncnn', '--weights', 'seed:1', '--allow-untrained')
 LABELS = [f'plane {i}' for i in range(12)]
 
 

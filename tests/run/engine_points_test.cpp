@@ -94,19 +94,21 @@ class EnginePoints : public testing::Test {
 };
 
 TEST_F(EnginePoints, PassVerification) {
+    // All networks in the first engine, one in each of the others.
     for (const auto& [engine, python] : engines_)
         for (const auto& [network, name] : enum_names(network::NetworkKind{})) {
+            if (engine != engines_.front().first && network != network::kind_of<network::UnetShape>()) continue;
             config::PointSettings settings = small_point(network);
             settings.engine = engine;
             const record::PointTrace trace = run(settings);
             ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
             if (!world_.is_root()) continue;
-            EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed) << name;
+            EXPECT_EQ(trace.verification.outcome, record::Verification::Outcome::passed)
+                << name << ": " << testing::PrintToString(trace.verification.reasons);
             ASSERT_FALSE(trace.point.notes.empty());
             EXPECT_THAT(trace.point.notes.back(), HasSubstr("ms with the hand-over"));
             constexpr int64_t kPythonBytes = int64_t{20} << 20;  // with NumPy and a framework it holds more
             for (const record::RankTrace& rank : trace.ranks) EXPECT_GT(rank.memory.allocated_peak, kPythonBytes);
-            if (engine != engines_.front().first) break;  // the networks in one engine, the engines in one network
         }
 }
 

@@ -137,6 +137,15 @@ TEST_F(Settle, TheHaloGoesInStepsOfTheAlignment) {
     EXPECT_LT(halo, facts.exact_halo);
 }
 
+TEST_F(Settle, TheHaloIsFoundForExtentsThatAreNoMultiplesOfTheAlignment) {
+    config::PointSettings settings = point_with_tolerance(network::kind_of<network::UnetShape>(), 0.2);
+    settings.patch = 32;
+    settings.image.height = 36;
+    settings.image.width = 41;
+    const record::PointTrace trace = runner_.run(point_of(settings), {});
+    EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+}
+
 /// Takes no time for several windows and much for a single one.
 class SlowWithOneWindow final : public engine::Denoiser {
   public:

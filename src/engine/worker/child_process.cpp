@@ -15,8 +15,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -75,16 +77,30 @@ std::vector<Descriptor> moved_up(const std::vector<int>& descriptors, const std:
     return moved;
 }
 
-/// Variables of Python would lead the child to packages of another environment.
-std::vector<char*> environment_of_child() {
-    std::vector<char*> kept;
-    for (char** variable = environ; *variable != nullptr; ++variable)
-        if (std::strncmp(*variable, "PYTHONHOME=", 11) != 0) kept.push_back(*variable);
-    kept.push_back(nullptr);
+/// The variables of this process, except those that would lead the child to packages of another environment or to the
+/// libraries of a bundle: it gets the library path that the user had before launch/bundle_env.sh.
+std::vector<std::string> environment_of_child() {
+    const char* const users_path = std::getenv("PATCHBENCH_USER_LIBRARY_PATH");
+    std::vector<std::string> kept;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string_view text(*variable);
+        const bool is_bundles = users_path != nullptr && text.starts_with("LD_LIBRARY_PATH=");
+        if (!is_bundles && !text.starts_with("PYTHONHOME=")) kept.emplace_back(text);
+    }
+    if (users_path != nullptr && *users_path != 0) kept.push_back(std::string("LD_LIBRARY_PATH=") + users_path);
     return kept;
 }
 
-pid_t spawn(const std::vector<std::string>& command, const std::vector<Descriptor>& inherited, int words) {
+/// The form that exec takes.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
+    for (std::string& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+pid_t spawn(std::vector<std::string> command, const std::vector<Descriptor>& inherited, int words) {
     SpawnActions actions;
     SpawnAttributes attributes;
     posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -94,13 +110,10 @@ pid_t spawn(const std::vector<std::string>& command, const std::vector<Descripto
     for (const auto& descriptor : inherited)
         posix_spawn_file_actions_adddup2(actions.get(), descriptor.number(), next++);
     posix_spawn_file_actions_addclosefrom_np(actions.get(), next);
-    std::vector<char*> arguments;
-    arguments.reserve(command.size() + 1);
-    for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
+    std::vector<std::string> environment = environment_of_child();
     pid_t id = -1;
-    const int error = posix_spawnp(&id, arguments.front(), actions.get(), attributes.get(), arguments.data(),
-                                   environment_of_child().data());
+    const int error = posix_spawnp(&id, command.front().c_str(), actions.get(), attributes.get(),
+                                   pointers_to(command).data(), pointers_to(environment).data());
     check(error, command.front());
     return id;
 }

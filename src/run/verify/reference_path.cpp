@@ -33,7 +33,9 @@ engine::EngineOptions reference_options(DeviceId device, int threads) {
 ReferencePath::ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser,
                              DeviceId device, double sigma, ImageSource& source)
     : weights_(weights), device_(device), source_(source), stream_(device), denoiser_(std::move(denoiser)) {
-    if (reach_of(weights).takes_sigma)
+    const Reach reach = reach_of(weights);
+    alignment_ = reach.alignment;
+    if (reach.takes_sigma)
         sigma_ = static_cast<float>(sigma);
     else if (weights.trained_sigma && sigma > 0)
         gain_ = *weights.trained_sigma / sigma;
@@ -102,8 +104,8 @@ image::Image ReferencePath::run(const Rect& seen) {
 image::Image ReferencePath::run_with_context(const Rect& wanted, int64_t context, Extent padded) {
     const int64_t top = std::max<int64_t>(0, wanted.row - context);
     const int64_t left = std::max<int64_t>(0, wanted.column - context);
-    const int64_t bottom = std::min(padded.h, wanted.row + wanted.extent.h + context);
-    const int64_t right = std::min(padded.w, wanted.column + wanted.extent.w + context);
+    const int64_t bottom = std::min(padded.h, round_up(wanted.row + wanted.extent.h, alignment_) + context);
+    const int64_t right = std::min(padded.w, round_up(wanted.column + wanted.extent.w, alignment_) + context);
     const Rect seen{top, left, {bottom - top, right - left}};
     return crop(run(seen), seen, wanted);
 }

@@ -28,8 +28,8 @@ class ReferencePath {
     [[nodiscard]] image::Image run(const Rect& seen);
 
     /// Returns the output for `wanted`, computed with a halo of `context` on each side, cut at the border of the padded
-    /// image. If `context` is the network's reach, it equals the output for the whole image. `wanted` and `context`
-    /// must be multiples of the alignment.
+    /// image. If `context` is the network's reach, it equals the output for the whole image. `context` and the first
+    /// row and column of `wanted` must be multiples of the alignment.
     [[nodiscard]] image::Image run_with_context(const Rect& wanted, int64_t context, Extent padded);
 
     [[nodiscard]] ImageSource& source() { return source_; }
@@ -43,6 +43,7 @@ class ReferencePath {
     const engine::Weights& weights_;
     DeviceId device_;
     ImageSource& source_;
+    int64_t alignment_ = 1;       // of the network, in pixels
     double gain_ = 1;             // factor on samples before the network; the output is divided by it
     std::optional<float> sigma_;  // value of the network's extra input channel
     device::Stream stream_;
