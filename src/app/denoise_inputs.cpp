@@ -50,8 +50,8 @@ struct Found {
 
 void add_if_image(const fs::directory_entry& entry, const fs::path& folder, Found& found) {
     std::error_code broken_link;
-    if (is_hidden(entry.path()) || !entry.is_regular_file(broken_link)) return;
-    if (is_image_name(entry.path()))
+    if (is_hidden(entry.path()) || entry.is_directory(broken_link)) return;
+    if (is_image_name(entry.path()) && entry.is_regular_file(broken_link))
         found.images.push_back({entry.path(), entry.path().lexically_relative(folder)});
     else
         ++found.num_passed_over;

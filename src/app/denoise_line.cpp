@@ -25,16 +25,6 @@ std::string samples_text(const plan::Point& point) {
     return sigma_text(point.sigma, has_range ? &range : nullptr) + ", ";
 }
 
-/// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.
-std::string seam_note(const record::PointTrace& trace) {
-    const auto error = measure::visible_seams(trace);
-    return error ? fmt::format(
-                       "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
-                       "a larger one shows less, --halo exact none",
-                       *error, *trace.point.halo)
-                 : "";
-}
-
 /// Errors of several ranks are several lines.
 std::string in_one_line(std::string reason) {
     for (size_t end = 0; (end = reason.find('\n', end)) != std::string::npos;) reason.replace(end, 1, "; ");
@@ -65,6 +55,15 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
     if (const std::string note = seam_note(trace); !note.empty()) line += "; note: " + note;
     if (!trace.lost_metadata.empty()) line += "\n  not kept: " + trace.lost_metadata;
     return line;
+}
+
+std::string seam_note(const record::PointTrace& trace) {
+    const auto error = measure::visible_seams(trace);
+    return error ? fmt::format(
+                       "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
+                       "a larger one shows less, --halo exact none",
+                       *error, *trace.point.halo)
+                 : "";
 }
 
 }  // namespace pb::app

@@ -14,4 +14,7 @@ namespace pb::app {
 [[nodiscard]] std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
                                        const measure::Summary& summary, const std::vector<std::string>& notes);
 
+/// Says by how much an output with too small a halo differs from the whole image. Empty when seams are not visible.
+[[nodiscard]] std::string seam_note(const record::PointTrace& trace);
+
 }  // namespace pb::app

@@ -47,7 +47,9 @@ std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& 
         fmt::format("{} image{}: {} denoised, {} failed", named, named == 1 ? "" : "s", written, all.size() - written);
     if (all.size() < counts.to_do) line += fmt::format(", {} not begun", counts.to_do - all.size());
     if (counts.kept > 0) line += fmt::format(", {} there already", counts.kept);
-    if (counts.passed_over > 0) line += fmt::format("; {} other files in the folders passed over", counts.passed_over);
+    if (counts.passed_over > 0)
+        line += fmt::format("; {} other file{} in the folders passed over", counts.passed_over,
+                            counts.passed_over == 1 ? "" : "s");
     return line;
 }
 

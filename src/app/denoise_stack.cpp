@@ -4,6 +4,7 @@
 #include "app/denoise_line.hpp"
 #include "app/sigma_option.hpp"
 #include "image/stack_file.hpp"
+#include "measure/recommendation.hpp"
 #include "run/agreement.hpp"
 
 #include <fmt/format.h>
@@ -11,17 +12,30 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 namespace pb::app {
 
 namespace {
 
+/// What is worth a note on some of the pages: the text for one of them, and the numbers of all.
+struct PageNote {
+    std::string text;
+    std::set<int64_t> pages;
+
+    [[nodiscard]] std::string line() const {
+        if (pages.size() < 2) return text;
+        return fmt::format("{} ({} pages have such a note)", text, pages.size());
+    }
+};
+
 /// The figures of all passes, for one line.
 class StackFigures {
   public:
-    void add(const PassResult& result) {
+    void add(const PassResult& result, int64_t page) {
         const record::PointTrace& trace = result.trace;
         if (!first_) first_ = result;
+        add_notes(result, page);
         lowest_sigma_ = std::min(lowest_sigma_, trace.point.sigma);
         highest_sigma_ = std::max(highest_sigma_, trace.point.sigma);
         pixels_ += trace.useful_pixels;
@@ -40,15 +54,32 @@ class StackFigures {
             trace.quality->psnr_noisy_db = psnr_noisy_db_ / num_qualities_;
             trace.quality->psnr_denoised_db = psnr_denoised_db_ / num_qualities_;
         }
+        trace.verification.seam_error.reset();  // the worst of all pages has its note
         measure::Summary summary;
         summary.pipeline_s = seconds_;
         if (seconds_ > 0) summary.useful_mpx_per_s = pixels_ / seconds_ / 1e6;
         const std::string pages = fmt::format("{}, {} pages", names.input.string(), num_pages);
-        return denoise_line({pages, names.output}, trace, summary,
-                            {all.note, trace.point.sigma_note, sigma_note(trace.point)});
+        return denoise_line(
+            {pages, names.output}, trace, summary,
+            {range_.line(), trace.point.sigma_note, sigma_note(trace.point), trace.point.weights_note, seams_.line()});
     }
 
   private:
+    /// Keeps the range of the first page beside [0, 1] and the largest seams.
+    void add_notes(const PassResult& result, int64_t page) {
+        if (!result.note.empty()) {
+            if (range_.pages.empty()) range_.text = fmt::format("page {}: {}", page, result.note);
+            range_.pages.insert(page);
+        }
+        const auto seams = measure::visible_seams(result.trace);
+        if (!seams) return;
+        if (seams_.pages.empty() || *seams > largest_seams_) {
+            seams_.text = fmt::format("page {}: {}", page, seam_note(result.trace));
+            largest_seams_ = *seams;
+        }
+        seams_.pages.insert(page);
+    }
+
     [[nodiscard]] std::string sigma_note(const plan::Point& point) const {
         if (!point.uses_sigma || lowest_sigma_ == highest_sigma_) return "";
         return fmt::format("sigma is that of the first page, of all pages {:.4g} to {:.4g}", lowest_sigma_,
@@ -56,6 +87,8 @@ class StackFigures {
     }
 
     std::optional<PassResult> first_;
+    PageNote range_, seams_;
+    double largest_seams_ = 0;
     double lowest_sigma_ = 1, highest_sigma_ = 0;
     double pixels_ = 0, seconds_ = 0;
     double psnr_noisy_db_ = 0, psnr_denoised_db_ = 0, num_qualities_ = 0;
@@ -111,7 +144,7 @@ class Stack {
             };
             const PassResult result = naming_page([&] { return job_.run_pass({bands, ranges_.at(bands), take}); });
             if (const std::string failure = failure_of(result); !failure.empty()) return failure;
-            figures_.add(result);
+            figures_.add(result, job_.file->page_number());
         }
         run::together(job_.ranks, [&] {
             if (joined) joined->give([&](const image::ImageToSave& page) { output_.value().add(page); });
@@ -134,7 +167,8 @@ class Stack {
             return step();
         } catch (const run::AgreedError& error) {
             const std::string text = error.what();
-            throw run::AgreedError(text.find(page_text()) == std::string::npos ? page_text() + text : text,
+            const bool is_named = text.find(page_text()) != std::string::npos;
+            throw run::AgreedError(is_named ? text : page_text() + job_.names.input.string() + ": " + text,
                                    error.code());
         }
     }

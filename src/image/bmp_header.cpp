@@ -49,7 +49,10 @@ class HeaderReader {
 
     void check_kind() const {
         constexpr std::array kKnown{kBmpInfo, kWithMasks, kWithAlphaMask, kV4, kBmpV5};
-        if (std::ranges::find(kKnown, info_bytes_) == kKnown.end())
+        const bool is_known = std::ranges::find(kKnown, info_bytes_) != kKnown.end();
+        if (file_.size() < kWidth || (is_known && file_.size() < kInfoBytes + info_bytes_))
+            file_.refuse_damaged(fmt::format("it ends after {} bytes, within its header", file_.size()));
+        if (!is_known)
             file_.refuse(fmt::format("it is no Windows bitmap: its header has {} bytes", info_bytes_),
                          "save it as PNG, TIFF or 24-bit BMP");
         const uint32_t bits = number(kBits, 2);

@@ -146,7 +146,7 @@ void TiffFile::naming_page(int64_t number, Step&& step) const {
         step();
     } catch (const UsageError& error) {
         if (num_pages() == 1) throw;
-        throw UsageError(fmt::format("page {} of {}", number, error.what()));
+        throw UsageError(fmt::format("page {} of {}: {}", number, file_->path().string(), error.what()));
     }
 }
 

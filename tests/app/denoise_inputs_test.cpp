@@ -55,6 +55,12 @@ TEST_F(DenoiseInputs, OfAFolderAreItsImages) {
     EXPECT_EQ(list_jobs(paths("in", "new")).num_passed_over, 1);
 }
 
+TEST_F(DenoiseInputs, ThatAreLinksToNothingAreCounted) {
+    fs::create_symlink("nothing.png", folder_ / "in/broken.png");
+    EXPECT_THAT(outputs_of(paths("in", "new")), ElementsAre("new/a.png"));
+    EXPECT_EQ(list_jobs(paths("in", "new")).num_passed_over, 2);
+}
+
 TEST_F(DenoiseInputs, KeepTheFoldersInAFolder) {
     DenoisePaths all = paths("in", "new/");
     all.recursive = true;

@@ -171,6 +171,18 @@ TEST(Bmp, AProfileBeyondTheEndIsRefused) {
     EXPECT_THAT(test::refusal_of(folder / "a.bmp"), HasSubstr("profile"));
 }
 
+TEST(Bmp, AFileThatEndsWithinItsHeaderIsDamaged) {
+    const TemporaryFolder folder;
+    write_bmp_fixture(folder / "a.bmp", {.rows = kRows});
+    auto bytes = test::read_bytes(folder / "a.bmp");
+    for (const size_t count : {size_t{53}, size_t{20}, size_t{10}}) {
+        bytes.resize(count);
+        test::write_bytes(folder / "a.bmp", bytes);
+        EXPECT_THAT(test::refusal_of(folder / "a.bmp"),
+                    AllOf(HasSubstr("damaged"), HasSubstr(std::to_string(count) + " bytes, within its header")));
+    }
+}
+
 TEST(Bmp, NothingLargerThanItsHeaderCanSayIsWritten) {
     const TemporaryFolder folder;
     const auto refusal = [&](const ImageInfo& info) -> std::string {

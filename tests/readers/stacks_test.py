@@ -189,6 +189,16 @@ class Stacks(ReadersTest):
         self.assertIn('--pages', self.refusal(self.file, self.folder / 'out.png', '--pages', '0-1'))
         self.assertIn('pages', self.refusal(self.file, self.out, '--pages', '0-1', '--output', 'file'))
 
+    def test_notes_and_errors_name_a_page_that_is_not_the_first(self):
+        planes = (scene(3, 70, 60) / 65535).astype(numpy.float32)
+        planes[1] *= 5000
+        tifffile.imwrite(self.file, planes, metadata=None)
+        said = denoise(self.file, self.out, '--halo', 'none', '--patch', '32', *GRAY, ranks=2)
+        self.assertRegex(said, r'note: page 1: samples from')
+        self.assertRegex(said, r'note: page \d: seams show')
+        self.out.unlink()
+        self.assertRegex(self.refusal(self.file, self.out), r'page 1 of \S*in\.ome\.tif: .*samples from')
+
     def test_a_damaged_page_leaves_no_file(self):
         tifffile.imwrite(self.file, scene(4, 70, 60), compression='zlib', metadata=None)
         with tifffile.TiffFile(self.file) as tiff:
