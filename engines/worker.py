@@ -51,10 +51,14 @@ def limit_threads(count):
         os.environ[name] = str(count)
 
 
+def find_adapters():
+    """Python that is isolated (-I) does not look for modules beside its script."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+
 def load_adapter(engine):
     """The module of an engine."""
     if not engine.startswith("python:"):
-        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
         return importlib.import_module(f"adapters.{engine}_adapter")
     file = pathlib.Path(engine.removeprefix("python:"))
     if not file.is_file():
@@ -175,6 +179,7 @@ def main():
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--option", action="append", default=[])
     arguments = parser.parse_args()
+    find_adapters()
     if arguments.versions:
         from adapters import PACKAGES
 

@@ -115,8 +115,8 @@ void settle_batch(Point& point, int64_t asked);
 [[nodiscard]] inline bool is_simulated(const Point& point) { return point.settings.engine == EngineKind::timed; }
 
 /// Short name of a point for tables and file names, e.g. "dncnn-p256-h20-b4-fp32" or "drunet-2048x1228-split-bf16";
-/// with engine `timed` "simulated-dncnn-p256-h20-b4-fp32". Points that differ only in other settings have the same
-/// label.
+/// with engine `timed` "simulated-dncnn-p256-h20-b4-fp32", with another than `torch` "dncnn-native-p256-h20-b4-fp32".
+/// Points that differ only in other settings have the same label.
 [[nodiscard]] std::string label_of(const Point& point);
 
 }  // namespace pb::plan

@@ -202,6 +202,9 @@ TEST_F(Worker, EndsWithItsLastWords) {
                 AllOf(HasSubstr("killed by signal 6"), HasSubstr("a forward call"), HasSubstr("last line of a crash")));
     EXPECT_THAT(error_of(faulty("call=kill,from=2")), testing::IsEmpty());
     EXPECT_THAT(error_of(faulty("call=kill")), HasSubstr("killed by signal 9"));
+    EngineOptions orphaning = faulty("call=orphan");  // leaves a process that holds the socket
+    orphaning.worker.timeout_s = 60;
+    EXPECT_THAT(error_of(orphaning), HasSubstr("killed by signal 9"));
 }
 
 TEST_F(Worker, SaysWhatTheEngineSays) {

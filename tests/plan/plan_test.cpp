@@ -241,6 +241,7 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     settings.dtype = Precision::bf16;
     EXPECT_THAT(refusal_of(settings), HasSubstr("onnxruntime computes in fp32 only"));
     settings.dtype = Precision::fp32;
+    EXPECT_EQ(label_of(point_of(settings)), "dncnn-onnxruntime-p64-h20-b4-fp32");
     EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
     settings.device = config::DeviceChoice::cuda;
     EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("choose device: cpu"));

@@ -49,9 +49,10 @@ class ChildProcess {
     /// "ended with exit code 1", "was killed by signal 9 (Killed)". Waits `patience_s` for the end, then kills.
     [[nodiscard]] std::string how_it_ended(double patience_s);
 
-  private:
+    /// Waits at most `patience_s`.
     bool has_ended(double patience_s);
 
+  private:
     pid_t id_ = -1;
     Descriptor words_;
     std::string tail_;

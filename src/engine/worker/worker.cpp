@@ -127,6 +127,10 @@ Worker::Reply Worker::wait_for_reply(const std::string& what) {
     Reply reply;
     while (!find_reply(what, reply)) {
         call_interrupt();
+        if (child_.has_ended(0)) {  // a process that the adapter started may hold the socket open
+            if (find_reply(what, reply)) break;
+            give_up(child_.how_it_ended(0) + " (" + what + ")");
+        }
         if (Clock::now() < end) continue;
         child_.kill();
         give_up(

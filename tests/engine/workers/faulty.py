@@ -16,6 +16,11 @@ def fail(how):
         os.abort()
     elif how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif how == "orphan":
+        if os.fork() == 0:
+            os.read(3, 1)  # holds the socket until the rank closes its end
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
     elif how == "hang":
         print("waiting for nothing", file=sys.stderr, flush=True)
         time.sleep(1000)
