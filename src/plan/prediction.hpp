@@ -12,7 +12,7 @@ namespace pb::plan {
 
 struct Prediction {
     int64_t pixels_per_forward = 0;  // batch * window pixels, or the largest whole-image call
-    double peak_mib = 0;             // in the engine's allocator on one rank, see `PeakParts`
+    double peak_mib = 0;             // in the engine's allocator on one rank, see `PeakParts`; 0: unknown
     double flop = 0;                 // of one repetition on all ranks, for processed pixels
     double flop_busiest_rank = 0;
 };

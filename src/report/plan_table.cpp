@@ -67,6 +67,10 @@ TextTable make_plan_table(bool with_time) {
     return table;
 }
 
+std::string peak_text(const plan::Prediction& prediction) {
+    return prediction.peak_mib > 0 ? readable_mib(prediction.peak_mib) : "-";
+}
+
 std::vector<std::string> row_of(const plan::Point& point, std::optional<double> rank_tflops) {
     const bool refused = !point.refusal.empty();
     const auto texts = refused                                              ? describe_refused()
@@ -85,7 +89,7 @@ std::vector<std::string> row_of(const plan::Point& point, std::optional<double> 
                                  texts.batches,
                                  texts.patches,
                                  texts.processed,
-                                 prediction ? readable_mib(prediction->peak_mib) : open,
+                                 prediction ? peak_text(*prediction) : open,
                                  prediction ? readable(prediction->flop / 1e12) : open};
     if (rank_tflops) row.push_back(prediction ? readable(prediction->flop_busiest_rank / 1e12 / *rank_tflops) : open);
     return row;
@@ -141,7 +145,7 @@ std::string prediction_text(const plan::Plan& plan) {
     std::vector<std::string> formulas;
     bool gpu = false;
     for (const auto& point : plan.points) {
-        if (!point.refusal.empty()) continue;
+        if (!point.refusal.empty() || has_own_process(point.settings.engine)) continue;
         gpu = gpu || point.device == DeviceKind::cuda;
         const std::string formula = formula_of(point);
         if (std::find(formulas.begin(), formulas.end(), formula) == formulas.end()) formulas.push_back(formula);

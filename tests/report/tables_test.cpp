@@ -13,6 +13,7 @@ namespace pb::report {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -238,6 +239,16 @@ TEST(PlanTable, SaysWhyAPointIsRefused) {
     plan.points[0].refusal = "odd";
     plan.points[0].batch.reset();
     EXPECT_THAT(plan_table(plan), AllOf(HasSubstr("4: refused: odd"), Not(HasSubstr("?"))));
+}
+
+TEST(PlanTable, PredictsNoPeakOfAnotherFramework) {
+    plan::Plan plan;
+    plan.points = {traced_point()};
+    EXPECT_THAT(prediction_text(plan), HasSubstr("MiB + "));
+    plan.points[0].settings.engine = EngineKind::openvino;
+    EXPECT_THAT(plan_table(plan),
+                AllOf(HasSubstr("dncnn-openvino-"), ContainsRegex(" - +[0-9]"), Not(HasSubstr(" 0.0 "))));
+    EXPECT_EQ(prediction_text(plan), "");
 }
 
 TEST(PlanTable, OfManyPointsIsShortAndSharesItsNotes) {
