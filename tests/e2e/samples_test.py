@@ -7,7 +7,7 @@ import struct
 import program
 from program import run
 
-FAST = ('--halo', '8', '--patch', '24', '--batch', '2', '--device', 'cpu', '--verify', '1')
+FAST = ('--network', 'dncnn', '--halo', '8', '--patch', '24', '--batch', '2', '--device', 'cpu', '--verify', '1')
 GRAY = ('--weights', 'seed:1', '--allow-untrained')
 CODES = {'<i2': 'h', '<u4': 'I', '<f2': 'e', '<f4': 'f', '<f8': 'd', '<u2': 'H', '|u1': 'B'}
 LOW, HIGH, NODATA = -300.0, 4700.0, -9999.0
