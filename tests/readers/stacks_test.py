@@ -101,9 +101,10 @@ class Stacks(ReadersTest):
 
     def test_a_stack_of_tifffile_with_one_directory(self):
         planes = scene(5, 70, 60)
-        tifffile.imwrite(self.file, planes, photometric='minisblack', truncate=True)
-        denoise(self.file, self.out, *GRAY, ranks=2)
-        with tifffile.TiffFile(self.file) as before, tifffile.TiffFile(self.out) as after:
+        shaped, out = self.folder / 'shaped.tif', self.folder / 'out.tif'
+        tifffile.imwrite(shaped, planes, photometric='minisblack', truncate=True)
+        denoise(shaped, out, *GRAY, ranks=2)
+        with tifffile.TiffFile(shaped) as before, tifffile.TiffFile(out) as after:
             self.assertEqual((len(before.pages), len(after.pages)), (1, 5))
             self.assertEqual((after.series[0].axes, after.series[0].shape), (before.series[0].axes, planes.shape))
             self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 4))
@@ -171,7 +172,7 @@ class Stacks(ReadersTest):
         planes = numpy.stack([planes[0] // 64, planes[1] // 8, planes[2] // 4]).astype(numpy.int16)
         tifffile.imwrite(self.file, planes, photometric='minisblack')
         result = subprocess.run([*MPIRUN, '-n', '2', PROGRAM, 'denoise', self.file, self.out, '--range', 'auto', '--halo', '8', '--patch',
-                                 '48', '--device', 'cpu', *GRAY, '--network', 'drunet'], capture_output=True, text=True, timeout=200)
+                                 '48', '--device', 'cpu', *GRAY[2:], '--network', 'drunet'], capture_output=True, text=True, timeout=200)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertRegex(result.stdout, 'of all pages 0.0[0-9]* to 0.0[0-9]*')
         low, high = numpy.percentile(planes, (0.1, 99.9))
@@ -193,9 +194,11 @@ class Stacks(ReadersTest):
         planes = (scene(3, 70, 60) / 65535).astype(numpy.float32)
         planes[1] *= 5000
         tifffile.imwrite(self.file, planes, metadata=None)
-        said = denoise(self.file, self.out, '--halo', 'none', '--patch', '32', *GRAY, ranks=2)
+        said = denoise(self.file, self.out, *GRAY, ranks=2)
         self.assertRegex(said, r'note: page 1: samples from')
-        self.assertRegex(said, r'note: page \d: seams show')
+        seams = subprocess.run([PROGRAM, 'denoise', self.file, self.out, '--halo', 'none', '--patch', '32', '--batch', '1', '--sigma',
+                                '0.1', '--device', 'cpu', *GRAY], capture_output=True, text=True, timeout=200).stdout
+        self.assertRegex(seams, r'note: page \d: seams show')
         self.out.unlink()
         self.assertRegex(self.refusal(self.file, self.out), r'page 1 of \S*in\.ome\.tif: .*samples from')
 
