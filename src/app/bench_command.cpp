@@ -57,14 +57,14 @@ std::string option_of(const std::string& key) {
     return key == "image.path" ? "--image," + name : name;
 }
 
-/// The values of one option. Numbers and choices are split at commas; a text may hold commas.
+/// The values of one option. Numbers and choices are split at commas; a text or the file of an engine may hold commas.
 std::vector<config::PlacedText> values_of(const std::vector<std::string>& texts, bool is_text,
                                           const std::string& option) {
     std::vector<config::PlacedText> values;
     for (const std::string& text : texts) {
         const config::Place place{std::make_shared<const std::string>(option + " " + text), 0, 0};
         for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-            end = is_text ? std::string::npos : text.find(',', begin);
+            end = is_text || text.starts_with("python:") ? std::string::npos : text.find(',', begin);
             values.push_back({text.substr(begin, end - begin), place});
         }
     }

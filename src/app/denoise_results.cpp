@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 namespace pb::app {
@@ -53,6 +54,15 @@ std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& 
     return line;
 }
 
+/// Orders passes by what they mean for their image.
+bool is_better(const measure::Summary& a, const measure::Summary& b) {
+    const auto badness = [](const measure::Summary& pass) {
+        return std::tuple(pass.verification == record::Verification::Outcome::failed,
+                          pass.status != record::PointStatus::ok, pass.validity);
+    };
+    return badness(a) < badness(b);
+}
+
 void print(const std::vector<ImageResult>& all, const ImageCounts& counts) {
     for (const ImageResult& each : all) fmt::print("{}\n", each.lines);
     fmt::print("\n");
@@ -66,7 +76,7 @@ void ImageResults::add(size_t job, std::string lines, const std::vector<measure:
         return pass.status == record::PointStatus::ok && pass.verification != record::Verification::Outcome::failed;
     });
     images.push_back({job, is_written, std::move(lines)});
-    summaries.insert(summaries.end(), passes.begin(), passes.end());
+    summaries.push_back(*std::max_element(passes.begin(), passes.end(), is_better));
 }
 
 ExitCode conclude(const comm::Communicator& world, ImageResults mine, const ImageCounts& counts,

@@ -23,9 +23,10 @@ struct ImageResult {
 /// The images of one rank. Ranks that work on an image together give it to one of them.
 struct ImageResults {
     std::vector<ImageResult> images;
-    std::vector<measure::Summary> summaries;  // one or more for each image
+    std::vector<measure::Summary> summaries;  // of each image that of its worst pass
 
-    /// Adds an image with its passes. It counts as written when every pass was verified, or not to be verified.
+    /// Adds an image with its passes, at least one. It counts as written when every pass was verified, or not to be
+    /// verified.
     void add(size_t job, std::string lines, const std::vector<measure::Summary>& passes);
 };
 

@@ -46,7 +46,7 @@ measure::Verdict judge_all(const comm::Communicator& world, const std::vector<me
     if (world.is_root()) {
         std::vector<measure::Summary> all;
         for (const std::string& text : texts) add_from_text(text, all);
-        verdict = measure::judge(all, false);
+        verdict = measure::judge(all, false, "image");
     }
     verdict.exit_code =
         static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(verdict.exit_code))));

@@ -1,4 +1,4 @@
-// Gives one verdict on work that ranks did separately.
+// Gives one verdict on images that ranks worked on separately.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -6,7 +6,7 @@
 
 namespace pb::app {
 
-/// Applies `judge` to the summaries of all ranks, in the order of the ranks. Collective. Only rank 0 gets the reasons;
+/// Applies `judge` to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0 gets the reasons;
 /// all ranks get the exit code.
 [[nodiscard]] measure::Verdict judge_all(const comm::Communicator& world, const std::vector<measure::Summary>& mine);
 

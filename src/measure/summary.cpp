@@ -78,18 +78,19 @@ void add_rates(const record::PointTrace& trace, Summary& summary) {
 
 /// Returns the forward time of one repetition: each rank's number of calls times its median call; the slowest rank
 /// counts.
-std::optional<double> forward_seconds(const record::PointTrace& trace) {
+std::optional<double> seconds_of_calls(const record::PointTrace& trace, std::vector<double> record::RankTrace::*calls) {
     double slowest = 0;
     for (const auto& rank : trace.ranks) {
         if (rank.num_batches == 0) continue;
-        if (rank.forward_call_s.empty()) return std::nullopt;
-        slowest = std::max(slowest, static_cast<double>(rank.num_batches) * median(rank.forward_call_s));
+        if ((rank.*calls).empty()) return std::nullopt;
+        slowest = std::max(slowest, static_cast<double>(rank.num_batches) * median(rank.*calls));
     }
     return positive(slowest);
 }
 
 void add_forward(const record::PointTrace& trace, Summary& summary) {
-    summary.forward_s = forward_seconds(trace);
+    summary.forward_s = seconds_of_calls(trace, &record::RankTrace::forward_call_s);
+    summary.round_trip_s = seconds_of_calls(trace, &record::RankTrace::round_trip_s);
     if (!summary.forward_s) return;
     summary.forward_patches_per_s = per_second(static_cast<double>(trace.num_patches), summary.forward_s);
     summary.efficiency = per_second(*summary.forward_s, summary.pipeline_s);

@@ -58,6 +58,7 @@ struct Summary {
     std::optional<double> patches_per_s, images_per_s, useful_mpx_per_s, processed_mpx_per_s, tflops;
     // Scope forward: the network alone, with the batch resident.
     std::optional<double> forward_s;  // forward calls of one repetition, slowest rank
+    std::optional<double> round_trip_s;  // the same with the hand-over to an engine in a process of its own
     std::optional<double> forward_patches_per_s;
     std::optional<double> efficiency;  // forward_s / pipeline_s
     // Scope job: from file to file.

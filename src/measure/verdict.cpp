@@ -16,9 +16,15 @@ int64_t count_if(const Summaries& summaries, const Condition& condition) {
     return std::count_if(summaries.begin(), summaries.end(), condition);
 }
 
-std::string of_points(int64_t count, size_t total) {
-    return fmt::format("{} of {} {}", count, total, total == 1 ? "point" : "points");
-}
+/// Counts subjects of a verdict: "2 of 9 points".
+struct Counter {
+    size_t total;
+    std::string_view noun;
+
+    [[nodiscard]] std::string operator()(int64_t count) const {
+        return fmt::format("{} of {} {}{}", count, total, noun, total == 1 ? "" : "s");
+    }
+};
 
 bool has_status(const Summary& summary, record::PointStatus status) { return summary.status == status; }
 bool failed_verification(const Summary& summary) {
@@ -35,23 +41,28 @@ bool lacks_interval(const Summary& summary) {
     return is_measured(summary) && summary.repetitions < kMinRepetitionsForInterval;
 }
 
-/// Adds each reason of the points that `concerned` selects once, with the number of its points.
-void add_reasons(const Summaries& summaries, const Condition& concerned, std::vector<std::string>& reasons) {
+/// Adds each reason of the points that `concerned` selects once, with the number of its points. More than kMostReasons
+/// are counted.
+void add_reasons(const Summaries& summaries, const Counter& counted, const Condition& concerned,
+                 std::vector<std::string>& reasons) {
+    constexpr size_t kMostReasons = 5;
     std::vector<std::string> seen;
     for (const auto& summary : summaries) {
         if (!concerned(summary)) continue;
         for (const auto& reason : summary.reasons) {
             if (std::find(seen.begin(), seen.end(), reason) != seen.end()) continue;
             seen.push_back(reason);
+            if (seen.size() > kMostReasons) continue;
             const int64_t count = count_if(summaries, [&](const Summary& other) {
                 return concerned(other) && std::count(other.reasons.begin(), other.reasons.end(), reason) > 0;
             });
-            reasons.push_back(of_points(count, summaries.size()) + ": " + reason);
+            reasons.push_back(counted(count) + ": " + reason);
         }
     }
+    if (seen.size() > kMostReasons) reasons.push_back(fmt::format("{} other reasons", seen.size() - kMostReasons));
 }
 
-void add_partial(const Summaries& summaries, std::vector<std::string>& reasons) {
+void add_partial(const Summaries& summaries, const Counter& counted, std::vector<std::string>& reasons) {
     constexpr std::array<std::pair<record::PointStatus, const char*>, 5> kWords{{
         {record::PointStatus::oom, " out of memory"},
         {record::PointStatus::index_limit, " beyond 32-bit indices"},
@@ -61,7 +72,7 @@ void add_partial(const Summaries& summaries, std::vector<std::string>& reasons) 
     }};
     for (const auto& [status, words] : kWords) {
         const int64_t count = count_if(summaries, [&](const Summary& s) { return has_status(s, status); });
-        if (count > 0) reasons.push_back(of_points(count, summaries.size()) + words);
+        if (count > 0) reasons.push_back(counted(count) + words);
     }
 }
 
@@ -82,25 +93,27 @@ ExitCode exit_code_of(const Verdict& verdict, const Summaries& summaries, bool s
 
 }  // namespace
 
-Verdict judge(const Summaries& summaries, bool strict) {
+Verdict judge(const Summaries& summaries, bool strict, std::string_view noun) {
+    const Counter counted{summaries.size(), noun};
     Verdict verdict;
     verdict.validity = worst_of(summaries);
     if (const int64_t count = count_if(summaries, is_simulated_figure); count > 0)
-        verdict.reasons.push_back(of_points(count, summaries.size()) + " SIMULATED (engine timed: no network ran)");
+        verdict.reasons.push_back(counted(count) + " SIMULATED (engine timed: no network ran)");
     add_reasons(
-        summaries, [](const Summary& s) { return s.validity == Validity::failed; }, verdict.reasons);
+        summaries, counted, [](const Summary& s) { return s.validity == Validity::failed; }, verdict.reasons);
     add_reasons(
-        summaries, [](const Summary& s) { return is_measured(s) && s.validity == Validity::invalid; }, verdict.reasons);
+        summaries, counted, [](const Summary& s) { return is_measured(s) && s.validity == Validity::invalid; },
+        verdict.reasons);
     if (count_if(summaries, is_measured) == 0) {
         verdict.validity = std::max(verdict.validity, Validity::invalid);
-        verdict.reasons.emplace_back("no point was measured");
+        verdict.reasons.push_back(fmt::format("no {} was measured", noun));
     }
     if (const int64_t count = count_if(summaries, lacks_interval); strict && count > 0) {
         verdict.validity = std::max(verdict.validity, Validity::invalid);
-        verdict.reasons.push_back(of_points(count, summaries.size()) +
+        verdict.reasons.push_back(counted(count) +
                                   ": too few repetitions for an interval; set stop.min_reps to 6 or more");
     }
-    add_partial(summaries, verdict.reasons);
+    add_partial(summaries, counted, verdict.reasons);
     verdict.exit_code = exit_code_of(verdict, summaries, strict);
     return verdict;
 }

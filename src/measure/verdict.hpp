@@ -6,6 +6,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pb::measure {
@@ -20,7 +21,7 @@ struct Verdict {
 /// nothing was measured. Points out of memory, skipped or interrupted do not affect the others: they are counted among
 /// the reasons and give ExitCode::partial. With `strict`, INVALID gives ExitCode::not_comparable, and so do points with
 /// too few repetitions for an interval. The first of these exit codes that applies is returned: verification, failed,
-/// not_comparable, partial.
-[[nodiscard]] Verdict judge(const std::vector<Summary>& summaries, bool strict);
+/// not_comparable, partial. `noun`: what a summary stands for, in the reasons.
+[[nodiscard]] Verdict judge(const std::vector<Summary>& summaries, bool strict, std::string_view noun = "point");
 
 }  // namespace pb::measure

@@ -112,8 +112,9 @@ struct RankTrace {
     std::vector<double> wall_s;  // from the barrier to this rank's last written pixel (before the closing barrier)
     std::vector<StageSeconds> stage_s;  // device stages from events; stages may overlap, so their sum may exceed wall_s
     std::vector<double> forward_call_s;  // with a resident batch, one entry per call
-    std::vector<double> cpu_s;           // process CPU time
-    int64_t allocations = 0;             // engine allocations during the timed repetitions of a CUDA rank (should be 0)
+    std::vector<double> round_trip_s;  // of the same calls with the hand-over; empty: the rank itself runs the network
+    std::vector<double> cpu_s;         // process CPU time
+    int64_t allocations = 0;           // engine allocations during the timed repetitions of a CUDA rank (should be 0)
     Timeline timeline;
     RankMemory memory;
     TelemetryRecord telemetry;
@@ -129,7 +130,9 @@ void fields(V& v, R& rank) {
     v("num_batches", count(rank.num_batches));
     v("wall_s", rank.wall_s);
     v("stage_s", by_name<Stage>(rank.stage_s, rank.wall_s), "stages that took place");
-    v("forward_call_s", rank.forward_call_s, "one number a call");
+    v("forward_call_s", rank.forward_call_s, "one number a call, by the clock of the process that runs the network");
+    v("round_trip_s", rank.round_trip_s,
+      "one number a call, with the hand-over to an engine in a process of its own; empty: there is none");
     v("cpu_s", rank.cpu_s);
     v("allocations", whole(rank.allocations));
     v("timeline", or_null(rank.timeline),

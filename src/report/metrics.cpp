@@ -90,6 +90,8 @@ constexpr Metric kMetrics[] = {
      kLower, of<&measure::Summary::pipeline_p99_s>},
     {"forward_s", "s", "", "the forward calls of one pass alone, batch resident: number of batches x time of a call",
      "max", "median of calls", kLower, of<&measure::Summary::forward_s>},
+    {"round_trip_s", "s", "", "forward_s with the hand-over to an engine in a process of its own", "max",
+     "median of calls", kLower, of<&measure::Summary::round_trip_s>},
     {"forward_patches_per_s", "patches/s", "", "patches of the image / forward_s", "max", "median of calls", kHigher,
      of<&measure::Summary::forward_patches_per_s>},
     {"efficiency", "ratio", "forward/\npipeline",

@@ -84,6 +84,8 @@ class Bench(program.ProgramTest):
         points = points_of(lines_of(result.stdout))
         self.assertEqual([point['point']['image']['path'] for point in points], [str(image), str(other)] * 2)
         self.assertNotIn('no effect', result.stderr)
+        engine = self.folder / 'my,engine.py'
+        self.assert_refused(run('bench', *SMALL[:-4], '--engine', f'python:{engine}'), 2, str(engine))
 
     def test_ends_as_run_does(self):
         out = ('--out', self.folder / 'out')

@@ -96,7 +96,7 @@ class Folders(program.ProgramTest):
             for name in ('cut.png', 'text.png'):
                 self.assertEqual(len([line for line in lines if f'{name}: failed: ' in line]), 1, said)
             self.assertIn('6 images: 4 denoised, 2 failed; 1 other', said)
-            self.assertRegex(lines[-1], '^RESULT: FAILED  .*of 6 points')
+            self.assertRegex(lines[-1], '^RESULT: FAILED  1 of 6 images: .*; 1 of 6 images: ')
         said = self.denoise('out2', *FAST, '--no-clobber', ranks=2, code=1)
         self.assertIn('6 images: 0 denoised, 2 failed, 4 there already', said)
 

@@ -105,6 +105,7 @@ TEST(Tiff, WhiteIsZeroIsInvertedAndAlphaIsNot) {
     const auto file = open_image(folder / "a.tif");
     EXPECT_EQ(test::read_part(*file, {0, 0, {1, 1}}).as<uint8_t>()[0], 245);
     EXPECT_EQ(file->read_alpha().as<uint8_t>()[0], 77);
+    EXPECT_THAT(file->metadata().not_kept, testing::Contains(testing::HasSubstr("white as zero")));
 }
 
 TEST(Tiff, PalettesAreExpanded) {

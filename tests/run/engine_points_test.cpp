@@ -107,6 +107,11 @@ TEST_F(EnginePoints, PassVerification) {
                 << name << ": " << testing::PrintToString(trace.verification.reasons);
             ASSERT_FALSE(trace.point.notes.empty());
             EXPECT_THAT(trace.point.notes.back(), HasSubstr("ms with the hand-over"));
+            for (const record::RankTrace& rank : trace.ranks) {
+                ASSERT_EQ(rank.round_trip_s.size(), rank.forward_call_s.size());
+                for (size_t i = 0; i < rank.round_trip_s.size(); ++i)
+                    EXPECT_LT(rank.forward_call_s[i], rank.round_trip_s[i]) << "the hand-over takes time";
+            }
             constexpr int64_t kPythonBytes = int64_t{20} << 20;  // with NumPy and a framework it holds more
             for (const record::RankTrace& rank : trace.ranks) EXPECT_GT(rank.memory.allocated_peak, kPythonBytes);
         }

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,10 @@ class Denoiser {
 
     /// The process that runs the network, whose memory and CPU time count like this one's; 0: this process does.
     [[nodiscard]] virtual int process_id() const { return 0; }
+
+    /// Seconds that the last forward call took by the clock of that process, without the hand-over of the windows.
+    /// None: this process runs the network, or there was no call.
+    [[nodiscard]] virtual std::optional<double> inner_call_s() const { return {}; }
 
     /// What a reader of its figures must know ("this processor has no bf16 arithmetic: ..."); empty for nothing.
     [[nodiscard]] virtual std::string remark() const { return {}; }

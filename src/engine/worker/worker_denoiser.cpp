@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 namespace pb::engine::worker_engine {
 
@@ -60,13 +61,15 @@ class WorkerDenoiser final : public Denoiser {
         const double begin_s = seconds_now();
         worker_.reserve(in.shape, out.shape);
         copy_batch(static_cast<const float*>(in.pointer), in.layout, worker_.input(), worker_.layout(), in.shape);
-        inner_s_ += worker_.run(in.shape, out.shape);
+        inner_call_s_ = worker_.run(in.shape, out.shape);
+        inner_s_ += *inner_call_s_;
         copy_batch(worker_.output(), worker_.layout(), static_cast<float*>(out.pointer), out.layout, out.shape);
         outer_s_ += seconds_now() - begin_s;
         ++num_calls_;
     }
 
     [[nodiscard]] int process_id() const override { return worker_.id(); }
+    [[nodiscard]] std::optional<double> inner_call_s() const override { return inner_call_s_; }
 
     [[nodiscard]] std::string remark() const override {
         const std::string turned = worker_.layout() == expected_.layout ? "" : " and turns its layout";
@@ -87,6 +90,7 @@ class WorkerDenoiser final : public Denoiser {
     ExpectedViews expected_;
     std::string name_;
     Worker worker_;
+    std::optional<double> inner_call_s_;
     double inner_s_ = 0, outer_s_ = 0;  // of all calls: by the clock of the process, and as the rank sees them
     int64_t num_calls_ = 0;
 };

@@ -58,6 +58,7 @@ class HostDevice final : public SlotDevice {
     }
 
     [[nodiscard]] int process_id() const override { return denoiser_.process_id(); }
+    [[nodiscard]] std::optional<double> inner_call_s() const override { return denoiser_.inner_call_s(); }
 
   private:
     [[nodiscard]] bool fused() const {

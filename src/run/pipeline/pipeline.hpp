@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace pb::run {
 
@@ -37,6 +38,8 @@ class Pipeline {
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
     /// `Denoiser::process_id` of the pipeline's denoiser.
     [[nodiscard]] virtual int process_id() const { return 0; }
+    /// `Denoiser::inner_call_s` of the pipeline's denoiser.
+    [[nodiscard]] virtual std::optional<double> inner_call_s() const { return {}; }
 };
 
 /// Peak of the engine's allocator since its peaks were reset, in bytes, including the memory of captured graphs.

@@ -53,6 +53,8 @@ class SlotDevice {
     virtual double forward_call(size_t slot, int64_t n) = 0;
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
     [[nodiscard]] virtual int process_id() const { return 0; }
+    /// `Denoiser::inner_call_s` of the device's denoiser.
+    [[nodiscard]] virtual std::optional<double> inner_call_s() const { return {}; }
 };
 
 /// Views of batches of `n` windows: as samples, and as input and output of the network.

@@ -194,8 +194,14 @@ class Repetitions {
     void call_forward(bool timed) {
         for (int64_t call = 0; call < protocol_.forward_calls; ++call) {
             const double seconds = pipeline_.forward_call();
-            if (timed) mine_.forward_call_s.push_back(seconds);
+            if (timed) add_call(seconds);
         }
+    }
+
+    void add_call(double seconds) {
+        const auto inner_s = pipeline_.inner_call_s();
+        mine_.forward_call_s.push_back(inner_s.value_or(seconds));
+        if (inner_s) mine_.round_trip_s.push_back(seconds);
     }
 
     void gather_ranks() {
