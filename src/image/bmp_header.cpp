@@ -13,8 +13,6 @@ constexpr size_t kRowsBegin = 10, kInfoBytes = 14, kWidth = 18, kHeight = 22, kB
 constexpr size_t kResolutionX = 38, kResolutionY = 42, kColours = 46, kMasks = 54, kColourSpace = 70;
 constexpr size_t kProfileBegin = 126, kProfileBytes = 130, kLongestHeader = 138;
 
-constexpr uint32_t kPlain = 0, kMasked = 3;                          // values of the compression
-constexpr uint32_t kEmbedded = 0x4D424544;                           // 'MBED', a colour space
 constexpr uint32_t kLinked = 0x4C494E4B;                             // 'LINK'
 constexpr uint32_t kWithMasks = 52, kWithAlphaMask = 56, kV4 = 108;  // lengths of other info headers
 
@@ -34,7 +32,7 @@ class HeaderReader {
         header.row_bytes = bmp_row_bytes(header.info.extent.w, header.pixel_bytes);
         header.info.channels = 3;
         if (bits == 8) read_palette(header);
-        if (number(kCompression) == kMasked) read_masks(header);
+        if (number(kCompression) == kBmpMasked) read_masks(header);
         check_length(header);
         read_metadata(header.metadata);
         return header;
@@ -59,7 +57,7 @@ class HeaderReader {
         if (bits != 8 && bits != 24 && bits != 32)
             file_.refuse(fmt::format("{} bits a pixel are not supported", bits), "save it with 8, 24 or 32 bits");
         const uint32_t compression = number(kCompression);
-        if (compression != kPlain && !(compression == kMasked && bits == 32))
+        if (compression != kBmpPlain && !(compression == kBmpMasked && bits == 32))
             file_.refuse("it is a compressed BMP", "save it uncompressed, or as PNG");
     }
 
@@ -121,7 +119,7 @@ class HeaderReader {
         }
         const uint32_t space = info_bytes_ == kBmpV5 ? number(kColourSpace) : 0;
         if (space == kLinked) metadata.not_kept.emplace_back("colour profile in another file");
-        if (space != kEmbedded) return;
+        if (space != kBmpEmbedded) return;
         const uint64_t begin = 14 + uint64_t{number(kProfileBegin)};
         const uint64_t count = number(kProfileBytes);
         if (begin > file_.size() || count > file_.size() - begin)

@@ -10,7 +10,9 @@
 
 namespace pb::image {
 
-inline constexpr uint32_t kBmpInfo = 40, kBmpV5 = 124;  // bytes of the shortest and the longest info header
+inline constexpr uint32_t kBmpInfo = 40, kBmpV5 = 124;    // bytes of the shortest and the longest info header
+inline constexpr uint32_t kBmpPlain = 0, kBmpMasked = 3;  // values of the compression
+inline constexpr uint32_t kBmpEmbedded = 0x4D424544;      // 'MBED', a colour space
 
 struct BmpHeader {
     ImageInfo info;

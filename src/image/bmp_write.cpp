@@ -42,13 +42,12 @@ struct Layout {
 
 /// The end of BITMAPV5HEADER: masks of the channels, colour space, gamma, intent and profile.
 void put_v5_fields(Bytes& bytes, const Layout& layout) {
-    constexpr uint32_t kEmbedded = 0x4D424544;  // 'MBED'
-    constexpr uint32_t kDefault = 0x57696E20;   // 'Win ', the system's colour space
+    constexpr uint32_t kDefault = 0x57696E20;  // 'Win ', the system's colour space
     constexpr uint32_t kIntentOfImages = 4;
     constexpr size_t kEndpointsAndGamma = 48;
     for (const uint32_t mask : {0x00FF0000U, 0x0000FF00U, 0x000000FFU, 0xFF000000U})
         put(bytes, layout.alpha ? mask : 0);
-    put(bytes, layout.profile_bytes > 0 ? kEmbedded : kDefault);
+    put(bytes, layout.profile_bytes > 0 ? kBmpEmbedded : kDefault);
     bytes.resize(bytes.size() + kEndpointsAndGamma);
     put(bytes, kIntentOfImages);
     put(bytes, layout.profile_bytes > 0 ? layout.rows_begin + layout.rows_bytes - kFileHeader : 0);
@@ -57,7 +56,6 @@ void put_v5_fields(Bytes& bytes, const Layout& layout) {
 }
 
 Bytes make_header(const ImageToSave& image, const Layout& layout) {
-    constexpr uint32_t kPlain = 0, kMasked = 3;
     const auto resolution = [&](auto which) {
         return image.metadata == nullptr ? 0 : static_cast<uint64_t>(std::lround((image.metadata->*which).value_or(0)));
     };
@@ -70,7 +68,7 @@ Bytes make_header(const ImageToSave& image, const Layout& layout) {
     put(bytes, static_cast<uint64_t>(image.pixels.extent.h));
     put(bytes, 1, 2);  // planes
     put(bytes, 8 * layout.pixel_bytes, 2);
-    put(bytes, layout.alpha ? kMasked : kPlain);
+    put(bytes, layout.alpha ? kBmpMasked : kBmpPlain);
     put(bytes, layout.rows_bytes);
     put(bytes, resolution(&ImageMetadata::x_resolution_per_m));
     put(bytes, resolution(&ImageMetadata::y_resolution_per_m));

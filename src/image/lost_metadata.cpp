@@ -74,10 +74,10 @@ std::vector<std::string> lost_metadata(const ImageMetadata& metadata, const std:
 }
 
 bool is_gray_profile(const std::vector<std::byte>& profile) {
-    constexpr size_t kColourSpace = 16;  // place of the signature in the profile's header
+    constexpr size_t kPlace = 16;  // of the signature in the profile's header
     constexpr std::string_view kGray = "GRAY";
     const std::string_view text(reinterpret_cast<const char*>(profile.data()), profile.size());
-    return text.size() > kColourSpace && text.substr(kColourSpace).starts_with(kGray);
+    return text.size() > kPlace && text.substr(kPlace).starts_with(kGray);
 }
 
 ImageMetadata metadata_of_part(ImageMetadata metadata) {

@@ -9,7 +9,7 @@ namespace pb::plan {
 
 namespace {
 
-constexpr int64_t kMiB = 1024 * 1024;
+constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kLargest = 64 * kMiB;  // a rank of its own would need the memory for it
 constexpr int64_t kSetUp = kMiB;         // what every image costs besides its pixels, in bytes of a file
 constexpr double kMostOfEvenShare = 1.25;

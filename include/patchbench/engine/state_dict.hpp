@@ -41,6 +41,6 @@ void save_safetensors(const StateDict& tensors, const std::filesystem::path& fil
 
 /// Removes the names that wrappers put into keys, in any order and place: `module.` (DataParallel, AveragedModel) and
 /// `_orig_mod.` (torch.compile). Throws UsageError, with `source` in front, when two keys become the same.
-[[nodiscard]] StateDict without_wrappers(StateDict tensors, const std::string& source);
+[[nodiscard]] StateDict without_wrappers(StateDict&& tensors, const std::string& source);
 
 }  // namespace pb::engine

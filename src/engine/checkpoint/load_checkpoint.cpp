@@ -35,7 +35,7 @@ Checkpoint read_any(Bytes file, const std::string& name) {
 
 }  // namespace
 
-StateDict without_wrappers(StateDict tensors, const std::string& source) {
+StateDict without_wrappers(StateDict&& tensors, const std::string& source) {
     StateDict shorter;
     for (auto& [key, tensor] : tensors)
         if (!shorter.try_emplace(without_wrappers(key), std::move(tensor)).second) refuse_clash(key, tensors, source);

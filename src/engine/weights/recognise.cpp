@@ -57,7 +57,7 @@ std::vector<std::string> keys_of(const StateDict& tensors) {
 }
 
 /// The tensors whose keys begin with `prefix`, without it.
-StateDict tensors_under(const std::string& prefix, StateDict tensors) {
+StateDict tensors_under(const std::string& prefix, StateDict&& tensors) {
     StateDict part;
     for (auto& [key, tensor] : tensors)
         if (key.starts_with(prefix)) part[key.substr(prefix.size())] = std::move(tensor);
@@ -116,7 +116,7 @@ Convolution convert(const network::KeyLayout& layout, size_t index, const StateD
 }  // namespace
 
 Weights recognise_weights(const StateDict& all, const std::string& source) {
-    StateDict tensors = without_wrappers(all, source);
+    StateDict tensors = without_wrappers(StateDict(all), source);
     std::erase_if(tensors, [](const auto& item) { return is_counter(item.first); });
     network::CheckpointTensors file;
     for (const auto& [key, tensor] : tensors) file.shapes[key] = tensor.shape;
