@@ -130,7 +130,7 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
             "--pages", a.pages,
             "pages of a TIFF stack (z, t, channels) to denoise, from 0; with some pages, the description of the "
             "stack is not kept (default: all)")
-        ->type_name("N,N-N,..");
+        ->type_name("N,N-N,.. | all");
     add_compress(command, a.compression);
     add_number<int64_t>(command, "--verify", a.probes, {0, config::kMaxCount}, "",
                         "windows that are run again and compared; 0: none (default: 1)");

@@ -25,7 +25,7 @@ struct DenoiseArguments {
     config::PointSettings settings = denoise_defaults();
     bool names_network = false;  // otherwise a weights file decides
     std::string sigma = "auto", bands = "auto";
-    std::string pages;                              // "0-9,20"; empty: all
+    std::string pages = "all";                      // or "0-9,20"
     std::optional<image::Compression> compression;  // none: use the input's
     int64_t probes = 1;
     bool allow_untrained = false;

@@ -195,7 +195,7 @@ std::vector<int64_t> parse_pages(const std::string& text) {
     std::vector<int64_t> pages;
     const char* at = text.data();
     const char* const end = at + text.size();
-    while (!text.empty()) {
+    while (text != "all") {
         int64_t first = -1, last = -1;
         at = std::from_chars(at, end, first).ptr;
         last = first;
@@ -205,7 +205,7 @@ std::vector<int64_t> parse_pages(const std::string& text) {
         }
         const bool ascends = pages.empty() || first > pages.back();
         if (first < 0 || last < first || last >= kMostPages || !ascends || (at != end && *at != ','))
-            throw UsageError("--pages " + text + ": must be page numbers from 0 in ascending order, as 0-9,20");
+            throw UsageError("--pages " + text + ": must be page numbers from 0 in ascending order, as 0-9,20, or all");
         for (int64_t page = first; page <= last; ++page) pages.push_back(page);
         if (at == end) break;
         ++at;

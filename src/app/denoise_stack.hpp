@@ -15,7 +15,7 @@
 
 namespace pb::app {
 
-/// Reads "0-9,20": page numbers from 0, ascending. Empty text: no numbers. Throws UsageError that names the option.
+/// Reads "0-9,20": page numbers from 0, ascending. "all": no numbers. Throws UsageError that names the option.
 [[nodiscard]] std::vector<int64_t> parse_pages(const std::string& text);
 
 /// A pass over the current page, or over a group of its bands.

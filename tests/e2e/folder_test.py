@@ -100,6 +100,12 @@ class Folders(program.ProgramTest):
         said = self.denoise('out2', *FAST, '--no-clobber', ranks=2, code=1)
         self.assertIn('6 images: 0 denoised, 2 failed, 4 there already', said)
 
+    def test_a_name_with_a_line_end_takes_one_line(self):
+        self.make(**{'a\nb_png': png(40, 36, value=noise)})
+        said = self.denoise('out', *FAST)
+        self.assertEqual(self.names('out'), ['a\nb.png'])
+        self.assertEqual(len([line for line in said.splitlines() if 'a?b.png' in line and ' -> ' in line]), 1, said)
+
     def test_what_a_killed_rank_left_is_done_later(self):
         self.make(**{f'{i}_png': png(40, 36 + i, value=noise) for i in range(6)})
         self.denoise('all', *FAST)
