@@ -62,7 +62,7 @@ std::vector<config::PlacedText> values_of(const std::vector<std::string>& texts,
                                           const std::string& option) {
     std::vector<config::PlacedText> values;
     for (const std::string& text : texts) {
-        const config::Place place{std::make_shared<const std::string>(option + " " + text), 0, 0};
+        const config::Place place{std::make_shared<const std::string>(fmt::format("{} {}", option, text)), 0, 0};
         for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
             end = is_text || text.starts_with("python:") ? std::string::npos : text.find(',', begin);
             values.push_back({text.substr(begin, end - begin), place});
