@@ -130,6 +130,8 @@ def normalised(text, folder):
         text = text.replace(str(path), name)
     text = text.replace('@' + socket.gethostname(), '@HOST')
     text = re.sub(r'(?<![\w:])\d+:\d\d(:\d\d)?(?![\w:])', 'TIME', text)
+    # What denoise says every half minute, on a busy machine.
+    text = re.sub(r'(?m)^patchbench: [\w.]+: (reading|preparation|verification|writing)\n', '', text)
     return re.sub(r'patchbench \d+\.\d+\.\d+( \(git [^)]*\))?', 'patchbench VERSION', text)
 
 

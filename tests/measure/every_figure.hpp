@@ -34,7 +34,10 @@ inline record::RankTrace rank_of_every_figure(int number) {
         record::StageSeconds& stages = rank.stage_s.emplace_back(kPartsOfEveryFigure);
         for (double& seconds : stages) seconds *= pass_s * (number + 1);
     }
-    for (double& seconds : rank.forward_call_s) seconds *= 1.1;
+    for (double& seconds : rank.forward_call_s) {
+        seconds *= 1.1;
+        rank.round_trip_s.push_back(1.5 * seconds);
+    }
     rank.memory.reserved_peak += number << 20;
     rank.memory.device_used = int64_t{2000 - 100 * number} << 20;
     for (size_t i = 0; i < record::kNumBounds; ++i)
@@ -98,6 +101,7 @@ inline std::vector<std::pair<std::string, double>> every_figure() {
         {"pipeline_p95_s", 3.0284549999999997},
         {"pipeline_p99_s", 3.165299000000031},
         {"forward_s", 1.1},
+        {"round_trip_s", 1.65},
         {"forward_patches_per_s", 18.18181818181818},
         {"efficiency", 0.463138394172877},
         {"job_s", 3.8750999999999998},
