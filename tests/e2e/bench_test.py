@@ -85,7 +85,9 @@ class Bench(program.ProgramTest):
         self.assertEqual([point['point']['image']['path'] for point in points], [str(image), str(other)] * 2)
         self.assertNotIn('no effect', result.stderr)
         engine = self.folder / 'my,engine.py'
-        self.assert_refused(run('bench', *SMALL[:-4], '--engine', f'python:{engine}'), 2, str(engine))
+        absent = run('bench', *SMALL[:-4], '--engine', f'python:{engine}')
+        self.assertEqual(absent.returncode, 1, absent.stderr)
+        self.assertIn(f'there is no file {engine}', absent.stdout)
 
     def test_ends_as_run_does(self):
         out = ('--out', self.folder / 'out')

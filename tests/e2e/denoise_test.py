@@ -121,7 +121,7 @@ class Denoise(program.ProgramTest):
         (images / '4.png').write_bytes(b'not a picture')  # the other rank's
         bad = run('denoise', images, self.folder / 'more', *FAST, ranks=2)
         self.assertEqual(bad.returncode, 1, bad.stderr + bad.stdout)
-        self.assertRegex(bad.stdout.strip().splitlines()[-1], '^RESULT: FAILED  1 of 5 points')
+        self.assertRegex(bad.stdout.strip().splitlines()[-1], '^RESULT: FAILED  1 of 5 images')
         for i in range(5):
             self.assertEqual(result.stdout.count(f'{i}.png -> '), 1, 'by one rank')
         alone = run('denoise', images / '3.png', self.folder / 'three.png', *FAST)

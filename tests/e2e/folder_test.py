@@ -130,7 +130,7 @@ class Folders(program.ProgramTest):
         said, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 5, said + errors)
         self.assertRegex(said, r'40 images: \d+ denoised, \d failed, \d+ not begun')
-        self.assertRegex(said, r'RESULT: .*of 40 points skipped')
+        self.assertRegex(said, r'RESULT: .*of 40 images skipped')
 
 
 if __name__ == '__main__':
