@@ -6,8 +6,8 @@
 
 namespace pb::app {
 
-/// Applies `judge` to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0 gets the reasons;
-/// all ranks get the exit code.
+/// Applies `judge` to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0 gets
+/// the reasons; all ranks get the exit code.
 [[nodiscard]] measure::Verdict judge_all(const comm::Communicator& world, const std::vector<measure::Summary>& mine);
 
 }  // namespace pb::app

@@ -57,7 +57,7 @@ struct Summary {
     std::optional<double> pipeline_p90_s, pipeline_p95_s, pipeline_p99_s;  // from 10, 20 and 100 repetitions on
     std::optional<double> patches_per_s, images_per_s, useful_mpx_per_s, processed_mpx_per_s, tflops;
     // Scope forward: the network alone, with the batch resident.
-    std::optional<double> forward_s;  // forward calls of one repetition, slowest rank
+    std::optional<double> forward_s;     // forward calls of one repetition, slowest rank
     std::optional<double> round_trip_s;  // the same with the hand-over to an engine in a process of its own
     std::optional<double> forward_patches_per_s;
     std::optional<double> efficiency;  // forward_s / pipeline_s
