@@ -149,7 +149,7 @@ class Denoise {
             const run::PointFiles files{.image = job.output, .compression = compression_, .take = part.take};
             record::PointTrace trace = runner_.run(pass.point, files, pass.source.get());
             summaries_.push_back(measure::summarise(trace));
-            return PassResult{std::move(trace), std::move(pass.note)};
+            return PassResult{std::move(trace), summaries_.back(), std::move(pass.note)};
         };
         return denoise_stack({group_.ranks, job, file, settings_.image, compression_, groups, run_pass});
     }

@@ -39,7 +39,7 @@ class StackFigures {
         lowest_sigma_ = std::min(lowest_sigma_, trace.point.sigma);
         highest_sigma_ = std::max(highest_sigma_, trace.point.sigma);
         pixels_ += trace.useful_pixels;
-        seconds_ += measure::summarise(trace).pipeline_s.value_or(0);
+        seconds_ += result.summary.pipeline_s.value_or(0);
         if (!trace.quality) return;
         psnr_noisy_db_ += trace.quality->psnr_noisy_db;
         psnr_denoised_db_ += trace.quality->psnr_denoised_db;

@@ -4,6 +4,7 @@
 #include "app/denoise_inputs.hpp"
 #include "comm/communicator.hpp"
 #include "image/placed_image.hpp"
+#include "measure/summary.hpp"
 #include "record/point.hpp"
 #include "run/pixels/file_samples.hpp"
 
@@ -26,6 +27,7 @@ struct StackPass {
 
 struct PassResult {
     record::PointTrace trace;
+    measure::Summary summary;
     std::string note;  // about the range of the samples
 };
 

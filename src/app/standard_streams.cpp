@@ -24,10 +24,14 @@ bool flush_standard_output() {
     return false;
 }
 
-size_t terminal_width(std::FILE* stream) {
+std::optional<size_t> terminal_columns(int descriptor) {
     winsize size{};
-    const bool is_known = ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return is_known ? size.ws_col : std::numeric_limits<size_t>::max();
+    if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+    return size.ws_col;
+}
+
+size_t terminal_width(std::FILE* stream) {
+    return terminal_columns(::fileno(stream)).value_or(std::numeric_limits<size_t>::max());
 }
 
 }  // namespace pb::app

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 
 namespace pb::app {
 
@@ -12,6 +13,9 @@ void prepare_standard_streams();
 
 /// Flushes standard output. Returns false, with a message on stderr, when some of it was lost.
 [[nodiscard]] bool flush_standard_output();
+
+/// Columns of the terminal behind `descriptor`. None when it is no terminal, or does not say.
+[[nodiscard]] std::optional<size_t> terminal_columns(int descriptor);
 
 /// Columns of the terminal that `stream` writes to. The largest number when it is no terminal, or does not say.
 [[nodiscard]] size_t terminal_width(std::FILE* stream);

@@ -1,8 +1,9 @@
 #include "app/terminal_line.hpp"
 
+#include "app/standard_streams.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,8 +65,7 @@ TerminalLine::~TerminalLine() {
 
 size_t TerminalLine::columns() const {
     constexpr size_t kUsual = 80;
-    winsize size{};
-    if (::ioctl(terminal_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    if (const auto columns = terminal_columns(terminal_)) return *columns;
     const char* columns = std::getenv("COLUMNS");
     const int64_t said = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
     return said > 0 ? static_cast<size_t>(said) : kUsual;
