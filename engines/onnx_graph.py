@@ -137,6 +137,14 @@ class Graph:
                     seen.add(name)
                     node.last_uses.append(name)
 
+    def turned_tensors(self, turns):
+        """The tensors; the weights of an operation in `turns` are changed by the function that it has there."""
+        tensors = dict(self.tensors)
+        for node in self.nodes:
+            if node.operation in turns:
+                tensors[node.inputs[1]] = turns[node.operation](self.tensors[node.inputs[1]])
+        return tensors
+
     def run(self, operations, weights, x):
         """The output for `x`. `operations` compute by the names of ONNX: of maps and weights, attributes by keyword.
         `weights` are the tensors as the framework wants them. A map is dropped after its last use."""

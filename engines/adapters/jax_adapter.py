@@ -42,20 +42,16 @@ OPERATIONS = {
 }
 
 
-def weights_for(graph):
-    """Weights as HWIO. Those of a transposed convolution are [in, out, h, w] and are applied mirrored."""
-    weights = dict(graph.tensors)
-    for node in graph.nodes:
-        if node.operation == "Conv":
-            weights[node.inputs[1]] = graph.tensors[node.inputs[1]].transpose(2, 3, 1, 0)
-        elif node.operation == "ConvTranspose":
-            weights[node.inputs[1]] = graph.tensors[node.inputs[1]].transpose(2, 3, 0, 1)[::-1, ::-1]
-    return {name: jnp.asarray(array) for name, array in weights.items()}
+# Weights as HWIO. Those of a transposed convolution are [in, out, h, w] and are applied mirrored.
+TURNS = {
+    "Conv": lambda weight: weight.transpose(2, 3, 1, 0),
+    "ConvTranspose": lambda weight: weight.transpose(2, 3, 0, 1)[::-1, ::-1],
+}
 
 
 def load(model, options):
     graph = read_graph(model)
-    weights = weights_for(graph)
+    weights = {name: jnp.asarray(array) for name, array in graph.turned_tensors(TURNS).items()}
     graph.tensors.clear()
     run = jax.jit(lambda weights, x: graph.run(OPERATIONS, weights, x))
 

@@ -40,22 +40,19 @@ OPERATIONS = {
 }
 
 
-def weights_for(graph):
-    """Weights as [h, w, in, out], those of a transposed convolution, [in, out, h, w] in ONNX, as [h, w, out, in]."""
-    weights = dict(graph.tensors)
-    for node in graph.nodes:
-        if node.operation == "Conv":
-            weights[node.inputs[1]] = graph.tensors[node.inputs[1]].transpose(2, 3, 1, 0)
-        elif node.operation == "ConvTranspose":
-            weights[node.inputs[1]] = graph.tensors[node.inputs[1]].transpose(2, 3, 1, 0)
-    return {name: tf.constant(numpy.ascontiguousarray(array)) for name, array in weights.items()}
+def hwio(weight):
+    """As [h, w, in, out]; that of a transposed convolution, [in, out, h, w] in ONNX, as [h, w, out, in]."""
+    return numpy.ascontiguousarray(weight.transpose(2, 3, 1, 0))
+
+
+TURNS = {"Conv": hwio, "ConvTranspose": hwio}
 
 
 def load(model, options):
     tf.config.threading.set_intra_op_parallelism_threads(options["threads"])
     tf.config.threading.set_inter_op_parallelism_threads(1)
     graph = read_graph(model)
-    weights = weights_for(graph)
+    weights = {name: tf.constant(array) for name, array in graph.turned_tensors(TURNS).items()}
     graph.tensors.clear()
     run = tf.function(lambda x: graph.run(OPERATIONS, weights, x), jit_compile="xla" in options)
 
