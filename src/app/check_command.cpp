@@ -9,7 +9,7 @@
 #include "doctor/check_text.hpp"
 #include "doctor/launch_facts.hpp"
 #include "doctor/network_trial.hpp"
-#include "engine/worker/installed_engines.hpp"
+#include "engine/worker/engine_places.hpp"
 #include "run/launch.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,7 @@
 #include "run/weights_source.hpp"
 
 #include "base/fault.hpp"
+#include "base/program_folder.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
 #include "engine/weights_file.hpp"
@@ -66,11 +67,8 @@ void spoil(engine::Weights& weights, const std::string& action) {
 
 fs::path models_folder() {
     if (const char* named = std::getenv("PATCHBENCH_MODELS")) return named;
-    std::error_code unknown;  // set where /proc does not exist
-    const fs::path program = fs::read_symlink("/proc/self/exe", unknown).parent_path();
-    for (fs::path folder = program; folder.has_relative_path(); folder = folder.parent_path())
-        if (fs::exists(folder / "models" / "dncnn.yaml")) return folder / "models";
-    throw UsageError("no folder 'models' beside '" + program.string() + "': set PATCHBENCH_MODELS to it");
+    if (const auto folder = find_folder_with("models/dncnn.yaml")) return *folder / "models";
+    throw UsageError("no folder 'models' beside '" + program_folder().string() + "': set PATCHBENCH_MODELS to it");
 }
 
 engine::Weights find_weights(network::NetworkKind network, const std::string& setting,

@@ -1,5 +1,8 @@
 #include "engine/worker/engine_places.hpp"
 
+#include "base/program_folder.hpp"
+#include "engine/worker/child_process.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
@@ -14,11 +17,8 @@ namespace {
 
 /// The folder with `engines/worker.py`: that of the program or one above it.
 fs::path project_folder() {
-    std::error_code unknown;  // set where /proc does not exist
-    const fs::path program = fs::read_symlink("/proc/self/exe", unknown).parent_path();
-    for (fs::path folder = program; folder.has_relative_path(); folder = folder.parent_path())
-        if (fs::exists(folder / "engines" / "worker.py", unknown)) return folder;
-    throw Error("engine: no file 'engines/worker.py' beside or above '" + program.string() +
+    if (const auto folder = find_folder_with("engines/worker.py")) return *folder;
+    throw Error("engine: no file 'engines/worker.py' beside or above '" + program_folder().string() +
                 "': run patchbench from where it was built, or copy the folder 'engines' beside it");
 }
 
@@ -26,6 +26,21 @@ fs::path project_folder() {
 std::string users_python() {
     const char* const named = std::getenv("PATCHBENCH_PYTHON");
     return named != nullptr ? named : "python3";
+}
+
+constexpr double kPatienceS = 30;
+
+std::string versions_of(EngineKind engine) {
+    std::vector<std::string> command = worker_command(engine, "");
+    command.emplace_back("--versions");
+    ChildProcess process(command, {});
+    const std::string end = process.how_it_ended(kPatienceS);
+    const std::string words = process.last_words();
+    return end == "ended with exit code 0" ? words : std::string(name_of(engine)) + " (does not start: " + words + ")";
+}
+
+void append(std::string& list, const std::string& separator, const std::string& item) {
+    list += (list.empty() ? "" : separator) + item;
 }
 
 }  // namespace
@@ -51,6 +66,20 @@ std::vector<std::string> worker_command(EngineKind engine, const std::string& fi
                         "PATCHBENCH_ENGINES",
                         name, python.string()));
     return {python.string(), "-IB", script, name};
+}
+
+std::string installed_engines_text() {
+    std::string installed, absent;
+    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+        if (!has_own_process(engine) || engine == EngineKind::python) continue;
+        try {
+            append(installed, "; ", versions_of(engine));
+        } catch (const Error&) {
+            append(absent, ", ", std::string(name));
+        }
+    }
+    if (!absent.empty()) append(installed, "; ", "not installed: " + absent + " (launch/engines.sh)");
+    return "engines in a process of their own: " + installed;
 }
 
 }  // namespace pb::engine::worker_engine

@@ -16,4 +16,9 @@ namespace pb::engine::worker_engine {
 /// Folder with an environment for each engine: $PATCHBENCH_ENGINES, or `.engines` beside the folder `engines`.
 [[nodiscard]] std::filesystem::path environments_folder();
 
+/// What `check` says: "engines in a process of their own: onnxruntime 1.32.0, Python 3.11.7; not installed: jax
+/// (launch/engines.sh)". Asks each installed environment for its versions, about 0.1 s each, without importing a
+/// framework.
+[[nodiscard]] std::string installed_engines_text();
+
 }  // namespace pb::engine::worker_engine
