@@ -111,7 +111,7 @@ void DenoiseProgress::show(double now_s, bool at_once) {
         if (drawing_.is_due(now_s) || at_once)
             line_->draw(report::bar_line(name_, image_.fraction, report::image_figures(image_), line_->columns()));
     } else if (logging_.is_due(now_s)) {
-        fmt::print(stderr, "patchbench: {}: {}\n", name_, report::image_figures(image_));
+        fmt::print(stderr, "patchbench: {}: {}\n", name_, report::image_figures(image_).full);
     }
 }
 

@@ -78,7 +78,7 @@ void Progress::draw_bar() {
     const std::string figures =
         fmt::format("{}/{}  {}{}{}", finished_, num_points_, times(seconds_between(point_start_, Clock::now())),
                     activity_.empty() ? "" : "; ", activity_);
-    line_.draw(report::bar_line("", part_of_study(), figures, line_.columns()));
+    line_.draw(report::bar_line("", part_of_study(), {figures, ""}, line_.columns()));
 }
 
 }  // namespace pb::app
