@@ -56,6 +56,7 @@ void add_compress(CLI::App& command, std::optional<image::Compression>& compress
 config::PointSettings denoise_defaults() {
     config::PointSettings settings;
     settings.network = network::kind_of<network::DrunetShape>();
+    settings.engine = config::EngineSetting::automatic();
     settings.halo = {config::HaloSetting::Kind::automatic, 0};
     settings.batch = {0, false};
     settings.image.noise_sigma = 0;

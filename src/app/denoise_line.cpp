@@ -2,6 +2,7 @@
 
 #include "app/sigma_option.hpp"
 #include "config/sample_settings.hpp"
+#include "config/text.hpp"
 #include "measure/recommendation.hpp"
 #include "report/progress_text.hpp"
 
@@ -43,11 +44,12 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
                            report::without_controls(job.output.string()));
-    std::string line = fmt::format("{} -> {}: {}x{}, {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
-                                   input_text(job, point), report::without_controls(job.output.string()),
-                                   point.source.extent.w, point.source.extent.h, name_of(point.settings.network),
-                                   samples_text(point), *point.halo, *point.batch, point.num_ranks,
-                                   summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
+    std::string line =
+        fmt::format("{} -> {}: {}x{}, {}, engine {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
+                    input_text(job, point), report::without_controls(job.output.string()), point.source.extent.w,
+                    point.source.extent.h, name_of(point.settings.network),
+                    config::format_setting(point.settings.engine), samples_text(point), *point.halo, *point.batch,
+                    point.num_ranks, summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
     if (trace.quality)
         line +=
             fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);

@@ -48,13 +48,19 @@ struct CountSetting {
     friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
 };
 
-/// `engine: <name> | python:<file>`. It compares and converts like its kind.
+/// `engine: <name> | python:<file> | auto`. It compares and converts like its kind.
 struct EngineSetting {
-    EngineKind kind = EngineKind::torch;
-    std::string file;  // the adapter of the engine `python`
+    EngineKind kind = EngineKind::torch;  // of auto, until the plan chooses
+    std::string file;                     // the adapter of the engine `python`
+    bool is_automatic = false;
     EngineSetting() = default;
     EngineSetting(EngineKind known) : kind(known) {}  // NOLINT(google-explicit-constructor)
-    operator EngineKind() const { return kind; }      // NOLINT(google-explicit-constructor)
+    [[nodiscard]] static EngineSetting automatic() {
+        EngineSetting setting;
+        setting.is_automatic = true;
+        return setting;
+    }
+    operator EngineKind() const { return kind; }  // NOLINT(google-explicit-constructor)
     friend bool operator==(const EngineSetting&, const EngineSetting&) = default;
     friend bool operator==(const EngineSetting& setting, EngineKind other) { return setting.kind == other; }
 };

@@ -78,8 +78,12 @@ void parse_setting(std::string_view text, HaloSetting& value) {
 }
 
 void parse_setting(std::string_view text, EngineSetting& value) {
+    if (text == "auto") {
+        value = EngineSetting::automatic();
+        return;
+    }
     if (text.starts_with(kPythonPrefix) && text.size() > kPythonPrefix.size()) {
-        value.kind = EngineKind::python;
+        value = EngineKind::python;
         value.file = text.substr(kPythonPrefix.size());
         return;
     }
@@ -122,7 +126,7 @@ std::string value_shape(uint64_t /*any*/) { return "N"; }
 std::string value_shape(double /*any*/) { return "X | X/Y"; }
 std::string value_shape(bool /*any*/) { return "true | false"; }
 std::string value_shape(const HaloSetting& /*any*/) { return "N | none | exact | auto"; }
-std::string value_shape(const EngineSetting& /*any*/) { return names_of<EngineKind>() + ":FILE"; }
+std::string value_shape(const EngineSetting& /*any*/) { return names_of<EngineKind>() + ":FILE | auto"; }
 std::string value_shape(const CountSetting& value) { return "N | " + std::string(value.automatic_word); }
 std::string value_shape(const BatchSetting& /*any*/) { return "N | auto | largest"; }
 std::string value_shape(const NoiseLevelSetting& /*any*/) { return "X | X/Y | auto"; }
@@ -140,6 +144,7 @@ std::string format_setting(const HaloSetting& value) {
 }
 
 std::string format_setting(const EngineSetting& value) {
+    if (value.is_automatic) return "auto";
     if (value.kind == EngineKind::python) return std::string(kPythonPrefix) + value.file;
     return std::string(name_of(value.kind));
 }

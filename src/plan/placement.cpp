@@ -2,6 +2,7 @@
 #include "base/rank_list.hpp"
 #include "config/text.hpp"
 #include "plan/plan.hpp"
+#include "plan/prediction.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -100,13 +101,29 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
 
 }  // namespace
 
+EngineKind fastest_engine(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    const bool fits_native = point.device == DeviceKind::cpu && settings.dtype == Precision::fp32 &&
+                             settings.layout == Layout::channels_last;
+    if (!fits_native) return EngineKind::torch;
+    if (settings.memory_limit_mib == 0) return EngineKind::native;
+    // Its transformed weights are four times as large. The halo may be open, so the patch stands for the window.
+    Point native = point;
+    native.settings.engine = EngineKind::native;
+    const bool is_whole = settings.workload == config::Workload::whole;
+    const int64_t pixels = is_whole ? point.source.extent.pixels() : settings.patch * settings.patch;
+    const double peak_mib = peak_parts(native).peak(pixels, 1) / kMiB;
+    return peak_mib <= static_cast<double>(settings.memory_limit_mib) ? EngineKind::native : EngineKind::torch;
+}
+
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology) {
     check_ranks(point, topology);
     const auto members = members_of(topology, point.num_ranks, point.settings.placement);
     point.device = resolve_device(point.settings, topology, members);
-    check_device_choices(point);
     check_threads(point, topology);
     point.threads = threads_of(point.settings, topology, members);
+    if (point.settings.engine.is_automatic) point.settings.engine = fastest_engine(point);
+    check_device_choices(point);
     check_sharing(point, topology, members, study.device_sharing);
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");

@@ -74,6 +74,9 @@ struct Plan {
 /// and UsageError when it can run nowhere.
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology);
 
+/// The faster of the engines `torch` and `native` that can run the point within its memory limit.
+[[nodiscard]] EngineKind fastest_engine(const Point& point);
+
 /// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch
 /// depends on it, and a fixed batch is settled with it. Both throw UsageError for an illegal value.
 void settle_halo(Point& point, int64_t halo);
