@@ -135,6 +135,8 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
     add_compress(command, a.compression);
     add_number<int64_t>(command, "--verify", a.probes, {0, config::kMaxCount}, "",
                         "windows that are run again and compared; 0: none (default: 1)");
+    command.add_flag("--no-cache", a.no_cache,
+                     "neither use nor keep what earlier runs found by trying ($PATCHBENCH_CACHE, ~/.cache/patchbench)");
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
     command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
 }

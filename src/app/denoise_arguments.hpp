@@ -31,6 +31,7 @@ struct DenoiseArguments {
     bool allow_untrained = false;
     bool share_devices = false;
     bool no_clobber = false;
+    bool no_cache = false;
     bool recursive = false;
     OutputFormat format = OutputFormat::same;
 };

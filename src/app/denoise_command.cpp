@@ -11,6 +11,7 @@
 #include "app/file_centre.hpp"
 #include "app/session.hpp"
 #include "base/noise_level.hpp"
+#include "base/user_cache.hpp"
 #include "config/text.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
@@ -49,6 +50,7 @@ class Denoise {
           runner_(group.ranks, group.topology, study_),
           progress_(progress) {
         runner_.report_to(&progress_);
+        runner_.bound_searches(arguments.no_cache ? "" : cache_folder());
     }
 
     /// Keeps engines from one image to the next.

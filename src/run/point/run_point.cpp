@@ -15,7 +15,9 @@
 #include "run/point/point_options.hpp"
 #include "run/point/repetitions.hpp"
 #include "run/point/settle.hpp"
+#include "run/point/typical_halo.hpp"
 #include "run/run.hpp"
+#include "run/verify/reach.hpp"
 #include "run/verify/verification.hpp"
 #include "run/weights_source.hpp"
 
@@ -36,6 +38,7 @@ struct Runner::Impl {
     ReferenceCache references;
     BoundsCache bounds;
     LinkSpeeds links;
+    std::optional<TypicalHalos> typical_halos;  // none: each image is searched
     std::map<std::string, std::string> image_digests;
     std::set<std::string> previewed;  // networks whose pictures are saved; only on the root
     ProgressListener* listener = nullptr;
@@ -46,6 +49,8 @@ struct Runner::Impl {
     void run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace);
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                 record::PointTrace& trace);
+    int64_t find_halo(const plan::Point& point, const Team& team, const std::shared_ptr<const engine::Weights>& network,
+                      ImageSource& source);
     void measure(Team& team, RankShare& share, const std::shared_ptr<const engine::Weights>& network,
                  record::PointTrace& trace);
     std::unique_ptr<ReferencePath> make_reference(const plan::Point& point, const Team& team,
@@ -90,6 +95,16 @@ void Runner::Impl::describe(const ImageSource& source, const engine::Weights& ne
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
 }
 
+/// Not collective: for the root of the team.
+int64_t Runner::Impl::find_halo(const plan::Point& point, const Team& team,
+                                const std::shared_ptr<const engine::Weights>& network, ImageSource& source) {
+    if (!typical_halos || is_worth_a_halo_search(point, reach_of(*network).halo))
+        return search_halo(point, *make_reference(point, team, network, source), kHaloCaution);
+    return typical_halos->find(point, *network, [&](const plan::Point& scene, ImageSource& scene_source) {
+        return make_reference(scene, team, network, scene_source);
+    });
+}
+
 /// Settles the halo first, because the grid depends on it, and then the batch.
 void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                           record::PointTrace& trace) {
@@ -97,11 +112,11 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
     const device::Conversion conversion = conversion_for(point, *network);
     const engine::EngineOptions options = engine_options(point, team.place);
     if (!point.halo) {
-        std::unique_ptr<ReferencePath> reference;
+        int64_t halo = 0;
         together(team.ranks, [&] {
-            if (team.is_root()) reference = make_reference(point, team, network, source);
+            if (team.is_root()) halo = find_halo(point, team, network, source);
         });
-        plan::settle_halo(point, find_halo(point, team, reference.get()));
+        plan::settle_halo(point, static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo))));
     }
     if (!point.batch) {
         const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
@@ -247,6 +262,7 @@ void Runner::keep_engines() {
     impl_->engines.keep();
     impl_->weights.keep(2);  // for gray and for colour images
 }
+void Runner::bound_searches(const std::filesystem::path& cache) { impl_->typical_halos.emplace(cache); }
 void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
 
 std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {
