@@ -36,9 +36,6 @@ class Throttle {
 [[nodiscard]] std::string bar_line(const std::string& name, double fraction, const std::string& figures,
                                    size_t columns);
 
-/// Replaces control characters by '?', so that the name of a file does not steer the terminal.
-[[nodiscard]] std::string without_controls(std::string text);
-
 /// The state of an image that is being denoised.
 struct ImageProgress {
     std::string_view activity;  // shown while no pixels are denoised; empty: a pass runs

@@ -65,10 +65,6 @@ TEST(BarLine, LosesTheBarBeforeTheNameAndTheNameBeforeTheFigures) {
     EXPECT_EQ(bar_line("ääääääääääääää", 0.5, figures, 30), "...äääääääää 41 %, 0:42 left") << "whole characters";
 }
 
-TEST(WithoutControls, ANameDoesNotSteerTheTerminal) {
-    EXPECT_EQ(without_controls("a\x1b[2J\r\nb\x7f.ü"), "a?[2J??b?.ü");
-}
-
 ImageProgress quarter_of_an_image() { return {.fraction = 0.25, .pixels = 30e6, .pass_s = 2}; }
 
 TEST(ImageFigures, SayPixelsRateAndTimeLeft) {
