@@ -208,6 +208,11 @@ TEST(Stack, OneDirectoryOfOmeXmlDescribesManyPlanes) {
     EXPECT_EQ(open_stack(folder / "one.tif", {})->num_pages(), 1);
     write_one_directory(folder / "set.tif", ome("<TiffData><UUID FileName=\"b.tif\"/></TiffData>"), 6);
     EXPECT_EQ(open_stack(folder / "set.tif", {})->num_pages(), 1);
+    write_pages(folder / "followed.tif", {{plane(0), 0, ome("")}});  // by its directory and whatever follows
+    auto followed = test::read_bytes(folder / "followed.tif");
+    followed.resize(followed.size() + 6 * plane(0).bytes().size());
+    test::write_bytes(folder / "followed.tif", followed);
+    EXPECT_EQ(open_stack(folder / "followed.tif", {})->num_pages(), 1);
     write_planes(folder / "planes.tif", ome(""));
     EXPECT_EQ(open_stack(folder / "planes.tif", {})->num_pages(), 5) << "each has a directory";
 }
