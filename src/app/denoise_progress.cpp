@@ -1,5 +1,7 @@
 #include "app/denoise_progress.hpp"
 
+#include "base/controls.hpp"
+
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,7 +54,7 @@ void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64
     else
         shows_steps_ = now_s - image_begin_s_ > kShortImageS;
     image_begin_s_ = now_s;
-    name_ = report::without_controls(count == 1 ? name : fmt::format("{}/{} {}", number, count, name));
+    name_ = without_controls(count == 1 ? name : fmt::format("{}/{} {}", number, count, name));
     image_ = {.number = number, .count = count};
     num_passes_ = 1;
     passes_begun_ = 0;

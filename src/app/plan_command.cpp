@@ -46,6 +46,9 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
     earlier.reserve(files.size());
     for (const auto& file : files) earlier.push_back(report::load_results(file));
     const auto expected = report::expected_time(plan, earlier);
+    if (!expected && !files.empty())
+        return fmt::format("No time: no point was measured in {}{}.", files.front().string(),
+                           files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
     if (!expected)
         return "For times add --from: results of an earlier run, or --tflops: what one rank reaches, the figure "
                "`tflops` of an earlier result / its ranks.";

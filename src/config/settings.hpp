@@ -45,7 +45,7 @@ struct TimedSettings {
     bool operator==(const TimedSettings&) const = default;
 };
 
-/// Of engines that run in a process of their own (docs/engines.md).
+/// Settings of the engines that run in a process of their own (docs/engines.md).
 struct WorkerSettings {
     std::string options;
 };

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace pb::report {
 
@@ -55,12 +54,6 @@ std::string joined(const std::string& name, double fraction, const BarFigures& f
 }
 
 }  // namespace
-
-std::string without_controls(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-    return text;
-}
 
 bool Throttle::is_due(double now_s) {
     if (now_s < next_s_) return false;

@@ -41,9 +41,6 @@ struct BarFigures {
 /// taken, then the bar and the name are left out. An empty name leaves no blank.
 [[nodiscard]] std::string bar_line(const std::string& name, double fraction, const BarFigures& figures, size_t columns);
 
-/// Replaces control characters by '?', so that the name of a file does not steer the terminal.
-[[nodiscard]] std::string without_controls(std::string text);
-
 /// The state of an image that is being denoised.
 struct ImageProgress {
     std::string_view activity;  // shown while no pixels are denoised; empty: a pass runs

@@ -82,6 +82,12 @@ class EnginesTest(program.ProgramTest):
                               ('call=hang', 'worker.timeout_s')):
             self.assertIn(words, found[option][1])
 
+    def test_what_an_adapter_says_does_not_steer_the_terminal(self):
+        adapter = self.write('adapter.py', 'def load(model, options):\n    raise RuntimeError("not \\x1b[31mthis")\n')
+        result, points = self.run_study(f'engine: "python:{adapter}"\n')
+        self.assertIn('not ', points[0]['reason'])
+        self.assertNotIn('\x1b', result.stderr + result.stdout)
+
     def test_an_absent_engine_is_named_with_its_command(self):
         self.env['PATCHBENCH_ENGINES'] = str(self.folder)
         result, points = self.run_study('engine: [jax, torch]\n')

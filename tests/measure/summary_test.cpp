@@ -261,6 +261,9 @@ TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
         EXPECT_EQ(summary.stop_reason, reason);
         EXPECT_THAT(summary.notes, Contains(HasSubstr("repeated until"))) << name;
     }
+    trace.stop_reason = StopReason::max_time;
+    trace.point.settings.protocol.max_time_s = 0;
+    EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("stop.min_reps times")));
 }
 
 }  // namespace

@@ -74,10 +74,6 @@ TEST(BarLine, TakesTheBriefFiguresBeforeItLosesTheName) {
     EXPECT_EQ(bar_line("a.tif", 0.5, figures, 20), "41 %, 0:42 left");
 }
 
-TEST(WithoutControls, ANameDoesNotSteerTheTerminal) {
-    EXPECT_EQ(without_controls("a\x1b[2J\r\nb\x7f.ü"), "a?[2J??b?.ü");
-}
-
 ImageProgress quarter_of_an_image() { return {.fraction = 0.25, .pixels = 30e6, .pass_s = 2}; }
 
 TEST(ImageFigures, SayPixelsRateAndTimeLeft) {

@@ -4,6 +4,7 @@
 #include "run/agreement.hpp"
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/quiet_study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,15 +109,8 @@ class Settle : public testing::Test {
         return trace.point.halo.value_or(-1);
     }
 
-    [[nodiscard]] static config::StudySettings quiet_study() {
-        config::StudySettings study;
-        study.reduction = ReductionKind::mpi;
-        study.bounds = false;
-        return study;
-    }
-
     comm::Communicator world_ = comm::Communicator::world();
-    config::StudySettings study_ = quiet_study();
+    config::StudySettings study_ = test::quiet_study();
     plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
     Runner runner_{world_, topology_, study_};
 };
