@@ -132,7 +132,14 @@ pb.section({
         'Latency: mean of the calls with its 95 % interval',
         {key: 'call_mean_s', title: 'ms', factor: 1e3, ends: ['call_mean_low_s', 'call_mean_high_s']}
       ],
-      ['CPU time by wall time in the passes', {key: 'cpu_percent', title: '%'}],
+      [
+        'CPU time of a patch: other programs on the machine hardly change it',
+        {key: 'cpu_per_patch_s', title: 'ms', factor: 1e3}
+      ],
+      [
+        'CPU time by wall time in the passes: less than 100 % a thread is a core that something else had',
+        {key: 'cpu_percent', title: '%'}
+      ],
       ['Resident peak of the process that runs the network', {key: 'engine_peak_mib', title: 'MiB'}]
     ];
     const drawn = pb.el('div', {id: 'engines-charts'});
