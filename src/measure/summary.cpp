@@ -3,6 +3,7 @@
 #include "base/rank_tests.hpp"
 #include "config/text.hpp"
 #include "measure/bound_figures.hpp"
+#include "measure/call_figures.hpp"
 #include "measure/telemetry_figures.hpp"
 #include "measure/validity.hpp"
 
@@ -32,12 +33,6 @@ void check_samples(const record::PointTrace& trace) {
         require(rank.wall_s.size() == trace.wall_s.size() && rank.stage_s.size() == trace.wall_s.size(),
                 fmt::format("trace of point {}: rank {} does not have one sample for each of {} repetitions",
                             trace.point.index, rank.rank, trace.wall_s.size()));
-}
-
-/// Returns a percentile if there are enough samples for it: at least one repetition must lie beyond it.
-std::optional<double> percentile(const std::vector<double>& samples, int percent) {
-    if (static_cast<int>(samples.size()) * (100 - percent) < 100) return std::nullopt;
-    return quantile(samples, percent / 100.0);
 }
 
 void add_pipeline(const record::PointTrace& trace, Summary& summary) {
@@ -114,6 +109,12 @@ void add_stages(const record::PointTrace& trace, Summary& summary) {
     summary.job_s = trace.read_s + trace.noise_s + *summary.pipeline_s + trace.write_s;
 }
 
+void add_start(const record::PointTrace& trace, Summary& summary) {
+    summary.load_s = positive(trace.load_s);
+    summary.prepare_s = positive(trace.prepare_s);
+    summary.first_pass_s = positive(trace.first_pass_s);
+}
+
 std::optional<double> sum(const std::vector<double>& samples) {
     if (samples.empty()) return std::nullopt;
     return mean(samples) * static_cast<double>(samples.size());
@@ -176,6 +177,8 @@ void add_memory(const record::PointTrace& trace, Summary& summary) {
         summary.device_used_mib = std::max(summary.device_used_mib, rank.device_used_mib);
         summary.host_peak_mib = std::max(summary.host_peak_mib, rank.host_peak_mib);
     }
+    for (const auto& rank : trace.ranks)
+        summary.engine_peak_mib = std::max(summary.engine_peak_mib, mib(rank.memory.engine_peak));
     if (!trace.prediction) return;
     if (!summary.simulated) summary.predicted_peak_mib = positive(trace.prediction->peak_mib);
     summary.pixels_per_forward = positive(static_cast<double>(trace.prediction->pixels_per_forward));
@@ -245,7 +248,9 @@ Summary summarise(const record::PointTrace& trace) {
         add_flags(trace, summary);
         add_rates(trace, summary);
         add_forward(trace, summary);
+        add_calls(trace, summary);
         add_stages(trace, summary);
+        add_start(trace, summary);
         add_cpu_time(trace, summary);
         add_telemetry(trace, summary);
         add_balance(summary);

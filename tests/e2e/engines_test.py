@@ -60,6 +60,12 @@ class EnginesTest(program.ProgramTest):
                     self.assertIn('with the hand-over', note)
                     for rank in point['memory']['ranks']:
                         self.assertGreater(rank['allocated_peak_mib'], 20, 'the framework itself')
+                        self.assertGreater(rank['engine_peak_mib'], 20)
+                        self.assertLess(rank['engine_peak_mib'], rank['allocated_peak_mib'], 'without the windows')
+                        self.assertLess(rank['engine_peak_mib'], rank['host_peak_mib'], 'without the rank')
+                    samples = point['samples']
+                    self.assertGreater(samples['load_s'], 0.05, 'the process starts Python')
+                    self.assertGreater(samples['prepare_s'], 0.001, 'its first call')
                 (self.folder / 'out' / 'results.jsonl').unlink()
 
     def test_every_network_passes_in_the_first_engine(self):

@@ -134,6 +134,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
     const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);  // not on the verification
     std::shared_ptr<engine::Denoiser> denoiser;
     std::unique_ptr<Pipeline> pipeline;
+    std::array<double, 2> start_s{};  // load, prepare
     together(team.ranks, [&] {
         const PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
         if (plan::is_simulated(point)) {
@@ -141,9 +142,15 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
                                            static_cast<size_t>(share.channels()) * size_of(share.sample_type()));
             return;
         }
+        Stopwatch watch;
         denoiser = engines.find(network, engine_options(point, team.place));
+        start_s[0] = watch.lap();
         pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
+        start_s[1] = watch.lap();
     });
+    const std::vector<double> slowest_s = team.reduction->max(start_s);
+    trace.load_s = slowest_s[0];
+    trace.prepare_s = slowest_s[1];
     share.batches().report_to(listener);
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
