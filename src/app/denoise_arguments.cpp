@@ -1,5 +1,6 @@
 #include "app/denoise_arguments.hpp"
 
+#include "app/brought_networks.hpp"
 #include "app/options.hpp"
 #include "base/noise_level.hpp"
 
@@ -77,7 +78,8 @@ std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments) {
 DenoisePaths paths_from(const DenoiseArguments& arguments) {
     return {.inputs = {arguments.paths.begin(), arguments.paths.end() - 1},
             .output = arguments.paths.back(),
-            .weights = arguments.settings.weights,
+            .weights =
+                arguments.settings.network.is_brought() ? arguments.settings.network.file : arguments.settings.weights,
             .recursive = arguments.recursive,
             .format = arguments.format};
 }
@@ -135,6 +137,7 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
     add_number<int64_t>(command, "--verify", a.probes, {0, config::kMaxCount}, "",
                         "windows that are run again and compared; 0: none (default: 1)");
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
+    command.add_flag("--trust-model", a.trusts_model, kTrustHelp);
     command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
 }
 

@@ -45,7 +45,7 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
                            report::without_controls(job.output.string()));
     std::string line = fmt::format("{} -> {}: {}x{}, {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
                                    input_text(job, point), report::without_controls(job.output.string()),
-                                   point.source.extent.w, point.source.extent.h, name_of(point.settings.network),
+                                   point.source.extent.w, point.source.extent.h, point.settings.network.name(),
                                    samples_text(point), *point.halo, *point.batch, point.num_ranks,
                                    summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
     if (trace.quality)
@@ -62,8 +62,9 @@ std::string seam_note(const record::PointTrace& trace) {
     const auto error = measure::visible_seams(trace);
     return error ? fmt::format(
                        "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
-                       "a larger one shows less, --halo exact none",
-                       *error, *trace.point.halo)
+                       "a larger one shows less{}",
+                       *error, *trace.point.halo,
+                       trace.point.facts().is_bounded ? ", --halo exact none" : ", none is exact for this network")
                  : "";
 }
 

@@ -33,7 +33,7 @@ class ReachSearch {
         widen();
         const int64_t halo = find_halo();
         find_boxes();
-        card().radius = std::max(std::max(-low_, high_), int64_t{0});
+        card().radius = std::max(std::abs(low_), std::abs(high_));
         card().halo = std::max(halo, halo_of_boxes_);
         return std::nullopt;
     }
@@ -82,8 +82,10 @@ class ReachSearch {
 
     /// A window whose frame does not change its middle.
     bool find_bounded_window() {
-        for (const int64_t edge : kReachEdges) {
-            set_edge(base_ + round_up(std::max<int64_t>(0, edge - base_), alignment()));
+        for (const int64_t least : kReachEdges) {
+            const int64_t edge = base_ + round_up(std::max<int64_t>(0, least - base_), alignment());
+            if (least > kReachEdges.front() && !trials_.accepts({edge, edge})) return false;  // it may lack memory
+            set_edge(edge);
             if (influence_beyond(middle().begin - std::max(kLeastFrame, alignment())) <= kVisible) return true;
         }
         return false;
@@ -145,14 +147,15 @@ class ReachSearch {
             if (std::abs(double{output[i]} - double{plain_[i]}) <= kVisible * scale) continue;
             const auto pixel = static_cast<int64_t>(i) % (edge_ * edge_);
             add_changed(row, pixel / edge_);
+            is_changed_ = true;
             add_changed(column, pixel % edge_);
         }
     }
 
     /// An output at `made` that depends on the input at `read`: one axis. The core of `made` needs the pixels up to it.
     void add_changed(int64_t read, int64_t made) {
-        low_ = std::min(low_, made - read);
-        high_ = std::max(high_, made - read);
+        low_ = is_changed_ ? std::min(low_, made - read) : made - read;
+        high_ = is_changed_ ? std::max(high_, made - read) : made - read;
         const int64_t core = made / alignment() * alignment();
         const int64_t distance = std::max(core - read, read - (core + alignment() - 1));
         halo_of_boxes_ = std::max(halo_of_boxes_, round_up(std::max<int64_t>(0, distance), alignment()));
@@ -163,6 +166,7 @@ class ReachSearch {
     int64_t edge_ = 0;
     std::vector<float> plain_;    // output for the unchanged window of `edge_`
     int64_t low_ = 0, high_ = 0;  // farthest outputs that a pixel changes, from its own place
+    bool is_changed_ = false;     // whether a pixel has changed an output
     int64_t halo_of_boxes_ = 0;
 };
 

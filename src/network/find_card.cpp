@@ -23,12 +23,13 @@ constexpr double kTrialSigma = 0.1;
 /// The first window that the network accepts, with the channels of that candidate.
 int64_t find_base(CardTrials& trials, const std::vector<NetworkCard>& candidates) {
     std::string first_refusal;
-    for (const int64_t edge : kBaseEdges)
-        for (const NetworkCard& candidate : candidates) {
-            trials.card = candidate;
+    for (const NetworkCard& candidate : candidates) {
+        trials.card = candidate;
+        for (const int64_t edge : kBaseEdges) {
             if (trials.accepts({edge, edge})) return edge;
             if (first_refusal.empty()) first_refusal = trials.last_refusal();
         }
+    }
     throw UsageError(
         fmt::format("gives no image for windows of {} px: {}", fmt::join(kBaseEdges, ", "), first_refusal));
 }

@@ -42,11 +42,23 @@ void check_native(const config::PointSettings& settings) {
         throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
 }
 
+void check_engine_of_brought(const config::PointSettings& settings) {
+    const EngineKind engine = settings.engine;
+    const bool is_onnx = settings.network.file.ends_with(".onnx");
+    const bool takes_onnx = engine == EngineKind::onnxruntime || engine == EngineKind::openvino;
+    const bool runs = engine == EngineKind::python || (is_onnx ? takes_onnx : engine == EngineKind::pytorch);
+    if (settings.network.is_brought() && !runs)
+        throw Refused(fmt::format("network = {}: engine {} does not know it; choose engine: {}", settings.network.file,
+                                  name_of(engine),
+                                  is_onnx ? "onnxruntime, openvino or python:FILE" : "pytorch or python:FILE"));
+}
+
 void check_device_choices(const Point& point) {
     const config::PointSettings& settings = point.settings;
     const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
     const bool is_cpu = point.device == DeviceKind::cpu;
     const std::string engine = "engine = " + config::format_setting(settings.engine);
+    check_engine_of_brought(settings);
     if (settings.engine != EngineKind::torch && settings.engine != EngineKind::timed && !is_cpu)
         throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
     if (settings.engine == EngineKind::native) check_native(settings);

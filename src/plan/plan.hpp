@@ -51,10 +51,13 @@ struct Point {
     std::string weights_note;      // note for the user about what is not read of the weights' file
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
+    /// Not of a network that the user brings.
     [[nodiscard]] network::NetworkShape shape() const {
         return relative.value_or(network::standard_shape(settings.network, source.channels));
     }
-    [[nodiscard]] const network::NetworkFacts& facts() const { return network::network_facts(shape()); }
+    [[nodiscard]] const network::NetworkFacts& facts() const {
+        return settings.network.card ? network::network_facts(*settings.network.card) : network::network_facts(shape());
+    }
 };
 
 struct Plan {

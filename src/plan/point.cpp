@@ -117,7 +117,7 @@ int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks) {
 
 std::string label_of(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    std::string network(name_of(settings.network));
+    std::string network = settings.network.name();
     if (settings.engine != EngineKind::torch && !is_simulated(point))
         network += "-" + std::string(name_of(settings.engine.kind));
     const std::string dtype(name_of(settings.dtype));

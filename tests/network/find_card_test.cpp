@@ -66,7 +66,7 @@ TEST(FindCard, DilatedFilter) {
 TEST(FindCard, ShiftedOutput) {
     const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) { return in(c, y - 5, x - 5); });
     EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 1, radius 5, halo 5");
-    EXPECT_THAT(found.remarks, Contains(HasSubstr("shifted")));
+    EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("shifted"), HasSubstr("5 px"))));
 }
 
 TEST(FindCard, EvenExtentsOnly) {
@@ -104,6 +104,16 @@ TEST(FindCard, GlobalMeanIsUnbounded) {
     const FoundCard found = find_card({{.channels = 3}}, network);
     EXPECT_EQ(to_text(found.card), "channels 3, sigma none, range 1, alignment 1, radius unbounded, halo unbounded");
     EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("unbounded"), HasSubstr("global"))));
+}
+
+/// Global attention may lack memory for large windows: what is seen in smaller ones is said, and nothing is refused.
+TEST(FindCard, UnboundedWhereLargeWindowsAreRefused) {
+    const auto network = [](const NetworkCard&, std::vector<float> values, const Shape& shape) {
+        if (shape.h > 200) return TrialOutput{{}, "out of memory"};
+        for (float& value : values) value += values.front() + values.back();
+        return TrialOutput{std::move(values), ""};
+    };
+    EXPECT_FALSE(find_card({{.channels = 1}}, network).card.halo);
 }
 
 TEST(FindCard, PlaceInTheWindowIsUnbounded) {
