@@ -1,5 +1,6 @@
 #include "app/denoise_arguments.hpp"
 
+#include "app/brought_networks.hpp"
 #include "app/options.hpp"
 #include "base/noise_level.hpp"
 
@@ -78,7 +79,8 @@ std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments) {
 DenoisePaths paths_from(const DenoiseArguments& arguments) {
     return {.inputs = {arguments.paths.begin(), arguments.paths.end() - 1},
             .output = arguments.paths.back(),
-            .weights = arguments.settings.weights,
+            .weights =
+                arguments.settings.network.is_brought() ? arguments.settings.network.file : arguments.settings.weights,
             .recursive = arguments.recursive,
             .format = arguments.format};
 }
@@ -138,6 +140,7 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
     command.add_flag("--no-cache", a.no_cache,
                      "neither use nor keep what earlier runs found by trying ($PATCHBENCH_CACHE, ~/.cache/patchbench)");
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
+    command.add_flag("--trust-model", a.trusts_model, kTrustHelp);
     command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
 }
 

@@ -29,6 +29,7 @@ struct DenoiseArguments {
     std::optional<image::Compression> compression;  // none: use the input's
     int64_t probes = 1;
     bool allow_untrained = false;
+    bool trusts_model = false;
     bool share_devices = false;
     bool no_clobber = false;
     bool no_cache = false;

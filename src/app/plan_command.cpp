@@ -60,7 +60,7 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
 }
 
 ExitCode print_plan(const PlanArguments& arguments) {
-    const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks);
+    const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks, arguments.study.trusts_model);
     fmt::print("{}\n{}\n{}\n", report::plan_table(plan, arguments.rank_tflops, {terminal_width(stdout)}),
                report::prediction_text(plan), time_text(arguments, plan));
     return ExitCode::ok;

@@ -4,9 +4,12 @@
 
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/enum_names.hpp"
+#include "patchbench/network/network_card.hpp"
+#include "patchbench/network/network_shape.hpp"
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,6 +50,29 @@ struct CountSetting {
     [[nodiscard]] bool is_automatic() const { return count == 0; }
     friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
 };
+
+/// `network: <name> | <file>`. It compares and converts like its kind, which is kBroughtKind for a file.
+struct NetworkSetting {
+    network::NetworkKind kind = network::kind_of<network::DncnnShape>();
+    std::string file;  // of a network that the user brings; empty: one of the list
+    /// What is known of the network in `file`; none until it was looked at. It follows from the file and is not
+    /// compared.
+    std::optional<network::NetworkCard> card;
+
+    NetworkSetting() = default;
+    NetworkSetting(network::NetworkKind known) : kind(known) {}  // NOLINT(google-explicit-constructor)
+    operator network::NetworkKind() const { return kind; }       // NOLINT(google-explicit-constructor)
+    [[nodiscard]] bool is_brought() const { return !file.empty(); }
+    /// For labels, which become names of files: that of the list, or that of the file without its extension.
+    [[nodiscard]] std::string name() const;
+    friend bool operator==(const NetworkSetting& a, const NetworkSetting& b) {
+        return a.kind == b.kind && a.file == b.file;
+    }
+    friend bool operator==(const NetworkSetting& setting, network::NetworkKind other) { return setting.kind == other; }
+};
+
+/// Whether `text`, a value of the setting `network`, names a file: by its ending or a slash.
+[[nodiscard]] bool names_network_file(std::string_view text);
 
 /// `engine: <name> | python:<file> | auto`. It compares and converts like its kind.
 struct EngineSetting {

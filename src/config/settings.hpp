@@ -70,7 +70,7 @@ struct ProtocolSettings {
 
 /// One point, before it is planned. Every key may have a list of values in the YAML file: an axis of the study.
 struct PointSettings {
-    network::NetworkKind network = network::kind_of<network::DncnnShape>();
+    NetworkSetting network;
     std::string weights = "default";
     NoiseLevelSetting sigma;
     NoiseLevelSetting trained_sigma;
@@ -118,7 +118,7 @@ struct StudySettings {
 
 template <class Settings, class Visitor>
 void work_fields(Settings& s, Visitor&& v) {
-    v(FieldName{"network", "", "which network"}, s.network);
+    v(FieldName{"network", "", "which network, or a file of another one (docs/networks.md)"}, s.network);
     v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
       s.weights);
     v(FieldName{"sigma", "[0,1]", "noise level told to the network; auto: image.noise_sigma", {0, 1}}, s.sigma);

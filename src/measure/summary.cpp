@@ -68,7 +68,8 @@ void add_rates(const record::PointTrace& trace, Summary& summary) {
     summary.useful_mpx_per_s = per_second(trace.useful_pixels / kMega, seconds);
     summary.processed_mpx_per_s = per_second(trace.processed_pixels / kMega, seconds);
     const double flop_per_pixel = 2 * point.facts().mac_per_pixel;
-    if (!summary.simulated) summary.tflops = per_second(flop_per_pixel * trace.processed_pixels / 1e12, seconds);
+    if (!summary.simulated && flop_per_pixel > 0)
+        summary.tflops = per_second(flop_per_pixel * trace.processed_pixels / 1e12, seconds);
 }
 
 /// Returns the forward time of one repetition: each rank's number of calls times its median call; the slowest rank

@@ -43,11 +43,25 @@ void check_native(const config::PointSettings& settings) {
         throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
 }
 
+bool is_onnx(const config::NetworkSetting& network) { return network.file.ends_with(".onnx"); }
+
+void check_engine_of_brought(const config::PointSettings& settings) {
+    const EngineKind engine = settings.engine;
+    const bool takes_onnx = engine == EngineKind::onnxruntime || engine == EngineKind::openvino;
+    const bool runs =
+        engine == EngineKind::python || (is_onnx(settings.network) ? takes_onnx : engine == EngineKind::pytorch);
+    if (settings.network.is_brought() && !runs)
+        throw Refused(fmt::format(
+            "network = {}: engine {} does not know it; choose engine: {}", settings.network.file, name_of(engine),
+            is_onnx(settings.network) ? "onnxruntime, openvino or python:FILE" : "pytorch or python:FILE"));
+}
+
 void check_device_choices(const Point& point) {
     const config::PointSettings& settings = point.settings;
     const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
     const bool is_cpu = point.device == DeviceKind::cpu;
     const std::string engine = "engine = " + config::format_setting(settings.engine);
+    check_engine_of_brought(settings);
     if (settings.engine != EngineKind::torch && settings.engine != EngineKind::timed && !is_cpu)
         throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
     if (settings.engine == EngineKind::native) check_native(settings);
@@ -103,6 +117,7 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
 
 EngineKind fastest_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
+    if (settings.network.is_brought()) return is_onnx(settings.network) ? EngineKind::onnxruntime : EngineKind::pytorch;
     const bool fits_native = point.device == DeviceKind::cpu && settings.dtype == Precision::fp32 &&
                              settings.layout == Layout::channels_last;
     if (!fits_native) return EngineKind::torch;

@@ -51,10 +51,13 @@ struct Point {
     std::string weights_note;      // note for the user about what is not read of the weights' file
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
+    /// Not of a network that the user brings.
     [[nodiscard]] network::NetworkShape shape() const {
         return relative.value_or(network::standard_shape(settings.network, source.channels));
     }
-    [[nodiscard]] const network::NetworkFacts& facts() const { return network::network_facts(shape()); }
+    [[nodiscard]] const network::NetworkFacts& facts() const {
+        return settings.network.card ? network::network_facts(*settings.network.card) : network::network_facts(shape());
+    }
 };
 
 struct Plan {
@@ -74,7 +77,8 @@ struct Plan {
 /// and UsageError when it can run nowhere.
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology);
 
-/// The faster of the engines `torch` and `native` that can run the point within its memory limit.
+/// The faster of the engines `torch` and `native` that can run the point within its memory limit; of a network that is
+/// a file, the first engine that takes such files.
 [[nodiscard]] EngineKind fastest_engine(const Point& point);
 
 /// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch

@@ -122,7 +122,7 @@ std::string engine_part(const Point& point) {
 
 std::string label_of(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    const std::string network = std::string(name_of(settings.network)) + engine_part(point);
+    const std::string network = settings.network.name() + engine_part(point);
     const std::string dtype(name_of(settings.dtype));
     if (settings.workload == config::Workload::whole)
         return network + "-" + extent_text(point.source.extent) + "-" + std::string(name_of(settings.odd_shape)) + "-" +

@@ -25,7 +25,7 @@ Figures figures_of(const NamedPoint& point) {
 /// The rows whose figures are set against each other.
 std::string group_of(const NamedPoint& point) {
     const auto& settings = point.trace().point.settings;
-    return point.source + "\n" + std::string(name_of(settings.network)) + "\n" + std::string(name_of(settings.dtype));
+    return point.source + "\n" + settings.network.name() + "\n" + std::string(name_of(settings.dtype));
 }
 
 void lower_to(Figures& least, const Figures& figures) {
@@ -39,7 +39,7 @@ std::optional<double> multiple_of(const std::optional<double>& value, const std:
 
 CsvRow frameworks_row(const NamedPoint& point, const Figures& least) {
     const plan::Point& planned = point.trace().point;
-    CsvRow row{{"Network", std::string(name_of(planned.settings.network))},
+    CsvRow row{{"Network", planned.settings.network.name()},
                {"Precision", std::string(name_of(planned.settings.dtype))},
                {"Framework", measure::variant_of(measure::VariedBy::engine, planned)}};
     if (!point.source.empty()) row.insert(row.begin(), {"file", point.source});

@@ -55,7 +55,7 @@ struct Runner::Impl {
                  record::PointTrace& trace);
     std::unique_ptr<ReferencePath> make_reference(const plan::Point& point, const Team& team,
                                                   const std::shared_ptr<const engine::Weights>& network,
-                                                  ImageSource& source);
+                                                  ImageSource& source, std::string* note = nullptr);
     void check(Team& team, const RankShare& share, ImageSource& source,
                const std::shared_ptr<const engine::Weights>& network, record::PointTrace& trace);
     void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
@@ -158,7 +158,15 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
 
 std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& point, const Team& team,
                                                             const std::shared_ptr<const engine::Weights>& network,
-                                                            ImageSource& source) {
+                                                            ImageSource& source, std::string* note) {
+    if (network->card) {
+        ReferenceEngine reference = make_brought_reference(
+            *network, engine_options(point, team.place),
+            [&](const engine::EngineOptions& options) { return engines.find(network, options); });
+        if (note != nullptr) *note = std::move(reference.note);
+        return std::make_unique<ReferencePath>(*network, std::move(reference.denoiser), team.place.device, point.sigma,
+                                               source);
+    }
     const int threads = engine_options(point, team.place).threads;
     const DeviceId device = team.place.device;
     return std::make_unique<ReferencePath>(*network, engines.find(network, reference_options(device, threads)), device,
@@ -176,7 +184,9 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
     }
     if (wanted) {
         std::unique_ptr<ReferencePath> reference;
-        together(team.ranks, [&] { reference = make_reference(trace.point, team, network, source); });
+        std::string note;
+        together(team.ranks, [&] { reference = make_reference(trace.point, team, network, source, &note); });
+        if (!note.empty()) trace.point.notes.push_back(note);
         trace.verification = verify({trace, team, share, *reference}, weights.digest(), references);
     }
     if (!source.clean_is_known() || trace.point.settings.output == config::OutputKind::checksum) return;
@@ -193,8 +203,7 @@ void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, co
                                        record::PointTrace& trace) {
     constexpr size_t kMostPreviews = 12;
     const config::PointSettings& settings = trace.point.settings;
-    const std::string network =
-        std::string(name_of(settings.network)) + ' ' + settings.weights + ' ' + settings.image.path;
+    const std::string network = settings.network.name() + ' ' + settings.weights + ' ' + settings.image.path;
     if (study.previews == 0 || files.preview.empty() || previewed.size() == kMostPreviews ||
         !previewed.insert(network).second)
         return;

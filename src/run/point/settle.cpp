@@ -70,7 +70,9 @@ class HaloSearch {
           probes_(halo_probes(point)),
           exact_halo_(reach_of(reference.weights()).halo),
           most_error_(most_error) {
-        for (const Rect& probe : probes_) exact_.push_back(reference_.run_with_context(probe, exact_halo_, padded_));
+        const int64_t context = reach_of(reference.weights()).context;
+        exact_.reserve(probes_.size());
+        for (const Rect& probe : probes_) exact_.push_back(reference_.run_with_context(probe, context, padded_));
     }
 
     int64_t run() {
