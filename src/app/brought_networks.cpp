@@ -137,7 +137,7 @@ fs::path save_card(const fs::path& network, const LookedAt& looked) {
     for (const std::string& remark : looked.remarks) text += "# " + remark + "\n";
     text += "sha256: " + sha256_of_file(network) + "\n";
     for (const auto& [name, value] : network::values_of(looked.card)) text += fmt::format("{}: {}\n", name, value);
-    const fs::path file = card_file(network);
+    fs::path file = card_file(network);
     write_whole(file, text);
     return file;
 }
