@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <set>
 
 namespace pb::run {
 namespace {
@@ -128,16 +130,22 @@ class ImageGroupTest : public testing::Test {
         runner.keep_engines();
         if (check_share) runner.bound_verification(*check_share);
         std::vector<Result> results(scenes_.size());
-        for (size_t i = 0; i < scenes_.size(); ++i)
+        size_t page = 0;  // the current one of a file
+        for (size_t i = 0; i < scenes_.size(); ++i) {
+            page = i;
             runner.add({.point = point_of(i),
                         .files = {.image = output("group", i)},
                         .source = std::make_shared<ImageSource>(settings_of(i).image),
-                        .done = [&results, i](const ImageOutcome& outcome) {
-                            EXPECT_EQ(outcome.user_error, "");
-                            results[i] = {outcome.trace.status, outcome.trace.verification, outcome.images_in_pass,
-                                          outcome.trace.point.batch.value_or(0),
-                                          outcome.trace.wall_s.empty() ? 0 : outcome.trace.wall_s.front()};
-                        }});
+                        .turn = [&page, i] { page = i; },
+                        .done =
+                            [&, i](const ImageOutcome& outcome) {
+                                EXPECT_EQ(outcome.user_error.empty(), i != unwritable_) << outcome.user_error;
+                                EXPECT_EQ(page, i);
+                                results[i] = {outcome.trace.status, outcome.trace.verification, outcome.images_in_pass,
+                                              outcome.trace.point.batch.value_or(0),
+                                              outcome.trace.wall_s.empty() ? 0 : outcome.trace.wall_s.front()};
+                            }});
+        }
         runner.finish_images();
         EXPECT_EQ(runner.num_waiting(), 0);
         set_fault("");
@@ -165,6 +173,7 @@ class ImageGroupTest : public testing::Test {
     network::NetworkKind network_ = network::kind_of<network::DncnnShape>();
     EngineKind engine_ = EngineKind::torch;
     Precision dtype_ = Precision::fp32;
+    size_t unwritable_ = std::numeric_limits<size_t>::max();  // the image whose output cannot be written
 };
 
 /// Sizes that are no multiples of the alignment, noise levels that differ within a batch, sizes in turn.
@@ -217,6 +226,25 @@ TEST_F(ImageGroupTest, RunsEachImageAloneWhenTheirPassFails) {
     expect_same_bytes();
 }
 
+/// Each is told as the page that it is, although all were read before.
+TEST_F(ImageGroupTest, TellsOfEachThatFails) {
+    write(std::vector<Scene>(static_cast<size_t>(4 * world_.size()), Scene{{40, 37}}));
+    for (const Result& result : run_in_groups("forward:throw:1+"))
+        EXPECT_EQ(result.status, record::PointStatus::failed);
+}
+
+TEST_F(ImageGroupTest, AnOutputThatCannotBeWrittenFailsItsImage) {
+    write(std::vector<Scene>(static_cast<size_t>(4 * world_.size()), Scene{{40, 37}}));
+    unwritable_ = 1;
+    if (world_.is_root()) fs::create_directories(output("group", 1) / "a folder");
+    world_.barrier();
+    const std::vector<Result> results = run_in_groups();
+    for (size_t i = 0; i < results.size(); ++i) {
+        EXPECT_EQ(results[i].images_in_pass, 4 * world_.size());
+        EXPECT_EQ(fs::is_regular_file(output("group", i)), i != 1) << i;
+    }
+}
+
 TEST_F(ImageGroupTest, AFaultInOnePlaceOfABatchFailsThatImage) {
     if (world_.size() > 1) GTEST_SKIP() << "the places of the fault are those of one rank";
     write(std::vector<Scene>(4, Scene{{40, 37}}));
@@ -242,6 +270,26 @@ TEST_F(ImageGroupTest, ABudgetLeavesTheChecksThatCostNothing) {
         EXPECT_EQ(results[6].verification.outcome, record::Verification::Outcome::failed) << fault;
     }
     EXPECT_EQ(run_in_groups("output:add:1", 0.05)[0].verification.outcome, record::Verification::Outcome::failed);
+}
+
+/// What verification finds within a budget: every wrong image of those that it computes again, and these are as many as
+/// the budget says (1 of 5 here, after the first). A slightly wrong one beside them passes.
+TEST_F(ImageGroupTest, ABudgetFindsAWrongWindowInWhatItComputesAgain) {
+    if (world_.size() > 1) GTEST_SKIP() << "the places of the fault are those of one rank";
+    write(std::vector<Scene>(24, Scene{{40, 37}}));
+    constexpr double kShare = 0.2;
+    std::set<size_t> checked;
+    const std::vector<Result> sound = run_in_groups("", kShare);
+    for (size_t i = 0; i < sound.size(); ++i)
+        if (sound[i].verification.windows_checked > 0) checked.insert(i);
+    EXPECT_EQ(checked.size(), 4U);
+    for (const size_t wrong : {*checked.begin(), *checked.rbegin(), *checked.begin() + 1}) {
+        const std::vector<Result> results = run_in_groups("output:add:" + std::to_string(wrong + 1), kShare);
+        for (size_t i = 0; i < results.size(); ++i)
+            EXPECT_EQ(results[i].verification.outcome == record::Verification::Outcome::failed,
+                      i == wrong && checked.count(i) == 1)
+                << wrong << ' ' << i;
+    }
 }
 
 /// The second window of the second image, which has six: its output as a whole is not that of its input.

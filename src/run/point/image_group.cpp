@@ -116,10 +116,33 @@ int64_t batch_of(const std::vector<JoinedShare>& shares, const WaitingImage& fir
     return std::min(full_batch(first.trace.point), ceil_div(windows, first.team->ranks.size()));
 }
 
+/// Makes the page of the image the current one of its file. Collective.
+void turn_to(const WaitingImage& image) {
+    if (image.job.turn) together(image.team->ranks, image.job.turn);
+}
+
 }  // namespace
 
+/// As try_step. Any error of a rank that works alone becomes that of its image, because no other rank waits for it.
+std::string Runner::Impl::try_image_step(const Team& team, record::PointTrace& trace,
+                                         const std::function<void()>& step) {
+    return try_step(team, trace, [&] {
+        try {
+            step();
+        } catch (const PointFailed&) {
+            throw;
+        } catch (const AgreedError&) {
+            throw;
+        } catch (const std::exception& error) {
+            if (team.ranks.size() > 1) throw;
+            throw PointFailed(record::PointStatus::failed, error.what());
+        }
+    });
+}
+
 void Runner::Impl::pass_alone(WaitingImage& image) {
-    image.user_error = try_step(*image.team, image.trace, [&] {
+    image.user_error = try_image_step(*image.team, image.trace, [&] {
+        turn_to(image);
         begin(Activity::preparation);
         measure(*image.team, *image.prepared.share, image.prepared.network, image.trace);
     });
@@ -134,7 +157,7 @@ bool Runner::Impl::pass_together(std::vector<WaitingImage>& images) {
     pass.point.notes.clear();
     pass.point.batch = batch_of(shares, first);
     RankShare joined(shares, *first.team, *pass.point.batch);
-    const std::string user_error = try_step(*first.team, pass, [&] {
+    const std::string user_error = try_image_step(*first.team, pass, [&] {
         begin(Activity::preparation);
         if (listener != nullptr) listener->join(std::ssize(images));
         measure(*first.team, joined, first.prepared.network, pass);
@@ -175,12 +198,12 @@ void Runner::Impl::conclude_all(std::vector<WaitingImage>& images) {
     for (size_t i = 0; i < images.size(); ++i) {
         WaitingImage& image = images[i];
         if (is_ok(image))
-            image.user_error = try_step(*image.team, image.trace, [&] {
-                together(image.team->ranks, [&] {
-                    if (image.job.turn) image.job.turn();
-                });
+            image.user_error = try_image_step(*image.team, image.trace, [&] {
+                turn_to(image);
                 conclude(*image.team, image.prepared, image.job.files, *image.job.source, image.trace, depths[i]);
             });
+        else if (image.job.turn)
+            (void)attempt(image.job.turn);  // its error names the current page
         begin(Activity::waiting);
         image.prepared.share.reset();
         image.job.done({image.trace, image.user_error, image.images_in_pass});
@@ -200,7 +223,7 @@ void Runner::add(ImageJob job) {
     image.team = &impl_->teams.of(image.job.point);
     require(image.team->ranks.size() == impl_->teams.world().size(), "all ranks work on an image of a group");
     impl_->begin(Activity::reading);
-    image.user_error = Impl::try_step(*image.team, image.trace, [&] {
+    image.user_error = Impl::try_image_step(*image.team, image.trace, [&] {
         image.prepared = impl_->prepare(*image.team, image.job.files, *image.job.source, image.trace);
     });
     if (!is_ok(image)) {

@@ -76,6 +76,8 @@ struct Runner::Impl {
     /// Finishes the images that wait, several in one pass.
     void finish_waiting();
 
+    static std::string try_image_step(const Team& team, record::PointTrace& trace, const std::function<void()>& step);
+
   private:
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                 record::PointTrace& trace);
