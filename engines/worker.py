@@ -2,14 +2,14 @@
 
 usage: worker.py ENGINE --versions    prints the versions of the engine's packages
 
-patchbench starts `worker.py ENGINE --rank PID --threads N --layout L --limit BYTES [--option NAME[=VALUE]]...`.
+patchbench starts `worker.py ENGINE --rank PID --threads N --layout L --limit BYTES [--option NAME[=VALUE]]... [--model FILE [--sigma-input]]`.
 ENGINE is the name of a file in adapters/, or python:FILE for an adapter of the user (docs/engines.md says what an
 adapter is). The process inherits three descriptors:
   3  a socket pair that keeps message boundaries. A request to run the network is 7 integers of 8 bytes: windows, input
      channels, height, width, output channels, place of the output in the shared memory, size of the shared memory. A
      reply is 2 integers (status, nanoseconds) and a text. End of file means that the rank has ended.
   4  memory shared with the rank: the input at 0, then the output, both float32. It only ever grows.
-  5  the network as ONNX
+  5  the network as ONNX; nothing where --model names a file that the user brings
 """
 
 import argparse
@@ -162,7 +162,9 @@ def start(arguments):
     layout = layout_of(adapter, arguments.layout)
     options = dict(option.partition("=")[::2] for option in arguments.option)
     options |= {"threads": arguments.threads, "layout": layout}
-    engine = adapter.load(f"/proc/self/fd/{MODEL}", options)
+    options |= {"brought": True} if arguments.model else {}
+    options |= {"sigma_input": True} if arguments.sigma_input else {}
+    engine = adapter.load(arguments.model or f"/proc/self/fd/{MODEL}", options)
     ready = [layout, versions_of(getattr(adapter, "PACKAGES", ())), getattr(adapter, "COPIES", "")]
     if arguments.limit > 0:
         limit_memory(arguments.limit)
@@ -178,6 +180,8 @@ def main():
     parser.add_argument("--layout", default="NHWC")
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--option", action="append", default=[])
+    parser.add_argument("--model", help="a network that the user brings; descriptor 5 is then empty")
+    parser.add_argument("--sigma-input", action="store_true", help="its second input takes the last channel of windows")
     arguments = parser.parse_args()
     find_adapters()
     if arguments.versions:

@@ -1,12 +1,14 @@
-"""OpenVINO on the CPU. Its tensors are the shared memory: Python copies nothing. A shape is compiled when it comes."""
+"""OpenVINO on the CPU. Its tensors are the shared memory: Python copies nothing. A shape is compiled when it comes.
+Networks that users bring may need arrays of their own (brought.py)."""
 
 import openvino
 
 from . import PACKAGES as ALL_PACKAGES
-from . import address_of
+from . import address_of, brought
 
 PACKAGES = ALL_PACKAGES["openvino"]
 LAYOUT = "NCHW"
+COPIES = ""
 KEPT_SHAPES = 4
 
 
@@ -21,11 +23,26 @@ def load(model, options):
     }
     compiled, requests = {}, {}
 
+    def compile_for(*shapes):
+        if shapes not in compiled:
+            if len(compiled) == KEPT_SHAPES:
+                compiled.clear()
+            network.reshape(dict(zip(range(len(shapes)), map(list, shapes))))
+            compiled[shapes] = core.compile_model(network, "CPU", settings)
+        return compiled[shapes]
+
+    global COPIES
+    axes = [[extent.get_length() if extent.is_static else None for extent in each.partial_shape]
+            for each in network.inputs]
+    if "sigma_input" in options or brought.is_for_one(axes[0]):
+        COPIES = "the output, and input with a noise level beside it, once"
+        run = lambda *arrays: compile_for(*(array.shape for array in arrays))(list(arrays))[0]
+        return brought.call_apart(run, "sigma_input" in options, axes[-1], brought.is_for_one(axes[0]))
+
     def request_for(windows, out):
-        if windows.shape not in compiled:
-            network.reshape(list(windows.shape))
-            compiled[windows.shape] = core.compile_model(network, "CPU", settings)
-        request = compiled[windows.shape].create_infer_request()
+        network_of_shape = compile_for(windows.shape)
+        brought.check_shape(network_of_shape.output(0), out)
+        request = network_of_shape.create_infer_request()
         request.set_input_tensor(openvino.Tensor(windows, shared_memory=True))
         request.set_output_tensor(openvino.Tensor(out, shared_memory=True))
         return request

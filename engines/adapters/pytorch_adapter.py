@@ -6,6 +6,7 @@ from torch.nn import functional
 from onnx_graph import read_graph
 
 from . import PACKAGES as ALL_PACKAGES
+from . import brought_torch
 
 PACKAGES = ALL_PACKAGES["pytorch"]
 LAYOUT = "any"
@@ -24,10 +25,9 @@ OPERATIONS = {
 }
 
 
-def load(model, options):
-    torch.set_num_threads(options["threads"])
+def interpreter_of(model, is_nhwc):
+    """A function of a tensor that computes the graph of an ONNX file."""
     graph = read_graph(model)
-    is_nhwc = options["layout"] == "NHWC"
     memory_format = torch.channels_last if is_nhwc else torch.contiguous_format
 
     def weight_of(array):
@@ -35,7 +35,16 @@ def load(model, options):
         return tensor.contiguous(memory_format=memory_format) if tensor.ndim == 4 else tensor
 
     weights = {name: weight_of(array) for name, array in graph.tensors.items()}
-    run = lambda x: graph.run(OPERATIONS, weights, x)
+    return lambda x: graph.run(OPERATIONS, weights, x)
+
+
+def load(model, options):
+    torch.set_num_threads(options["threads"])
+    is_nhwc = options["layout"] == "NHWC"
+    if model.endswith(brought_torch.ENDINGS):
+        run = brought_torch.caller_of(model, "sigma_input" in options)
+    else:
+        run = interpreter_of(model, is_nhwc)
     if "compile" in options:
         run = torch.compile(run)
 

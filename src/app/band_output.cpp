@@ -13,6 +13,7 @@ namespace {
 
 /// Returns 3 if there are weights for colour images, otherwise 1.
 int64_t channels_of_weights(const config::PointSettings& settings) {
+    if (settings.network.card) return settings.network.card->channels;
     try {
         return run::find_weights(settings.network, settings.weights, 3).channels();
     } catch (const UsageError&) {

@@ -1,4 +1,5 @@
 // patchbench bench: a study without a file. Every setting is an option, and a list of values is an axis.
+#include "app/brought_networks.hpp"
 #include "app/commands.hpp"
 #include "app/load_study.hpp"
 #include "app/run_study.hpp"
@@ -33,6 +34,7 @@ struct BenchArguments {
     std::string out;
     RecordOptions record;
     double max_time_s = 0;  // 0: no limit
+    bool trusts_model = false;
 };
 
 std::vector<config::SettingHelp> bench_settings() {
@@ -121,7 +123,8 @@ ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
     const auto folder = [&](const config::Config& /*config*/) {
         return arguments.out.empty() ? make_temporary_folder() : fs::path(arguments.out);
     };
-    return run_study({[&] { return bench_config(arguments.given); }, folder, arguments.record, arguments.max_time_s},
+    return run_study({[&] { return bench_config(arguments.given); }, folder, arguments.record, arguments.max_time_s,
+                      arguments.trusts_model},
                      raw);
 }
 
@@ -135,6 +138,7 @@ void add_bench_command(CLI::App& app, Action& chosen) {
     command->add_flag("--json", arguments->record.json,
                       "print the lines of results.jsonl on standard output, and the text on standard error");
     add_measuring(*command, arguments->record, arguments->max_time_s);
+    command->add_flag("--trust-model", arguments->trusts_model, kTrustHelp);
     for (const auto& setting : bench_settings()) add_setting_option(*command, setting, arguments->given);
     command->footer(
         "Several values of a setting are an axis, and axes multiply: --patch 128,256 --batch 1,4 measures four "

@@ -1,5 +1,6 @@
 #include "app/denoise_arguments.hpp"
 
+#include "app/brought_networks.hpp"
 #include "app/options.hpp"
 #include "base/noise_level.hpp"
 #include "config/text.hpp"
@@ -79,6 +80,7 @@ void add_compress(CLI::App& command, std::optional<image::Compression>& compress
 config::PointSettings denoise_defaults() {
     config::PointSettings settings;
     settings.network = network::kind_of<network::DrunetShape>();
+    settings.engine = config::EngineSetting::automatic();
     settings.halo = {config::HaloSetting::Kind::automatic, 0};
     settings.batch = {0, false};
     settings.image.noise_sigma = 0;
@@ -100,7 +102,8 @@ std::optional<NoiseLevel> sigma_from(const DenoiseArguments& arguments) {
 DenoisePaths paths_from(const DenoiseArguments& arguments) {
     return {.inputs = {arguments.paths.begin(), arguments.paths.end() - 1},
             .output = arguments.paths.back(),
-            .weights = arguments.settings.weights,
+            .weights =
+                arguments.settings.network.is_brought() ? arguments.settings.network.file : arguments.settings.weights,
             .recursive = arguments.recursive,
             .format = arguments.format};
 }
@@ -156,7 +159,10 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
         ->type_name("N,N-N,.. | all");
     add_compress(command, a.compression);
     add_verify(command, a.verify);
+    command.add_flag("--no-cache", a.no_cache,
+                     "neither use nor keep what earlier runs found by trying ($PATCHBENCH_CACHE, ~/.cache/patchbench)");
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");
+    command.add_flag("--trust-model", a.trusts_model, kTrustHelp);
     command.add_flag("--share-devices", a.share_devices, "allow several ranks on one GPU");
 }
 

@@ -36,8 +36,10 @@ struct DenoiseArguments {
     std::optional<image::Compression> compression;  // none: use the input's
     VerifyChoice verify;
     bool allow_untrained = false;
+    bool trusts_model = false;
     bool share_devices = false;
     bool no_clobber = false;
+    bool no_cache = false;
     bool recursive = false;
     OutputFormat format = OutputFormat::same;
 };

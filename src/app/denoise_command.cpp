@@ -1,5 +1,6 @@
 // patchbench denoise IN... OUT: denoises images for everyday use. It uses the points, plan and pipeline of a study,
 // with one pass for each image.
+#include "app/brought_networks.hpp"
 #include "app/commands.hpp"
 #include "app/denoise_arguments.hpp"
 #include "app/denoise_images.hpp"
@@ -68,6 +69,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     if (arguments.no_clobber) keep_existing(world, found.jobs);
     if (found.jobs.empty()) return ExitCode::ok;
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
+    settle_networks({&arguments.settings}, arguments.trusts_model, world);
     const config::SharingRule sharing =
         arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
     const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});

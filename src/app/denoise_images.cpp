@@ -5,6 +5,7 @@
 #include "app/denoise_stack.hpp"
 #include "app/file_centre.hpp"
 #include "base/noise_level.hpp"
+#include "base/user_cache.hpp"
 #include "config/text.hpp"
 #include "run/agreement.hpp"
 #include "run/pixels/image_source.hpp"
@@ -42,6 +43,7 @@ Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseP
       report_(std::move(report)) {
     constexpr double kCheckShare = 0.03;  // the other checks take about as much of small images
     runner_.report_to(&progress_);
+    runner_.bound_searches(arguments.no_cache ? "" : cache_folder());
     if (arguments.verify.is_bounded) runner_.bound_verification(kCheckShare);
 }
 

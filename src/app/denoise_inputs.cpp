@@ -122,10 +122,13 @@ class OutputCheck {
         if (const auto id = id_of(job.output); id && untouchable_.contains(*id))
             require_not_input(job.output, untouchable_.at(*id));
         const auto [other, is_new] = outputs_.emplace(job.output, job.input);
-        if (!is_new)
-            throw UsageError(fmt::format(
-                "'{}' and '{}' would both be written to '{}': rename one, or denoise them into different folders",
-                other->second.string(), job.input.string(), job.output.string()));
+        if (is_new) return;
+        if (id_of(job.input) == id_of(other->second))
+            throw UsageError(fmt::format("'{}' is an input twice, also as '{}': name it once", job.input.string(),
+                                         other->second.string()));
+        throw UsageError(fmt::format(
+            "'{}' and '{}' would both be written to '{}': rename one, or denoise them into different folders",
+            other->second.string(), job.input.string(), job.output.string()));
     }
 
   private:

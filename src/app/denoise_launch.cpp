@@ -48,8 +48,11 @@ void work_apart(const DenoiseLaunch& launch, const WorkOnImage& work, const std:
     run::BatchQueue queue = make_queue(launch);
     queue.begin_pass();
     const std::vector<size_t>& jobs = launch.sharing.apart;
+    bool goes_on = true;
+    // A rank that was interrupted takes what is left without working on it: then the others end, too.
     for (auto next = queue.next(); next; next = queue.next())
-        if (!work(jobs[static_cast<size_t>(next->begin)], std::ssize(launch.sharing.together) + next->end)) break;
+        goes_on =
+            goes_on && work(jobs[static_cast<size_t>(next->begin)], std::ssize(launch.sharing.together) + next->end);
     finish();
     launch.world.sleeping_barrier();  // the end of the queue waits, too, but it spins
 }

@@ -1,9 +1,10 @@
 #include "app/denoise_line.hpp"
 
 #include "app/sigma_option.hpp"
+#include "base/controls.hpp"
 #include "config/sample_settings.hpp"
+#include "config/text.hpp"
 #include "measure/recommendation.hpp"
-#include "report/progress_text.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 std::string input_text(const DenoiseJob& job, const plan::Point& point) {
     const std::string& bands = point.settings.image.bands;
-    return report::without_controls(job.input.string()) +
+    return without_controls(job.input.string()) +
            (bands.empty() ? "" : (bands.find('-') == std::string::npos ? ", band " : ", bands ") + bands);
 }
 
@@ -42,12 +43,12 @@ std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
                            trace.status == record::PointStatus::oom ? "; take a smaller --patch or --batch" : "");
     if (trace.output_file.empty())
         return fmt::format("{}: the result is wrong and was not written to {}", input_text(job, point),
-                           report::without_controls(job.output.string()));
-    std::string line = fmt::format("{} -> {}: {}x{}, {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
-                                   input_text(job, point), report::without_controls(job.output.string()),
-                                   point.source.extent.w, point.source.extent.h, name_of(point.settings.network),
-                                   samples_text(point), *point.halo, *point.batch, point.num_ranks,
-                                   summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
+                           without_controls(job.output.string()));
+    std::string line = fmt::format(
+        "{} -> {}: {}x{}, {}, engine {}, {}halo {}, batch {}, {} rank(s): {:.2f} s, {:.3g} Mpx/s",
+        input_text(job, point), without_controls(job.output.string()), point.source.extent.w, point.source.extent.h,
+        point.settings.network.name(), config::format_setting(point.settings.engine), samples_text(point), *point.halo,
+        *point.batch, point.num_ranks, summary.pipeline_s.value_or(0), summary.useful_mpx_per_s.value_or(0));
     if (trace.quality)
         line +=
             fmt::format(", PSNR {:.2f} -> {:.2f} dB", trace.quality->psnr_noisy_db, trace.quality->psnr_denoised_db);
@@ -62,8 +63,9 @@ std::string seam_note(const record::PointTrace& trace) {
     const auto error = measure::visible_seams(trace);
     return error ? fmt::format(
                        "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
-                       "a larger one shows less, --halo exact none",
-                       *error, *trace.point.halo)
+                       "a larger one shows less{}",
+                       *error, *trace.point.halo,
+                       trace.point.facts().is_bounded ? ", --halo exact none" : ", none is exact for this network")
                  : "";
 }
 

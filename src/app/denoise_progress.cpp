@@ -1,5 +1,7 @@
 #include "app/denoise_progress.hpp"
 
+#include "base/controls.hpp"
+
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,7 +55,7 @@ void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64
     else
         shows_steps_ = now_s - image_begin_s_ > kShortImageS;
     image_begin_s_ = now_s;
-    name_ = report::without_controls(count == 1 ? name : fmt::format("{}/{} {}", number, count, name));
+    name_ = without_controls(count == 1 ? name : fmt::format("{}/{} {}", number, count, name));
     image_ = {.number = number, .count = count};
     if (num_waiting > 0) name_ += fmt::format(" and {} before it", num_waiting);
     num_waiting_ = num_waiting;
@@ -119,7 +121,7 @@ void DenoiseProgress::show(double now_s, bool at_once) {
         if (drawing_.is_due(now_s) || at_once)
             line_->draw(report::bar_line(name_, image_.fraction, report::image_figures(image_), line_->columns()));
     } else if (logging_.is_due(now_s)) {
-        fmt::print(stderr, "patchbench: {}: {}\n", name_, report::image_figures(image_));
+        fmt::print(stderr, "patchbench: {}: {}\n", name_, report::image_figures(image_).full);
     }
 }
 

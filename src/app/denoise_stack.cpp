@@ -36,6 +36,7 @@ class StackFigures {
         const record::PointTrace& trace = result.trace;
         if (!first_) first_ = result;
         add_notes(result, page);
+        add_lost(trace.lost_metadata);
         lowest_sigma_ = std::min(lowest_sigma_, trace.point.sigma);
         highest_sigma_ = std::max(highest_sigma_, trace.point.sigma);
         pixels_ += trace.useful_pixels;
@@ -54,6 +55,7 @@ class StackFigures {
             trace.quality->psnr_noisy_db = psnr_noisy_db_ / num_qualities_;
             trace.quality->psnr_denoised_db = psnr_denoised_db_ / num_qualities_;
         }
+        trace.lost_metadata = fmt::format("{}", fmt::join(lost_, ", "));
         trace.verification.seam_error.reset();  // the worst of all pages has its note
         measure::Summary summary;
         summary.pipeline_s = seconds_;
@@ -80,6 +82,17 @@ class StackFigures {
         seams_.pages.insert(page);
     }
 
+    /// Adds names that are separated as in record::PointTrace, each once.
+    void add_lost(const std::string& names) {
+        constexpr std::string_view kSeparator = ", ";
+        for (size_t begin = 0; begin < names.size();) {
+            const size_t end = std::min(names.find(kSeparator, begin), names.size());
+            const std::string name = names.substr(begin, end - begin);
+            if (std::find(lost_.begin(), lost_.end(), name) == lost_.end()) lost_.push_back(name);
+            begin = end + kSeparator.size();
+        }
+    }
+
     [[nodiscard]] std::string sigma_note(const plan::Point& point) const {
         if (!point.uses_sigma || lowest_sigma_ == highest_sigma_) return "";
         return fmt::format("sigma is that of the first page, of all pages {:.4g} to {:.4g}", lowest_sigma_,
@@ -88,6 +101,7 @@ class StackFigures {
 
     std::optional<PassResult> first_;
     PageNote range_, seams_;
+    std::vector<std::string> lost_;  // metadata that the output lacks, of any page
     double largest_seams_ = 0;
     double lowest_sigma_ = 1, highest_sigma_ = 0;
     double pixels_ = 0, seconds_ = 0;

@@ -1,5 +1,6 @@
 #include "app/load_study.hpp"
 
+#include "app/brought_networks.hpp"
 #include "config/load_yaml.hpp"
 #include "report/measured_calls.hpp"
 #include "run/pixels/image_source.hpp"
@@ -29,7 +30,8 @@ void read_measured_calls(config::Config& config) {
     }
 }
 
-plan::Plan plan_locally(const config::Config& config, int ranks) {
+plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model) {
+    settle_networks(points_of(config), trusts_model);
     run::WeightsCache weights;
     return plan::make_plan(
         config, plan::make_local_topology(ranks), run::source_facts,

@@ -13,6 +13,6 @@ namespace pb::app {
 void read_measured_calls(config::Config& config);
 
 /// Plans the study as `run` would with `ranks` ranks on this machine and its images and weights.
-[[nodiscard]] plan::Plan plan_locally(const config::Config& config, int ranks);
+[[nodiscard]] plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model);
 
 }  // namespace pb::app

@@ -1,4 +1,5 @@
 // patchbench networks: describes each network and finds its weights, or exports one network for other programs.
+#include "app/brought_networks.hpp"
 #include "app/commands.hpp"
 #include "app/options.hpp"
 #include "config/load_yaml.hpp"
@@ -48,10 +49,30 @@ void print_weights() {
 
 struct ExportArguments {
     std::string file;
+    std::string looked_at;  // a network that the user brings
+    bool save = false;
+    bool trusts_model = false;
     config::PointSettings settings;
 };
 
+void print_card(const ExportArguments& arguments) {
+    const std::string& file = arguments.looked_at;
+    const LookedAt looked = look_at_network(file, {arguments.settings.engine, !arguments.save, arguments.trusts_model});
+    if (looked.known) {
+        fmt::print("{}: {}: --network {} --weights {} runs it in every engine\n", file, looked.origin,
+                   name_of(*looked.known), file);
+        return;
+    }
+    fmt::print("{}: {}\n", file, looked.origin);
+    for (const auto& [name, value] : network::values_of(looked.card)) fmt::print("  {:<11}{}\n", name, value);
+    for (const std::string& remark : looked.remarks) fmt::print("  {}\n", remark);
+    if (arguments.save) fmt::print("saved in {}\n", save_card(file, looked).string());
+}
+
 void export_network(const ExportArguments& arguments) {
+    if (arguments.settings.network.is_brought())
+        throw UsageError("--network " + arguments.settings.network.file +
+                         ": is a file already; --export writes those of the list");
     const network::NetworkKind network = arguments.settings.network;
     const engine::Weights weights = run::find_weights(network, arguments.settings.weights, std::nullopt);
     engine::save_onnx(weights, arguments.file);
@@ -68,9 +89,21 @@ void add_networks_command(CLI::App& app, Action& chosen) {
     auto* file = command->add_option("--export", arguments->file, "write a network as an ONNX model into this file");
     for (const auto& [option, key] : {std::pair{"--network", "network"}, {"--weights", "weights"}})
         add_setting(*command, option, key, arguments->settings)->needs(file);
+    auto* looked_at = command->add_option("model", arguments->looked_at,
+                                          "a file with a network of your own (.onnx, .pt, .pt2, .py): print what "
+                                          "tiling must know of it, found by trying");
+    looked_at->excludes(file);
+    command->add_flag("--trust-model", arguments->trusts_model, kTrustHelp)->needs(looked_at);
+    command->add_flag("--save", arguments->save, "with a model: try it again and write its card beside it")
+        ->needs(looked_at);
+    add_setting(*command, "--engine", "engine", arguments->settings,
+                ", with a model: onnxruntime, openvino, pytorch or python")
+        ->needs(looked_at);
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {
-            if (!arguments->file.empty()) {
+            if (!arguments->looked_at.empty()) {
+                print_card(*arguments);
+            } else if (!arguments->file.empty()) {
                 export_network(*arguments);
             } else {
                 print_facts();

@@ -1,5 +1,6 @@
 #include "app/options.hpp"
 
+#include "app/brought_networks.hpp"
 #include "config/settings_access.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -59,6 +60,7 @@ void add_study(CLI::App& command, StudyArguments& study) {
         ->option_text("KEY=VALUE")
         ->allow_extra_args(false)
         ->check(find_cut_list);
+    command.add_flag("--trust-model", study.trusts_model, kTrustHelp);
 }
 
 }  // namespace pb::app

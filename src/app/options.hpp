@@ -23,6 +23,7 @@ CLI::Option* add_setting(CLI::App& command, const std::string& option, const std
 struct StudyArguments {
     std::string file;
     std::vector<std::string> overrides;
+    bool trusts_model = false;
 };
 void add_study(CLI::App& command, StudyArguments& study);
 

@@ -46,6 +46,9 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
     earlier.reserve(files.size());
     for (const auto& file : files) earlier.push_back(report::load_results(file));
     const auto expected = report::expected_time(plan, earlier);
+    if (!expected && !files.empty())
+        return fmt::format("No time: no point was measured in {}{}.", files.front().string(),
+                           files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
     if (!expected)
         return "For times add --from: results of an earlier run, or --tflops: what one rank reaches, the figure "
                "`tflops` of an earlier result / its ranks.";
@@ -57,7 +60,7 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
 }
 
 ExitCode print_plan(const PlanArguments& arguments) {
-    const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks);
+    const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks, arguments.study.trusts_model);
     fmt::print("{}\n{}\n{}\n", report::plan_table(plan, arguments.rank_tflops, {terminal_width(stdout)}),
                report::prediction_text(plan), time_text(arguments, plan));
     return ExitCode::ok;

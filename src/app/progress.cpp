@@ -1,5 +1,7 @@
 #include "app/progress.hpp"
 
+#include "base/controls.hpp"
+
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -57,7 +59,7 @@ void Progress::finish(const record::PointTrace& trace) {
     const bool is_due = logging_.is_due(seconds_between(start_, now));
     if (is_due || finished_ == num_points_ || trace.status != record::PointStatus::ok)
         spdlog::info("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point), name_of(trace.status),
-                     trace.reason.empty() ? "" : ", " + trace.reason, times(0));
+                     trace.reason.empty() ? "" : ", " + without_controls(trace.reason, ' '), times(0));
     draw_bar();
 }
 
@@ -78,7 +80,7 @@ void Progress::draw_bar() {
     const std::string figures =
         fmt::format("{}/{}  {}{}{}", finished_, num_points_, times(seconds_between(point_start_, Clock::now())),
                     activity_.empty() ? "" : "; ", activity_);
-    line_.draw(report::bar_line("", part_of_study(), figures, line_.columns()));
+    line_.draw(report::bar_line("", part_of_study(), {figures, ""}, line_.columns()));
 }
 
 }  // namespace pb::app

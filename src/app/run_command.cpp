@@ -35,14 +35,15 @@ fs::path output_folder(const RunArguments& arguments, const config::Config& conf
 ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
     StudyRun study{[&] { return load_study(arguments.study); },
                    [&](const config::Config& config) { return output_folder(arguments, config); }, arguments.record,
-                   arguments.max_time_s};
+                   arguments.max_time_s, arguments.study.trusts_model};
     study.record.study = arguments.study.file;
     return run_study(study, raw);
 }
 
 ExitCode dry_run(const RunArguments& arguments) {
     const config::Config config = load_study(arguments.study);
-    fmt::print("{}", report::plan_table(plan_locally(config, 1), std::nullopt, {terminal_width(stdout)}));
+    fmt::print("{}", report::plan_table(plan_locally(config, 1, arguments.study.trusts_model), std::nullopt,
+                                        {terminal_width(stdout)}));
     return ExitCode::ok;
 }
 

@@ -1,5 +1,6 @@
 #include "app/run_study.hpp"
 
+#include "app/brought_networks.hpp"
 #include "app/options.hpp"
 #include "app/session.hpp"
 #include "app/standard_streams.hpp"
@@ -42,9 +43,9 @@ void check_weights(const plan::Plan& plan) {
         if (!point.refusal.empty() || plan::is_simulated(point)) continue;
         const auto& settings = point.settings;
         const std::string key =
-            fmt::format("{}{}{}", name_of(settings.network), settings.weights, point.source.channels);
+            fmt::format("{}{}{}", config::format_setting(settings.network), settings.weights, point.source.channels);
         if (seen.insert(key).second && !settings.weights.starts_with("seed:"))
-            (void)run::find_weights(settings.network, settings.weights, point.source.channels);
+            (void)run::find_weights(settings, point.source.channels);
     }
 }
 
@@ -82,6 +83,7 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
     config::Config config;
     run::together(world, [&] { config = study.load(); });
+    settle_networks(points_of(config), study.trusts_model, world);
     session.watch(config.study.watchdog_s);
     const plan::Topology topology = run::gather_topology(world, {common_device(config), config.study.device_sharing});
     if (world.is_root()) print_nodes(topology);

@@ -18,6 +18,7 @@ struct StudyRun {
     std::function<std::filesystem::path(const config::Config&)> folder;  // on the root, when the plan is made
     RecordOptions record;                                                // its folder is the one that `folder` returns
     double max_time_s = 0;                                               // 0: no limit
+    bool trusts_model = false;                                           // networks that are code may run
 };
 
 /// Starts MPI, runs the study, prints and writes its results. Returns the exit code of all ranks.

@@ -1,5 +1,6 @@
 #include "app/session.hpp"
 
+#include "base/controls.hpp"
 #include "base/rank_list.hpp"
 #include "comm/collective_step.hpp"
 #include "comm/interruption.hpp"
@@ -10,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -45,10 +45,8 @@ void print_nodes(const plan::Topology& topology) {
 
 void print_error(const std::string& message) {
     constexpr size_t kLongest = 4000;  // the message may quote parts of a damaged file
-    std::string text = message.size() <= kLongest ? message : message.substr(0, kLongest) + " ...";
-    for (char& c : text)
-        if (std::iscntrl(static_cast<unsigned char>(c)) != 0 && c != '\n') c = '?';
-    fmt::print(stderr, "patchbench: {}\n", text);
+    const std::string text = message.size() <= kLongest ? message : message.substr(0, kLongest) + " ...";
+    fmt::print(stderr, "patchbench: {}\n", without_controls(text, '?', "\n"));
 }
 
 void print_version() {

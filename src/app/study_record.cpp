@@ -4,6 +4,7 @@
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
 #include "base/user_paths.hpp"
+#include "config/text.hpp"
 #include "measure/summary.hpp"
 #include "report/environment_differences.hpp"
 #include "report/html.hpp"
@@ -50,12 +51,13 @@ std::vector<std::string> changed_inputs(const std::vector<report::RecordedPoint>
             if (digest != trace.image_sha256) changes[path] = "the contents of " + path + " are other ones";
         }
         if (trace.weights_sha256.empty()) continue;
-        auto& digest =
-            weights[fmt::format("{} {} {}", name_of(settings.network), settings.weights, trace.point.source.channels)];
-        if (digest.empty())
-            digest = run::find_weights(settings.network, settings.weights, trace.point.source.channels).sha256;
-        if (digest != trace.weights_sha256)
-            changes[settings.weights] = fmt::format("the weights '{}' are other ones", settings.weights);
+        auto& digest = weights[fmt::format("{} {} {}", config::format_setting(settings.network), settings.weights,
+                                           trace.point.source.channels)];
+        if (digest.empty()) digest = run::find_weights(settings, trace.point.source.channels).sha256;
+        if (digest != trace.weights_sha256) {
+            const std::string& file = settings.network.is_brought() ? settings.network.file : settings.weights;
+            changes[file] = fmt::format("the weights '{}' are other ones", file);
+        }
     }
     std::vector<std::string> all;
     all.reserve(changes.size());

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -47,7 +48,14 @@ int open_terminal_of(pid_t process) {
     return -1;
 }
 
+/// True where the user said that the terminal takes no escape sequences, as the shells of editors do.
+bool is_dumb() {
+    const char* type = std::getenv("TERM");
+    return type != nullptr && std::string_view(type) == "dumb";
+}
+
 int find_terminal(bool is_forwarded) {
+    if (is_dumb()) return -1;
     if (is_forwarded) return open_terminal_of(::getppid());
     return ::isatty(STDERR_FILENO) == 1 ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
 }

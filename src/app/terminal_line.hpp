@@ -9,8 +9,8 @@ namespace pb::app {
 
 class TerminalLine {
   public:
-    /// Where stderr does not reach a terminal, nothing is ever drawn. Under Open MPI's mpirun stderr is a pipe; then
-    /// the terminal is that of mpirun, which copies the pipe to its own stderr.
+    /// Where stderr does not reach a terminal, or a dumb one (TERM=dumb), nothing is ever drawn. Under Open MPI's
+    /// mpirun stderr is a pipe; then the terminal is that of mpirun, which copies the pipe to its own stderr.
     TerminalLine();
     ~TerminalLine();  // clears it
     TerminalLine(const TerminalLine&) = delete;

@@ -40,4 +40,14 @@ struct ModelWeights {
 /// file:line:column as above.
 [[nodiscard]] std::vector<ModelWeights> load_model_card(const std::filesystem::path& file);
 
+/// A card beside a network that the user brings.
+struct CardFile {
+    std::string sha256;  // of the network's file; empty: not said
+    network::NetworkCard card;
+};
+
+/// Reads such a card: a map with the keys of network::values_of and `sha256`. Keys that are absent have their defaults.
+/// Throws UsageError with file:line:column as above.
+[[nodiscard]] CardFile load_network_card(const std::filesystem::path& file);
+
 }  // namespace pb::config

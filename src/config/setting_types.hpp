@@ -4,9 +4,12 @@
 
 #include "patchbench/base/choices.hpp"
 #include "patchbench/base/enum_names.hpp"
+#include "patchbench/network/network_card.hpp"
+#include "patchbench/network/network_shape.hpp"
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,13 +51,42 @@ struct CountSetting {
     friend bool operator==(const CountSetting& a, const CountSetting& b) { return a.count == b.count; }
 };
 
-/// `engine: <name> | python:<file>`. It compares and converts like its kind.
+/// `network: <name> | <file>`. It compares and converts like its kind, which is kBroughtKind for a file.
+struct NetworkSetting {
+    network::NetworkKind kind = network::kind_of<network::DncnnShape>();
+    std::string file;  // of a network that the user brings; empty: one of the list
+    /// What is known of the network in `file`; none until it was looked at. It follows from the file and is not
+    /// compared.
+    std::optional<network::NetworkCard> card;
+
+    NetworkSetting() = default;
+    NetworkSetting(network::NetworkKind known) : kind(known) {}  // NOLINT(google-explicit-constructor)
+    operator network::NetworkKind() const { return kind; }       // NOLINT(google-explicit-constructor)
+    [[nodiscard]] bool is_brought() const { return !file.empty(); }
+    /// For labels, which become names of files: that of the list, or that of the file without its extension.
+    [[nodiscard]] std::string name() const;
+    friend bool operator==(const NetworkSetting& a, const NetworkSetting& b) {
+        return a.kind == b.kind && a.file == b.file;
+    }
+    friend bool operator==(const NetworkSetting& setting, network::NetworkKind other) { return setting.kind == other; }
+};
+
+/// Whether `text`, a value of the setting `network`, names a file: by its ending or a slash.
+[[nodiscard]] bool names_network_file(std::string_view text);
+
+/// `engine: <name> | python:<file> | auto`. It compares and converts like its kind.
 struct EngineSetting {
-    EngineKind kind = EngineKind::torch;
-    std::string file;  // the adapter of the engine `python`
+    EngineKind kind = EngineKind::torch;  // of auto, until the plan chooses
+    std::string file;                     // the adapter of the engine `python`
+    bool is_automatic = false;
     EngineSetting() = default;
     EngineSetting(EngineKind known) : kind(known) {}  // NOLINT(google-explicit-constructor)
-    operator EngineKind() const { return kind; }      // NOLINT(google-explicit-constructor)
+    [[nodiscard]] static EngineSetting automatic() {
+        EngineSetting setting;
+        setting.is_automatic = true;
+        return setting;
+    }
+    operator EngineKind() const { return kind; }  // NOLINT(google-explicit-constructor)
     friend bool operator==(const EngineSetting&, const EngineSetting&) = default;
     friend bool operator==(const EngineSetting& setting, EngineKind other) { return setting.kind == other; }
 };

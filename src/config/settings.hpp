@@ -45,7 +45,7 @@ struct TimedSettings {
     bool operator==(const TimedSettings&) const = default;
 };
 
-/// Of engines that run in a process of their own (docs/engines.md).
+/// Settings of the engines that run in a process of their own (docs/engines.md).
 struct WorkerSettings {
     std::string options;
 };
@@ -70,7 +70,7 @@ struct ProtocolSettings {
 
 /// One point, before it is planned. Every key may have a list of values in the YAML file: an axis of the study.
 struct PointSettings {
-    network::NetworkKind network = network::kind_of<network::DncnnShape>();
+    NetworkSetting network;
     std::string weights = "default";
     NoiseLevelSetting sigma;
     NoiseLevelSetting trained_sigma;
@@ -118,7 +118,7 @@ struct StudySettings {
 
 template <class Settings, class Visitor>
 void work_fields(Settings& s, Visitor&& v) {
-    v(FieldName{"network", "", "which network"}, s.network);
+    v(FieldName{"network", "", "which network, or a file of another one (docs/networks.md)"}, s.network);
     v(FieldName{"weights", "", "weights file, seed:<n> (deterministic, untrained) or default (models/<network>.yaml)"},
       s.weights);
     v(FieldName{"sigma", "[0,1]", "noise level told to the network; auto: image.noise_sigma", {0, 1}}, s.sigma);
@@ -127,7 +127,7 @@ void work_fields(Settings& s, Visitor&& v) {
                 "noise level that the weights were trained for; auto: as they, or their model card, say",
                 {0, 1}},
       s.trained_sigma);
-    v(FieldName{"engine", "", "what runs the network"}, s.engine);
+    v(FieldName{"engine", "", "what runs the network; auto: native on the CPU in fp32, else torch"}, s.engine);
     v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
     v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);
     v(FieldName{"layout", "", "memory layout of the network's tensors"}, s.layout);

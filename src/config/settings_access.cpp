@@ -1,5 +1,6 @@
 #include "config/settings_access.hpp"
 
+#include "base/controls.hpp"
 #include "base/suggest.hpp"
 #include "config/call_times.hpp"
 #include "config/sample_settings.hpp"
@@ -58,7 +59,8 @@ void check_limits(const FieldName& field, const HaloSetting& value) {
 }
 
 template <class Value>
-requires NamedEnum<Value> || std::same_as<Value, std::string> || std::same_as<Value, EngineSetting>
+requires NamedEnum<Value> || std::same_as<Value, std::string> || std::same_as<Value, EngineSetting> ||
+    std::same_as<Value, NetworkSetting>
 void check_limits(const FieldName& /*field*/, const Value& /*value*/) {}
 
 void check_limits(const FieldName& /*field*/, bool /*value*/) {}
@@ -97,9 +99,7 @@ void check_rest(const PointSettings& settings) {
 
 void check_rest(const StudySettings& settings) {
     const std::string& name = settings.name;
-    const auto is_control = [](unsigned char c) { return std::iscntrl(c) != 0; };
-    if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos ||
-        std::ranges::any_of(name, is_control))
+    if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos || has_controls(name))
         throw UsageError("name = '" + name +
                          "': becomes a file name, so it must not be empty, begin with '.' or hold '/' or control "
                          "characters");

@@ -2,9 +2,12 @@
 
 #include "patchbench/base/error.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 namespace pb::config {
 
@@ -43,6 +46,20 @@ std::string number_text(Number value) {
 
 }  // namespace
 
+bool names_network_file(std::string_view text) {
+    constexpr std::array<std::string_view, 4> kEndings{".onnx", ".pt", ".pt2", ".py"};
+    return text.find('/') != std::string_view::npos ||
+           std::ranges::any_of(kEndings, [&](std::string_view ending) { return text.ends_with(ending); });
+}
+
+std::string NetworkSetting::name() const {
+    if (!is_brought()) return std::string(name_of(kind));
+    std::string stem = std::filesystem::path(file).stem().string();
+    std::ranges::replace_if(
+        stem, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '.'; }, '_');
+    return stem;
+}
+
 void parse_setting(std::string_view text, std::string& value) { value = text; }
 
 void parse_setting(std::string_view text, int64_t& value) {
@@ -77,9 +94,19 @@ void parse_setting(std::string_view text, HaloSetting& value) {
     }
 }
 
+void parse_setting(std::string_view text, NetworkSetting& value) {
+    value = names_network_file(text) ? NetworkSetting(network::kBroughtKind)
+                                     : NetworkSetting(parse_enum<network::NetworkKind>(text));
+    if (value.kind == network::kBroughtKind) value.file = text;
+}
+
 void parse_setting(std::string_view text, EngineSetting& value) {
+    if (text == "auto") {
+        value = EngineSetting::automatic();
+        return;
+    }
     if (text.starts_with(kPythonPrefix) && text.size() > kPythonPrefix.size()) {
-        value.kind = EngineKind::python;
+        value = EngineKind::python;
         value.file = text.substr(kPythonPrefix.size());
         return;
     }
@@ -122,7 +149,8 @@ std::string value_shape(uint64_t /*any*/) { return "N"; }
 std::string value_shape(double /*any*/) { return "X | X/Y"; }
 std::string value_shape(bool /*any*/) { return "true | false"; }
 std::string value_shape(const HaloSetting& /*any*/) { return "N | none | exact | auto"; }
-std::string value_shape(const EngineSetting& /*any*/) { return names_of<EngineKind>() + ":FILE"; }
+std::string value_shape(const NetworkSetting& /*any*/) { return names_of<network::NetworkKind>() + " | FILE"; }
+std::string value_shape(const EngineSetting& /*any*/) { return names_of<EngineKind>() + ":FILE | auto"; }
 std::string value_shape(const CountSetting& value) { return "N | " + std::string(value.automatic_word); }
 std::string value_shape(const BatchSetting& /*any*/) { return "N | auto | largest"; }
 std::string value_shape(const NoiseLevelSetting& /*any*/) { return "X | X/Y | auto"; }
@@ -139,7 +167,12 @@ std::string format_setting(const HaloSetting& value) {
     return value.pixels == 0 ? "none" : number_text(value.pixels);
 }
 
+std::string format_setting(const NetworkSetting& value) {
+    return value.is_brought() ? value.file : std::string(name_of(value.kind));
+}
+
 std::string format_setting(const EngineSetting& value) {
+    if (value.is_automatic) return "auto";
     if (value.kind == EngineKind::python) return std::string(kPythonPrefix) + value.file;
     return std::string(name_of(value.kind));
 }

@@ -15,6 +15,7 @@ void parse_setting(std::string_view text, uint64_t& value);
 void parse_setting(std::string_view text, double& value);  // <number> | <number>/<number>, as 25/255
 void parse_setting(std::string_view text, bool& value);    // true | false | on | off | yes | no
 void parse_setting(std::string_view text, HaloSetting& value);
+void parse_setting(std::string_view text, NetworkSetting& value);     // <name> | <file>
 void parse_setting(std::string_view text, EngineSetting& value);      // <name> | python:<file>
 void parse_setting(std::string_view text, CountSetting& value);       // <n> | auto | all; automatic_word is kept
 void parse_setting(std::string_view text, BatchSetting& value);       // <n> | auto | largest
@@ -32,6 +33,7 @@ std::string value_shape(const char* value) = delete;
 [[nodiscard]] std::string value_shape(double value);
 [[nodiscard]] std::string value_shape(bool value);
 [[nodiscard]] std::string value_shape(const HaloSetting& value);
+[[nodiscard]] std::string value_shape(const NetworkSetting& value);
 [[nodiscard]] std::string value_shape(const EngineSetting& value);
 [[nodiscard]] std::string value_shape(const CountSetting& value);
 [[nodiscard]] std::string value_shape(const BatchSetting& value);
@@ -48,6 +50,7 @@ std::string format_setting(const char* value) = delete;  // would otherwise be t
 [[nodiscard]] std::string format_setting(double value);  // shortest text that reads back as the same number
 [[nodiscard]] std::string format_setting(bool value);
 [[nodiscard]] std::string format_setting(const HaloSetting& value);
+[[nodiscard]] std::string format_setting(const NetworkSetting& value);
 [[nodiscard]] std::string format_setting(const EngineSetting& value);
 [[nodiscard]] std::string format_setting(const CountSetting& value);
 [[nodiscard]] std::string format_setting(const BatchSetting& value);

@@ -49,7 +49,9 @@ std::string count_text(size_t count, const char* noun) {
 }
 
 constexpr const char* kBind =
-    "start with launch/bind.sh (and --bind-to none, --cpu-bind=none), which gives each rank the cores beside its GPU";
+    "start with launch/ranks.sh on one machine, or with launch/bind.sh (and --bind-to none, --cpu-bind=none): each "
+    "rank "
+    "gets the cores beside its GPU";
 
 void add_overlap(const Members& node, Findings& all) {
     Members sharing;

@@ -43,15 +43,24 @@ void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
 }  // namespace
 
 ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
+    const auto with_options = [&](ExpectedViews views) {
+        views.dtype = storage_of(options.precision);
+        views.layout = options.layout;
+        views.device = options.device;
+        return views;
+    };
+    if (const auto& card = weights.card)
+        return with_options({.kind = weights.kind(),
+                             .channels_in = card->channels + (card->sigma == network::SigmaInput::none ? 0 : 1),
+                             .channels_out = card->channels,
+                             .alignment = card->alignment,
+                             .widest_map = 1});
     const network::Graph graph = network::graph_of(weights.shape);
-    return {.kind = weights.kind(),
-            .channels_in = graph.channels_in(),
-            .channels_out = graph.channels_out(),
-            .alignment = network::alignment_of(graph),
-            .widest_map = static_cast<int64_t>(network::widest_map_of(graph)),
-            .dtype = storage_of(options.precision),
-            .layout = options.layout,
-            .device = options.device};
+    return with_options({.kind = weights.kind(),
+                         .channels_in = graph.channels_in(),
+                         .channels_out = graph.channels_out(),
+                         .alignment = network::alignment_of(graph),
+                         .widest_map = static_cast<int64_t>(network::widest_map_of(graph))});
 }
 
 void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out) {
@@ -63,6 +72,10 @@ void check_views(const ExpectedViews& expected, const BatchView& in, const Batch
 }
 
 std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options) {
+    if (weights.card && !has_own_process(options.engine))
+        throw UsageError(
+            fmt::format("engine = {}: does not know the network '{}'; choose an engine in a process of its own",
+                        name_of(options.engine), weights.source));
     switch (options.engine) {
         case EngineKind::torch:
             return torch_engine::make_torch_denoiser(weights, options);

@@ -38,9 +38,9 @@ struct ExpectedViews {
     int64_t channels_out;
     int64_t alignment;   // extents are multiples of it
     int64_t widest_map;  // in values per pixel
-    DType dtype;
-    Layout layout;
-    DeviceId device;
+    DType dtype{};
+    Layout layout{};
+    DeviceId device{};
 };
 
 [[nodiscard]] ExpectedViews expected_views(const Weights& weights, const EngineOptions& options);

@@ -1,4 +1,5 @@
 #include "image/block_cache.hpp"
+#include "image/deflate_check.hpp"
 #include "image/formats.hpp"
 #include "image/interleaved.hpp"
 #include "image/sample_types.hpp"
@@ -245,13 +246,13 @@ const std::byte* TiffFile::decode(uint32_t block, int64_t block_row) {
     if (const std::byte* kept = cache_.find(block)) return kept;
     std::vector<std::byte> decoded(bytes_of_block(block_row));
     const auto expected = static_cast<tmsize_t>(decoded.size());
-    TIFF* tiff = tiff_.get();
     tiff_.clear_error();
-    const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(tiff, block, decoded.data(), expected)
-                                       : TIFFReadEncodedStrip(tiff, block, decoded.data(), expected);
-    if (got != expected || tiff_.has_error())
+    const auto read_block = layout_.tiled ? TIFFReadEncodedTile : TIFFReadEncodedStrip;
+    const bool failed = read_block(tiff_.get(), block, decoded.data(), expected) != expected || tiff_.has_error();
+    const std::string fault = failed ? tiff_.error() : find_deflate_fault(tiff_.get(), block, decoded, *file_);
+    if (!fault.empty())
         file_->refuse_damaged(fmt::format("{} {}, from row {}: {}", layout_.tiled ? "tile" : "strip", block,
-                                          block_row * layout_.block.h, tiff_.error()));
+                                          block_row * layout_.block.h, fault));
     return cache_.keep(block, std::move(decoded));
 }
 

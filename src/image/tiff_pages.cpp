@@ -58,6 +58,32 @@ int64_t images_in_shape(std::string_view description, int64_t page_values) {
     return values >= 1 && values <= kMost ? std::max<int64_t>(1, static_cast<int64_t>(values) / page_values) : 1;
 }
 
+/// Returns the number in `name="40"` of an XML element, or 1.
+int64_t attribute_of(std::string_view element, std::string_view name) {
+    const size_t begin = element.find(fmt::format(" {}=\"", name));
+    int64_t value = 1;
+    if (begin == std::string_view::npos) return value;
+    const std::string_view digits = element.substr(begin + name.size() + 3);
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+}
+
+/// Returns the number of planes with `samples` channels in OME-XML, or 1. It is 1 as well if there are several images,
+/// or if planes lie in other files.
+int64_t images_in_ome(std::string_view description, int64_t samples) {
+    constexpr std::string_view kPixels = "<Pixels ";
+    const size_t begin = description.find(kPixels);
+    const bool is_ome = description.find("<OME") < begin && begin != std::string_view::npos;
+    if (!is_ome || description.find(kPixels, begin + 1) != std::string_view::npos) return 1;
+    if (description.find(" FileName=") != std::string_view::npos) return 1;
+    const std::string_view element = description.substr(begin, description.find('>', begin) - begin);
+    constexpr int64_t kMost = 1 << 20;  // of libtiff
+    int64_t count = 1;
+    for (const char* const size : {"SizeZ", "SizeC", "SizeT"})
+        count *= std::clamp<int64_t>(attribute_of(element, size), 1, kMost);
+    return count % samples == 0 ? std::min(count / samples, kMost) : 1;
+}
+
 /// True when the samples are uncompressed and contiguous in the file.
 bool is_one_piece(TIFF* tiff, const TiffLayout& layout) {
     if (!layout.raw || layout.tiled || layout.planar) return false;
@@ -67,6 +93,29 @@ bool is_one_piece(TIFF* tiff, const TiffLayout& layout) {
             begin + static_cast<uint64_t>(row * layout.block.pixels()) * layout.pixel_bytes())
             return false;
     return true;
+}
+
+/// Returns `count` pages whose samples follow those of the current directory.
+std::vector<TiffPage> pages_behind(TIFF* tiff, int64_t count, uint64_t page_bytes) {
+    std::vector<TiffPage> pages;
+    pages.reserve(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i)
+        pages.push_back({i, TIFFCurrentDirOffset(tiff), static_cast<uint64_t>(i) * page_bytes});
+    return pages;
+}
+
+/// The planes that OME-XML describes. None if their samples cannot be there: programs that take one page out of a file
+/// copy the description of all.
+std::vector<TiffPage> find_planes_behind(TIFF* tiff, const TiffLayout& layout, const char* description,
+                                         const RandomAccessFile& file) {
+    const auto count = static_cast<uint64_t>(images_in_ome(description, layout.samples));
+    if (count <= 1 || !is_one_piece(tiff, layout) || count_below(tiff) > 0) return {};
+    const uint64_t begin = TIFFGetStrileOffset(tiff, 0), directory = TIFFCurrentDirOffset(tiff);
+    const auto page_bytes = static_cast<uint64_t>(layout.info.extent.pixels()) * layout.pixel_bytes();
+    const bool fits = begin <= file.size() && count <= (file.size() - begin) / page_bytes;
+    // tifffile writes the directory before the samples. After them, something else may follow.
+    return fits && directory < begin ? pages_behind(tiff, static_cast<int64_t>(count), page_bytes)
+                                     : std::vector<TiffPage>{};
 }
 
 }  // namespace
@@ -98,7 +147,7 @@ std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout, co
     if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1) return {};
     const int64_t count =
         std::max(images_in(description), images_in_shape(description, layout.info.extent.pixels() * layout.samples));
-    if (count <= 1) return {};
+    if (count <= 1) return find_planes_behind(tiff, layout, description, file);
     const uint64_t begin = TIFFGetStrileOffset(tiff, 0);
     const auto page_bytes = static_cast<uint64_t>(layout.info.extent.pixels()) * layout.pixel_bytes();
     if (!is_one_piece(tiff, layout))
@@ -106,10 +155,7 @@ std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout, co
                     "save it again with a directory for each image");
     if (begin > file.size() || static_cast<uint64_t>(count) > (file.size() - begin) / page_bytes)
         file.refuse_damaged(fmt::format("it describes {} images, which {} bytes cannot hold", count, file.size()));
-    std::vector<TiffPage> pages;
-    for (int64_t i = 0; i < count; ++i)
-        pages.push_back({i, TIFFCurrentDirOffset(tiff), static_cast<uint64_t>(i) * page_bytes});
-    return pages;
+    return pages_behind(tiff, count, page_bytes);
 }
 
 std::vector<TiffPage> choose_pages(const std::vector<TiffPage>& pages, std::span<const int64_t> numbers,

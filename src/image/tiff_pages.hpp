@@ -26,8 +26,8 @@ struct TiffPages {
 /// directory is another one afterwards. Throws UsageError when a directory is damaged.
 [[nodiscard]] TiffPages find_tiff_pages(TiffHandle& tiff, const RandomAccessFile& file);
 
-/// ImageJ writes stacks beyond 4 GiB with one directory, and tifffile can: the samples of the other images follow those
-/// of the first.
+/// ImageJ writes stacks beyond 4 GiB with one directory, and tifffile can, as OME-TIFF, too: the samples of the other
+/// images follow those of the first.
 /// Returns the pages of such a file, whose only directory is the current one and has `layout`; otherwise nothing.
 /// Throws UsageError when the file is too short, or its samples are not one piece.
 [[nodiscard]] std::vector<TiffPage> find_pages_behind(TIFF* tiff, const TiffLayout& layout,

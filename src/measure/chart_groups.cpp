@@ -31,15 +31,21 @@ PointSet set_of(const PointGroup& group, const std::vector<size_t>& members, con
     return set;
 }
 
+/// Returns the settings in which alternatives differ.
+std::span<const std::string_view> settings_of(VariedBy by) {
+    static constexpr std::array<std::string_view, 1> kDtype{"dtype"};
+    static constexpr std::array<std::string_view, 2> kPlaces{"device", "ranks"};
+    if (by == VariedBy::engine) return kEngineSettings;
+    return by == VariedBy::dtype ? std::span<const std::string_view>(kDtype) : kPlaces;
+}
+
 /// Returns the first measured point of the group with each value.
 std::vector<size_t> first_of_each(VariedBy by, const PointGroup& group, const std::vector<record::PointTrace>& traces,
                                   const std::vector<Summary>& summaries) {
-    std::set<int> seen;
+    std::set<std::string> seen;
     return members_of(group, [&](size_t i) {
-        const plan::Point& point = traces[i].point;
-        const int value =
-            by == VariedBy::dtype ? static_cast<int>(point.settings.dtype) : static_cast<int>(point.device);
-        return is_drawable(summaries[i]) && seen.insert(value).second;
+        if (!is_drawable(summaries[i]) || (by == VariedBy::engine && summaries[i].simulated)) return false;
+        return seen.insert(variant_of(by, traces[i].point)).second;
     });
 }
 
@@ -83,11 +89,9 @@ std::vector<BatchPanel> find_batch_panels(const std::vector<record::PointTrace>&
 std::vector<Alternatives> find_alternatives(const std::vector<record::PointTrace>& traces,
                                             const std::vector<Summary>& summaries) {
     require(traces.size() == summaries.size(), "find_alternatives: every trace needs its summary");
-    constexpr std::array<std::string_view, 2> kPlaces{"device", "ranks"};
     std::vector<Alternatives> all;
-    for (const VariedBy by : {VariedBy::dtype, VariedBy::device})
-        for (const auto& group :
-             by == VariedBy::dtype ? group_points(traces, "dtype") : group_points(traces, kPlaces)) {
+    for (const VariedBy by : kEachVariedBy)
+        for (const auto& group : group_points(traces, settings_of(by))) {
             const auto members = first_of_each(by, group, traces, summaries);
             if (members.size() > 1) all.push_back({by, set_of(group, members, summaries)});
         }

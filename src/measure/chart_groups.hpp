@@ -27,10 +27,10 @@ struct BatchPanel {
     std::optional<double> limit_mib;  // memory_limit_of() of its first point
 };
 
-/// Measured points that differ only in precision, or only in device and the ranks that use it.
+/// Measured points that differ only in precision, only in device and the ranks that use it, or only in engine.
 struct Alternatives {
     VariedBy by = VariedBy::dtype;
-    PointSet all;  // the first point for each precision or device
+    PointSet all;  // the first point for each precision, device or engine
 };
 
 /// Returns the panels with a measured point and a line of at least two batches, in the order of the study.

@@ -38,6 +38,7 @@ std::string identity(const plan::Point& point, Keys but_for) {
 /// Returns what the setting `key` adds to the label of a point; may be empty.
 std::string part_of_label(const plan::Point& point, std::string_view key) {
     const config::PointSettings& settings = point.settings;
+    if (key == "engine") return plan::engine_part(point);
     if (key == "dtype") return "-" + std::string(name_of(settings.dtype));
     if (key == "batch")
         return fmt::format("-b{}", point.batch ? std::to_string(*point.batch) : config::format_setting(settings.batch));

@@ -16,6 +16,9 @@ namespace pb::measure {
 /// Settings that say how the image is cut and fed. They may differ between the points from which one is recommended.
 inline constexpr std::array<std::string_view, 6> kCutting{"patch", "halo", "batch", "last_batch", "slots", "overlap"};
 
+/// The engine and what its process is told.
+inline constexpr std::array<std::string_view, 2> kEngineSettings{"engine", "worker.options"};
+
 struct PointGroup {
     std::string key;              // hash of the shared settings, 16 hex digits; the same in every file
     std::string label;            // label of its first point without the settings; " (point 3)" tells groups apart

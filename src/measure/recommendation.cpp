@@ -186,7 +186,8 @@ class Group {
 }  // namespace
 
 std::optional<double> visible_seams(const record::PointTrace& trace) {
-    if (trace.point.halo.value_or(0) >= trace.point.facts().exact_halo) return std::nullopt;
+    const network::NetworkFacts& facts = trace.point.facts();
+    if (facts.is_bounded && trace.point.halo.value_or(0) >= facts.exact_halo) return std::nullopt;
     const auto& error = trace.verification.seam_error;
     return error && !(*error <= seam_tolerance_of(trace)) ? error : std::nullopt;
 }

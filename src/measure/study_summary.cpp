@@ -69,7 +69,7 @@ class Summariser {
             add_memory(group);
             for (const size_t member : group.members) add_search(group, member);
         }
-        for (const auto by : {VariedBy::dtype, VariedBy::device})
+        for (const auto by : kEachVariedBy)
             for (auto& group : compare_variants(by, traces_, summaries_)) study_.variants.push_back(std::move(group));
         study_.scalings = find_scalings(traces_, summaries_);
         study_.width_series = find_width_series(traces_, summaries_);

@@ -3,6 +3,7 @@
 #include "base/rank_tests.hpp"
 #include "config/text.hpp"
 #include "measure/bound_figures.hpp"
+#include "measure/call_figures.hpp"
 #include "measure/telemetry_figures.hpp"
 #include "measure/validity.hpp"
 
@@ -32,12 +33,6 @@ void check_samples(const record::PointTrace& trace) {
         require(rank.wall_s.size() == trace.wall_s.size() && rank.stage_s.size() == trace.wall_s.size(),
                 fmt::format("trace of point {}: rank {} does not have one sample for each of {} repetitions",
                             trace.point.index, rank.rank, trace.wall_s.size()));
-}
-
-/// Returns a percentile if there are enough samples for it: at least one repetition must lie beyond it.
-std::optional<double> percentile(const std::vector<double>& samples, int percent) {
-    if (static_cast<int>(samples.size()) * (100 - percent) < 100) return std::nullopt;
-    return quantile(samples, percent / 100.0);
 }
 
 void add_pipeline(const record::PointTrace& trace, Summary& summary) {
@@ -73,7 +68,8 @@ void add_rates(const record::PointTrace& trace, Summary& summary) {
     summary.useful_mpx_per_s = per_second(trace.useful_pixels / kMega, seconds);
     summary.processed_mpx_per_s = per_second(trace.processed_pixels / kMega, seconds);
     const double flop_per_pixel = 2 * point.facts().mac_per_pixel;
-    if (!summary.simulated) summary.tflops = per_second(flop_per_pixel * trace.processed_pixels / 1e12, seconds);
+    if (!summary.simulated && flop_per_pixel > 0)
+        summary.tflops = per_second(flop_per_pixel * trace.processed_pixels / 1e12, seconds);
 }
 
 /// Returns the forward time of one repetition: each rank's number of calls times its median call; the slowest rank
@@ -112,6 +108,12 @@ void add_stages(const record::PointTrace& trace, Summary& summary) {
     summary.stage_s[static_cast<size_t>(record::Stage::noise)] = positive(trace.noise_s);
     summary.stage_s[static_cast<size_t>(record::Stage::write)] = positive(trace.write_s);
     summary.job_s = trace.read_s + trace.noise_s + *summary.pipeline_s + trace.write_s;
+}
+
+void add_start(const record::PointTrace& trace, Summary& summary) {
+    summary.load_s = positive(trace.load_s);
+    summary.prepare_s = positive(trace.prepare_s);
+    summary.first_pass_s = positive(trace.first_pass_s);
 }
 
 std::optional<double> sum(const std::vector<double>& samples) {
@@ -176,6 +178,8 @@ void add_memory(const record::PointTrace& trace, Summary& summary) {
         summary.device_used_mib = std::max(summary.device_used_mib, rank.device_used_mib);
         summary.host_peak_mib = std::max(summary.host_peak_mib, rank.host_peak_mib);
     }
+    for (const auto& rank : trace.ranks)
+        summary.engine_peak_mib = std::max(summary.engine_peak_mib, mib(rank.memory.engine_peak));
     if (!trace.prediction) return;
     if (!summary.simulated) summary.predicted_peak_mib = positive(trace.prediction->peak_mib);
     summary.pixels_per_forward = positive(static_cast<double>(trace.prediction->pixels_per_forward));
@@ -245,7 +249,9 @@ Summary summarise(const record::PointTrace& trace) {
         add_flags(trace, summary);
         add_rates(trace, summary);
         add_forward(trace, summary);
+        add_calls(trace, summary);
         add_stages(trace, summary);
+        add_start(trace, summary);
         add_cpu_time(trace, summary);
         add_telemetry(trace, summary);
         add_balance(summary);

@@ -60,6 +60,11 @@ struct Summary {
     std::optional<double> forward_s;     // forward calls of one repetition, slowest rank
     std::optional<double> round_trip_s;  // the same with the hand-over to an engine in a process of its own
     std::optional<double> forward_patches_per_s;
+    // One forward call of the rank whose calls are the slowest: median and mean, each with its 95 % interval.
+    std::optional<double> call_s, call_low_s, call_high_s, call_p90_s, call_p99_s;
+    std::optional<double> call_mean_s, call_mean_low_s, call_mean_high_s;
+    // Before the first result: making the engine, preparing its buffers, the first pass.
+    std::optional<double> load_s, prepare_s, first_pass_s;
     std::optional<double> efficiency;  // forward_s / pipeline_s
     // Scope job: from file to file.
     std::optional<double> job_s;
@@ -84,6 +89,7 @@ struct Summary {
     std::optional<Bottleneck> bottleneck;  // what limits the point, in words
     // Memory: maximum over ranks.
     std::optional<double> allocated_peak_mib, reserved_peak_mib, device_used_mib, host_peak_mib, predicted_peak_mib;
+    std::optional<double> engine_peak_mib;  // resident, of the process that runs the network
     std::optional<int> allocated_peak_rank;
     std::optional<double> pixels_per_forward;
     // Quality and verification.

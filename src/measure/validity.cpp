@@ -116,7 +116,7 @@ void note_measurements(const record::PointTrace& trace, Summary& summary) {
         summary.notes.push_back("not measured alone: " + foreign);
 }
 
-void note_stop(Summary& summary) {
+void note_stop(const record::PointTrace& trace, Summary& summary) {
     switch (summary.stop_reason) {
         case StopReason::interval:
             summary.notes.emplace_back("repeated until the interval was narrower than stop.rel_width");
@@ -125,7 +125,9 @@ void note_stop(Summary& summary) {
             summary.notes.emplace_back("repeated until stop.max_reps");
             return;
         case StopReason::max_time:
-            summary.notes.emplace_back("repeated until stop.max_time_s");
+            summary.notes.emplace_back(trace.point.settings.protocol.max_time_s > 0
+                                           ? "repeated until stop.max_time_s"
+                                           : "repeated stop.min_reps times, because stop.max_time_s is 0");
             return;
         case StopReason::none:
             return;
@@ -176,7 +178,7 @@ void note_exchange(const record::PointTrace& trace, Summary& summary) {
 void take_notes(const record::PointTrace& trace, Summary& summary) {
     summary.notes = trace.point.notes;
     if (!summary.pipeline_s) return;
-    note_stop(summary);
+    note_stop(trace, summary);
     note_measurements(trace, summary);
     for (auto& note : telemetry_notes(trace)) summary.notes.push_back(std::move(note));
     if (summary.repetitions < kMinRepetitionsForInterval)

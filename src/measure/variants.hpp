@@ -1,4 +1,4 @@
-// Compares points of one study that differ only in precision or only in device with their base. Pure. comparison.hpp
+// Compares points of one study that differ only in precision, device or engine with their base. Pure. comparison.hpp
 // compares two studies.
 #pragma once
 
@@ -6,27 +6,34 @@
 
 #include "patchbench/base/enum_names.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace pb::measure {
 
-/// The setting in which the points of a group differ. The base is fp32 for dtype and the CPU for device.
-enum class VariedBy : uint8_t { dtype, device };
+/// The setting in which the points of a group differ. The base is fp32 for dtype, the CPU for device and torch for
+/// engine. Options for the process of an engine belong to the engine.
+enum class VariedBy : uint8_t { dtype, device, engine };
+inline constexpr std::array kEachVariedBy{VariedBy::dtype, VariedBy::device, VariedBy::engine};
 
 constexpr auto enum_names(VariedBy) {
-    return std::to_array<EnumName<VariedBy>>({{VariedBy::dtype, "dtype"}, {VariedBy::device, "device"}});
+    return std::to_array<EnumName<VariedBy>>(
+        {{VariedBy::dtype, "dtype"}, {VariedBy::device, "device"}, {VariedBy::engine, "engine"}});
 }
+
+/// What a point is among its alternatives: "bf16", "cuda", "onnxruntime", "pytorch compile".
+[[nodiscard]] std::string variant_of(VariedBy by, const plan::Point& point);
 
 /// One point compared with the base. A figure is absent when either of the two lacks it.
 struct Variant {
     int64_t point = 0;              // index
-    std::string variant;            // "bf16", "cuda"
+    std::string variant;            // see variant_of
     std::optional<double> speedup;  // pipeline_s of the base / of this point
     std::optional<Interval> range;  // 95 % interval of the speed-up (see compare_times)
     std::optional<double> forward_speedup;
-    std::optional<double> memory_ratio;    // allocated peak of this point / of the base
+    std::optional<double> memory_ratio;    // peak of this point / of the base: allocated, or resident for engines
     std::optional<double> max_difference;  // from the same windows in fp32 (batch 1, contiguous), [0,1] units
     bool every_window = false;             // max_difference covers all windows; otherwise probes
     std::optional<double> psnr_loss_db;    // PSNR of the base - of this point

@@ -24,15 +24,31 @@ NetworkFacts facts_of(const NetworkShape& shape) {
             .widest_map = widest_map_of(graph)};
 }
 
+NetworkFacts facts_of(const NetworkCard& card) {
+    return {.kind = kBroughtKind,
+            .alignment = card.alignment,
+            .receptive_radius = card.radius.value_or(0),
+            .exact_halo = card.halo.value_or(0),
+            .is_bounded = card.halo.has_value(),
+            .takes_sigma = card.sigma != SigmaInput::none,
+            .widest_map = 1};
+}
+
+/// Facts of `key`, kept from call to call.
+template <class Key>
+const NetworkFacts& kept_facts(const Key& key) {
+    static std::mutex mutex;
+    static std::map<Key, NetworkFacts> known;
+    const std::scoped_lock lock(mutex);
+    const auto found = known.find(key);
+    return found != known.end() ? found->second : known.emplace(key, facts_of(key)).first->second;
+}
+
 }  // namespace
 
-const NetworkFacts& network_facts(const NetworkShape& shape) {
-    static std::mutex mutex;
-    static std::map<NetworkShape, NetworkFacts> known;
-    const std::scoped_lock lock(mutex);
-    const auto found = known.find(shape);
-    return found != known.end() ? found->second : known.emplace(shape, facts_of(shape)).first->second;
-}
+const NetworkFacts& network_facts(const NetworkShape& shape) { return kept_facts(shape); }
+
+const NetworkFacts& network_facts(const NetworkCard& card) { return kept_facts(card); }
 
 std::vector<MemorySize> network_peaks(const NetworkShape& shape, const MemoryPath& path) {
     return peak_sizes(plan_memory(graph_of(shape), path));

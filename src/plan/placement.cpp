@@ -2,6 +2,7 @@
 #include "base/rank_list.hpp"
 #include "config/text.hpp"
 #include "plan/plan.hpp"
+#include "plan/prediction.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -42,11 +43,25 @@ void check_native(const config::PointSettings& settings) {
         throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
 }
 
+bool is_onnx(const config::NetworkSetting& network) { return network.file.ends_with(".onnx"); }
+
+void check_engine_of_brought(const config::PointSettings& settings) {
+    const EngineKind engine = settings.engine;
+    const bool takes_onnx = engine == EngineKind::onnxruntime || engine == EngineKind::openvino;
+    const bool runs =
+        engine == EngineKind::python || (is_onnx(settings.network) ? takes_onnx : engine == EngineKind::pytorch);
+    if (settings.network.is_brought() && !runs)
+        throw Refused(fmt::format(
+            "network = {}: engine {} does not know it; choose engine: {}", settings.network.file, name_of(engine),
+            is_onnx(settings.network) ? "onnxruntime, openvino or python:FILE" : "pytorch or python:FILE"));
+}
+
 void check_device_choices(const Point& point) {
     const config::PointSettings& settings = point.settings;
     const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
     const bool is_cpu = point.device == DeviceKind::cpu;
     const std::string engine = "engine = " + config::format_setting(settings.engine);
+    check_engine_of_brought(settings);
     if (settings.engine != EngineKind::torch && settings.engine != EngineKind::timed && !is_cpu)
         throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
     if (settings.engine == EngineKind::native) check_native(settings);
@@ -100,13 +115,30 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
 
 }  // namespace
 
+EngineKind fastest_engine(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.network.is_brought()) return is_onnx(settings.network) ? EngineKind::onnxruntime : EngineKind::pytorch;
+    const bool fits_native = point.device == DeviceKind::cpu && settings.dtype == Precision::fp32 &&
+                             settings.layout == Layout::channels_last;
+    if (!fits_native) return EngineKind::torch;
+    if (settings.memory_limit_mib == 0) return EngineKind::native;
+    // Its transformed weights are four times as large. The halo may be open, so the patch stands for the window.
+    Point native = point;
+    native.settings.engine = EngineKind::native;
+    const bool is_whole = settings.workload == config::Workload::whole;
+    const int64_t pixels = is_whole ? point.source.extent.pixels() : settings.patch * settings.patch;
+    const double peak_mib = peak_parts(native).peak(pixels, 1) / kMiB;
+    return peak_mib <= static_cast<double>(settings.memory_limit_mib) ? EngineKind::native : EngineKind::torch;
+}
+
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology) {
     check_ranks(point, topology);
     const auto members = members_of(topology, point.num_ranks, point.settings.placement);
     point.device = resolve_device(point.settings, topology, members);
-    check_device_choices(point);
     check_threads(point, topology);
     point.threads = threads_of(point.settings, topology, members);
+    if (point.settings.engine.is_automatic) point.settings.engine = fastest_engine(point);
+    check_device_choices(point);
     check_sharing(point, topology, members, study.device_sharing);
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");

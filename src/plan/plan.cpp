@@ -52,8 +52,8 @@ class Sources {
 
     /// nullopt for the standard shape.
     std::optional<network::NetworkShape> find_relative(const config::PointSettings& settings, int64_t channels) {
-        if (!networks_) return std::nullopt;
-        const auto [known, is_new] = shapes_.try_emplace({settings.network, settings.weights, channels});
+        if (!networks_ || settings.network.is_brought()) return std::nullopt;
+        const auto [known, is_new] = shapes_.try_emplace({settings.network.kind, settings.weights, channels});
         if (is_new) known->second = networks_(settings, channels);
         const auto& shape = known->second;
         return shape == network::standard_shape(settings.network, channels) ? std::nullopt : shape;
@@ -98,6 +98,9 @@ void settle_whole(Point& point) {
 void settle_tiles(Point& point) {
     if (point.settings.replicate) throw UsageError("replicate = true: needs workload: whole");
     const config::HaloSetting& halo = point.settings.halo;
+    if (halo.kind == config::HaloSetting::Kind::exact && !point.facts().is_bounded)
+        throw Refused("halo = exact: the receptive field of " + point.settings.network.file +
+                      " is unbounded, so no halo makes tiles equal to the whole image; choose halo: auto or a number");
     if (halo.kind == config::HaloSetting::Kind::exact) settle_halo(point, point.facts().exact_halo);
     if (halo.kind == config::HaloSetting::Kind::pixels) settle_halo(point, halo.pixels);
     // The patch must be legal even while the halo is open.
@@ -132,6 +135,18 @@ void settle_timed(Point& point) {
                                           config::format_setting(settings.timed.slow_factor)));
 }
 
+/// Refuses what the network that the user brings, or what is known of it, does not allow.
+void check_brought(const Point& point) {
+    const config::NetworkSetting& network = point.settings.network;
+    if (!network.is_brought()) return;
+    if (!network.card) throw Error("network = " + network.file + ": nobody has looked at it");
+    if (is_simulated(point))
+        throw UsageError("network = " + network.file + ": engine timed simulates networks of the list; name one");
+    if (network.card->channels != point.source.channels)
+        throw UsageError(fmt::format("network = {}: is for {} image channel(s), the image has {}", network.file,
+                                     network.card->channels, point.source.channels));
+}
+
 void check_trained_sigma(Point& point) {
     const config::NoiseLevelSetting& sigma = point.settings.trained_sigma;
     if (sigma.is_automatic()) return;
@@ -139,8 +154,7 @@ void check_trained_sigma(Point& point) {
         throw UsageError("trained_sigma = " + config::format_setting(sigma) +
                          ": must be from 0.0001 to 1, or auto where it is not known");
     if (!point.facts().takes_sigma) return;
-    point.sigma_note =
-        "trained_sigma has no effect: " + std::string(name_of(point.settings.network)) + " is told the noise level";
+    point.sigma_note = "trained_sigma has no effect: " + point.settings.network.name() + " is told the noise level";
     point.notes.push_back(point.sigma_note);
 }
 
@@ -171,6 +185,7 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
     settle_height(point.settings, point.num_ranks);
     point.source = sources.find(settings.image);
     note_unused_size(point);
+    check_brought(point);
     if (!is_simulated(point)) point.relative = sources.find_relative(settings, point.source.channels);
     point.device =
         settings.device == config::DeviceChoice::cuda ? DeviceKind::cuda : DeviceKind::cpu;  // final value: place_point

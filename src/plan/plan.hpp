@@ -51,10 +51,13 @@ struct Point {
     std::string weights_note;      // note for the user about what is not read of the weights' file
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
+    /// Not of a network that the user brings.
     [[nodiscard]] network::NetworkShape shape() const {
         return relative.value_or(network::standard_shape(settings.network, source.channels));
     }
-    [[nodiscard]] const network::NetworkFacts& facts() const { return network::network_facts(shape()); }
+    [[nodiscard]] const network::NetworkFacts& facts() const {
+        return settings.network.card ? network::network_facts(*settings.network.card) : network::network_facts(shape());
+    }
 };
 
 struct Plan {
@@ -73,6 +76,10 @@ struct Plan {
 /// A step of make_plan: resolves the device of `point` on this launch. Throws Refused when the point cannot run here,
 /// and UsageError when it can run nowhere.
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology);
+
+/// The faster of the engines `torch` and `native` that can run the point within its memory limit; of a network that is
+/// a file, the first engine that takes such files.
+[[nodiscard]] EngineKind fastest_engine(const Point& point);
 
 /// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch
 /// depends on it, and a fixed batch is settled with it. Both throw UsageError for an illegal value.
@@ -118,5 +125,7 @@ void settle_batch(Point& point, int64_t asked);
 /// with engine `timed` "simulated-dncnn-p256-h20-b4-fp32", with another than `torch` "dncnn-native-p256-h20-b4-fp32".
 /// Points that differ only in other settings have the same label.
 [[nodiscard]] std::string label_of(const Point& point);
+/// What the engine adds to the label, "-onnxruntime"; empty for torch and for simulated devices.
+[[nodiscard]] std::string engine_part(const Point& point);
 
 }  // namespace pb::plan

@@ -115,11 +115,14 @@ int64_t effective_batch(int64_t asked, int64_t num_windows, int num_ranks) {
     return std::max<int64_t>(1, std::min(asked, ceil_div(num_windows, num_ranks)));
 }
 
+std::string engine_part(const Point& point) {
+    const EngineKind engine = point.settings.engine;
+    return engine == EngineKind::torch || is_simulated(point) ? "" : "-" + std::string(name_of(engine));
+}
+
 std::string label_of(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    std::string network(name_of(settings.network));
-    if (settings.engine != EngineKind::torch && !is_simulated(point))
-        network += "-" + std::string(name_of(settings.engine.kind));
+    const std::string network = settings.network.name() + engine_part(point);
     const std::string dtype(name_of(settings.dtype));
     if (settings.workload == config::Workload::whole)
         return network + "-" + extent_text(point.source.extent) + "-" + std::string(name_of(settings.odd_shape)) + "-" +

@@ -130,7 +130,8 @@ double processed_per_useful(const Point& point) {
 }
 
 std::optional<Prediction> predict(const Point& point) {
-    if (!point.refusal.empty() || !point.halo || !point.batch) return std::nullopt;
+    if (!point.refusal.empty() || !point.halo || !point.batch || point.settings.network.is_brought())
+        return std::nullopt;
     const Work work = work_of(point);
     const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;
     const PeakParts parts = peak_parts(point);

@@ -45,8 +45,8 @@ struct PeakParts {
 /// pad` repeats. The halo must be known.
 [[nodiscard]] double processed_per_useful(const Point& point);
 
-/// nullopt while halo or batch is open, and for refused points. Windows that `last_batch: pad` repeats count as
-/// processed.
+/// nullopt while halo or batch is open, for refused points, and for networks that the user brings. Windows that
+/// `last_batch: pad` repeats count as processed.
 [[nodiscard]] std::optional<Prediction> predict(const Point& point);
 
 /// Whether an input and an output of `image_bytes` each take more than half of the free memory of a host.

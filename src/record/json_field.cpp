@@ -1,11 +1,11 @@
 #include "record/json_field.hpp"
 
+#include "base/controls.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <limits>
 
 namespace pb::record {
@@ -56,11 +56,8 @@ std::vector<std::pair<std::string, JsonField>> JsonField::entries() const {
 
 std::string JsonField::text() const {
     if (!value_->is_string()) wrong_type("a text");
-    auto text = value_->get<std::string>();
-    // Control characters of a file from elsewhere must not reach the terminal. Line breaks are kept.
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0 && c != '\n'; }, '?');
-    return text;
+    // A file from elsewhere must not steer the terminal. Line breaks are kept.
+    return without_controls(value_->get<std::string>(), '?', "\n");
 }
 
 std::string JsonField::text_or_empty() const { return is_null() ? "" : text(); }

@@ -169,7 +169,10 @@ struct PointTrace {
     double repeated_s = 0;                        // all timed repetitions and the time between them, on the root
     double read_s = 0;                            // reading the image once before the repetitions: maximum over ranks
     double noise_s = 0;
-    double write_s = 0;  // writing the output file once after them; 0 without a file
+    double load_s = 0;        // making the engine: its process where it has one, and the network; maximum over ranks
+    double prepare_s = 0;     // buffers, and what the engine does before the first pass; maximum over ranks
+    double first_pass_s = 0;  // the first pass of all, a warm-up one where there is one
+    double write_s = 0;       // writing the output file once after them; 0 without a file
     std::vector<RankTrace> ranks;
     std::optional<ExchangeRecord> exchange;  // none: one node, or the output of each rank stays there
     Verification verification;
@@ -224,6 +227,10 @@ void fields(V& v, T& trace) {
                 "all timed repetitions and what lies between them, on the root");
         samples("read_s", or_null(trace.read_s));
         samples("noise_s", or_null(trace.noise_s));
+        samples("load_s", or_null(trace.load_s), "starting the engine with the network, once a point");
+        samples("prepare_s", or_null(trace.prepare_s),
+                "buffers and what the engine does before the first pass: compiling, a first call; once a point");
+        samples("first_pass_s", or_null(trace.first_pass_s), "the first pass of all, a warm-up one where there is one");
         samples("write_s", or_null(trace.write_s));
         samples("ranks", trace.ranks);
     });

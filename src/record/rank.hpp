@@ -40,6 +40,7 @@ struct RankMemory {
     int64_t reserved_peak = 0;   // peak of the engine's allocator
     int64_t device_used = 0;     // memory in use on the whole device by all processes (CPU: 0, see host_peak)
     int64_t host_peak = 0;       // resident set of the process; 0: the kernel does not report it
+    int64_t engine_peak = 0;     // resident set of the process that runs the network: this one, or the engine's own
 };
 
 template <class V, Like<RankMemory> M>
@@ -48,6 +49,8 @@ void fields(V& v, M& memory) {
     v("reserved_peak_mib", mib(memory.reserved_peak));
     v("device_used_mib", mib(memory.device_used));
     v("host_peak_mib", mib(memory.host_peak));
+    v("engine_peak_mib", mib(memory.engine_peak),
+      "resident peak of the process that runs the network: the rank's, or that of an engine in a process of its own");
 }
 
 /// One piece of a stage's work.

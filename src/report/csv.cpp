@@ -2,6 +2,7 @@
 
 #include "config/text.hpp"
 #include "report/csv_table.hpp"
+#include "report/frameworks_table.hpp"
 #include "report/metrics.hpp"
 #include "report/named_points.hpp"
 #include "report/reference_row.hpp"
@@ -78,6 +79,7 @@ CsvRow row_of(const NamedPoint& point, CsvStyle style) {
 }  // namespace
 
 std::string csv_text(std::span<const ResultsFile> files, CsvStyle style) {
+    if (style == CsvStyle::frameworks) return frameworks_text(files);
     std::vector<CsvRow> rows;
     for (const auto& point : named_points(files)) rows.push_back(row_of(point, style));
     ResultsFile none;

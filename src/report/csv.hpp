@@ -12,11 +12,13 @@
 namespace pb::report {
 
 /// tidy: all settings and all metrics, under their own names. reference: the columns of the studies that patchbench
-/// reproduces, for scripts that read those columns (docs/reading-results.md explains each).
-enum class CsvStyle : uint8_t { tidy, reference };
+/// reproduces, for scripts that read those columns (docs/reading-results.md explains each). frameworks: the columns of
+/// the study that compares frameworks.
+enum class CsvStyle : uint8_t { tidy, reference, frameworks };
 
 constexpr auto enum_names(CsvStyle) {
-    return std::to_array<EnumName<CsvStyle>>({{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}});
+    return std::to_array<EnumName<CsvStyle>>(
+        {{CsvStyle::tidy, "tidy"}, {CsvStyle::reference, "reference"}, {CsvStyle::frameworks, "frameworks"}});
 }
 
 /// RFC 4180; lines end with \n. Each point is one row, in the order of the plan. A cell without a value is empty. With

@@ -29,6 +29,8 @@ record::Json setting_value(const config::HaloSetting& value) {
     return config::format_setting(value);
 }
 
+record::Json setting_value(const config::NetworkSetting& value) { return config::format_setting(value); }
+
 record::Json setting_value(const config::EngineSetting& value) { return config::format_setting(value); }
 
 record::Json setting_value(const config::CountSetting& value) {

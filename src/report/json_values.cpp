@@ -12,6 +12,7 @@ record::Json point_json(const plan::Point& point) {
     record::Json all = settings_json(point.settings);
     record::JsonWriter settled(all["settled"]);
     record::settled_fields(settled, point);
+    if (const auto& card = point.settings.network.card) all["settled"]["network"] = network::to_text(*card);
     if (point.relative) all["settled"]["network"] = network::to_text(*point.relative);
     return all;
 }

@@ -1,3 +1,4 @@
+#include "base/controls.hpp"
 #include "report/metrics.hpp"
 #include "report/report.hpp"
 
@@ -14,13 +15,6 @@ namespace {
 std::string one_word(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }, '_');
-    return text;
-}
-
-/// Puts `text` on one line.
-std::string one_line(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
     return text;
 }
 
@@ -53,7 +47,7 @@ std::string verdict_line(const measure::Verdict& verdict) {
     constexpr size_t kMost = 6;  // keeps the line readable; the results hold all of them
     std::string reasons;
     for (size_t i = 0; i < std::min(kMost, verdict.reasons.size()); ++i)
-        reasons += (i == 0 ? "  " : "; ") + one_line(verdict.reasons[i]);
+        reasons += (i == 0 ? "  " : "; ") + without_controls(verdict.reasons[i], ' ');
     if (verdict.reasons.size() > kMost) reasons += fmt::format("; and {} more", verdict.reasons.size() - kMost);
     return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
 }

@@ -18,9 +18,11 @@ namespace {
 
 /// Returns the halo in pixels that the settings name; none where the halo is probed.
 std::optional<int64_t> halo_of(const config::PointSettings& settings) {
-    if (settings.halo.kind == config::HaloSetting::Kind::automatic) return std::nullopt;
-    return settings.halo.kind == config::HaloSetting::Kind::exact ? network::network_facts(settings.network).exact_halo
-                                                                  : settings.halo.pixels;
+    if (settings.halo.kind == config::HaloSetting::Kind::automatic || settings.network.is_brought())
+        return std::nullopt;
+    return settings.halo.kind == config::HaloSetting::Kind::exact
+               ? network::network_facts(settings.network.kind).exact_halo
+               : settings.halo.pixels;
 }
 
 bool is_same_work(const plan::Point& point, const config::PointSettings& simulated) {
@@ -68,7 +70,7 @@ std::string measured_call_table(const ResultsFile& results, const config::PointS
     if (times.empty())
         throw UsageError(
             fmt::format("timed.results = {}: no forward calls of {} with patch {}, the same halo and {}; it holds {}",
-                        results.file.string(), name_of(simulated.network), simulated.patch, name_of(simulated.dtype),
+                        results.file.string(), simulated.network.name(), simulated.patch, name_of(simulated.dtype),
                         list_labels(results)));
     return config::call_table(std::move(times));
 }

@@ -77,7 +77,7 @@ std::vector<std::string> row_of(const plan::Point& point, std::optional<double> 
                        : point.settings.workload == config::Workload::tiles ? describe_tiles(point)
                                                                             : describe_whole(point);
     const auto prediction = plan::predict(point);
-    const std::string open = refused ? "-" : "?";
+    const std::string open = refused || point.settings.network.is_brought() ? "-" : "?";
     const auto& extent = point.source.extent;
     std::vector<std::string> row{std::to_string(point.index),
                                  plan::label_of(point),
@@ -110,10 +110,10 @@ std::string formula_of(const plan::Point& point) {
     const plan::PeakParts parts = plan::peak_parts(point);
     const int64_t batches = plan::batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
-    return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n",
-                       name_of(settings.network), name_of(settings.dtype), name_of(settings.layout),
-                       point.source.channels, point.source.channels == 1 ? "" : "s", parts.weights / kMiB,
-                       parts.in_out_per_pixel, in_flight, peaks_text(parts.forward));
+    return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", settings.network.name(),
+                       name_of(settings.dtype), name_of(settings.layout), point.source.channels,
+                       point.source.channels == 1 ? "" : "s", parts.weights / kMiB, parts.in_out_per_pixel, in_flight,
+                       peaks_text(parts.forward));
 }
 
 /// Notes with the numbers of their points. Equal notes appear once.

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace pb::report {
 
@@ -37,26 +36,24 @@ std::string shortened(const std::string& name, size_t width) {
     return mark + name.substr(beginning_of(name, cut).size());
 }
 
-/// Characters of the bar and of the name, from the best to what a narrow terminal leaves.
-struct Widths {
+/// What a line has room for: characters of the bar and of the name, and which figures.
+struct BarLayout {
     size_t bar, name;
+    bool is_brief = false;
 };
-constexpr Widths kWidths[] = {{30, 40}, {20, 40}, {20, 24}, {10, 24}, {10, 12}, {0, 12}, {0, 0}};
+/// From the best to what a narrow terminal leaves.
+constexpr BarLayout kLayouts[] = {{30, 40},       {20, 40},       {20, 24},       {10, 24},
+                                  {10, 12},       {30, 40, true}, {20, 40, true}, {20, 24, true},
+                                  {10, 24, true}, {10, 12, true}, {0, 12, true},  {0, 0, true}};
 
-std::string joined(const std::string& name, double fraction, const std::string& figures, const Widths& widths) {
-    std::string line = widths.name == 0 ? "" : shortened(name, widths.name);
+std::string joined(const std::string& name, double fraction, const BarFigures& figures, const BarLayout& layout) {
+    std::string line = layout.name == 0 ? "" : shortened(name, layout.name);
     if (!line.empty()) line += ' ';
-    if (widths.bar > 0) line += bar_text(fraction, widths.bar) + ' ';
-    return line + figures;
+    if (layout.bar > 0) line += bar_text(fraction, layout.bar) + ' ';
+    return line + (layout.is_brief && !figures.brief.empty() ? figures.brief : figures.full);
 }
 
 }  // namespace
-
-std::string without_controls(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-    return text;
-}
 
 bool Throttle::is_due(double now_s) {
     if (now_s < next_s_) return false;
@@ -73,29 +70,29 @@ double part_of_point(int64_t passes_done, int64_t planned) {
     return static_cast<double>(passes_done) / static_cast<double>(std::max(planned, passes_done + 1));
 }
 
-std::string bar_line(const std::string& name, double fraction, const std::string& figures, size_t columns) {
+std::string bar_line(const std::string& name, double fraction, const BarFigures& figures, size_t columns) {
     const size_t room = columns == 0 ? 0 : columns - 1;
     std::string line;
-    for (const Widths& widths : kWidths) {
-        line = joined(name, fraction, figures, widths);
+    for (const BarLayout& layout : kLayouts) {
+        line = joined(name, fraction, figures, layout);
         if (width_of(line) <= room) return line;
     }
     return beginning_of(line, room);
 }
 
-std::string image_figures(const ImageProgress& image) {
-    std::string text(image.activity);
-    if (image.activity.empty()) {
-        const double done = image.fraction * image.pixels / 1e6;
-        text =
-            fmt::format("{:.0f} %, {} of {} Mpx", 100 * image.fraction, readable(done), readable(image.pixels / 1e6));
-        if (const auto left = seconds_left(image.fraction, image.pass_s))
-            text += fmt::format(", {} Mpx/s, {} left", readable(done / image.pass_s), clock_text(*left));
-    }
+BarFigures image_figures(const ImageProgress& image) {
     const auto count = static_cast<double>(image.count);
     const double done_of_all = (static_cast<double>(image.number - 1) + image.fraction) / count;
-    const auto left = image.count > 1 ? seconds_left(done_of_all, image.all_s) : std::nullopt;
-    return text + (left ? fmt::format(", {} left in all", clock_text(*left)) : "");
+    const auto all_left = image.count > 1 ? seconds_left(done_of_all, image.all_s) : std::nullopt;
+    const std::string in_all = all_left ? fmt::format(", {} left in all", clock_text(*all_left)) : "";
+    if (!image.activity.empty()) return {std::string(image.activity) + in_all, ""};
+    const double done = image.fraction * image.pixels / 1e6;
+    const auto left = seconds_left(image.fraction, image.pass_s);
+    const std::string rate =
+        left ? fmt::format(", {} Mpx/s, {} left", readable(done / image.pass_s), clock_text(*left)) : "";
+    const std::string percent = fmt::format("{:.0f} %", 100 * image.fraction);
+    return {fmt::format("{}, {} of {} Mpx{}{}", percent, readable(done), readable(image.pixels / 1e6), rate, in_all),
+            percent + rate + in_all};
 }
 
 std::string time_line(double wall_s, const std::vector<std::pair<std::string_view, double>>& parts) {

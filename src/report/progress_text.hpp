@@ -30,14 +30,16 @@ class Throttle {
 /// there on the part grows more slowly, and stays below 1.
 [[nodiscard]] double part_of_point(int64_t passes_done, int64_t planned);
 
-/// Returns "name [###...] figures" on one line of a terminal with `columns`, without the last column: a line that fills
-/// it may wrap. If there is too little room, first the bar, then the name, then the figures lose characters. An empty
-/// name leaves no blank.
-[[nodiscard]] std::string bar_line(const std::string& name, double fraction, const std::string& figures,
-                                   size_t columns);
+/// What stands beside a bar: all of it, and what a narrow terminal has room for. An empty `brief` is the same as
+/// `full`.
+struct BarFigures {
+    std::string full, brief;
+};
 
-/// Replaces control characters by '?', so that the name of a file does not steer the terminal.
-[[nodiscard]] std::string without_controls(std::string text);
+/// Returns "name [###...] figures" on one line of a terminal with `columns`, without the last column: a line that fills
+/// it may wrap. If there is too little room, the bar and the name are shortened first, then the brief figures are
+/// taken, then the bar and the name are left out. An empty name leaves no blank.
+[[nodiscard]] std::string bar_line(const std::string& name, double fraction, const BarFigures& figures, size_t columns);
 
 /// The state of an image that is being denoised.
 struct ImageProgress {
@@ -51,8 +53,8 @@ struct ImageProgress {
 };
 
 /// Returns "41 %, 12.30 of 30.00 Mpx, 4.210 Mpx/s, 0:04 left", and for several images ", 1:23 left in all". All images
-/// count alike.
-[[nodiscard]] std::string image_figures(const ImageProgress& image);
+/// count alike. The brief figures leave out the pixels.
+[[nodiscard]] BarFigures image_figures(const ImageProgress& image);
 
 /// Returns "2.50 s in all: start-up 0.50 s, network 2.00 s".
 [[nodiscard]] std::string time_line(double wall_s, const std::vector<std::pair<std::string_view, double>>& parts);

@@ -54,7 +54,10 @@ plan::Point point_from_settings(const record::JsonField& line) {
     record::JsonReader reader(settled);
     record::settled_fields(reader, point);
     if (const auto shape = settled.find("network")) try {
-            point.relative = network::parse_network_shape(point.settings.network, point.source.channels, shape->text());
+            if (config::NetworkSetting& network = point.settings.network; network.is_brought())
+                network.card = network::parse_network_card(shape->text());
+            else
+                point.relative = network::parse_network_shape(network, point.source.channels, shape->text());
         } catch (const UsageError& error) {
             shape->fail(error.what());
         }

@@ -52,7 +52,7 @@ Value available_mib(const NamedPoint& point) {
 void add_identity(const NamedPoint& point, CsvRow& row) {
     const auto& settings = point.trace().point.settings;
     row.insert(row.end(), {{"label", point.label},
-                           {"network", std::string(name_of(settings.network))},
+                           {"network", settings.network.name()},
                            {"device", std::string(name_of(point.trace().point.device))},
                            {"status", std::string(name_of(point.summary().status))}});
 }

@@ -1,5 +1,7 @@
 #include "report/text_table.hpp"
 
+#include "base/controls.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
@@ -22,11 +24,6 @@ std::pair<std::string, std::string> heading_lines(const std::string& heading) {
     const auto cut = heading.find('\n');
     if (cut == std::string::npos) return {"", heading};
     return {heading.substr(0, cut), heading.substr(cut + 1)};
-}
-
-std::string on_one_line(std::string text) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
 }
 
 /// Breaks `text` between words into lines of at most `width` characters. A longer word has a line of its own.
@@ -112,7 +109,8 @@ std::string TextTable::block_text(const std::vector<size_t>& shown, const std::v
     text += line_text(lower, shown, widths) + line_text(rule, shown, widths);
     for (const Cells& row : rows_) {
         std::vector<Cells> lines(1);
-        std::transform(row.begin(), row.end(), std::back_inserter(lines.front()), on_one_line);
+        std::transform(row.begin(), row.end(), std::back_inserter(lines.front()),
+                       [](const std::string& cell) { return without_controls(cell, ' '); });
         for (const size_t c : shown) {
             if (columns_[c].align != Align::prose) continue;
             const Cells parts = broken_lines(row[c], widths[c]);

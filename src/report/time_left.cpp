@@ -1,5 +1,6 @@
 #include "report/time_left.hpp"
 
+#include "config/text.hpp"
 #include "plan/prediction.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -15,8 +16,8 @@ namespace pb::report {
 TimeLeft::TimeLeft(const std::vector<plan::Point>& points) {
     for (const auto& point : points) {
         const auto& settings = point.settings;
-        Job job{fmt::format("{} {} {} {}", name_of(settings.network), name_of(settings.dtype), name_of(point.device),
-                            point.num_ranks),
+        Job job{fmt::format("{} {} {} {}", config::format_setting(settings.network), name_of(settings.dtype),
+                            name_of(point.device), point.num_ranks),
                 {}};
         if (const auto prediction = plan::predict(point)) job.flop = prediction->flop;
         left_.push_back(std::move(job));

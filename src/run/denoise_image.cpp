@@ -66,11 +66,13 @@ plan::Point make_point(const FloatImageView& image, const engine::Weights& weigh
     point.sigma = options.sigma ? *options.sigma : std::max(kSmallestSigma, image::estimate_noise(view_of(image)));
     plan::settle_halo(point, options.halo.value_or(point.facts().exact_halo));
     plan::settle_batch(point, options.batch);
+    point.settings.engine = plan::fastest_engine(point);
     return point;
 }
 
 engine::EngineOptions engine_options(const plan::Point& point, const DenoiseOptions& options) {
     engine::EngineOptions engine;
+    engine.engine = point.settings.engine;
     engine.device = options.device;
     engine.precision = options.precision;
     engine.layout = point.settings.layout;

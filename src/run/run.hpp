@@ -64,6 +64,11 @@ class Runner {
     /// memory figures of a point then contain those of earlier points.
     void keep_engines();
 
+    /// From now on `halo: auto` is searched on an image only where that takes at most 5 % of the pixels of the image;
+    /// for smaller images the halo is that of a scene (point/typical_halo.hpp). `cache` is the folder that keeps such
+    /// answers; empty: none.
+    void bound_searches(const std::filesystem::path& cache);
+
     /// Runs one point. Collective over the world: ranks that do not take part sleep until it ends. A point that fails
     /// returns its status and reason; AgreedError is thrown for errors that the user must correct. `opened` is the
     /// point's image on this rank; it must be given on every rank or on none. Without it, the image is opened here.

@@ -4,6 +4,7 @@
 #include "base/program_folder.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
+#include "engine/brought.hpp"
 #include "engine/weights_file.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -86,13 +87,19 @@ engine::Weights find_weights(network::NetworkKind network, const std::string& se
     return weights;
 }
 
+engine::Weights find_weights(const config::PointSettings& settings, std::optional<int64_t> channels) {
+    const config::NetworkSetting& network = settings.network;
+    if (network.is_brought()) return engine::brought_network(network.file, network.card.value());
+    return find_weights(network.kind, settings.weights, channels);
+}
+
 std::optional<network::NetworkKind> network_in(const std::string& setting) {
     if (setting == "default" || setting.starts_with(kSeedPrefix)) return std::nullopt;
     return engine::network_in_file(setting);
 }
 
 std::optional<network::NetworkShape> WeightsCache::shape_of(const config::PointSettings& settings, int64_t channels) {
-    if (settings.weights.starts_with(kSeedPrefix)) return std::nullopt;
+    if (settings.weights.starts_with(kSeedPrefix) || settings.network.is_brought()) return std::nullopt;
     try {
         return find(settings, channels)->shape;
     } catch (const UsageError&) {
@@ -101,15 +108,15 @@ std::optional<network::NetworkShape> WeightsCache::shape_of(const config::PointS
 }
 
 std::shared_ptr<const engine::Weights> WeightsCache::find(const config::PointSettings& settings, int64_t channels) {
-    const std::string key = fmt::format("{}\n{}\n{}\n{}", name_of(settings.network), settings.weights, channels,
-                                        config::format_setting(settings.trained_sigma));
+    const std::string key = fmt::format("{}\n{}\n{}\n{}", config::format_setting(settings.network), settings.weights,
+                                        channels, config::format_setting(settings.trained_sigma));
     const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& each) { return each.key == key; });
     if (found != kept_.end()) {
         std::rotate(found, found + 1, kept_.end());
         return kept_.back().weights;
     }
     if (kept_.size() >= most_) kept_.erase(kept_.begin());
-    engine::Weights weights = find_weights(settings.network, settings.weights, channels);
+    engine::Weights weights = find_weights(settings, channels);
     if (!settings.trained_sigma.is_automatic()) state_sigma(weights, settings.trained_sigma.level);
     if (const auto fault = meet_value_fault("weights")) spoil(weights, *fault);
     std::string digest = engine::sha256_of_values(weights);

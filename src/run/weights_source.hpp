@@ -24,6 +24,9 @@ namespace pb::run {
 [[nodiscard]] engine::Weights find_weights(network::NetworkKind network, const std::string& setting,
                                            std::optional<int64_t> channels);
 
+/// The same for the settings of a point, whose network may be a file that the user brings.
+[[nodiscard]] engine::Weights find_weights(const config::PointSettings& settings, std::optional<int64_t> channels);
+
 /// Returns the network that the file in the setting `weights` holds; nothing for `default` and seeds. Throws UsageError
 /// when the file cannot be read.
 [[nodiscard]] std::optional<network::NetworkKind> network_in(const std::string& setting);

@@ -88,6 +88,12 @@ TEST_F(DenoiseInputs, OfOneOutputAreRefused) {
     EXPECT_THAT(refusal_of(both), AllOf(HasSubstr("both/a.png'"), HasSubstr("both/a.tif'"), HasSubstr("new/a.png'")));
 }
 
+TEST_F(DenoiseInputs, ThatAreOneFileAreRefusedAsSuch) {
+    DenoisePaths twice = paths("both/a.png", "in");
+    twice.inputs.push_back((folder_ / "in/../both/a.png").string());
+    EXPECT_THAT(refusal_of(twice), AllOf(HasSubstr("both/a.png'"), HasSubstr("in/../both/a.png'"), HasSubstr("twice")));
+}
+
 TEST_F(DenoiseInputs, OfOneFileHaveTheFormatOfItsName) {
     DenoisePaths one = paths("both/a.tif", "new.png");
     one.format = OutputFormat::png;

@@ -1,3 +1,4 @@
+#include "base/controls.hpp"
 #include "base/rank_list.hpp"
 #include "base/statistics.hpp"
 #include "base/suggest.hpp"
@@ -14,6 +15,13 @@
 
 namespace pb {
 namespace {
+
+TEST(WithoutControls, ATextDoesNotSteerTheTerminal) {
+    EXPECT_EQ(without_controls("a\x1b[2J\r\nb\x7f.ü"), "a?[2J??b?.ü");
+    EXPECT_EQ(without_controls("a\t\nb", ' ', "\n"), "a \nb");
+    EXPECT_TRUE(has_controls("a\nb"));
+    EXPECT_FALSE(has_controls("~ä b"));
+}
 
 TEST(Shard, PartitionsWithSizesThatDifferByAtMostOne) {
     for (int64_t count : {0, 1, 7, 16, 1000, 1001})

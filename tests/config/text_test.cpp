@@ -72,9 +72,11 @@ TEST(Text, ChoicesReadBackAndListTheirWords) {
     EXPECT_EQ(parsed<CountSetting>("16").count, 16);
     EXPECT_TRUE(parsed<CountSetting>("all").is_automatic());
     EXPECT_THAT(refused<CountSetting>("0"), AllOf(HasSubstr("'0'"), HasSubstr("auto")));
-    for (const char* text : {"torch", "jax", "python:a/b.py"})
+    for (const char* text : {"torch", "jax", "python:a/b.py", "auto"})
         EXPECT_EQ(format_setting(parsed<EngineSetting>(text)), text);
     EXPECT_EQ(parsed<EngineSetting>("python:a/b.py").file, "a/b.py");
+    EXPECT_TRUE(parsed<EngineSetting>("auto").is_automatic);
+    EXPECT_NE(parsed<EngineSetting>("auto"), parsed<EngineSetting>("torch"));
     EXPECT_THAT(refused<EngineSetting>("python"), HasSubstr("python:my_engine.py"));
     EXPECT_THAT(refused<EngineSetting>("python:"), HasSubstr("none of: torch"));
     for (const char* text : {"7", "auto", "largest"}) EXPECT_EQ(format_setting(parsed<BatchSetting>(text)), text);

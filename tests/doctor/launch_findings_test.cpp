@@ -116,8 +116,8 @@ TEST_F(LaunchFindingsTest, ALocalRankThatTheLauncherCountsOtherwiseIsWrong) {
 
 TEST_F(LaunchFindingsTest, RanksOnTheSameCoresAreNamed) {
     ranks[1].cores = ranks[0].cores;
-    EXPECT_THAT(find_binding_findings(ranks),
-                ElementsAre(AllOf(kAdvice, says("ranks 0-1@a "), says(" 4 cores"), says_fix("bind.sh"))));
+    EXPECT_THAT(find_binding_findings(ranks), ElementsAre(AllOf(kAdvice, says("ranks 0-1@a "), says(" 4 cores"),
+                                                                says_fix("ranks.sh"), says_fix("bind.sh"))));
     ranks[4].cores = {0, 1, 2, 3, 4};  // one core of its neighbour, on the other node
     EXPECT_THAT(find_binding_findings(ranks), testing::Contains(AllOf(says("ranks 4-5@b "), says(" 8 cores"))));
 }

@@ -60,6 +60,12 @@ class EnginesTest(program.ProgramTest):
                     self.assertIn('with the hand-over', note)
                     for rank in point['memory']['ranks']:
                         self.assertGreater(rank['allocated_peak_mib'], 20, 'the framework itself')
+                        self.assertGreater(rank['engine_peak_mib'], 20)
+                        self.assertLess(rank['engine_peak_mib'], rank['allocated_peak_mib'], 'without the windows')
+                        self.assertLess(rank['engine_peak_mib'], rank['host_peak_mib'], 'without the rank')
+                    samples = point['samples']
+                    self.assertGreater(samples['load_s'], 0.05, 'the process starts Python')
+                    self.assertGreater(samples['prepare_s'], 0.001, 'its first call')
                 (self.folder / 'out' / 'results.jsonl').unlink()
 
     def test_every_network_passes_in_the_first_engine(self):
@@ -81,6 +87,12 @@ class EnginesTest(program.ProgramTest):
                               ('call=shape', 'instead of'), ('load=raise', 'dislikes these windows'),
                               ('call=hang', 'worker.timeout_s')):
             self.assertIn(words, found[option][1])
+
+    def test_what_an_adapter_says_does_not_steer_the_terminal(self):
+        adapter = self.write('adapter.py', 'def load(model, options):\n    raise RuntimeError("not \\x1b[31mthis")\n')
+        result, points = self.run_study(f'engine: "python:{adapter}"\n')
+        self.assertIn('not ', points[0]['reason'])
+        self.assertNotIn('\x1b', result.stderr + result.stdout)
 
     def test_an_absent_engine_is_named_with_its_command(self):
         self.env['PATCHBENCH_ENGINES'] = str(self.folder)

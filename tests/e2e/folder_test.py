@@ -5,6 +5,7 @@ import signal
 import struct
 import subprocess
 import time
+from pathlib import Path
 
 import program
 from denoise_test import FAST, noise, small_drunet
@@ -150,6 +151,20 @@ class Folders(program.ProgramTest):
         self.assertEqual(process.returncode, 5, said + errors)
         self.assertRegex(said, r'40 images: \d+ denoised, \d failed, \d+ not begun')
         self.assertRegex(said, r'RESULT: .*of 40 images skipped')
+
+    def test_a_signal_to_one_rank_ends_all(self):
+        picture = png(160, 160, value=noise)
+        self.make(**{f'{i:03}_png': picture for i in range(200)})
+        process = subprocess.Popen([*program.MPIRUN, '-n', '2', program.PROGRAM, 'denoise', str(self.folder / 'in'),
+                                    str(self.folder / 'out'), *FAST], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and not any((self.folder / 'out').glob('[0-9]*.png')):
+            time.sleep(0.01)
+        ranks = [int(pid) for each in Path(f'/proc/{process.pid}/task').glob('*/children') for pid in each.read_text().split()]
+        os.kill(ranks[-1], signal.SIGTERM)
+        said, errors = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 5, said + errors)
+        left = int(re.search(r'200 images: \d+ denoised, \d failed, (\d+) not begun', said)[1])
+        self.assertGreater(left, 20, 'the other rank does not work on the rest')
 
 
 if __name__ == '__main__':

@@ -110,7 +110,7 @@ class Study(program.ProgramTest):
 
 class Configs(program.ProgramTest):
     STUDIES = ('shape_sweep', 'batch_sweep', 'batch_fit', 'max_batch', 'precision', 'device_compare',
-               'scaling_strong', 'scaling_weak', 'beyond_memory')
+               'engines', 'scaling_strong', 'scaling_weak', 'beyond_memory')
 
     def smoke(self, name, *arguments, ranks=0):
         """The lines of results.jsonl of a study's smoke preset, after it ended VALID."""
@@ -170,6 +170,26 @@ class Configs(program.ProgramTest):
         self.assertEqual([point['variant'] for point in variants[0]['points']], ['bf16'])
         self.assertTrue(variants[0]['points'][0]['every_window'])
         self.assertGreater(variants[0]['points'][0]['max_difference'], 1e-5, 'bf16 is not fp32')
+
+    def test_engines_have_the_latency_of_a_call_and_what_they_start_with(self):
+        result, lines = self.smoke('engines')
+        self.assertEqual(result.returncode, 0)
+        points = [line for line in lines if line['type'] == 'point']
+        self.assertEqual([point['point']['engine'] for point in points], ['torch', 'native'])
+        for point in points:
+            calls, figures = point['samples']['ranks'][0]['forward_call_s'], point['summary']
+            self.assertEqual(len(calls), 10, '5 after each pass')
+            self.assertLessEqual(min(calls), figures['call_low_s'])
+            self.assertLessEqual(figures['call_low_s'], figures['call_s'])
+            self.assertLessEqual(figures['call_s'], figures['call_p90_s'])
+            self.assertLessEqual(figures['call_p90_s'], max(calls))
+            for key in ('load_s', 'prepare_s', 'first_pass_s'):
+                self.assertGreater(point['samples'][key], 0, key)
+                self.assertEqual(point['samples'][key], figures[key])
+            self.assertEqual(figures['engine_peak_mib'], figures['host_peak_mib'], 'the rank itself runs the network')
+        group, = lines[-2]['variants']
+        self.assertEqual((group['by'], group['base']['variant'], group['points'][0]['variant']),
+                         ('engine', 'torch', 'native'))
 
 
 class Refusals(program.ProgramTest):

@@ -24,8 +24,8 @@ image: {height: 64, width: 64}
 """
 
 
-# 64 windows, one after the other: more than the fifth of a second between two updates on any machine.
-DENOISE = ('--network', 'dncnn', '--halo', '8', '--patch', '32', '--batch', '1', '--sigma', '0.1', '--device', 'cpu', '--threads', '1')
+# 64 windows, one after the other, by the slower engine: several times the fifth of a second between two updates.
+DENOISE = ('--network', 'dncnn', '--engine', 'torch', '--halo', '8', '--patch', '32', '--batch', '1', '--sigma', '0.1', '--device', 'cpu', '--threads', '1')
 
 
 def drawn(text):
@@ -46,7 +46,7 @@ def lines_seen(text):
 
 
 class Terminal(program.ProgramTest):
-    def on_terminal(self, *arguments, ranks=0, code=0, columns=0):
+    def on_terminal(self, *arguments, ranks=0, code=0, columns=0, env=None):
         """All that a terminal got which is both standard output and standard error. 0 columns: it does not say."""
         launcher = [*MPIRUN, '-n', str(ranks)] if ranks else []
         master, slave = pty.openpty()
@@ -62,7 +62,7 @@ class Terminal(program.ProgramTest):
         reader = threading.Thread(target=read)
         reader.start()
         done = subprocess.run([*launcher, PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
-                              timeout=100, check=False)
+                              timeout=100, check=False, env={**os.environ, **(env or {'TERM': 'xterm'})})
         os.close(slave)
         reader.join(20)
         os.close(master)
@@ -127,6 +127,13 @@ class Terminal(program.ProgramTest):
             result = program.run('denoise', photo, self.folder / 'out.png', *DENOISE, ranks=ranks)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertNotRegex(result.stdout + result.stderr, r'[\r\x1b]|##| left')
+
+    def test_a_dumb_terminal_gets_none_of_it(self):
+        photo = self.write('photo.png', png(96, 96))
+        for ranks in (0, 2):
+            text = self.on_terminal('denoise', photo, self.folder / 'out.png', *DENOISE, ranks=ranks, env={'TERM': 'dumb'})
+            self.assertIn('photo.png -> ', text)
+            self.assertNotRegex(text, r'\x1b|##')
 
     def test_an_error_stands_in_a_line_of_its_own(self):
         bad = self.write('bad.png', png(256, 256)[:2000])

@@ -125,7 +125,7 @@ TEST_P(InstalledEngine, ServesOneShapeAfterAnother) {
     EXPECT_LT(test::relative_difference(run(*denoiser, options, 1), one), 1e-6);
 }
 
-/// Of one thread, the process cannot use more CPU time than passes.
+/// A process with one thread uses no more CPU time than wall time passes.
 TEST_P(InstalledEngine, KeepsToItsThreads) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.channels = 3, .depth = 6, .width = 32}, 1);
     const EngineOptions options = options_of(GetParam());

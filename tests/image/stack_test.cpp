@@ -2,6 +2,7 @@
 #include "stack_fixture.hpp"
 #include "support/messages.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <array>
@@ -142,8 +143,7 @@ TEST(Stack, TruncatedStacksAreErrors) {
 }
 
 /// A big-endian file with one directory; the samples of the other images follow those of the first.
-void write_imagej_stack(const std::filesystem::path& path, int images, uint32_t there) {
-    const std::string text = "ImageJ=1.54f\nimages=" + std::to_string(images) + "\nslices=3\n";
+void write_one_directory(const std::filesystem::path& path, const std::string& text, uint32_t there) {
     constexpr uint32_t kTags = 10, kTextBegin = 8 + 2 + 12 * kTags + 4;
     const auto length = static_cast<uint32_t>(text.size() + 1);
     const auto h = static_cast<uint32_t>(kPlaneExtent.h), w = static_cast<uint32_t>(kPlaneExtent.w);
@@ -178,16 +178,43 @@ void write_imagej_stack(const std::filesystem::path& path, int images, uint32_t 
     test::write_bytes(path, bytes);
 }
 
+std::string imagej_text(int images) { return "ImageJ=1.54f\nimages=" + std::to_string(images) + "\nslices=3\n"; }
+
 TEST(Stack, OneDirectoryOfImageJDescribesManyImages) {
     const TemporaryFolder folder;
-    write_imagej_stack(folder / "a.tif", 3, 3);
+    write_one_directory(folder / "a.tif", imagej_text(3), 3);
     const auto file = open_stack(folder / "a.tif", {});
     ASSERT_EQ(file->num_pages(), 3);
     for (const uint32_t page : {2U, 0U, 1U}) EXPECT_TRUE(same_bytes(read_page(*file, page), plane(page))) << page;
     EXPECT_EQ(description_of(*file), "") << "only the first page has it";
-    write_imagej_stack(folder / "short.tif", 4, 3);
+    write_one_directory(folder / "short.tif", imagej_text(4), 3);
     EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "short.tif", {}); }),
                 AllOf(HasSubstr("damaged"), HasSubstr("4 images")));
+}
+
+TEST(Stack, OneDirectoryOfOmeXmlDescribesManyPlanes) {
+    const TemporaryFolder folder;
+    const auto ome = [](const char* data) {
+        return fmt::format(
+            "<OME><Image><Pixels SizeC=\"2\" SizeT=\"1\" SizeX=\"30\" SizeZ=\"3\">{}</Pixels></Image></OME>", data);
+    };
+    write_one_directory(folder / "a.tif", ome("<TiffData IFD=\"0\" PlaneCount=\"6\"/>"), 6);
+    const auto file = open_stack(folder / "a.tif", {});
+    ASSERT_EQ(file->num_pages(), 6);
+    EXPECT_THAT(description_of(*file), HasSubstr("PlaneCount")) << "holds for the pages of the output, too";
+    for (const uint32_t page : {5U, 0U, 3U}) EXPECT_TRUE(same_bytes(read_page(*file, page), plane(page))) << page;
+    // One plane that a program took out of the file, and one of a set of files.
+    write_one_directory(folder / "one.tif", ome(""), 5);
+    EXPECT_EQ(open_stack(folder / "one.tif", {})->num_pages(), 1);
+    write_one_directory(folder / "set.tif", ome("<TiffData><UUID FileName=\"b.tif\"/></TiffData>"), 6);
+    EXPECT_EQ(open_stack(folder / "set.tif", {})->num_pages(), 1);
+    write_pages(folder / "followed.tif", {{plane(0), 0, ome("")}});  // by its directory and whatever follows
+    auto followed = test::read_bytes(folder / "followed.tif");
+    followed.resize(followed.size() + 6 * plane(0).bytes().size());
+    test::write_bytes(folder / "followed.tif", followed);
+    EXPECT_EQ(open_stack(folder / "followed.tif", {})->num_pages(), 1);
+    write_planes(folder / "planes.tif", ome(""));
+    EXPECT_EQ(open_stack(folder / "planes.tif", {})->num_pages(), 5) << "each has a directory";
 }
 
 TEST(Stack, SomePagesHaveNoDescriptionOfAll) {

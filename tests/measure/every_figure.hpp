@@ -17,6 +17,13 @@ inline double pass_of_every_figure(int i) {
     return i == 50 ? 9 : 2 + place * place / 10000.0;
 }
 
+/// Returns a call of `rank` divided by its median call, i = 0 .. 100. The slowest calls are those of rank 0, whose
+/// median is the smallest.
+inline double call_of_every_figure(int i, int rank) {
+    const int place = 37 * i % 101;
+    return place <= 50 ? 0.5 + 0.01 * place : 1 + 0.04 * (3 - rank) * (place - 50);
+}
+
 /// A stage takes the pass time times this factor times (rank + 1).
 inline constexpr record::StageSeconds kPartsOfEveryFigure{0, 0, 0.01, 0.02, 0.25, 0.03, 0.04, 0.05, 0};
 
@@ -34,11 +41,14 @@ inline record::RankTrace rank_of_every_figure(int number) {
         record::StageSeconds& stages = rank.stage_s.emplace_back(kPartsOfEveryFigure);
         for (double& seconds : stages) seconds *= pass_s * (number + 1);
     }
-    for (double& seconds : rank.forward_call_s) {
-        seconds *= 1.1;
-        rank.round_trip_s.push_back(1.5 * seconds);
+    const double call_s = 1.1 * rank.forward_call_s.front();
+    rank.forward_call_s.clear();
+    for (int i = 0; i < 101; ++i) {
+        rank.forward_call_s.push_back(call_s * call_of_every_figure(i, number));
+        rank.round_trip_s.push_back(1.5 * rank.forward_call_s.back());
     }
     rank.memory.reserved_peak += number << 20;
+    rank.memory.engine_peak = (500 + 30 * number) << 20;
     rank.memory.device_used = int64_t{2000 - 100 * number} << 20;
     for (size_t i = 0; i < record::kNumBounds; ++i)
         rank.bounds.rates.at(i) = 10.0 * static_cast<double>(i + 1) + number * number;
@@ -71,6 +81,9 @@ inline record::PointTrace trace_of_every_figure() {
     for (int i = 0; i < 100; ++i) trace.wall_s.push_back(pass_of_every_figure(i) + 0.125);
     trace.repeated_s = 300;
     trace.write_s = 0.75;
+    trace.load_s = 1.75;
+    trace.prepare_s = 0.375;
+    trace.first_pass_s = 2.625;
     trace.ranks.clear();
     for (int rank = 0; rank < kTraceRanks; ++rank) {
         trace.ranks.push_back(rank_of_every_figure(rank));
@@ -103,6 +116,17 @@ inline std::vector<std::pair<std::string, double>> every_figure() {
         {"forward_s", 1.1},
         {"round_trip_s", 1.65},
         {"forward_patches_per_s", 18.18181818181818},
+        {"call_s", 0.6600000000000001},
+        {"call_low_s", 0.5940000000000002},
+        {"call_high_s", 0.9240000000000002},
+        {"call_p90_s", 1.7160000000000004},
+        {"call_p99_s", 1.9536000000000004},
+        {"call_mean_s", 0.9099504950495052},
+        {"call_mean_low_s", 0.8115113121346644},
+        {"call_mean_high_s", 1.008389677964346},
+        {"load_s", 1.75},
+        {"prepare_s", 0.375},
+        {"first_pass_s", 2.625},
         {"efficiency", 0.463138394172877},
         {"job_s", 3.8750999999999998},
         {"stage_read_s", 0.25},
@@ -149,6 +173,7 @@ inline std::vector<std::pair<std::string, double>> every_figure() {
         {"reserved_peak_mib", 402.0},
         {"device_used_mib", 2000.0},
         {"host_peak_mib", 1002.0},
+        {"engine_peak_mib", 560.0},
         {"predicted_peak_mib", 290.0},
         {"pixels_per_forward", 350464.0},
         {"window_error", 1e-06},

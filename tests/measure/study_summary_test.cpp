@@ -177,5 +177,35 @@ TEST(StudySummary, DevicesStandBesideTheCpu) {
     EXPECT_TRUE(summarise_all({cpu, gpu}).variants.empty());
 }
 
+TEST(StudySummary, EnginesStandBesideTorch) {
+    record::PointTrace torch = sample_point(4, 8, 3.2, 220), native = sample_point(4, 2, 0.8, 220);
+    record::PointTrace compiled = sample_point(4, 4, 1.6, 220), clock = sample_point(4, 1, 0.4, 220);
+    native.point.index = 5;
+    native.point.settings.engine = EngineKind::native;
+    compiled.point.index = 6;
+    compiled.point.settings.engine = EngineKind::pytorch;
+    compiled.point.settings.worker.options = "compile";
+    clock.point.index = 7;
+    clock.point.settings.engine = EngineKind::timed;
+    torch.ranks[0].memory.engine_peak = 400 << 20;
+    native.ranks[0].memory.engine_peak = 300 << 20;
+    const auto study = summarise_all({native, compiled, clock, torch});
+    ASSERT_EQ(study.variants.size(), 1U);
+    const auto& group = study.variants[0];
+    EXPECT_EQ(group.by, VariedBy::engine);
+    EXPECT_EQ(group.label, "dncnn-p256-h20-b4-fp32") << "of what the points share";
+    EXPECT_EQ(group.base_variant, "torch");
+    ASSERT_EQ(group.points.size(), 2U) << "a simulated device is no engine";
+    EXPECT_EQ(group.points[0].variant, "native");
+    EXPECT_DOUBLE_EQ(group.points[0].speedup.value(), 4);
+    EXPECT_DOUBLE_EQ(group.points[0].memory_ratio.value(), 0.75) << "of the processes, not of their allocators";
+    EXPECT_FALSE(group.points[1].memory_ratio);
+    EXPECT_EQ(group.points[1].variant, "pytorch compile") << "options of the process belong to the engine";
+    EXPECT_EQ(group.fastest, 5);
+    ASSERT_EQ(study.alternatives.size(), 1U);
+    EXPECT_EQ(study.alternatives[0].by, VariedBy::engine);
+    EXPECT_EQ(study.alternatives[0].all.points, (std::vector<int64_t>{5, 6, 4}));
+}
+
 }  // namespace
 }  // namespace pb::measure

@@ -261,6 +261,32 @@ TEST(Summary, WhatEndedTheRepetitionsIsNoted) {
         EXPECT_EQ(summary.stop_reason, reason);
         EXPECT_THAT(summary.notes, Contains(HasSubstr("repeated until"))) << name;
     }
+    trace.stop_reason = StopReason::max_time;
+    trace.point.settings.protocol.max_time_s = 0;
+    EXPECT_THAT(summarise(trace).notes, Contains(HasSubstr("stop.min_reps times")));
+}
+
+TEST(Summary, ACallIsThatOfTheRankWhoseMedianIsTheLargest) {
+    record::PointTrace trace = three_rank_trace();
+    trace.ranks[0].forward_call_s = {0.1, 9, 0.2};
+    const Summary summary = summarise(trace);
+    EXPECT_DOUBLE_EQ(summary.call_s.value(), 0.6) << "rank 2";
+    EXPECT_DOUBLE_EQ(summary.call_mean_s.value(), 0.9);
+    EXPECT_FALSE(summary.call_low_s || summary.call_p90_s || summary.call_mean_low_s) << "three calls say too little";
+    for (auto& rank : trace.ranks) rank.forward_call_s.clear();
+    EXPECT_FALSE(summarise(trace).call_s);
+}
+
+TEST(Summary, TheMeanHasAnIntervalFromThirtyCallsOn) {
+    record::PointTrace trace = three_rank_trace();
+    trace.ranks[2].forward_call_s.assign(29, 4);
+    EXPECT_FALSE(summarise(trace).call_mean_low_s);
+    for (int i = 0; i < 7; ++i) trace.ranks[2].forward_call_s.push_back(7.6);
+    const Summary summary = summarise(trace);
+    EXPECT_NEAR(summary.call_mean_s.value(), 4.7, 1e-12);
+    // Deviations: 29 of -0.7 and 7 of 2.9; squares sum to 73.08, so sd = sqrt(73.08 / 35) and the half is 1.96 sd / 6.
+    EXPECT_NEAR(summary.call_mean_high_s.value() - summary.call_mean_s.value(), 0.4720305, 1e-6);
+    EXPECT_NEAR(summary.call_mean_s.value() - summary.call_mean_low_s.value(), 0.4720305, 1e-6);
 }
 
 }  // namespace

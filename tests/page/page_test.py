@@ -25,6 +25,7 @@ SECTIONS = {
     'gpu': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
     'shapes': ['shape', 'timeline', 'stages', 'seams', *END],
     'scaling': ['scaling', 'timeline', 'stages', *END],
+    'engines': ['engines', 'timeline', 'stages', 'seams', *END],
     'both': [*BATCHES, 'precision', 'devices', 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
     'launches': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
     'namesakes': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
@@ -355,6 +356,26 @@ class Page(unittest.TestCase):
             self.assertIn('network', one['parts'])
         self.assert_drawn('scaling')
         self.assert_quiet('scaling')
+
+    def test_engines_are_drawn_with_what_each_costs(self):
+        self.open('engines')
+        charts = self.browser.evaluate('''[...document.querySelectorAll('#engines .plot')].map(plot => plot.data.map(
+            trace => ({name: trace.name, places: trace.y.length, least: Math.min(...trace.y),
+                       ends: trace.error_y?.array?.length ?? 0})))''')
+        names = [[trace['name'] for trace in chart] for chart in charts]
+        self.assertEqual(names, [*[['torch', 'native']] * 4, ['start and load', 'compile, first call', 'first pass']])
+        for trace in charts[0]:
+            self.assertEqual((trace['places'], trace['ends']), (2, 2), 'a bar a network, with its interval')
+        for chart in charts[:4]:
+            for trace in chart:
+                self.assertGreater(trace['least'], 0)
+        rows = self.browser.evaluate('''[...document.querySelectorAll('#engines tbody tr')].map(
+            row => [...row.cells].map(cell => cell.textContent))''')
+        self.assertEqual([row[1] for row in rows], ['torch', 'native'] * 4, 'two tables')
+        for row in rows:
+            self.assertNotIn('–', ' '.join(row), 'every figure was measured')
+        self.assert_drawn('engines')
+        self.assert_quiet('engines')
 
     def test_what_is_absent_is_named(self):
         self.open('shapes')

@@ -29,8 +29,8 @@ class Pages:
 
     def make(self):
         """Returns the path of each page by name."""
-        results = {name: self._results(name) for name in ('tiny', 'scaling', 'gpu', 'shapes')}
-        real_ranks = {'tiny': 2, 'scaling': 4}
+        results = {name: self._results(name) for name in ('tiny', 'scaling', 'engines', 'gpu', 'shapes')}
+        real_ranks = {'tiny': 2, 'scaling': 4, 'engines': 1}
         for name, file in results.items():
             study = HERE / f'{name}.yaml'
             if name in real_ranks:

@@ -247,6 +247,32 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("choose device: cpu"));
 }
 
+TEST(Plan, AnAutomaticEngineIsNativeWhereItCanRunThePoint) {
+    config::PointSettings settings = small_point();
+    settings.engine = config::EngineSetting::automatic();
+    const Point point = point_of(settings);
+    EXPECT_EQ(point.settings.engine, EngineKind::native);
+    settings.engine = EngineKind::native;
+    EXPECT_EQ(point.key, point_of(settings).key) << "one point, whoever chose the engine";
+    settings.engine = config::EngineSetting::automatic();
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).settings.engine, EngineKind::torch);
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cuda);
+    settings.layout = Layout::contiguous;
+    EXPECT_EQ(point_of(settings).settings.engine, EngineKind::torch);
+    settings.layout = Layout::channels_last;
+    settings.dtype = Precision::bf16;
+    EXPECT_EQ(point_of(settings).settings.engine, EngineKind::torch);
+}
+
+TEST(Plan, AnAutomaticEngineIsTorchWhereTransformedWeightsDoNotFit) {
+    config::PointSettings settings = small_point();
+    settings.engine = config::EngineSetting::automatic();
+    for (const auto& [limit_mib, engine] : {std::pair{8, EngineKind::torch}, {64, EngineKind::native}}) {
+        settings.memory_limit_mib = limit_mib;
+        EXPECT_EQ(point_of(settings).settings.engine, engine) << "DnCNN's take 10 MiB instead of 2.5 MiB";
+    }
+}
+
 TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {
     Topology topology = cuda_topology(3);
     topology.ranks[2].device_uuid = topology.ranks[1].device_uuid;

@@ -109,6 +109,23 @@ class Stacks(ReadersTest):
             self.assertEqual((after.series[0].axes, after.series[0].shape), (before.series[0].axes, planes.shape))
             self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 4))
 
+    def test_a_stack_of_ome_with_one_directory(self):
+        planes = scene(6, 70, 60)
+        tifffile.imwrite(self.file, planes, photometric='minisblack', truncate=True, metadata={'axes': 'ZYX'})
+        denoise(self.file, self.out, *GRAY, ranks=2)
+        with tifffile.TiffFile(self.file) as before, tifffile.TiffFile(self.out) as after:
+            self.assertEqual((len(before.pages), len(after.pages)), (1, 6))
+            self.assertEqual((after.is_ome, after.series[0].axes, after.series[0].shape), (True, 'ZYX', planes.shape))
+            self.assert_pages_are_denoised_as_images(planes, after.asarray(), (0, 5))
+
+    def test_what_is_not_kept_is_that_of_any_page(self):
+        with tifffile.TiffWriter(self.file) as tiff:
+            for number, plane in enumerate(scene(3, 70, 60)):
+                tags = [(65001 + number, 's', 0, 'x', True)] if number > 0 else []
+                tiff.write(plane, photometric='minisblack', metadata=None, contiguous=False, extratags=tags)
+        said = denoise(self.file, self.out, *GRAY, ranks=1)
+        self.assertRegex(said, r'not kept: .*tag 65002, tag 65003\n')
+
     def test_an_imagej_stack_with_one_directory(self):
         planes = scene(3, 70, 60)
         tifffile.imwrite(self.folder / 'first.tif', planes[0], byteorder='>', metadata=None,

@@ -181,5 +181,35 @@ TEST(ReferenceCsv, WhatIsAbsentIsEmptyNeverZero) {
         EXPECT_EQ(cells.at(column), "") << column;
 }
 
+record::PointTrace engine_trace(EngineKind engine, double call_s, int64_t peak_mib) {
+    record::PointTrace trace = three_rank_trace();
+    trace.point.settings.engine = engine;
+    for (auto& rank : trace.ranks) {
+        rank.forward_call_s = {call_s, 3 * call_s};
+        rank.memory.engine_peak = peak_mib << 20;
+    }
+    return trace;
+}
+
+TEST(Csv, FrameworksHaveTheColumnsOfTheirStudyAndMultiplesOfTheLeast) {
+    record::PointTrace bf16 = engine_trace(EngineKind::torch, 0.1, 100);
+    bf16.point.settings.dtype = Precision::bf16;
+    const auto records = written({engine_trace(EngineKind::torch, 0.5, 600), engine_trace(EngineKind::jax, 0.25, 900),
+                                  bf16, unmeasured_trace(record::PointStatus::failed, "not installed")},
+                                 CsvStyle::frameworks);
+    ASSERT_EQ(records.size(), 4U) << "a point without figures has no row";
+    EXPECT_EQ(records[0],
+              (Record{"Network", "Precision", "Framework", "Latency (seconds)", "CPU Usage (%)", "Memory Usage (MB)",
+                      "Relative Latency", "Relative CPU Usage", "Relative Memory Usage"}));
+    const auto torch = row(records, 0), jax = row(records, 1), other = row(records, 2);
+    EXPECT_EQ(torch.at("Framework"), "torch");
+    EXPECT_EQ(std::stod(torch.at("Latency (seconds)")), 1) << "the mean";
+    EXPECT_EQ(torch.at("Relative Latency"), "2");
+    EXPECT_EQ(jax.at("Relative Latency"), "1") << "bf16 is not set against fp32";
+    EXPECT_EQ(jax.at("Memory Usage (MB)"), "900");
+    EXPECT_EQ(jax.at("Relative Memory Usage"), "1.5");
+    EXPECT_EQ(other.at("Relative Memory Usage"), "1");
+}
+
 }  // namespace
 }  // namespace pb::report

@@ -41,44 +41,50 @@ TEST(PartOfPoint, GrowsWithEveryPassAndIsNeverOne) {
 }
 
 TEST(BarLine, HasNameBarAndFigures) {
-    EXPECT_EQ(bar_line("a.tif", 0.5, "50 %", 80), "a.tif [###############...............] 50 %");
-    EXPECT_EQ(bar_line("", 0, "0/2", 80), "[..............................] 0/2");
-    EXPECT_EQ(bar_line("", 1, "2/2", 80), "[##############################] 2/2");
-    EXPECT_THAT(bar_line("", 1.5, "", 80), StartsWith("[" + std::string(30, '#') + "]"));
+    EXPECT_EQ(bar_line("a.tif", 0.5, {"50 %", ""}, 80), "a.tif [###############...............] 50 %");
+    EXPECT_EQ(bar_line("", 0, {"0/2", ""}, 80), "[..............................] 0/2");
+    EXPECT_EQ(bar_line("", 1, {"2/2", ""}, 80), "[##############################] 2/2");
+    EXPECT_THAT(bar_line("", 1.5, {"", ""}, 80), StartsWith("[" + std::string(30, '#') + "]"));
 }
 
 TEST(BarLine, IsNarrowerThanAnyTerminal) {
     const std::string name = "folder of übergroße Bilder/series-0001/slide-0042.ome.tif", figures = "41 %, 0:42 left";
     for (size_t columns = 0; columns < 140; ++columns)
-        EXPECT_LT(width_of(bar_line(name, 0.4, figures, columns)), std::max<size_t>(columns, 1)) << columns;
+        EXPECT_LT(width_of(bar_line(name, 0.4, {figures, ""}, columns)), std::max<size_t>(columns, 1)) << columns;
 }
 
 TEST(BarLine, LosesTheBarBeforeTheNameAndTheNameBeforeTheFigures) {
     const std::string name = "series-0001-slide-0042.tif", figures = "41 %, 0:42 left";
-    EXPECT_EQ(bar_line(name, 0.5, figures, 80),
+    EXPECT_EQ(bar_line(name, 0.5, {figures, ""}, 80),
               "series-0001-slide-0042.tif [###############...............] 41 %, 0:42 left");
-    EXPECT_EQ(bar_line(name, 0.5, figures, 70), "series-0001-slide-0042.tif [##########..........] 41 %, 0:42 left");
-    EXPECT_EQ(bar_line(name, 0.5, figures, 50), "...-0042.tif [#####.....] 41 %, 0:42 left");
-    EXPECT_EQ(bar_line(name, 0.5, figures, 30), "...-0042.tif 41 %, 0:42 left");
-    EXPECT_EQ(bar_line(name, 0.5, figures, 20), "41 %, 0:42 left");
-    EXPECT_EQ(bar_line(name, 0.5, figures, 5), "41 %");
-    EXPECT_EQ(bar_line("ääääääääääääää", 0.5, figures, 30), "...äääääääää 41 %, 0:42 left") << "whole characters";
+    EXPECT_EQ(bar_line(name, 0.5, {figures, ""}, 70),
+              "series-0001-slide-0042.tif [##########..........] 41 %, 0:42 left");
+    EXPECT_EQ(bar_line(name, 0.5, {figures, ""}, 50), "...-0042.tif [#####.....] 41 %, 0:42 left");
+    EXPECT_EQ(bar_line(name, 0.5, {figures, ""}, 30), "...-0042.tif 41 %, 0:42 left");
+    EXPECT_EQ(bar_line(name, 0.5, {figures, ""}, 20), "41 %, 0:42 left");
+    EXPECT_EQ(bar_line(name, 0.5, {figures, ""}, 5), "41 %");
+    EXPECT_EQ(bar_line("ääääääääääääää", 0.5, {figures, ""}, 30), "...äääääääää 41 %, 0:42 left") << "whole characters";
 }
 
-TEST(WithoutControls, ANameDoesNotSteerTheTerminal) {
-    EXPECT_EQ(without_controls("a\x1b[2J\r\nb\x7f.ü"), "a?[2J??b?.ü");
+TEST(BarLine, TakesTheBriefFiguresBeforeItLosesTheName) {
+    const BarFigures figures = {"41 %, 1.230 of 3.000 Mpx, 0:42 left", "41 %, 0:42 left"};
+    EXPECT_EQ(bar_line("a.tif", 0.5, figures, 60), "a.tif [#####.....] 41 %, 1.230 of 3.000 Mpx, 0:42 left");
+    EXPECT_EQ(bar_line("a.tif", 0.5, figures, 54), "a.tif [##########..........] 41 %, 0:42 left");
+    EXPECT_EQ(bar_line("a.tif", 0.5, figures, 30), "a.tif 41 %, 0:42 left");
+    EXPECT_EQ(bar_line("a.tif", 0.5, figures, 20), "41 %, 0:42 left");
 }
 
 ImageProgress quarter_of_an_image() { return {.fraction = 0.25, .pixels = 30e6, .pass_s = 2}; }
 
 TEST(ImageFigures, SayPixelsRateAndTimeLeft) {
-    EXPECT_EQ(image_figures(quarter_of_an_image()), "25 %, 7.500 of 30.00 Mpx, 3.750 Mpx/s, 0:06 left");
+    EXPECT_EQ(image_figures(quarter_of_an_image()).full, "25 %, 7.500 of 30.00 Mpx, 3.750 Mpx/s, 0:06 left");
+    EXPECT_EQ(image_figures(quarter_of_an_image()).brief, "25 %, 3.750 Mpx/s, 0:06 left");
 }
 
 TEST(ImageFigures, SayNoRateBeforeAnythingIsDone) {
     ImageProgress image = quarter_of_an_image();
     image.fraction = 0;
-    EXPECT_EQ(image_figures(image), "0 %, 0 of 30.00 Mpx");
+    EXPECT_EQ(image_figures(image).full, "0 %, 0 of 30.00 Mpx");
 }
 
 TEST(ImageFigures, OfSeveralImagesSayTheTimeLeftInAll) {
@@ -86,12 +92,14 @@ TEST(ImageFigures, OfSeveralImagesSayTheTimeLeftInAll) {
     image.number = 3;
     image.count = 10;
     image.all_s = 45;
-    EXPECT_THAT(image_figures(image), EndsWith(", 0:06 left, 2:35 left in all")) << "2.25 of 10 images took 45 s";
+    EXPECT_THAT(image_figures(image).full, EndsWith(", 0:06 left, 2:35 left in all")) << "2.25 of 10 images took 45 s";
+    const std::string line = bar_line("3/10 slide.tif", 0.25, image_figures(image), 80);
+    EXPECT_EQ(line, "3/10 slide.tif [##........] 25 %, 3.750 Mpx/s, 0:06 left, 2:35 left in all");
     image.activity = "verification";
-    EXPECT_EQ(image_figures(image), "verification, 2:35 left in all");
+    EXPECT_EQ(image_figures(image).full, "verification, 2:35 left in all");
     image.number = 1;
     image.fraction = 0;
-    EXPECT_EQ(image_figures(image), "verification") << "no image is done";
+    EXPECT_EQ(image_figures(image).full, "verification") << "no image is done";
 }
 
 TEST(TimeLine, NamesTheParts) {

@@ -2,6 +2,7 @@
 #include "engine/worker/engine_places.hpp"
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/quiet_study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,14 +14,8 @@ namespace pb::run {
 namespace {
 
 namespace fs = std::filesystem;
+using test::quiet_study;
 using testing::HasSubstr;
-
-config::StudySettings quiet_study() {
-    config::StudySettings study;
-    study.reduction = ReductionKind::mpi;
-    study.bounds = false;
-    return study;
-}
 
 config::PointSettings small_point(network::NetworkKind network) {
     config::PointSettings settings;

@@ -4,6 +4,7 @@
 #include "device/host_memory.hpp"
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/quiet_study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -97,13 +98,6 @@ config::PointSettings counted_point() {
 
 class RepetitionsOfAPoint : public testing::Test {
   protected:
-    static config::StudySettings quiet_study() {
-        config::StudySettings study;
-        study.reduction = ReductionKind::mpi;
-        study.bounds = false;
-        return study;
-    }
-
     [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
         const auto no_file = [](const config::ImageSettings&) -> plan::SourceFacts {
             throw UsageError("unexpected look-up");
@@ -130,7 +124,7 @@ class RepetitionsOfAPoint : public testing::Test {
     [[nodiscard]] bool is_last() const { return world_.rank() == world_.size() - 1; }
 
     comm::Communicator world_ = comm::Communicator::world();
-    config::StudySettings study_ = quiet_study();
+    config::StudySettings study_ = test::quiet_study();
     plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
     CountingPipeline pipeline_;
 };

@@ -5,6 +5,7 @@
 #include "run/pixels/slab.hpp"
 #include "run/run.hpp"
 #include "support/networks.hpp"
+#include "support/quiet_study.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,17 +18,11 @@ namespace pb::run {
 namespace {
 
 namespace fs = std::filesystem;
+using test::quiet_study;
 
 std::string bytes_of(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-config::StudySettings quiet_study() {
-    config::StudySettings study;
-    study.reduction = ReductionKind::mpi;
-    study.bounds = false;
-    return study;
 }
 
 config::PointSettings small_point(network::NetworkKind network) {

@@ -4,11 +4,14 @@
 #include "run/agreement.hpp"
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/quiet_study.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -106,15 +109,8 @@ class Settle : public testing::Test {
         return trace.point.halo.value_or(-1);
     }
 
-    [[nodiscard]] static config::StudySettings quiet_study() {
-        config::StudySettings study;
-        study.reduction = ReductionKind::mpi;
-        study.bounds = false;
-        return study;
-    }
-
     comm::Communicator world_ = comm::Communicator::world();
-    config::StudySettings study_ = quiet_study();
+    config::StudySettings study_ = test::quiet_study();
     plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
     Runner runner_{world_, topology_, study_};
 };
@@ -144,6 +140,77 @@ TEST_F(Settle, TheHaloIsFoundForExtentsThatAreNoMultiplesOfTheAlignment) {
     settings.image.width = 41;
     const record::PointTrace trace = runner_.run(point_of(settings), {});
     EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+}
+
+/// With bounded searches: images too small for a search of their own.
+class TypicalHalo : public Settle {
+  protected:
+    TypicalHalo() {
+        together(world_, [&] {
+            if (world_.is_root()) std::filesystem::remove_all(cache_);
+        });
+    }
+
+    /// By a runner that knows nothing but the cache.
+    int64_t halo_for(const config::PointSettings& settings) {
+        Runner runner(world_, topology_, study_);
+        runner.bound_searches(cache_);
+        const record::PointTrace trace = runner.run(point_of(settings), {});
+        EXPECT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        return trace.point.halo.value_or(-1);
+    }
+
+    /// Replaces what the cache holds.
+    void plant(const std::string& answer) {
+        together(world_, [&] {
+            if (!world_.is_root()) return;
+            int num_files = 0;
+            for (const auto& file : std::filesystem::directory_iterator(cache_ / "halos")) {
+                std::ofstream(file.path()) << answer;
+                ++num_files;
+            }
+            EXPECT_EQ(num_files, 1);
+        });
+    }
+
+    std::filesystem::path cache_ =
+        std::filesystem::path(testing::TempDir()) / ("halos-of-" + std::to_string(world_.size()) + "-ranks");
+    config::PointSettings settings_ = point_with_tolerance(network::kind_of<network::DncnnShape>(), 0.02);
+};
+
+TEST_F(TypicalHalo, DependsOnTheNoiseAndTheToleranceAndNotOnTheImage) {
+    const int64_t halo = halo_for(settings_);
+    EXPECT_GE(halo, halo_of(settings_.network, 0.02)) << "half the tolerance of a search on the image";
+    settings_.image.seed = 8;
+    settings_.image.height = 144;
+    plant("3\n");
+    EXPECT_EQ(halo_for(settings_), 3) << "the question is the same";
+    settings_.image.noise_sigma = 0.101;
+    EXPECT_EQ(halo_for(settings_), 3) << "nearly the same noise";
+    settings_.halo_tolerance = 1e-4;
+    EXPECT_GT(halo_for(settings_), halo);
+}
+
+TEST_F(TypicalHalo, IsSearchedAgainWhereTheCacheIsDamaged) {
+    const int64_t halo = halo_for(settings_);
+    for (const char* damaged : {"", "x\n", "-1\n", "21\n", "3 4\n"}) {
+        plant(damaged);
+        EXPECT_EQ(halo_for(settings_), halo) << damaged;
+    }
+}
+
+TEST_F(TypicalHalo, IsNotForLargeImages) {
+    const auto is_searched = [&](int64_t height, int64_t patch) {
+        settings_.image.height = height;
+        settings_.image.width = 720;
+        settings_.patch = patch;
+        return is_worth_a_halo_search(point_of(settings_), 20);
+    };
+    // One probe of 104 x 104 pixels with the exact halo, and log2(21) of 84 x 84 pixels: 0.042 Mpx.
+    EXPECT_TRUE(is_searched(1200, 720));
+    EXPECT_FALSE(is_searched(1100, 720));
+    EXPECT_FALSE(is_searched(1200, 240)) << "four probes";
+    EXPECT_TRUE(is_searched(100, 720)) << "one window: no seams to probe";
 }
 
 /// Takes no time for several windows and much for a single one.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "patchbench/network/memory_plan.hpp"
+#include "patchbench/network/network_card.hpp"
 #include "patchbench/network/network_shape.hpp"
 
 namespace pb::network {
@@ -11,6 +12,7 @@ struct NetworkFacts {
     int64_t alignment = 1;         // extents must be multiples of this
     int64_t receptive_radius = 0;  // pixels on each side that can change an output pixel
     int64_t exact_halo = 0;        // pixels: what a core aligned to `alignment` can see, rounded up to `alignment`
+    bool is_bounded = true;        // false: any pixel of a window can change any other; radius and halo mean nothing
     bool takes_sigma = false;      // one more input channel that holds sigma in [0,1] units
     int64_t parameters = 0;        // as trained: with scale and shift of each batch norm
     double mac_per_pixel = 0;      // FLOP = 2 MAC
@@ -21,6 +23,9 @@ struct NetworkFacts {
 
 /// Derived once a shape and valid for the lifetime of the program.
 [[nodiscard]] const NetworkFacts& network_facts(const NetworkShape& shape);
+
+/// Facts of a network that the user brings. What is known of no card is 0: parameters, arithmetic, convolutions.
+[[nodiscard]] const NetworkFacts& network_facts(const NetworkCard& card);
 
 /// Facts of the standard shape for gray (`channels` 1) or colour images (any other number).
 [[nodiscard]] inline const NetworkFacts& network_facts(NetworkKind kind, int64_t channels = 3) {

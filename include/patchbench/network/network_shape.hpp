@@ -42,6 +42,9 @@ template <class Shape>
     return std::ranges::find(kNames, Shape::kName, [](const auto& entry) { return entry.second; })->first;
 }
 
+/// Of a network that the user brings (network_card.hpp): none of the list.
+inline constexpr NetworkKind kBroughtKind{0xFF};
+
 [[nodiscard]] NetworkKind kind_of(const NetworkShape& shape);
 
 /// Channels of the image.

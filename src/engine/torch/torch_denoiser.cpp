@@ -1,9 +1,9 @@
+#include "base/user_cache.hpp"
 #include "engine/engines.hpp"
 #include "engine/torch/counting_allocator.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
-#include "engine/torch/fusion/plan_cache.hpp"
 #include "engine/torch/network.hpp"
 #include "engine/torch/translate_errors.hpp"
 

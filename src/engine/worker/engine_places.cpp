@@ -28,13 +28,13 @@ std::string users_python() {
     return named != nullptr ? named : "python3";
 }
 
-constexpr double kPatienceS = 30;
+constexpr double kStartPatienceS = 30;
 
 std::string versions_of(EngineKind engine) {
     std::vector<std::string> command = worker_command(engine, "");
     command.emplace_back("--versions");
     ChildProcess process(command, {});
-    const std::string end = process.how_it_ended(kPatienceS);
+    const std::string end = process.how_it_ended(kStartPatienceS);
     const std::string words = process.last_words();
     return end == "ended with exit code 0" ? words : std::string(name_of(engine)) + " (does not start: " + words + ")";
 }

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
 #include <utility>
 
@@ -47,6 +48,7 @@ std::pair<Descriptor, Descriptor> make_sockets() {
 /// The network as ONNX, in memory: the process opens it by its descriptor, and no file is left when a process is
 /// killed.
 Descriptor make_model(const Weights& weights) {
+    if (weights.card) return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));  // the process opens the file
     const std::string model = to_onnx(weights);
     Descriptor file(memfd_create("patchbench-model", MFD_CLOEXEC));
     if (file.number() < 0) require_descriptors("an engine's network");
@@ -60,7 +62,7 @@ Descriptor make_model(const Weights& weights) {
     return file;
 }
 
-std::vector<std::string> command_line(const EngineOptions& options) {
+std::vector<std::string> command_line(const Weights& weights, const EngineOptions& options) {
     const WorkerOptions& worker = options.worker;
     std::vector<std::string> command = worker_command(options.engine, worker.file);
     const std::string layout = options.layout == Layout::channels_last ? "NHWC" : "NCHW";
@@ -71,6 +73,9 @@ std::vector<std::string> command_line(const EngineOptions& options) {
     std::istringstream words(worker.options);
     for (std::string word; std::getline(words, word, ',');)
         if (!word.empty()) command.push_back("--option=" + word);
+    if (!weights.card) return command;
+    command.push_back("--model=" + std::filesystem::absolute(weights.source).string());
+    if (weights.card->sigma == network::SigmaInput::input) command.emplace_back("--sigma-input");
     return command;
 }
 
@@ -81,7 +86,7 @@ size_t place_after(const Shape& in) { return (bytes_of(in) + kPlaceMultiple - 1)
 ChildProcess start(const Weights& weights, const EngineOptions& options, const SharedMemory& memory,
                    const Descriptor& theirs) {
     const Descriptor model = make_model(weights);
-    return {command_line(options), {theirs.number(), memory.descriptor(), model.number()}};
+    return {command_line(weights, options), {theirs.number(), memory.descriptor(), model.number()}};
 }
 
 }  // namespace
@@ -176,7 +181,8 @@ void Worker::check(const Reply& reply) const {
 void Worker::give_up(const std::string& how) {
     socket_.close();
     const std::string words = child_.last_words();
-    throw Error("engine " + name_ + ": its process " + how + (words.empty() ? "" : "; its last words: " + words));
+    throw ProcessEnded("engine " + name_ + ": its process " + how +
+                       (words.empty() ? "" : "; its last words: " + words));
 }
 
 }  // namespace pb::engine::worker_engine

@@ -5,12 +5,19 @@
 #include "engine/worker/child_process.hpp"
 #include "engine/worker/shared_memory.hpp"
 
+#include "patchbench/base/error.hpp"
 #include "patchbench/engine/denoiser.hpp"
 
 #include <string>
 #include <utility>
 
 namespace pb::engine::worker_engine {
+
+/// The process is no longer there, or was killed because it did not answer.
+class ProcessEnded : public Error {
+  public:
+    using Error::Error;
+};
 
 class Worker {
   public:

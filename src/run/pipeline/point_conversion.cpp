@@ -21,10 +21,12 @@ void leave_sigma_unused(plan::Point& point, const engine::Weights& weights) {
 
 device::Conversion conversion_for(const plan::Point& point, const engine::Weights& weights) {
     device::Conversion conversion;
+    const double white = weights.card ? weights.card->range : 1;
+    conversion.gain = static_cast<float>(white);
     if (point.facts().takes_sigma)
-        conversion.sigma = static_cast<float>(point.sigma);
+        conversion.sigma = static_cast<float>(white * point.sigma);
     else if (weights.trained_sigma && point.sigma > 0)
-        conversion.gain = static_cast<float>(*weights.trained_sigma / point.sigma);
+        conversion.gain = static_cast<float>(white * *weights.trained_sigma / point.sigma);
     return conversion;
 }
 

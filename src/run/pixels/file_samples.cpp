@@ -76,8 +76,8 @@ std::optional<double> nodata_of(const config::NodataChoice& choice, const image:
                      "; give image.range (denoise: --range) as LO:HI");
 }
 
-/// Of many pages only every nth value is kept, for at most the values of 64 pages. n has no factor in common with the
-/// number of channels, so that every channel is represented.
+/// Returns n: every nth value is kept, so that a stack of many pages takes the memory of 64 pages at most. n has no
+/// factor in common with the number of channels, so that every channel is represented.
 int64_t thinning(int64_t num_pages, int64_t channels) {
     constexpr int64_t kFullPages = 64;
     int64_t n = ceil_div(num_pages, kFullPages);

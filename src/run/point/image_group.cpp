@@ -34,11 +34,12 @@ bool converts_windows(const plan::Point& point) {
            point.settings.layout == Layout::channels_last;
 }
 
-/// Ranks of several nodes do not share the memory of an image; a streamed output is too large for a group.
+/// Ranks of several nodes do not share the memory of an image; a streamed output is too large for a group. Whether the
+/// windows of a batch are independent is known of our own networks, not of one that the user brings.
 bool can_join(const WaitingImage& image) {
     const plan::Point& point = image.trace.point;
     return !image.team->spans_nodes && image.prepared.share->streamed() == nullptr && !plan::is_simulated(point) &&
-           point.settings.workload == config::Workload::tiles &&
+           !point.settings.network.is_brought() && point.settings.workload == config::Workload::tiles &&
            point.settings.schedule == config::Schedule::contiguous && !point.settings.replicate;
 }
 
@@ -53,6 +54,7 @@ bool have_one_conversion(const WaitingImage& a, const WaitingImage& b) {
 bool fit_together(const WaitingImage& a, const WaitingImage& b) {
     const RankShare &first = *a.prepared.share, &second = *b.prepared.share;
     return can_join(a) && can_join(b) && a.team == b.team && a.prepared.network == b.prepared.network &&
+           a.trace.point.settings.engine == b.trace.point.settings.engine &&
            first.work().window == second.work().window && first.channels() == second.channels() &&
            first.sample_type() == second.sample_type() && have_one_conversion(a, b);
 }
@@ -100,7 +102,7 @@ std::vector<Range> runs_within(const std::vector<Range>& taken, int64_t first, i
     return runs;
 }
 
-std::vector<JoinedShare> shares_of(const std::vector<WaitingImage>& images) {
+std::vector<JoinedShare> joined_shares_of(const std::vector<WaitingImage>& images) {
     std::vector<JoinedShare> shares;
     shares.reserve(images.size());
     for (const WaitingImage& image : images)
@@ -151,7 +153,7 @@ void Runner::Impl::pass_alone(WaitingImage& image) {
 /// Returns false if the pass failed for a reason that may be that of one image, or of too large a batch.
 bool Runner::Impl::pass_together(std::vector<WaitingImage>& images) {
     const WaitingImage& first = images.front();
-    const std::vector<JoinedShare> shares = shares_of(images);
+    const std::vector<JoinedShare> shares = joined_shares_of(images);
     record::PointTrace pass;
     pass.point = first.trace.point;
     pass.point.notes.clear();

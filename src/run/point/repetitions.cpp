@@ -148,6 +148,7 @@ class Repetitions {
         const int64_t beside = device::own_resident_peak_bytes_of(pipeline_.process_id());
         mine_.memory.allocated_peak += beside;
         mine_.memory.reserved_peak += beside;
+        mine_.memory.engine_peak = pipeline_.process_id() == 0 ? mine_.memory.host_peak : beside;
         mine_.memory.host_peak += beside;
         if (device().is_cuda()) {
             const auto memory = device::device_memory(device());
@@ -178,6 +179,7 @@ class Repetitions {
         if (exchanged) trace_.exchange = {.carrier = std::string(team_.channel->name()), .bytes = *exchanged};
         const double slowest_s = team_.reduction->max(std::array{end_s - begin_s}).front();
         last_pass_s_ = slowest_s;
+        if (trace_.first_pass_s == 0) trace_.first_pass_s = slowest_s;
         if (log.spans != nullptr) logged_begin_s_ = begin_s;
         if (timed) {
             trace_.wall_s.push_back(slowest_s);

@@ -13,6 +13,7 @@
 #include "run/point/repetitions.hpp"
 #include "run/point/runner_impl.hpp"
 #include "run/point/settle.hpp"
+#include "run/verify/reach.hpp"
 
 #include <optional>
 #include <utility>
@@ -47,6 +48,16 @@ void Runner::Impl::describe(const ImageSource& source, const engine::Weights& ne
     trace.useful_pixels = copies * static_cast<double>(source.extent().pixels());
 }
 
+/// Not collective: for the root of the team.
+int64_t Runner::Impl::find_halo(const plan::Point& point, const Team& team,
+                                const std::shared_ptr<const engine::Weights>& network, ImageSource& source) {
+    if (!typical_halos || is_worth_a_halo_search(point, reach_of(*network).halo))
+        return search_halo(point, *make_reference(point, team, network, source), kHaloCaution);
+    return typical_halos->find(point, *network, [&](const plan::Point& scene, ImageSource& scene_source) {
+        return make_reference(scene, team, network, scene_source);
+    });
+}
+
 /// Settles the halo first, because the grid depends on it, and then the batch.
 void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                           record::PointTrace& trace) {
@@ -54,11 +65,11 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
     const device::Conversion conversion = conversion_for(point, *network);
     const engine::EngineOptions options = engine_options(point, team.place);
     if (!point.halo) {
-        std::unique_ptr<ReferencePath> reference;
+        int64_t halo = 0;
         together(team.ranks, [&] {
-            if (team.is_root()) reference = make_reference(point, team, network, source);
+            if (team.is_root()) halo = find_halo(point, team, network, source);
         });
-        plan::settle_halo(point, find_halo(point, team, reference.get()));
+        plan::settle_halo(point, static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo))));
     }
     if (!point.batch) {
         const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
@@ -76,6 +87,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
     const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);  // not on the verification
     std::shared_ptr<engine::Denoiser> denoiser;
     std::unique_ptr<Pipeline> pipeline;
+    std::array<double, 2> start_s{};  // load, prepare
     together(team.ranks, [&] {
         const PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
         if (plan::is_simulated(point)) {
@@ -83,9 +95,15 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
                                            static_cast<size_t>(share.channels()) * size_of(share.sample_type()));
             return;
         }
+        Stopwatch watch;
         denoiser = engines.find(network, engine_options(point, team.place));
+        start_s[0] = watch.lap();
         pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
+        start_s[1] = watch.lap();
     });
+    const std::vector<double> slowest_s = team.reduction->max(start_s);
+    trace.load_s = slowest_s[0];
+    trace.prepare_s = slowest_s[1];
     share.batches().report_to(listener);
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
@@ -93,7 +111,15 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
 
 std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& point, const Team& team,
                                                             const std::shared_ptr<const engine::Weights>& network,
-                                                            ImageSource& source) {
+                                                            ImageSource& source, std::string* note) {
+    if (network->card) {
+        ReferenceEngine reference = make_brought_reference(
+            *network, engine_options(point, team.place),
+            [&](const engine::EngineOptions& options) { return engines.find(network, options); });
+        if (note != nullptr) *note = std::move(reference.note);
+        return std::make_unique<ReferencePath>(*network, std::move(reference.denoiser), team.place.device, point.sigma,
+                                               source);
+    }
     const int threads = engine_options(point, team.place).threads;
     const DeviceId device = team.place.device;
     return std::make_unique<ReferencePath>(*network, engines.find(network, reference_options(device, threads)), device,
@@ -112,7 +138,9 @@ void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& so
     }
     if (wanted) {
         std::unique_ptr<ReferencePath> reference;
-        together(team.ranks, [&] { reference = make_reference(trace.point, team, point.network, source); });
+        std::string note;
+        together(team.ranks, [&] { reference = make_reference(trace.point, team, point.network, source, &note); });
+        if (!note.empty()) trace.point.notes.push_back(note);
         trace.verification = verify({trace, team, share, *reference}, point.weights_digest, references, depth);
     }
     if (!source.clean_is_known() || trace.point.settings.output == config::OutputKind::checksum) return;
@@ -129,8 +157,7 @@ void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, co
                                        record::PointTrace& trace) {
     constexpr size_t kMostPreviews = 12;
     const config::PointSettings& settings = trace.point.settings;
-    const std::string network =
-        std::string(name_of(settings.network)) + ' ' + settings.weights + ' ' + settings.image.path;
+    const std::string network = settings.network.name() + ' ' + settings.weights + ' ' + settings.image.path;
     if (study.previews == 0 || files.preview.empty() || previewed.size() == kMostPreviews ||
         !previewed.insert(network).second)
         return;
@@ -226,6 +253,7 @@ void Runner::keep_engines() {
     impl_->engines.keep();
     impl_->weights.keep(2);  // for gray and for colour images
 }
+void Runner::bound_searches(const std::filesystem::path& cache) { impl_->typical_halos.emplace(cache); }
 void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
 
 void Runner::bound_verification(double share) { impl_->check_budget.emplace(share); }

@@ -5,6 +5,7 @@
 #include "run/point/engine_cache.hpp"
 #include "run/point/link_speed.hpp"
 #include "run/point/rank_share.hpp"
+#include "run/point/typical_halo.hpp"
 #include "run/run.hpp"
 #include "run/verify/check_budget.hpp"
 #include "run/verify/verification.hpp"
@@ -48,6 +49,7 @@ struct Runner::Impl {
     ReferenceCache references;
     BoundsCache bounds;
     LinkSpeeds links;
+    std::optional<TypicalHalos> typical_halos;  // none: each image is searched
     std::map<std::string, std::string> image_digests;
     std::set<std::string> previewed;  // networks whose pictures are saved; only on the root
     ProgressListener* listener = nullptr;
@@ -81,9 +83,11 @@ struct Runner::Impl {
   private:
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                 record::PointTrace& trace);
+    int64_t find_halo(const plan::Point& point, const Team& team, const std::shared_ptr<const engine::Weights>& network,
+                      ImageSource& source);
     std::unique_ptr<ReferencePath> make_reference(const plan::Point& point, const Team& team,
                                                   const std::shared_ptr<const engine::Weights>& network,
-                                                  ImageSource& source);
+                                                  ImageSource& source, std::string* note = nullptr);
     void check(Team& team, const PreparedPoint& point, ImageSource& source, record::PointTrace& trace,
                CheckDepth depth);
     void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,

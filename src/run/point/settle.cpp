@@ -6,15 +6,13 @@
 #include "run/verify/reach.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pb::run {
 
 namespace {
 
 constexpr int64_t kHaloProbes = 4;
-/// Share of the tolerance that the error at the probes may take: on photographs the strongest seam elsewhere was up to
-/// 1.6 times as strong as at the probes.
-constexpr double kHaloCaution = 0.5;
 constexpr double kWorthwhileGain = 1.03;
 
 constexpr double kSearchShare = 0.05;  // of the predicted job, at most
@@ -66,13 +64,16 @@ std::vector<Rect> halo_probes(const plan::Point& point) {
 
 class HaloSearch {
   public:
-    HaloSearch(const plan::Point& point, ReferencePath& reference)
+    HaloSearch(const plan::Point& point, ReferencePath& reference, double most_error)
         : point_(point),
           reference_(reference),
           padded_(plan::TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment}).padded()),
           probes_(halo_probes(point)),
-          exact_halo_(reach_of(reference.weights()).halo) {
-        for (const Rect& probe : probes_) exact_.push_back(reference_.run_with_context(probe, exact_halo_, padded_));
+          exact_halo_(reach_of(reference.weights()).halo),
+          most_error_(most_error) {
+        const int64_t context = reach_of(reference.weights()).context;
+        exact_.reserve(probes_.size());
+        for (const Rect& probe : probes_) exact_.push_back(reference_.run_with_context(probe, context, padded_));
     }
 
     int64_t run() {
@@ -82,7 +83,7 @@ class HaloSearch {
         if (probes_.empty()) return 0;
         while (high - low > 1) {
             const int64_t middle = low + (high - low) / 2;
-            (error_with(middle * step) <= kHaloCaution * point_.settings.halo_tolerance ? high : low) = middle;
+            (error_with(middle * step) <= most_error_ ? high : low) = middle;
         }
         return high * step;
     }
@@ -102,17 +103,25 @@ class HaloSearch {
     Extent padded_;
     std::vector<Rect> probes_;
     int64_t exact_halo_;
+    double most_error_;
     std::vector<image::Image> exact_;
 };
 
 }  // namespace
 
-int64_t find_halo(const plan::Point& point, const Team& team, ReferencePath* reference) {
-    int64_t halo = 0;
-    together(team.ranks, [&] {
-        if (team.is_root()) halo = HaloSearch(point, *reference).run();
-    });
-    return static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo)));
+int64_t search_halo(const plan::Point& point, ReferencePath& reference, double caution) {
+    return HaloSearch(point, reference, caution * point.settings.halo_tolerance).run();
+}
+
+bool is_worth_a_halo_search(const plan::Point& point, int64_t exact_halo) {
+    const auto probes = static_cast<double>(halo_probes(point).size());
+    const auto area = [](int64_t halo) {
+        const auto edge = static_cast<double>(kProbeEdge + 2 * halo);
+        return edge * edge;
+    };
+    const auto num_steps = static_cast<double>(exact_halo) / static_cast<double>(point.facts().alignment);
+    const double cost = probes * (area(exact_halo) + std::log2(num_steps + 1) * area(exact_halo / 2));
+    return cost <= kSearchShare * static_cast<double>(point.source.extent.pixels());
 }
 
 int64_t full_batch(const plan::Point& point) {

@@ -9,10 +9,17 @@
 
 namespace pb::run {
 
-/// Finds the smallest halo (a multiple of the alignment) whose error at seam probes of the image is within
-/// halo_tolerance, by bisection between 0 and the exact halo. Collective: the root runs the probes and broadcasts the
-/// answer. `reference` is only used on the root.
-[[nodiscard]] int64_t find_halo(const plan::Point& point, const Team& team, ReferencePath* reference);
+/// Share of the tolerance that the error at the probes of an image may take: on photographs the strongest seam
+/// elsewhere was up to 1.6 times as strong as at the probes.
+inline constexpr double kHaloCaution = 0.5;
+
+/// Finds the smallest halo (a multiple of the alignment) whose error at seam probes of the image is within `caution`
+/// times halo_tolerance, by bisection between 0 and the exact halo. Not collective.
+[[nodiscard]] int64_t search_halo(const plan::Point& point, ReferencePath& reference, double caution);
+
+/// Whether the search on the image computes at most 5 % of its pixels; where the image has no seams, there is nothing
+/// to compute. `exact_halo` is that of the weights.
+[[nodiscard]] bool is_worth_a_halo_search(const plan::Point& point, int64_t exact_halo);
 
 /// Finds the fastest batch that fits. Doubles the batch from 1 as long as the forward rate of the slowest rank grows by
 /// more than 3 %, memory allows it, the largest share has enough windows, and the search takes at most 5 % of the job

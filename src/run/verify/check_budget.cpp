@@ -32,7 +32,7 @@ double check_pixels(const plan::Point& point, const engine::Weights& weights) {
     const int64_t probes = point.settings.protocol.verify_probes;
     const int64_t windows = std::min(grid.num_windows(), std::max<int64_t>(point.num_ranks, probes));
     auto pixels = static_cast<double>(windows * grid.window().pixels());
-    const int64_t context = reach_of(weights).halo;
+    const int64_t context = reach_of(weights).context;
     for (const Rect& probe : seam_probes(grid, probes))
         pixels += static_cast<double>(std::min(probe.extent.h + 2 * context, grid.padded().h) *
                                       std::min(probe.extent.w + 2 * context, grid.padded().w));

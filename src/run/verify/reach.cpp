@@ -69,9 +69,19 @@ bool first_layer_takes_sigma(const network::Graph& graph, const engine::Weights&
     return filter && weights.convolution(filter->weights).in_channels == weights.channels() + 1;
 }
 
+constexpr int64_t kUnboundedContext = 512;  // px
+
+Reach reach_of(const network::NetworkCard& card) {
+    const bool takes_sigma = card.sigma != network::SigmaInput::none;
+    if (card.halo) return {card.alignment, *card.halo, takes_sigma, 2 * *card.halo + card.alignment};
+    const int64_t most = round_up(kUnboundedContext, card.alignment);
+    return {card.alignment, most, takes_sigma, most, false};
+}
+
 }  // namespace
 
 Reach reach_of(const engine::Weights& weights) {
+    if (weights.card) return reach_of(*weights.card);
     const network::Graph graph = network::graph_of(weights.shape);
     for (int64_t length = 2048;; length *= 2) {  // until the middle does not see the border
         const std::vector<Line> lines = walk(graph, weights, length);
@@ -85,6 +95,7 @@ Reach reach_of(const engine::Weights& weights) {
 }
 
 std::optional<std::string> find_wrong_fact(const engine::Weights& weights) {
+    if (weights.card) return std::nullopt;
     const network::NetworkFacts& facts = network::network_facts(weights.shape);
     const std::string name(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
@@ -101,13 +112,14 @@ std::optional<std::string> find_wrong_fact(const engine::Weights& weights) {
 }
 
 std::optional<std::string> find_short_halo(const plan::Point& point, const engine::Weights& weights) {
+    if (weights.card) return std::nullopt;  // the halo is that of the card
     const int64_t halo = reach_of(weights).halo;
     const config::PointSettings& settings = point.settings;
     const bool is_exact =
         settings.workload == config::Workload::tiles && settings.halo.kind == config::HaloSetting::Kind::exact;
     if (!is_exact || point.halo.value() >= halo) return std::nullopt;
     return fmt::format("halo: exact is {} px for {}, but the layers of these weights see {} px: set halo: {}",
-                       point.halo.value(), name_of(settings.network), halo, halo);
+                       point.halo.value(), settings.network.name(), halo, halo);
 }
 
 }  // namespace pb::run

@@ -1,8 +1,13 @@
 #include "run/verify/reference_path.hpp"
 
 #include "comm/interruption.hpp"
+#include "engine/brought.hpp"
 #include "engine/memory.hpp"
 #include "run/verify/reach.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -21,6 +26,40 @@ void scale_to_unit(const image::Image& samples, double full, float* unit) {
 
 }  // namespace
 
+namespace {
+
+/// Another engine that runs the same file; nothing where there is none.
+std::optional<EngineKind> other_engine(EngineKind engine, const std::string& file) {
+    if (engine::is_code(file)) return std::nullopt;
+    const EngineKind other = engine == EngineKind::onnxruntime ? EngineKind::openvino : EngineKind::onnxruntime;
+    return engine::is_installed(other) ? std::optional(other) : std::nullopt;
+}
+
+}  // namespace
+
+ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::EngineOptions options,
+                                       const MakeEngine& make) {
+    options.layout = Layout::contiguous;
+    const std::string own(name_of(options.engine));
+    std::string reason = "no other engine that runs it is installed";
+    if (const auto other = other_engine(options.engine, weights.source)) {
+        engine::EngineOptions with_other = options;
+        with_other.engine = *other;
+        try {
+            return {make(with_other),
+                    fmt::format("{}: verified against {}, one window at a time", weights.source, name_of(*other))};
+        } catch (const OutOfMemory&) {
+            throw;
+        } catch (const Interrupted&) {
+            throw;
+        } catch (const Error& error) {
+            reason = error.what();
+        }
+    }
+    return {make(options), fmt::format("{}: verified against {} itself, one window at a time, and no other engine ({})",
+                                       weights.source, own, reason)};
+}
+
 engine::EngineOptions reference_options(DeviceId device, int threads) {
     engine::EngineOptions options;
     options.device = device;
@@ -35,10 +74,12 @@ ReferencePath::ReferencePath(const engine::Weights& weights, std::shared_ptr<eng
     : weights_(weights), device_(device), source_(source), stream_(device), denoiser_(std::move(denoiser)) {
     const Reach reach = reach_of(weights);
     alignment_ = reach.alignment;
+    const double white = weights.card ? weights.card->range : 1;
+    gain_ = white;
     if (reach.takes_sigma)
-        sigma_ = static_cast<float>(sigma);
+        sigma_ = static_cast<float>(white * sigma);
     else if (weights.trained_sigma && sigma > 0)
-        gain_ = *weights.trained_sigma / sigma;
+        gain_ = white * *weights.trained_sigma / sigma;
 }
 
 /// Reads integers as the file's own samples, so that their scaling does not depend on the pipeline's readers.

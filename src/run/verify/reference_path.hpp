@@ -7,11 +7,25 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace pb::run {
+
+/// The engine of a ReferencePath for a network that the user brings, and a note on which it is.
+struct ReferenceEngine {
+    std::shared_ptr<engine::Denoiser> denoiser;
+    std::string note;
+};
+using MakeEngine = std::function<std::shared_ptr<engine::Denoiser>(const engine::EngineOptions&)>;
+
+/// Takes an independent engine: OpenVINO for ONNX Runtime, ONNX Runtime for others. Where it is not installed, or does
+/// not take the network, the serial path of the same engine, which the note says. `options`: of the pipeline.
+[[nodiscard]] ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::EngineOptions options,
+                                                     const MakeEngine& make);
 
 /// The options of the engine of a ReferencePath.
 [[nodiscard]] engine::EngineOptions reference_options(DeviceId device, int threads);

@@ -31,7 +31,7 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     image::ImageFile* file = subject.reference.source().file();
     std::ostringstream key;
     key.precision(17);
-    key << name_of(subject.settings().network) << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
+    key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
         << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata << ' '
         << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
         << subject.reference.gain() << ' ' << extent.h << ' ' << extent.w << ' ' << probe.row << ' ' << probe.column
@@ -58,7 +58,7 @@ void check_seams(const Subject& subject, ReferenceCache& cache, record::Verifica
     if (point.settings.workload != config::Workload::tiles) return;
     const config::ProtocolSettings& protocol = point.settings.protocol;
     const plan::TileGrid grid = plan::tile_grid(point);
-    const int64_t context = reach_of(subject.reference.weights()).halo;
+    const Reach reach = reach_of(subject.reference.weights());
     const double megapixels = static_cast<double>(grid.image().pixels()) / 1e6;
     result.seam_against_whole_image = megapixels <= protocol.verify_whole_max_mpx;
     auto probes = result.seam_against_whole_image ? std::vector<Rect>{{0, 0, grid.image()}}
@@ -68,8 +68,9 @@ void check_seams(const Subject& subject, ReferenceCache& cache, record::Verifica
     double worst = 0;
     std::string place;
     for (const Rect& probe : probes) {
-        const image::Image& expected = cache.find(
-            key_of(subject, probe), [&] { return subject.reference.run_with_context(probe, context, grid.padded()); });
+        const image::Image& expected = cache.find(key_of(subject, probe), [&] {
+            return subject.reference.run_with_context(probe, reach.context, grid.padded());
+        });
         result.seam_map.push_back(compare_cells(subject.output(), probe, expected));
         for (const double cell : result.seam_map.back().errors) {
             if (std::isnan(worst) || cell <= worst) continue;
@@ -78,7 +79,7 @@ void check_seams(const Subject& subject, ReferenceCache& cache, record::Verifica
         }
     }
     result.seam_error = worst;
-    result.seam_decides = point.halo.value() >= context;
+    result.seam_decides = reach.is_bounded && point.halo.value() >= reach.halo;
     if (result.seam_decides && !(worst <= result.seam_tolerance))
         result.reasons.push_back(
             fmt::format("with an exact halo the tiled output differs from the whole image by {:f} (tolerance {:f}) {}",

@@ -65,14 +65,15 @@ std::optional<std::string> find_other_weights(const Subject& subject, const std:
            ", not " + root;
 }
 
-/// Whether a window of any rank is unchanged, which no network does to noise. A single window is the whole output,
-/// which is compared with the input in any case.
-bool has_unchanged_window(const Subject& subject) {
+/// Whether a window of any rank is unchanged, which no network does to noise, or all zeros. A single window is the
+/// whole output, where both are found in any case.
+bool looks_wrong(const Subject& subject) {
     if (!subject.is_held() || plan::tile_grid(subject.point()).num_windows() == 1) return false;
     bool here = false;
     together(subject.team.ranks, [&] {
         const RankShare& share = subject.share;
-        here = find_anomalies(subject.output(), share.windows(), share.work(), share.windows_done()).has_unchanged;
+        const Anomalies found = find_anomalies(subject.output(), share.windows(), share.work(), share.windows_done());
+        here = found.has_unchanged || found.has_blank;
     });
     return subject.team.ranks.max(here ? 1 : 0) > 0;
 }
@@ -120,7 +121,7 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     if (!subject.is_held()) scan_streamed_output(subject, result);
 
     const bool is_readable = subject.is_held() || result.pixels_not_finite == 0;
-    const bool is_computed_again = is_readable && (depth == CheckDepth::windows || has_unchanged_window(subject));
+    const bool is_computed_again = is_readable && (depth == CheckDepth::windows || looks_wrong(subject));
     if (is_computed_again) {
         const WindowCheck windows = check_windows(subject, tolerance);
         result.windows_checked = windows.num_checked;

@@ -29,8 +29,8 @@ class ReferenceCache {
 };
 
 /// Collective over the team. The result is complete on the root. `weights_digest`: digest of the values from which this
-/// rank's network was built. With CheckDepth::outputs no window is computed again, unless the network seems to have
-/// left one unchanged.
+/// rank's network was built. With CheckDepth::outputs no window is computed again, unless one of several looks as if
+/// the network had left it unchanged or made zeros of it.
 [[nodiscard]] record::Verification verify(const Subject& subject, const std::string& weights_digest,
                                           ReferenceCache& cache, CheckDepth depth = CheckDepth::windows);
 

@@ -1,6 +1,6 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 
-#include "engine/torch/fusion/plan_cache.hpp"
+#include "base/user_cache.hpp"
 #include "engine/torch/placement.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -200,7 +200,7 @@ class CudnnPlans final : public FusedPlans {
 
     static constexpr size_t kMostTimed = 8;
     bool autotune_;
-    PlanCache cache_;
+    UserCache cache_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@ pb.times = value =>
 pb.within = (low, high) =>
     pb.isNumber(low) && pb.isNumber(high) ? ` (95 %: ${pb.number(low)} to ${pb.number(high)})` : '';
 
-/// Describes the fastest variant of each group of precisions or devices against its base.
+/// Describes the fastest variant of each group of precisions, devices or engines against its base.
 pb.variantWords = model => model.files.flatMap(file => file.summary.variants.flatMap(group => {
   const best = group.points.find(variant => variant.point === group.fastest);
   const loss = pb.isNumber(best.max_difference) && group.by === 'dtype' ?

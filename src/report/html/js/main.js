@@ -2,8 +2,8 @@
 'use strict';
 
 pb.order = [
-  'shape', 'throughput', 'memory', 'fit', 'precision', 'devices', 'scaling', 'roofline', 'timeline', 'stages', 'seams',
-  'images', 'telemetry', 'environment', 'glossary', 'points'
+  'shape', 'throughput', 'memory', 'fit', 'precision', 'devices', 'engines', 'scaling', 'roofline', 'timeline',
+  'stages', 'seams', 'images', 'telemetry', 'environment', 'glossary', 'points'
 ];
 
 pb.drawSection = (section, model, parent, nav) => {

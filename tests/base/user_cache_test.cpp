@@ -1,11 +1,11 @@
-#include "engine/torch/fusion/plan_cache.hpp"
+#include "base/user_cache.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 
-namespace pb::engine::torch_engine {
+namespace pb {
 namespace {
 
 namespace fs = std::filesystem;
@@ -17,18 +17,18 @@ class Cache : public testing::Test {
 
     void put(const std::string& text) {
         fs::create_directories(folder_);
-        std::ofstream(folder_ / "layer.plan") << text;
+        std::ofstream(folder_ / "layer.txt") << text;
     }
 
-    fs::path folder_ = fs::path(testing::TempDir()) / "patchbench-plan-cache" / "device";
-    PlanCache cache_{folder_};
+    fs::path folder_ = fs::path(testing::TempDir()) / "patchbench-user-cache" / "device";
+    UserCache cache_{folder_};
 };
 
 TEST_F(Cache, KeepsWhatItIsGivenForTheNext) {
     EXPECT_EQ(cache_.find("layer"), std::nullopt);
     cache_.keep("layer", "eng1_k2=3");
     cache_.keep("other", "eng4");
-    EXPECT_EQ(PlanCache(folder_).find("layer"), "eng1_k2=3");
+    EXPECT_EQ(UserCache(folder_).find("layer"), "eng1_k2=3");
     cache_.keep("layer", "eng5");
     EXPECT_EQ(cache_.find("layer"), "eng5");
     EXPECT_EQ(cache_.find("other"), "eng4");
@@ -43,11 +43,11 @@ TEST_F(Cache, TakesNothingFromADamagedFile) {
 }
 
 TEST_F(Cache, IsDoneWithoutWhereItCannotBe) {
-    const PlanCache none{fs::path()};
+    const UserCache none{fs::path()};
     none.keep("layer", "eng1");
     EXPECT_EQ(none.find("layer"), std::nullopt);
     put("eng1\n");
-    const PlanCache in_a_file(folder_ / "layer.plan");
+    const UserCache in_a_file(folder_ / "layer.txt");
     in_a_file.keep("layer", "eng2");
     EXPECT_EQ(in_a_file.find("layer"), std::nullopt);
 }
@@ -61,9 +61,11 @@ TEST(CacheFolder, IsNamedByTheUserOrTheSystem) {
     EXPECT_EQ(cache_folder(), "/caches/patchbench");
     ::setenv("PATCHBENCH_CACHE", "/own", 1);
     EXPECT_EQ(cache_folder(), "/own");
+    ::setenv("PATCHBENCH_CACHE", "off", 1);
+    EXPECT_EQ(cache_folder(), "");
     for (const char* variable : {"HOME", "XDG_CACHE_HOME", "PATCHBENCH_CACHE"}) ::unsetenv(variable);
     EXPECT_EQ(cache_folder(), "");
 }
 
 }  // namespace
-}  // namespace pb::engine::torch_engine
+}  // namespace pb

@@ -1,0 +1,40 @@
+"""For networks that users bring: a noise level as second input, and models for one window at a time."""
+
+import numpy
+
+
+def level_of(windows, axes):
+    """The noise level, which is the last channel of `windows`, in the shape that a network declares: `axes` are its
+    extents, None or a text where they are dynamic. A scalar, one number a window, or a map of the window's extents."""
+    level = windows[:, -1:]
+    is_map = len(axes) == 4 and axes[2] != 1
+    if not is_map:
+        level = level[:, :, :1, :1].reshape((len(windows),) + (1,) * (len(axes) - 1) if axes else -1)
+    return numpy.ascontiguousarray(level if axes else level[:1].reshape(()))
+
+
+def is_for_one(axes):
+    """Whether a network takes one window at a time."""
+    return len(axes) > 0 and axes[0] == 1
+
+
+def check_shape(result, out):
+    if tuple(result.shape) != tuple(out.shape):
+        raise ValueError(f"the network gave an array of shape {tuple(result.shape)} instead of {tuple(out.shape)}")
+
+
+def call_apart(run, takes_level, level_axes, one_at_a_time):
+    """A call that gives `run` the inputs of a network as arrays of their own and copies its output."""
+
+    def run_some(windows, out):
+        inputs = (numpy.ascontiguousarray(windows[:, :-1]), level_of(windows, level_axes)) if takes_level else (windows,)
+        result = run(*inputs)
+        check_shape(result, out)
+        out[...] = result
+
+    def call(windows, out):
+        step = 1 if one_at_a_time else len(windows)
+        for begin in range(0, len(windows), step):
+            run_some(windows[begin:begin + step], out[begin:begin + step])
+
+    return call

@@ -1,0 +1,58 @@
+// What plans and engines must know of a network that the user brings as a file. It is found by trying (find_card.hpp),
+// or stated in a card beside the file (load_yaml.hpp).
+#pragma once
+
+#include "patchbench/base/enum_names.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pb::network {
+
+/// How a network takes the noise level.
+enum class SigmaInput : uint8_t {
+    none,
+    channel,  // one more channel of the image
+    input     // a second input
+};
+
+constexpr auto enum_names(SigmaInput) {
+    return std::to_array<EnumName<SigmaInput>>(
+        {{SigmaInput::none, "none"}, {SigmaInput::channel, "channel"}, {SigmaInput::input, "input"}});
+}
+
+struct NetworkCard {
+    int64_t channels = 3;  // of the image, in and out: 1 or 3
+    SigmaInput sigma = SigmaInput::none;
+    double range = 1;       // value of white in the image that it takes and gives; the noise level is in the same unit
+    int64_t alignment = 1;  // extents and origins of windows are multiples of it
+    /// Pixels on each side that can change an output pixel. None: unbounded, any pixel of the window can.
+    std::optional<int64_t> radius;
+    /// Pixels on each side that a core aligned to `alignment` depends on, a multiple of it; none: unbounded.
+    std::optional<int64_t> halo;
+
+    friend auto operator<=>(const NetworkCard&, const NetworkCard&) = default;
+};
+
+/// The names of a card's values and their texts: {"channels", "3"}, .., {"radius", "unbounded"}.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> values_of(const NetworkCard& card);
+
+/// Sets the value called `name`. Throws UsageError for an unknown name and for a text that is no such value.
+void set_value(NetworkCard& card, std::string_view name, std::string_view text);
+
+/// Throws UsageError where values do not fit each other: a halo that is no multiple of the alignment, only one of
+/// radius and halo unbounded.
+void check(const NetworkCard& card);
+
+/// "channels 3, sigma none, range 1, alignment 8, radius 12, halo 16".
+[[nodiscard]] std::string to_text(const NetworkCard& card);
+
+/// The inverse. Throws UsageError for what is no such text.
+[[nodiscard]] NetworkCard parse_network_card(std::string_view text);
+
+}  // namespace pb::network

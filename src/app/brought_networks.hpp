@@ -1,0 +1,51 @@
+// What is known of a network that the user brings as a file (`network: model.onnx`): which network of the list it is,
+// or its card. The card is in a file beside the network, or it is found by running the network.
+#pragma once
+
+#include "comm/communicator.hpp"
+#include "config/settings.hpp"
+
+#include "patchbench/network/network_card.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb::app {
+
+struct LookedAt {
+    std::optional<network::NetworkKind> known;  // the file has weights of this network: every engine runs it
+    network::NetworkCard card;                  // where it is not known
+    std::vector<std::string> remarks;
+    std::string origin;  // "the card model.onnx.card.yaml", "found by trying 31 windows in onnxruntime"
+};
+
+/// `model.onnx.card.yaml` beside `model.onnx`.
+[[nodiscard]] std::filesystem::path card_file(const std::filesystem::path& network);
+
+struct LookOptions {
+    config::EngineSetting engine;  // where that cannot run the file, an installed engine that can
+    bool reads_card = true;        // takes a card beside the file that is for it
+    bool trusts_model = false;     // the user has said that code may run: no file can say so
+};
+
+/// Looks at `file`. Throws UsageError that says what is wrong with it, and for code that is not trusted.
+[[nodiscard]] LookedAt look_at_network(const std::filesystem::path& file, const LookOptions& options);
+
+inline constexpr const char* kTrustHelp =
+    "run networks that are code (.pt, .pt2, .py): they run as you. Without it they are refused";
+
+/// Writes the card beside the network. Returns its name.
+std::filesystem::path save_card(const std::filesystem::path& network, const LookedAt& looked);
+
+/// Settles the networks of `points` that are files: a known one becomes that network with the file as its weights,
+/// another gets its card. Tells on stderr what was found by trying. The second form is collective: the root looks.
+void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model);
+void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model,
+                     const comm::Communicator& world);
+
+/// The points of a study, for settle_networks.
+[[nodiscard]] std::vector<config::PointSettings*> points_of(config::Config& config);
+
+}  // namespace pb::app

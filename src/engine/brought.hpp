@@ -1,0 +1,39 @@
+// Networks that the user brings as a file. Engines in a process of their own run them; nothing here knows their layers.
+#pragma once
+
+#include "network/find_card.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace pb::engine {
+
+/// Whether the file is code, by its name: TorchScript (.pt), a package of PyTorch (.pt2) or Python (.py). The engine
+/// pytorch runs it.
+[[nodiscard]] bool is_code(const std::filesystem::path& file);
+
+/// Which network of the list the ONNX model or the weights (.pt) in `file` are for; nothing for another one. Throws
+/// UsageError for a file that should be an ONNX model and is none. Runs nothing.
+[[nodiscard]] std::optional<network::NetworkKind> known_network(const std::filesystem::path& file);
+
+/// Channels and noise level that the model may take, by its inputs and outputs. Throws UsageError where it takes or
+/// gives no single image: other than four axes, a fixed size, another type than float32.
+[[nodiscard]] std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path& file);
+
+/// A network without values: engines open the file.
+[[nodiscard]] Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card);
+
+/// Whether the environment of an engine in a process of its own is there.
+[[nodiscard]] bool is_installed(EngineKind engine);
+
+/// As candidates_in_onnx; of code, all that there are.
+[[nodiscard]] std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& file);
+
+/// Finds the card of the network in `file` by running it in the engine of `options`. Throws UsageError that names the
+/// file, and what making the engine throws.
+[[nodiscard]] network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options);
+
+}  // namespace pb::engine

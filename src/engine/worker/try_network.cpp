@@ -1,0 +1,96 @@
+// Runs windows of any extent through a network whose card is not known yet.
+#include "engine/brought.hpp"
+#include "engine/worker/engine_places.hpp"
+#include "engine/worker/worker.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <memory>
+
+namespace pb::engine {
+
+namespace {
+
+constexpr size_t kLongestRefusal = 400;  // characters: frameworks add where in their sources they are
+
+class NetworkTrial {
+  public:
+    NetworkTrial(std::filesystem::path file, const EngineOptions& options) : file_(std::move(file)), options_(options) {
+        options_.layout = Layout::contiguous;
+    }
+
+    network::TrialOutput run(const network::NetworkCard& card, std::vector<float> window, const Shape& shape) {
+        const auto key = std::pair(card.channels, card.sigma);
+        if (!denoiser_ || key != key_) load(card);
+        key_ = key;
+        const Shape out_shape{shape.n, card.channels, shape.h, shape.w};
+        network::TrialOutput output{std::vector<float>(static_cast<size_t>(out_shape.elements())), ""};
+        device::Stream stream(options_.device);
+        try {
+            denoiser_->forward(view_of(window, shape), view_of(output.values, out_shape), stream);
+        } catch (const Interrupted&) {
+            throw;
+        } catch (const worker_engine::ProcessEnded& error) {  // it would end again, or take as long
+            throw UsageError(error.what());
+        } catch (const Error& error) {
+            output.refusal = std::string(error.what()).substr(0, kLongestRefusal);
+        }
+        return output;
+    }
+
+  private:
+    void load(const network::NetworkCard& card) {
+        denoiser_.reset();
+        try {
+            denoiser_ =
+                make_denoiser(brought_network(file_, {.channels = card.channels, .sigma = card.sigma}), options_);
+        } catch (const Interrupted&) {
+            throw;
+        } catch (const Error& error) {  // the engine is not there, or it does not take the file
+            throw UsageError(error.what());
+        }
+    }
+
+    [[nodiscard]] BatchView view_of(std::vector<float>& values, const Shape& shape) const {
+        return {values.data(), shape, DType::f32, options_.layout, options_.device};
+    }
+
+    std::filesystem::path file_;
+    EngineOptions options_;
+    std::unique_ptr<Denoiser> denoiser_;
+    std::pair<int64_t, network::SigmaInput> key_;
+};
+
+}  // namespace
+
+std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& file) {
+    if (!is_code(file)) return candidates_in_onnx(file);
+    using network::SigmaInput;
+    std::vector<network::NetworkCard> all;
+    for (const SigmaInput sigma : {SigmaInput::none, SigmaInput::channel, SigmaInput::input})
+        for (const int64_t channels : {3, 1}) all.push_back({.channels = channels, .sigma = sigma});
+    return all;
+}
+
+bool is_installed(EngineKind engine) {
+    try {
+        (void)worker_engine::worker_command(engine, "");
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options) {
+    NetworkTrial trial(file, options);
+    const auto candidates = candidates_in(file);
+    try {
+        return network::find_card(candidates, [&](const auto& card, const auto& window, const Shape& shape) {
+            return trial.run(card, window, shape);
+        });
+    } catch (const UsageError& error) {
+        throw UsageError(file.string() + ": " + error.what());
+    }
+}
+
+}  // namespace pb::engine

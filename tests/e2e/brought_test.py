@@ -1,0 +1,213 @@
+"""Networks that the user brings as ONNX files (tests/support/make_networks.py): their cards are found, tiles equal the
+whole image or are refused, and files that are no such networks get one sentence. Needs the engines pytorch, which makes
+the files, and onnxruntime."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import program
+
+ENGINES = Path(os.environ.get('PATCHBENCH_ENGINES', program.REPOSITORY / '.engines'))
+MAKER = program.REPOSITORY / 'tests' / 'support' / 'make_networks.py'
+STUDY = """
+name: brought
+image: {height: 90, width: 104}
+device: cpu
+threads: 1
+patch: 24
+batch: 3
+warmup.reps: 0
+forward_calls: 1
+bounds: false
+save_images: false
+previews: 0
+stop: {min_reps: 1, max_time_s: 0}
+"""
+CARDS = {  # channels, sigma, alignment, radius, halo
+    'dilated': ('3', 'none', '1', '6', '6'),
+    'one_at_a_time': ('3', 'none', '1', '6', '6'),
+    'attention': ('3', 'none', '8', '9', '16'),
+    'shifted': ('3', 'none', '1', '3', '3'),
+    'even': ('3', 'none', '2', '1', '0'),
+    'level_channel': ('3', 'channel', '1', '2', '2'),
+    'level_input': ('1', 'input', '1', '2', '2'),
+    'pooling': ('3', 'none', '1', 'unbounded', 'unbounded'),
+}
+BROKEN = {'fixed': 'fixed size', 'five_channels': '5 channels', 'three_axes': '3 axes', 'smaller': 'shape',
+          'not_finite': 'not finite', 'two_outputs': '2 outputs', 'empty': 'no ONNX model', 'cut': 'damaged or cut off',
+          'text': 'no ONNX model', 'none': 'no such file'}
+
+
+def has(engine):
+    return (ENGINES / engine / 'bin' / 'python').exists()
+
+
+class BroughtTest(program.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        cls._networks = tempfile.TemporaryDirectory(prefix='patchbench-networks-')
+        cls.networks = Path(cls._networks.name)
+        subprocess.run([ENGINES / 'pytorch' / 'bin' / 'python', '-W', 'ignore', MAKER, cls.networks], check=True,
+                       stdout=subprocess.DEVNULL, timeout=200)
+        whole = (cls.networks / 'dilated.onnx').read_bytes()
+        (cls.networks / 'cut.onnx').write_bytes(whole[:len(whole) // 2])
+        (cls.networks / 'empty.onnx').write_bytes(b'')
+        (cls.networks / 'text.onnx').write_text('no network\n')
+
+    @classmethod
+    def tearDownClass(cls):
+        cls._networks.cleanup()
+
+    def file(self, name):
+        return self.networks / f'{name}.onnx'
+
+    def card_of(self, name, *options):
+        result = program.run('networks', self.file(name), *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [line.split() for line in result.stdout.splitlines() if line.startswith('  ')]
+        return dict(line for line in lines if len(line) == 2), result.stdout
+
+    def run_study(self, name, more, ranks=0):
+        study = self.write('study.yaml', STUDY + f'network: {self.file(name)}\n' + more)
+        result = program.run('run', study, '--out', self.folder / 'out', ranks=ranks)
+        lines = (self.folder / 'out' / 'results.jsonl').read_text().splitlines()
+        return result, [point for point in map(json.loads, lines) if point['type'] == 'point']
+
+    def test_cards_are_found(self):
+        keys = ('channels', 'sigma', 'alignment', 'radius', 'halo')
+        for name, values in CARDS.items():
+            with self.subTest(name=name):
+                card, text = self.card_of(name)
+                self.assertEqual(tuple(card[key] for key in keys), values, text)
+        self.assertIn('unbounded: any pixel', self.card_of('pooling')[1])
+        self.assertIn('shifted', self.card_of('shifted')[1])
+
+    def test_tiles_equal_the_whole_image(self):
+        for name, (channels, sigma, *_, halo) in CARDS.items():
+            if halo == 'unbounded':
+                continue
+            with self.subTest(name=name):
+                more = f'engine: onnxruntime\nhalo: exact\nimage.channels: {channels}\n'
+                result, (point,) = self.run_study(name, more, ranks=2)
+                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                check = point['verification']
+                self.assertEqual(check['outcome'], 'passed')
+                self.assertTrue(check['seam_decides'] and check['seam_against_whole_image'], check)
+                self.assertLessEqual(check['seam_error'], 1e-4)
+                self.assertEqual(point['summary']['tflops'], None, 'nothing is known of its layers')
+                other = 'openvino' if has('openvino') else 'onnxruntime itself'
+                self.assertTrue(any(f'verified against {other}' in note for note in point['summary']['notes']))
+                (self.folder / 'out' / 'results.jsonl').unlink()
+
+    def test_openvino_runs_it_too(self):
+        if not has('openvino'):
+            self.skipTest('openvino is not installed')
+        for name in ('attention', 'level_input', 'one_at_a_time'):
+            with self.subTest(name=name):
+                more = f'engine: openvino\nhalo: exact\nimage.channels: {CARDS[name][0]}\n'
+                result, (point,) = self.run_study(name, more)
+                self.assertEqual(point['verification']['outcome'], 'passed', result.stderr)
+                (self.folder / 'out' / 'results.jsonl').unlink()
+
+    def test_an_unbounded_network_has_no_exact_halo(self):
+        study = self.write('study.yaml', STUDY + f'network: {self.file("pooling")}\nengine: onnxruntime\nhalo: exact\n')
+        self.assert_refused(program.run('run', study, '--out', self.folder / 'out'), 2, 'halo = exact', 'unbounded',
+                            'pooling.onnx', 'halo: auto')
+        result, (point,) = self.run_study('pooling', 'engine: onnxruntime\nhalo: auto\nhalo_tolerance: 0.05\n')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertFalse(point['verification']['seam_decides'])
+        self.assertGreater(point['verification']['seam_error'], 0)
+
+    def test_a_halo_that_is_too_small_fails_against_the_whole_image(self):
+        """A card that states less than the network sees: the check has context of its own."""
+        card = self.folder / 'model.onnx'
+        card.write_bytes(self.file('dilated').read_bytes())
+        self.write('model.onnx.card.yaml', 'channels: 3\nradius: 1\nhalo: 1\n')
+        study = self.write('study.yaml', STUDY + f'network: {card}\nengine: onnxruntime\nhalo: exact\n'
+                           'verify.whole_max_mpx: 0\n')
+        result = program.run('run', study, '--out', self.folder / 'out')
+        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+
+    def test_denoise_writes_an_image_and_a_saved_card_is_read(self):
+        model = self.folder / 'model.onnx'
+        model.write_bytes(self.file('attention').read_bytes())
+        image = self.write('in.png', program.png(70, 50))
+        arguments = ('denoise', image, self.folder / 'out.png', '--network', model, '--engine', 'onnxruntime', '--patch', 24)
+        first = program.run(*arguments, ranks=2)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertIn('found by trying', first.stderr)
+        self.assertTrue((self.folder / 'out.png').read_bytes())
+        self.assertIn('model.onnx.card.yaml', program.run('networks', model, '--save').stdout)
+        second = program.run(*arguments)
+        self.assertIn('the card', second.stderr)
+        self.assertNotIn('found by trying', second.stderr)
+        model.write_bytes(self.file('dilated').read_bytes())
+        third = program.run(*arguments)
+        self.assertIn('the card of another file', third.stderr)
+        self.assertIn('alignment 1', third.stderr)
+
+    def test_a_wrong_card_is_named_with_its_place(self):
+        model = self.folder / 'model.onnx'
+        model.write_bytes(self.file('dilated').read_bytes())
+        self.write('model.onnx.card.yaml', 'channels: 3\nalignement: 8\n')
+        self.assert_refused(program.run('networks', model), 2, 'model.onnx.card.yaml:2:', "'alignement'")
+
+    def test_files_that_are_no_such_network_are_refused(self):
+        image = self.write('in.png', program.png(40, 40))
+        for name, words in BROKEN.items():
+            with self.subTest(name=name):
+                self.assert_refused(program.run('networks', self.file(name), timeout=100), 2, f'{name}.onnx', words)
+        for name in ('cut', 'two_outputs'):
+            result = program.run('denoise', image, self.folder / 'out.png', '--network', self.file(name), '--engine',
+                                 'onnxruntime')
+            self.assert_refused(result, 2, f'{name}.onnx')
+            self.assertFalse((self.folder / 'out.png').exists())
+
+    def test_code_runs_only_where_it_is_trusted(self):
+        for name in ('code.pt', 'code.pt2', 'code.py'):
+            with self.subTest(name=name):
+                file = self.networks / name
+                study = self.write('study.yaml', STUDY + f'network: {file}\nengine: pytorch\nhalo: exact\n')
+                out = ('--out', self.folder / name)
+                for command in (('networks', file), ('plan', study), ('run', study, *out)):
+                    self.assert_refused(program.run(*command), 2, name, '--trust-model')
+                result = program.run('run', study, '--trust-model', *out)
+                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                self.assertIn('alignment 1, radius 6, halo 6', result.stderr)
+                point = json.loads((self.folder / name / 'results.jsonl').read_text().splitlines()[1])
+                self.assertEqual(point['verification']['outcome'], 'passed')
+                self.assertTrue(any('against pytorch itself' in note for note in point['summary']['notes']))
+        raises = program.run('networks', self.networks / 'raises.py', '--trust-model')
+        self.assert_refused(raises, 2, 'raises.py', 'no network today')
+
+    def test_a_known_network_goes_the_short_way(self):
+        model = self.folder / 'ours.onnx'
+        self.assertEqual(program.run('networks', '--export', model, '--network', 'dncnn', '--weights', 'seed:1').returncode, 0)
+        self.assertIn('dncnn', program.run('networks', model).stdout)
+        study = self.write('study.yaml', STUDY + f'network: {model}\nhalo: 4\n')
+        result = program.run('run', study, '--out', self.folder / 'out')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        point = json.loads((self.folder / 'out' / 'results.jsonl').read_text().splitlines()[1])
+        self.assertEqual((point['point']['network'], point['point']['engine']), ('dncnn', 'torch'))
+
+    def test_engines_that_do_not_run_files_are_refused(self):
+        study = self.write('study.yaml', STUDY + f'network: {self.file("dilated")}\nhalo: exact\n')
+        self.assert_refused(program.run('run', study, '--out', self.folder / 'out'), 2, 'engine torch', 'dilated.onnx',
+                            'onnxruntime')
+
+    def test_plan_says_what_is_not_known(self):
+        study = self.write('study.yaml', STUDY + f'network: {self.file("dilated")}\nengine: onnxruntime\nhalo: exact\n')
+        result = program.run('plan', study)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        row = next(line for line in result.stdout.splitlines() if 'dilated' in line)
+        self.assertEqual(row.split()[-2:], ['-', '-'])
+
+
+if __name__ == '__main__':
+    if not (has('pytorch') and has('onnxruntime')):
+        print('skipped: needs the engines pytorch and onnxruntime: launch/engines.sh --only onnxruntime,pytorch')
+        sys.exit(77)
+    program.main()

@@ -1,0 +1,196 @@
+// Networks whose reach is known, as plain functions: their cards are found by trying.
+#include "network/find_card.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace pb::network {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Value of the output, from the input with its channels, rows and columns. Outside of the window there are zeros.
+struct Window {
+    const std::vector<float>& values;
+    Shape shape;
+    float operator()(int64_t c, int64_t y, int64_t x) const {
+        const bool is_inside = y >= 0 && y < shape.h && x >= 0 && x < shape.w;
+        return is_inside ? values[static_cast<size_t>((c * shape.h + y) * shape.w + x)] : 0;
+    }
+};
+using ValueAt = std::function<double(const Window&, int64_t c, int64_t y, int64_t x)>;
+
+/// A network that accepts extents that are multiples of `step`.
+TryWindow network_of(const ValueAt& value_at, int64_t step = 1) {
+    return [=](const NetworkCard& card, const std::vector<float>& values, const Shape& shape) {
+        if (shape.h % step != 0 || shape.w % step != 0) return TrialOutput{{}, "dislikes this extent"};
+        const Window window{values, shape};
+        TrialOutput output;
+        for (int64_t c = 0; c < card.channels; ++c)
+            for (int64_t y = 0; y < shape.h; ++y)
+                for (int64_t x = 0; x < shape.w; ++x)
+                    output.values.push_back(static_cast<float>(value_at(window, c, y, x)));
+        return output;
+    };
+}
+
+FoundCard find(const ValueAt& value_at, int64_t step = 1, const NetworkCard& candidate = {.channels = 1}) {
+    return find_card({candidate}, network_of(value_at, step));
+}
+
+double mean_of(const Window& in, int64_t c, int64_t edge, int64_t y, int64_t x) {
+    double sum = 0;
+    for (int64_t row = y / edge * edge; row < y / edge * edge + edge; ++row)
+        for (int64_t column = x / edge * edge; column < x / edge * edge + edge; ++column) sum += in(c, row, column);
+    return sum / static_cast<double>(edge * edge);
+}
+
+/// mutant: low and high swapped, or one axis only.
+TEST(FindCard, DilatedFilter) {
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
+        return 0.5 * in(c, y, x) + 0.25 * in(c, y - 3, x) + 0.25 * in(c, y, x + 3);
+    });
+    EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 1, radius 3, halo 3");
+    EXPECT_THAT(found.remarks, IsEmpty());
+}
+
+TEST(FindCard, ShiftedOutput) {
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) { return in(c, y - 5, x - 5); });
+    EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 1, radius 5, halo 5");
+    EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("shifted"), HasSubstr("5 px"))));
+}
+
+TEST(FindCard, EvenExtentsOnly) {
+    const FoundCard found =
+        find([](const Window& in, int64_t c, int64_t y, int64_t x) { return mean_of(in, c, 2, y, x); }, 2);
+    EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 2, radius 1, halo 0");
+}
+
+/// It accepts any extent and pads by itself: only shifted windows show its windows of 8 px, those of 6 px next to it.
+TEST(FindCard, WindowsInside) {
+    for (const auto& [edge, radius] : {std::pair{8, 7}, {6, 5}}) {
+        const FoundCard found = find([edge = edge](const Window& in, int64_t c, int64_t y, int64_t x) {
+            return in(c, y, x) + mean_of(in, c, edge, y, x);
+        });
+        EXPECT_EQ(found.card.alignment, edge);
+        EXPECT_EQ(found.card.radius, radius);
+        EXPECT_EQ(found.card.halo, 0);
+    }
+}
+
+TEST(FindCard, WindowsThatOverlap) {
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
+        return mean_of(in, c, 8, y, x) + mean_of(in, c, 8, y + 8, x + 8);
+    });
+    EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 8, radius 15, halo 8");
+}
+
+TEST(FindCard, GlobalMeanIsUnbounded) {
+    const auto network = [](const NetworkCard&, const std::vector<float>& values, const Shape&) {
+        const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+        TrialOutput output{values, ""};
+        for (float& value : output.values) value -= static_cast<float>(0.5 * mean);
+        return output;
+    };
+    const FoundCard found = find_card({{.channels = 3}}, network);
+    EXPECT_EQ(to_text(found.card), "channels 3, sigma none, range 1, alignment 1, radius unbounded, halo unbounded");
+    EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("unbounded"), HasSubstr("global"))));
+}
+
+/// Global attention may lack memory for large windows: what is seen in smaller ones is said, and nothing is refused.
+TEST(FindCard, UnboundedWhereLargeWindowsAreRefused) {
+    const auto network = [](const NetworkCard&, std::vector<float> values, const Shape& shape) {
+        if (shape.h > 200) return TrialOutput{{}, "out of memory"};
+        for (float& value : values) value += values.front() + values.back();
+        return TrialOutput{std::move(values), ""};
+    };
+    EXPECT_FALSE(find_card({{.channels = 1}}, network).card.halo);
+}
+
+TEST(FindCard, PlaceInTheWindowIsUnbounded) {
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
+        return in(c, y, x) * std::sin(static_cast<double>(x * x));
+    });
+    EXPECT_FALSE(found.card.halo);
+    EXPECT_THAT(found.remarks, Contains(HasSubstr("where a pixel lies")));
+}
+
+TEST(FindCard, NoiseLevelWithoutEffectIsSaid) {
+    const NetworkCard with_sigma{.channels = 1, .sigma = SigmaInput::channel};
+    const auto uses = [](const Window& in, int64_t, int64_t y, int64_t x) { return in(0, y, x) * (1 - in(1, y, x)); };
+    const auto ignores = [](const Window& in, int64_t, int64_t y, int64_t x) { return in(0, y, x); };
+    EXPECT_THAT(find(uses, 1, with_sigma).remarks, IsEmpty());
+    EXPECT_THAT(find(ignores, 1, with_sigma).remarks, Contains(HasSubstr("changes nothing")));
+}
+
+TEST(FindCard, TakesTheFirstCandidateThatRuns) {
+    const auto gray = network_of([](const Window& in, int64_t c, int64_t y, int64_t x) { return in(c, y, x); });
+    const auto network = [&](const NetworkCard& card, const std::vector<float>& values, const Shape& shape) {
+        return shape.c == 1 ? gray(card, values, shape) : TrialOutput{{}, "wrong channels"};
+    };
+    EXPECT_EQ(find_card({{.channels = 3}, {.channels = 1}}, network).card.channels, 1);
+}
+
+/// A median of 5 in [0,255] that rounds: in [0,1] it gives nothing useful.
+TEST(FindCard, RangeOf255) {
+    const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) {
+        double sum = 0;
+        for (int64_t dy = -1; dy <= 1; ++dy)
+            for (int64_t dx = -1; dx <= 1; ++dx) sum += in(c, y + dy, x + dx) / 9;
+        return std::max(sum, 3.0);
+    });
+    EXPECT_EQ(found.card.range, 255);
+}
+
+std::string refusal_of(const TryWindow& network) {
+    try {
+        (void)find_card({{.channels = 1}}, network);
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(FindCard, RefusesWhatIsNoNetworkForImages) {
+    const auto never = [](const NetworkCard&, const std::vector<float>&, const Shape&) {
+        return TrialOutput{{}, "gave an array of 3 axes"};
+    };
+    EXPECT_THAT(refusal_of(never), HasSubstr("gave an array of 3 axes"));
+    const auto infinite = [](const Window&, int64_t, int64_t, int64_t) {
+        return std::numeric_limits<double>::quiet_NaN();
+    };
+    EXPECT_THAT(refusal_of(network_of(infinite)), HasSubstr("not finite"));
+    double counter = 0;
+    const auto random = [&](const Window&, int64_t, int64_t, int64_t) { return counter += 0.001; };
+    EXPECT_THAT(refusal_of(network_of(random)), HasSubstr("another output"));
+    const auto fixed = [](const NetworkCard&, const std::vector<float>& values, const Shape& shape) {
+        return shape.h == 64 && shape.w == 64 ? TrialOutput{values, ""} : TrialOutput{{}, "64 px only"};
+    };
+    EXPECT_THAT(refusal_of(fixed), HasSubstr("dynamic height and width"));
+}
+
+TEST(NetworkCard, TextIsReadBack) {
+    for (const NetworkCard& card :
+         {NetworkCard{
+              .channels = 1, .sigma = SigmaInput::input, .range = 255, .alignment = 8, .radius = 12, .halo = 16},
+          NetworkCard{.range = 0.5}})
+        EXPECT_EQ(parse_network_card(to_text(card)), card) << to_text(card);
+}
+
+TEST(NetworkCard, RefusesWrongValues) {
+    for (const char* text : {"channels 2", "alignment 0", "radius 3", "radius -1, halo 0",
+                             "alignment 8, radius 1, halo 4", "range 0", "sigma perhaps", "size 3", "channels"})
+        EXPECT_THROW((void)parse_network_card(text), UsageError) << text;
+}
+
+}  // namespace
+}  // namespace pb::network

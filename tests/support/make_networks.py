@@ -1,0 +1,160 @@
+"""Writes small networks as ONNX files, exported by PyTorch, and as code for PyTorch: make_networks.py FOLDER. They are no denoisers; what matters
+is what they need of a tiling. Run by the Python of the engine pytorch."""
+import pathlib
+import sys
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+try:
+    import onnx  # noqa: F401
+except ImportError:  # torch imports it only to look for functions of onnxscript, which there are none of
+    from torch.onnx._internal.torchscript_exporter import onnx_proto_utils
+
+    onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, custom_opsets: model_bytes
+
+
+def convolution(channels_in, channels_out, dilation=1, kernel=3):
+    """Weights whose effect is seen at the far end of the receptive field."""
+    layer = nn.Conv2d(channels_in, channels_out, kernel, padding=dilation * (kernel // 2), dilation=dilation)
+    nn.init.uniform_(layer.weight, 0.02, 0.1)
+    nn.init.uniform_(layer.bias, -0.1, 0.1)
+    return layer
+
+
+class Chain(nn.Module):
+    """x - f(x) with a chain of convolutions. It resembles DnCNN, but dilates."""
+
+    def __init__(self, channels=3, dilations=(1, 2, 3), channels_in=None):
+        super().__init__()
+        self.first = convolution(channels_in or channels, 8, dilations[0])
+        self.middle = nn.ModuleList(convolution(8, 8, dilation) for dilation in dilations[1:-1])
+        self.last = convolution(8, channels, dilations[-1])
+        self.channels = channels
+
+    def forward(self, x):
+        y = functional.leaky_relu(self.first(x), 0.2)
+        for layer in self.middle:
+            y = functional.leaky_relu(layer(y), 0.2)
+        return x[:, :self.channels] - 0.1 * self.last(y)
+
+
+class GlobalPooling(nn.Module):
+    """Squeeze and excitation over the whole window, as in NAFNet and RCAN."""
+
+    def __init__(self):
+        super().__init__()
+        self.before, self.after = convolution(3, 8), convolution(8, 3)
+
+    def forward(self, x):
+        y = self.before(x)
+        return x - 0.1 * self.after(y * functional.adaptive_avg_pool2d(y, 1))
+
+
+class WindowAttention(nn.Module):
+    """Attention within windows of 8 x 8 pixels, which start at the window's origin (SwinIR without its shift)."""
+
+    EDGE = 8
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.attend, self.restore = convolution(3, 8), nn.Linear(8, 24), convolution(8, 3)
+
+    def forward(self, x):
+        n, _, height, width = x.shape
+        e, rows, columns = self.EDGE, height // self.EDGE, width // self.EDGE
+        y = self.embed(x)
+        y = y.reshape(n, 8, rows, e, columns, e).permute(0, 2, 4, 3, 5, 1).reshape(n * rows * columns, e * e, 8)
+        query, key, value = self.attend(y).chunk(3, -1)
+        y = torch.softmax(query @ key.transpose(1, 2), -1) @ value
+        y = y.reshape(n, rows, columns, e, e, 8).permute(0, 5, 1, 3, 2, 4).reshape(n, 8, height, width)
+        return x - 0.1 * self.restore(y)
+
+
+class Shifted(nn.Module):
+    """Moves the image by 3 pixels downwards and to the right."""
+
+    def forward(self, x):
+        return functional.pad(x, (3, 0, 3, 0))[:, :, :-3, :-3] * 0.9 + 0.05
+
+
+class EvenOnly(nn.Module):
+    """Half the extent inside: an odd size cannot be added to the input."""
+
+    def __init__(self):
+        super().__init__()
+        self.down, self.up = nn.Conv2d(3, 8, 2, 2), nn.ConvTranspose2d(8, 3, 2, 2)
+
+    def forward(self, x):
+        return x - 0.1 * self.up(torch.tanh(self.down(x)))
+
+
+class LevelInput(nn.Module):
+    """The noise level is a second input, one number a window."""
+
+    def __init__(self):
+        super().__init__()
+        self.chain = Chain(1, (1, 1))
+
+    def forward(self, x, sigma):
+        return x + sigma.reshape(-1, 1, 1, 1) * self.chain(x)
+
+
+class Broken(nn.Module):
+    def __init__(self, output):
+        super().__init__()
+        self.output, self.layer = output, nn.Conv2d(3, 3, 3, padding=1)
+
+    def forward(self, x):
+        return self.output(self.layer(torch.tanh(x)))
+
+
+def export(folder, name, network, channels=3, dynamic=(0, 2, 3), sigma=None, outputs=1):
+    torch.manual_seed(1)
+    inputs = [torch.rand(1, channels, 32, 32)] + ([] if sigma is None else [sigma])
+    names = ['image', 'sigma'][:len(inputs)]
+    axes = {'image': {axis: f'axis{axis}' for axis in dynamic}}
+    axes |= {'denoised': axes['image']} if dynamic else {}
+    if sigma is not None:
+        axes['sigma'] = {0: 'axis0'}
+    torch.onnx.export(network.eval(), tuple(inputs), str(folder / f'{name}.onnx'), dynamo=False, opset_version=17,
+                      input_names=names, output_names=['denoised', 'more'][:outputs], dynamic_axes=axes)
+
+
+def write_code(folder):
+    """The dilated network as TorchScript, as a package of torch.export, and as a Python file; one that cannot run."""
+    torch.manual_seed(1)
+    network, image = Chain().eval(), torch.rand(2, 3, 32, 48)
+    torch.jit.trace(network, image).save(str(folder / 'code.pt'))
+    axes = {0: torch.export.Dim('n'), 2: torch.export.Dim('h', min=8), 3: torch.export.Dim('w', min=8)}
+    torch.export.save(torch.export.export(network, (image,), dynamic_shapes=(axes,)), str(folder / 'code.pt2'))
+    source = f'import sys\nsys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\nimport make_networks, torch\n'
+    (folder / 'code.py').write_text(
+        source + '\ndef make_network():\n    torch.manual_seed(1)\n    return make_networks.Chain()\n')
+    (folder / 'raises.py').write_text('raise RuntimeError("no network today")\n')
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(0)
+    export(folder, 'dilated', Chain())
+    export(folder, 'one_at_a_time', Chain(), dynamic=(2, 3))
+    export(folder, 'pooling', GlobalPooling())
+    export(folder, 'attention', WindowAttention())
+    export(folder, 'shifted', Shifted())
+    export(folder, 'even', EvenOnly())
+    export(folder, 'level_channel', Chain(3, (1, 1), 4), channels=4)
+    export(folder, 'level_input', LevelInput(), channels=1, sigma=torch.tensor([0.1]))
+    export(folder, 'fixed', Chain(), dynamic=())
+    export(folder, 'five_channels', Chain(5, (1, 1)), channels=5)
+    export(folder, 'three_axes', Broken(lambda y: y.mean(1)))
+    export(folder, 'smaller', Broken(lambda y: y[:, :, 1:-1, 1:-1]))
+    export(folder, 'not_finite', Broken(lambda y: torch.log(-1 - y * y)))
+    write_code(folder)
+    export(folder, 'two_outputs', Broken(lambda y: (y, y * 2)), outputs=2)
+
+
+if __name__ == '__main__':
+    main()
