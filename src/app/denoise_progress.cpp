@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kUpdateIntervalS = 0.2, kLogIntervalS = 30, kShortImageS = 1;
+constexpr double kLogIntervalS = 30, kShortImageS = 1;
 
 /// Seconds since the kernel started this process: field 22 of /proc/self/stat (proc(5)), in ticks since the boot. 0
 /// where it does not tell. This includes the loading of libraries, before main.

@@ -86,6 +86,7 @@ void export_network(const ExportArguments& arguments) {
 void add_networks_command(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("networks", "parameters, costs, alignment, receptive radius, weights");
     auto arguments = std::make_shared<ExportArguments>();
+    arguments->settings.engine = config::EngineSetting::automatic();
     auto* file = command->add_option("--export", arguments->file, "write a network as an ONNX model into this file");
     for (const auto& [option, key] : {std::pair{"--network", "network"}, {"--weights", "weights"}})
         add_setting(*command, option, key, arguments->settings)->needs(file);
@@ -97,7 +98,7 @@ void add_networks_command(CLI::App& app, Action& chosen) {
     command->add_flag("--save", arguments->save, "with a model: try it again and write its card beside it")
         ->needs(looked_at);
     add_setting(*command, "--engine", "engine", arguments->settings,
-                ", with a model: onnxruntime, openvino, pytorch or python")
+                "; of a model: the first that is installed of those that take it")
         ->needs(looked_at);
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {

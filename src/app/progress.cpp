@@ -11,7 +11,7 @@ namespace pb::app {
 
 namespace {
 
-constexpr double kUpdateIntervalS = 0.2, kLogIntervalS = 1;
+constexpr double kLineIntervalS = 1;
 
 double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
@@ -30,7 +30,7 @@ Progress::Progress(size_t num_points, const std::vector<plan::Point>& rest)
       finished_(num_points - rest.size()),
       left_(rest),
       throttle_(kUpdateIntervalS, 0),
-      logging_(kLogIntervalS, 0) {
+      logging_(kLineIntervalS, 0) {
     std::transform(rest.rbegin(), rest.rend(), std::back_inserter(planned_passes_), planned_passes);
     draw_bar();
 }

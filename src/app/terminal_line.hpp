@@ -7,6 +7,8 @@
 
 namespace pb::app {
 
+inline constexpr double kUpdateIntervalS = 0.2;  // between two states of a bar
+
 class TerminalLine {
   public:
     /// Where stderr does not reach a terminal, or a dumb one (TERM=dumb), nothing is ever drawn. Under Open MPI's

@@ -134,6 +134,8 @@ EngineKind fastest_engine(const Point& point) {
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology) {
     check_ranks(point, topology);
     const auto members = members_of(topology, point.num_ranks, point.settings.placement);
+    if (point.settings.engine.is_automatic && point.settings.network.is_brought())  // engines decide on the device
+        point.settings.engine = is_onnx(point.settings.network) ? EngineKind::onnxruntime : EngineKind::pytorch;
     point.device = resolve_device(point.settings, topology, members);
     check_threads(point, topology);
     point.threads = threads_of(point.settings, topology, members);

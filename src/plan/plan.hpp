@@ -77,8 +77,8 @@ struct Plan {
 /// and UsageError when it can run nowhere.
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology);
 
-/// The faster of the engines `torch` and `native` that can run the point within its memory limit; of a network that is
-/// a file, the first engine that takes such files.
+/// The faster of the engines `torch` and `native` that can run the point, of a network of the list, within its memory
+/// limit.
 [[nodiscard]] EngineKind fastest_engine(const Point& point);
 
 /// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch

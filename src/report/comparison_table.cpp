@@ -10,12 +10,12 @@ namespace pb::report {
 namespace {
 
 constexpr const char* kHeadings[] = {"point", "old s", "new s", "change of time [95 %]", "outcome"};
-using Cells = std::array<std::string, std::size(kHeadings)>;
+using ComparedCells = std::array<std::string, std::size(kHeadings)>;
 
 std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
-Cells cells_of(const PointComparison& point) {
-    Cells cells{point.label, readable(point.old_s), readable(point.new_s), "-", point.missing};
+ComparedCells cells_of(const PointComparison& point) {
+    ComparedCells cells{point.label, readable(point.old_s), readable(point.new_s), "-", point.missing};
     if (!point.comparison) return cells;
     const measure::Comparison& comparison = *point.comparison;
     cells[3] = percent(comparison.ratio);
@@ -90,7 +90,7 @@ TextTable table_of(const ResultsComparison& comparison) {
     TextTable table;
     for (size_t i = 0; i < std::size(kHeadings); ++i) table.add_column(kHeadings[i], i == 0 || i == 4 ? left : right);
     for (const auto& point : comparison.points) {
-        const Cells cells = cells_of(point);
+        const ComparedCells cells = cells_of(point);
         table.add_row({cells.begin(), cells.end()});
     }
     return table;

@@ -135,9 +135,10 @@ class BroughtTest(program.ProgramTest):
         model = self.folder / 'model.onnx'
         model.write_bytes(self.file('attention').read_bytes())
         image = self.write('in.png', program.png(70, 50))
-        arguments = ('denoise', image, self.folder / 'out.png', '--network', model, '--engine', 'onnxruntime', '--patch', 24)
+        arguments = ('denoise', image, self.folder / 'out.png', '--network', model, '--patch', 24)
         first = program.run(*arguments, ranks=2)
         self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertIn('engine onnxruntime', first.stdout)
         self.assertIn('found by trying', first.stderr)
         self.assertTrue((self.folder / 'out.png').read_bytes())
         self.assertIn('model.onnx.card.yaml', program.run('networks', model, '--save').stdout)

@@ -273,6 +273,20 @@ TEST(Plan, AnAutomaticEngineIsTorchWhereTransformedWeightsDoNotFit) {
     }
 }
 
+TEST(Plan, AnAutomaticEngineTakesTheFileOfANetwork) {
+    config::PointSettings settings = small_point();
+    settings.engine = config::EngineSetting::automatic();
+    for (const auto& [file, engine] :
+         {std::pair{"own.onnx", EngineKind::onnxruntime}, {"own.py", EngineKind::pytorch}}) {
+        settings.network = network::kBroughtKind;
+        settings.network.file = file;
+        settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
+        const Point point = point_of(settings, cuda_topology(1));
+        EXPECT_EQ(point.settings.engine, engine);
+        EXPECT_EQ(point.device, DeviceKind::cpu) << "there are no engines for files on a GPU";
+    }
+}
+
 TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {
     Topology topology = cuda_topology(3);
     topology.ranks[2].device_uuid = topology.ranks[1].device_uuid;

@@ -71,7 +71,7 @@ bool first_layer_takes_sigma(const network::Graph& graph, const engine::Weights&
 
 constexpr int64_t kUnboundedContext = 512;  // px
 
-Reach reach_of(const network::NetworkCard& card) {
+Reach reach_stated_in(const network::NetworkCard& card) {
     const bool takes_sigma = card.sigma != network::SigmaInput::none;
     if (card.halo) return {card.alignment, *card.halo, takes_sigma, 2 * *card.halo + card.alignment};
     const int64_t most = round_up(kUnboundedContext, card.alignment);
@@ -81,7 +81,7 @@ Reach reach_of(const network::NetworkCard& card) {
 }  // namespace
 
 Reach reach_of(const engine::Weights& weights) {
-    if (weights.card) return reach_of(*weights.card);
+    if (weights.card) return reach_stated_in(*weights.card);
     const network::Graph graph = network::graph_of(weights.shape);
     for (int64_t length = 2048;; length *= 2) {  // until the middle does not see the border
         const std::vector<Line> lines = walk(graph, weights, length);
