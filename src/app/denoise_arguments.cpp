@@ -3,8 +3,9 @@
 #include "app/brought_networks.hpp"
 #include "app/options.hpp"
 #include "base/noise_level.hpp"
+#include "config/text.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 namespace pb::app {
 
@@ -39,6 +40,28 @@ constexpr SettingOption kSettingOptions[] = {
 
 std::optional<image::Compression> parse_compression(const std::string& text) {
     return text == "auto" ? std::nullopt : std::optional(parse_enum<image::Compression>(text));
+}
+
+VerifyChoice parse_verify(const std::string& text) {
+    if (text == "auto") return {};
+    if (text == "all") return {.mode = config::VerifyMode::full, .is_bounded = false};
+    int64_t windows = 0;
+    if (text != "none") config::parse_setting(text, windows);
+    if (windows < 0 || windows > config::kMaxCount)
+        throw UsageError(fmt::format("'{}': must be a number from 0 to {}", text, config::kMaxCount));
+    if (windows == 0) return {.mode = config::VerifyMode::off, .is_bounded = false};
+    return {.windows = windows, .is_bounded = false};
+}
+
+void add_verify(CLI::App& command, VerifyChoice& verify) {
+    const auto set = [&verify](const std::string& text) { verify = parse_verify(text); };
+    command
+        .add_option_function<std::string>(
+            "--verify", set,
+            "windows of each image that are computed again and compared; auto: one of the first image, and of others "
+            "as long as this takes at most 3 % of the network's work; 0: no checks at all, as none (default: auto)")
+        ->type_name("N | auto | all | none")
+        ->check(readable(parse_verify));
 }
 
 void add_compress(CLI::App& command, std::optional<image::Compression>& compression) {
@@ -93,8 +116,8 @@ config::PointSettings settings_from(const DenoiseArguments& arguments) {
         throw UsageError("--engine timed: simulates devices in studies and runs no network; denoise needs one");
     if (arguments.bands != "auto" && arguments.bands != "1" && arguments.bands != "3")
         throw UsageError("--bands " + arguments.bands + ": must be 1, 3 or auto");
-    settings.protocol.verify = arguments.probes > 0 ? config::VerifyMode::probes : config::VerifyMode::off;
-    settings.protocol.verify_probes = std::max<int64_t>(1, arguments.probes);
+    settings.protocol.verify = arguments.verify.mode;
+    settings.protocol.verify_probes = arguments.verify.windows;
     if (settings.weights.starts_with("seed:") && !arguments.allow_untrained)
         throw UsageError(
             "'" + settings.weights +
@@ -135,8 +158,7 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
             "stack is not kept (default: all)")
         ->type_name("N,N-N,.. | all");
     add_compress(command, a.compression);
-    add_number<int64_t>(command, "--verify", a.probes, {0, config::kMaxCount}, "",
-                        "windows that are run again and compared; 0: none (default: 1)");
+    add_verify(command, a.verify);
     command.add_flag("--no-cache", a.no_cache,
                      "neither use nor keep what earlier runs found by trying ($PATCHBENCH_CACHE, ~/.cache/patchbench)");
     command.add_flag("--allow-untrained", a.allow_untrained, "accept seed:<n> weights");

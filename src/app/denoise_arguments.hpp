@@ -20,6 +20,13 @@ namespace pb::app {
 /// Returns the defaults. Unlike in a study, halo and batch are found automatically, and there is one pass.
 [[nodiscard]] config::PointSettings denoise_defaults();
 
+/// What --verify says.
+struct VerifyChoice {
+    config::VerifyMode mode = config::VerifyMode::probes;
+    int64_t windows = 1;     // of each image that are computed again
+    bool is_bounded = true;  // only of as many images as Runner::bound_verification allows
+};
+
 struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     config::PointSettings settings = denoise_defaults();
@@ -27,7 +34,7 @@ struct DenoiseArguments {
     std::string sigma = "auto", bands = "auto";
     std::string pages = "all";                      // or "0-9,20"
     std::optional<image::Compression> compression;  // none: use the input's
-    int64_t probes = 1;
+    VerifyChoice verify;
     bool allow_untrained = false;
     bool trusts_model = false;
     bool share_devices = false;

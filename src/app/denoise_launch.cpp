@@ -37,13 +37,14 @@ Group make_group(const DenoiseLaunch& launch, bool apart) {
     return group;
 }
 
-void work_together(const DenoiseLaunch& launch, const WorkOnImage& work) {
+void work_together(const DenoiseLaunch& launch, const WorkOnImage& work, const std::function<void()>& finish) {
     int64_t number = 0;
     for (const size_t job : launch.sharing.together)
-        if (!work(job, ++number)) return;
+        if (!work(job, ++number)) break;
+    finish();
 }
 
-void work_apart(const DenoiseLaunch& launch, const WorkOnImage& work) {
+void work_apart(const DenoiseLaunch& launch, const WorkOnImage& work, const std::function<void()>& finish) {
     run::BatchQueue queue = make_queue(launch);
     queue.begin_pass();
     const std::vector<size_t>& jobs = launch.sharing.apart;
@@ -52,6 +53,7 @@ void work_apart(const DenoiseLaunch& launch, const WorkOnImage& work) {
     for (auto next = queue.next(); next; next = queue.next())
         goes_on =
             goes_on && work(jobs[static_cast<size_t>(next->begin)], std::ssize(launch.sharing.together) + next->end);
+    finish();
     launch.world.sleeping_barrier();  // the end of the queue waits, too, but it spins
 }
 

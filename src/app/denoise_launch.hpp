@@ -36,11 +36,12 @@ struct Group {
 /// Works on the image with index `job`, which is number `number` of all, from 1. Returns false after a signal.
 using WorkOnImage = std::function<bool(size_t job, int64_t number)>;
 
-/// Gives each image that all ranks work on to all ranks. Collective.
-void work_together(const DenoiseLaunch& launch, const WorkOnImage& work);
+/// Gives each image that all ranks work on to all ranks, then calls `finish`. Collective.
+void work_together(const DenoiseLaunch& launch, const WorkOnImage& work, const std::function<void()>& finish);
 
-/// Gives each of the other images to one rank, the one that is free first. Returns when all ranks are done. Collective,
-/// but not `work`, which must not throw if there are several ranks.
-void work_apart(const DenoiseLaunch& launch, const WorkOnImage& work);
+/// Gives each of the other images to one rank, the one that is free first. A rank without further images calls
+/// `finish`. Returns when all ranks are done. Collective, but not `work` and `finish`, which must not throw if there
+/// are several ranks.
+void work_apart(const DenoiseLaunch& launch, const WorkOnImage& work, const std::function<void()>& finish);
 
 }  // namespace pb::app

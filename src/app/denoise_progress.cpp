@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace pb::app {
 
@@ -47,7 +48,7 @@ DenoiseProgress::DenoiseProgress(bool is_shown)
     if (is_shown) line_.emplace();
 }
 
-void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64_t count) {
+void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64_t count, int64_t num_waiting) {
     const double now_s = count_time();
     if (images_begin_s_ == 0)
         images_begin_s_ = now_s;
@@ -56,14 +57,18 @@ void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64
     image_begin_s_ = now_s;
     name_ = without_controls(count == 1 ? name : fmt::format("{}/{} {}", number, count, name));
     image_ = {.number = number, .count = count};
+    if (num_waiting > 0) name_ += fmt::format(" and {} before it", num_waiting);
+    num_waiting_ = num_waiting;
     num_passes_ = 1;
-    passes_begun_ = 0;
+    passes_done_ = pass_size_ = 0;
+    next_size_ = 1;
     begin(run::Activity::reading);
 }
 
 void DenoiseProgress::expect(double pixels, int64_t num_passes) {
-    image_.pixels = pixels;
-    num_passes_ = num_passes;
+    const int64_t images = num_waiting_ + 1;  // of nearly the same size
+    image_.pixels = static_cast<double>(images) * pixels;
+    num_passes_ = images * num_passes;
 }
 
 void DenoiseProgress::begin(run::Activity activity) {
@@ -72,7 +77,9 @@ void DenoiseProgress::begin(run::Activity activity) {
     image_.activity = name_of(activity);
     if (activity == run::Activity::network) {
         image_.activity = {};
-        if (++passes_begun_ == 1) passes_begin_s_ = now_s;
+        if (pass_size_ == 0) passes_begin_s_ = now_s;
+        passes_done_ += pass_size_;
+        pass_size_ = std::exchange(next_size_, 1);
     }
     show(now_s, shows_steps_);
 }
@@ -80,7 +87,8 @@ void DenoiseProgress::begin(run::Activity activity) {
 void DenoiseProgress::advance(int64_t done, int64_t all) {
     if (!line_ || all == 0) return;
     const double part = static_cast<double>(done) / static_cast<double>(all);
-    image_.fraction = (static_cast<double>(passes_begun_ - 1) + part) / static_cast<double>(num_passes_);
+    const double passes = static_cast<double>(passes_done_) + part * static_cast<double>(pass_size_);
+    image_.fraction = std::min(1.0, passes / static_cast<double>(num_passes_));
     show(count_time(), false);
 }
 
@@ -107,7 +115,7 @@ double DenoiseProgress::count_time() {
 
 void DenoiseProgress::show(double now_s, bool at_once) {
     if (!line_) return;
-    image_.pass_s = passes_begun_ == 0 ? 0 : now_s - passes_begin_s_;
+    image_.pass_s = pass_size_ == 0 ? 0 : now_s - passes_begin_s_;
     image_.all_s = now_s - images_begin_s_;
     if (line_->is_on_terminal()) {
         if (drawing_.is_due(now_s) || at_once)

@@ -18,14 +18,16 @@ class DenoiseProgress final : public run::ProgressListener {
     /// a long job shows that it goes on.
     explicit DenoiseProgress(bool is_shown);
 
-    /// An image is started: number `number` of `count`, from 1.
-    void begin_image(const std::string& name, int64_t number, int64_t count);
-    /// The image has so many pixels and is done in `num_passes` passes (groups of bands).
+    /// An image is started: number `number` of `count`, from 1. `num_waiting` images before it are not done yet,
+    /// because they may be done in one pass with it.
+    void begin_image(const std::string& name, int64_t number, int64_t count, int64_t num_waiting);
+    /// The image has so many pixels and is done in `num_passes` passes (pages, groups of bands).
     void expect(double pixels, int64_t num_passes);
     /// All images are done: removes the bar and waits for other ranks.
     void end();
 
     void begin(run::Activity activity) override;
+    void join(int64_t num_images) override { next_size_ = num_images; }
     void advance(int64_t done, int64_t all) override;
 
     /// Returns the wall time since the process started, and what this rank did in it. `with_waiting`: there are other
@@ -39,7 +41,9 @@ class DenoiseProgress final : public run::ProgressListener {
 
     std::string name_;
     report::ImageProgress image_;
-    int64_t num_passes_ = 1, passes_begun_ = 0;
+    int64_t num_waiting_ = 0;                   // images before this one
+    int64_t num_passes_ = 1, passes_done_ = 0;  // each over one image, page or group of bands
+    int64_t pass_size_ = 0, next_size_ = 1;     // how many of them the current pass is, and the next
     double images_begin_s_ = 0, image_begin_s_ = 0, passes_begin_s_ = 0;  // since the process started
     bool shows_steps_ = true;  // false after a short image: its activities change faster than people read
 

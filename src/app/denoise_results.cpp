@@ -14,18 +14,22 @@ namespace pb::app {
 
 namespace {
 
-// Ranks send a result as "job is_written bytes\n" and the lines, because names of files may contain any character.
+// Ranks send a result as "job is_written .. bytes\n" and the lines, because names of files may contain any character.
 std::string to_text(const std::vector<ImageResult>& images) {
     std::string text;
     for (const ImageResult& each : images)
-        text += fmt::format("{} {:d} {}\n{}", each.job, each.is_written, each.lines.size(), each.lines);
+        text += fmt::format("{} {:d} {} {} {} {} {}\n{}", each.job, each.is_written, each.images_in_pass,
+                            each.checks.passes, each.checks.passes_checked, each.checks.windows, each.lines.size(),
+                            each.lines);
     return text;
 }
 
 void add_from_text(const std::string& text, std::vector<ImageResult>& images) {
     std::istringstream stream(text);
     size_t bytes = 0;
-    for (ImageResult each; stream >> each.job >> each.is_written >> bytes; images.push_back(each)) {
+    for (ImageResult each; stream >> each.job >> each.is_written >> each.images_in_pass >> each.checks.passes >>
+                           each.checks.passes_checked >> each.checks.windows >> bytes;
+         images.push_back(each)) {
         stream.get();
         each.lines.resize(bytes);
         stream.read(each.lines.data(), static_cast<std::streamsize>(bytes));
@@ -40,6 +44,27 @@ std::vector<ImageResult> gather_results(const comm::Communicator& world, const s
     return all;
 }
 
+/// Says how many images shared batches with others; empty if none did.
+std::string groups_text(const std::vector<ImageResult>& all) {
+    int64_t most = 1, grouped = 0;
+    for (const ImageResult& each : all) {
+        most = std::max(most, each.images_in_pass);
+        grouped += each.images_in_pass > 1 ? 1 : 0;
+    }
+    return grouped == 0 ? "" : fmt::format("windows of up to {} images in one batch ({} images)", most, grouped);
+}
+
+/// Says how much was computed again. Empty when that was every pass, and with `--verify 0`.
+std::string checks_line(const std::vector<ImageResult>& all) {
+    CheckCounts sum;
+    for (const ImageResult& each : all) sum += each.checks;
+    if (sum.passes_checked == sum.passes) return "";
+    return fmt::format(
+        "verified: {} of {} passes over an image or page, by {} window{} computed again; the others by their tiles and "
+        "samples (--verify 1: every pass)",
+        sum.passes_checked, sum.passes, sum.windows, sum.windows == 1 ? "" : "s");
+}
+
 std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& counts) {
     const auto written = static_cast<size_t>(
         std::count_if(all.begin(), all.end(), [](const ImageResult& each) { return each.is_written; }));
@@ -51,6 +76,7 @@ std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& 
     if (counts.passed_over > 0)
         line += fmt::format("; {} other file{} in the folders passed over", counts.passed_over,
                             counts.passed_over == 1 ? "" : "s");
+    if (const std::string groups = groups_text(all); !groups.empty()) line += "; " + groups;
     return line;
 }
 
@@ -67,16 +93,18 @@ void print(const std::vector<ImageResult>& all, const ImageCounts& counts) {
     for (const ImageResult& each : all) fmt::print("{}\n", each.lines);
     fmt::print("\n");
     if (counts.to_do + counts.kept > 1 || counts.passed_over > 0) fmt::print("{}\n", counts_line(all, counts));
+    if (const std::string checks = checks_line(all); !checks.empty()) fmt::print("{}\n", checks);
 }
 
 }  // namespace
 
-void ImageResults::add(size_t job, std::string lines, const std::vector<measure::Summary>& passes) {
-    const bool is_written = std::all_of(passes.begin(), passes.end(), [](const measure::Summary& pass) {
+void ImageResults::add(size_t job, std::string lines, const ImagePasses& passes) {
+    const std::vector<measure::Summary>& all = passes.summaries;
+    const bool is_written = std::all_of(all.begin(), all.end(), [](const measure::Summary& pass) {
         return pass.status == record::PointStatus::ok && pass.verification != record::Verification::Outcome::failed;
     });
-    images.push_back({job, is_written, std::move(lines)});
-    summaries.push_back(*std::max_element(passes.begin(), passes.end(), is_better));
+    images.push_back({job, is_written, passes.images_in_pass, passes.checks, std::move(lines)});
+    summaries.push_back(*std::max_element(all.begin(), all.end(), is_better));
 }
 
 ExitCode conclude(const comm::Communicator& world, ImageResults mine, const ImageCounts& counts,

@@ -1,6 +1,7 @@
 // Collects what the ranks of `denoise` did with the images, and prints it in the order of the images.
 #pragma once
 
+#include "app/denoise_passes.hpp"
 #include "app/denoise_progress.hpp"
 #include "comm/communicator.hpp"
 #include "measure/summary.hpp"
@@ -17,6 +18,8 @@ namespace pb::app {
 struct ImageResult {
     size_t job = 0;  // index of the image
     bool is_written = false;
+    int64_t images_in_pass = 1;
+    CheckCounts checks;
     std::string lines;  // what was said about it, without the last line end
 };
 
@@ -27,7 +30,7 @@ struct ImageResults {
 
     /// Adds an image with its passes, at least one. It counts as written when every pass was verified, or not to be
     /// verified.
-    void add(size_t job, std::string lines, const std::vector<measure::Summary>& passes);
+    void add(size_t job, std::string lines, const ImagePasses& passes);
 };
 
 /// What was asked for.
@@ -37,9 +40,9 @@ struct ImageCounts {
     int64_t passed_over = 0;  // files in folders that are no images by name
 };
 
-/// Prints the lines of all images, the counts if there are several images, what the time was spent on, and one verdict.
-/// An image without a result was not begun before a signal came: it counts as skipped. Collective; waits without
-/// spinning for ranks that still work.
+/// Prints the lines of all images, the counts if there are several images, what was computed again, what the time was
+/// spent on, and one verdict. An image without a result was not begun before a signal came: it counts as skipped.
+/// Collective; waits without spinning for ranks that still work.
 [[nodiscard]] ExitCode conclude(const comm::Communicator& world, ImageResults mine, const ImageCounts& counts,
                                 DenoiseProgress& progress);
 

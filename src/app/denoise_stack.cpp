@@ -118,10 +118,12 @@ class Stack {
         run::together(job_.ranks, [&] { open_output(); });
         find_ranges();
         const int64_t num_pages = job_.file->num_pages();
-        for (int64_t page = 0; page < num_pages; ++page) {
+        for (int64_t page = 0; page < num_pages && failure_.empty(); ++page) {
             run::together(job_.ranks, [&] { job_.file->turn_to(page); });
-            if (const auto failure = run_page()) return *failure;
+            job_.band_groups.empty() ? add_page(page) : run_bands();
         }
+        naming_page([&] { job_.finish_pages(); });
+        if (!failure_.empty()) return failure_;
         run::together(job_.ranks, [&] {
             if (output_) output_->commit();
         });
@@ -148,22 +150,35 @@ class Stack {
         }
     }
 
-    /// Adds the current page to the output. Returns a line if that is not possible, on all ranks.
-    std::optional<std::string> run_page() {
+    /// Adds the current page to the output, now or together with later pages.
+    void add_page(int64_t page) {
+        const auto save = [this](const PixelView& denoised) {
+            if (failure_.empty()) add(denoised);
+        };
+        const auto done = [this](const PassResult& result) {
+            if (failure_.empty()) take(result);
+        };
+        naming_page([&] { job_.add_page({"", ranges_.at(""), save}, page, done); });
+    }
+
+    /// Adds the current page, whose groups of bands are denoised one after the other.
+    void run_bands() {
         std::optional<BandOutput> joined;
-        if (job_.ranks.is_root() && !job_.band_groups.empty()) joined.emplace(job_.file);
+        if (job_.ranks.is_root()) joined.emplace(job_.file);
         for (const std::string& bands : groups_) {
-            const auto take = [&](const PixelView& denoised) {
-                joined ? joined->take(bands, denoised) : add(denoised);
-            };
-            const PassResult result = naming_page([&] { return job_.run_pass({bands, ranges_.at(bands), take}); });
-            if (const std::string failure = failure_of(result); !failure.empty()) return failure;
-            figures_.add(result, job_.file->page_number());
+            const auto save = [&](const PixelView& denoised) { joined.value().take(bands, denoised); };
+            naming_page([&] { take(job_.run_pass({bands, ranges_.at(bands), save})); });
+            if (!failure_.empty()) return;
         }
         run::together(job_.ranks, [&] {
             if (joined) joined->give([&](const image::ImageToSave& page) { output_.value().add(page); });
         });
-        return std::nullopt;
+    }
+
+    /// Takes the figures of a pass over the current page, or the line that says why it failed.
+    void take(const PassResult& result) {
+        failure_ = failure_of(result);
+        if (failure_.empty()) figures_.add(result, job_.file->page_number());
     }
 
     void add(const PixelView& denoised) {
@@ -176,9 +191,9 @@ class Stack {
 
     /// Errors of reading name the page; this names it in others, such as those of the noise level.
     template <class Step>
-    PassResult naming_page(Step&& step) const {
+    void naming_page(Step&& step) const {
         try {
-            return step();
+            step();
         } catch (const run::AgreedError& error) {
             const std::string text = error.what();
             const bool is_named = text.find(page_text()) != std::string::npos;
@@ -200,6 +215,7 @@ class Stack {
     std::map<std::string, std::string> ranges_;  // by bands
     std::optional<image::StackFile> output_;     // on the root
     StackFigures figures_;
+    std::string failure_;  // the line about a page that failed, on all ranks
 };
 
 }  // namespace

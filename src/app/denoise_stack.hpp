@@ -31,6 +31,8 @@ struct PassResult {
     std::string note;  // about the range of the samples
 };
 
+using PageDone = std::function<void(const PassResult&)>;
+
 struct StackJob {
     const comm::Communicator& ranks;
     DenoiseJob names;
@@ -39,6 +41,10 @@ struct StackJob {
     std::optional<image::Compression> compression;  // none: the input's
     std::vector<std::string> band_groups;           // empty: a network takes a page as it is
     std::function<PassResult(const StackPass&)> run_pass;
+    // A pass over page `page`, the current one, perhaps together with that over other pages: calls back at once or in a
+    // later call, in the order of the pages, when that page is the current one again.
+    std::function<void(const StackPass&, int64_t page, const PageDone&)> add_page;
+    std::function<void()> finish_pages;  // all pages that were added
 };
 
 /// Returns the line about the stack on the root. If a page fails, no file is written and the line is about that page.

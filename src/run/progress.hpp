@@ -31,6 +31,8 @@ class ProgressListener {
     virtual ~ProgressListener() = default;
     /// The rank starts another activity. `network`: at the start of each pass, outside its timed region.
     virtual void begin(Activity activity) = 0;
+    /// The next pass is one over so many images; otherwise it is over one.
+    virtual void join(int64_t /*num_images*/) {}
     /// In a pass, before each batch and at the end: `done` of `all` batches were given out, those in flight included.
     /// They are the rank's own, which stand for those of all ranks; with `schedule: dynamic` those of all ranks.
     virtual void advance(int64_t done, int64_t all) = 0;

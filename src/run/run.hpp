@@ -33,6 +33,24 @@ using PointSink = std::function<void(const record::PointTrace&)>;
 
 class ImageSource;
 
+/// How an image ended.
+struct ImageOutcome {
+    const record::PointTrace& trace;  // only the root's is complete
+    std::string user_error;           // of an error that the user must correct; then there is no output
+    int64_t images_in_pass = 1;       // its windows shared batches with those of so many images, itself included
+};
+
+/// One of many images. Its windows may share batches with those of other images.
+struct ImageJob {
+    plan::Point point;
+    PointFiles files;
+    std::shared_ptr<ImageSource> source;
+    // Makes the page of `source` the current one of its file again. Empty: the file has one page.
+    std::function<void()> turn = {};
+    // Called on every rank: at once if the image cannot be read, else when it is done, in the order of the images.
+    std::function<void(const ImageOutcome&)> done;
+};
+
 class Runner {
   public:
     /// `world` and `topology` must outlive it. Collective.
@@ -56,6 +74,21 @@ class Runner {
     /// point's image on this rank; it must be given on every rank or on none. Without it, the image is opened here.
     [[nodiscard]] record::PointTrace run(const plan::Point& point, const PointFiles& files,
                                          ImageSource* opened = nullptr);
+
+    /// From now on computes the windows of an image again only as long as this takes at most `share` of the network's
+    /// work so far (CheckBudget). All other checks stay.
+    void bound_verification(double share);
+
+    /// Reads an image, and runs it when its windows and those of images added before fill their batches, or at once
+    /// when they do not fit together (joins, in image_group.cpp). The output has the same bytes as that of run(), where
+    /// those of the engine do not depend on the batch; all of LibTorch and native on a CPU. What fails fails for one
+    /// image only. All ranks must take part in the point. Collective.
+    void add(ImageJob job);
+    /// Runs the images that wait. Collective.
+    void finish_images();
+    /// Drops the images that wait, without a call of their `done`.
+    void drop_images();
+    [[nodiscard]] int64_t num_waiting() const;
 
     /// `WeightsCache::shape_of` for the plan; the weights are kept for the run. Not collective.
     [[nodiscard]] std::optional<network::NetworkShape> shape_of(const config::PointSettings& settings,

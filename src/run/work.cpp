@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace pb::run {
 
@@ -32,7 +33,66 @@ Work make_whole_work(const plan::Point& point, int rank) {
     return work;
 }
 
+/// The windows of several images in one numbering.
+class JoinedImages {
+  public:
+    JoinedImages(std::vector<ImageWork> images, int64_t stride) : images_(std::move(images)), stride_(stride) {
+        first_.reserve(images_.size());
+        int64_t first = 0;
+        for (const ImageWork& image : images_) {
+            first_.push_back(first);
+            first += image.num_windows;
+        }
+    }
+
+    [[nodiscard]] plan::Tile tile(int64_t index) const {
+        const size_t image = image_of(index);
+        plan::Tile tile = images_[image].work.tile(index - first_[image]);
+        tile.window.row += static_cast<int64_t>(image) * stride_;
+        tile.core.row += static_cast<int64_t>(image) * stride_;
+        return tile;
+    }
+
+    [[nodiscard]] int64_t patches_in(const Range& windows) const {
+        int64_t patches = 0;
+        for (size_t i = 0; i < images_.size(); ++i)
+            patches +=
+                images_[i].work.patches_in(windows_within(windows, {first_[i], first_[i] + images_[i].num_windows}));
+        return patches;
+    }
+
+    [[nodiscard]] device::Conversion conversion(int64_t index) const { return images_[image_of(index)].conversion; }
+
+  private:
+    [[nodiscard]] size_t image_of(int64_t index) const {
+        return static_cast<size_t>(std::upper_bound(first_.begin(), first_.end(), index) - first_.begin()) - 1;
+    }
+
+    std::vector<ImageWork> images_;
+    std::vector<int64_t> first_;  // first window of each image
+    int64_t stride_;
+};
+
 }  // namespace
+
+Range windows_within(const Range& run, const Range& image) {
+    const int64_t begin = std::clamp(run.begin, image.begin, image.end);
+    const int64_t end = std::clamp(run.end, image.begin, image.end);
+    return {begin - image.begin, end - image.begin};
+}
+
+Work join_work(std::vector<ImageWork> images, int64_t stride, int64_t batch, Range windows) {
+    Work work;
+    work.window = images.front().work.window;
+    work.last_batch = images.front().work.last_batch;
+    work.windows = windows;
+    work.batch = batch;
+    const auto joined = std::make_shared<const JoinedImages>(std::move(images), stride);
+    work.tile = [joined](int64_t index) { return joined->tile(index); };
+    work.patches_in = [joined](Range range) { return joined->patches_in(range); };
+    work.conversion = [joined](int64_t index) { return joined->conversion(index); };
+    return work;
+}
 
 double Work::core_pixels(const std::vector<Range>& runs) const {
     double pixels = 0;

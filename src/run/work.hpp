@@ -1,6 +1,7 @@
 // The work of a rank in one pass over an image: a run of tiles, whose windows have one shape.
 #pragma once
 
+#include "device/convert.hpp"
 #include "plan/plan.hpp"
 
 #include <functional>
@@ -16,6 +17,8 @@ struct Work {
     std::function<int64_t(Range)> patches_in;  // number of patches in a range of windows
     int64_t batch = 1;
     config::LastBatch last_batch = config::LastBatch::pad;
+    // By window index, for images that differ in their noise level. Empty: all windows have that of the pipeline.
+    std::function<device::Conversion(int64_t)> conversion = {};
 
     [[nodiscard]] std::vector<Range> batches() const { return plan::cut_batches(windows, batch); }
     [[nodiscard]] double core_pixels(const std::vector<Range>& runs) const;
@@ -24,6 +27,20 @@ struct Work {
 /// Returns the share of `rank`. `whole` points: one forward call each. With `replicate` every rank has the whole image,
 /// otherwise only rank 0.
 [[nodiscard]] Work make_work(const plan::Point& point, int rank);
+
+/// An image of a group whose windows share batches. All have windows of one extent.
+struct ImageWork {
+    Work work;
+    int64_t num_windows = 0;  // of all ranks
+    device::Conversion conversion;
+};
+
+/// Returns the share of `rank` of the windows of several images, those of the first image first. Image i lies `stride`
+/// rows below image i - 1, at rows that no window of that image reaches.
+[[nodiscard]] Work join_work(std::vector<ImageWork> images, int64_t stride, int64_t batch, Range windows);
+
+/// The part of `run`, windows of such a group, that belongs to the image whose windows are `image`, numbered as there.
+[[nodiscard]] Range windows_within(const Range& run, const Range& image);
 
 /// Returns the rectangles that runs of windows cover (for tiles at most three per run).
 [[nodiscard]] std::vector<Rect> rects_of_windows(const plan::Point& point, const std::vector<Range>& windows);

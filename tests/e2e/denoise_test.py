@@ -243,7 +243,7 @@ class Help(program.ProgramTest):
         """Those of `denoise`, which are not those of a study."""
         text = re.sub(r'\s+', ' ', run('denoise', '--help').stdout)
         for option, shape, default in (('patch', 'N', '256'), ('halo', 'N | none | exact | auto', 'auto'),
-                                       ('batch', 'N | auto | largest', 'auto'), ('verify', 'N', '1'),
+                                       ('batch', 'N | auto | largest', 'auto'), ('verify', 'N | auto | all | none', 'auto'),
                                        ('dtype', 'fp32 | tf32 | bf16 | fp16', 'fp32'), ('threads', 'N | auto', 'auto'),
                                        ('network', 'drunet | unet | dncnn', 'drunet'), ('sigma', 'X | X/Y | auto', 'auto'),
                                        ('engine', 'torch | native | reference | timed', 'auto'),

@@ -53,6 +53,25 @@ class Folders(program.ProgramTest):
                 self.assertEqual('7 images on' in said, ranks > 1)
                 self.assertIn('7 images: 7 denoised, 0 failed', said)
 
+    def test_small_images_share_batches(self):
+        """Of two sizes, each at its own noise level, a damaged one among them: bytes as one by one, files of their own."""
+        weights = ('--weights', self.write('drunet.safetensors', small_drunet()), '--halo', '8', '--batch', '4', '--device', 'cpu')
+        rough = [lambda x, y, c, i=i: 64 + noise(x, y, c) // (2 + i) for i in range(9)]
+        images = self.make(**{f'{i}_png': png(40 if i != 6 else 61, 36, value=rough[i]) for i in range(9)}, **{
+            '2cut_png': png(40, 36, value=noise)[:700]})
+        for i in range(9):
+            alone = run('denoise', images / f'{i}.png', self.folder / f'{i}.png', *weights)
+            self.assertEqual(alone.returncode, 0, alone.stderr + alone.stdout)
+            self.assertNotIn('verified:', alone.stdout, 'the only image is')
+        for ranks in (0, 1, 2):
+            said = self.denoise('out', *weights, ranks=ranks, code=1)
+            for i in range(9):
+                self.assertEqual((self.folder / f'out/{i}.png').read_bytes(), (self.folder / f'{i}.png').read_bytes(), (ranks, i))
+            self.assertEqual(len(re.findall(r'2cut\.png: failed: ', said)), 1, said)
+            self.assertRegex(said, r'10 images: 9 denoised, 1 failed; windows of up to \d images in one batch \(\d images\)')
+            self.assertRegex(said, rf'verified: {max(ranks, 1)} of 9 passes')
+        self.assertIn('up to 4 images in one batch (8 images)', self.denoise('out', *weights, '--verify', '1', code=1))
+
     def test_all_ranks_work_on_the_large_one(self):
         weights = self.write('drunet.safetensors', small_drunet())
         self.make(a_png=png(40, 36, value=noise), b_npy=npy(1500, 1500), c_png=png(44, 36, value=noise))

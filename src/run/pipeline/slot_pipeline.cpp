@@ -84,18 +84,23 @@ void SlotPipeline::forget_unfinished() {
 void SlotPipeline::gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log) {
     StageWatch watch(log, number_of(batch, work_));
     const int64_t n = run_size(batch, work_);
-    for (int64_t place = 0; place < n; ++place) cut(slot, place, work_.tile(window_at(batch, place)).window, input);
+    for (int64_t place = 0; place < n; ++place) cut(slot, place, window_at(batch, place), input);
     device_->after_cutting(slot.number, n);
     slot.batch = batch;
     watch.done(record::Stage::gather);
 }
 
-void SlotPipeline::cut(const Slot& slot, int64_t place, const Rect& window, WindowSource& input) const {
+device::Conversion SlotPipeline::conversion_of(int64_t window) const {
+    return work_.conversion ? work_.conversion(window) : traits_.fused.value();
+}
+
+void SlotPipeline::cut(const Slot& slot, int64_t place, int64_t window, WindowSource& input) const {
+    const Rect part = work_.tile(window).window;
     std::byte* const to = slot.memory.in + static_cast<size_t>(place) * traits_.window_in_bytes;
     if (traits_.fused)
-        cut_window_to_f32(input, window, *traits_.fused, reinterpret_cast<float*>(to));
+        cut_window_to_f32(input, part, conversion_of(window), reinterpret_cast<float*>(to));
     else
-        cut_window(input, window, to);
+        cut_window(input, part, to);
 }
 
 void SlotPipeline::drain(Slot& slot, CoreSink& output, PassLog& log) {
@@ -104,16 +109,16 @@ void SlotPipeline::drain(Slot& slot, CoreSink& output, PassLog& log) {
     device_->wait(slot.number, number, log);
     StageWatch watch(log, number);
     device_->before_writing(slot.number, run_size(*slot.batch, work_));
-    for (int64_t place = 0; place < slot.batch->size(); ++place)
-        write(slot, place, work_.tile(slot.batch->begin + place), output);
+    for (int64_t place = 0; place < slot.batch->size(); ++place) write(slot, place, slot.batch->begin + place, output);
     watch.done(record::Stage::scatter);
     slot.batch.reset();
 }
 
-void SlotPipeline::write(const Slot& slot, int64_t place, const plan::Tile& tile, CoreSink& output) const {
+void SlotPipeline::write(const Slot& slot, int64_t place, int64_t window, CoreSink& output) const {
+    const plan::Tile tile = work_.tile(window);
     const std::byte* const from = slot.memory.out + static_cast<size_t>(place) * traits_.window_out_bytes;
     if (traits_.fused)
-        write_core_from_f32(reinterpret_cast<const float*>(from), tile, *traits_.fused, output);
+        write_core_from_f32(reinterpret_cast<const float*>(from), tile, conversion_of(window), output);
     else
         write_core(from, tile, output);
 }

@@ -37,10 +37,11 @@ class SlotPipeline final : public Pipeline {
     void forget_unfinished();
 
     void gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log);
-    void cut(const Slot& slot, int64_t place, const Rect& window, WindowSource& input) const;
+    void cut(const Slot& slot, int64_t place, int64_t window, WindowSource& input) const;
+    [[nodiscard]] device::Conversion conversion_of(int64_t window) const;
     /// If the slot has a batch, waits for it and writes its cores.
     void drain(Slot& slot, CoreSink& output, PassLog& log);
-    void write(const Slot& slot, int64_t place, const plan::Tile& tile, CoreSink& output) const;
+    void write(const Slot& slot, int64_t place, int64_t window, CoreSink& output) const;
 
     std::unique_ptr<SlotDevice> device_;
     DeviceTraits traits_;

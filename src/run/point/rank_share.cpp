@@ -4,6 +4,7 @@
 #include "run/pipeline/faulty_sink.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_sink.hpp"
+#include "run/pixels/joined_images.hpp"
 #include "run/verify/probes.hpp"
 
 #include <algorithm>
@@ -58,7 +59,48 @@ std::unique_ptr<ChecksumSink> make_checksum_sink(const plan::Point& point, const
     return output;
 }
 
+/// No window of an image reaches so many rows.
+int64_t stride_of(const std::vector<JoinedShare>& images) {
+    int64_t rows = 0;
+    for (const JoinedShare& image : images)
+        rows = std::max(rows, image.share->cores().extent().h + image.share->work().window.h);
+    return rows;
+}
+
+Work join_shares(const std::vector<JoinedShare>& images, const Team& team, int64_t batch) {
+    std::vector<ImageWork> works;
+    works.reserve(images.size());
+    int64_t num_windows = 0;
+    for (const JoinedShare& image : images) {
+        works.push_back({image.share->work(), image.num_windows, image.conversion});
+        num_windows += image.num_windows;
+    }
+    return join_work(std::move(works), stride_of(images), batch,
+                     shard(num_windows, team.ranks.rank(), team.ranks.size()));
+}
+
+template <class Part, class Find>
+std::vector<Part*> parts_of(const std::vector<JoinedShare>& images, Find&& find) {
+    std::vector<Part*> parts;
+    parts.reserve(images.size());
+    for (const JoinedShare& image : images) parts.push_back(&find(*image.share));
+    return parts;
+}
+
 }  // namespace
+
+RankShare::RankShare(const std::vector<JoinedShare>& images, const Team& team, int64_t batch)
+    : work_(join_shares(images, team, batch)),
+      channels_(images.front().share->channels()),
+      sample_type_(images.front().share->sample_type()),
+      batches_(std::make_unique<BatchQueue>(work_.batches())),
+      joined_(parts_of<RankShare>(images, [](RankShare& share) -> RankShare& { return share; })) {
+    const int64_t stride = stride_of(images);
+    windows_ = std::make_unique<JoinedWindows>(
+        parts_of<WindowSource>(images, [](RankShare& share) -> WindowSource& { return share.windows(); }), stride);
+    cores_ = std::make_unique<JoinedCores>(
+        parts_of<CoreSink>(images, [](RankShare& share) -> CoreSink& { return share.cores(); }), stride);
+}
 
 RankShare::RankShare(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan)
     : work_(make_work(point, team.ranks.rank())),
@@ -104,6 +146,8 @@ void RankShare::allocate_in_memory(const plan::Point& point, const Team& team, I
 }
 
 void RankShare::poison_output(const Team& team) const {
+    for (const RankShare* share : joined_) share->poison_output(team);
+    if (!joined_.empty()) return;
     if (!own_output_.empty()) poison(own_slab_, 0, 1);
     if (streamed_ != nullptr)
         streamed_->start_pass();

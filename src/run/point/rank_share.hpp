@@ -14,12 +14,24 @@
 
 namespace pb::run {
 
+class RankShare;
+
+/// An image of a group whose windows share batches.
+struct JoinedShare {
+    RankShare* share = nullptr;
+    int64_t num_windows = 0;  // of all ranks
+    device::Conversion conversion;
+};
+
 class RankShare {
   public:
     /// Collective over the team. Allocates the slabs (PointFailed with status oom on all ranks when a host has too
     /// little memory), reads the input and adds the noise. `read_s` and `noise_s` are this rank's times. For a streamed
     /// output it only creates the file. `source` must outlive it.
     RankShare(const plan::Point& point, const Team& team, ImageSource& source, const OutputPlan& plan = {});
+    /// One pass over several images in memory, on one node. Their windows are shared out over the ranks as those of one
+    /// image, and fill batches of `batch`. The images must outlive it. Not collective.
+    RankShare(const std::vector<JoinedShare>& images, const Team& team, int64_t batch);
 
     [[nodiscard]] const Work& work() const { return work_; }
     [[nodiscard]] const Slab& input() const { return input_.slab(); }
@@ -39,7 +51,9 @@ class RankShare {
     /// The batches of this rank in a pass.
     [[nodiscard]] BatchQueue& batches() { return *batches_; }
     /// The runs of windows that this rank wrote in the last pass, ascending.
-    [[nodiscard]] std::vector<Range> windows_done() const { return joined_runs(batches_->taken()); }
+    [[nodiscard]] std::vector<Range> windows_done() const { return joined_runs(made_ ? *made_ : batches_->taken()); }
+    /// Other batches than those of this share wrote these windows of it.
+    void set_windows_done(std::vector<Range> windows) { made_ = std::move(windows); }
 
     /// Marks the output as unwritten. Collective over the team.
     void poison_output(const Team& team) const;
@@ -55,6 +69,8 @@ class RankShare {
     int64_t channels_;
     DType sample_type_;
     std::unique_ptr<BatchQueue> batches_;
+    std::optional<std::vector<Range>> made_;  // none: the batches tell it
+    std::vector<RankShare*> joined_;
     SharedSlab input_, output_;
     image::Image own_output_;
     Slab own_slab_;

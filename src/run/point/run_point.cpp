@@ -7,65 +7,18 @@
 #include "run/pixels/measure_quality.hpp"
 #include "run/pixels/preview.hpp"
 #include "run/pixels/save_output.hpp"
-#include "run/point/bounds.hpp"
-#include "run/point/engine_cache.hpp"
 #include "run/point/largest_batch.hpp"
-#include "run/point/link_speed.hpp"
 #include "run/point/point_notes.hpp"
 #include "run/point/point_options.hpp"
 #include "run/point/repetitions.hpp"
+#include "run/point/runner_impl.hpp"
 #include "run/point/settle.hpp"
-#include "run/point/typical_halo.hpp"
-#include "run/run.hpp"
 #include "run/verify/reach.hpp"
-#include "run/verify/verification.hpp"
-#include "run/weights_source.hpp"
 
-#include <map>
 #include <optional>
-#include <set>
+#include <utility>
 
 namespace pb::run {
-
-struct Runner::Impl {
-    Impl(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study_settings)
-        : study(study_settings), teams(world, topology, study) {}
-
-    config::StudySettings study;
-    Teams teams;
-    WeightsCache weights;
-    EngineCache engines;
-    ReferenceCache references;
-    BoundsCache bounds;
-    LinkSpeeds links;
-    std::optional<TypicalHalos> typical_halos;  // none: each image is searched
-    std::map<std::string, std::string> image_digests;
-    std::set<std::string> previewed;  // networks whose pictures are saved; only on the root
-    ProgressListener* listener = nullptr;
-
-    void begin(Activity activity) const {
-        if (listener != nullptr) listener->begin(activity);
-    }
-    void run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace);
-    void settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
-                record::PointTrace& trace);
-    int64_t find_halo(const plan::Point& point, const Team& team, const std::shared_ptr<const engine::Weights>& network,
-                      ImageSource& source);
-    void measure(Team& team, RankShare& share, const std::shared_ptr<const engine::Weights>& network,
-                 record::PointTrace& trace);
-    std::unique_ptr<ReferencePath> make_reference(const plan::Point& point, const Team& team,
-                                                  const std::shared_ptr<const engine::Weights>& network,
-                                                  ImageSource& source, std::string* note = nullptr);
-    void check(Team& team, const RankShare& share, ImageSource& source,
-               const std::shared_ptr<const engine::Weights>& network, record::PointTrace& trace);
-    void save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
-              record::PointTrace& trace);
-    void save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files, record::PointTrace& trace);
-    void describe(const ImageSource& source, const engine::Weights& network, const PointFiles& files,
-                  record::PointTrace& trace);
-    const std::string& digest_of(const std::string& file);
-    std::shared_ptr<const engine::Weights> find_network(const plan::Point& point, int64_t channels);
-};
 
 std::shared_ptr<const engine::Weights> Runner::Impl::find_network(const plan::Point& point, int64_t channels) {
     if (!plan::is_simulated(point)) return weights.find(point.settings, channels);
@@ -173,8 +126,9 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& p
                                            point.sigma, source);
 }
 
-void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source,
-                         const std::shared_ptr<const engine::Weights>& network, record::PointTrace& trace) {
+void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& source, record::PointTrace& trace,
+                         CheckDepth depth) {
+    const RankShare& share = *point.share;
     engine::empty_allocator_cache(team.place.device);
     if (share.streamed() != nullptr) finish_stream(team, *share.streamed(), trace);
     const bool wanted = trace.point.settings.protocol.verify != config::VerifyMode::off;
@@ -185,9 +139,9 @@ void Runner::Impl::check(Team& team, const RankShare& share, ImageSource& source
     if (wanted) {
         std::unique_ptr<ReferencePath> reference;
         std::string note;
-        together(team.ranks, [&] { reference = make_reference(trace.point, team, network, source, &note); });
+        together(team.ranks, [&] { reference = make_reference(trace.point, team, point.network, source, &note); });
         if (!note.empty()) trace.point.notes.push_back(note);
-        trace.verification = verify({trace, team, share, *reference}, weights.digest(), references);
+        trace.verification = verify({trace, team, share, *reference}, point.weights_digest, references, depth);
     }
     if (!source.clean_is_known() || trace.point.settings.output == config::OutputKind::checksum) return;
     if (share.streamed() != nullptr)
@@ -234,21 +188,20 @@ void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& s
     });
 }
 
-void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source, record::PointTrace& trace) {
-    begin(Activity::reading);
-    std::shared_ptr<const engine::Weights> network;
-    std::optional<ImageSource> opened_here;
+PreparedPoint Runner::Impl::prepare(Team& team, const PointFiles& files, ImageSource& source,
+                                    record::PointTrace& trace) {
+    PreparedPoint prepared;
     together(team.ranks, [&] {
         device::select_device(team.place.device);
-        if (source == nullptr) source = &opened_here.emplace(trace.point.settings.image);
-        network = find_network(trace.point, source->channels());
-        settle_sigma(trace.point, *network);
-        note_weights(*network, trace.point);
-        note_range(*source, trace.point);
-        describe(*source, *network, files, trace);
+        prepared.network = find_network(trace.point, source.channels());
+        if (!plan::is_simulated(trace.point)) prepared.weights_digest = weights.digest();
+        settle_sigma(trace.point, *prepared.network);
+        note_weights(*prepared.network, trace.point);
+        note_range(source, trace.point);
+        describe(source, *prepared.network, files, trace);
     });
     begin(Activity::preparation);
-    settle(team, *source, network, trace);
+    settle(team, source, prepared.network, trace);
     trace.prediction = plan::predict(trace.point);
     trace.processed_pixels = plan::processed_pixels(trace.point);
     trace.num_patches = num_patches(trace.point);
@@ -256,19 +209,41 @@ void Runner::Impl::run(Team& team, const PointFiles& files, ImageSource* source,
     trace.binding = plan::binding_of(teams.topology(), team.members);
 
     begin(Activity::reading);
-    const OutputPlan output = plan_output(trace.point, team, *source, files, trace.point.notes);
-    RankShare share(trace.point, team, *source, output);
-    trace.read_s = team.reduction->max(std::array{share.read_s}).front();
-    trace.noise_s = team.reduction->max(std::array{share.noise_s}).front();
-    begin(Activity::preparation);
-    measure(team, share, network, trace);
+    const OutputPlan output = plan_output(trace.point, team, source, files, trace.point.notes);
+    prepared.share = std::make_unique<RankShare>(trace.point, team, source, output);
+    trace.read_s = team.reduction->max(std::array{prepared.share->read_s}).front();
+    trace.noise_s = team.reduction->max(std::array{prepared.share->noise_s}).front();
+    return prepared;
+}
+
+CheckDepth Runner::Impl::decide_depth(const record::PointTrace& trace, const engine::Weights& network) {
+    if (!check_budget || plan::is_simulated(trace.point)) return CheckDepth::windows;
+    return check_budget->decide(trace.processed_pixels, check_pixels(trace.point, network));
+}
+
+void Runner::Impl::conclude(Team& team, const PreparedPoint& point, const PointFiles& files, ImageSource& source,
+                            record::PointTrace& trace, CheckDepth depth) {
     begin(Activity::verification);
     const bool has_network = !plan::is_simulated(trace.point);
     if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
     if (study.bounds) links.add_to(trace, team);
-    check(team, share, *source, network, trace);
+    check(team, point, source, trace, depth);
     begin(Activity::writing);
-    if (has_network || share.streamed() != nullptr) save(team, share, *source, files, trace);
+    if (has_network || point.share->streamed() != nullptr) save(team, *point.share, source, files, trace);
+}
+
+std::string Runner::Impl::try_step(const Team& team, record::PointTrace& trace, const std::function<void()>& step) {
+    std::string user_error;
+    try {
+        step();
+    } catch (const PointFailed& failure) {
+        trace.status = failure.status();
+        trace.reason = failure.what();
+    } catch (const AgreedError& error) {
+        user_error = error.what();
+    }
+    engine::empty_allocator_cache(team.place.device);
+    return user_error;
 }
 
 Runner::Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study)
@@ -280,6 +255,8 @@ void Runner::keep_engines() {
 }
 void Runner::bound_searches(const std::filesystem::path& cache) { impl_->typical_halos.emplace(cache); }
 void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
+
+void Runner::bound_verification(double share) { impl_->check_budget.emplace(share); }
 
 std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {
     return impl_->weights.shape_of(settings, channels);
@@ -295,17 +272,18 @@ record::PointTrace Runner::run(const plan::Point& point, const PointFiles& files
     trace.point = point;
     Team& team = impl_->teams.of(point);
     std::string user_error;
-    if (team.takes_part()) {
-        try {
-            impl_->run(team, files, opened, trace);
-        } catch (const PointFailed& failure) {
-            trace.status = failure.status();
-            trace.reason = failure.what();
-        } catch (const AgreedError& error) {
-            user_error = error.what();
-        }
-        engine::empty_allocator_cache(team.place.device);
-    }
+    if (team.takes_part())
+        user_error = Impl::try_step(team, trace, [&] {
+            impl_->begin(Activity::reading);
+            std::optional<ImageSource> opened_here;
+            together(team.ranks, [&] {
+                if (opened == nullptr) opened = &opened_here.emplace(trace.point.settings.image);
+            });
+            const PreparedPoint prepared = impl_->prepare(team, files, *opened, trace);
+            impl_->begin(Activity::preparation);
+            impl_->measure(team, *prepared.share, prepared.network, trace);
+            impl_->conclude(team, prepared, files, *opened, trace, impl_->decide_depth(trace, *prepared.network));
+        });
     impl_->begin(Activity::waiting);
     // Rank 0 takes part in every point, so it can tell the sleeping ranks the outcome.
     const comm::Communicator& world = impl_->teams.world();

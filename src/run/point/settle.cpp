@@ -47,10 +47,11 @@ bool is_worth_a_search(int64_t most) {
     return budget.allows(2);
 }
 
-/// The batch on a CPU, without trials: larger calls than kEnoughPixels gain nothing (docs/studies/batch_fit.md). With a
-/// memory limit it is 1, the smallest.
+constexpr int64_t kEnoughPixels = int64_t{128} * 128;       // larger calls gain nothing (docs/studies/batch_fit.md)
+constexpr int64_t kEnoughPixelsOnGpu = int64_t{512} * 512;  // assumed, not measured
+
+/// The batch on a CPU, without trials. With a memory limit it is 1, the smallest.
 int64_t batch_on_cpu(const plan::Point& point, int64_t most) {
-    constexpr int64_t kEnoughPixels = int64_t{128} * 128;
     if (point.settings.memory_limit_mib > 0) return 1;
     return std::clamp<int64_t>(kEnoughPixels / plan::tile_grid(point).window().pixels(), 1, most);
 }
@@ -121,6 +122,14 @@ bool is_worth_a_halo_search(const plan::Point& point, int64_t exact_halo) {
     const auto num_steps = static_cast<double>(exact_halo) / static_cast<double>(point.facts().alignment);
     const double cost = probes * (area(exact_halo) + std::log2(num_steps + 1) * area(exact_halo / 2));
     return cost <= kSearchShare * static_cast<double>(point.source.extent.pixels());
+}
+
+int64_t full_batch(const plan::Point& point) {
+    const config::BatchSetting& batch = point.settings.batch;
+    if (!batch.is_open()) return batch.count;
+    if (batch.largest || point.settings.memory_limit_mib > 0) return point.batch.value();
+    const int64_t enough = point.device == DeviceKind::cuda ? kEnoughPixelsOnGpu : kEnoughPixels;
+    return std::max(point.batch.value(), enough / plan::tile_grid(point).window().pixels());
 }
 
 int64_t find_batch(const TrialBench& bench) {

@@ -27,6 +27,10 @@ inline constexpr double kHaloCaution = 0.5;
 /// nothing, it returns a small batch without trials. Collective. Throws PointFailed when not even one window fits.
 [[nodiscard]] int64_t find_batch(const TrialBench& bench);
 
+/// The windows that fill a call of the network, however many the image has. With a memory limit, and with batch
+/// `largest`, these are the windows of the point's own batch.
+[[nodiscard]] int64_t full_batch(const plan::Point& point);
+
 /// The same search with any function that tries a batch. `most` is the largest useful batch.
 using TryBatch = std::function<BatchTrial(int64_t)>;
 [[nodiscard]] int64_t find_batch(int64_t most, const TryBatch& try_one);

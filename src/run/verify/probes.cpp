@@ -92,6 +92,7 @@ Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work
     constexpr double kNothing = 1e-6;  // rounding error of a gain and of samples
     const bool floats = is_float(output.dtype());
     AnomalyTracker odd;
+    bool has_blank = false;
     std::optional<int64_t> oddest, most_changed, least_changed;
     double most = 0, least = std::numeric_limits<double>::infinity();
     for (const Range& run : runs)
@@ -99,12 +100,14 @@ Anomalies find_anomalies(CoreSink& output, WindowSource& input, const Work& work
             const Rect part = work.tile(index).core;
             const image::Image denoised = output.read(part);
             const int64_t count = part.extent.pixels() * denoised.channels();
-            if (odd.add(part, count_odd_values(denoised, floats), count, floats)) oddest = index;
+            const int64_t num_odd = count_odd_values(denoised, floats);
+            if (odd.add(part, num_odd, count, floats)) oddest = index;
             const double change = mean_change(denoised, input.read(part).part(part));
+            has_blank = has_blank || (!floats && num_odd == count && change > kNothing);
             if (!most_changed || change > most) most_changed = index, most = change;
             if (!least_changed || change < least) least_changed = index, least = change;
         }
-    Anomalies anomalies{{}, least <= kNothing};
+    Anomalies anomalies{{}, least <= kNothing, has_blank};
     const auto next =
         anomalies.has_unchanged ? std::pair(least_changed, most_changed) : std::pair(most_changed, least_changed);
     for (const auto& index : {oddest, next.first, next.second})

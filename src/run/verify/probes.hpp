@@ -35,6 +35,7 @@ inline constexpr uint64_t kProbeSeed = 20;
 struct Anomalies {
     std::vector<int64_t> windows;  // the most suspicious first
     bool has_unchanged = false;    // a window is unchanged: no network does that to noise
+    bool has_blank = false;        // a window of integers is all zeros, as NaN becomes; its input is not
 };
 
 /// Finds the suspicious windows of `runs`, from all of their output: the window with the most odd samples

@@ -65,6 +65,19 @@ std::optional<std::string> find_other_weights(const Subject& subject, const std:
            ", not " + root;
 }
 
+/// Whether a window of any rank is unchanged, which no network does to noise, or all zeros. A single window is the
+/// whole output, where both are found in any case.
+bool looks_wrong(const Subject& subject) {
+    if (!subject.is_held() || plan::tile_grid(subject.point()).num_windows() == 1) return false;
+    bool here = false;
+    together(subject.team.ranks, [&] {
+        const RankShare& share = subject.share;
+        const Anomalies found = find_anomalies(subject.output(), share.windows(), share.work(), share.windows_done());
+        here = found.has_unchanged || found.has_blank;
+    });
+    return subject.team.ranks.max(here ? 1 : 0) > 0;
+}
+
 /// The tolerance covers the error of the precision, whose root mean square is much smaller than its maximum, and the
 /// rounding of stored samples.
 Tolerance tolerance_for(Precision precision, DeviceKind device, double rounding) {
@@ -89,7 +102,8 @@ double tolerance_of(Precision precision, DeviceKind device) {
     return 0;
 }
 
-record::Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache) {
+record::Verification verify(const Subject& subject, const std::string& weights_digest, ReferenceCache& cache,
+                            CheckDepth depth) {
     const Team& team = subject.team;
     record::Verification result;
     result.output_rounding = subject.output().quantisation().rounding;
@@ -107,7 +121,8 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     if (!subject.is_held()) scan_streamed_output(subject, result);
 
     const bool is_readable = subject.is_held() || result.pixels_not_finite == 0;
-    if (is_readable) {
+    const bool is_computed_again = is_readable && (depth == CheckDepth::windows || looks_wrong(subject));
+    if (is_computed_again) {
         const WindowCheck windows = check_windows(subject, tolerance);
         result.windows_checked = windows.num_checked;
         result.window_error = windows.error;
@@ -116,7 +131,7 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     together(team.ranks, [&] {
         if (!team.is_root()) return;
         if (subject.is_held()) scan_held_output(subject, result);
-        if (is_readable) check_seams(subject, cache, result);
+        if (is_computed_again) check_seams(subject, cache, result);
     });
     result.outcome =
         result.reasons.empty() ? record::Verification::Outcome::passed : record::Verification::Outcome::failed;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "record/verification.hpp"
+#include "run/verify/check_budget.hpp"
 #include "run/verify/subject.hpp"
 
 #include <map>
@@ -28,9 +29,10 @@ class ReferenceCache {
 };
 
 /// Collective over the team. The result is complete on the root. `weights_digest`: digest of the values from which this
-/// rank's network was built.
+/// rank's network was built. With CheckDepth::outputs no window is computed again, unless one of several looks as if
+/// the network had left it unchanged or made zeros of it.
 [[nodiscard]] record::Verification verify(const Subject& subject, const std::string& weights_digest,
-                                          ReferenceCache& cache);
+                                          ReferenceCache& cache, CheckDepth depth = CheckDepth::windows);
 
 /// Verifies a simulated point, whose pixels pass through unchanged: every pixel must be written once and at its
 /// position. All ranks of the root's node check this. There is no comparison with a network because none ran.

@@ -1,0 +1,40 @@
+// The passes of `denoise` over one image: one, or several for pages and groups of bands.
+#pragma once
+
+#include "measure/summary.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace pb::app {
+
+/// How many passes were computed again in part.
+struct CheckCounts {
+    int64_t passes = 0;  // those that were verified at all
+    int64_t passes_checked = 0;
+    int64_t windows = 0;
+
+    void operator+=(const CheckCounts& other) {
+        passes += other.passes;
+        passes_checked += other.passes_checked;
+        windows += other.windows;
+    }
+};
+
+struct ImagePasses {
+    std::vector<measure::Summary> summaries;
+    CheckCounts checks;
+    int64_t images_in_pass = 1;  // largest number of images, or pages, whose windows shared batches
+
+    /// Returns the summary.
+    const measure::Summary& add(const record::PointTrace& trace, int64_t together = 1) {
+        using Outcome = record::Verification::Outcome;
+        if (trace.verification.outcome != Outcome::off)
+            checks += {1, trace.verification.windows_checked > 0 ? 1 : 0, trace.verification.windows_checked};
+        images_in_pass = std::max(images_in_pass, together);
+        return summaries.emplace_back(measure::summarise(trace));
+    }
+};
+
+}  // namespace pb::app

@@ -1,0 +1,42 @@
+#include "run/verify/check_budget.hpp"
+
+#include "run/verify/probes.hpp"
+#include "run/verify/reach.hpp"
+
+#include <algorithm>
+
+namespace pb::run {
+
+namespace {
+
+/// The time of a pixel on the serial fp32 path of LibTorch beside that of the pass: about three times that of the
+/// native engine (docs/performance.md). For GPUs and lower precisions it is assumed to be the same.
+double reference_cost(const plan::Point& point) {
+    const config::PointSettings& settings = point.settings;
+    const bool is_same_path =
+        settings.engine == EngineKind::torch && settings.dtype == Precision::fp32 && point.device == DeviceKind::cpu;
+    return is_same_path ? 1 : 3;
+}
+
+}  // namespace
+
+CheckDepth CheckBudget::decide(double pass_px, double check_px) {
+    pass_px_ += pass_px;
+    if (check_px_ > 0 && check_px_ + check_px > share_ * pass_px_) return CheckDepth::outputs;
+    check_px_ += check_px;
+    return CheckDepth::windows;
+}
+
+double check_pixels(const plan::Point& point, const engine::Weights& weights) {
+    const plan::TileGrid grid = plan::tile_grid(point);
+    const int64_t probes = point.settings.protocol.verify_probes;
+    const int64_t windows = std::min(grid.num_windows(), std::max<int64_t>(point.num_ranks, probes));
+    auto pixels = static_cast<double>(windows * grid.window().pixels());
+    const int64_t context = reach_of(weights).context;
+    for (const Rect& probe : seam_probes(grid, probes))
+        pixels += static_cast<double>(std::min(probe.extent.h + 2 * context, grid.padded().h) *
+                                      std::min(probe.extent.w + 2 * context, grid.padded().w));
+    return reference_cost(point) * pixels;
+}
+
+}  // namespace pb::run

@@ -1,0 +1,32 @@
+// Decides which of many images are computed again for verification, so that this takes a bounded share of the job. The
+// decision depends on pixels and not on time: it is the same on every machine.
+#pragma once
+
+#include "plan/plan.hpp"
+
+#include "patchbench/engine/weights.hpp"
+
+namespace pb::run {
+
+/// How much of an output is verified. outputs: written once, finite, neither constant nor equal to the input, and by
+/// the right tiles and weights. windows: some of it is computed again, too.
+enum class CheckDepth : uint8_t { outputs, windows };
+
+class CheckBudget {
+  public:
+    /// `share`: what the checks may take of the network's work.
+    explicit CheckBudget(double share) : share_(share) {}
+
+    /// Decides for the next image: `pass_px` pixels go through the network in its pass, its check takes as long as
+    /// `check_px` of them. The first image is always checked.
+    [[nodiscard]] CheckDepth decide(double pass_px, double check_px);
+
+  private:
+    double share_;
+    double pass_px_ = 0, check_px_ = 0;  // so far
+};
+
+/// The work of computing windows and seams of an image again, as pixels of its pass that take as long.
+[[nodiscard]] double check_pixels(const plan::Point& point, const engine::Weights& weights);
+
+}  // namespace pb::run

@@ -1,0 +1,60 @@
+// Which of many images are computed again for verification.
+#include "run/verify/check_budget.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace pb::run {
+namespace {
+
+std::vector<int> checked(CheckBudget budget, int num_images, double pass_px, double check_px) {
+    std::vector<int> images;
+    for (int i = 0; i < num_images; ++i)
+        if (budget.decide(pass_px, check_px) == CheckDepth::windows) images.push_back(i);
+    return images;
+}
+
+TEST(CheckBudget, TheFirstImageIsCheckedWhateverItCosts) {
+    EXPECT_EQ(checked(CheckBudget(0.05), 1, 100, 1e6), std::vector{0});
+    EXPECT_EQ(checked(CheckBudget(0), 100, 100, 1), std::vector{0});
+}
+
+TEST(CheckBudget, TheChecksAreSpreadAndKeepToTheirShare) {
+    const std::vector<int> images = checked(CheckBudget(0.05), 100, 10, 10);
+    EXPECT_EQ(images, (std::vector{0, 39, 59, 79, 99}));
+    const std::vector<int> cheap = checked(CheckBudget(0.05), 100, 1000, 10);
+    EXPECT_EQ(cheap.size(), 100U) << "all, where that costs one percent";
+}
+
+TEST(CheckBudget, ALargeImagePaysForItsOwnCheck) {
+    CheckBudget budget(0.05);
+    EXPECT_EQ(budget.decide(10, 10), CheckDepth::windows);
+    EXPECT_EQ(budget.decide(10, 10), CheckDepth::outputs);
+    EXPECT_EQ(budget.decide(1000, 10), CheckDepth::windows);
+}
+
+plan::Point point_of(Extent image, EngineKind engine) {
+    plan::Point point;
+    point.settings.network = network::kind_of<network::DncnnShape>();
+    point.settings.engine = engine;
+    point.settings.patch = 64;
+    point.settings.protocol.verify_probes = 1;
+    point.source = {image, 3, DType::f32};
+    point.relative = network::DncnnShape{.depth = 4};
+    plan::settle_halo(point, 8);
+    plan::settle_batch(point, 1);
+    return point;
+}
+
+TEST(CheckPixels, AreThoseOfWindowsAndSeamsOnTheSerialPath) {
+    const engine::Weights weights =
+        engine::make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);  // a reach of 20
+    EXPECT_EQ(check_pixels(point_of({40, 48}, EngineKind::torch), weights), 40 * 48) << "one window, no seam";
+    EXPECT_EQ(check_pixels(point_of({40, 48}, EngineKind::native), weights), 3 * 40 * 48);
+    EXPECT_EQ(check_pixels(point_of({500, 500}, EngineKind::torch), weights), 80 * 80 + 104 * 104);
+}
+
+}  // namespace
+}  // namespace pb::run
