@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Extent kExtent{20, 30};
+constexpr Extent kStripExtent{20, 30};
 
 /// The image in one strip, which holds `extra` more bytes than it needs.
 std::vector<Bytef> deflated(const Image& image, size_t extra) {
@@ -30,7 +30,7 @@ void write_strip(const std::filesystem::path& path, const Image& image, int pred
     TIFF* tiff = TIFFOpen(path.c_str(), "w");
     ASSERT_NE(tiff, nullptr);
     const test::TiffKind kind{
-        .compression = COMPRESSION_ADOBE_DEFLATE, .predictor = predictor, .strip_rows = kExtent.h};
+        .compression = COMPRESSION_ADOBE_DEFLATE, .predictor = predictor, .strip_rows = kStripExtent.h};
     test::set_tiff_tags(tiff, image, false, kind);
     ASSERT_GT(TIFFWriteRawStrip(tiff, 0, strip.data(), static_cast<tmsize_t>(strip.size())), 0);
     TIFFClose(tiff);
@@ -38,7 +38,7 @@ void write_strip(const std::filesystem::path& path, const Image& image, int pred
 
 TEST(DeflateCheck, LongAndUnfinishedBlocksAreReadAndDamagedOnesAreNot) {
     const test::TemporaryFolder folder;
-    const Image image = test::make_pattern(kExtent, 1, DType::u16);
+    const Image image = test::make_pattern(kStripExtent, 1, DType::u16);
     for (const int predictor : {PREDICTOR_NONE, PREDICTOR_HORIZONTAL})
         for (const size_t extra : {0, 500}) {
             std::vector<Bytef> strip = deflated(image, extra);

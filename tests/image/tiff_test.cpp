@@ -243,12 +243,12 @@ std::vector<char> make_big_tiff_header(uint64_t rows, uint64_t columns, uint64_t
 
 TEST(Tiff, PartsOfAFileBeyondFourGigabytesAreRead) {
     const TemporaryFolder folder;
-    constexpr uint64_t kRows = 70000;
+    constexpr uint64_t kNumRows = 70000;
     constexpr uint64_t kColumns = 65536;
     constexpr uint64_t kStrip = 4096;
-    test::write_bytes(folder / "a.tif", make_big_tiff_header(kRows, kColumns, kStrip));
+    test::write_bytes(folder / "a.tif", make_big_tiff_header(kNumRows, kColumns, kStrip));
     std::error_code failure;
-    std::filesystem::resize_file(folder / "a.tif", kStrip + kRows * kColumns, failure);  // sparse: takes no room
+    std::filesystem::resize_file(folder / "a.tif", kStrip + kNumRows * kColumns, failure);  // sparse: takes no room
     if (failure) GTEST_SKIP() << "no sparse files here: " << failure.message();
     std::fstream(folder / "a.tif", std::ios::in | std::ios::out | std::ios::binary)
         .seekp(static_cast<std::streamoff>(kStrip + 69990 * kColumns + 1234))
