@@ -21,10 +21,11 @@ std::string find_wrong_value(const std::string& key, const std::string& text, co
         const std::string named = key + ": ";  // CLI11 names the option itself
         return message.starts_with(named) ? message.substr(named.size()) : message;
     }
-    double number = limits.low;
+    double number = 0;
     try {
         config::parse_setting(text, number);
-    } catch (const UsageError&) {  // a word, such as auto
+    } catch (const UsageError&) {
+        return "";  // a word, such as auto
     }
     return number >= limits.low && number <= limits.high
                ? ""

@@ -22,6 +22,11 @@ namespace pb::app {
 
 namespace {
 
+/// "rank 2@host: ", or nothing where there are no others.
+std::string place_of(const comm::Communicator& world) {
+    return world.size() == 1 ? "" : fmt::format("rank {}@{}: ", world.rank(), comm::host_name());
+}
+
 /// Prints an error that all ranks have once; then all ranks leave in the normal way.
 ExitCode leave_together(const comm::Communicator& world, const Error& error) {
     if (world.is_root() && is_first_process()) print_error(error.what());  // one of several copies prints
@@ -81,11 +86,10 @@ ExitCode with_ranks(const Arguments& arguments, const std::function<ExitCode(Ran
         return leave_together(world, error);
     } catch (const Error& error) {
         const bool elsewhere = dynamic_cast<const comm::FailedElsewhere*>(&error) != nullptr;
-        const std::string place = elsewhere ? "" : fmt::format("rank {}@{}: ", world.rank(), comm::host_name());
-        print_error(place + error.what());
+        print_error((elsewhere ? "" : place_of(world)) + error.what());
         code = static_cast<int>(error.code());
     } catch (const std::exception& error) {
-        print_error(fmt::format("rank {}@{}: {}", world.rank(), comm::host_name(), error.what()));
+        print_error(place_of(world) + error.what());
     }
     comm::MpiSession::abort(code);
 }

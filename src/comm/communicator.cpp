@@ -179,6 +179,7 @@ std::optional<std::string> Communicator::agree(const std::optional<std::string>&
     mpi::check(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, impl().handle));
     if (any == 0) return std::nullopt;
     // First byte: whether there is an error at all; its text may be empty.
+    if (size() == 1) return error;  // whose it is needs no words
     const auto texts = all_gather(error ? "!" + *error : "");
     const auto hosts = all_gather(error ? host_name() : "");
     std::vector<RankText> failed;

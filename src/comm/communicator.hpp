@@ -56,7 +56,7 @@ class Communicator {
     void receive(std::span<std::byte> bytes, int from, int tag) const;
 
     /// Each rank passes the error of its last step, or nullopt. Returns the same on all ranks: nullopt when no rank has
-    /// an error, otherwise the texts as merge_texts joins them.
+    /// an error, otherwise the texts as merge_texts joins them; of a single rank its own text.
     [[nodiscard]] std::optional<std::string> agree(const std::optional<std::string>& error) const;
 
     /// Points to the MPI_Comm; for the comm layer only. Never null.

@@ -15,22 +15,26 @@ namespace {
 
 constexpr std::string_view kPythonPrefix = "python:";
 
-/// The whole of `text` as a number, nothing before or after it; false when it is not one or does not fit.
+/// The whole of `text` as a number, nothing before or after it. False when it is not one or does not fit; `value` is then
+/// as before, although a beginning like that of `nano.onnx` is a number.
 template <class Number>
 bool read_number(std::string_view text, Number& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size();
+    Number number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) return false;
+    value = number;
+    return true;
 }
 
 /// "0.1", or a quotient as "25/255"; both parts and the result are finite.
 bool read_real(std::string_view text, double& value) {
     const size_t slash = text.find('/');
-    double divisor = 1;
-    if (!read_number(text.substr(0, slash), value)) return false;
+    double dividend = 0, divisor = 1;
+    if (!read_number(text.substr(0, slash), dividend)) return false;
     if (slash != std::string_view::npos && !read_number(text.substr(slash + 1), divisor)) return false;
-    const bool has_finite_parts = std::isfinite(value) && std::isfinite(divisor);
-    value /= divisor;
-    return has_finite_parts && std::isfinite(value);
+    if (!std::isfinite(dividend) || !std::isfinite(divisor) || !std::isfinite(dividend / divisor)) return false;
+    value = dividend / divisor;
+    return true;
 }
 
 [[noreturn]] void refuse(std::string_view text, const std::string& expected) {

@@ -181,8 +181,10 @@ void lay_out_tiff(const ImageInfo& info, const ImageMetadata* metadata, AtomicFi
 }
 
 void compress_tiff(const RandomAccessFile& placed, const TiffContent& content, AtomicFile& file) {
+    // LZW makes noise up to half as large again.
+    const uint64_t most_bytes = placed.size() + placed.size() / 2;
     {
-        TiffHandle tiff(file, true);
+        TiffHandle tiff(file, needs_big_tiff(most_bytes, metadata_bytes(content.metadata)));
         set_tiles(tiff, content);
         for_tiles(placed, content.info, [&](uint32_t index, std::vector<std::byte>& tile) {
             const auto bytes = static_cast<tmsize_t>(tile.size());

@@ -86,7 +86,10 @@ std::vector<KeyLayout> DncnnShape::layouts(const CheckpointTensors& tensors) con
     for (const Naming& naming : kNamings) {
         DncnnShape found = *this;
         found.depth = std::max<int64_t>(2, (tensors.last_index(naming.prefix) + naming.before) / naming.per_layer + 1);
-        found.width = tensors.channels_made(naming.filter_of(0, found.depth).weights, width);
+        const auto made_by = [&](int64_t index, int64_t otherwise) {
+            return tensors.channels_made(naming.filter_of(index, found.depth).weights, otherwise);
+        };
+        found.width = made_by(0, found.depth > 2 ? made_by(1, width) : width);
         found.residual = naming.residual;
         const Graph graph = chain(found, naming.filter_of);
         layouts.push_back({fmt::format("dncnn ({})", naming.name), found, graph, naming.eps});

@@ -55,14 +55,18 @@ Graph DrunetShape::graph() const {
 std::vector<KeyLayout> DrunetShape::layouts(const CheckpointTensors& tensors) const {
     constexpr int64_t kMostBlocks = 1000, kMostScales = 8;
     DrunetShape found = *this;
-    if (!tensors.has("m_body.0.res.0")) return canonical_layouts("drunet", *this, found);
+    const auto has_block = [&](int64_t i) {  // one of its two may be what the file lacks
+        return tensors.has(fmt::format("m_body.{}.res.0", i)) || tensors.has(fmt::format("m_body.{}.res.2", i));
+    };
+    if (!has_block(0)) return canonical_layouts("drunet", *this, found);
     found.blocks = 1;
-    while (found.blocks < kMostBlocks && tensors.has(fmt::format("m_body.{}.res.0", found.blocks))) ++found.blocks;
-    found.widths = {tensors.channels_made("m_head", widths.front())};
+    while (found.blocks < kMostBlocks && has_block(found.blocks)) ++found.blocks;
+    found.widths = {tensors.channels_made("m_head", tensors.channels_made("m_down1.0.res.0", widths.front()))};
     for (int64_t scale = 1; scale < kMostScales; ++scale) {
         const std::string halving = fmt::format("m_down{}.{}", scale, found.blocks);
-        if (!tensors.has(halving)) break;
-        found.widths.push_back(tensors.channels_made(halving, 1));
+        const std::string doubling = fmt::format("m_up{}.0", scale);  // transposed: its first size is that of its input
+        if (!tensors.has(halving) && !tensors.has(doubling)) break;
+        found.widths.push_back(tensors.channels_made(halving, tensors.channels_made(doubling, 1)));
     }
     return canonical_layouts("drunet", *this, found);
 }

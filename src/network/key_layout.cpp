@@ -22,7 +22,9 @@ int64_t CheckpointTensors::last_index(std::string_view prefix) const {
         if (!key.starts_with(prefix)) continue;
         int64_t index = 0;
         const auto [end, error] = std::from_chars(key.data() + prefix.size(), key.data() + key.size(), index);
-        if (error == std::errc{} && std::string_view(end) == ".weight" && shape.size() == 4)
+        if (error != std::errc{}) continue;
+        const std::string_view part(end);
+        if ((part == ".weight" && shape.size() == 4) || (part == ".bias" && shape.size() == 1))
             last = std::max(last, index);
     }
     return std::min(last, kMostIndices);

@@ -17,8 +17,8 @@ struct CheckpointTensors {
     [[nodiscard]] bool has(const std::string& name) const;
     /// Output channels of the convolution `name`; `otherwise` when it is absent or not a convolution.
     [[nodiscard]] int64_t channels_made(const std::string& name, int64_t otherwise) const;
-    /// Largest n of the convolutions `<prefix>n`, and 1000 at most, because indices in names may be false; -1 when
-    /// there is none.
+    /// Largest n of the convolutions `<prefix>n` whose weights or bias are there, and 1000 at most, because indices in
+    /// names may be false; -1 when there is none.
     [[nodiscard]] int64_t last_index(std::string_view prefix) const;
 };
 

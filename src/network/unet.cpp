@@ -45,8 +45,11 @@ Graph UnetShape::graph() const {
 std::vector<KeyLayout> UnetShape::layouts(const CheckpointTensors& tensors) const {
     constexpr int64_t kMostScales = 8;
     UnetShape found{channels, {}};
-    for (int64_t scale = 1; scale <= kMostScales && tensors.has(fmt::format("Conv{}.0", scale)); ++scale)
-        found.widths.push_back(tensors.channels_made(fmt::format("Conv{}.0", scale), 1));
+    for (int64_t scale = 1; scale <= kMostScales; ++scale) {
+        const std::string first = fmt::format("Conv{}.0", scale), second = fmt::format("Conv{}.3", scale);
+        if (!tensors.has(first) && !tensors.has(second)) break;
+        found.widths.push_back(tensors.channels_made(first, tensors.channels_made(second, 1)));
+    }
     return canonical_layouts("unet (batch norm folded)", *this, found.widths.empty() ? *this : found);
 }
 

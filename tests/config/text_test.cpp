@@ -47,6 +47,14 @@ TEST(Text, OnlyWholeTextsAreNumbers) {
     EXPECT_THAT(refused<uint64_t>("-1"), HasSubstr("'-1'"));
 }
 
+TEST(Text, WhatIsNoNumberLeavesTheValue) {  // `nan` and `inf` begin the names of files, too
+    for (const char* text : {"nano.onnx", "infinite.pth", "7up.onnx", "nan"}) {
+        double value = 5;
+        EXPECT_THROW(parse_setting(text, value), UsageError);
+        EXPECT_EQ(value, 5) << text;
+    }
+}
+
 TEST(Text, QuotientsAreNumbersOfEverySettingThatIsOne) {
     EXPECT_EQ(parsed<double>("25/255"), 25.0 / 255);
     EXPECT_EQ(parsed<NoiseLevelSetting>("25/255").level, 25.0 / 255);

@@ -92,7 +92,7 @@ TEST_F(TorchFiles, OfUsualTrainersGiveTheNetworkOrItsAverage) {
         EXPECT_EQ(digest(name), name.starts_with("net-") ? net : average) << name;
         ++files;
     }
-    EXPECT_EQ(files, 20);
+    EXPECT_EQ(files, 22);
 }
 
 TEST_F(TorchFiles, SayWhatOfThemIsNotRead) {

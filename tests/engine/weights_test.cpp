@@ -151,6 +151,23 @@ TEST(Recognise, NamesTheDifferencesToTheNearestShape) {
                 AllOf(HasSubstr("looks like drunet"), HasSubstr("1 missing: 'm_up1.2.res.0.weight'")));
 }
 
+// Whatever is missing, the widths come from the rest, so that nothing else differs.
+TEST(Recognise, NamesTheOneTensorThatIsMissing) {
+    const std::vector<network::NetworkShape> relatives{network::DrunetShape{.widths = {8, 16, 24}, .blocks = 2},
+                                                       network::UnetShape{.widths = {8, 20, 24}},
+                                                       network::DncnnShape{.depth = 5, .width = 24}};
+    for (const network::NetworkShape& shape : relatives) {
+        const StateDict whole = to_state_dict(make_seeded_weights(shape, 1));
+        for (const auto& [key, tensor] : whole) {
+            StateDict tensors = whole;
+            tensors.erase(key);
+            EXPECT_THAT(usage_error([&] { (void)recognise_weights(tensors, "small.pth"); }),
+                        AllOf(HasSubstr("1 missing: '" + key + "'"), testing::Not(HasSubstr("surplus")),
+                              testing::Not(HasSubstr("shape"))));
+        }
+    }
+}
+
 TEST(Recognise, TakesTheDepthFromTheKeys) {
     Weights shorter = make_seeded_weights(network::kind_of<network::DncnnShape>(), 1, 2);
     shorter.shape = network::DncnnShape{.channels = 1, .depth = 17};

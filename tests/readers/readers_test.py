@@ -40,7 +40,7 @@ class Readers(ReadersTest):
                 with self.subTest(compression=compression, dtype=pixels.dtype):
                     denoise(self.folder / 'in.npy', out, '--output', 'file', '--compress', compression)
                     with tifffile.TiffFile(out) as tiff:
-                        self.assertTrue(tiff.is_bigtiff)
+                        self.assertFalse(tiff.is_bigtiff, 'more programs read the classic form, and it fits')
                         self.assertEqual(tiff.pages[0].compression.name, name)
                     numpy.testing.assert_array_equal(tifffile.imread(out), expected)
                     numpy.testing.assert_array_equal(cv2.imread(str(out), cv2.IMREAD_UNCHANGED)[:, :, ::-1], expected)

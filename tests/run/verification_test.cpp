@@ -135,7 +135,9 @@ class VerificationTest : public testing::Test {
     }
     /// The second window of the faulty rank, which is spoilt.
     [[nodiscard]] int64_t spoilt_window() const { return shard(12, faulty_rank(), world_.size()).begin + 1; }
-    [[nodiscard]] std::string rank_name() const { return "rank " + std::to_string(faulty_rank()) + "@"; }
+    [[nodiscard]] std::string rank_name() const {  // of a single rank there is none
+        return world_.size() == 1 ? "" : "rank " + std::to_string(faulty_rank()) + "@";
+    }
 
     comm::Communicator world_ = comm::Communicator::world();
     plan::Topology topology_ = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});

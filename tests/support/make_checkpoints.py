@@ -7,6 +7,7 @@ The folder is emptied first and stays empty where torch cannot be imported: the 
 that every element type can hold, so that the tests know them: element i of a tensor is (7 i mod 64 - 32) / 4.
 """
 
+import argparse
 import collections
 import json
 import pathlib
@@ -76,6 +77,8 @@ def trainer_files(torch, save):
     save({"model": under("module._orig_mod.module.", net), "args": {"lr": 0.1}}, "net-wrapped")
     save({**beside, "state_dict": {**under("model._orig_mod.", net), **loss}}, "net-lightning")
     save({**beside, "state_dict": {**under("denoiser.", net), **loss}}, "net-attribute")
+    save({"model": net.state_dict(), "args": argparse.Namespace(lr=0.1, out=pathlib.PosixPath("runs"), steps=[1, 2]),
+          "log": collections.defaultdict(list, {"loss": [0.5, 0.25]})}, "net-settings")
     save(averaged.state_dict(), "average-swa")
     save({"params": net.state_dict(), "params_ema": average.state_dict()}, "average-basicsr")
     save({"arch": "small", "state_dict": net.state_dict(), "state_dict_ema": average.state_dict()}, "average-timm")

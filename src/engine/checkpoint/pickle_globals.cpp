@@ -1,5 +1,9 @@
 #include "engine/checkpoint/pickle_globals.hpp"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace pb::engine {
 namespace {
 
@@ -35,6 +39,31 @@ std::optional<PickleValue> make_dict(PickleHeap& heap) {
     return DictRef{heap.dicts.size() - 1};
 }
 
+/// Classes of what training scripts and Lightning save beside the weights, as `module.name`. Nothing of them is made.
+bool is_setting(std::string_view module, std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kSettings{{
+        {"__builtin__", "dict"},  // what a defaultdict makes
+        {"__builtin__", "int"},
+        {"__builtin__", "list"},
+        {"__builtin__", "set"},
+        {"argparse", "Namespace"},
+        {"collections", "defaultdict"},
+        {"pathlib", "Path"},
+        {"pathlib", "PosixPath"},
+        {"pathlib", "PurePosixPath"},
+        {"pathlib", "WindowsPath"},
+        {"pathlib._local", "PosixPath"},
+        {"numpy", "dtype"},
+        {"numpy.core.multiarray", "scalar"},
+        {"numpy._core.multiarray", "scalar"},
+        {"_codecs", "encode"},  // the bytes of a NumPy number
+        {"pytorch_lightning.utilities.parsing", "AttributeDict"},
+        {"lightning.fabric.utilities.data", "AttributeDict"},
+        {"lightning_fabric.utilities.data", "AttributeDict"},
+    }};
+    return std::ranges::find(kSettings, std::pair(module, name)) != kSettings.end();
+}
+
 }  // namespace
 
 std::optional<PickleValue> find_global(std::string_view module, std::string_view name) {
@@ -47,6 +76,7 @@ std::optional<PickleValue> find_global(std::string_view module, std::string_view
     }
     if (module == "torch")
         if (const auto type = find_storage_type(name)) return StorageType{*type};
+    if (is_setting(module, name)) return Callable::setting;
     return std::nullopt;
 }
 
@@ -65,6 +95,8 @@ std::optional<PickleValue> call_global(Callable callable, const std::vector<Pick
         case Callable::rebuild_parameter:
             if (count != 3 || !std::holds_alternative<TensorRef>(arguments[0])) return std::nullopt;
             return arguments[0];
+        case Callable::setting:
+            return Setting{};
     }
     return std::nullopt;
 }

@@ -147,7 +147,8 @@ bool PickleMachine::step_call(uint8_t opcode) {
             push(*global);
             return true;
         }
-        case 'R':  // REDUCE
+        case 'R':   // REDUCE
+        case 0x81:  // NEWOBJ: a class, called
             call();
             return true;
         case 'Q':  // BINPERSID
@@ -216,6 +217,7 @@ void PickleMachine::append(std::vector<PickleValue> items) {
 
 void PickleMachine::set_items(std::vector<PickleValue> items) {
     const PickleValue target = pop();
+    if (std::holds_alternative<Setting>(target)) return push(target);
     const auto* dict = std::get_if<DictRef>(&target);
     if (dict == nullptr || items.size() % 2 != 0) reader_.fail("the pickle sets items of what is no dict");
     for (size_t i = 0; i < items.size(); i += 2) heap_.dicts[dict->index].emplace_back(items[i], items[i + 1]);
@@ -239,10 +241,11 @@ void PickleMachine::find_persistent_id() {
     push(*storage);
 }
 
-// Drops the attributes of an OrderedDict (`_metadata` with module versions), which tensors do not need.
+// Drops attributes, which tensors do not need: those of an OrderedDict (`_metadata` with module versions), of settings.
 void PickleMachine::set_attributes() {
     const PickleValue attributes = pop();
     const PickleValue target = pop();
+    if (std::holds_alternative<Setting>(target)) return push(target);
     if (!std::holds_alternative<DictRef>(target) || !std::holds_alternative<DictRef>(attributes))
         reader_.fail("the pickle sets attributes of what is no OrderedDict");
     push(target);

@@ -13,8 +13,9 @@
 
 namespace pb::engine {
 
-/// The functions that a state dict calls; all others are refused.
-enum class Callable : uint8_t { ordered_dict, counter, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter };
+/// The functions that a state dict calls; all others are refused. `setting` makes a value of no interest: what scripts
+/// save beside the weights.
+enum class Callable : uint8_t { ordered_dict, counter, rebuild_tensor, rebuild_tensor_v2, rebuild_parameter, setting };
 
 struct StorageType {
     ElementType type;
@@ -35,9 +36,12 @@ struct TensorRef {
     size_t index;
 };
 
+/// What a `Callable::setting` makes: its items and attributes are dropped.
+struct Setting {};
+
 /// monostate: None.
 using PickleValue = std::variant<std::monostate, bool, int64_t, double, std::string_view, Callable, StorageType,
-                                 TupleRef, ListRef, DictRef, StorageRef, TensorRef>;
+                                 TupleRef, ListRef, DictRef, StorageRef, TensorRef, Setting>;
 
 /// A run of elements in the file, named by its key.
 struct PickledStorage {

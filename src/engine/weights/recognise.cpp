@@ -27,13 +27,13 @@ bool is_counter(const std::string& key) {
 
 std::string text_of(const Shape64& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-// `; 3 missing: 'a', 'b', 'c'`, or an empty text.
+// `; 5 missing: 'a', 'b', 'c', 'd' and 1 more`, or an empty text.
 std::string listed(const std::vector<std::string>& names, const std::string& what) {
-    constexpr size_t kMost = 200;  // more than any of the networks has
+    constexpr size_t kFew = 4;
     if (names.empty()) return "";
-    const auto first = std::span(names).first(std::min(names.size(), kMost));
-    return fmt::format("; {} {}: {}{}", names.size(), what, fmt::join(first, ", "),
-                       names.size() > kMost ? " and others" : "");
+    const auto first = std::span(names).first(std::min(names.size(), kFew));
+    const std::string rest = names.size() > kFew ? fmt::format(" and {} more", names.size() - kFew) : "";
+    return fmt::format("; {} {}: {}{}", names.size(), what, fmt::join(first, ", "), rest);
 }
 
 std::string differences(const Match& match, const StateDict& tensors) {
