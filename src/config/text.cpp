@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kPythonPrefix = "python:";
 
-/// The whole of `text` as a number, nothing before or after it. False when it is not one or does not fit; `value` is then
-/// as before, although a beginning like that of `nano.onnx` is a number.
+/// The whole of `text` as a number, nothing before or after it. False when it is not one or does not fit; `value` is
+/// then as before, although a beginning like that of `nano.onnx` is a number.
 template <class Number>
 bool read_number(std::string_view text, Number& value) {
     Number number{};

@@ -9,7 +9,8 @@
 namespace pb::engine {
 
 /// `collections.OrderedDict` and `Counter`, `torch._utils._rebuild_*`, `torch.FloatStorage`, ..., and the classes of
-/// settings that scripts save beside weights (`argparse.Namespace`, paths, numbers of NumPy); nullopt for any other name.
+/// settings that scripts save beside weights (`argparse.Namespace`, paths, numbers of NumPy); nullopt for any other
+/// name.
 [[nodiscard]] std::optional<PickleValue> find_global(std::string_view module, std::string_view name);
 
 /// The result of calling `callable`, made in `heap`; nullopt when the arguments do not fit. `arguments` may be a tuple
