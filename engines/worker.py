@@ -2,12 +2,13 @@
 
 usage: worker.py ENGINE --versions    prints the versions of the engine's packages
 
-patchbench starts `worker.py ENGINE --rank PID --threads N --layout L --limit BYTES [--option NAME[=VALUE]]... [--model FILE [--sigma-input]]`.
+patchbench starts `worker.py ENGINE --rank PID --threads N --layout L --dtype D --limit BYTES [--option NAME[=VALUE]]...
+[--model FILE [--sigma-input]]`.
 ENGINE is the name of a file in adapters/, or python:FILE for an adapter of the user (docs/engines.md says what an
 adapter is). The process inherits three descriptors:
   3  a socket pair that keeps message boundaries. A request to run the network is 7 integers of 8 bytes: windows, input
      channels, height, width, output channels, place of the output in the shared memory, size of the shared memory. A
-     reply is 2 integers (status, nanoseconds) and a text. End of file means that the rank has ended.
+     reply is 2 integers (status, nanoseconds) and a text: of an error, or how the adapter computed. End of file means that the rank has ended.
   4  memory shared with the rank: the input at 0, then the output, both float32. It only ever grows.
   5  the network as ONNX; nothing where --model names a file that the user brings
 """
@@ -86,6 +87,13 @@ def layout_of(adapter, wanted):
     return layout
 
 
+def check_dtype(adapter, dtype):
+    known = getattr(adapter, "DTYPES", ("fp32",))
+    if dtype not in known:
+        raise ValueError(f"the adapter computes in {' and '.join(known)} only: {dtype} is not in its DTYPES; "
+                         f"choose dtype: {known[0]}")
+
+
 def limit_memory(spare_bytes):
     """Allows the process no more than `spare_bytes` beside what it holds now."""
     with open("/proc/self/status") as lines:
@@ -144,12 +152,12 @@ def describe(error):
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def serve(rank, engine, windows):
+def serve(rank, adapter, engine, windows):
     """Answers requests until the rank ends."""
     while request := rank.recv(REQUEST.size):
         try:
             elapsed_ns = call_engine(engine, *windows.arrays(REQUEST.unpack(request)))
-            reply = REPLY.pack(OK, elapsed_ns)
+            reply = REPLY.pack(OK, elapsed_ns) + getattr(adapter, "ARITHMETIC", "").encode()[:LARGEST_TEXT]
         except Exception as error:
             status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
             reply = REPLY.pack(status, 0) + describe(error).encode()[:LARGEST_TEXT]
@@ -157,18 +165,19 @@ def serve(rank, engine, windows):
 
 
 def start(arguments):
-    """Loads the network and tells the rank what it must know. Gives the engine and its windows."""
+    """Loads the network and tells the rank what it must know. Gives adapter, engine and its windows."""
     adapter = load_adapter(arguments.engine)
     layout = layout_of(adapter, arguments.layout)
+    check_dtype(adapter, arguments.dtype)
     options = dict(option.partition("=")[::2] for option in arguments.option)
-    options |= {"threads": arguments.threads, "layout": layout}
+    options |= {"threads": arguments.threads, "layout": layout, "dtype": arguments.dtype}
     options |= {"brought": True} if arguments.model else {}
     options |= {"sigma_input": True} if arguments.sigma_input else {}
     engine = adapter.load(arguments.model or f"/proc/self/fd/{MODEL}", options)
     ready = [layout, versions_of(getattr(adapter, "PACKAGES", ())), getattr(adapter, "COPIES", "")]
     if arguments.limit > 0:
         limit_memory(arguments.limit)
-    return engine, Windows(layout), "\n".join(ready)
+    return adapter, engine, Windows(layout), "\n".join(ready)
 
 
 def main():
@@ -178,6 +187,7 @@ def main():
     parser.add_argument("--rank", type=int)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--layout", default="NHWC")
+    parser.add_argument("--dtype", default="fp32")
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("--model", help="a network that the user brings; descriptor 5 is then empty")
@@ -193,13 +203,13 @@ def main():
     limit_threads(arguments.threads)
     rank = socket.socket(fileno=SOCKET)
     try:
-        engine, windows, ready = start(arguments)
+        adapter, engine, windows, ready = start(arguments)
     except Exception as error:
         status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
         rank.send(REPLY.pack(status, 0) + describe(error).encode()[:LARGEST_TEXT])
         raise
     rank.send(REPLY.pack(OK, 0) + ready.encode())
-    serve(rank, engine, windows)
+    serve(rank, adapter, engine, windows)
     os._exit(0)  # the threads of a framework can take long to end
 
 

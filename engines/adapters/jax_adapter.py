@@ -8,10 +8,14 @@ from jax import numpy as jnp
 from onnx_graph import read_graph
 
 from . import PACKAGES as ALL_PACKAGES
+from . import bf16
 
 PACKAGES = ALL_PACKAGES["jax"]
 LAYOUT = "NHWC"
+DTYPES = ("fp32", "bf16")
 COPIES = "the output once"
+ARITHMETIC = ""
+KEPT_SHAPES = 4
 LAYOUTS = ("NHWC", "HWIO", "NHWC")
 
 
@@ -51,11 +55,25 @@ TURNS = {
 
 def load(model, options):
     graph = read_graph(model)
-    weights = {name: jnp.asarray(array) for name, array in graph.turned_tensors(TURNS).items()}
+    dtype = jnp.bfloat16 if options["dtype"] == "bf16" else jnp.float32
+    weights = {name: jnp.asarray(array, dtype) for name, array in graph.turned_tensors(TURNS).items()}
     graph.tensors.clear()
-    run = jax.jit(lambda weights, x: graph.run(OPERATIONS, weights, x))
+    # Else XLA leaves out that maps between layers are rounded to bf16.
+    run = jax.jit(lambda weights, x: graph.run(OPERATIONS, weights, x.astype(dtype)).astype(jnp.float32),
+                  compiler_options={"xla_allow_excess_precision": False})
+    compiled = {}  # by shape
+
+    def compile_for(x):
+        if len(compiled) == KEPT_SHAPES:
+            compiled.clear()
+        compiled[x.shape] = run.lower(weights, x).compile()
+        global ARITHMETIC
+        ARITHMETIC = bf16.xla_text(compiled[x.shape].as_text()) if dtype == jnp.bfloat16 else ""
 
     def call(windows, out):
-        numpy.copyto(out, numpy.asarray(run(weights, jnp.from_dlpack(windows))))
+        x = jnp.from_dlpack(windows)
+        if x.shape not in compiled:
+            compile_for(x)
+        numpy.copyto(out, numpy.asarray(compiled[x.shape](weights, x)))
 
     return call

@@ -4,12 +4,25 @@ Networks that users bring may need arrays of their own (brought.py)."""
 import openvino
 
 from . import PACKAGES as ALL_PACKAGES
-from . import address_of, brought
+from . import address_of, bf16, brought
 
 PACKAGES = ALL_PACKAGES["openvino"]
 LAYOUT = "NCHW"
+DTYPES = ("fp32", "bf16")
 COPIES = ""
+ARITHMETIC = ""
 KEPT_SHAPES = 4
+
+
+def arithmetic_of(compiled):
+    """What a compiled model computes in: OpenVINO takes the hint bf16 on any processor, and only some heed it."""
+    hint = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+    layers = [{key: value.astype(str) for key, value in layer.get_rt_info().items()}
+              for layer in compiled.get_runtime_model().get_ops()]
+    layers = [layer for layer in layers if layer["layerType"] in ("Convolution", "Deconvolution")]
+    kernels = ", ".join(sorted({layer["primitiveType"] for layer in layers}))
+    text = bf16.count_text([layer["runtimePrecision"] for layer in layers])
+    return f"OpenVINO computes in {hint} {bf16.processor_text()}: {text} ({kernels})"
 
 
 def load(model, options):
@@ -17,7 +30,8 @@ def load(model, options):
     network = core.read_model(model)
     settings = {
         "INFERENCE_NUM_THREADS": options["threads"],
-        "INFERENCE_PRECISION_HINT": "f32",  # its default is bf16 where the processor has it
+        # Its default is bf16 where the processor has it.
+        "INFERENCE_PRECISION_HINT": "bf16" if options["dtype"] == "bf16" else "f32",
         "PERFORMANCE_HINT": "LATENCY",
         "ENABLE_CPU_PINNING": False,  # ranks that are not bound would all be pinned to the same cores
     }
@@ -29,6 +43,8 @@ def load(model, options):
                 compiled.clear()
             network.reshape(dict(zip(range(len(shapes)), map(list, shapes))))
             compiled[shapes] = core.compile_model(network, "CPU", settings)
+            global ARITHMETIC
+            ARITHMETIC = arithmetic_of(compiled[shapes]) if options["dtype"] == "bf16" else ""
         return compiled[shapes]
 
     global COPIES

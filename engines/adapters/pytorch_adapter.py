@@ -6,11 +6,13 @@ from torch.nn import functional
 from onnx_graph import read_graph
 
 from . import PACKAGES as ALL_PACKAGES
-from . import brought_torch
+from . import bf16, brought_torch
 
 PACKAGES = ALL_PACKAGES["pytorch"]
 LAYOUT = "any"
+DTYPES = ("fp32", "bf16")
 COPIES = "the output once"
+ARITHMETIC = ""
 
 OPERATIONS = {
     "Conv": lambda x, weight, bias=None, **a: functional.conv2d(x, weight, bias, a["strides"], a["pads"][:2]),
@@ -25,26 +27,37 @@ OPERATIONS = {
 }
 
 
-def interpreter_of(model, is_nhwc):
-    """A function of a tensor that computes the graph of an ONNX file."""
+def arithmetic():
+    has_kernels = torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    kernels = "oneDNN's bf16" if has_kernels else "ATen's bf16, as oneDNN has none for this processor"
+    return f"PyTorch computes layers with {kernels}, {bf16.processor_text()}"
+
+
+def interpreter_of(model, is_nhwc, dtype):
+    """A function of a tensor that computes the graph of an ONNX file in `dtype`."""
     graph = read_graph(model)
     memory_format = torch.channels_last if is_nhwc else torch.contiguous_format
 
     def weight_of(array):
-        tensor = torch.from_numpy(array)
+        tensor = torch.from_numpy(array).to(dtype)
         return tensor.contiguous(memory_format=memory_format) if tensor.ndim == 4 else tensor
 
     weights = {name: weight_of(array) for name, array in graph.tensors.items()}
-    return lambda x: graph.run(OPERATIONS, weights, x)
+    return lambda x: graph.run(OPERATIONS, weights, x.to(dtype))
 
 
 def load(model, options):
     torch.set_num_threads(options["threads"])
     is_nhwc = options["layout"] == "NHWC"
+    is_bf16 = options["dtype"] == "bf16"
+    global ARITHMETIC
+    ARITHMETIC = arithmetic() if is_bf16 else ""
     if model.endswith(brought_torch.ENDINGS):
+        if is_bf16:
+            raise ValueError("networks of code compute as they are written; choose dtype: fp32")
         run = brought_torch.caller_of(model, "sigma_input" in options)
     else:
-        run = interpreter_of(model, is_nhwc)
+        run = interpreter_of(model, is_nhwc, torch.bfloat16 if is_bf16 else torch.float32)
     if "compile" in options:
         run = torch.compile(run)
 

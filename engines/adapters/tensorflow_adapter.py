@@ -3,6 +3,8 @@
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# Else XLA leaves out that maps between layers are rounded to bf16.
+os.environ.setdefault("XLA_FLAGS", "--xla_allow_excess_precision=false")
 
 import numpy
 import tensorflow as tf
@@ -10,10 +12,13 @@ import tensorflow as tf
 from onnx_graph import read_graph
 
 from . import PACKAGES as ALL_PACKAGES
+from . import bf16
 
 PACKAGES = ALL_PACKAGES["tensorflow"]
 LAYOUT = "NHWC"
+DTYPES = ("fp32", "bf16")
 COPIES = "input and output once"
+ARITHMETIC = ""
 
 
 def convolve(x, weight, bias=None, *, strides, pads, **_):
@@ -52,11 +57,23 @@ def load(model, options):
     tf.config.threading.set_intra_op_parallelism_threads(options["threads"])
     tf.config.threading.set_inter_op_parallelism_threads(1)
     graph = read_graph(model)
-    weights = {name: tf.constant(array) for name, array in graph.turned_tensors(TURNS).items()}
+    dtype = tf.bfloat16 if options["dtype"] == "bf16" else tf.float32
+    weights = {name: tf.cast(array, dtype) for name, array in graph.turned_tensors(TURNS).items()}
     graph.tensors.clear()
-    run = tf.function(lambda x: graph.run(OPERATIONS, weights, x), jit_compile="xla" in options)
+    run = tf.function(lambda x: tf.cast(graph.run(OPERATIONS, weights, tf.cast(x, dtype)), tf.float32),
+                      jit_compile="xla" in options)
+    global ARITHMETIC
+    ARITHMETIC = ""
+
+    def arithmetic(windows):
+        if "xla" in options:
+            return bf16.xla_text(run.experimental_get_compiler_ir(tf.constant(windows))("optimized_hlo"))
+        return f"TensorFlow computes layers with its bf16 kernels, {bf16.processor_text()}"
 
     def call(windows, out):
+        global ARITHMETIC
+        if dtype == tf.bfloat16 and not ARITHMETIC:
+            ARITHMETIC = arithmetic(windows)
         numpy.copyto(out, run(tf.constant(windows)).numpy())
 
     return call

@@ -1,5 +1,6 @@
 #include "patchbench/engine/denoiser.hpp"
 
+#include "base/engine_precision.hpp"
 #include "engine/engines.hpp"
 #include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
@@ -76,6 +77,9 @@ std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOpti
         throw UsageError(
             fmt::format("engine = {}: does not know the network '{}'; choose an engine in a process of its own",
                         name_of(options.engine), weights.source));
+    const std::string refusal =
+        precision_refusal(options.engine, std::string(name_of(options.engine)), options.device.kind, options.precision);
+    if (!refusal.empty()) throw UsageError(refusal);
     switch (options.engine) {
         case EngineKind::torch:
             return torch_engine::make_torch_denoiser(weights, options);

@@ -1,4 +1,5 @@
 // Whether a point can run on this launch, and on which devices.
+#include "base/engine_precision.hpp"
 #include "base/rank_list.hpp"
 #include "config/text.hpp"
 #include "plan/plan.hpp"
@@ -35,14 +36,6 @@ DeviceKind resolve_device(const config::PointSettings& settings, const Topology&
                   "; choose device: cpu, fewer ranks, or start one rank for each device");
 }
 
-void check_native(const config::PointSettings& settings) {
-    if (settings.dtype != Precision::fp32)
-        throw UsageError("dtype = " + std::string(name_of(settings.dtype)) +
-                         ": engine native computes in fp32 only; choose dtype: fp32, or engine: torch");
-    if (settings.layout != Layout::channels_last)
-        throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
-}
-
 bool is_onnx(const config::NetworkSetting& network) { return network.file.ends_with(".onnx"); }
 
 void check_engine_of_brought(const config::PointSettings& settings) {
@@ -54,27 +47,30 @@ void check_engine_of_brought(const config::PointSettings& settings) {
         throw Refused(fmt::format(
             "network = {}: engine {} does not know it; choose engine: {}", settings.network.file, name_of(engine),
             is_onnx(settings.network) ? "onnxruntime, openvino or python:FILE" : "pytorch or python:FILE"));
+    if (settings.network.is_brought() && engine == EngineKind::pytorch && settings.dtype != Precision::fp32)
+        throw UsageError(fmt::format("dtype = {}: {} is code, which computes as it is written; choose dtype: fp32",
+                                     name_of(settings.dtype), settings.network.file));
+}
+
+/// What runs the file of a network where the user named no engine.
+EngineKind engine_of_file(const config::PointSettings& settings) {
+    if (!is_onnx(settings.network)) return EngineKind::pytorch;
+    const bool fits_first = computes_in(EngineKind::onnxruntime, DeviceKind::cpu, settings.dtype);
+    return fits_first ? EngineKind::onnxruntime : EngineKind::openvino;
 }
 
 void check_device_choices(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    const std::string dtype = "dtype = " + std::string(name_of(settings.dtype));
-    const bool is_cpu = point.device == DeviceKind::cpu;
-    const std::string engine = "engine = " + config::format_setting(settings.engine);
     check_engine_of_brought(settings);
-    if (settings.engine != EngineKind::torch && settings.engine != EngineKind::timed && !is_cpu)
-        throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
-    if (settings.engine == EngineKind::native) check_native(settings);
-    if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
-        throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
-    if (has_own_process(settings.engine) && settings.dtype != Precision::fp32)
-        throw UsageError(dtype + ": " + engine + " computes in fp32 only; choose dtype: fp32");
-    if (settings.engine == EngineKind::timed) {
-        if (!is_cpu) throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
-        return;
-    }
-    if (is_cpu && (settings.dtype == Precision::tf32 || settings.dtype == Precision::fp16))
-        throw Refused(dtype + ": needs a CUDA device; on the CPU choose fp32 or bf16");
+    if (settings.engine == EngineKind::timed && point.device != DeviceKind::cpu)
+        throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
+    const std::string refusal =
+        precision_refusal(settings.engine, config::format_setting(settings.engine), point.device, settings.dtype);
+    const bool computes_elsewhere = computes_in(settings.engine, DeviceKind::cuda, settings.dtype);
+    if (!refusal.empty() && computes_elsewhere) throw Refused(refusal);  // a launch with such devices would run it
+    if (!refusal.empty()) throw UsageError(refusal);
+    if (settings.engine == EngineKind::native && settings.layout != Layout::channels_last)
+        throw UsageError("layout = contiguous: engine native takes channels_last only; choose that, or engine: torch");
 }
 
 /// Allows more threads than cores, up to a limit, so that a study can measure what they cost.
@@ -117,8 +113,9 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
 
 EngineKind fastest_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    if (settings.network.is_brought()) return is_onnx(settings.network) ? EngineKind::onnxruntime : EngineKind::pytorch;
-    const bool fits_native = point.device == DeviceKind::cpu && settings.dtype == Precision::fp32 &&
+    if (settings.network.is_brought()) return engine_of_file(settings);
+    const bool fits_native = point.device == DeviceKind::cpu &&
+                             computes_in(EngineKind::native, DeviceKind::cpu, settings.dtype) &&
                              settings.layout == Layout::channels_last;
     if (!fits_native) return EngineKind::torch;
     if (settings.memory_limit_mib == 0) return EngineKind::native;
@@ -135,7 +132,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     check_ranks(point, topology);
     const auto members = members_of(topology, point.num_ranks, point.settings.placement);
     if (point.settings.engine.is_automatic && point.settings.network.is_brought())  // engines decide on the device
-        point.settings.engine = is_onnx(point.settings.network) ? EngineKind::onnxruntime : EngineKind::pytorch;
+        point.settings.engine = engine_of_file(point.settings);
     point.device = resolve_device(point.settings, topology, members);
     check_threads(point, topology);
     point.threads = threads_of(point.settings, topology, members);

@@ -112,6 +112,16 @@ class BroughtTest(program.ProgramTest):
                 self.assertEqual(point['verification']['outcome'], 'passed', result.stderr)
                 (self.folder / 'out' / 'results.jsonl').unlink()
 
+    def test_bf16_is_verified_against_fp32_of_another_engine(self):
+        if not has('openvino'):
+            self.skipTest('openvino is not installed')
+        result, (point,) = self.run_study('dilated', 'engine: openvino\nhalo: exact\ndtype: bf16\n')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        notes = ' '.join(point['summary']['notes'])
+        self.assertIn('verified against onnxruntime', notes)
+        self.assertIn('OpenVINO computes in', notes)
+        self.assertGreater(point['verification']['window_error'], 1e-5, 'bf16 is not fp32')
+
     def test_an_unbounded_network_has_no_exact_halo(self):
         study = self.write('study.yaml', STUDY + f'network: {self.file("pooling")}\nengine: onnxruntime\nhalo: exact\n')
         self.assert_refused(program.run('run', study, '--out', self.folder / 'out'), 2, 'halo = exact', 'unbounded',

@@ -68,6 +68,20 @@ class EnginesTest(program.ProgramTest):
                     self.assertGreater(samples['prepare_s'], 0.001, 'its first call')
                 (self.folder / 'out' / 'results.jsonl').unlink()
 
+    def test_engines_that_have_bf16_pass_verification_and_say_how_they_computed(self):
+        names = [name for name in INSTALLED if name != 'onnxruntime']
+        result, points = self.run_study(f'engine: [{", ".join(["torch", *names])}]\ndtype: bf16\n', ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual([point['verification']['outcome'] for point in points], ['passed'] * len(points))
+        for point in points[1:]:
+            self.assertIn('bf16 through fp32 in the shared memory', ' '.join(point['summary']['notes']))
+            self.assertGreater(point['verification']['window_error'], 1e-4, 'bf16 is not fp32')
+
+    def test_onnxruntime_has_no_bf16(self):
+        study = self.write('study.yaml', STUDY + 'engine: onnxruntime\ndtype: bf16\n')
+        self.assert_refused(program.run('run', study, '--out', self.folder / 'out'), 2, 'dtype = bf16', 'onnxruntime',
+                            'dtype: fp32', 'openvino')
+
     def test_every_network_passes_in_the_first_engine(self):
         study = STUDY.replace('network: dncnn', 'network: [unet, drunet]').replace('halo: 4', 'halo: 8')
         result, points = self.run_study(f'engine: {INSTALLED[0]}\n', study=study)

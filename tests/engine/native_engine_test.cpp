@@ -251,9 +251,9 @@ TEST(NativeEngine, RefusesWhatItCannotComputeAndNamesTheWayOut) {
         }
         return "none";
     };
-    EXPECT_THAT(refusal({.device = {DeviceKind::cuda, 0}}), HasSubstr("set device cpu"));
+    EXPECT_THAT(refusal({.device = {DeviceKind::cuda, 0}}), HasSubstr("choose device: cpu"));
     for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32})
-        EXPECT_THAT(refusal({.precision = precision}), HasSubstr("set dtype fp32"));
+        EXPECT_THAT(refusal({.precision = precision}), HasSubstr("choose dtype: fp32"));
     EXPECT_THAT(refusal({.layout = Layout::contiguous}), HasSubstr("channels_last only"));
 }
 

@@ -219,7 +219,7 @@ TEST(TorchEngineOptions, PrecisionsThatTheCpuLacksAreRefusedWithTheWayOut) {
             (void)make_denoiser(weights, {.precision = precision});
             ADD_FAILURE() << name_of(precision);
         } catch (const UsageError& error) {
-            EXPECT_THAT(error.what(), HasSubstr("use fp32"));
+            EXPECT_THAT(error.what(), HasSubstr("choose fp32 or bf16"));
         }
 }
 

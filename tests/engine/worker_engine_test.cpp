@@ -1,5 +1,6 @@
 // Engines in a process of their own: they agree with the reference, and whatever goes wrong in the process is an error
 // here. What is not installed is skipped.
+#include "base/engine_precision.hpp"
 #include "device/host_memory.hpp"
 #include "engine/worker/engine_places.hpp"
 #include "support/denoise_batch.hpp"
@@ -125,6 +126,39 @@ TEST_P(InstalledEngine, ServesOneShapeAfterAnother) {
     EXPECT_LT(test::relative_difference(run(*denoiser, options, 1), one), 1e-6);
 }
 
+/// How many values of `a` differ from those of `b`, as a share.
+double share_of_others(const std::vector<float>& a, const std::vector<float>& b) {
+    size_t others = 0;
+    for (size_t i = 0; i < a.size(); ++i) others += a[i] != b.at(i) ? 1 : 0;
+    return static_cast<double>(others) / static_cast<double>(a.size());
+}
+
+/// The tolerance is that of LibTorch's bf16 (torch_engine_test): 8 bits of mantissa. Were the network computed in fp32
+/// between a rounded input and a rounded output, nearly all values would be those.
+TEST_P(InstalledEngine, ComputesInBf16OrRefusesIt) {
+    EngineOptions options = options_of(GetParam());
+    options.precision = Precision::bf16;
+    if (!computes_in(GetParam(), DeviceKind::cpu, Precision::bf16)) {
+        EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
+        return;
+    }
+    for (const network::NetworkShape& network : narrow_networks()) {
+        const Weights weights = make_seeded_weights(network, 5);
+        const Shape shape = test::input_shape(weights, 2, 16, 24);
+        const auto values = test::rounded_to_bf16(test::random_values(static_cast<size_t>(shape.elements()), 6));
+        const EngineOptions reference = options_of(EngineKind::reference);
+        const auto exact = test::denoise(*make_denoiser(weights, reference), weights, reference, values, shape);
+        const auto denoiser = make_denoiser(weights, options);
+        const auto ours = test::denoise_bf16(*denoiser, weights, options, values, shape);
+        EXPECT_LT(test::relative_difference(ours, exact), 0.05) << network::to_text(network);
+        EXPECT_THAT(denoiser->remark(), HasSubstr("bf16 through fp32 in the shared memory: "));
+        EXPECT_THAT(denoiser->remark(), testing::Not(HasSubstr("is not known")));
+        const bool may_ignore_it = denoiser->remark().find("a processor without bf16") != std::string::npos;
+        if (may_ignore_it && GetParam() == EngineKind::openvino) continue;
+        EXPECT_GT(share_of_others(ours, test::rounded_to_bf16(exact)), 0.1) << network::to_text(network);
+    }
+}
+
 /// A process with one thread uses no more CPU time than wall time passes.
 TEST_P(InstalledEngine, KeepsToItsThreads) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.channels = 3, .depth = 6, .width = 32}, 1);
@@ -188,11 +222,31 @@ TEST_F(Worker, SaysWhichFileIsNotThere) {
 
 TEST_F(Worker, RefusesWhatItCannotDo) {
     EngineOptions options = faulty("");
-    options.precision = Precision::bf16;
+    options.precision = Precision::fp16;
     EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
     options = faulty("");
     options.device = {DeviceKind::cuda, 0};
     EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
+}
+
+TEST_F(Worker, TakesBf16WhereTheAdapterSaysSo) {
+    EngineOptions options = faulty("");
+    options.precision = Precision::bf16;
+    EXPECT_THAT(message_of([&] { (void)make_denoiser(small_weights(), options); }),
+                AllOf(HasSubstr("computes in fp32 only"), HasSubstr("DTYPES"), HasSubstr("choose dtype: fp32")));
+    options.worker.file = BF16_ENGINE;
+    for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
+        options.layout = layout;
+        const auto denoiser = make_denoiser(small_weights(), options);
+        EXPECT_THAT(denoiser->remark(), HasSubstr("is not known")) << "before the first call";
+        const Shape shape = test::input_shape(small_weights(), 2, 8, 16);
+        const auto values = test::random_values(static_cast<size_t>(shape.elements()), 3);
+        EXPECT_EQ(test::denoise_bf16(*denoiser, small_weights(), options, values, shape),
+                  test::rounded_to_bf16(values));
+        EXPECT_THAT(denoiser->remark(), HasSubstr("bf16 through fp32 in the shared memory: loaded for bf16"));
+    }
+    options.precision = Precision::fp32;
+    EXPECT_THAT(make_denoiser(small_weights(), options)->remark(), testing::Not(HasSubstr("bf16")));
 }
 
 TEST_F(Worker, EndsWithItsLastWords) {

@@ -239,7 +239,13 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     settings = small_point();
     settings.engine = EngineKind::onnxruntime;
     settings.dtype = Precision::bf16;
-    EXPECT_THAT(refusal_of(settings), HasSubstr("onnxruntime computes in fp32 only"));
+    EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("dtype = bf16"), HasSubstr("onnxruntime computes in fp32 only")));
+    for (const EngineKind engine :
+         {EngineKind::openvino, EngineKind::pytorch, EngineKind::tensorflow, EngineKind::jax, EngineKind::python}) {
+        settings.engine = engine;
+        EXPECT_EQ(point_of(settings).settings.engine, engine);
+    }
+    settings.engine = EngineKind::onnxruntime;
     settings.dtype = Precision::fp32;
     EXPECT_EQ(label_of(point_of(settings)), "dncnn-onnxruntime-p64-h20-b4-fp32");
     EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
@@ -285,6 +291,20 @@ TEST(Plan, AnAutomaticEngineTakesTheFileOfANetwork) {
         EXPECT_EQ(point.settings.engine, engine);
         EXPECT_EQ(point.device, DeviceKind::cpu) << "there are no engines for files on a GPU";
     }
+}
+
+TEST(Plan, FilesInBf16) {
+    config::PointSettings settings = small_point();
+    settings.engine = config::EngineSetting::automatic();
+    settings.network = network::kBroughtKind;
+    settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
+    settings.network.file = "own.onnx";
+    settings.dtype = Precision::bf16;
+    EXPECT_EQ(point_of(settings).settings.engine, EngineKind::openvino) << "ONNX Runtime has no bf16";
+    settings.network.file = "own.py";
+    EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("dtype = bf16: own.py is code"), HasSubstr("dtype: fp32")));
+    settings.dtype = Precision::fp32;
+    EXPECT_EQ(point_of(settings).settings.engine, EngineKind::pytorch);
 }
 
 TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {

@@ -1,6 +1,7 @@
 // Windows of known pixels through a Denoiser, for the tests of engines on any device.
 #pragma once
 
+#include "base/half.hpp"
 #include "engine/memory.hpp"
 #include "network/graph_facts.hpp"
 
@@ -50,6 +51,25 @@ inline std::vector<float> denoise(engine::Denoiser& denoiser, const engine::Weig
     device::Stream stream(options.device);
     denoiser.forward(view_of(values.data(), shape, options), view_of(result.data(), out_shape, options), stream);
     return result;
+}
+
+/// As `denoise` in bf16: `values` are rounded to it, and so is the output.
+inline std::vector<float> denoise_bf16(engine::Denoiser& denoiser, const engine::Weights& weights,
+                                       const engine::EngineOptions& options, const std::vector<float>& values,
+                                       const Shape& shape) {
+    const Shape out_shape = output_shape(weights, shape);
+    std::vector<uint16_t> in(values.size()), out(static_cast<size_t>(out_shape.elements()), 0xFFFF);
+    std::transform(values.begin(), values.end(), in.begin(), bf16_bits);
+    device::Stream stream(options.device);
+    denoiser.forward(view_of(in.data(), shape, options), view_of(out.data(), out_shape, options), stream);
+    std::vector<float> result(out.size());
+    std::transform(out.begin(), out.end(), result.begin(), bf16_value);
+    return result;
+}
+
+inline std::vector<float> rounded_to_bf16(std::vector<float> values) {
+    for (float& value : values) value = bf16_value(bf16_bits(value));
+    return values;
 }
 
 inline double max_abs(const std::vector<float>& values) {

@@ -11,9 +11,6 @@ namespace {
 
 void check(const EngineOptions& options) {
     const std::string where = "engine: the engine native ";
-    if (options.device.is_cuda()) throw UsageError(where + "runs on the CPU only: set device cpu, or engine torch");
-    if (options.precision != Precision::fp32)
-        throw UsageError(where + "computes in fp32 only: set dtype fp32, or engine torch");
     if (options.layout != Layout::channels_last)
         throw UsageError(where + "takes windows of layout channels_last only: set that, or engine torch");
     require(options.threads > 0, fmt::format("engine: {} threads", options.threads));

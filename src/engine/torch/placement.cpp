@@ -1,5 +1,7 @@
 #include "engine/torch/placement.hpp"
 
+#include "base/engine_precision.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <ATen/Parallel.h>
@@ -44,9 +46,8 @@ std::vector<int64_t> strides_of(const Shape& shape, Layout layout) {
 }
 
 void check_cpu_options(const EngineOptions& options) {
-    if (options.precision == Precision::fp16 || options.precision == Precision::tf32)
-        throw UsageError("engine: " + std::string(name_of(options.precision)) +
-                         " needs a CUDA device; on the CPU use fp32 or bf16");
+    const std::string refusal = precision_refusal(EngineKind::torch, "torch", DeviceKind::cpu, options.precision);
+    if (!refusal.empty()) throw UsageError(refusal);
     require(options.threads > 0, fmt::format("engine: {} threads", options.threads));
 }
 

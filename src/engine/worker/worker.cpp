@@ -68,7 +68,8 @@ std::vector<std::string> command_line(const Weights& weights, const EngineOption
     const std::string layout = options.layout == Layout::channels_last ? "NHWC" : "NCHW";
     for (const std::string& word :
          {std::string("--rank"), std::to_string(getpid()), std::string("--threads"), std::to_string(options.threads),
-          std::string("--layout"), layout, std::string("--limit"), std::to_string(worker.memory_limit_bytes)})
+          std::string("--layout"), layout, std::string("--dtype"), std::string(name_of(options.precision)),
+          std::string("--limit"), std::to_string(worker.memory_limit_bytes)})
         command.push_back(word);
     std::istringstream words(worker.options);
     for (std::string word; std::getline(words, word, ',');)
@@ -122,6 +123,7 @@ double Worker::run(const Shape& in, const Shape& out) {
     (void)::send(socket_.number(), request.data(), sizeof request, MSG_NOSIGNAL);
     const Reply reply = wait_for_reply("a forward call");
     check(reply);
+    arithmetic_ = reply.text;
     return static_cast<double>(reply.nanoseconds) * 1e-9;
 }
 

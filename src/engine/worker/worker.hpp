@@ -40,6 +40,8 @@ class Worker {
     [[nodiscard]] const std::string& versions() const { return versions_; }
     /// What Python copies beside the rank; empty: nothing.
     [[nodiscard]] const std::string& copies() const { return copies_; }
+    /// How it computed the last call, where that is not plain fp32 and the adapter knows it.
+    [[nodiscard]] const std::string& arithmetic() const { return arithmetic_; }
 
   private:
     Worker(const Weights& weights, const EngineOptions& options, std::pair<Descriptor, Descriptor> sockets);
@@ -64,7 +66,7 @@ class Worker {
     Descriptor socket_;  // closed first: the process ends at its end of file
     Layout layout_ = Layout::contiguous;
     size_t output_place_ = 0;
-    std::string versions_, copies_;
+    std::string versions_, copies_, arithmetic_;
 };
 
 }  // namespace pb::engine::worker_engine

@@ -1,4 +1,5 @@
 // The engines of other frameworks: a Denoiser that hands windows to a process (worker.hpp) and takes them back.
+#include "base/half.hpp"
 #include "device/host_memory.hpp"
 #include "engine/engines.hpp"
 #include "engine/worker/worker.hpp"
@@ -7,9 +8,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <optional>
+#include <type_traits>
 
 namespace pb::engine::worker_engine {
 
@@ -25,10 +27,22 @@ Strides strides_of(const Shape& shape, Layout layout) {
     return layout == Layout::channels_last ? Strides{shape.c, 1} : Strides{1, shape.h * shape.w};
 }
 
-/// Copies a batch of `shape` and changes its layout on the way.
-void copy_batch(const float* from, Layout from_layout, float* to, Layout to_layout, const Shape& shape) {
+/// A value of one type in another: fp32, or bf16 as its bits.
+template <class To, class From>
+To as(From value) {
+    if constexpr (std::is_same_v<To, From>)
+        return value;
+    else if constexpr (std::is_same_v<To, float>)
+        return bf16_value(value);
+    else
+        return bf16_bits(value);
+}
+
+/// Copies a batch of `shape` and changes its layout and type on the way.
+template <class From, class To>
+void copy_batch(const From* from, Layout from_layout, To* to, Layout to_layout, const Shape& shape) {
     if (from_layout == to_layout) {
-        std::memcpy(to, from, static_cast<size_t>(shape.elements()) * sizeof(float));
+        std::transform(from, from + shape.elements(), to, [](From value) { return as<To>(value); });
         return;
     }
     const Strides source = strides_of(shape, from_layout), target = strides_of(shape, to_layout);
@@ -36,7 +50,21 @@ void copy_batch(const float* from, Layout from_layout, float* to, Layout to_layo
     for (int64_t n = 0; n < shape.n; ++n, from += shape.c * pixels, to += shape.c * pixels)
         for (int64_t c = 0; c < shape.c; ++c)
             for (int64_t i = 0; i < pixels; ++i)
-                to[c * target.plane + i * target.pixel] = from[c * source.plane + i * source.pixel];
+                to[c * target.plane + i * target.pixel] = as<To>(from[c * source.plane + i * source.pixel]);
+}
+
+void copy_in(const BatchView& in, float* to, Layout layout) {
+    if (in.dtype == DType::bf16)
+        copy_batch(static_cast<const uint16_t*>(in.pointer), in.layout, to, layout, in.shape);
+    else
+        copy_batch(static_cast<const float*>(in.pointer), in.layout, to, layout, in.shape);
+}
+
+void copy_out(const float* from, Layout layout, const BatchView& out) {
+    if (out.dtype == DType::bf16)
+        copy_batch(from, layout, static_cast<uint16_t*>(out.pointer), out.layout, out.shape);
+    else
+        copy_batch(from, layout, static_cast<float*>(out.pointer), out.layout, out.shape);
 }
 
 double seconds_now() {
@@ -52,7 +80,7 @@ class WorkerDenoiser final : public Denoiser {
     void prepare(const BatchView& in, const BatchView& out, device::Stream&) override {
         check_views(expected_, in, out);
         worker_.reserve(in.shape, out.shape);
-        std::memset(worker_.input(), 0, in.bytes());
+        std::fill_n(worker_.input(), in.shape.elements(), 0.0F);
         (void)worker_.run(in.shape, out.shape);
     }
 
@@ -60,10 +88,10 @@ class WorkerDenoiser final : public Denoiser {
         check_views(expected_, in, out);
         const double begin_s = seconds_now();
         worker_.reserve(in.shape, out.shape);
-        copy_batch(static_cast<const float*>(in.pointer), in.layout, worker_.input(), worker_.layout(), in.shape);
+        copy_in(in, worker_.input(), worker_.layout());
         inner_call_s_ = worker_.run(in.shape, out.shape);
         inner_s_ += *inner_call_s_;
-        copy_batch(worker_.output(), worker_.layout(), static_cast<float*>(out.pointer), out.layout, out.shape);
+        copy_out(worker_.output(), worker_.layout(), out);
         outer_s_ += seconds_now() - begin_s;
         ++num_calls_;
     }
@@ -76,10 +104,10 @@ class WorkerDenoiser final : public Denoiser {
         const std::string copied =
             worker_.copies().empty() ? "Python copies nothing" : "Python copies " + worker_.copies();
         std::string text = fmt::format(
-            "engine {} runs in a process of its own ({}): the rank copies input and output once{}, {}; peak memory is "
-            "the "
-            "rank's windows and all that the process holds",
-            name_, worker_.versions(), turned, copied);
+            "engine {} runs in a process of its own ({}): the rank copies input and output once{}, {}{}; peak memory "
+            "is "
+            "the rank's windows and all that the process holds",
+            name_, worker_.versions(), turned, copied, arithmetic());
         if (num_calls_ == 0) return text;
         const double inner_ms = 1e3 * inner_s_ / num_calls_, outer_ms = 1e3 * outer_s_ / num_calls_;
         return text + fmt::format("; a call took {:.4g} ms by the clock of the process, {:.4g} ms with the hand-over",
@@ -87,6 +115,14 @@ class WorkerDenoiser final : public Denoiser {
     }
 
   private:
+    /// How the process computed in another precision than fp32.
+    [[nodiscard]] std::string arithmetic() const {
+        if (expected_.dtype == DType::f32) return "";
+        const std::string& found = worker_.arithmetic();
+        return fmt::format("; {} through fp32 in the shared memory: {}", name_of(expected_.dtype),
+                           found.empty() ? "how the process computed it is not known" : found);
+    }
+
     ExpectedViews expected_;
     std::string name_;
     Worker worker_;
@@ -98,9 +134,6 @@ class WorkerDenoiser final : public Denoiser {
 }  // namespace
 
 std::unique_ptr<Denoiser> make_worker_denoiser(const Weights& weights, const EngineOptions& options) {
-    const std::string engine = "engine = " + std::string(name_of(options.engine));
-    if (options.device.is_cuda()) throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
-    if (options.precision != Precision::fp32) throw UsageError(engine + ": computes in fp32 only; choose dtype: fp32");
     return std::make_unique<WorkerDenoiser>(weights, options);
 }
 

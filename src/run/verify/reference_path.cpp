@@ -40,6 +40,7 @@ std::optional<EngineKind> other_engine(EngineKind engine, const std::string& fil
 ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::EngineOptions options,
                                        const MakeEngine& make) {
     options.layout = Layout::contiguous;
+    options.precision = Precision::fp32;
     const std::string own(name_of(options.engine));
     std::string reason = "no other engine that runs it is installed";
     if (const auto other = other_engine(options.engine, weights.source)) {

@@ -1,0 +1,27 @@
+// Which engine computes in which precision on which device: one table for placement, engines and documents.
+#pragma once
+
+#include "patchbench/base/choices.hpp"
+#include "patchbench/base/device_id.hpp"
+#include "patchbench/base/shape.hpp"
+
+#include <string>
+
+namespace pb {
+
+/// Whether `engine` has a way to compute in `precision` on a device of `kind`. An adapter of the user (engine python)
+/// may still refuse; torch on CUDA refuses what the device has not.
+[[nodiscard]] bool computes_in(EngineKind engine, DeviceKind kind, Precision precision);
+
+/// Why `engine` cannot compute so on a device of `kind`, with the way out; empty where it can. `name`: of the engine as
+/// the user wrote it.
+[[nodiscard]] std::string precision_refusal(EngineKind engine, const std::string& name, DeviceKind kind,
+                                            Precision precision);
+
+/// "CPU: fp32, bf16; CUDA: fp32, tf32, bf16, fp16": the row of an engine in docs/engines.md.
+[[nodiscard]] std::string precisions_text(EngineKind engine);
+
+/// "torch, openvino": engines that compute in `precision` on the CPU, without those of studies alone and of the user.
+[[nodiscard]] std::string engines_text(Precision precision);
+
+}  // namespace pb

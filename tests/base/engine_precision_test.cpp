@@ -1,0 +1,70 @@
+#include "base/engine_precision.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+namespace pb {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string refusal(EngineKind engine, Precision precision, DeviceKind kind = DeviceKind::cpu) {
+    return precision_refusal(engine, std::string(name_of(engine)), kind, precision);
+}
+
+TEST(EnginePrecision, EveryEngineComputesInFp32OnTheCpu) {
+    for (const auto& [engine, name] : enum_names(EngineKind{}))
+        EXPECT_THAT(refusal(engine, Precision::fp32), IsEmpty()) << name;
+}
+
+TEST(EnginePrecision, OnlyTorchComputesOnCuda) {
+    for (const auto& [engine, name] : enum_names(EngineKind{}))
+        EXPECT_EQ(refusal(engine, Precision::fp32, DeviceKind::cuda).empty(), engine == EngineKind::torch) << name;
+    for (const auto& [precision, name] : enum_names(Precision{}))
+        EXPECT_THAT(refusal(EngineKind::torch, precision, DeviceKind::cuda), IsEmpty()) << name;
+}
+
+TEST(EnginePrecision, Bf16IsRefusedWithTheWayOut) {
+    EXPECT_EQ(engines_text(Precision::bf16), "torch, openvino, pytorch, tensorflow, jax");
+    for (const EngineKind engine : {EngineKind::native, EngineKind::reference, EngineKind::onnxruntime})
+        EXPECT_THAT(refusal(engine, Precision::bf16),
+                    AllOf(HasSubstr("dtype = bf16: engine " + std::string(name_of(engine)) + " computes in fp32 only"),
+                          HasSubstr("choose dtype: fp32, or one of the engines torch, openvino")));
+    for (const EngineKind engine : {EngineKind::openvino, EngineKind::pytorch, EngineKind::python, EngineKind::timed})
+        EXPECT_THAT(refusal(engine, Precision::bf16), IsEmpty());
+}
+
+TEST(EnginePrecision, WhatNeedsADeviceSaysSo) {
+    for (const Precision precision : {Precision::tf32, Precision::fp16}) {
+        EXPECT_THAT(refusal(EngineKind::torch, precision),
+                    AllOf(HasSubstr("needs a CUDA device"), HasSubstr("choose fp32 or bf16")));
+        EXPECT_THAT(refusal(EngineKind::jax, precision), HasSubstr("computes in fp32 and bf16 only"));
+    }
+}
+
+/// The last cell of the row of `engine` in the table of docs/engines.md.
+std::string documented(std::string_view engine) {
+    std::ifstream page(std::string(PATCHBENCH_SOURCE_DIR) + "/docs/engines.md");
+    const std::string name = "`" + std::string(engine) + "`", user = "`" + std::string(engine) + ":my_engine.py`";
+    for (std::string line; std::getline(page, line);) {
+        const std::string first = line.substr(0, line.find(" | "));
+        if (!line.starts_with("| `")) continue;
+        if (first.find(name) == std::string::npos && first.find(user) == std::string::npos) continue;
+        const size_t begin = line.rfind(" | ") + 3;
+        return line.substr(begin, line.rfind(" |") - begin);
+    }
+    return "no row";
+}
+
+TEST(EnginePrecision, ThePageHoldsTheTable) {
+    for (const auto& [engine, name] : enum_names(EngineKind{}))
+        EXPECT_THAT(documented(name), testing::StartsWith(precisions_text(engine))) << name;
+}
+
+}  // namespace
+}  // namespace pb

@@ -1,0 +1,78 @@
+"""What adapters say of bf16 (engines/adapters/bf16.py), where this machine cannot show it: processors without it, and an
+OpenVINO that computes in another type than it was asked for. Needs no framework."""
+import importlib
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'engines'))
+for absent in ('numpy', 'openvino'):
+    sys.modules.setdefault(absent, types.ModuleType(absent))
+
+from adapters import bf16  # noqa: E402
+
+
+class Value:
+    """As rt_info of OpenVINO holds it."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def astype(self, _):
+        return self.text
+
+
+class Layer:
+    def __init__(self, kind, precision, kernel):
+        self.info = {'layerType': Value(kind), 'runtimePrecision': Value(precision), 'primitiveType': Value(kernel)}
+
+    def get_rt_info(self):
+        return self.info
+
+
+class Compiled:
+    def __init__(self, hint, layers):
+        self.hint, self.layers = hint, layers
+
+    def get_property(self, name):
+        assert name == 'INFERENCE_PRECISION_HINT'
+        return types.SimpleNamespace(get_type_name=lambda: self.hint)
+
+    def get_runtime_model(self):
+        return types.SimpleNamespace(get_ops=lambda: self.layers)
+
+
+class Bf16Test(unittest.TestCase):
+    def processor(self, line):
+        with tempfile.NamedTemporaryFile('w') as file:
+            file.write(f'processor : 0\n{line}\n')
+            file.flush()
+            return bf16.processor_text(file.name)
+
+    def test_the_processor_is_named(self):
+        for line, found in (('flags : fpu avx2 avx512_bf16 sse', 'with avx512_bf16'), ('Features : fp bf16', 'with bf16'),
+                            ('flags : avx512_bf16 amx_bf16', 'with amx_bf16'),
+                            ('flags : fpu avx2 avx512f', 'without bf16 instructions'), ('', 'without bf16 instructions')):
+            self.assertEqual(self.processor(line), 'on a processor ' + found)
+
+    def test_convolutions_of_xla_are_counted_by_their_type(self):
+        compiled = ('%a = bf16[1,8,8,4]{3,2,1,0} convolution(%x, %w), window={size=3x3}\n'
+                    'ROOT %b = f32[1,8,8,4]{3,2,1,0} convolution(%a, %w)\n'
+                    '%c = bf16[1,8,8,4]{3,2,1,0} convert(%b)\n')
+        self.assertEqual(bf16.xla_text(compiled), 'XLA computes 1 of 2 convolutions in bf16, the others in f32')
+
+    def test_openvino_that_ignores_the_hint_is_said(self):
+        adapter = importlib.import_module('adapters.openvino_adapter')
+        layers = [Layer('Convolution', 'f32', 'brgconv_avx2_f32'), Layer('Reorder', 'bf16', 'reorder')]
+        self.assertRegex(adapter.arithmetic_of(Compiled('f32', layers)),
+                         r'^OpenVINO computes in f32 .*: 0 of 1 convolutions in bf16, the others in f32 '
+                         r'\(brgconv_avx2_f32\)$')
+        layers[0] = Layer('Convolution', 'bf16', 'brgconv_avx512_bf16')
+        self.assertRegex(adapter.arithmetic_of(Compiled('bf16', layers)),
+                         r'^OpenVINO computes in bf16 .*: 1 of 1 convolutions in bf16 \(brgconv_avx512_bf16\)$')
+
+
+if __name__ == '__main__':
+    unittest.main()
