@@ -61,6 +61,7 @@ def load(model, options):
     weights = {name: tf.cast(array, dtype) for name, array in graph.turned_tensors(TURNS).items()}
     graph.tensors.clear()
     run = tf.function(lambda x: tf.cast(graph.run(OPERATIONS, weights, tf.cast(x, dtype)), tf.float32),
+                      autograph=False,  # it would leave a file for temporary ones in each process
                       jit_compile="xla" in options)
     global ARITHMETIC
     ARITHMETIC = ""

@@ -142,7 +142,8 @@ def lines_printed(case, inputs):
         shutil.copytree(inputs, folder, symlinks=True)
         environment = {**os.environ, 'PATH': f'{PROGRAM.parent}:{os.environ["PATH"]}', 'OMP_NUM_THREADS': '1',
                        'PATCHBENCH_MODELS': str(folder / 'models'), 'CUDA_VISIBLE_DEVICES': '', 'LC_ALL': 'C',
-                       'OMPI_MCA_pml': 'ob1', 'OMPI_MCA_btl': 'self,vader'}  # no word on networks of the machine
+                       'OMPI_MCA_pml': 'ob1', 'OMPI_MCA_btl': 'self,vader',  # no word on networks of the machine
+                       'OMPI_MCA_orte_tmpdir_base': temporary}  # else who ends takes the folder from who starts
         result = subprocess.run(['bash', '-o', 'pipefail', '-c', case.command], cwd=folder, env=environment,
                                 capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
         lines = [f'> {line}'.rstrip() for line in normalised(result.stdout, folder).splitlines()]
