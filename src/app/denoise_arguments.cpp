@@ -39,7 +39,12 @@ constexpr SettingOption kSettingOptions[] = {
 };
 
 std::optional<image::Compression> parse_compression(const std::string& text) {
-    return text == "auto" ? std::nullopt : std::optional(parse_enum<image::Compression>(text));
+    if (text == "auto") return std::nullopt;
+    try {
+        return parse_enum<image::Compression>(text);
+    } catch (const UsageError& error) {
+        throw UsageError(std::string(error.what()) + " | auto");
+    }
 }
 
 VerifyChoice parse_verify(const std::string& text) {

@@ -63,9 +63,9 @@ std::string seam_note(const record::PointTrace& trace) {
     const auto error = measure::visible_seams(trace);
     return error ? fmt::format(
                        "seams show: up to {:.2g} of the range beside the whole image, with a halo of {} px; "
-                       "a larger one shows less{}",
+                       "a larger one shows less, {}",
                        *error, *trace.point.halo,
-                       trace.point.facts().is_bounded ? ", --halo exact none" : ", none is exact for this network")
+                       trace.point.facts().is_bounded ? "that of --halo exact none" : "none is exact for this network")
                  : "";
 }
 

@@ -80,9 +80,11 @@ engine::Weights find_weights(network::NetworkKind network, const std::string& se
     const fs::path file = setting == "default" ? default_file(network, channels.value_or(kColour)) : fs::path(setting);
     engine::Weights weights = engine::load_weights(file, network);
     if (channels && weights.channels() != *channels)
-        throw UsageError(fmt::format(
-            "weights '{}' are for {} image channel(s), the image has {}: name weights for this kind of image",
-            file.string(), weights.channels(), *channels));
+        throw UsageError(
+            fmt::format("weights '{}' are for {} image channel(s), the image has {}: name weights for this kind of "
+                        "image, or convert "
+                        "the image",
+                        file.string(), weights.channels(), *channels));
     add_card_facts(weights);
     return weights;
 }

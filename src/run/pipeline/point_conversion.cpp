@@ -12,7 +12,7 @@ void leave_sigma_unused(plan::Point& point, const engine::Weights& weights) {
     point.sigma_note = weights.trained ? "sigma has no effect: the noise level that " + weights.source +
                                              " was trained for is unknown; state it with trained_sigma (denoise: "
                                              "--trained-sigma) or as sigma_train in the metadata of a .safetensors "
-                                             "file, unless it was trained for a range"
+                                             "or ONNX file, unless it was trained for a range"
                                        : "sigma has no effect: " + weights.source + " is not trained";
     if (weights.trained) point.notes.push_back(point.sigma_note);
 }

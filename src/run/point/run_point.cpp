@@ -284,9 +284,9 @@ record::PointTrace Runner::run(const plan::Point& point, const PointFiles& files
             impl_->measure(team, *prepared.share, prepared.network, trace);
             impl_->conclude(team, prepared, files, *opened, trace, impl_->decide_depth(trace, *prepared.network));
         });
-    impl_->begin(Activity::waiting);
     // Rank 0 takes part in every point, so it can tell the sleeping ranks the outcome.
     const comm::Communicator& world = impl_->teams.world();
+    if (world.size() > 1) impl_->begin(Activity::waiting);
     world.sleeping_barrier();
     trace.status =
         static_cast<record::PointStatus>(static_cast<int>(world.broadcast(static_cast<double>(trace.status))));
