@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::array<int64_t, 3> kReachEdges{128, 256, 512};
 constexpr int64_t kLargestPeriod = 64;
-constexpr int64_t kLeastFrame = 8;  // px: what is changed at the border of a window
+constexpr int64_t kLeastFrame = 8;   // px: what is changed at the border of a window
+constexpr int64_t kFarthest = 1000;  // px: what a square window of the largest edge does not show
 
 class ReachSearch {
   public:
@@ -32,6 +33,10 @@ class ReachSearch {
                                kLargestPeriod);
         widen();
         const int64_t halo = find_halo();
+        if (sees_beyond(halo))
+            return fmt::format(
+                "pixels beyond the windows of {} px that showed a halo of {} px change the middle of longer ones",
+                edge_, halo);
         find_boxes();
         card().radius = std::max(std::abs(low_), std::abs(high_));
         card().halo = std::max(halo, halo_of_boxes_);
@@ -127,6 +132,36 @@ class ReachSearch {
             (influence_beyond(tried * alignment()) <= kVisible ? high : low) = tried;
         }
         return high * alignment();
+    }
+
+    /// Whether pixels beyond `halo`, but within kFarthest along one axis, change the middle of a long strip. A filter
+    /// with far holes looks bounded in a square window whose edge is within a hole.
+    [[nodiscard]] bool sees_beyond(int64_t halo) {
+        const int64_t length = base_ + round_up(2 * kFarthest, alignment());
+        return sees_beyond(halo, {base_, length}) || sees_beyond(halo, {length, base_});
+    }
+
+    [[nodiscard]] bool sees_beyond(int64_t halo, Extent extent) {
+        if (!trials_.accepts(extent)) return false;  // it may lack memory
+        const bool is_wide = extent.w > extent.h;
+        const int64_t begin = std::max(extent.h, extent.w) / 2 / alignment() * alignment();
+        const Range core{begin, begin + alignment()};
+        const TrialWindow changed{.extent = extent, .changed = [&](int64_t y, int64_t x) {
+                                      const int64_t place = is_wide ? x : y;
+                                      return place < core.begin - halo || place >= core.end + halo;
+                                  }};
+        const auto middle_of = [&](const TrialWindow& window) {
+            const std::vector<float> output = trials_.run(noise_window(card(), window), extent);
+            std::vector<float> values;
+            values.reserve(output.size());
+            for (size_t i = 0; i < output.size(); ++i) {
+                const auto pixel = static_cast<int64_t>(i) % extent.pixels();
+                const int64_t place = is_wide ? pixel % extent.w : pixel / extent.w;
+                if (place >= core.begin && place < core.end) values.push_back(output[i]);
+            }
+            return values;
+        };
+        return trials_.difference(middle_of({.extent = extent}), middle_of(changed)) > kVisible;
     }
 
     /// Changes single pixels of the middle.

@@ -63,6 +63,19 @@ TEST(FindCard, DilatedFilter) {
     EXPECT_THAT(found.remarks, IsEmpty());
 }
 
+/// Both taps lie outside of every square window that is tried.
+TEST(FindCard, TapsBeyondTheSquareWindowsAreSeen) {
+    for (const int64_t far : {300, 900})
+        for (const bool is_wide : {true, false}) {
+            const FoundCard found = find([=](const Window& in, int64_t c, int64_t y, int64_t x) {
+                const auto tap = [&](int64_t d) { return is_wide ? in(c, y, x + d) : in(c, y + d, x); };
+                return 0.4 * in(c, y, x) + 0.3 * tap(-far) + 0.3 * tap(far);
+            });
+            EXPECT_FALSE(found.card.halo) << far;
+            EXPECT_THAT(found.remarks, Contains(AllOf(HasSubstr("unbounded"), HasSubstr("longer"))));
+        }
+}
+
 TEST(FindCard, ShiftedOutput) {
     const FoundCard found = find([](const Window& in, int64_t c, int64_t y, int64_t x) { return in(c, y - 5, x - 5); });
     EXPECT_EQ(to_text(found.card), "channels 1, sigma none, range 1, alignment 1, radius 5, halo 5");
