@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -14,21 +15,22 @@ namespace pb::app {
 
 namespace {
 
-// Ranks send a result as "job is_written .. bytes\n" and the lines, because names of files may contain any character.
+// Ranks send a result as "job is_written is_interrupted .. bytes\n" and the lines, because names of files may contain
+// any character.
 std::string to_text(const std::vector<ImageResult>& images) {
     std::string text;
     for (const ImageResult& each : images)
-        text += fmt::format("{} {:d} {} {} {} {} {}\n{}", each.job, each.is_written, each.images_in_pass,
-                            each.checks.passes, each.checks.passes_checked, each.checks.windows, each.lines.size(),
-                            each.lines);
+        text += fmt::format("{} {:d} {:d} {} {} {} {} {}\n{}", each.job, each.is_written, each.is_interrupted,
+                            each.images_in_pass, each.checks.passes, each.checks.passes_checked, each.checks.windows,
+                            each.lines.size(), each.lines);
     return text;
 }
 
 void add_from_text(const std::string& text, std::vector<ImageResult>& images) {
     std::istringstream stream(text);
     size_t bytes = 0;
-    for (ImageResult each; stream >> each.job >> each.is_written >> each.images_in_pass >> each.checks.passes >>
-                           each.checks.passes_checked >> each.checks.windows >> bytes;
+    for (ImageResult each; stream >> each.job >> each.is_written >> each.is_interrupted >> each.images_in_pass >>
+                           each.checks.passes >> each.checks.passes_checked >> each.checks.windows >> bytes;
          images.push_back(each)) {
         stream.get();
         each.lines.resize(bytes);
@@ -66,11 +68,14 @@ std::string checks_line(const std::vector<ImageResult>& all) {
 }
 
 std::string counts_line(const std::vector<ImageResult>& all, const ImageCounts& counts) {
-    const auto written = static_cast<size_t>(
-        std::count_if(all.begin(), all.end(), [](const ImageResult& each) { return each.is_written; }));
+    const auto count = [&](bool ImageResult::*is) {
+        return static_cast<size_t>(std::count_if(all.begin(), all.end(), std::mem_fn(is)));
+    };
+    const size_t written = count(&ImageResult::is_written), interrupted = count(&ImageResult::is_interrupted);
     const size_t named = counts.to_do + counts.kept;
-    std::string line =
-        fmt::format("{} image{}: {} denoised, {} failed", named, named == 1 ? "" : "s", written, all.size() - written);
+    std::string line = fmt::format("{} image{}: {} denoised, {} failed", named, named == 1 ? "" : "s", written,
+                                   all.size() - written - interrupted);
+    if (interrupted > 0) line += fmt::format(", {} interrupted", interrupted);
     if (all.size() < counts.to_do) line += fmt::format(", {} not begun", counts.to_do - all.size());
     if (counts.kept > 0) line += fmt::format(", {} there already", counts.kept);
     if (counts.passed_over > 0)
@@ -103,7 +108,11 @@ void ImageResults::add(size_t job, std::string lines, const ImagePasses& passes)
     const bool is_written = std::all_of(all.begin(), all.end(), [](const measure::Summary& pass) {
         return pass.status == record::PointStatus::ok && pass.verification != record::Verification::Outcome::failed;
     });
-    images.push_back({job, is_written, passes.images_in_pass, passes.checks, std::move(lines)});
+    const bool is_interrupted = std::any_of(all.begin(), all.end(), [](const measure::Summary& pass) {
+        return pass.status == record::PointStatus::interrupted;
+    });
+    images.push_back(
+        {job, is_written && !is_interrupted, is_interrupted, passes.images_in_pass, passes.checks, std::move(lines)});
     summaries.push_back(*std::max_element(all.begin(), all.end(), is_better));
 }
 

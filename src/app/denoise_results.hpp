@@ -18,6 +18,7 @@ namespace pb::app {
 struct ImageResult {
     size_t job = 0;  // index of the image
     bool is_written = false;
+    bool is_interrupted = false;  // a signal came during its pass
     int64_t images_in_pass = 1;
     CheckCounts checks;
     std::string lines;  // what was said about it, without the last line end

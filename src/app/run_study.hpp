@@ -10,7 +10,7 @@
 
 namespace pb::app {
 
-/// Points that `run` prints of a plan without --verbose.
+/// `run` prints the table of a plan of more points only with --verbose.
 inline constexpr size_t kMostPlanned = 12;
 
 struct StudyRun {

@@ -100,8 +100,10 @@ std::vector<measure::Summary> summaries_of(const report::ResultsFile& results) {
     return summaries;
 }
 
-/// A study of more points prints neither ranks nor FOM lines without --verbose, and so many of its remarks.
+/// A study of more points prints neither ranks nor FOM lines without --verbose.
 constexpr size_t kMostDetailed = 8;
+/// How many of its remarks, curves and rows beside the table of points it prints then.
+constexpr size_t kMostListed = 3;
 
 /// The tables of ranks of the measured points under unique labels. `summaries` are those of the points, in the same
 /// order.
@@ -195,7 +197,7 @@ void StudyRecord::print(const report::ResultsFile& results, const measure::Study
     const auto summaries = summaries_of(results);
     const bool is_detailed = options_.verbose || summaries.size() <= kMostDetailed || !files_written;
     report::TextSize size{.width = terminal_width(out)};
-    if (!is_detailed) size.most = kMostDetailed;
+    if (!is_detailed) size.most = kMostListed;
     fmt::print(out, "{}\n", report::points_table(summaries, study.recommendations, size));
     if (const std::string text = report::study_text(study, size); !text.empty()) fmt::print(out, "{}\n", text);
     if (is_detailed) fmt::print(out, "{}", ranks_text(results, summaries, size.width));

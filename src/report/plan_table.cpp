@@ -116,6 +116,8 @@ std::string formula_of(const plan::Point& point) {
                        peaks_text(parts.forward));
 }
 
+constexpr size_t kFewNotes = 3;  // below the heading of a long plan
+
 /// Notes with the numbers of their points. Equal notes appear once.
 class NumberedNotes {
   public:
@@ -125,10 +127,12 @@ class NumberedNotes {
         known->points.push_back(std::to_string(point));
     }
 
-    [[nodiscard]] std::string text() const {
-        std::string text;
-        for (const auto& [note, points] : notes_) text += fmt::format("  {}: {}\n", few_names(points), note);
-        return text;
+    /// The first `most` of them, a line each.
+    [[nodiscard]] std::string text(size_t most) const {
+        std::vector<std::string> lines;
+        lines.reserve(notes_.size());
+        for (const auto& [note, points] : notes_) lines.push_back(fmt::format("{}: {}", few_names(points), note));
+        return first_lines(lines, most);
     }
 
   private:
@@ -166,21 +170,19 @@ std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops
     TextTable table = make_plan_table(rank_tflops.has_value());
     NumberedNotes notes;
     bool open = false;
-    const size_t num_shown = std::min(size.most, plan.points.size());
-    for (const auto& point : std::span(plan.points).first(num_shown)) table.add_row(row_of(point, rank_tflops));
+    const bool is_short = plan.points.size() > size.most;
     for (const auto& point : plan.points) {
+        if (!is_short) table.add_row(row_of(point, rank_tflops));
         open = open || (point.refusal.empty() && (!point.halo || !point.batch));
         if (!point.refusal.empty()) notes.add("refused: " + point.refusal, point.index);
         for (const auto& note : point.notes) notes.add(note, point.index);
     }
-    std::string below = notes.text();
+    const std::string heading =
+        fmt::format("Plan of {}: {} point{}", plan.study.name, plan.points.size(), plan.points.size() == 1 ? "" : "s");
+    if (is_short) return heading + "; patchbench plan, or --verbose, prints them\n" + notes.text(kFewNotes);
+    std::string below = notes.text(plan.points.size());
     if (open) below += "  ?: settled by trying out, halo or batch is auto\n";
-    if (num_shown < plan.points.size())
-        below += fmt::format("  and {} more points; patchbench plan, or --verbose, prints all\n",
-                             plan.points.size() - num_shown);
-    return fmt::format("Plan of {}: {} point{}\n", plan.study.name, plan.points.size(),
-                       plan.points.size() == 1 ? "" : "s") +
-           table.text(size.width) + (below.empty() ? "" : "\n" + below);
+    return heading + "\n" + table.text(size.width) + (below.empty() ? "" : "\n" + below);
 }
 
 }  // namespace pb::report

@@ -17,8 +17,8 @@
 
 namespace pb::report {
 
-/// How much is written: tables fit `width` characters, and of a list (points of a plan, remarks, curves) the first
-/// `most` entries appear. A line counts the others.
+/// How much is written: tables fit `width` characters, and of a list of remarks the first `most` entries appear. A line
+/// counts the others, and all points of a plan or curves where they are more.
 struct TextSize {
     size_t width = kAnyWidth;
     size_t most = std::numeric_limits<size_t>::max();

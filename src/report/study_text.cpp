@@ -94,20 +94,28 @@ std::string recommendation_text(const measure::Recommendation& recommendation) {
     return fmt::format("  {}: {}\n", recommendation.label, words);
 }
 
+/// Curves over the batch, or how many there are, where they are more than `size` allows.
+std::string over_batch_text(const measure::StudySummary& study, const TextSize& size) {
+    if (std::max(study.batch_times.size(), study.batch_memory.size()) > size.most)
+        return fmt::format("Over the batch: {} curves of time and {} of memory; --verbose prints them\n",
+                           study.batch_times.size(), study.batch_memory.size());
+    std::string text = study.batch_times.empty() ? "" : "Time a window over the batch\n";
+    for (const auto& times : study.batch_times) text += "  " + times_text(times) + "\n";
+    if (!study.batch_memory.empty()) text += (text.empty() ? "" : "\n") + memory_text(study.batch_memory, size.width);
+    return text;
+}
+
 }  // namespace
 
 std::string study_text(const measure::StudySummary& study, const TextSize& size) {
     std::string text;
     if (!study.recommendations.empty()) text += "Which point to take\n";
     for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation);
-    if (!study.batch_times.empty()) text += (text.empty() ? "" : "\n") + std::string("Time a window over the batch\n");
-    std::vector<std::string> curves;
-    std::transform(study.batch_times.begin(), study.batch_times.end(), std::back_inserter(curves), times_text);
-    text += first_lines(curves, size.most);
+    if (const std::string curves = over_batch_text(study, size); !curves.empty())
+        text += (text.empty() ? "" : "\n") + curves;
     const auto add = [&](const auto& rows, const auto& to_text) {
         if (!rows.empty()) text += (text.empty() ? "" : "\n") + to_text(rows, size.width);
     };
-    add(study.batch_memory, memory_text);
     add(study.largest_batches, largest_text);
     add(study.variants, variants_text);
     for (const auto& scaling : study.scalings) text += (text.empty() ? "" : "\n") + scaling_text(scaling, size.width);

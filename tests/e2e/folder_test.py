@@ -149,7 +149,7 @@ class Folders(program.ProgramTest):
         process.send_signal(signal.SIGTERM)
         said, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 5, said + errors)
-        self.assertRegex(said, r'40 images: \d+ denoised, \d failed, \d+ not begun')
+        self.assertRegex(said, r'40 images: \d+ denoised, \d failed,( \d+ interrupted,)? \d+ not begun')
         self.assertRegex(said, r'RESULT: .*of 40 images skipped')
 
     def test_a_signal_to_one_rank_ends_all(self):
@@ -163,7 +163,7 @@ class Folders(program.ProgramTest):
         os.kill(ranks[-1], signal.SIGTERM)
         said, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 5, said + errors)
-        left = int(re.search(r'200 images: \d+ denoised, \d failed, (\d+) not begun', said)[1])
+        left = int(re.search(r'200 images: \d+ denoised, 0 failed(?:, \d+ interrupted)?, (\d+) not begun', said)[1])
         self.assertGreater(left, 20, 'the other rank does not work on the rest')
 
 
