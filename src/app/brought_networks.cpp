@@ -1,6 +1,7 @@
 #include "app/brought_networks.hpp"
 
 #include "base/atomic_file.hpp"
+#include "base/engine_files.hpp"
 #include "base/sha256.hpp"
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
@@ -22,15 +23,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Engines that run `file`, beside one of the user.
-std::vector<EngineKind> engines_for(const fs::path& file) {
-    if (engine::is_code(file)) return {EngineKind::pytorch};
-    return {EngineKind::onnxruntime, EngineKind::openvino};
-}
-
-bool runs_file(EngineKind engine, const fs::path& file) {
-    const auto engines = engines_for(file);
-    return engine == EngineKind::python || std::find(engines.begin(), engines.end(), engine) != engines.end();
+/// An installed engine that runs `file`; where there is a choice one in a process of its own, which a network that
+/// crashes ends alone.
+EngineKind installed_engine_for(const fs::path& file) {
+    const auto engines = engines_of_file(file.string());
+    auto found = std::find_if(engines.begin(), engines.end(),
+                              [](EngineKind each) { return has_own_process(each) && engine::is_installed(each); });
+    if (found == engines.end()) found = std::find_if(engines.begin(), engines.end(), engine::is_installed);
+    if (found != engines.end()) return *found;
+    throw UsageError(fmt::format("{}: no engine that runs it is installed: launch/engines.sh --only {}", file.string(),
+                                 name_of(engines.front())));
 }
 
 engine::EngineOptions trial_options(const fs::path& file, const config::EngineSetting& wanted) {
@@ -38,13 +40,7 @@ engine::EngineOptions trial_options(const fs::path& file, const config::EngineSe
     options.worker.file = wanted.file;
     options.threads = static_cast<int>(device::affinity().size());
     options.worker.interrupt = comm::stop_if_interrupted;
-    if (runs_file(wanted.kind, file)) return options;
-    const auto engines = engines_for(file);
-    const auto found = std::find_if(engines.begin(), engines.end(), engine::is_installed);
-    if (found == engines.end())
-        throw UsageError(fmt::format("{}: no engine that runs it is installed: launch/engines.sh --only {}",
-                                     file.string(), name_of(engines.front())));
-    options.engine = *found;
+    if (wanted.is_automatic || !runs_file(wanted.kind, file.string())) options.engine = installed_engine_for(file);
     return options;
 }
 

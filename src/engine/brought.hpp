@@ -1,4 +1,5 @@
-// Networks that the user brings as a file. Engines in a process of their own run them; nothing here knows their layers.
+// Networks that the user brings as a file. Engines in a process of their own run them, and TorchScript the engine
+// torch; nothing here knows their layers.
 #pragma once
 
 #include "network/find_card.hpp"
@@ -11,8 +12,7 @@
 
 namespace pb::engine {
 
-/// Whether the file is code, by its name: TorchScript (.pt), a package of PyTorch (.pt2) or Python (.py). The engine
-/// pytorch runs it.
+/// Whether the file is code, by its name: TorchScript (.pt), a package of PyTorch (.pt2) or Python (.py).
 [[nodiscard]] bool is_code(const std::filesystem::path& file);
 
 /// Which network of the list the ONNX model or the weights (.pt) in `file` are for; nothing for another one. Throws
@@ -26,7 +26,7 @@ namespace pb::engine {
 /// A network without values: engines open the file.
 [[nodiscard]] Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card);
 
-/// Whether the environment of an engine in a process of its own is there.
+/// Whether an engine in a process of its own has its environment; others are always there.
 [[nodiscard]] bool is_installed(EngineKind engine);
 
 /// As candidates_in_onnx; of code, all that there are.

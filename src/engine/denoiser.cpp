@@ -1,5 +1,6 @@
 #include "patchbench/engine/denoiser.hpp"
 
+#include "base/engine_files.hpp"
 #include "base/engine_precision.hpp"
 #include "engine/engines.hpp"
 #include "network/graph_facts.hpp"
@@ -73,10 +74,9 @@ void check_views(const ExpectedViews& expected, const BatchView& in, const Batch
 }
 
 std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options) {
-    if (weights.card && !has_own_process(options.engine))
-        throw UsageError(
-            fmt::format("engine = {}: does not know the network '{}'; choose an engine in a process of its own",
-                        name_of(options.engine), weights.source));
+    if (weights.card && !runs_file(options.engine, weights.source))
+        throw UsageError(fmt::format("engine = {}: does not know the network '{}'; choose {}", name_of(options.engine),
+                                     weights.source, engines_of_file_text(weights.source)));
     const std::string refusal =
         precision_refusal(options.engine, std::string(name_of(options.engine)), options.device.kind, options.precision);
     if (!refusal.empty()) throw UsageError(refusal);

@@ -1,4 +1,5 @@
 // Whether a point can run on this launch, and on which devices.
+#include "base/engine_files.hpp"
 #include "base/engine_precision.hpp"
 #include "base/rank_list.hpp"
 #include "config/text.hpp"
@@ -36,32 +37,33 @@ DeviceKind resolve_device(const config::PointSettings& settings, const Topology&
                   "; choose device: cpu, fewer ranks, or start one rank for each device");
 }
 
-bool is_onnx(const config::NetworkSetting& network) { return network.file.ends_with(".onnx"); }
-
-void check_engine_of_brought(const config::PointSettings& settings) {
-    const EngineKind engine = settings.engine;
-    const bool takes_onnx = engine == EngineKind::onnxruntime || engine == EngineKind::openvino;
-    const bool runs =
-        engine == EngineKind::python || (is_onnx(settings.network) ? takes_onnx : engine == EngineKind::pytorch);
-    if (settings.network.is_brought() && !runs)
-        throw Refused(fmt::format(
-            "network = {}: engine {} does not know it; choose engine: {}", settings.network.file, name_of(engine),
-            is_onnx(settings.network) ? "onnxruntime, openvino or python:FILE" : "pytorch or python:FILE"));
-    if (settings.network.is_brought() && engine == EngineKind::pytorch && settings.dtype != Precision::fp32)
+void check_file(const config::PointSettings& settings) {
+    const std::string& file = settings.network.file;
+    if (!settings.network.is_brought() || settings.engine == EngineKind::python) return;
+    if (!runs_file(settings.engine, file))
+        throw Refused(fmt::format("network = {}: engine {} does not know it; choose engine: {}", file,
+                                  config::format_setting(settings.engine), engines_of_file_text(file)));
+    if (file.ends_with(".onnx")) return;
+    if (settings.dtype != Precision::fp32)
         throw UsageError(fmt::format("dtype = {}: {} is code, which computes as it is written; choose dtype: fp32",
-                                     name_of(settings.dtype), settings.network.file));
+                                     name_of(settings.dtype), file));
+    if (settings.cuda_graph)
+        throw UsageError("cuda_graph = true: " + file +
+                         " is code, which may wait for the device; choose cuda_graph: false");
 }
 
 /// What runs the file of a network where the user named no engine.
 EngineKind engine_of_file(const config::PointSettings& settings) {
-    if (!is_onnx(settings.network)) return EngineKind::pytorch;
-    const bool fits_first = computes_in(EngineKind::onnxruntime, DeviceKind::cpu, settings.dtype);
-    return fits_first ? EngineKind::onnxruntime : EngineKind::openvino;
+    const auto engines = engines_of_file(settings.network.file);
+    const auto fits = std::find_if(engines.begin(), engines.end(), [&](EngineKind engine) {
+        return computes_in(engine, DeviceKind::cpu, settings.dtype);
+    });
+    return fits == engines.end() ? engines.front() : *fits;
 }
 
 void check_device_choices(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    check_engine_of_brought(settings);
+    check_file(settings);
     if (settings.engine == EngineKind::timed && point.device != DeviceKind::cpu)
         throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
     const std::string refusal =

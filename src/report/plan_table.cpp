@@ -149,7 +149,8 @@ std::string prediction_text(const plan::Plan& plan) {
     std::vector<std::string> formulas;
     bool gpu = false;
     for (const auto& point : plan.points) {
-        if (!point.refusal.empty() || has_own_process(point.settings.engine)) continue;
+        if (!point.refusal.empty() || has_own_process(point.settings.engine) || point.settings.network.is_brought())
+            continue;
         gpu = gpu || point.device == DeviceKind::cuda;
         const std::string formula = formula_of(point);
         if (std::find(formulas.begin(), formulas.end(), formula) == formulas.end()) formulas.push_back(formula);

@@ -190,9 +190,68 @@ class BroughtTest(program.ProgramTest):
                 self.assertIn('alignment 1, radius 6, halo 6', result.stderr)
                 point = json.loads((self.folder / name / 'results.jsonl').read_text().splitlines()[1])
                 self.assertEqual(point['verification']['outcome'], 'passed')
-                self.assertTrue(any('against pytorch itself' in note for note in point['summary']['notes']))
+                other = 'torch' if name == 'code.pt' else 'pytorch itself'
+                self.assertTrue(any(f'against {other}, ' in note for note in point['summary']['notes']))
         raises = program.run('networks', self.networks / 'raises.py', '--trust-model')
         self.assert_refused(raises, 2, 'raises.py', 'no network today')
+
+    def run_script(self, name, more, *options, ranks=0):
+        study = self.write('study.yaml', STUDY + f'network: {self.networks / name}.pt\nengine: torch\n' + more)
+        out = self.folder / 'out'
+        result = program.run('run', study, '--out', out, '--trust-model', *options, ranks=ranks)
+        lines = (out / 'results.jsonl').read_text().splitlines() if (out / 'results.jsonl').exists() else []
+        return result, [point for point in map(json.loads, lines) if point['type'] == 'point']
+
+    def test_torchscript_runs_in_the_process_of_the_rank(self):
+        for name in ('attention', 'shifted', 'even', 'level_input'):
+            with self.subTest(name=name):
+                channels, sigma, alignment, radius, halo = CARDS[name]
+                more = f'halo: exact\nimage.channels: {channels}\n'
+                result, (point,) = self.run_script(name, more, ranks=2)
+                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+                self.assertIn(f'sigma {sigma}', result.stderr)
+                self.assertIn(f'alignment {alignment}, radius {radius}, halo {halo}', result.stderr)
+                self.assertIn('windows in torch', result.stderr)
+                check = point['verification']
+                self.assertEqual(check['outcome'], 'passed')
+                self.assertTrue(check['seam_decides'] and check['seam_against_whole_image'], check)
+                notes = ' '.join(point['summary']['notes'])
+                self.assertIn('verified against pytorch, one window at a time', notes)
+                self.assertNotIn('in a process of its own', notes)
+                (self.folder / 'out' / 'results.jsonl').unlink()
+        result, _ = self.run_script('pooling', 'halo: exact\n')
+        self.assert_refused(result, 2, 'halo = exact', 'unbounded', 'pooling.pt')
+
+    def test_what_a_script_raises_is_the_status_of_its_point(self):
+        script = self.networks / 'raises.pt'
+        refused = program.run('networks', script, '--trust-model', '--engine', 'torch')
+        self.assert_refused(refused, 2, 'raises.pt', 'no network today')
+        card = self.networks / 'raises.pt.card.yaml'
+        card.write_text('channels: 3\nradius: 1\nhalo: 1\n')
+        self.addCleanup(card.unlink)
+        result, (point,) = self.run_script('raises', 'halo: exact\n')
+        self.assertEqual((result.returncode, point['status']), (1, 'failed'), result.stderr)
+        self.assertIn('no network today', point['reason'])
+        self.assertNotIn('Traceback', result.stderr + point['reason'])
+
+    def test_a_damaged_script_is_refused(self):
+        script = self.folder / 'cut.pt'
+        whole = (self.networks / 'code.pt').read_bytes()
+        script.write_bytes(whole[:len(whole) // 2])
+        for engine in ('torch', 'pytorch'):
+            refused = program.run('networks', script, '--trust-model', '--engine', engine)
+            self.assert_refused(refused, 2, 'cut.pt')
+
+    def test_denoise_takes_a_script_without_another_engine(self):
+        image = self.write('in.png', program.png(70, 50))
+        env = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
+        arguments = ('denoise', image, self.folder / 'out.png', '--network', self.networks / 'code.pt', '--patch', 24)
+        self.assert_refused(program.run(*arguments, env=env), 2, 'code.pt', '--trust-model')
+        result = program.run(*arguments, '--trust-model', env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('engine torch', result.stdout)
+        self.assertIn('windows in torch', result.stderr)
+        self.assertTrue((self.folder / 'out.png').read_bytes())
 
     def test_a_known_network_goes_the_short_way(self):
         model = self.folder / 'ours.onnx'

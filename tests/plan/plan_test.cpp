@@ -282,15 +282,39 @@ TEST(Plan, AnAutomaticEngineIsTorchWhereTransformedWeightsDoNotFit) {
 TEST(Plan, AnAutomaticEngineTakesTheFileOfANetwork) {
     config::PointSettings settings = small_point();
     settings.engine = config::EngineSetting::automatic();
-    for (const auto& [file, engine] :
-         {std::pair{"own.onnx", EngineKind::onnxruntime}, {"own.py", EngineKind::pytorch}}) {
+    for (const auto& [file, engine] : {std::pair{"own.onnx", EngineKind::onnxruntime},
+                                       {"own.py", EngineKind::pytorch},
+                                       {"own.pt2", EngineKind::pytorch},
+                                       {"own.pt", EngineKind::torch}}) {
         settings.network = network::kBroughtKind;
         settings.network.file = file;
         settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
         const Point point = point_of(settings, cuda_topology(1));
         EXPECT_EQ(point.settings.engine, engine);
-        EXPECT_EQ(point.device, DeviceKind::cpu) << "there are no engines for files on a GPU";
+        const bool takes_gpu = engine == EngineKind::torch;
+        EXPECT_EQ(point.device, takes_gpu ? DeviceKind::cuda : DeviceKind::cpu) << "other processes compute on the CPU";
     }
+}
+
+TEST(Plan, FilesOfOtherEnginesAreRefused) {
+    config::PointSettings settings = small_point();
+    settings.network = network::kBroughtKind;
+    settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
+    settings.network.file = "own.pt";
+    for (const EngineKind engine : {EngineKind::torch, EngineKind::pytorch, EngineKind::python}) {
+        settings.engine = engine;
+        EXPECT_EQ(point_of(settings).settings.engine, engine);
+    }
+    for (const EngineKind engine : {EngineKind::onnxruntime, EngineKind::native, EngineKind::jax}) {
+        settings.engine = engine;
+        EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.pt"), HasSubstr("torch, pytorch or python:FILE")));
+    }
+    settings.engine = EngineKind::torch;
+    settings.cuda_graph = true;
+    EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("cuda_graph = true: own.pt is code"));
+    settings.cuda_graph = false;
+    settings.network.file = "own.pt2";
+    EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.pt2"), HasSubstr("pytorch or python:FILE")));
 }
 
 TEST(Plan, FilesInBf16) {

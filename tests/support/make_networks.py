@@ -101,6 +101,15 @@ class LevelInput(nn.Module):
         return x + sigma.reshape(-1, 1, 1, 1) * self.chain(x)
 
 
+class Raises(nn.Module):
+    """Scripted, not traced: what it raises is in the file."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.size(0) > 0:
+            raise RuntimeError('no network today')
+        return x
+
+
 class Broken(nn.Module):
     def __init__(self, output):
         super().__init__()
@@ -132,6 +141,11 @@ def write_code(folder):
     source = f'import sys\nsys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\nimport make_networks, torch\n'
     (folder / 'code.py').write_text(
         source + '\ndef make_network():\n    torch.manual_seed(1)\n    return make_networks.Chain()\n')
+    for name, module in (('pooling', GlobalPooling()), ('attention', WindowAttention()), ('shifted', Shifted()),
+                         ('even', EvenOnly())):
+        torch.jit.trace(module.eval(), image).save(str(folder / f'{name}.pt'))
+    torch.jit.trace(LevelInput().eval(), (image[:, :1], torch.tensor([0.1, 0.2]))).save(str(folder / 'level_input.pt'))
+    torch.jit.script(Raises()).save(str(folder / 'raises.pt'))
     (folder / 'raises.py').write_text('raise RuntimeError("no network today")\n')
 
 

@@ -5,6 +5,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/network.hpp"
+#include "engine/torch/script.hpp"
 #include "engine/torch/translate_errors.hpp"
 
 #include <ATen/Version.h>
@@ -44,22 +45,31 @@ std::string dotted(int major, int minor, int patch) { return fmt::format("{}.{}.
 class TorchDenoiser final : public Denoiser {
   public:
     TorchDenoiser(const Weights& weights, const EngineOptions& options)
-        : expected_(expected_views(weights, options)), options_(options), placement_(placement_of(options)) {
+        : expected_(expected_views(weights, options)),
+          options_(options),
+          placement_(placement_of(options)),
+          name_(weights.card ? weights.source : std::string(name_of(expected_.kind))) {
         counting_allocator();
         if (options.device.is_cuda())
             cuda_ = make_cuda_backend(options);
         else
             check_cpu_options(options);
         guarded([&] {
-            if (cuda_ && options.fusion) placement_.fusion = make_fusion(options);
-            network_.emplace(weights, placement_);
+            if (cuda_ && options.fusion && !weights.card) placement_.fusion = make_fusion(options);
+            if (weights.card)
+                script_.emplace(weights, placement_);
+            else
+                network_.emplace(weights, placement_);
             device::synchronise_device(options_.device);  // weights were copied on the default stream
         });
     }
 
     void prepare(const BatchView& in, const BatchView& out, device::Stream& stream) override {
         check_views(expected_, in, out);
-        if (cuda_) guarded([&] { prepare_cuda(in, out, stream); });
+        if (cuda_)
+            guarded([&] { prepare_cuda(in, out, stream); });
+        else if (script_)
+            for (int call = 0; call < kScriptWarmUpCalls; ++call) forward(in, out, stream);
     }
 
     void forward(const BatchView& in, const BatchView& out, device::Stream& stream) override {
@@ -87,8 +97,7 @@ class TorchDenoiser final : public Denoiser {
   private:
     template <class Work>
     void guarded(Work&& work) {
-        const std::string where =
-            "engine: " + std::string(name_of(expected_.kind)) + " on " + std::string(name_of(options_.device.kind));
+        const std::string where = "engine: " + name_ + " on " + std::string(name_of(options_.device.kind));
         translate_errors(
             where, [this] { empty_allocator_cache(options_.device); },
             [&] {
@@ -97,9 +106,12 @@ class TorchDenoiser final : public Denoiser {
             });
     }
 
-    void run(const BatchView& in, const BatchView& out) const {
+    void run(const BatchView& in, const BatchView& out) {
         at::Tensor result = as_tensor(out, placement_.options);
-        network_->run(as_tensor(in, placement_.options), result);
+        if (script_)
+            script_->run(as_tensor(in, placement_.options), result);
+        else
+            network_->run(as_tensor(in, placement_.options), result);
     }
 
     /// The first call tries algorithms and leaves their scratch memory behind. After the second call, or the capture,
@@ -122,7 +134,9 @@ class TorchDenoiser final : public Denoiser {
     EngineOptions options_;
     Placement placement_;
     std::unique_ptr<CudaBackend> cuda_;  // null on the CPU
+    std::string name_;
     std::optional<Network> network_;
+    std::optional<Script> script_;  // in its place, where the user brings one
 };
 
 }  // namespace

@@ -73,6 +73,7 @@ std::vector<network::NetworkCard> candidates_in(const std::filesystem::path& fil
 }
 
 bool is_installed(EngineKind engine) {
+    if (!has_own_process(engine)) return true;
     try {
         (void)worker_engine::worker_command(engine, "");
         return true;

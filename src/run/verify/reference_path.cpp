@@ -1,5 +1,6 @@
 #include "run/verify/reference_path.hpp"
 
+#include "base/engine_files.hpp"
 #include "comm/interruption.hpp"
 #include "engine/brought.hpp"
 #include "engine/memory.hpp"
@@ -30,9 +31,9 @@ namespace {
 
 /// Another engine that runs the same file; nothing where there is none.
 std::optional<EngineKind> other_engine(EngineKind engine, const std::string& file) {
-    if (engine::is_code(file)) return std::nullopt;
-    const EngineKind other = engine == EngineKind::onnxruntime ? EngineKind::openvino : EngineKind::onnxruntime;
-    return engine::is_installed(other) ? std::optional(other) : std::nullopt;
+    for (const EngineKind other : engines_of_file(file))
+        if (other != engine && engine::is_installed(other)) return other;
+    return std::nullopt;
 }
 
 }  // namespace
@@ -41,6 +42,7 @@ ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::E
                                        const MakeEngine& make) {
     options.layout = Layout::contiguous;
     options.precision = Precision::fp32;
+    options.cuda_graph = false;
     const std::string own(name_of(options.engine));
     std::string reason = "no other engine that runs it is installed";
     if (const auto other = other_engine(options.engine, weights.source)) {

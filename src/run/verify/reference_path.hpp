@@ -22,8 +22,9 @@ struct ReferenceEngine {
 };
 using MakeEngine = std::function<std::shared_ptr<engine::Denoiser>(const engine::EngineOptions&)>;
 
-/// Takes an independent engine: OpenVINO for ONNX Runtime, ONNX Runtime for others. Where it is not installed, or does
-/// not take the network, the serial path of the same engine, which the note says. `options`: of the pipeline.
+/// Takes another engine of those that run the file: OpenVINO for ONNX Runtime, the process of PyTorch for TorchScript
+/// in torch. Where it is not installed, or does not take the network, the serial path of the same engine, which the
+/// note says. `options`: of the pipeline.
 [[nodiscard]] ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::EngineOptions options,
                                                      const MakeEngine& make);
 

@@ -1,0 +1,36 @@
+#include "base/engine_files.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pb {
+
+namespace {
+
+constexpr std::array kForOnnx{EngineKind::onnxruntime, EngineKind::openvino};
+constexpr std::array kForTorchScript{EngineKind::torch, EngineKind::pytorch};
+constexpr std::array kForOtherCode{EngineKind::pytorch};
+
+}  // namespace
+
+std::span<const EngineKind> engines_of_file(const std::string& file) {
+    if (file.ends_with(".onnx")) return kForOnnx;
+    if (file.ends_with(".pt")) return kForTorchScript;
+    return kForOtherCode;
+}
+
+bool runs_file(EngineKind engine, const std::string& file) {
+    const auto engines = engines_of_file(file);
+    return engine == EngineKind::python || std::find(engines.begin(), engines.end(), engine) != engines.end();
+}
+
+std::string engines_of_file_text(const std::string& file) {
+    std::string text;
+    for (const EngineKind engine : engines_of_file(file)) {
+        if (!text.empty()) text += ", ";
+        text += name_of(engine);
+    }
+    return text + " or python:FILE";
+}
+
+}  // namespace pb

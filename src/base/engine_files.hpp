@@ -1,0 +1,21 @@
+// Which engines run a network that the user brings as a file, by the file's name: one table for the plan, the engines
+// and verification. Adapters of the user (engine python) take any file, and are not listed.
+#pragma once
+
+#include "patchbench/base/choices.hpp"
+
+#include <span>
+#include <string>
+
+namespace pb {
+
+/// Engines that run `file`, the preferred one first; never empty.
+[[nodiscard]] std::span<const EngineKind> engines_of_file(const std::string& file);
+
+/// Whether `engine` runs `file`; python does.
+[[nodiscard]] bool runs_file(EngineKind engine, const std::string& file);
+
+/// "onnxruntime, openvino or python:FILE"
+[[nodiscard]] std::string engines_of_file_text(const std::string& file);
+
+}  // namespace pb
