@@ -1,6 +1,7 @@
 // Whether a point can run on this launch, and on which devices.
 #include "base/rank_list.hpp"
 #include "config/text.hpp"
+#include "plan/bands.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 
@@ -64,6 +65,7 @@ void check_device_choices(const Point& point) {
     check_engine_of_brought(settings);
     if (settings.engine != EngineKind::torch && settings.engine != EngineKind::timed && !is_cpu)
         throw UsageError(engine + ": computes on the CPU only; choose device: cpu");
+    if (is_carried(point)) check_carrying_engine(point);
     if (settings.engine == EngineKind::native) check_native(settings);
     if (settings.engine == EngineKind::reference && settings.dtype != Precision::fp32)
         throw UsageError(dtype + ": engine reference computes in fp64 on fp32 samples; choose dtype: fp32");
@@ -121,7 +123,7 @@ EngineKind fastest_engine(const Point& point) {
     const bool fits_native = point.device == DeviceKind::cpu && settings.dtype == Precision::fp32 &&
                              settings.layout == Layout::channels_last;
     if (!fits_native) return EngineKind::torch;
-    if (settings.memory_limit_mib == 0) return EngineKind::native;
+    if (settings.memory_limit_mib == 0 || is_carried(point)) return EngineKind::native;
     // Its transformed weights are four times as large. The halo may be open, so the patch stands for the window.
     Point native = point;
     native.settings.engine = EngineKind::native;
