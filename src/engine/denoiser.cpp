@@ -71,10 +71,6 @@ void check_views(const ExpectedViews& expected, const BatchView& in, const Batch
     check_index_limit(expected, in.shape);
 }
 
-std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& /*schedule*/) {
-    throw UsageError("halo = carried: only the engine native carries rows; choose engine: native");
-}
-
 std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options) {
     if (weights.card && !has_own_process(options.engine))
         throw UsageError(

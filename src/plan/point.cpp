@@ -123,7 +123,8 @@ std::string engine_part(const Point& point) {
 }
 
 std::string halo_text(const Point& point) {
-    return is_carried(point) || !point.halo ? config::format_setting(point.settings.halo) : std::to_string(*point.halo);
+    if (is_carried(point)) return "carried";
+    return point.halo ? std::to_string(*point.halo) : "auto";
 }
 
 std::string label_of(const Point& point) {
