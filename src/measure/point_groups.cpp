@@ -22,7 +22,8 @@ std::string identity(const plan::Point& point, Keys but_for) {
     resolved.device = point.device == DeviceKind::cuda ? config::DeviceChoice::cuda : config::DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
-    if (point.halo) resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
+    if (point.halo && resolved.halo.kind != config::HaloSetting::Kind::carried)
+        resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
     const bool grows =
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image grows with the ranks
     if (grows) resolved.image.height = 0;
@@ -42,7 +43,7 @@ std::string part_of_label(const plan::Point& point, std::string_view key) {
     if (key == "dtype") return "-" + std::string(name_of(settings.dtype));
     if (key == "batch")
         return fmt::format("-b{}", point.batch ? std::to_string(*point.batch) : config::format_setting(settings.batch));
-    if (key == "halo") return fmt::format("-h{}", point.halo ? std::to_string(*point.halo) : "auto");
+    if (key == "halo") return "-h" + plan::halo_text(point);
     if (key == "image.width") return fmt::format("-{}x{}", point.source.extent.h, point.source.extent.w);
     if (key == "patch") return fmt::format("-p{}", settings.patch);
     return "";

@@ -9,7 +9,18 @@ namespace {
 constexpr int64_t half_down(int64_t a) { return a >> 1; }  // rounds negative numbers down, too
 constexpr int64_t half_up(int64_t a) { return (a + 1) >> 1; }
 
-/// Pixels of the operands from which the pixels `made` of the operation's map are computed.
+/// Pixels beyond `output` that it depends on, on the side where there are more.
+int64_t reach_beyond(const Graph& graph, const Range& output) {
+    const Range seen = required_ranges(graph, output).front();
+    return std::max(output.begin - seen.begin, seen.end - output.end);
+}
+
+}  // namespace
+
+void include(Range& range, const Range& other) {
+    range = range.size() == 0 ? other : Range{std::min(range.begin, other.begin), std::max(range.end, other.end)};
+}
+
 Range pixels_read(const Operation& operation, const Range& made) {
     switch (operation.kind) {
         case OperationKind::convolution: {
@@ -26,18 +37,6 @@ Range pixels_read(const Operation& operation, const Range& made) {
             return made;
     }
 }
-
-void include(Range& range, const Range& other) {
-    range = range.size() == 0 ? other : Range{std::min(range.begin, other.begin), std::max(range.end, other.end)};
-}
-
-/// Pixels beyond `output` that it depends on, on the side where there are more.
-int64_t reach_beyond(const Graph& graph, const Range& output) {
-    const Range seen = required_ranges(graph, output).front();
-    return std::max(output.begin - seen.begin, seen.end - output.end);
-}
-
-}  // namespace
 
 std::vector<Range> required_ranges(const Graph& graph, Range output) {
     std::vector<Range> required(graph.size());

@@ -7,6 +7,12 @@
 
 namespace pb::network {
 
+/// Makes `range` the smallest one that holds itself and `other`. A range of no pixels counts for nothing.
+void include(Range& range, const Range& other);
+
+/// Pixels of the operands from which the pixels `made` of the operation's map are computed.
+[[nodiscard]] Range pixels_read(const Operation& operation, const Range& made);
+
 /// For each operation, the range of pixels of its map that `output` depends on. Ranges of the input may be negative:
 /// pixels before the origin of `output`.
 [[nodiscard]] std::vector<Range> required_ranges(const Graph& graph, Range output);

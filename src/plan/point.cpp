@@ -1,5 +1,6 @@
 // Functions of a single point.
 #include "config/text.hpp"
+#include "plan/bands.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 
@@ -79,7 +80,7 @@ std::string key_of(const Point& point) {
     resolved.device = point.device == DeviceKind::cuda ? config::DeviceChoice::cuda : config::DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
-    if (point.halo && resolved.halo.kind != config::HaloSetting::Kind::automatic)
+    if (point.halo && resolved.halo.kind == config::HaloSetting::Kind::exact)
         resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
     if (point.batch && !resolved.batch.is_open())
         resolved.batch = {*point.batch};  // a batch found by measuring stays auto
@@ -94,7 +95,8 @@ std::string key_of(const Point& point) {
 TileGrid tile_grid(const Point& point) {
     require(point.settings.workload == config::Workload::tiles, "a whole-image point has no tile grid");
     require(point.halo.has_value(), "the halo of the point is still open");
-    return {point.source.extent, {point.settings.patch, *point.halo, point.facts().alignment}};
+    const bool carried = is_carried(point);
+    return {point.source.extent, {point.settings.patch, carried ? 0 : *point.halo, point.facts().alignment, carried}};
 }
 
 Range windows_of_rank(const Point& point, const TileGrid& grid, int rank) {
@@ -120,6 +122,11 @@ std::string engine_part(const Point& point) {
     return engine == EngineKind::torch || is_simulated(point) ? "" : "-" + std::string(name_of(engine));
 }
 
+std::string halo_text(const Point& point) {
+    if (is_carried(point)) return "carried";
+    return point.halo ? std::to_string(*point.halo) : "auto";
+}
+
 std::string label_of(const Point& point) {
     const config::PointSettings& settings = point.settings;
     const std::string network = settings.network.name() + engine_part(point);
@@ -128,7 +135,7 @@ std::string label_of(const Point& point) {
         return network + "-" + extent_text(point.source.extent) + "-" + std::string(name_of(settings.odd_shape)) + "-" +
                dtype;
     const std::string simulated = is_simulated(point) ? "simulated-" : "";
-    const std::string halo = point.halo ? std::to_string(*point.halo) : "auto";
+    const std::string halo = halo_text(point);
     const std::string batch = point.batch ? std::to_string(*point.batch) : config::format_setting(settings.batch);
     return fmt::format("{}{}-p{}-h{}-b{}-{}", simulated, network, settings.patch, halo, batch, dtype);
 }

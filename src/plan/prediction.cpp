@@ -2,6 +2,7 @@
 
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
+#include "plan/bands.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,7 +22,14 @@ struct Work {
     double pixels_all_ranks = 0;
 };
 
+Work carried_work(const Point& point) {
+    const BandPixels pixels = band_pixels(point);
+    const Extent padded = tile_grid(point).padded();
+    return {std::min(point.settings.patch, padded.h) * padded.w, pixels.busiest_rank, pixels.all_ranks};
+}
+
 Work tiles_work(const Point& point) {
+    if (is_carried(point)) return carried_work(point);
     const TileGrid grid = tile_grid(point);
     const int64_t batch = *point.batch;
     const auto window_pixels = static_cast<double>(grid.window().pixels());
@@ -41,6 +49,10 @@ Work tiles_work(const Point& point) {
         work.pixels_all_ranks += pixels;
     }
     return work;
+}
+
+double carried_peak(double weights, const BandBytes& bytes) {
+    return weights + static_cast<double>(bytes.rows + bytes.in_out);
 }
 
 Work whole_work(const Point& point) {
@@ -135,7 +147,9 @@ std::optional<Prediction> predict(const Point& point) {
     const Work work = work_of(point);
     const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;
     const PeakParts parts = peak_parts(point);
-    const double peak_mib = parts.peak(work.pixels_per_forward, batches_in_flight(point)) / kMiB;
+    const double peak_mib = (is_carried(point) ? carried_peak(parts.weights, band_bytes(point))
+                                               : parts.peak(work.pixels_per_forward, batches_in_flight(point))) /
+                            kMiB;
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
                       .peak_mib = has_own_process(point.settings.engine) ? 0 : peak_mib,
                       .flop = flop_per_pixel * work.pixels_all_ranks,

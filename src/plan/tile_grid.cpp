@@ -48,11 +48,11 @@ void check_spec(Extent image, const TileSpec& spec) {
 }
 
 /// Note [Inward windows]; patches whose windows coincide share one tile.
-std::vector<AxisTile> axis_tiles(int64_t extent, int64_t padded, int64_t window, const TileSpec& spec) {
+std::vector<AxisTile> axis_tiles(int64_t extent, int64_t padded, int64_t window, int64_t patch, int64_t halo) {
     std::vector<AxisTile> tiles;
-    for (int64_t begin = 0; begin < extent; begin += spec.patch) {
-        const int64_t start = std::clamp<int64_t>(begin - spec.halo, 0, padded - window);
-        const int64_t end = std::min(begin + spec.patch, extent);
+    for (int64_t begin = 0; begin < extent; begin += patch) {
+        const int64_t start = std::clamp<int64_t>(begin - halo, 0, padded - window);
+        const int64_t end = std::min(begin + patch, extent);
         if (!tiles.empty() && tiles.back().start == start) {
             tiles.back().core.end = end;
             ++tiles.back().num_patches;
@@ -72,24 +72,24 @@ const AxisTile& at(const std::vector<AxisTile>& tiles, int64_t index) { return t
 TileGrid::TileGrid(Extent image, const TileSpec& spec) : image_(image), spec_(spec) {
     check_spec(image, spec);
     padded_ = {round_up(image.h, spec.alignment), round_up(image.w, spec.alignment)};
-    const int64_t edge = spec.patch + 2 * spec.halo;
-    window_ = {std::min(edge, padded_.h), std::min(edge, padded_.w)};
-    rows_ = axis_tiles(image.h, padded_.h, window_.h, spec);
-    columns_ = axis_tiles(image.w, padded_.w, window_.w, spec);
+    patch_ = {spec.patch, spec.full_width ? padded_.w : spec.patch};
+    window_ = {std::min(patch_.h + 2 * spec.halo, padded_.h), std::min(patch_.w + 2 * spec.halo, padded_.w)};
+    rows_ = axis_tiles(image.h, padded_.h, window_.h, patch_.h, spec.halo);
+    columns_ = axis_tiles(image.w, padded_.w, window_.w, patch_.w, spec.halo);
 }
 
 int64_t TileGrid::num_windows() const { return count(rows_) * count(columns_); }
 
-int64_t TileGrid::num_patches() const { return ceil_div(image_.h, spec_.patch) * ceil_div(image_.w, spec_.patch); }
+int64_t TileGrid::num_patches() const { return ceil_div(image_.h, patch_.h) * ceil_div(image_.w, patch_.w); }
 
 int64_t TileGrid::num_patches(Range windows) const {
-    const int64_t patches_per_row = ceil_div(image_.w, spec_.patch);
+    const int64_t patches_per_row = ceil_div(image_.w, patch_.w);
     // Patches in all windows before `index`: whole tile rows, then a part of one. Cores start at patch borders.
     const auto before = [&](int64_t index) {
         if (index == num_windows()) return num_patches();
         const AxisTile& row = at(rows_, index / count(columns_));
         const AxisTile& column = at(columns_, index % count(columns_));
-        return row.core.begin / spec_.patch * patches_per_row + row.num_patches * (column.core.begin / spec_.patch);
+        return row.core.begin / patch_.h * patches_per_row + row.num_patches * (column.core.begin / patch_.w);
     };
     return windows.size() <= 0 ? 0 : before(windows.end) - before(windows.begin);
 }

@@ -1,3 +1,4 @@
+#include "plan/bands.hpp"
 #include "plan/prediction.hpp"
 #include "report/numbers.hpp"
 #include "report/report.hpp"
@@ -104,10 +105,23 @@ std::string peaks_text(const std::vector<network::MemorySize>& peaks) {
     return texts.size() == 1 ? texts.front() : fmt::format("max({})", fmt::join(texts, ", "));
 }
 
+/// Returns "drunet, halo carried, bands of 64 x 1024: 498.2 MiB of weights + ..", all of which are exact.
+std::string carried_formula_of(const plan::Point& point, double weights) {
+    const Extent band = plan::tile_grid(point).window();
+    const auto [rows, in_out] = plan::band_bytes(point);
+    return fmt::format(
+        "    {}, halo carried, bands of {} x {}: {:.1f} MiB of weights + {:.1f} MiB of rows, whatever the height + "
+        "{:.1f} "
+        "MiB of a band's input and output\n",
+        point.settings.network.name(), band.h, band.w, weights / kMiB, static_cast<double>(rows) / kMiB,
+        static_cast<double>(in_out) / kMiB);
+}
+
 /// Returns a formula such as "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
 std::string formula_of(const plan::Point& point) {
     const auto& settings = point.settings;
     const plan::PeakParts parts = plan::peak_parts(point);
+    if (plan::is_carried(point)) return carried_formula_of(point, parts.weights);
     const int64_t batches = plan::batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
     return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", settings.network.name(),

@@ -1,5 +1,7 @@
 #include "run/work.hpp"
 
+#include "plan/bands.hpp"
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -8,6 +10,16 @@ namespace pb::run {
 
 namespace {
 
+/// A rank reads all rows that the first and the last of its own depend on.
+void carry(const plan::Point& point, int rank, Work& work) {
+    const auto schedule = plan::band_schedule(point, rank);
+    if (!schedule) return;
+    const auto [begin, end] = schedule->computed().front();
+    work.image_rows = point.source.extent.h;
+    work.window_rows = {begin, std::min(end, work.image_rows)};
+    work.bands = std::make_shared<const network::BandSchedule>(*schedule);
+}
+
 Work make_tile_work(const plan::Point& point, int rank) {
     const auto grid = std::make_shared<const plan::TileGrid>(plan::tile_grid(point));
     Work work;
@@ -15,6 +27,7 @@ Work make_tile_work(const plan::Point& point, int rank) {
     work.window = grid->window();
     work.windows = plan::windows_of_rank(point, *grid, rank);
     if (work.windows.size() > 0) work.window_rows = grid->window_rows(work.windows);
+    if (plan::is_carried(point)) carry(point, rank, work);
     work.patches_in = [grid](Range windows) { return windows.size() > 0 ? grid->num_patches(windows) : 0; };
     work.batch = point.batch.value();
     work.last_batch = point.settings.last_batch;

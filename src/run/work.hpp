@@ -2,9 +2,11 @@
 #pragma once
 
 #include "device/convert.hpp"
+#include "network/band_schedule.hpp"
 #include "plan/plan.hpp"
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace pb::run {
@@ -19,6 +21,10 @@ struct Work {
     config::LastBatch last_batch = config::LastBatch::pad;
     // By window index, for images that differ in their noise level. Empty: all windows have that of the pipeline.
     std::function<device::Conversion(int64_t)> conversion = {};
+
+    // Of a rank with `halo: carried`, whose windows are bands. Null: windows are independent.
+    std::shared_ptr<const network::BandSchedule> bands = {};
+    int64_t image_rows = 0;  // of the whole image
 
     [[nodiscard]] std::vector<Range> batches() const { return plan::cut_batches(windows, batch); }
     [[nodiscard]] double core_pixels(const std::vector<Range>& runs) const;

@@ -616,5 +616,73 @@ TEST(IndexLimit, IsThatOfTheWidestLayer) {
     EXPECT_TRUE(exceeds_index_limit(of_network(network::kind_of<network::UnetShape>()), {4096, 4096}));
 }
 
+config::PointSettings carried_point() {
+    config::PointSettings settings = small_point();
+    settings.engine = EngineKind::native;
+    settings.halo.kind = config::HaloSetting::Kind::carried;
+    settings.patch = 32;
+    return settings;
+}
+
+TEST(Carried, WindowsAreBandsOfTheWholeWidthWithoutContext) {
+    const Point point = point_of(carried_point());
+    EXPECT_EQ(point.halo, 20);  // of tiles with the same pixels
+    EXPECT_EQ(point.batch, 1);
+    const TileGrid grid = tile_grid(point);
+    EXPECT_EQ(grid.num_windows(), 10);
+    EXPECT_EQ(grid.num_patches(), 10);
+    EXPECT_EQ(grid.core(9), (Rect{288, 0, {12, 200}}));
+    EXPECT_EQ(label_of(point), "dncnn-native-p32-hcarried-b1-fp32");
+    EXPECT_DOUBLE_EQ(processed_pixels(point), 300 * 200);
+    EXPECT_EQ(predict(point)->pixels_per_forward, 32 * 200);
+}
+
+TEST(Carried, IsAnotherMeasurementThanAnExactHalo) {
+    config::PointSettings exact = carried_point();
+    exact.halo.kind = config::HaloSetting::Kind::exact;
+    exact.batch.count = 1;
+    EXPECT_NE(point_of(carried_point()).key, point_of(exact).key);
+}
+
+TEST(Carried, BordersOfRanksCostWhatANoteSays) {
+    const Point point = point_of(carried_point(), make_local_topology(2));
+    EXPECT_GT(processed_pixels(point), 300 * 200);
+    ASSERT_EQ(point.notes.size(), 1U);
+    EXPECT_THAT(point.notes.front(), HasSubstr("rows of the input are read again"));
+    EXPECT_THAT(point_of(carried_point()).notes, IsEmpty());
+}
+
+TEST(Carried, MemoryDoesNotDependOnTheHeight) {
+    config::PointSettings settings = carried_point();
+    settings.image.height = 1000;
+    const double peak_mib = predict(point_of(settings))->peak_mib;
+    settings.image.height = 50000;
+    EXPECT_DOUBLE_EQ(predict(point_of(settings))->peak_mib, peak_mib);
+}
+
+TEST(Carried, RefusesWhatCannotCarryRows) {
+    const auto refused_with = [](auto change) {
+        config::PointSettings settings = carried_point();
+        change(settings);
+        return refusal_of(settings);
+    };
+    const auto names_the_halo = HasSubstr("halo = carried");
+    EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::torch; }), names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::reference; }), names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::timed; }), names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) { s.schedule = config::Schedule::dynamic; }), names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) { s.dtype = Precision::bf16; }), HasSubstr("bf16"));
+    const auto automatic = [](auto& s) { s.engine = config::EngineSetting::automatic(); };
+    EXPECT_THAT(refused_with([&](auto& s) {
+                    automatic(s);
+                    s.dtype = Precision::bf16;
+                }),
+                names_the_halo);
+    config::PointSettings settings = carried_point();
+    automatic(settings);
+    settings.memory_limit_mib = 1;
+    EXPECT_EQ(point_of(settings).settings.engine, EngineKind::native);
+}
+
 }  // namespace
 }  // namespace pb::plan

@@ -16,7 +16,7 @@ TEST(ExpectedTiles, AreThoseOfTheGrid) {
                     SCOPED_TRACE(testing::Message() << image.h << 'x' << image.w << " patch " << patch << " halo "
                                                     << halo << " alignment " << alignment);
                     const plan::TileGrid grid(image, {patch, halo, alignment});
-                    const ExpectedTiles expected(image, patch, halo, alignment);
+                    const ExpectedTiles expected(image, {patch, patch}, halo, alignment);
                     ASSERT_EQ(grid.num_windows(), expected.count());
                     for (int64_t index = 0; index < expected.count(); ++index) {
                         EXPECT_EQ(grid.window(index), expected.tile(index).window);
@@ -26,7 +26,7 @@ TEST(ExpectedTiles, AreThoseOfTheGrid) {
 }
 
 TEST(ExpectedTiles, SeeAndKeepWhatTheDefinitionSays) {
-    const ExpectedTiles tiles({88, 70}, 24, 8, 8);  // padded to 88 x 72, windows of 40 x 40
+    const ExpectedTiles tiles({88, 70}, {24, 24}, 8, 8);  // padded to 88 x 72, windows of 40 x 40
     ASSERT_EQ(tiles.count(), 4 * 3);
     EXPECT_EQ(tiles.tile(0).window, (Rect{0, 0, {40, 40}}));
     EXPECT_EQ(tiles.tile(0).core, (Rect{0, 0, {24, 24}}));

@@ -6,6 +6,7 @@
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"
+#include "patchbench/network/forward.hpp"
 
 #include <functional>
 #include <memory>
@@ -36,6 +37,18 @@ struct EngineOptions {
     WorkerOptions worker;
 };
 
+/// An image that goes through a network in row bands, from top to bottom (Note [Carried rows]). Each row of each map is
+/// computed once, and the output has the bits of the whole image's.
+class BandPass {
+  public:
+    virtual ~BandPass() = default;
+
+    /// Runs a step of the schedule; steps follow one another from 0 on, and step 0 begins an image. `in`: the rows of
+    /// the input that the step takes, `out`: memory for those of the output that it makes; NHWC float32, both unused
+    /// where there are none.
+    virtual void run(int64_t step, const float* in, float* out) = 0;
+};
+
 /// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call
 /// works) or IndexLimit. On the CPU in fp32 a window's output has the same bits whatever its place in the batch, the
 /// size of the batch and the number of threads.
@@ -53,6 +66,10 @@ class Denoiser {
     /// storage_of(precision), layout of the options, extents multiples of the alignment. Enqueued on `stream`. Views
     /// that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
+
+    /// Allocates all that the steps of `schedule` need; both must outlive the pass. Throws OutOfMemory, and UsageError
+    /// where the engine cannot carry rows.
+    [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule);
 
     /// CUDA graphs: bytes of the allocator that a replay works in and that the allocator's counters do not show while
     /// it does; 0 where forward() allocates by itself.

@@ -26,6 +26,7 @@ struct TileSpec {
     int64_t patch = 256;  // multiple of alignment
     int64_t halo = 0;     // multiple of alignment
     int64_t alignment = 1;
+    bool full_width = false;  // patches are bands: `patch` rows of all columns
 };
 
 /// One distinct window along an axis, [start, start + window), and its core. Patches whose windows coincide (small
@@ -46,10 +47,11 @@ class TileGrid {
     [[nodiscard]] Extent padded() const { return padded_; }  // multiples of the alignment, replicated right and bottom
     [[nodiscard]] Extent window() const { return window_; }
     [[nodiscard]] const TileSpec& spec() const { return spec_; }
+    [[nodiscard]] Extent patch() const { return patch_; }
 
     /// Distinct windows, row-major.
     [[nodiscard]] int64_t num_windows() const;
-    /// Patches of the image: ceil(H/patch) * ceil(W/patch).
+    /// Patches of the image: ceil(H/patch) * ceil(W/patch), or ceil(H/patch) bands.
     [[nodiscard]] int64_t num_patches() const;
     [[nodiscard]] int64_t num_patches(Range windows) const;
 
@@ -64,7 +66,7 @@ class TileGrid {
     [[nodiscard]] int64_t processed_pixels() const;
 
   private:
-    Extent image_, padded_, window_;
+    Extent image_, padded_, patch_, window_;
     TileSpec spec_;
     std::vector<AxisTile> rows_, columns_;
 };

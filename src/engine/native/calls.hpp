@@ -8,21 +8,40 @@
 
 namespace pb::engine::native {
 
+/// The rows of a map in memory. Each window has `places`; row y of the map is at place (y - first) % places, so that
+/// not all rows need be there. The rows of a tile never lie on both sides of a wrap in what is written or summed.
+template <class Value>
+struct MapRows {
+    Value* values = nullptr;  // null: no map
+    int64_t first = 0;
+    int64_t places = 1;
+    int64_t row_floats = 0;
+
+    [[nodiscard]] int64_t place(int64_t y) const { return (y - first) % places; }
+    [[nodiscard]] Value* row(int64_t window, int64_t y) const {
+        return values + (window * places + place(y)) * row_floats;
+    }
+};
+
 /// One convolution on one map, with the ReLU or the sum that follows it.
 struct ConvolutionCall {
     network::NativeConvolution layer;
-    const float* in = nullptr;
-    float* out = nullptr;
-    const float* summand = nullptr;  // a map like `out`, or `out` itself; null: nothing is added
-    int64_t n = 0, h = 0, w = 0;     // of `in`
+    MapRows<const float> in;
+    MapRows<float> out;
+    MapRows<const float> summand;    // of a map like that of `out`, which may be the same
+    int64_t n = 0, h = 0, w = 0;     // of the map that is read
+    Range rows;                      // of each window of the result, to compute; begins on a tile
     const float* weights = nullptr;  // see pack.hpp
     const float* bias = nullptr;     // of all columns, zeros where there is none
     bool relu = false;
-    bool streams = false;  // write past the caches; `out` is a multiple of 64 bytes then
+    bool streams = false;  // write past the caches; rows are multiples of 64 bytes then
 
     [[nodiscard]] int64_t out_h() const { return extent_out(h); }
     [[nodiscard]] int64_t out_w() const { return extent_out(w); }
     [[nodiscard]] int64_t padding() const { return layer.kernel == 3 ? 1 : 0; }
+    /// Window and row of the result, for a number that counts `rows` over all windows.
+    [[nodiscard]] int64_t window_of(int64_t number) const { return number / rows.size(); }
+    [[nodiscard]] int64_t row_of(int64_t number) const { return rows.begin + number % rows.size(); }
 
   private:
     [[nodiscard]] int64_t extent_out(int64_t in_extent) const {
@@ -47,22 +66,24 @@ struct PixelwiseCall {
     float* out = nullptr;  // may be `a` or `b`
 };
 
-/// Rows of the result, counted over all windows of the batch.
+/// One row of the result, from two rows of the operand.
 struct MaxPoolCall {
-    const float* in = nullptr;
+    const float* above = nullptr;
+    const float* below = nullptr;
     float* out = nullptr;
-    int64_t w = 0;  // of the operand
+    int64_t out_w = 0;
     int64_t channels = 0;
 };
 
-/// The kernels for one instruction set. Each function computes a range of work items; the bits of a value do not depend
-/// on the range that it is in. `scratch`: memory of the calling thread, 64-byte aligned, `layer.scratch()` floats.
+/// The kernels for one instruction set. Each function computes a range of work items (rows of the result are counted
+/// over all windows); the bits of a value do not depend on the range that it is in. `scratch`: memory of the calling
+/// thread, 64-byte aligned, `layer.scratch()` floats.
 struct Kernels {
     void (*winograd)(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch);
-    void (*direct)(const ConvolutionCall& call, Range out_rows, float* scratch);
-    void (*narrow)(const ConvolutionCall& call, Range out_rows);
+    void (*direct)(const ConvolutionCall& call, Range numbers, float* scratch);
+    void (*narrow)(const ConvolutionCall& call, Range numbers);
     void (*pixelwise)(const PixelwiseCall& call, Range values);
-    void (*max_pool)(const MaxPoolCall& call, Range out_rows);
+    void (*max_pool)(const MaxPoolCall& call);
 };
 
 /// Those for the best instruction set of this processor that Highway supports.

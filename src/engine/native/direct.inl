@@ -7,15 +7,16 @@ namespace {
 
 class DirectRow {
   public:
-    DirectRow(const ConvolutionCall& call, int64_t out_row, float* scratch)
+    DirectRow(const ConvolutionCall& call, int64_t number, float* scratch)
         : call_(call),
           layer_(call.layer),
-          window_(out_row / call.out_h()),
-          row_(out_row % call.out_h()),
+          window_(call.window_of(number)),
+          row_(call.row_of(number)),
           pixels_(layer_.transposed ? call.w : call.out_w()),
           num_segments_(layer_.transposed ? 1 : layer_.kernel),
           stride_(layer_.transposed ? 1 : layer_.stride),
-          out_at_(out_row * call.out_w() * layer_.out_channels),
+          out_(call.out.row(window_, row_)),
+          summand_(call.summand.values == nullptr ? nullptr : call.summand.row(window_, row_)),
           products_(scratch),
           patch_(scratch + network::kDirectPixels * network::kNativePanel) {}
 
@@ -51,15 +52,11 @@ class DirectRow {
         const int64_t left = range.begin * stride_ - padding;
         const int64_t columns = layer_.transposed ? range.size() : (range.size() - 1) * stride_ + layer_.kernel;
         const bool is_inside = top >= 0 && left >= 0 && top + num_segments_ <= call_.h && left + columns <= call_.w;
-        const float* begin = call_.in + ((window_ * call_.h + top) * call_.w + left) * channels;
-        int64_t row_step = call_.w * channels;
-        if (!is_inside) {
-            copy_patch(top, left, columns);
-            begin = patch_;
-            row_step = columns * channels;
-        }
+        if (!is_inside) copy_patch(top, left, columns);
         Product product{.num_segments = num_segments_, .a_step = stride_ * channels, .depth = layer_.depth()};
-        for (int64_t s = 0; s < num_segments_; ++s) product.a[static_cast<size_t>(s)] = begin + s * row_step;
+        for (int64_t s = 0; s < num_segments_; ++s)
+            product.a[static_cast<size_t>(s)] =
+                is_inside ? call_.in.row(window_, top + s) + left * channels : patch_ + s * columns * channels;
         return product;
     }
 
@@ -70,7 +67,7 @@ class DirectRow {
         for (int64_t s = 0; s < num_segments_; ++s) {
             const int64_t y = top + s;
             if (y < 0 || y >= call_.h) continue;
-            const float* from = call_.in + ((window_ * call_.h + y) * call_.w + left + begin) * channels;
+            const float* from = call_.in.row(window_, y) + (left + begin) * channels;
             std::copy_n(from, (end - begin) * channels, patch_ + (s * columns + begin) * channels);
         }
     }
@@ -78,10 +75,10 @@ class DirectRow {
     void finish(int64_t panel, int64_t pixel, const float* products) {
         const int64_t first = panel * network::kNativePanel,
                       count = std::min(network::kNativePanel, layer_.columns() - first);
-        const int64_t at = out_at_ + pixel * layer_.columns() + first;
+        const int64_t at = pixel * layer_.columns() + first;
         const float* bias = call_.bias + first;
-        const float* summand = call_.summand == nullptr ? nullptr : call_.summand + at;
-        float* out = call_.out + at;
+        const float* summand = summand_ == nullptr ? nullptr : summand_ + at;
+        float* out = out_ + at;
         int64_t c = 0;
         for (; c + kLanes <= count; c += kLanes) {
             const float* added = summand == nullptr ? nullptr : summand + c;
@@ -102,12 +99,14 @@ class DirectRow {
     const network::NativeConvolution& layer_;
     int64_t window_, row_;  // of the result
     int64_t pixels_;        // products of the row
-    int64_t num_segments_, stride_, out_at_;
+    int64_t num_segments_, stride_;
+    float* out_;  // the row
+    const float* summand_;
     float *products_, *patch_;
 };
 
-void direct(const ConvolutionCall& call, Range out_rows, float* scratch) {
-    for (int64_t row = out_rows.begin; row < out_rows.end; ++row) DirectRow(call, row, scratch).run();
+void direct(const ConvolutionCall& call, Range numbers, float* scratch) {
+    for (int64_t number = numbers.begin; number < numbers.end; ++number) DirectRow(call, number, scratch).run();
     if (call.streams) hwy::FlushStream();
 }
 

@@ -5,12 +5,14 @@ namespace {
 
 constexpr int64_t kNarrowPixels = 4;
 
-struct NarrowPlace {
-    int64_t window = 0, row = 0, column = 0;  // of the result
+struct NarrowRow {
+    std::array<const float*, 3> in{};  // for each row of the kernel; null: beyond the map
+    const float* summand = nullptr;    // null: nothing is added
+    float* out = nullptr;
 };
 
 template <int kPixels, int kOutputs>
-void narrow_pixels(const ConvolutionCall& call, const NarrowPlace& place) {
+void narrow_pixels(const ConvolutionCall& call, const NarrowRow& row, int64_t column) {
     const int64_t kernel = call.layer.kernel, channels = call.layer.in_channels;
     Vector sums[kPixels][kOutputs];
 #pragma GCC unroll 16
@@ -18,9 +20,10 @@ void narrow_pixels(const ConvolutionCall& call, const NarrowPlace& place) {
 #pragma GCC unroll 16
         for (Vector& sum : pixel) sum = hn::Zero(kLanesTag);
     for (int64_t tap = 0; tap < kernel * kernel; ++tap) {
-        const int64_t y = place.row + tap / kernel - call.padding(), x = place.column + tap % kernel - call.padding();
-        if (y < 0 || y >= call.h || x < 0 || x >= call.w) continue;
-        const float* in = call.in + ((place.window * call.h + y) * call.w + x) * channels;
+        const float* const line = row.in[static_cast<size_t>(tap / kernel)];
+        const int64_t x = column + tap % kernel - call.padding();
+        if (line == nullptr || x < 0 || x >= call.w) continue;
+        const float* in = line + x * channels;
         const float* weights = call.weights + tap * kOutputs * channels;
         for (int64_t c = 0; c < channels; c += kLanes) {
             Vector weight[kOutputs];
@@ -34,35 +37,46 @@ void narrow_pixels(const ConvolutionCall& call, const NarrowPlace& place) {
             }
         }
     }
-    const int64_t at = ((place.window * call.h + place.row) * call.w + place.column) * kOutputs;
+    const int64_t at = column * kOutputs;
     for (int64_t i = 0; i < kPixels; ++i)
         for (int64_t o = 0; o < kOutputs; ++o) {
             float value = hn::GetLane(hn::SumOfLanes(kLanesTag, sums[i][o])) + call.bias[o];
-            if (call.summand != nullptr) value += call.summand[at + i * kOutputs + o];
-            call.out[at + i * kOutputs + o] = call.relu && value < 0 ? 0 : value;
+            if (row.summand != nullptr) value += row.summand[at + i * kOutputs + o];
+            row.out[at + i * kOutputs + o] = call.relu && value < 0 ? 0 : value;
         }
+}
+
+NarrowRow narrow_row_at(const ConvolutionCall& call, int64_t number) {
+    const int64_t window = call.window_of(number), y = call.row_of(number);
+    NarrowRow row{.out = call.out.row(window, y)};
+    if (call.summand.values != nullptr) row.summand = call.summand.row(window, y);
+    for (int64_t k = 0; k < call.layer.kernel; ++k) {
+        const int64_t line = y + k - call.padding();
+        if (line >= 0 && line < call.h) row.in[static_cast<size_t>(k)] = call.in.row(window, line);
+    }
+    return row;
 }
 
 /// Several pixels at a time where all taps of all of them are inside the map along the row.
 template <int kOutputs>
-void narrow_row(const ConvolutionCall& call, int64_t out_row) {
-    NarrowPlace place{.window = out_row / call.h, .row = out_row % call.h};
+void narrow_row(const ConvolutionCall& call, int64_t number) {
+    const NarrowRow row = narrow_row_at(call, number);
     const int64_t padding = call.padding();
-    while (place.column < call.w) {
-        const bool together = place.column >= padding && place.column + kNarrowPixels + padding <= call.w;
+    for (int64_t column = 0; column < call.w;) {
+        const bool together = column >= padding && column + kNarrowPixels + padding <= call.w;
         if (together)
-            narrow_pixels<kNarrowPixels, kOutputs>(call, place);
+            narrow_pixels<kNarrowPixels, kOutputs>(call, row, column);
         else
-            narrow_pixels<1, kOutputs>(call, place);
-        place.column += together ? kNarrowPixels : 1;
+            narrow_pixels<1, kOutputs>(call, row, column);
+        column += together ? kNarrowPixels : 1;
     }
 }
 
-void narrow(const ConvolutionCall& call, Range out_rows) {
+void narrow(const ConvolutionCall& call, Range numbers) {
     constexpr std::array<void (*)(const ConvolutionCall&, int64_t), network::kNarrowChannels> kRowOf{
         &narrow_row<1>, &narrow_row<2>, &narrow_row<3>, &narrow_row<4>};
     const auto row_of = kRowOf[static_cast<size_t>(call.layer.out_channels - 1)];
-    for (int64_t row = out_rows.begin; row < out_rows.end; ++row) row_of(call, row);
+    for (int64_t number = numbers.begin; number < numbers.end; ++number) row_of(call, number);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "engine/engines.hpp"
+#include "engine/native/bands.hpp"
 #include "engine/native/network.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -28,6 +29,10 @@ class NativeDenoiser final : public Denoiser {
     void forward(const BatchView& in, const BatchView& out, device::Stream& /*stream*/) override {
         check_views(expected_, in, out);
         network_.run(in, out);
+    }
+
+    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
+        return std::make_unique<native::Bands>(network_, schedule);
     }
 
   private:

@@ -15,20 +15,28 @@ namespace {
 constexpr int64_t kStreamedBytes = int64_t{8} << 20;
 
 bool is_streamed(const ConvolutionCall& call) {
-    const int64_t bytes = call.n * call.out_h() * call.out_w() * call.layer.out_channels * int64_t{sizeof(float)};
+    const int64_t bytes = call.n * call.rows.size() * call.out.row_floats * int64_t{sizeof(float)};
     const bool whole_lines = call.layer.out_channels % network::kNativeLanes == 0 &&
-                             reinterpret_cast<uintptr_t>(call.out) % network::kArenaAlignment == 0;
-    return call.summand == nullptr && whole_lines && bytes > kStreamedBytes;
+                             reinterpret_cast<uintptr_t>(call.out.values) % network::kArenaAlignment == 0;
+    return call.summand.values == nullptr && whole_lines && bytes > kStreamedBytes;
 }
 
 /// Blocks of as many tiles as fit into a cache; where that makes fewer than there are threads, the output channels are
 /// shared, too, at least two panels each.
 WinogradBlocks winograd_blocks(const ConvolutionCall& call, int64_t threads) {
-    const int64_t tiles = call.n * ceil_div(call.h, network::kWinogradTile) * ceil_div(call.w, network::kWinogradTile);
+    const int64_t tiles =
+        call.n * ceil_div(call.rows.size(), network::kWinogradTile) * ceil_div(call.w, network::kWinogradTile);
     WinogradBlocks blocks{.num_blocks = ceil_div(tiles, network::winograd_tiles(call.layer.in_channels))};
     const int64_t most_groups = std::max<int64_t>(1, call.layer.out_channels / network::kNativePanel / 2);
     blocks.num_groups = std::min(most_groups, ceil_div(threads, blocks.num_blocks));
     return blocks;
+}
+
+/// Calls `row_of(window, row)` for some of the rows that are made of `map`.
+template <class RowOf>
+void for_rows(const Map& map, const Range& numbers, RowOf row_of) {
+    for (int64_t number = numbers.begin; number < numbers.end; ++number)
+        row_of(number / map.made.size(), map.made.begin + number % map.made.size());
 }
 
 }  // namespace
@@ -65,65 +73,83 @@ Network::Layer Network::pack(const Weights& weights, size_t operation, float*& p
     return layer;
 }
 
+std::vector<float*> Network::scratch_in(std::byte* memory) const {
+    std::vector<float*> scratch;
+    scratch.reserve(static_cast<size_t>(threads_.size()));
+    for (int thread = 0; thread < threads_.size(); ++thread)
+        scratch.push_back(reinterpret_cast<float*>(memory + thread * scratch_bytes_));
+    return scratch;
+}
+
 void Network::run(const BatchView& in, const BatchView& out) {
     if (pixels_ != in.shape.pixels()) arena_ = network::place_blocks(plan_, in.shape.pixels());
     pixels_ = in.shape.pixels();
-    const EngineBuffer memory({}, static_cast<size_t>(arena_.bytes + threads_.size() * scratch_bytes_));
-    Maps maps{.in = in, .out = out, .memory = static_cast<std::byte*>(memory.pointer()), .scratch = {}};
-    for (int thread = 0; thread < threads_.size(); ++thread)
-        maps.scratch.push_back(reinterpret_cast<float*>(maps.memory + arena_.bytes + thread * scratch_bytes_));
-    for (const Call& call : calls_) run(call, maps);
+    const EngineBuffer buffer({}, static_cast<size_t>(arena_.bytes + scratch_bytes()));
+    auto* const memory = static_cast<std::byte*>(buffer.pointer());
+    Workplace place{.maps = {}, .scratch = scratch_in(memory + arena_.bytes)};
+    place.maps.reserve(graph_.size());
+    for (size_t i = 0; i < graph_.size(); ++i) place.maps.push_back(whole_map(i, in, out, memory));
+    for (size_t step = 0; step < calls_.size(); ++step) run_step(step, place);
 }
 
-Network::Map Network::map(const Maps& maps, size_t operation) const {
+Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const {
     const network::MapShape& shape = graph_.shape(operation);
-    const Shape& input = maps.in.shape;
-    Map map{.n = input.n, .h = input.h / shape.scale, .w = input.w / shape.scale, .channels = shape.channels};
+    const Shape& input = in.shape;
+    Map map{.rows = {},
+            .n = input.n,
+            .h = input.h / shape.scale,
+            .w = input.w / shape.scale,
+            .channels = shape.channels,
+            .made = {}};
+    map.made = {0, map.h};
+    map.rows = {nullptr, 0, map.h, map.w * map.channels};
     if (operation == 0)
-        map.values = static_cast<float*>(maps.in.pointer);
+        map.rows.values = static_cast<float*>(in.pointer);
     else if (const auto block = plan_.block_of[operation])
-        map.values = reinterpret_cast<float*>(maps.memory + arena_.offsets[*block]);
+        map.rows.values = reinterpret_cast<float*>(memory + arena_.offsets[*block]);
     else
-        map.values = static_cast<float*>(maps.out.pointer);
+        map.rows.values = static_cast<float*>(out.pointer);
     return map;
 }
 
-void Network::run(const Call& call, const Maps& maps) {
+void Network::run_step(size_t step, const Workplace& place) {
+    const Call& call = calls_[step];
     switch (graph_[call.step.first].kind) {
         case network::OperationKind::input:
             break;
         case network::OperationKind::convolution:
         case network::OperationKind::transposed_convolution:
-            return convolve(call, maps);
+            return convolve(call, place);
         case network::OperationKind::relu:
         case network::OperationKind::add:
         case network::OperationKind::subtract:
-            return combine(call, maps);
+            return combine(call, place);
         case network::OperationKind::concatenate:
-            return concatenate(call, maps);
+            return concatenate(call, place);
         case network::OperationKind::max_pool:
-            return max_pool(call, maps);
+            return max_pool(call, place);
         case network::OperationKind::upsample:
-            return upsample(call, maps);
+            return upsample(call, place);
     }
     throw Error("engine: an operation that the engine native does not know");
 }
 
-void Network::convolve(const Call& call, const Maps& maps) {
-    const Map in = map(maps, call.reads.front()), out = map(maps, call.step.last);
+void Network::convolve(const Call& call, const Workplace& place) {
+    const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
     const bool adds = network::map_summed(graph_, call.step).has_value();
     ConvolutionCall work{.layer = call.layer->convolution,
-                         .in = in.values,
-                         .out = out.values,
-                         .summand = adds ? map(maps, call.reads.back()).values : nullptr,
+                         .in = in.read(),
+                         .out = out.rows,
+                         .summand = adds ? place.maps[call.reads.back()].read() : MapRows<const float>{},
                          .n = in.n,
                          .h = in.h,
                          .w = in.w,
+                         .rows = out.made,
                          .weights = call.layer->weights,
                          .bias = call.layer->bias,
                          .relu = call.step.is_fused() && !adds};
     work.streams = is_streamed(work);
-    const auto scratch = [&maps](int thread) { return maps.scratch[static_cast<size_t>(thread)]; };
+    const auto scratch = [&place](int thread) { return place.scratch[static_cast<size_t>(thread)]; };
     const WinogradBlocks blocks = winograd_blocks(work, threads_.size());
     switch (work.layer.method()) {
         case network::NativeMethod::winograd:
@@ -131,49 +157,58 @@ void Network::convolve(const Call& call, const Maps& maps) {
                 kernels_.winograd(work, blocks, items, scratch(thread));
             });
         case network::NativeMethod::narrow:
-            return threads_.run(out.rows(), [&](Range rows, int) { kernels_.narrow(work, rows); });
+            return threads_.run(out.num_made(), [&](Range numbers, int) { kernels_.narrow(work, numbers); });
         case network::NativeMethod::direct:
-            return threads_.run(out.rows(),
-                                [&](Range rows, int thread) { kernels_.direct(work, rows, scratch(thread)); });
+            return threads_.run(out.num_made(),
+                                [&](Range numbers, int thread) { kernels_.direct(work, numbers, scratch(thread)); });
     }
 }
 
-void Network::combine(const Call& call, const Maps& maps) {
-    const Map out = map(maps, call.step.last);
-    const PixelwiseCall work{.kind = graph_[call.step.first].kind,
-                             .a = map(maps, call.reads.front()).values,
-                             .b = map(maps, call.reads.back()).values,
-                             .out = out.values};
-    threads_.run(out.size(), [&](Range values, int) { kernels_.pixelwise(work, values); });
-}
-
-void Network::concatenate(const Call& call, const Maps& maps) {
-    const Map out = map(maps, call.step.last);
-    threads_.run(out.rows() * out.w, [&](Range pixels, int) {
-        int64_t channel = 0;
-        for (const size_t operand : call.reads) {
-            const Map in = map(maps, operand);
-            for (int64_t pixel = pixels.begin; pixel < pixels.end; ++pixel)
-                std::copy_n(in.values + pixel * in.channels, in.channels, out.values + pixel * out.channels + channel);
-            channel += in.channels;
-        }
+void Network::combine(const Call& call, const Workplace& place) {
+    const Map &out = place.maps[call.step.last], &a = place.maps[call.reads.front()],
+              &b = place.maps[call.reads.back()];
+    const network::OperationKind kind = graph_[call.step.first].kind;
+    threads_.run(out.num_made(), [&](Range numbers, int) {
+        for_rows(out, numbers, [&](int64_t window, int64_t y) {
+            kernels_.pixelwise({kind, a.rows.row(window, y), b.rows.row(window, y), out.rows.row(window, y)},
+                               {0, out.rows.row_floats});
+        });
     });
 }
 
-void Network::max_pool(const Call& call, const Maps& maps) {
-    const Map in = map(maps, call.reads.front()), out = map(maps, call.step.last);
-    const MaxPoolCall work{.in = in.values, .out = out.values, .w = in.w, .channels = in.channels};
-    threads_.run(out.rows(), [&](Range rows, int) { kernels_.max_pool(work, rows); });
+void Network::concatenate(const Call& call, const Workplace& place) {
+    const Map& out = place.maps[call.step.last];
+    const auto join_row = [&](int64_t window, int64_t y) {
+        float* to = out.rows.row(window, y);
+        for (const size_t operand : call.reads) {
+            const Map& in = place.maps[operand];
+            const float* from = in.rows.row(window, y);
+            for (int64_t x = 0; x < out.w; ++x) std::copy_n(from + x * in.channels, in.channels, to + x * out.channels);
+            to += in.channels;
+        }
+    };
+    threads_.run(out.num_made(), [&](Range numbers, int) { for_rows(out, numbers, join_row); });
 }
 
-void Network::upsample(const Call& call, const Maps& maps) {
-    const Map in = map(maps, call.reads.front()), out = map(maps, call.step.last);
+void Network::max_pool(const Call& call, const Workplace& place) {
+    const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
+    threads_.run(out.num_made(), [&](Range numbers, int) {
+        for_rows(out, numbers, [&](int64_t window, int64_t y) {
+            kernels_.max_pool({in.rows.row(window, 2 * y), in.rows.row(window, 2 * y + 1), out.rows.row(window, y),
+                               out.w, out.channels});
+        });
+    });
+}
+
+void Network::upsample(const Call& call, const Workplace& place) {
+    const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
     const int64_t channels = out.channels;
-    threads_.run(out.rows(), [&](Range rows, int) {
-        for (int64_t row = rows.begin; row < rows.end; ++row)
-            for (int64_t x = 0; x < out.w; ++x)
-                std::copy_n(in.values + (row / 2 * in.w + x / 2) * channels, channels,
-                            out.values + (row * out.w + x) * channels);
+    threads_.run(out.num_made(), [&](Range numbers, int) {
+        for_rows(out, numbers, [&](int64_t window, int64_t y) {
+            const float* from = in.rows.row(window, y / 2);
+            float* to = out.rows.row(window, y);
+            for (int64_t x = 0; x < out.w; ++x) std::copy_n(from + x / 2 * channels, channels, to + x * channels);
+        });
     });
 }
 

@@ -1,4 +1,4 @@
-// Computes the graph of a network on the CPU, step by step, with kernels of our own. All maps of a forward call lie in
+// Computes the graph of a network on the CPU, call by call, with kernels of our own. All maps of a forward call lie in
 // one block of memory, at the offsets of the memory plan.
 #pragma once
 
@@ -15,6 +15,22 @@
 
 namespace pb::engine::native {
 
+/// A map, NHWC: where its rows are, and which of them a call computes.
+struct Map {
+    MapRows<float> rows;
+    int64_t n = 0, h = 0, w = 0, channels = 0;
+    Range made;  // of each window
+
+    [[nodiscard]] MapRows<const float> read() const { return {rows.values, rows.first, rows.places, rows.row_floats}; }
+    [[nodiscard]] int64_t num_made() const { return n * made.size(); }
+};
+
+/// What calls work on.
+struct Workplace {
+    std::vector<Map> maps;        // by operation; those that are fused away are never looked at
+    std::vector<float*> scratch;  // by thread
+};
+
 class Network {
   public:
     /// Copies the weights, in the order of the kernels. Throws OutOfMemory.
@@ -22,6 +38,14 @@ class Network {
 
     /// out = network(in); both NHWC float32. Throws OutOfMemory before anything is written.
     void run(const BatchView& in, const BatchView& out);
+
+    [[nodiscard]] const network::Graph& graph() const { return graph_; }
+    [[nodiscard]] const std::vector<network::Step>& steps() const { return plan_.steps; }
+    [[nodiscard]] int64_t scratch_bytes() const { return threads_.size() * scratch_bytes_; }
+    /// The memory of each thread in `memory`, which has scratch_bytes().
+    [[nodiscard]] std::vector<float*> scratch_in(std::byte* memory) const;
+    /// Number `step` of steps(). Rows of the result that it makes, and those of the maps it reads, are in memory.
+    void run_step(size_t step, const Workplace& place);
 
   private:
     struct Layer {
@@ -36,30 +60,13 @@ class Network {
         std::optional<Layer> layer;  // of convolutions
     };
 
-    /// Where the maps of one forward call are.
-    struct Maps {
-        const BatchView& in;
-        const BatchView& out;
-        std::byte* memory;
-        std::vector<float*> scratch;  // by thread
-    };
-
-    /// A map of this forward call: NHWC.
-    struct Map {
-        float* values = nullptr;
-        int64_t n = 0, h = 0, w = 0, channels = 0;
-        [[nodiscard]] int64_t rows() const { return n * h; }
-        [[nodiscard]] int64_t size() const { return n * h * w * channels; }
-    };
-
     [[nodiscard]] Layer pack(const Weights& weights, size_t operation, float*& place) const;
-    [[nodiscard]] Map map(const Maps& maps, size_t operation) const;
-    void run(const Call& call, const Maps& maps);
-    void convolve(const Call& call, const Maps& maps);
-    void combine(const Call& call, const Maps& maps);
-    void concatenate(const Call& call, const Maps& maps);
-    void max_pool(const Call& call, const Maps& maps);
-    void upsample(const Call& call, const Maps& maps);
+    [[nodiscard]] Map whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const;
+    void convolve(const Call& call, const Workplace& place);
+    void combine(const Call& call, const Workplace& place);
+    void concatenate(const Call& call, const Workplace& place);
+    void max_pool(const Call& call, const Workplace& place);
+    void upsample(const Call& call, const Workplace& place);
 
     network::Graph graph_;
     network::MemoryPlan plan_;

@@ -26,22 +26,18 @@ void pixelwise(const PixelwiseCall& call, Range values) {
             [=](int64_t i) { return a[i] < 0 ? 0 : a[i]; });
 }
 
-void max_pool(const MaxPoolCall& call, Range out_rows) {
-    const int64_t channels = call.channels, row_floats = call.w * channels;
-    for (int64_t row = out_rows.begin; row < out_rows.end; ++row)
-        for (int64_t x = 0; x < call.w / 2; ++x) {
-            const float* above = call.in + 2 * row * row_floats + 2 * x * channels;
-            const float* below = above + row_floats;
-            for_values(
-                {0, channels}, call.out + (row * (call.w / 2) + x) * channels,
-                [=](int64_t c) HWY_ATTR {
-                    return hn::Max(hn::Max(load(above + c), load(above + channels + c)),
-                                   hn::Max(load(below + c), load(below + channels + c)));
-                },
-                [=](int64_t c) {
-                    return std::max({above[c], above[channels + c], below[c], below[channels + c]});
-                });
-        }
+void max_pool(const MaxPoolCall& call) {
+    const int64_t channels = call.channels;
+    for (int64_t x = 0; x < call.out_w; ++x) {
+        const float *above = call.above + 2 * x * channels, *below = call.below + 2 * x * channels;
+        for_values(
+            {0, channels}, call.out + x * channels,
+            [=](int64_t c) HWY_ATTR {
+                return hn::Max(hn::Max(load(above + c), load(above + channels + c)),
+                               hn::Max(load(below + c), load(below + channels + c)));
+            },
+            [=](int64_t c) { return std::max({above[c], above[channels + c], below[c], below[channels + c]}); });
+    }
 }
 
 }  // namespace

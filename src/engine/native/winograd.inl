@@ -4,20 +4,21 @@
 namespace pb::engine::native::HWY_NAMESPACE {
 namespace {
 
-/// The tiles of a map, row by row over all windows.
+/// The tiles of the rows to compute, row by row over all windows.
 struct TileRows {
     explicit TileRows(const ConvolutionCall& call)
-        : rows(ceil_div(call.h, network::kWinogradTile)),
+        : first_row(call.rows.begin),
+          rows(ceil_div(call.rows.size(), network::kWinogradTile)),
           columns(ceil_div(call.w, network::kWinogradTile)),
           count(call.n * rows * columns) {}
-    int64_t rows, columns, count;
+    int64_t first_row, rows, columns, count;
 };
 
 /// Top left pixel of a tile of the result.
 struct TileCorner {
     TileCorner(const TileRows& tiles, int64_t index)
         : window(index / (tiles.rows * tiles.columns)),
-          row(index / tiles.columns % tiles.rows * network::kWinogradTile),
+          row(tiles.first_row + index / tiles.columns % tiles.rows * network::kWinogradTile),
           column(index % tiles.columns * network::kWinogradTile) {}
     int64_t window, row, column;
 };
@@ -51,11 +52,12 @@ class Prefetch {
     /// The columns on the left of a tile were fetched with its neighbour. Only addresses inside the map are computed.
     void find_tile() {
         const TileCorner corner(tiles_, range_.begin);
-        const int64_t row =
-            std::clamp<int64_t>(corner.row - 1, 0, std::max<int64_t>(0, call_.h - network::kWinogradPatch));
+        const int64_t place = std::min(call_.in.place(std::max(corner.row - 1, call_.in.first)),
+                                       std::max<int64_t>(0, call_.in.places - network::kWinogradPatch));
         const int64_t column =
             std::clamp<int64_t>(corner.column + 1, 0, std::max<int64_t>(0, call_.w - network::kWinogradTile));
-        row_begin_ = call_.in + ((corner.window * call_.h + row) * call_.w + column) * call_.layer.in_channels;
+        row_begin_ = call_.in.values + (corner.window * call_.in.places + place) * call_.in.row_floats +
+                     column * call_.layer.in_channels;
     }
 
     const ConvolutionCall& call_;
@@ -101,15 +103,14 @@ class WinogradBlock {
     void transform_operands(int64_t tile, int64_t place) {
         const TileCorner corner(tiles_, tile);
         const int64_t row = corner.row - 1, column = corner.column - 1;
-        const float* window = call_.in + corner.window * call_.h * call_.w * channels_;
         PatchPlace patch{.out = operands_ + place * row_floats_, .product_step = max_tiles_ * row_floats_};
         const bool is_inside = row >= 0 && column >= 0 && row + network::kWinogradPatch <= call_.h &&
                                column + network::kWinogradPatch <= call_.w;
-        if (is_inside) {
-            patch.in = window + (row * call_.w + column) * channels_;
-            patch.row_step = call_.w * channels_;
+        if (is_inside && call_.in.place(row) + network::kWinogradPatch <= call_.in.places) {
+            patch.in = call_.in.row(corner.window, row) + column * channels_;
+            patch.row_step = call_.in.row_floats;
         } else {
-            copy_patch(window, row, column);
+            copy_patch(corner.window, row, column);
             patch.in = patch_;
             patch.row_step = network::kWinogradPatch * channels_;
         }
@@ -118,13 +119,13 @@ class WinogradBlock {
     }
 
     /// With zeros beyond the map.
-    void copy_patch(const float* window, int64_t row, int64_t column) {
+    void copy_patch(int64_t window, int64_t row, int64_t column) {
         float* to = patch_;
         for (int64_t y = row; y < row + network::kWinogradPatch; ++y)
             for (int64_t x = column; x < column + network::kWinogradPatch; ++x, to += channels_) {
                 const bool is_inside = y >= 0 && y < call_.h && x >= 0 && x < call_.w;
                 if (is_inside)
-                    std::copy_n(window + (y * call_.w + x) * channels_, channels_, to);
+                    std::copy_n(call_.in.row(window, y) + x * channels_, channels_, to);
                 else
                     std::fill_n(to, channels_, 0.F);
             }
@@ -151,14 +152,14 @@ class WinogradBlock {
     void transform_results(int64_t tile, int64_t place, int64_t panel) const {
         const TileCorner corner(tiles_, tile);
         const int64_t channels = call_.layer.out_channels;
-        const int64_t at = ((corner.window * call_.h + corner.row) * call_.w + corner.column) * channels +
-                           panel * network::kNativePanel;
+        const int64_t at = corner.column * channels + panel * network::kNativePanel;
+        const bool adds = call_.summand.values != nullptr;
         const TilePlace target{.products = products_ + place * network::kNativePanel,
                                .product_step = max_tiles_ * network::kNativePanel,
                                .bias = call_.bias + panel * network::kNativePanel,
-                               .summand = call_.summand == nullptr ? nullptr : call_.summand + at,
-                               .out = call_.out + at,
-                               .row_step = call_.w * channels,
+                               .summand = adds ? call_.summand.row(corner.window, corner.row) + at : nullptr,
+                               .out = call_.out.row(corner.window, corner.row) + at,
+                               .row_step = call_.out.row_floats,
                                .column_step = channels,
                                .h = std::min(network::kWinogradTile, call_.h - corner.row),
                                .w = std::min(network::kWinogradTile, call_.w - corner.column),

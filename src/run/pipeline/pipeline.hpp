@@ -53,6 +53,9 @@ class Pipeline {
 [[nodiscard]] std::unique_ptr<Pipeline> make_host_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                            const PipelineOptions& options, int64_t channels,
                                                            DType sample_type);
+/// Makes the pipeline for work with `bands`, in fp32 on a CPU.
+[[nodiscard]] std::unique_ptr<Pipeline> make_band_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                                           const PipelineOptions& options, int64_t channels);
 [[nodiscard]] std::unique_ptr<Pipeline> make_device_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                              const PipelineOptions& options, int64_t channels,
                                                              DType sample_type);

@@ -1,5 +1,6 @@
 #include "run/verify/check_budget.hpp"
 
+#include "plan/bands.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
 
@@ -31,8 +32,9 @@ double check_pixels(const plan::Point& point, const engine::Weights& weights) {
     const plan::TileGrid grid = plan::tile_grid(point);
     const int64_t probes = point.settings.protocol.verify_probes;
     const int64_t windows = std::min(grid.num_windows(), std::max<int64_t>(point.num_ranks, probes));
-    auto pixels = static_cast<double>(windows * grid.window().pixels());
     const int64_t context = reach_of(weights).context;
+    const int64_t rows_beside = plan::is_carried(point) ? 2 * context : 0;
+    auto pixels = static_cast<double>(windows * (grid.window().h + rows_beside) * grid.window().w);
     for (const Rect& probe : seam_probes(grid, probes))
         pixels += static_cast<double>(std::min(probe.extent.h + 2 * context, grid.padded().h) *
                                       std::min(probe.extent.w + 2 * context, grid.padded().w));

@@ -12,11 +12,11 @@ int64_t padded_length(int64_t length, int64_t alignment) {
 
 }  // namespace
 
-ExpectedTiles::ExpectedTiles(Extent image, int64_t patch, int64_t halo, int64_t alignment) {
+ExpectedTiles::ExpectedTiles(Extent image, Extent patch, int64_t halo, int64_t alignment) {
     const Extent padded{padded_length(image.h, alignment), padded_length(image.w, alignment)};
-    window_ = {std::min(patch + 2 * halo, padded.h), std::min(patch + 2 * halo, padded.w)};
-    rows_ = stretches(image.h, patch, halo, window_.h, padded.h);
-    columns_ = stretches(image.w, patch, halo, window_.w, padded.w);
+    window_ = {std::min(patch.h + 2 * halo, padded.h), std::min(patch.w + 2 * halo, padded.w)};
+    rows_ = stretches(image.h, patch.h, halo, window_.h, padded.h);
+    columns_ = stretches(image.w, patch.w, halo, window_.w, padded.w);
 }
 
 /// Patches whose windows begin at the same pixel share one window.

@@ -11,7 +11,7 @@ namespace pb::run {
 
 class ExpectedTiles {
   public:
-    ExpectedTiles(Extent image, int64_t patch, int64_t halo, int64_t alignment);
+    ExpectedTiles(Extent image, Extent patch, int64_t halo, int64_t alignment);
 
     [[nodiscard]] int64_t count() const { return std::ssize(rows_) * std::ssize(columns_); }
     /// Returns a tile by index, row-major over the distinct windows.

@@ -59,8 +59,8 @@ std::vector<int64_t> pick(Range range, int64_t count, uint64_t seed) {
 
 std::vector<Rect> seam_probes(const plan::TileGrid& grid, int64_t count) {
     if (grid.num_windows() <= 1) return {};
-    const auto rows = seams(grid.image().h, grid.spec().patch);
-    const auto columns = seams(grid.image().w, grid.spec().patch);
+    const auto rows = seams(grid.image().h, grid.patch().h);
+    const auto columns = seams(grid.image().w, grid.patch().w);
     const auto num_columns = static_cast<int64_t>(columns.size());
     std::vector<Rect> probes;
     for (const int64_t index : pick({0, static_cast<int64_t>(rows.size()) * num_columns}, count, kProbeSeed)) {

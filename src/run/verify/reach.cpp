@@ -1,5 +1,8 @@
 #include "run/verify/reach.hpp"
 
+#include "config/text.hpp"
+#include "plan/bands.hpp"
+
 #include "patchbench/base/shard.hpp"
 
 #include <fmt/format.h>
@@ -116,10 +119,11 @@ std::optional<std::string> find_short_halo(const plan::Point& point, const engin
     const int64_t halo = reach_of(weights).halo;
     const config::PointSettings& settings = point.settings;
     const bool is_exact =
-        settings.workload == config::Workload::tiles && settings.halo.kind == config::HaloSetting::Kind::exact;
+        (settings.workload == config::Workload::tiles && settings.halo.kind == config::HaloSetting::Kind::exact) ||
+        plan::is_carried(point);
     if (!is_exact || point.halo.value() >= halo) return std::nullopt;
-    return fmt::format("halo: exact is {} px for {}, but the layers of these weights see {} px: set halo: {}",
-                       point.halo.value(), settings.network.name(), halo, halo);
+    return fmt::format("halo: {} is {} px for {}, but the layers of these weights see {} px: set halo: {}",
+                       config::format_setting(settings.halo), point.halo.value(), settings.network.name(), halo, halo);
 }
 
 }  // namespace pb::run

@@ -1,5 +1,6 @@
 #include "run/verify/verification.hpp"
 
+#include "plan/bands.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/expected_tiles.hpp"
 #include "run/verify/noise_check.hpp"
@@ -30,8 +31,12 @@ void ask_all(const Team& team, record::Verification& result, Find&& find) {
 std::optional<std::string> find_wrong_tile(const Subject& subject) {
     const plan::Point& point = subject.point();
     if (point.settings.workload != config::Workload::tiles) return std::nullopt;
-    const ExpectedTiles expected(subject.reference.source().extent(), point.settings.patch, point.halo.value(),
-                                 reach_of(subject.reference.weights()).alignment);
+    const Extent image = subject.reference.source().extent();
+    const int64_t patch = point.settings.patch;
+    const int64_t alignment = reach_of(subject.reference.weights()).alignment;
+    const bool carried = plan::is_carried(point);  // bands of the whole width, without context
+    const ExpectedTiles expected(image, {patch, carried ? round_up(image.w, alignment) : patch},
+                                 carried ? 0 : point.halo.value(), alignment);
     for (const Range& run : subject.share.windows_done())
         for (int64_t index = run.begin; index < run.end; ++index) {
             const plan::Tile tile = subject.share.work().tile(index);

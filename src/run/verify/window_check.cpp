@@ -1,8 +1,10 @@
 #include "run/verify/window_check.hpp"
 
+#include "plan/bands.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/verify/probes.hpp"
+#include "run/verify/reach.hpp"
 
 #include <fmt/format.h>
 
@@ -115,6 +117,15 @@ class WindowChecker {
         return std::max<int64_t>(1, probes) + (anomalies.has_unchanged ? 1 : 0);
     }
 
+    /// A band with carried rows has no context of its own.
+    [[nodiscard]] image::Image expected_of(const plan::Tile& tile) const {
+        ReferencePath& reference = subject_.reference;
+        const plan::Point& point = subject_.point();
+        if (!plan::is_carried(point)) return crop(reference.run(tile.window), tile.window, tile.core);
+        return reference.run_with_context(tile.core, reach_of(reference.weights()).context,
+                                          plan::tile_grid(point).padded());
+    }
+
     void check(const MadeWindows& made, int maker) {
         constexpr double kAlwaysS = 1;  // seconds; small images are checked completely
         const double share = subject_.settings().protocol.verify_time_share;
@@ -124,7 +135,7 @@ class WindowChecker {
         for (const int64_t index : in_order(made, maker)) {
             if (num_checked_ >= wanted && watch.seconds() >= most_s) return;
             const plan::Tile tile = work_.tile(index);
-            const image::Image expected = crop(subject_.reference.run(tile.window), tile.window, tile.core);
+            const image::Image expected = expected_of(tile);
             const Difference here = find_difference(subject_.output(), tile.core, expected);
             ++num_checked_;
             largest_ =

@@ -1,0 +1,8 @@
+// Names that the interface of engines uses and whose definitions are not installed.
+#pragma once
+
+namespace pb::network {
+
+class BandSchedule;  // network/band_schedule.hpp
+
+}  // namespace pb::network

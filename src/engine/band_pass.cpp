@@ -1,0 +1,11 @@
+// Apart from the engines, so that a Denoiser of a test needs none of them.
+#include "patchbench/base/error.hpp"
+#include "patchbench/engine/denoiser.hpp"
+
+namespace pb::engine {
+
+std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& /*schedule*/) {
+    throw UsageError("halo = carried: only the engine native carries rows; choose engine: native");
+}
+
+}  // namespace pb::engine

@@ -1,0 +1,67 @@
+// An image of any height through a network in row bands from top to bottom, each row of each map computed once: what
+// each step computes, and the rows that must stay in memory for later steps. Pure arithmetic.
+//
+// Note [Carried rows]: step by step the output grows by one band. Each map is computed as far as the output needs it
+// (computed_ranges.hpp), as if the image had no end: the first steps take rows of the input and make no output, and
+// most steps after them have the same shape. Rows that a reader needs again stay: a few of most maps, many of a map
+// that is summed or concatenated with one that is made much later. Bands and ranks do not change the bits, because
+// every tile lies where it lies in the whole image.
+#pragma once
+
+#include "network/computed_ranges.hpp"
+
+namespace pb::network {
+
+struct BandShape {
+    Range rows;        // of the output
+    int64_t band = 0;  // rows of the output that a step makes, a multiple of the alignment
+    Extent image;      // of the input; multiples of the alignment
+
+    friend bool operator==(const BandShape&, const BandShape&) = default;
+};
+
+class BandSchedule {
+  public:
+    BandSchedule(const Graph& graph, const BandShape& shape);
+
+    [[nodiscard]] const BandShape& shape() const { return shape_; }
+    [[nodiscard]] int64_t num_steps() const { return std::ssize(states_) - 1; }
+
+    /// Rows of an operation's map that are computed in a step; of operation 0 the rows of the input that it takes, of
+    /// the last operation those of the output that it makes.
+    [[nodiscard]] Range made(int64_t step, size_t operation) const;
+    /// Rows that are in memory during a step: those that it makes, and those kept from the steps before.
+    [[nodiscard]] Range held(int64_t step, size_t operation) const;
+    /// Rows that must be in memory after a step.
+    [[nodiscard]] Range kept(int64_t step, size_t operation) const;
+
+    /// Rows that all steps make of each map.
+    [[nodiscard]] const std::vector<Range>& computed() const { return computed_; }
+    /// Rows of the input, at most, that a step takes.
+    [[nodiscard]] int64_t most_input_rows() const;
+    /// Multiply-accumulates of all steps.
+    [[nodiscard]] double macs() const { return macs_; }
+    /// The step that computes most, and its part of a whole band of every map: less than 1 only in images of few bands.
+    [[nodiscard]] int64_t busiest_step() const { return busiest_step_; }
+    [[nodiscard]] double busiest_part() const { return busiest_part_; }
+
+  private:
+    /// After a step, by operation: the first row that is not made yet, and the first one that is still needed.
+    struct State {
+        std::vector<int64_t> made_end, kept_begin;
+    };
+
+    [[nodiscard]] State state_at(const Graph& graph, int64_t output_end) const;
+    void release_rows(const Graph& graph, State& state) const;
+    void count_macs(const Graph& graph);
+    [[nodiscard]] const State& before(int64_t step) const { return states_[static_cast<size_t>(step)]; }
+    [[nodiscard]] const State& after(int64_t step) const { return states_[static_cast<size_t>(step) + 1]; }
+
+    BandShape shape_;
+    std::vector<Range> computed_;
+    std::vector<State> states_;  // the first one: before all steps
+    double macs_ = 0, busiest_part_ = 0;
+    int64_t busiest_step_ = 0;
+};
+
+}  // namespace pb::network

@@ -1,0 +1,92 @@
+#include "plan/bands.hpp"
+
+#include "config/text.hpp"
+#include "network/band_memory.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pb::plan {
+
+namespace {
+
+const std::string kCarried = "halo = carried: ";
+
+template <class Visit>
+void for_schedules(const Point& point, Visit visit) {
+    for (int rank = 0; rank < point.num_ranks; ++rank)
+        if (const auto schedule = band_schedule(point, rank)) visit(*schedule);
+}
+
+}  // namespace
+
+void check_carried(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.network.is_brought())
+        throw Refused(kCarried + "the layers of " + settings.network.file +
+                      " are not known; choose halo: exact, auto or a number");
+    if (settings.schedule == config::Schedule::dynamic)
+        throw UsageError(kCarried + "each rank needs rows that follow one another; choose schedule: contiguous");
+    if (settings.engine == EngineKind::timed)
+        throw UsageError(kCarried + "engine timed has no network whose rows could be carried; give pixels");
+}
+
+void check_carrying_engine(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
+    throw Refused(
+        fmt::format("{}needs engine native on the CPU in fp32 (here: {}, {}, {}); choose that, or halo: exact",
+                    kCarried, config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype)));
+}
+
+std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {
+    const TileGrid grid = tile_grid(point);
+    const Range bands = windows_of_rank(point, grid, rank);
+    if (bands.size() == 0) return std::nullopt;
+    const int64_t patch = point.settings.patch, height = grid.padded().h;
+    return network::BandSchedule(network::graph_of(point.shape()),
+                                 {.rows = {bands.begin * patch, std::min(bands.end * patch, height)},
+                                  .band = std::min(patch, height),
+                                  .image = grid.padded()});
+}
+
+BandBytes band_bytes(const Point& point) {
+    const network::Graph graph = network::graph_of(point.shape());
+    const TileGrid grid = tile_grid(point);
+    BandBytes most;
+    for_schedules(point, [&](const network::BandSchedule& schedule) {
+        const int64_t values =
+            schedule.most_input_rows() * graph.channels_in() + schedule.shape().band * graph.channels_out();
+        const BandBytes bytes{
+            network::plan_bands(graph, schedule).arena.bytes + point.threads * network::native_scratch_bytes(graph),
+            values * grid.padded().w * network::kNativePath.value_bytes};
+        if (bytes.rows + bytes.in_out > most.rows + most.in_out) most = bytes;
+    });
+    return most;
+}
+
+BandPixels band_pixels(const Point& point) {
+    BandPixels pixels;
+    for_schedules(point, [&](const network::BandSchedule& schedule) {
+        const double here = schedule.macs() / point.facts().mac_per_pixel;
+        pixels.all_ranks += here;
+        pixels.busiest_rank = std::max(pixels.busiest_rank, here);
+        pixels.input_rows += schedule.computed().front().size();
+    });
+    return pixels;
+}
+
+std::string borders_note(const Point& point) {
+    const Extent padded = tile_grid(point).padded();
+    const BandPixels pixels = band_pixels(point);
+    if (pixels.input_rows == padded.h) return "";
+    const double share = pixels.all_ranks / static_cast<double>(padded.pixels()) - 1;
+    return fmt::format(
+        "halo = carried: at the borders of ranks {} rows of the input are read again, {:.3g} % more arithmetic",
+        pixels.input_rows - padded.h, 100 * share);
+}
+
+}  // namespace pb::plan

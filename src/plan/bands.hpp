@@ -1,0 +1,44 @@
+// Points with `halo: carried`: the band schedules of their ranks, and what these take. A window of such a point is a
+// band of the whole width, without context.
+#pragma once
+
+#include "network/band_schedule.hpp"
+#include "plan/plan.hpp"
+
+#include <optional>
+
+namespace pb::plan {
+
+[[nodiscard]] inline bool is_carried(const Point& point) {
+    return point.settings.halo.kind == config::HaloSetting::Kind::carried &&
+           point.settings.workload == config::Workload::tiles;
+}
+
+/// Throws UsageError or Refused with the setting that does not go with carried rows, other than engine and device.
+void check_carried(const Point& point);
+
+/// Throws Refused where the engine or the device cannot carry rows.
+void check_carrying_engine(const Point& point);
+
+/// The schedule of a rank; none where it has no band.
+[[nodiscard]] std::optional<network::BandSchedule> band_schedule(const Point& point, int rank);
+
+/// What the engine's allocator holds besides the weights, on the rank where it is most.
+struct BandBytes {
+    int64_t rows = 0;    // kept and worked on, with the scratch memory of the threads
+    int64_t in_out = 0;  // input and output of a step
+};
+[[nodiscard]] BandBytes band_bytes(const Point& point);
+
+/// In pixels of the whole network: what the ranks compute.
+struct BandPixels {
+    double all_ranks = 0;
+    double busiest_rank = 0;
+    int64_t input_rows = 0;  // that all ranks take; those of the image, and the context at borders of ranks
+};
+[[nodiscard]] BandPixels band_pixels(const Point& point);
+
+/// What the borders of ranks cost; empty for one rank.
+[[nodiscard]] std::string borders_note(const Point& point);
+
+}  // namespace pb::plan

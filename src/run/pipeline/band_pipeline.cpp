@@ -1,0 +1,89 @@
+// The pass of one rank over carried rows (Note [Carried rows]): each step takes some rows of the input; when a band of
+// the output is complete, it is written as the core of its window. CPU only, computes inline.
+#include "base/fault.hpp"
+#include "comm/interruption.hpp"
+#include "engine/memory.hpp"
+#include "run/pipeline/pipeline.hpp"
+#include "run/pipeline/stopwatch.hpp"
+
+#include <algorithm>
+
+namespace pb::run {
+
+namespace {
+
+class BandPipeline final : public Pipeline {
+  public:
+    BandPipeline(engine::Denoiser& denoiser, const Work& work, const PipelineOptions& options, int64_t channels)
+        : work_(work),
+          schedule_(*work.bands),
+          conversion_(options.conversion),
+          in_channels_(channels + (options.conversion.sigma ? 1 : 0)),
+          in_({}, bytes_of(schedule_.most_input_rows(), in_channels_)),
+          out_({}, bytes_of(schedule_.shape().band, channels)),
+          pass_(denoiser.make_band_pass(schedule_)) {}
+
+    void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) override {
+        int64_t step = 0;
+        while (const auto batch = batches.next()) {
+            const int64_t band = batch->begin;
+            while (!run_step(step++, band, input, log)) {
+            }
+            StageWatch watch(log, band - work_.windows.begin);
+            plan::Tile made = work_.tile(band);
+            made.window.row = made.core.row;  // the last band is not shifted inwards
+            write_core_from_f32(out(), made, conversion_, output);
+            watch.done(record::Stage::scatter);
+        }
+    }
+
+    /// The step that computes most, in proportion to a whole band.
+    double forward_call() override {
+        const Stopwatch watch;
+        pass_->run(schedule_.busiest_step(), in(), out());
+        return watch.seconds() / schedule_.busiest_part();
+    }
+
+  private:
+    [[nodiscard]] size_t bytes_of(int64_t rows, int64_t channels) const {
+        return static_cast<size_t>(rows * schedule_.shape().image.w * channels) * sizeof(float);
+    }
+    [[nodiscard]] float* in() const { return static_cast<float*>(in_.pointer()); }
+    [[nodiscard]] float* out() const { return static_cast<float*>(out_.pointer()); }
+
+    /// Whether the step completes a band.
+    bool run_step(int64_t step, int64_t band, WindowSource& input, PassLog& log) {
+        comm::stop_if_interrupted();
+        StageWatch watch(log, band - work_.windows.begin);
+        inject_fault("gather");
+        cut(schedule_.made(step, 0), input);
+        watch.done(record::Stage::gather);
+        inject_fault("forward");
+        pass_->run(step, in(), out());
+        watch.done(record::Stage::forward);
+        return schedule_.made(step, schedule_.computed().size() - 1).size() > 0;
+    }
+
+    /// Rows beyond the image are copies of its last one.
+    void cut(const Range& rows, WindowSource& input) {
+        if (rows.size() == 0) return;
+        const int64_t begin = std::min(rows.begin, work_.image_rows - 1);
+        cut_window_to_f32(input, {begin, 0, {rows.size(), schedule_.shape().image.w}}, conversion_, in());
+    }
+
+    const Work& work_;
+    const network::BandSchedule& schedule_;
+    device::Conversion conversion_;
+    int64_t in_channels_;
+    engine::EngineBuffer in_, out_;
+    std::unique_ptr<engine::BandPass> pass_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> make_band_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                             const PipelineOptions& options, int64_t channels) {
+    return std::make_unique<BandPipeline>(denoiser, work, options, channels);
+}
+
+}  // namespace pb::run

@@ -1,0 +1,154 @@
+#include "network/band_schedule.hpp"
+
+#include "network/band_memory.hpp"
+#include "network/receptive_field.hpp"
+
+#include "patchbench/network/network_shape.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pb::network {
+namespace {
+
+const std::vector<NetworkShape> kShapes{
+    DncnnShape{.depth = 5, .width = 32},
+    DncnnShape{.channels = 1, .depth = 4, .width = 24, .residual = DncnnResidual::subtract},
+    UnetShape{.widths = {32, 64, 32}},
+    DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2},
+};
+
+template <class Check>
+void for_shapes(Check check) {
+    for (const NetworkShape& shape : kShapes) {
+        const Graph graph = graph_of(shape);
+        SCOPED_TRACE(to_text(graph));
+        check(graph, alignment_of(graph));
+    }
+}
+
+std::vector<size_t> stored_maps(const Graph& graph) {
+    std::vector<size_t> maps{0};
+    for (const Step& step : steps_of(graph, kNativePath.fusing)) maps.push_back(step.last);
+    return maps;
+}
+
+TEST(ComputedRanges, HoldWhatTheOutputDependsOnInWholeTiles) {
+    for_shapes([](const Graph& graph, int64_t alignment) {
+        const Range output{16 * alignment, 19 * alignment};
+        const auto required = required_ranges(graph, output), computed = computed_ranges(graph, output);
+        for (const size_t map : stored_maps(graph)) {
+            EXPECT_LE(computed[map].begin, required[map].begin) << map;
+            EXPECT_GE(computed[map].end, required[map].end) << map;
+        }
+        for (const Step& step : steps_of(graph, kNativePath.fusing)) {
+            const bool tiled = is_convolution(graph[step.first].kind) &&
+                               native_convolution(graph, step.first).method() == NativeMethod::winograd;
+            if (!tiled) continue;
+            EXPECT_EQ(computed[step.last].begin % kWinogradTile, 0);
+            EXPECT_EQ(computed[step.last].end % kWinogradTile, 0);
+        }
+    });
+}
+
+// DnCNN-3 of width 32: the last layer makes single rows, those before it tiles of four.
+TEST(ComputedRanges, OfAChain) {
+    const Graph graph = graph_of(DncnnShape{.depth = 4, .width = 32, .residual = DncnnResidual::none});
+    std::vector<Range> maps;
+    for (const auto& [first, last] : steps_of(graph, kNativePath.fusing))
+        maps.push_back(computed_ranges(graph, {20, 24})[last]);
+    EXPECT_EQ(maps, (std::vector<Range>{{11, 33}, {12, 32}, {16, 28}, {20, 24}}));
+    EXPECT_EQ(computed_ranges(graph, {20, 24}).front(), (Range{10, 34}));
+    EXPECT_EQ(computed_ranges(graph, {20, 24}, 30).front(), (Range{10, 30}));
+    EXPECT_EQ(computed_ranges(graph, {0, 4}, 30).front(), (Range{0, 14}));
+}
+
+TEST(ComputedRanges, OfTheWholeImageAreAllItsRows) {
+    for_shapes([](const Graph& graph, int64_t alignment) {
+        const int64_t extent = 9 * alignment;
+        const auto ranges = computed_ranges(graph, {0, extent}, extent);
+        for (size_t i = 0; i < graph.size(); ++i) EXPECT_EQ(ranges[i], (Range{0, extent / graph.shape(i).scale})) << i;
+        EXPECT_DOUBLE_EQ(macs_of(graph, ranges, 3 * alignment),
+                         mac_per_pixel(graph) * static_cast<double>(extent * 3 * alignment));
+    });
+}
+
+class BandSchedules : public testing::TestWithParam<int64_t> {};  // height in alignments
+INSTANTIATE_TEST_SUITE_P(Heights, BandSchedules, testing::Values(1, 7, 40, 101));
+
+TEST_P(BandSchedules, MakeEachRowOnceWhenItsOperandsAreInMemory) {
+    for_shapes([](const Graph& graph, int64_t alignment) {
+        const int64_t extent = GetParam() * alignment;
+        for (const int64_t band : {alignment, 4 * alignment})
+            for (const Range rows : {Range{0, extent}, Range{extent / 2 / alignment * alignment, extent}}) {
+                const BandSchedule schedule(graph, {.rows = rows, .band = band, .image = {extent, 8 * alignment}});
+                for (const size_t map : stored_maps(graph)) {
+                    int64_t next = schedule.computed()[map].begin;
+                    for (int64_t step = 0; step < schedule.num_steps(); ++step) {
+                        EXPECT_EQ(schedule.made(step, map).begin, next);
+                        next = schedule.made(step, map).end;
+                        EXPECT_LE(schedule.held(step, map).begin, schedule.kept(step, map).begin);
+                    }
+                    EXPECT_EQ(next, schedule.computed()[map].end);
+                }
+                for (int64_t step = 0; step < schedule.num_steps(); ++step)
+                    for (const auto& [first, last] : steps_of(graph, kNativePath.fusing)) {
+                        const Range made = schedule.made(step, last);
+                        if (made.size() == 0) continue;
+                        const Range read = pixels_read(graph[first], made);
+                        for (const size_t map : graph[first].operands) {
+                            const Range held = schedule.held(step, map);
+                            const int64_t height = extent / graph.shape(map).scale;
+                            EXPECT_LE(held.begin, std::max<int64_t>(0, read.begin)) << map;
+                            EXPECT_GE(held.end, std::min(height, read.end)) << map;
+                        }
+                    }
+            }
+    });
+}
+
+TEST(BandSchedule, MakesOneBandOfTheOutputAStepAndTakesNoMoreOfTheInput) {
+    for_shapes([](const Graph& graph, int64_t alignment) {
+        const int64_t band = 4 * kWinogradTile * alignment;
+        const BandSchedule schedule(
+            graph, {.rows = {0, 10 * band + alignment}, .band = band, .image = {10 * band + alignment, alignment}});
+        int64_t with_output = 0;
+        for (int64_t step = 0; step < schedule.num_steps(); ++step) {
+            const int64_t size = schedule.made(step, graph.output()).size();
+            EXPECT_TRUE(size == 0 || size == band || size == alignment) << size;
+            with_output += size > 0 ? 1 : 0;
+        }
+        EXPECT_EQ(with_output, 11);
+        EXPECT_EQ(schedule.most_input_rows(), band);
+    });
+}
+
+TEST(BandMemory, DoesNotGrowWithTheHeight) {
+    for_shapes([](const Graph& graph, int64_t alignment) {
+        const auto bytes = [&](int64_t height) {
+            return plan_bands(graph, {graph, {.rows = {0, height}, .band = 32, .image = {height, 8 * alignment}}})
+                .arena.bytes;
+        };
+        EXPECT_EQ(bytes(1024), bytes(64 * 1024));
+        EXPECT_LT(bytes(32), bytes(1024));
+    });
+}
+
+// Step 0 of DRUNet is its head, whose map waits for the whole way down and up again; step 1 is read by the next one.
+TEST(BandMemory, KeepsRowsOfSkipsInRings) {
+    const Graph graph = graph_of(DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2});
+    const BandSchedule schedule(graph, {.rows = {0, 2048}, .band = 32, .image = {2048, 64}});
+    const BandMemory memory = plan_bands(graph, schedule);
+    const auto steps = steps_of(graph, kNativePath.fusing);
+    const BandMap &head = memory.maps[steps[0].last], &next = memory.maps[steps[1].last];
+    EXPECT_TRUE(head.is_ring);
+    EXPECT_FALSE(head.kept_block);
+    EXPECT_EQ(head.places % kWinogradTile, 0);
+    EXPECT_FALSE(next.is_ring);
+    EXPECT_EQ(next.kept_places, 5);  // a row above a tile, and the tile that the next layer is behind
+    EXPECT_EQ(next.places, 5 + 32);
+}
+
+}  // namespace
+}  // namespace pb::network
