@@ -6,6 +6,7 @@
 #include "patchbench/device/device.hpp"
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"
+#include "patchbench/network/steps.hpp"
 
 #include <functional>
 #include <memory>
@@ -36,6 +37,12 @@ struct EngineOptions {
     WorkerOptions worker;
 };
 
+/// How long one step of a forward call took.
+struct StepTime {
+    network::Step step;
+    double seconds = 0;
+};
+
 /// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call
 /// works) or IndexLimit. On the CPU in fp32 a window's output has the same bits whatever its place in the batch, the
 /// size of the batch and the number of threads.
@@ -53,6 +60,13 @@ class Denoiser {
     /// storage_of(precision), layout of the options, extents multiples of the alignment. Enqueued on `stream`. Views
     /// that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
+
+    /// A forward call whose steps are timed one by one, in their order. Empty, and nothing was computed, where the
+    /// engine does not tell them apart: on CUDA, in a process of its own.
+    [[nodiscard]] virtual std::vector<StepTime> forward_by_steps(const BatchView& /*in*/, const BatchView& /*out*/,
+                                                                 device::Stream& /*stream*/) {
+        return {};
+    }
 
     /// CUDA graphs: bytes of the allocator that a replay works in and that the allocator's counters do not show while
     /// it does; 0 where forward() allocates by itself.

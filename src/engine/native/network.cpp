@@ -65,14 +65,18 @@ Network::Layer Network::pack(const Weights& weights, size_t operation, float*& p
     return layer;
 }
 
-void Network::run(const BatchView& in, const BatchView& out) {
+void Network::run(const BatchView& in, const BatchView& out, StepClock* clock) {
     if (pixels_ != in.shape.pixels()) arena_ = network::place_blocks(plan_, in.shape.pixels());
     pixels_ = in.shape.pixels();
     const EngineBuffer memory({}, static_cast<size_t>(arena_.bytes + threads_.size() * scratch_bytes_));
     Maps maps{.in = in, .out = out, .memory = static_cast<std::byte*>(memory.pointer()), .scratch = {}};
     for (int thread = 0; thread < threads_.size(); ++thread)
         maps.scratch.push_back(reinterpret_cast<float*>(maps.memory + arena_.bytes + thread * scratch_bytes_));
-    for (const Call& call : calls_) run(call, maps);
+    if (clock != nullptr) clock->start();
+    for (const Call& call : calls_) {
+        run(call, maps);
+        if (clock != nullptr) clock->add(call.step);
+    }
 }
 
 Network::Map Network::map(const Maps& maps, size_t operation) const {

@@ -74,6 +74,18 @@ class TorchDenoiser final : public Denoiser {
         });
     }
 
+    [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,
+                                                         device::Stream& /*stream*/) override {
+        if (cuda_) return {};
+        check_views(expected_, in, out);
+        StepClock clock;
+        guarded([&] {
+            use_threads(options_.threads);
+            run(in, out, &clock);
+        });
+        return clock.times();
+    }
+
     [[nodiscard]] int64_t replay_bytes() const override { return cuda_ ? cuda_->captured_bytes() : 0; }
 
     [[nodiscard]] std::string remark() const override {
@@ -97,9 +109,9 @@ class TorchDenoiser final : public Denoiser {
             });
     }
 
-    void run(const BatchView& in, const BatchView& out) const {
+    void run(const BatchView& in, const BatchView& out, StepClock* clock = nullptr) const {
         at::Tensor result = as_tensor(out, placement_.options);
-        network_->run(as_tensor(in, placement_.options), result);
+        network_->run(as_tensor(in, placement_.options), result, clock);
     }
 
     /// The first call tries algorithms and leaves their scratch memory behind. After the second call, or the capture,
