@@ -1,5 +1,6 @@
 #include "measure/layer_shares.hpp"
 
+#include "measure/study_summary.hpp"
 #include "three_rank_trace.hpp"
 
 #include <gmock/gmock.h>
@@ -45,6 +46,15 @@ TEST(LayerShares, HaveTheBoundOfTheirRank) {
     EXPECT_DOUBLE_EQ(profile.layers[0].of_bound.value(), 0.5) << "1 TFLOP at 4 TFLOP/s in 0.5 s";
     EXPECT_DOUBLE_EQ(profile.layers[1].of_bound.value(), 0.2 / 0.3) << "6 GB at 30 GB/s in 0.3 s";
     EXPECT_DOUBLE_EQ(profile.layers[2].of_bound.value(), 0.5) << "the bytes take longer than the FLOP";
+}
+
+TEST(LayerShares, AreAFindingOfTheStudy) {
+    const std::vector<record::PointTrace> traces{profiled_trace()};
+    const StudySummary study = summarise_study(traces, {summarise(traces[0])}, plan::make_local_topology(3));
+    EXPECT_EQ(study.profiles.size(), 1U);
+    StudySummary alone;
+    alone.profiles = study.profiles;
+    EXPECT_FALSE(alone.empty());
 }
 
 TEST(LayerShares, HaveNoBoundThatWasNotMeasured) {
