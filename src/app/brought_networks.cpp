@@ -9,6 +9,7 @@
 #include "device/host_memory.hpp"
 #include "engine/brought.hpp"
 #include "run/agreement.hpp"
+#include "run/weights_source.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -153,6 +154,14 @@ void settle_networks(const std::vector<config::PointSettings*>& points, bool tru
     run::agree_on(world, mine);
     for (std::string& text : texts) text = world.broadcast(text);
     settle_all(points, texts);
+}
+
+void take_network_of_weights(const comm::Communicator& world, config::PointSettings& settings) {
+    network::NetworkKind network = settings.network;
+    run::together(world, [&] {
+        if (world.is_root()) network = run::network_in(settings.weights).value_or(network);
+    });
+    settings.network = parse_enum<network::NetworkKind>(world.broadcast(std::string(name_of(network))));
 }
 
 std::vector<config::PointSettings*> points_of(config::Config& config) {

@@ -45,6 +45,10 @@ void settle_networks(const std::vector<config::PointSettings*>& points, bool tru
 void settle_networks(const std::vector<config::PointSettings*>& points, bool trusts_model,
                      const comm::Communicator& world);
 
+/// Sets the network that the file of the setting `weights` holds, where it holds a known one. Collective: the root
+/// reads.
+void take_network_of_weights(const comm::Communicator& world, config::PointSettings& settings);
+
 /// The points of a study, for settle_networks.
 [[nodiscard]] std::vector<config::PointSettings*> points_of(config::Config& config);
 

@@ -29,5 +29,6 @@ void add_check_command(CLI::App& app, Action& chosen);
 void add_compare_command(CLI::App& app, Action& chosen);
 void add_networks_command(CLI::App& app, Action& chosen);
 void add_settings_command(CLI::App& app, Action& chosen);
+void add_tune_command(CLI::App& app, Action& chosen);
 
 }  // namespace pb::app

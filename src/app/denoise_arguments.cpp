@@ -3,6 +3,7 @@
 #include "app/brought_networks.hpp"
 #include "app/options.hpp"
 #include "base/noise_level.hpp"
+#include "config/load_yaml.hpp"
 #include "config/text.hpp"
 
 #include <fmt/format.h>
@@ -131,6 +132,15 @@ config::PointSettings settings_from(const DenoiseArguments& arguments) {
     return settings;
 }
 
+void take_config(const CLI::App& command, DenoiseArguments& arguments) {
+    for (const config::Assignment& stated : config::load_stated(arguments.config))
+        for (const SettingOption& each : kSettingOptions) {
+            if (each.key != stated.key || stated.key.starts_with("image.") || command.count(each.option) > 0) continue;
+            config::set_at(arguments.settings, stated.key, stated.values.front());
+            if (stated.key == "network") arguments.names_network = true;
+        }
+}
+
 void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
     command
         .add_option(
@@ -149,6 +159,8 @@ void add_denoise_options(CLI::App& command, DenoiseArguments& a) {
             "noise level in [0,1], as 0.1 or 25/255 (a share of the range); where a range is given, in the "
             "samples' units; auto: estimated, by the median absolute deviation of wavelet coefficients (default: auto)")
         ->type_name("X | X/Y | auto");
+    command.add_option("--config", a.config,
+                       "file of settings, as `tune` writes; what is given as an option wins, its image is not taken");
     for (const SettingOption& each : kSettingOptions)
         add_setting(command, each.option, each.key, a.settings, each.more, each.limits);
     command

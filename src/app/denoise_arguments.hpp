@@ -31,6 +31,7 @@ struct DenoiseArguments {
     std::vector<std::string> paths;  // IN... OUT
     config::PointSettings settings = denoise_defaults();
     bool names_network = false;  // otherwise a weights file decides
+    std::string config;          // file whose settings hold where no option is given; empty: none
     std::string sigma = "auto", bands = "auto";
     std::string pages = "all";                      // or "0-9,20"
     std::optional<image::Compression> compression;  // none: use the input's
@@ -45,6 +46,10 @@ struct DenoiseArguments {
 };
 
 void add_denoise_options(CLI::App& command, DenoiseArguments& arguments);
+
+/// Reads the file of --config: what it states of the settings that have an option here holds where that option is not
+/// given; other settings, as the image's, are left out. Throws UsageError with the place in the file.
+void take_config(const CLI::App& command, DenoiseArguments& arguments);
 
 /// Returns all settings except the image's path, its bands and the noise level. Throws UsageError that names the
 /// option.

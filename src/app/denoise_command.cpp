@@ -12,7 +12,6 @@
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
 #include "run/launch.hpp"
-#include "run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -22,15 +21,6 @@
 namespace pb::app {
 
 namespace {
-
-/// Sets the network that the weights file holds. The root reads the file.
-void take_network_of_weights(const comm::Communicator& world, config::PointSettings& settings) {
-    network::NetworkKind network = settings.network;
-    run::together(world, [&] {
-        if (world.is_root()) network = run::network_in(settings.weights).value_or(network);
-    });
-    settings.network = parse_enum<network::NetworkKind>(world.broadcast(std::string(name_of(network))));
-}
 
 /// Denoises the images that single ranks work on, or those that all ranks work on. Collective.
 void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& progress, ImageResults& results) {
@@ -91,6 +81,7 @@ void add_denoise_command(CLI::App& app, Action& chosen) {
     add_denoise_options(*command, *arguments);
     command->callback([&chosen, arguments, command] {
         arguments->names_network = command->count("--network") > 0;
+        if (!arguments->config.empty()) take_config(*command, *arguments);
         chosen = [arguments](const Arguments& raw) {
             return with_ranks(raw, [&](RankSession& session) { return run_denoise(*arguments, session); });
         };

@@ -71,6 +71,7 @@ int run_program(const Arguments& arguments) {
     add_run_command(app, chosen);
     add_bench_command(app, chosen);
     add_denoise_command(app, chosen);
+    add_tune_command(app, chosen);
     add_plan_command(app, chosen);
     add_report_command(app, chosen);
     add_check_command(app, chosen);

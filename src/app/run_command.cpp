@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kProfiled = "profile=3";
+
 struct RunArguments {
     StudyArguments study;
     std::string out;
@@ -71,6 +73,9 @@ void add_run_command(CLI::App& app, Action& chosen) {
     command
         ->add_flag("--force", arguments->record.force, "with --resume: although the environment or the study changed")
         ->needs("--resume");
+    command->add_flag_callback(
+        "--profile", [arguments] { arguments->study.overrides.push_back(kProfiled); },
+        "time the layers of each point's network one by one, after its repetitions, as --set profile=3");
     add_measuring(*command, arguments->record, arguments->max_time_s);
     CLI::Option* launches =
         add_number<int64_t>(*command, "--launches", arguments->launches, {1, measure::kMostLaunches}, "",

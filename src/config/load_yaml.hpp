@@ -1,7 +1,7 @@
 // Reads study files and model cards (YAML). No other part of the program reads YAML.
 #pragma once
 
-#include "config/settings.hpp"
+#include "config/study_text.hpp"
 
 #include <filesystem>
 #include <string>
@@ -23,6 +23,10 @@ namespace pb::config {
 /// and values, YAML syntax errors, a missing or empty file, one above 1 MiB, more than 100000 points; "--set key=value:
 /// .." where an override is wrong. Anchors and aliases work, merge keys (`<<`) are refused.
 [[nodiscard]] Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+
+/// The settings that a study of one point states, in its order, each with one value: for commands that take some of
+/// them. Throws UsageError as load_config does, and for a study of several points.
+[[nodiscard]] Assignments load_stated(const std::filesystem::path& file);
 
 /// One entry of the list `weights:` in models/<network>.yaml. Its keys are the names of the members; `name` is
 /// required.

@@ -60,6 +60,7 @@ struct ProtocolSettings {
     double max_time_s = 10;
     int64_t remeasure = 1;
     int64_t forward_calls = 3;
+    int64_t profile = 0;
     VerifyMode verify = VerifyMode::probes;
     int64_t verify_probes = 4;
     double verify_time_share = 0.5;
@@ -243,6 +244,14 @@ void protocol_fields(Settings& s, Visitor&& v) {
                 "resident forward calls after each repetition, for the scope `forward`",
                 {0, kMaxCount}},
       s.forward_calls);
+    v(
+        FieldName{
+            "profile",
+            "",
+            "forward calls after the repetitions whose layers are timed one by one: torch and native on the CPU; 0: "
+            "none",
+            {0, kMaxCount}},
+        s.profile);
     v(FieldName{"verify.mode", "", "probes, full (every window) or off (the verdict is then INVALID)"}, s.verify);
     v(FieldName{"verify.probes",
                 "",

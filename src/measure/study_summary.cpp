@@ -74,6 +74,7 @@ class Summariser {
         study_.scalings = find_scalings(traces_, summaries_);
         study_.width_series = find_width_series(traces_, summaries_);
         study_.rooflines = find_rooflines(traces_, summaries_);
+        study_.profiles = find_profiles(traces_);
         study_.batch_panels = find_batch_panels(traces_, summaries_, topology_);
         study_.alternatives = find_alternatives(traces_, summaries_);
         for (const auto& summary : summaries_)

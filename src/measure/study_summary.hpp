@@ -6,6 +6,7 @@
 
 #include "measure/batch_fit.hpp"
 #include "measure/chart_groups.hpp"
+#include "measure/layer_shares.hpp"
 #include "measure/memory_fit.hpp"
 #include "measure/point_figures.hpp"
 #include "measure/recommendation.hpp"
@@ -75,6 +76,7 @@ struct StudySummary {
     std::vector<Scaling> scalings;
     std::vector<WidthSeries> width_series;
     std::vector<Roofline> rooflines;
+    std::vector<PointProfile> profiles;
     std::vector<BatchPanel> batch_panels;
     std::vector<Alternatives> alternatives;
     std::vector<PointFigures> points;  // one for each measured point
@@ -82,7 +84,7 @@ struct StudySummary {
     /// True when nothing follows from the points. Groups of points and intervals do not count.
     [[nodiscard]] bool empty() const {
         return recommendations.empty() && batch_times.empty() && batch_memory.empty() && largest_batches.empty() &&
-               variants.empty() && scalings.empty() && width_series.empty() && rooflines.empty();
+               variants.empty() && scalings.empty() && width_series.empty() && rooflines.empty() && profiles.empty();
     }
 };
 

@@ -8,6 +8,7 @@
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 #include "record/fields.hpp"
+#include "record/profile.hpp"
 #include "record/rank.hpp"
 #include "record/verification.hpp"
 
@@ -179,6 +180,7 @@ struct PointTrace {
     std::optional<Quality> quality;
     std::optional<Preview> preview;           // only for the first point of a network, if requested
     std::optional<BatchSearch> batch_search;  // only for points with batch: largest
+    std::optional<Profile> profile;           // only where the setting `profile` asks for it and the engine has layers
     std::string weights_source, weights_layout, weights_sha256;
     std::string image_sha256;        // digest of the file; empty for a scene
     DType sample_type = DType::f32;  // type of the samples that are copied between host and device
@@ -240,6 +242,7 @@ void fields(V& v, T& trace) {
     v("preview", trace.preview,
       "pictures of a part of the image; file names are relative to the folder of the results");
     v("batch_search", trace.batch_search, "how batch: largest was found");
+    v("profile", trace.profile, "where the time of a forward call goes (setting profile)");
     v("telemetry", by_rank(trace.ranks, &RankTrace::telemetry));
     v("bounds", by_rank(trace.ranks, &RankTrace::bounds),
       "what a rank's device and host reach at best, measured once a precision in the same session");

@@ -46,6 +46,26 @@ record::Json roofline_json(const measure::Roofline& roofline) {
             {"points", record::array_of(roofline.points, sample_json)}};
 }
 
+record::Json layer_json(const measure::LayerShare& layer) {
+    return {{"layer", layer.layer},
+            {"operation", layer.operation},
+            {"seconds", record::number(layer.seconds)},
+            {"share", record::number(layer.share)},
+            {"flop", record::number(layer.flop)},
+            {"bytes", record::number(layer.bytes)},
+            {"of_bound", record::number(layer.of_bound)}};
+}
+
+record::Json profile_json(const measure::PointProfile& profile) {
+    return {{"point", profile.point},
+            {"rank", profile.rank},
+            {"calls", profile.calls},
+            {"windows", profile.windows},
+            {"forward_s", record::number(profile.forward_s)},
+            {"layers", record::array_of(profile.layers, layer_json)},
+            {"other_s", record::number(profile.other_s)}};
+}
+
 record::Json panel_json(const measure::BatchPanel& panel) {
     record::Json json = set_json(panel.all);
     json["lines"] = record::array_of(panel.lines, set_json);
@@ -79,6 +99,7 @@ record::Json point_json(const measure::PointFigures& figures) {
 void add_findings(const measure::StudySummary& study, record::Json& line) {
     line["width_series"] = record::array_of(study.width_series, width_series_json);
     line["rooflines"] = record::array_of(study.rooflines, roofline_json);
+    line["profiles"] = record::array_of(study.profiles, profile_json);
     line["batch_panels"] = record::array_of(study.batch_panels, panel_json);
     line["alternatives"] = record::array_of(study.alternatives, alternatives_json);
     line["points"] = record::array_of(study.points, point_json);

@@ -1,4 +1,5 @@
 // Writes the figures that follow from several points of a study as tables below the table of points.
+#include "report/layers_table.hpp"
 #include "report/numbers.hpp"
 #include "report/report.hpp"
 #include "report/scaling_text.hpp"
@@ -119,6 +120,12 @@ std::string study_text(const measure::StudySummary& study, const TextSize& size)
     add(study.largest_batches, largest_text);
     add(study.variants, variants_text);
     for (const auto& scaling : study.scalings) text += (text.empty() ? "" : "\n") + scaling_text(scaling, size.width);
+    const size_t num_profiles = std::min(size.most, study.profiles.size());
+    for (size_t i = 0; i < num_profiles; ++i)
+        text += (text.empty() ? "" : "\n") + layers_table(study.profiles[i], size.width);
+    if (num_profiles < study.profiles.size())
+        text += fmt::format("and the layers of {} more point{}; --verbose prints all\n",
+                            study.profiles.size() - num_profiles, study.profiles.size() - num_profiles == 1 ? "" : "s");
     return text;
 }
 

@@ -27,6 +27,15 @@ record::Environment environment() {
     return environment;
 }
 
+record::Profile made_up_profile() {
+    return {
+        .rank = 0,
+        .calls = 3,
+        .windows = 4,
+        .forward_s = 0.5,
+        .layers = {{"in_conv", "convolution 3x3, 3 to 64, relu", 1.2e9, 9e7, 0.1}, {"add 40", "add", 0, 1e7, 0.02}}};
+}
+
 std::vector<record::PointTrace> traces() {
     std::vector<record::PointTrace> all{three_rank_trace(), three_rank_trace(), watched_trace()};
     all[1].verification = {};
@@ -34,6 +43,7 @@ std::vector<record::PointTrace> traces() {
     all[1].binding = "2 cores shared by 3 ranks";
     all[1].batch_search = searched_point().batch_search;
     all[1].point.settings.halo = {config::HaloSetting::Kind::pixels, 20};
+    all[2].profile = made_up_profile();
     all.push_back(ranks_trace(2, 5));
     all.back().point.settings.engine = EngineKind::timed;
     all.back().repeated_s = 31;
@@ -63,6 +73,7 @@ std::vector<record::PointTrace> wide_points() {
 /// Every kind of group: eight batches, a search, two precisions, measured and simulated ranks, three widths.
 measure::StudySummary study() {
     std::vector<record::PointTrace> all{searched_point()};
+    all.front().profile = made_up_profile();
     for (const int64_t batch : {1, 2, 3, 4, 5, 6, 7, 8}) all.push_back(sample_point(batch, 8, 3, 100 + 30 * batch));
     all.push_back(sample_point(8, 4, 1, 170));
     all.back().point.settings.dtype = Precision::bf16;

@@ -21,12 +21,13 @@ WIDTHS = (390, 700, 1000, 1400, 1920)
 BATCHES = ['throughput', 'memory', 'fit']
 END = ['telemetry', 'environment', 'glossary', 'points']
 SECTIONS = {
-    'tiny': [*BATCHES, 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
+    'tiny': [*BATCHES, 'roofline', 'timeline', 'stages', 'layers', 'seams', 'images', *END],
     'gpu': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
     'shapes': ['shape', 'timeline', 'stages', 'seams', *END],
     'scaling': ['scaling', 'timeline', 'stages', *END],
     'engines': ['engines', 'timeline', 'stages', 'seams', *END],
-    'both': [*BATCHES, 'precision', 'devices', 'roofline', 'timeline', 'stages', 'seams', 'images', *END],
+    'both': [*BATCHES, 'precision', 'devices', 'roofline', 'timeline', 'stages', 'layers', 'seams', 'images',
+             *END],
     'launches': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
     'namesakes': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
 }
@@ -178,6 +179,15 @@ class Page(unittest.TestCase):
         self.assertEqual(bends, [(roof['ridge_flop_per_byte'], roof['tflops'])
                                  for roof in (roofline['matmul'], roofline['conv'])])
 
+    def test_layers_are_those_of_the_file(self):
+        self.open('tiny')
+        profile = self.summary_of('tiny')['profiles'][0]
+        bars, = self.drawn('layers', '[trace.y, trace.x]')
+        self.assertEqual(bars[0], [*(layer['layer'] for layer in profile['layers']), 'other'])
+        self.assertEqual(bars[1][:-1], [100 * layer['share'] for layer in profile['layers']])
+        rows = self.browser.evaluate('[...document.querySelectorAll("#layers tbody tr")].map(row => row.cells[1].textContent)')
+        self.assertEqual(rows, [*(layer['operation'] for layer in profile['layers']), ''])
+
     def test_lines_of_memory_are_those_of_the_file(self):
         self.open('gpu')
         said = {round(memory['fit']['base_mib'] + memory['fit']['per_window_mib'] * memory['samples'][-1]['batch'], 6)
@@ -221,7 +231,7 @@ class Page(unittest.TestCase):
 
     def test_another_point_can_be_chosen(self):
         self.open('tiny')
-        for section in ('timeline', 'seams', 'telemetry'):
+        for section in ('timeline', 'layers', 'seams', 'telemetry'):
             with self.subTest(section=section):
                 changed = self.browser.evaluate(f'''(() => {{
                     const section = document.getElementById('{section}');

@@ -1,4 +1,5 @@
 #include "measure/three_rank_trace.hpp"
+#include "report/layers_table.hpp"
 #include "report/numbers.hpp"
 #include "report/report.hpp"
 #include "report/text_table.hpp"
@@ -163,6 +164,46 @@ TEST(PointsTable, MarksThePointToTakeAndNoOther) {
                 HasSubstr(std::string("Which point to take\n  dncnn-fp32: ") + kStar + " dncnn-p256-h20-b4-fp32: "));
     study.recommendations = measure::recommend({other}, {summaries[1]});
     EXPECT_THAT(study_text(study), AllOf(HasSubstr("  dncnn-fp32: "), Not(HasSubstr(kStar))));
+}
+
+measure::PointProfile profile_of_layers(int num_layers) {
+    measure::PointProfile profile{
+        .point = 4, .label = "dncnn-p256", .rank = 2, .calls = 3, .windows = 4, .forward_s = 1, .layers = {}};
+    const double seconds = 0.9 / num_layers;
+    for (int i = 0; i < num_layers; ++i)
+        profile.layers.push_back({.layer = "layer" + std::to_string(i),
+                                  .operation = "convolution",
+                                  .seconds = seconds,
+                                  .share = seconds,
+                                  .flop = 1e9,
+                                  .bytes = 2e6,
+                                  .of_bound = 0.25});
+    profile.other_s = 0.1;
+    return profile;
+}
+
+TEST(LayersTable, EndsWithWhatIsBetweenTheLayers) {
+    const std::string text = layers_table(profile_of_layers(2));
+    EXPECT_THAT(text,
+                HasSubstr("Layers of dncnn-p256: a forward call of 4 windows takes 1000 ms on rank 2 (mean of 3"));
+    EXPECT_THAT(text, ContainsRegex("layer1 +convolution +450.0 +45.0 +1.000 +2.000 +2.222 +0.004444 +25\n"));
+    EXPECT_THAT(text, ContainsRegex("\nother +100.0 +10.0\n$"));
+}
+
+TEST(LayersTable, AddsUpTheSmallestOnes) {
+    const std::string text = layers_table(profile_of_layers(18));
+    EXPECT_THAT(text, AllOf(HasSubstr("layer15 "), Not(HasSubstr("layer16 "))));
+    EXPECT_THAT(text, ContainsRegex("2 smaller layers +100.0 +10.0 +2.000 +4.000 "));
+    EXPECT_THAT(layers_table(profile_of_layers(17)), Not(HasSubstr("smaller"))) << "a row for one is no shorter";
+}
+
+TEST(LayersTable, FollowsTheOtherFiguresOfTheStudy) {
+    measure::StudySummary study;
+    study.profiles.assign(3, profile_of_layers(1));
+    EXPECT_EQ(occurrences(study_text(study), "Layers of "), 3U);
+    const std::string text = study_text(study, {.most = 2});
+    EXPECT_EQ(occurrences(text, "Layers of "), 2U);
+    EXPECT_THAT(text, HasSubstr("the layers of 1 more point"));
 }
 
 TEST(PointsTable, APointWithoutFiguresIsARowWithItsReason) {

@@ -7,6 +7,7 @@
 #include "patchbench/device/stream.hpp"
 #include "patchbench/engine/weights.hpp"
 #include "patchbench/network/forward.hpp"
+#include "patchbench/network/steps.hpp"
 
 #include <functional>
 #include <memory>
@@ -49,6 +50,12 @@ class BandPass {
     virtual void run(int64_t step, const float* in, float* out) = 0;
 };
 
+/// How long one step of a forward call took.
+struct StepTime {
+    network::Step step;
+    double seconds = 0;
+};
+
 /// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call
 /// works) or IndexLimit. On the CPU in fp32 a window's output has the same bits whatever its place in the batch, the
 /// size of the batch and the number of threads.
@@ -70,6 +77,13 @@ class Denoiser {
     /// Allocates all that the steps of `schedule` need; both must outlive the pass. Throws OutOfMemory, and UsageError
     /// where the engine cannot carry rows.
     [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule);
+
+    /// A forward call whose steps are timed one by one, in their order. Empty, and nothing was computed, where the
+    /// engine does not tell them apart: on CUDA, in a process of its own.
+    [[nodiscard]] virtual std::vector<StepTime> forward_by_steps(const BatchView& /*in*/, const BatchView& /*out*/,
+                                                                 device::Stream& /*stream*/) {
+        return {};
+    }
 
     /// CUDA graphs: bytes of the allocator that a replay works in and that the allocator's counters do not show while
     /// it does; 0 where forward() allocates by itself.

@@ -174,6 +174,18 @@ Assignment parse_override(const std::string& text) {
 
 }  // namespace
 
+Assignments load_stated(const std::filesystem::path& file) {
+    YamlText yaml(file.string());
+    StudyFile study = StudyReader(yaml).file(yaml.parse(read_yaml_file(file)));
+    resolve_paths(file.parent_path(), study);
+    const bool is_one = study.study.groups.empty() && study.presets.empty();
+    if (!is_one || expand_study(study, {}).points.size() > 1)
+        throw UsageError(file.string() +
+                         ": holds several points; take one: a map of settings without lists, groups and "
+                         "presets, as patchbench tune writes");
+    return study.study.top.settings;
+}
+
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     YamlText yaml(file.string());
     StudyFile study = StudyReader(yaml).file(yaml.parse(read_yaml_file(file)));

@@ -81,7 +81,7 @@ std::vector<float*> Network::scratch_in(std::byte* memory) const {
     return scratch;
 }
 
-void Network::run(const BatchView& in, const BatchView& out) {
+void Network::run(const BatchView& in, const BatchView& out, StepClock* clock) {
     if (pixels_ != in.shape.pixels()) arena_ = network::place_blocks(plan_, in.shape.pixels());
     pixels_ = in.shape.pixels();
     const EngineBuffer buffer({}, static_cast<size_t>(arena_.bytes + scratch_bytes()));
@@ -89,7 +89,11 @@ void Network::run(const BatchView& in, const BatchView& out) {
     Workplace place{.maps = {}, .scratch = scratch_in(memory + arena_.bytes)};
     place.maps.reserve(graph_.size());
     for (size_t i = 0; i < graph_.size(); ++i) place.maps.push_back(whole_map(i, in, out, memory));
-    for (size_t step = 0; step < calls_.size(); ++step) run_step(step, place);
+    if (clock != nullptr) clock->start();
+    for (size_t step = 0; step < calls_.size(); ++step) {
+        run_step(step, place);
+        if (clock != nullptr) clock->add(calls_[step].step);
+    }
 }
 
 Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const {

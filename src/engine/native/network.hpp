@@ -5,6 +5,7 @@
 #include "engine/memory.hpp"
 #include "engine/native/calls.hpp"
 #include "engine/native/thread_pool.hpp"
+#include "engine/step_clock.hpp"
 #include "network/arena.hpp"
 
 #include "patchbench/base/batch_view.hpp"
@@ -36,8 +37,9 @@ class Network {
     /// Copies the weights, in the order of the kernels. Throws OutOfMemory.
     Network(const Weights& weights, int threads);
 
-    /// out = network(in); both NHWC float32. Throws OutOfMemory before anything is written.
-    void run(const BatchView& in, const BatchView& out);
+    /// out = network(in); both NHWC float32. Throws OutOfMemory before anything is written. `clock`, where there is
+    /// one, times the steps.
+    void run(const BatchView& in, const BatchView& out, StepClock* clock = nullptr);
 
     [[nodiscard]] const network::Graph& graph() const { return graph_; }
     [[nodiscard]] const std::vector<network::Step>& steps() const { return plan_.steps; }

@@ -65,12 +65,14 @@ Network::Network(const Weights& weights, const Placement& placement) : graph_(ne
     }
 }
 
-void Network::run(const at::Tensor& in, at::Tensor& out) const {
+void Network::run(const at::Tensor& in, at::Tensor& out, StepClock* clock) const {
     Maps maps(graph_.size());
     maps.front() = in;
+    if (clock != nullptr) clock->start();
     for (const Call& call : calls_) {
         run(call, maps, out);
         for (const size_t map : call.last_reads) maps[map].reset();
+        if (clock != nullptr) clock->add(call.step);
     }
 }
 

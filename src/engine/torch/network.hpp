@@ -2,6 +2,7 @@
 // overwritten as in the memory plan, so that the peak is the one that the plan predicts.
 #pragma once
 
+#include "engine/step_clock.hpp"
 #include "engine/torch/layer.hpp"
 
 #include "patchbench/network/memory_plan.hpp"
@@ -16,8 +17,8 @@ class Network {
     /// Copies the weights to the device and type of `placement`.
     Network(const Weights& weights, const Placement& placement);
 
-    /// out = network(in). Call under InferenceMode.
-    void run(const at::Tensor& in, at::Tensor& out) const;
+    /// out = network(in). Call under InferenceMode. `clock`, where there is one, times the steps; CPU only.
+    void run(const at::Tensor& in, at::Tensor& out, StepClock* clock = nullptr) const;
 
   private:
     using Maps = std::vector<at::Tensor>;  // by operation

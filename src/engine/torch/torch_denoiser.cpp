@@ -84,6 +84,18 @@ class TorchDenoiser final : public Denoiser {
         });
     }
 
+    [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,
+                                                         device::Stream& /*stream*/) override {
+        if (cuda_ || script_) return {};
+        check_views(expected_, in, out);
+        StepClock clock;
+        guarded([&] {
+            use_threads(options_.threads);
+            run(in, out, &clock);
+        });
+        return clock.times();
+    }
+
     [[nodiscard]] int64_t replay_bytes() const override { return cuda_ ? cuda_->captured_bytes() : 0; }
 
     [[nodiscard]] std::string remark() const override {
@@ -106,12 +118,12 @@ class TorchDenoiser final : public Denoiser {
             });
     }
 
-    void run(const BatchView& in, const BatchView& out) {
+    void run(const BatchView& in, const BatchView& out, StepClock* clock = nullptr) {
         at::Tensor result = as_tensor(out, placement_.options);
         if (script_)
             script_->run(as_tensor(in, placement_.options), result);
         else
-            network_->run(as_tensor(in, placement_.options), result);
+            network_->run(as_tensor(in, placement_.options), result, clock);
     }
 
     /// The first call tries algorithms and leaves their scratch memory behind. After the second call, or the capture,

@@ -1,6 +1,6 @@
 # Joins the template, style sheet, scripts and plotly into the page of the report, which the program embeds. Scripts are
 # in the order in which they depend on one another. Sections may be in any order: main.js sets the order of the page.
-set(report_scripts base model chart summary findings shape batch fit bars engines scaling roofline stages timeline telemetry seams images tables main)
+set(report_scripts base model chart summary findings shape batch fit bars engines scaling roofline stages timeline layers telemetry seams images tables main)
 list(TRANSFORM report_scripts PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/html/js/)
 list(TRANSFORM report_scripts APPEND .js)
 list(JOIN report_scripts "|" joined_scripts)

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace pb::run {
 
@@ -26,6 +27,15 @@ struct PipelineOptions {
     bool overlap = true;
 };
 
+/// One forward call whose steps were timed one by one (`Denoiser::forward_by_steps`). No steps: the engine does not
+/// tell them apart, or this rank has no windows.
+struct ProfiledCall {
+    int64_t windows = 0;
+    int64_t pixels = 0;  // of all windows
+    double seconds = 0;
+    std::vector<engine::StepTime> steps;
+};
+
 class Pipeline {
   public:
     virtual ~Pipeline() = default;
@@ -34,6 +44,8 @@ class Pipeline {
     virtual void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) = 0;
     /// Returns the seconds of one forward call on the resident first batch, or 0 when this rank has no windows.
     virtual double forward_call() = 0;
+    /// The same call, step by step.
+    [[nodiscard]] virtual ProfiledCall profiled_call() { return {}; }
     /// `Denoiser::replay_bytes` of the pipeline's denoiser.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
     /// `Denoiser::process_id` of the pipeline's denoiser.

@@ -51,6 +51,8 @@ class SlotDevice {
     virtual void finish() noexcept {}
     /// Returns the seconds of one call of the network on the `n` windows of a slot.
     virtual double forward_call(size_t slot, int64_t n) = 0;
+    /// The same call, step by step.
+    [[nodiscard]] virtual ProfiledCall profiled_call(size_t /*slot*/, int64_t /*n*/) { return {}; }
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
     [[nodiscard]] virtual int process_id() const { return 0; }
     /// `Denoiser::inner_call_s` of the device's denoiser.

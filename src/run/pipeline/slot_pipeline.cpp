@@ -65,6 +65,10 @@ double SlotPipeline::forward_call() {
     return slots_.empty() ? 0 : device_->forward_call(slots_.front().number, first_size_);
 }
 
+ProfiledCall SlotPipeline::profiled_call() {
+    return slots_.empty() ? ProfiledCall{} : device_->profiled_call(slots_.front().number, first_size_);
+}
+
 SlotPipeline::Slot& SlotPipeline::slot_of(const Range& batch, size_t& next) {
     if (!tail_.empty() && batch.size() != work_.batch) return tail_.front();
     Slot& slot = slots_[next];

@@ -18,6 +18,7 @@ class SlotPipeline final : public Pipeline {
 
     void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) override;
     double forward_call() override;
+    [[nodiscard]] ProfiledCall profiled_call() override;
     [[nodiscard]] int64_t replay_bytes() const override { return device_->replay_bytes(); }
     [[nodiscard]] int process_id() const override { return device_->process_id(); }
     [[nodiscard]] std::optional<double> inner_call_s() const override { return device_->inner_call_s(); }

@@ -10,6 +10,7 @@
 #include "run/point/largest_batch.hpp"
 #include "run/point/point_notes.hpp"
 #include "run/point/point_options.hpp"
+#include "run/point/profile_layers.hpp"
 #include "run/point/repetitions.hpp"
 #include "run/point/runner_impl.hpp"
 #include "run/point/settle.hpp"
@@ -106,6 +107,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
     trace.prepare_s = slowest_s[1];
     share.batches().report_to(listener);
     run_repetitions(team, teams.topology(), *pipeline, share, trace);
+    profile_layers(team, *pipeline, trace);
     if (denoiser && !denoiser->remark().empty()) trace.point.notes.push_back(denoiser->remark());
 }
 

@@ -3,7 +3,7 @@
 
 pb.order = [
   'shape', 'throughput', 'memory', 'fit', 'precision', 'devices', 'engines', 'scaling', 'roofline', 'timeline',
-  'stages', 'seams', 'images', 'telemetry', 'environment', 'glossary', 'points'
+  'stages', 'layers', 'seams', 'images', 'telemetry', 'environment', 'glossary', 'points'
 ];
 
 pb.drawSection = (section, model, parent, nav) => {

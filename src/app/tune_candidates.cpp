@@ -1,0 +1,117 @@
+#include "app/tune_candidates.hpp"
+
+#include "engine/worker/engine_places.hpp"
+#include "plan/prediction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pb::app {
+
+namespace {
+
+using Families = std::vector<std::pair<EngineKind, Precision>>;
+
+bool has_engine(EngineKind engine) {
+    try {
+        (void)engine::worker_engine::worker_command(engine, "");
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+Families families_for(DeviceKind device) {
+    if (device == DeviceKind::cuda)
+        return {{EngineKind::torch, Precision::fp32},
+                {EngineKind::torch, Precision::tf32},
+                {EngineKind::torch, Precision::fp16},
+                {EngineKind::torch, Precision::bf16}};
+    Families families{{EngineKind::native, Precision::fp32},
+                      {EngineKind::torch, Precision::fp32},
+                      {EngineKind::torch, Precision::bf16}};
+    for (const EngineKind engine : {EngineKind::onnxruntime, EngineKind::openvino})
+        if (has_engine(engine)) families.emplace_back(engine, Precision::fp32);
+    return families;
+}
+
+/// On a CPU batching gains almost nothing.
+std::vector<int64_t> batches_for(DeviceKind device) {
+    return device == DeviceKind::cuda ? std::vector<int64_t>{1, 4, 16} : std::vector<int64_t>{1, 4};
+}
+
+class Candidates {
+  public:
+    Candidates(const plan::Point& base, const PlanWhole& plan_whole)
+        : base_(base), plan_whole_(plan_whole), last_edge_(measure::tuning_edges(base.source.extent).back()) {
+        const int64_t exact = base.facts().exact_halo;
+        halos_.push_back(base.halo.value_or(exact));
+        if (halos_.front() != exact) halos_.push_back(exact);
+    }
+
+    measure::TuningTrials make() {
+        for (const auto& [engine, dtype] : families_for(base_.device)) {
+            config::PointSettings settings = base_.settings;
+            settings.engine = engine;
+            settings.dtype = dtype;
+            for (const int64_t patch : kPatches) {
+                settings.patch = patch;
+                add_patch(settings);
+                if (covers_image(patch)) break;
+            }
+        }
+        return std::move(trials_);
+    }
+
+  private:
+    static constexpr std::array<int64_t, 4> kPatches{128, 256, 512, 1024};
+
+    [[nodiscard]] bool covers_image(int64_t patch) const {
+        return patch >= std::max(base_.source.extent.h, base_.source.extent.w);
+    }
+
+    /// One window for the whole image has neither halo nor batch. Its halo is for other images: the exact one.
+    void add_patch(config::PointSettings settings) {
+        for (const int64_t halo : covers_image(settings.patch) ? std::vector{halos_.back()} : halos_)
+            for (const int64_t batch : batches_for(base_.device)) {
+                settings.halo = {config::HaloSetting::Kind::pixels, halo};
+                settings.batch = {batch, false};
+                add(settings);
+                if (covers_image(settings.patch)) return;
+            }
+    }
+
+    /// Leaves out more patches at once than the image has, except for the smallest patch alone.
+    void add(const config::PointSettings& settings) {
+        measure::TuningTrial trial{.candidate = {.settings = settings}};
+        try {
+            const plan::Point point = plan_whole_(settings);
+            const int64_t wanted = settings.batch.count * point.num_ranks;
+            const bool is_least = settings.patch == kPatches.front() && settings.batch.count == 1;
+            if (wanted > plan::tile_grid(point).num_windows() && !is_least) return;
+            trial.candidate.least_edge =
+                measure::least_edge(settings.patch, settings.batch.count, point.num_ranks, last_edge_);
+            trial.candidate.processed_pixels = plan::processed_pixels(point);
+            const auto prediction = plan::predict(point);
+            if (prediction && !has_own_process(settings.engine)) trial.candidate.peak_mib = prediction->peak_mib;
+        } catch (const UsageError& error) {
+            trial.dropped = error.what();
+        }
+        trials_.push_back(std::move(trial));
+    }
+
+    const plan::Point& base_;
+    const PlanWhole& plan_whole_;
+    int64_t last_edge_;
+    std::vector<int64_t> halos_;
+    measure::TuningTrials trials_;
+};
+
+}  // namespace
+
+measure::TuningTrials make_candidates(const plan::Point& base, const PlanWhole& plan_whole) {
+    return Candidates(base, plan_whole).make();
+}
+
+}  // namespace pb::app

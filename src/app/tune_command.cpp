@@ -1,0 +1,140 @@
+// patchbench tune IMAGE: finds the fastest way to denoise an image on this machine, and writes it as a file of settings
+// that `run` and `denoise --config` take.
+#include "app/brought_networks.hpp"
+#include "app/commands.hpp"
+#include "app/options.hpp"
+#include "app/session.hpp"
+#include "app/standard_streams.hpp"
+#include "app/tune_search.hpp"
+#include "app/tuned_config.hpp"
+#include "base/atomic_file.hpp"
+#include "base/noise_level.hpp"
+#include "base/user_cache.hpp"
+#include "base/user_paths.hpp"
+#include "report/tuning_table.hpp"
+#include "run/agreement.hpp"
+#include "run/environment.hpp"
+#include "run/launch.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+namespace pb::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TuneArguments {
+    std::string image;
+    std::string output = "tuned.yaml";
+    config::PointSettings settings;
+    bool names_network = false;
+    measure::TuningLimits limits;
+    double max_time_s = 120;
+    bool no_cache = false;
+};
+
+/// What each candidate shares: the image with noise, and paths that hold wherever the output lies.
+TuneTask task_of(const TuneArguments& arguments) {
+    require_regular_file(arguments.image);
+    require_not_input(arguments.output, arguments.image);
+    check_can_create(arguments.output);
+    TuneTask task{.settings = arguments.settings, .limits = arguments.limits, .max_time_s = arguments.max_time_s};
+    task.settings.image.path = fs::absolute(arguments.image).string();
+    std::string& weights = task.settings.weights;
+    if (weights != "default" && !weights.starts_with("seed:")) weights = fs::absolute(weights).string();
+    task.limits.memory_limit_mib = task.settings.memory_limit_mib;
+    if (!arguments.no_cache) task.cache = cache_folder();
+    return task;
+}
+
+std::vector<std::string> remarks_of(const TuneResult& result, const measure::TuningTrial& best) {
+    return {fmt::format("patchbench tune: fastest of {} candidates, found in {:.0f} s", result.trials.size(),
+                        result.seconds),
+            fmt::format("the image in {:.3g} s (by a crop of {} pixels a side), {:.3f} dB of PSNR lost against fp32",
+                        *best.job_s, best.edge, std::max(0.0, best.psnr_loss_db.value_or(0))),
+            "patchbench run FILE measures it; patchbench denoise IN OUT --config FILE uses it"};
+}
+
+/// Prints what was tried and writes the file. On the root.
+ExitCode finish_tune(const TuneResult& result, const std::string& output) {
+    const auto best = result.signal.empty() ? measure::find_fastest(result.trials) : std::nullopt;
+    fmt::print("{}\nsearched: {:.1f} s\n",
+               report::tuning_table(result.trials, best, result.image, terminal_width(stdout)), result.seconds);
+    if (!result.signal.empty()) {
+        print_error(result.signal + ": the search was interrupted; nothing is written");
+        return ExitCode::partial;
+    }
+    if (!best)
+        throw Error(
+            "no candidate qualifies: the table says why; allow more with --max-psnr-loss, --memory-limit-mib or "
+            "--max-time");
+    const measure::TuningTrial& trial = result.trials[*best];
+    write_whole(output, tuned_config(trial.candidate.settings, remarks_of(result, trial)));
+    fmt::print("written:  {}\n", output);
+    return ExitCode::ok;
+}
+
+ExitCode run_tune(TuneArguments arguments, RankSession& session) {
+    const comm::Communicator& world = session.world();
+    run::require_same_software(world);
+    TuneTask task;
+    run::together(world, [&] { task = task_of(arguments); });
+    if (!arguments.names_network) take_network_of_weights(world, task.settings);
+    if (task.settings.network.is_brought())
+        throw run::AgreedError(
+            "tune: '" + task.settings.network.file +
+                "' is not a network of the list, which tune needs; measure points with patchbench run",
+            ExitCode::usage);
+    session.watch(config::StudySettings{}.watchdog_s);
+    const plan::Topology topology = run::gather_topology(world, {task.settings.device, config::SharingRule::error});
+    const TuneResult result = search(task, world, topology);
+    ExitCode code = ExitCode::ok;
+    run::together(world, [&] {
+        if (world.is_root()) code = finish_tune(result, arguments.output);
+    });
+    return static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+}
+
+void add_tune_options(CLI::App& command, TuneArguments& a) {
+    command.add_option("image", a.image, "image file; a crop of it is denoised again and again")->required();
+    command.add_option("--output", a.output, "file of settings to write (default: tuned.yaml)");
+    for (const auto& [option, key] :
+         {std::pair{"--network", "network"}, std::pair{"--weights", "weights"},
+          std::pair{"--trained-sigma", "trained_sigma"}, std::pair{"--device", "device"},
+          std::pair{"--threads", "threads"}, std::pair{"--range", "image.range"}, std::pair{"--nodata", "image.nodata"},
+          std::pair{"--raw", "image.raw"}, std::pair{"--memory-limit-mib", "memory_limit_mib"}})
+        add_setting(command, option, key, a.settings);
+    add_setting(command, "--sigma", "image.noise_sigma", a.settings,
+                "; the image is taken for clean: PSNR is that against it", {kSmallestSigma, 1});
+    add_number<double>(command, "--max-psnr-loss", a.limits.max_psnr_loss_db, {0, 100}, "dB",
+                       "loss of PSNR against the whole crop in fp32 that is allowed (default: 0.05)");
+    add_number<double>(command, "--max-time", a.max_time_s, {1, config::kMaxSeconds}, "s",
+                       "time after which the search ends with what it has found (default: 120)");
+    command.add_flag("--no-cache", a.no_cache,
+                     "neither use nor keep what earlier runs found by trying ($PATCHBENCH_CACHE, ~/.cache/patchbench)");
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, Action& chosen) {
+    auto arguments = std::make_shared<TuneArguments>();
+    arguments->settings.network = network::kind_of<network::DrunetShape>();  // as denoise
+    CLI::App* command =
+        app.add_subcommand("tune", "find the fastest settings for an image here, and write them for run and denoise");
+    add_tune_options(*command, *arguments);
+    command->callback([&chosen, arguments, command] {
+        arguments->names_network = command->count("--network") > 0;
+        chosen = [arguments](const Arguments& raw) {
+            return with_ranks(raw, [&](RankSession& session) { return run_tune(*arguments, session); });
+        };
+    });
+}
+
+}  // namespace pb::app

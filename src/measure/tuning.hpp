@@ -1,0 +1,74 @@
+// The search for the fastest way to denoise an image by successive halving (Jamieson and Talwalkar, AISTATS 2016): all
+// candidates are measured on a small crop of the image, the best third of them on a larger one, and so on. This file
+// decides which candidates are next, which are out and why, given what was measured. Pure.
+#pragma once
+
+#include "measure/summary.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pb::measure {
+
+/// One way to denoise the image, with its figures for the whole image by arithmetic. The halo is a number of pixels.
+struct TuningCandidate {
+    config::PointSettings settings;
+    int64_t least_edge = 1;       // of a crop that has a full batch for every rank
+    double processed_pixels = 0;  // of the whole image, halos included
+    double peak_mib = 0;          // predicted, on one rank; 0: unknown
+};
+
+/// What became of a candidate.
+struct TuningTrial {
+    TuningCandidate candidate;
+    int64_t edge = 0;             // of the last crop on which it was measured; 0: none
+    std::optional<double> job_s;  // for the whole image: its pixels at the rate of that crop
+    std::optional<double> psnr_loss_db;
+    std::optional<double> peak_mib;  // measured
+    std::string dropped;             // why it is out; empty: it is still in
+
+    [[nodiscard]] bool is_in() const { return dropped.empty(); }
+};
+using TuningTrials = std::vector<TuningTrial>;
+
+struct TuningLimits {
+    double max_psnr_loss_db = 0.05;
+    int64_t memory_limit_mib = 0;  // 0: none
+};
+
+/// Edges of the crops, smallest first. The crop of the last one is the whole image where that is small.
+[[nodiscard]] std::vector<int64_t> tuning_edges(Extent image);
+
+/// Edge of a crop on which `ranks` ranks have a full batch each, at most `most`.
+[[nodiscard]] int64_t least_edge(int64_t patch, int64_t batch, int ranks, int64_t most);
+
+/// Drops what arithmetic excludes: candidates that are predicted to need more memory than the limit, and those that
+/// process half as many pixels again as another one with the same engine and precision.
+void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits);
+
+/// Indices of the candidates to measure on a crop of this edge, the most promising first: those that were fast before,
+/// then those that were not measured yet, in their order.
+[[nodiscard]] std::vector<size_t> entrants(const TuningTrials& trials, int64_t edge);
+
+/// Takes the result of a candidate on a crop of this edge. It is out when it failed, when its pixels were not verified,
+/// when its seams show, and when it loses more than the limit against `reference_psnr_db`, that of the whole crop in
+/// fp32.
+void take_result(TuningTrial& trial, int64_t edge, const record::PointTrace& trace, double reference_psnr_db,
+                 const TuningLimits& limits);
+
+/// Ends a round: keeps the faster third, two at least, of the candidates that were measured on a crop of this edge, and
+/// drops the others; those that were due and never measured ("no time left"); and those that wait for a larger crop
+/// with an engine and precision of which nothing is left. Candidates of an earlier round for which no time was left
+/// stay in.
+void halve(TuningTrials& trials, int64_t edge);
+
+/// Index of the candidate to take: of those still in that were measured on the largest crop, the fastest. None: nothing
+/// qualifies.
+[[nodiscard]] std::optional<size_t> find_fastest(const TuningTrials& trials);
+
+/// Why nothing fits: "nothing fits into 5 MiB: .. needs least, 123 MiB"; empty when something does.
+[[nodiscard]] std::string why_nothing_fits(const TuningTrials& trials, const TuningLimits& limits);
+
+}  // namespace pb::measure

@@ -1,0 +1,112 @@
+"""patchbench tune: what it tries and writes, that run and denoise take it, and what it refuses."""
+import os
+import re
+import signal
+import subprocess
+
+import program
+from program import run
+
+# A network that takes milliseconds, and no engines of other frameworks. 160 x 140 pixels are 2 x 2 patches of 128.
+QUICK = ('--network', 'dncnn', '--weights', 'seed:1', '--device', 'cpu', '--threads', 1, '--no-cache')
+ALONE = {**os.environ, 'PATCHBENCH_ENGINES': '/nowhere'}
+KEYS = ('network', 'weights', 'engine', 'device', 'dtype', 'threads', 'patch', 'halo', 'batch', 'memory_limit_mib',
+        'image.path', 'image.noise_sigma')
+
+
+def settings_of(file):
+    """The settings of a file that tune wrote, as texts."""
+    lines = [line.split(': ', 1) for line in file.read_text().splitlines() if not line.startswith('#')]
+    return {key: value.strip('"') for key, value in lines}
+
+
+class Tune(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.image = self.write("a 'photo'.png", program.png(160, 140))
+        self.output = self.folder / 'tuned.yaml'
+
+    def tune(self, *options, ranks=0):
+        return run('tune', self.image, *QUICK, '--output', self.output, *options, ranks=ranks, env=ALONE)
+
+    def test_writes_settings_that_run_and_denoise_take(self):
+        for ranks in (0, 2):
+            result = self.tune(ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertIn('★ taken', result.stdout)
+            rows = [line.split() for line in result.stdout.splitlines() if re.match('(native|torch) ', line)]
+            self.assertEqual({tuple(row[:2]) for row in rows}, {('native', 'fp32'), ('torch', 'fp32'), ('torch', 'bf16')})
+            written = settings_of(self.output)
+            self.assertLessEqual(set(KEYS), set(written))
+            self.assertEqual(written['image.path'], str(self.image))
+            best, = [row for row in rows if '★' in row]
+            self.assertEqual(best[:5], [written[key] for key in ('engine', 'dtype', 'patch', 'halo', 'batch')])
+        result = run('plan', self.output)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, 'dncnn')
+        out = self.folder / 'out'
+        result = run('run', self.output, '--out', out, '--set', 'bounds=off', '--set', 'stop.max_reps=1')
+        self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
+        result = run('denoise', self.image, self.folder / 'denoised.png', '--config', self.output, '--allow-untrained')
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_refuses_what_cannot_be_before_anything_runs(self):
+        self.assert_refused(self.tune('--memory-limit-mib', 1), 2, 'nothing fits into 1 MiB', '--memory-limit-mib', 'MiB;')
+        self.assert_refused(run('tune', self.folder / 'none.png', *QUICK), 2, 'none.png')
+        self.assert_refused(run('tune', self.folder, *QUICK), 2, self.folder.name)
+        self.assert_refused(run('tune', self.image, *QUICK, '--output', self.image), 2, 'photo')
+        self.assert_refused(self.tune('--output', self.folder / 'none' / 'a.yaml'), 2, 'none')
+        self.assert_refused(self.tune('--max-time', 0), 2, '--max-time')
+        self.assert_refused(self.tune('--max-psnr-loss', -1), 2, '--max-psnr-loss')
+        text = self.write('text.png', 'no image')
+        self.assert_refused(run('tune', text, *QUICK), 2, 'text.png')
+        self.assertFalse(self.output.exists())
+
+    def test_says_so_where_nothing_qualifies(self):
+        self.write('tuned.yaml', 'patch: 64\n')
+        result = self.tune('--max-time', 1, '--max-psnr-loss', 0, '--sigma', 1e-6)
+        if result.returncode == 0:  # some engine loses nothing, and there was time to find it
+            return
+        self.assert_refused(result, 1, 'no candidate qualifies', '--max-time')
+        self.assertEqual(self.output.read_text(), 'patch: 64\n', 'the earlier file stays')
+
+    def test_a_signal_writes_nothing(self):
+        process = subprocess.Popen([program.PROGRAM, 'tune', str(self.image), *map(str, QUICK), '--output', str(self.output)],
+                                   env=ALONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if 'candidates on' in line:
+                break
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 5, errors)
+        self.assertIn('nothing is written', errors)
+        self.assertEqual(list(self.folder.glob('*tuned*')), [])
+
+
+class Config(program.ProgramTest):
+    """denoise --config."""
+
+    def denoise(self, text, *options):
+        photo = self.write('photo.png', program.png(40, 30))
+        config = self.write('tuned.yaml', text)
+        return run('denoise', photo, self.folder / 'out.png', '--sigma', 0.1, '--device', 'cpu', '--allow-untrained',
+                   '--config', config, *options)
+
+    def test_holds_where_no_option_is_given(self):
+        small = 'network: dncnn\nweights: seed:1\nimage.path: none.png\nstop.min_reps: 9\n'
+        self.assertEqual(self.denoise(small).returncode, 0, 'its image and protocol are not taken')
+        self.assert_refused(self.denoise('network: drunet\nweights: seed:1\npatch: 30\n'), 2, 'patch = 30')
+        result = self.denoise('network: drunet\nweights: seed:1\npatch: 30\n', '--patch', 32)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_is_one_point_without_mistakes(self):
+        self.assert_refused(self.denoise('patch: [32, 64]\n'), 2, 'tuned.yaml', 'several points')
+        self.assert_refused(self.denoise('groups: [{patch: 32}]\n'), 2, 'tuned.yaml', 'several points')
+        self.assert_refused(self.denoise('patch: 32\npathc: 8\n'), 2, 'tuned.yaml:2:1', "'pathc'")
+        self.assert_refused(self.denoise('engine: timed\n'), 2, 'timed')
+        missing = run('denoise', 'a.png', 'b.png', '--config', self.folder / 'none.yaml')
+        self.assert_refused(missing, 2, 'none.yaml')
+
+
+if __name__ == '__main__':
+    program.main()

@@ -1,0 +1,107 @@
+// The profile of a point: layers by name, FLOP of the graph, on the slowest rank, and a note where there are none.
+#include "run/launch.hpp"
+#include "run/run.hpp"
+#include "support/quiet_study.hpp"
+
+#include "patchbench/network/network_facts.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pb::run {
+namespace {
+
+using test::quiet_study;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+config::PointSettings profiled_point(EngineKind engine) {
+    config::PointSettings settings;
+    settings.weights = "seed:1";
+    settings.engine = engine;
+    settings.device = config::DeviceChoice::cpu;
+    settings.patch = 24;
+    settings.halo = {config::HaloSetting::Kind::pixels, 4};
+    settings.batch.count = 2;
+    settings.threads.count = 1;
+    settings.protocol = {.warmup_reps = 0,
+                         .min_reps = 1,
+                         .max_reps = 1,
+                         .forward_calls = 0,
+                         .profile = 2,
+                         .verify = config::VerifyMode::off,
+                         .timeline = 0};
+    settings.image.height = settings.image.width = 96;
+    return settings;
+}
+
+class ProfileLayers : public testing::Test {
+  protected:
+    ProfileLayers()
+        : world_(comm::Communicator::world()), topology_(gather_topology(world_, {config::DeviceChoice::cpu})) {}
+
+    record::PointTrace run(const config::PointSettings& settings) {
+        const auto facts_of = [](const config::ImageSettings& image) {
+            return plan::SourceFacts{{image.height, image.width}, image.channels};
+        };
+        const plan::Point point = plan::make_plan({study_, {settings}, ""}, topology_, facts_of).points.front();
+        return Runner(world_, topology_, study_).run(point, {});
+    }
+
+    const comm::Communicator world_;
+    const plan::Topology topology_;
+    const config::StudySettings study_ = quiet_study();
+};
+
+double sum(const record::Profile& profile, double record::LayerProfile::*member) {
+    double all = 0;
+    for (const auto& layer : profile.layers) all += layer.*member;
+    return all;
+}
+
+TEST_F(ProfileLayers, NamesTheLayersOfTheGraphInEveryEngine) {
+    for (const EngineKind engine : {EngineKind::torch, EngineKind::native}) {
+        SCOPED_TRACE(std::string(name_of(engine)));
+        const record::PointTrace trace = run(profiled_point(engine));
+        ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+        ASSERT_TRUE(trace.profile);
+        const record::Profile& profile = *trace.profile;
+        EXPECT_EQ(profile.calls, 2);
+        EXPECT_EQ(profile.windows, 2);
+        EXPECT_LT(profile.rank, world_.size());
+        ASSERT_EQ(profile.layers.size(), 21U) << "20 convolutions with their ReLU, and the sum";
+        EXPECT_EQ(profile.layers.front().layer, "in_conv");
+        EXPECT_EQ(profile.layers.back().operation, "add");
+        const double pixels = 2.0 * 32 * 32;
+        EXPECT_DOUBLE_EQ(sum(profile, &record::LayerProfile::flop),
+                         2 * pixels * network::network_facts(network::kind_of<network::DncnnShape>()).mac_per_pixel);
+        EXPECT_DOUBLE_EQ(profile.layers.back().bytes, 4 * 9 * pixels);
+        EXPECT_LE(sum(profile, &record::LayerProfile::seconds), profile.forward_s) << "its parts are in the call";
+        EXPECT_GT(sum(profile, &record::LayerProfile::seconds), 0);
+    }
+}
+
+TEST_F(ProfileLayers, IsOfARankThatHasWindows) {
+    config::PointSettings settings = profiled_point(EngineKind::native);
+    settings.image.height = settings.image.width = 24;  // one window: only the last rank has one
+    settings.protocol.profile = 1;
+    const record::PointTrace trace = run(settings);
+    ASSERT_TRUE(trace.profile);
+    EXPECT_EQ(trace.profile->rank, world_.size() - 1);
+    EXPECT_EQ(trace.profile->windows, 1);
+}
+
+TEST_F(ProfileLayers, IsANoteWhereTheEngineHasNone) {
+    config::PointSettings settings = profiled_point(EngineKind::reference);
+    settings.image.height = settings.image.width = 24;
+    const record::PointTrace trace = run(settings);
+    EXPECT_FALSE(trace.profile);
+    EXPECT_THAT(trace.point.notes, Contains(HasSubstr("no profile: the engine reference")));
+    settings.protocol.profile = 0;
+    const record::PointTrace plain = run(settings);
+    EXPECT_THAT(plain.point.notes, Not(Contains(HasSubstr("no profile"))));
+}
+
+}  // namespace
+}  // namespace pb::run
