@@ -97,6 +97,10 @@ TEST_P(BandSchedules, MakeEachRowOnceWhenItsOperandsAreInMemory) {
                         const Range made = schedule.made(step, last);
                         if (made.size() == 0) continue;
                         const Range read = pixels_read(graph[first], made);
+                        if (const auto other = map_summed(graph, {first, last})) {
+                            EXPECT_LE(schedule.held(step, *other).begin, made.begin) << *other;
+                            EXPECT_GE(schedule.held(step, *other).end, made.end) << *other;
+                        }
                         for (const size_t map : graph[first].operands) {
                             const Range held = schedule.held(step, map);
                             const int64_t height = extent / graph.shape(map).scale;
