@@ -55,7 +55,7 @@ class Tune(program.ProgramTest):
         self.assert_refused(run('tune', self.folder / 'none.png', *QUICK), 2, 'none.png')
         self.assert_refused(run('tune', self.folder, *QUICK), 2, self.folder.name)
         self.assert_refused(run('tune', self.image, *QUICK, '--output', self.image), 2, 'photo')
-        self.assert_refused(self.tune('--output', self.folder / 'none' / 'a.yaml'), 2, 'none')
+        self.assert_refused(run('tune', self.image, *QUICK, '--output', self.folder / 'none' / 'a.yaml'), 2, 'none')
         self.assert_refused(self.tune('--max-time', 0), 2, '--max-time')
         self.assert_refused(self.tune('--max-psnr-loss', -1), 2, '--max-psnr-loss')
         text = self.write('text.png', 'no image')
@@ -64,7 +64,7 @@ class Tune(program.ProgramTest):
 
     def test_says_so_where_nothing_qualifies(self):
         self.write('tuned.yaml', 'patch: 64\n')
-        result = self.tune('--max-time', 1, '--max-psnr-loss', 0, '--sigma', 1e-6)
+        result = self.tune('--max-time', 1, '--max-psnr-loss', 0)
         if result.returncode == 0:  # some engine loses nothing, and there was time to find it
             return
         self.assert_refused(result, 1, 'no candidate qualifies', '--max-time')
@@ -93,10 +93,11 @@ class Config(program.ProgramTest):
                    '--config', config, *options)
 
     def test_holds_where_no_option_is_given(self):
-        small = 'network: dncnn\nweights: seed:1\nimage.path: none.png\nstop.min_reps: 9\n'
-        self.assertEqual(self.denoise(small).returncode, 0, 'its image and protocol are not taken')
-        self.assert_refused(self.denoise('network: drunet\nweights: seed:1\npatch: 30\n'), 2, 'patch = 30')
-        result = self.denoise('network: drunet\nweights: seed:1\npatch: 30\n', '--patch', 32)
+        small = 'network: unet\nweights: seed:1\nhalo: 8\n'
+        result = self.denoise(small + 'image.path: none.png\nstop.min_reps: 9\n')
+        self.assertEqual(result.returncode, 0, result.stderr)  # its image and protocol are not taken
+        self.assert_refused(self.denoise(small + 'patch: 30\n'), 2, 'patch = 30')
+        result = self.denoise(small + 'patch: 30\n', '--patch', 32)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_is_one_point_without_mistakes(self):
