@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <span>
 
@@ -131,6 +132,7 @@ std::string formula_of(const plan::Point& point) {
 }
 
 constexpr size_t kFewNotes = 3;  // below the heading of a long plan
+constexpr size_t kAllNotes = std::numeric_limits<size_t>::max();
 
 /// Notes with the numbers of their points. Equal notes appear once.
 class NumberedNotes {
@@ -195,7 +197,7 @@ std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops
     const std::string heading =
         fmt::format("Plan of {}: {} point{}", plan.study.name, plan.points.size(), plan.points.size() == 1 ? "" : "s");
     if (is_short) return heading + "; patchbench plan, or --verbose, prints them\n" + notes.text(kFewNotes);
-    std::string below = notes.text(plan.points.size());
+    std::string below = notes.text(kAllNotes);
     if (open) below += "  ?: settled by trying out, halo or batch is auto\n";
     return heading + "\n" + table.text(size.width) + (below.empty() ? "" : "\n" + below);
 }
