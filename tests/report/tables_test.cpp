@@ -302,9 +302,9 @@ TEST(PlanTable, OfManyPointsIsShortAndSharesItsNotes) {
     EXPECT_EQ(occurrences(whole, "a note"), 1u) << whole;
     EXPECT_THAT(whole, HasSubstr("  0, 6: a note\n"));
     const std::string text = plan_table(plan, std::nullopt, {kAnyWidth, 3});
-    EXPECT_EQ(occurrences(text, "296 x 296"), 3u) << text;
-    EXPECT_THAT(text, AllOf(HasSubstr("7 points"), HasSubstr("4 more"), HasSubstr("0, 6: a note")));
-    EXPECT_LE(widest_line(plan_table(plan, std::nullopt, {60, 3})), 64u) << "notes may be longer";
+    EXPECT_EQ(occurrences(text, "296 x 296"), 0u) << text;
+    EXPECT_THAT(text, AllOf(HasSubstr("7 points"), HasSubstr("--verbose"), HasSubstr("0, 6: a note")));
+    EXPECT_LE(widest_line(plan_table(plan, std::nullopt, {60, 7})), 64u) << "notes may be longer";
 }
 
 TEST(PlanTable, ShowsWholeImages) {

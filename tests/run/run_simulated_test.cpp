@@ -120,10 +120,10 @@ TEST_F(RunSimulated, ARankTellsWhatItDoes) {
     Notebook notebook;
     runner_.report_to(&notebook);
     ASSERT_EQ(run(simulated_settings()).status, record::PointStatus::ok);
-    EXPECT_EQ(notebook.activities, (std::vector{Activity::reading, Activity::preparation, Activity::reading,
-                                                Activity::preparation, Activity::network, Activity::network,
-                                                Activity::verification, Activity::writing, Activity::waiting}))
-        << "two passes, each of which begins";
+    std::vector told{Activity::reading, Activity::preparation, Activity::reading,      Activity::preparation,
+                     Activity::network, Activity::network,     Activity::verification, Activity::writing};
+    if (world_.size() > 1) told.push_back(Activity::waiting);
+    EXPECT_EQ(notebook.activities, told) << "two passes, each of which begins";
     const auto [begin, end] = shard(24, world_.rank(), world_.size());
     std::vector<std::pair<int64_t, int64_t>> expected;
     for (int pass = 0; pass < 2; ++pass)
