@@ -74,7 +74,7 @@ void add_run_command(CLI::App& app, Action& chosen) {
         ->add_flag("--force", arguments->record.force, "with --resume: although the environment or the study changed")
         ->needs("--resume");
     command->add_flag_callback(
-        "--profile", [arguments] { arguments->study.overrides.push_back(kProfiled); },
+        "--profile", [arguments] { arguments->study.overrides.emplace_back(kProfiled); },
         "time the layers of each point's network one by one, after its repetitions, as --set profile=3");
     add_measuring(*command, arguments->record, arguments->max_time_s);
     CLI::Option* launches =
