@@ -1,6 +1,6 @@
 #include "app/tune_candidates.hpp"
 
-#include "engine/worker/engine_places.hpp"
+#include "engine/brought.hpp"
 #include "plan/prediction.hpp"
 
 #include <algorithm>
@@ -13,15 +13,6 @@ namespace {
 
 using Families = std::vector<std::pair<EngineKind, Precision>>;
 
-bool has_engine(EngineKind engine) {
-    try {
-        (void)engine::worker_engine::worker_command(engine, "");
-        return true;
-    } catch (const Error&) {
-        return false;
-    }
-}
-
 Families families_for(DeviceKind device) {
     if (device == DeviceKind::cuda)
         return {{EngineKind::torch, Precision::fp32},
@@ -32,7 +23,7 @@ Families families_for(DeviceKind device) {
                       {EngineKind::torch, Precision::fp32},
                       {EngineKind::torch, Precision::bf16}};
     for (const EngineKind engine : {EngineKind::onnxruntime, EngineKind::openvino})
-        if (has_engine(engine)) families.emplace_back(engine, Precision::fp32);
+        if (engine::is_installed(engine)) families.emplace_back(engine, Precision::fp32);
     return families;
 }
 

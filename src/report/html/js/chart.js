@@ -214,3 +214,22 @@ pb.chooser = (title, points, chosen, onChoice) => {
   const items = points.map(point => ({point, name: pb.ofFile(point.file, point.label)}));
   return pb.choose(title, items, items.find(item => item.point === chosen), item => onChoice(item.point));
 };
+
+/// Draws `explanation` (a list of texts), a list of `points` from which one is taken, at first `first`, and
+/// `words(point)` and `chart(point)` of that one. `follow(point)`, if there is one, is called with each point that is
+/// taken.
+pb.drawOneOf = (body, points, first, {explanation, words, chart, follow = null}) => {
+  let chosen = first;
+  const quiet = pb.el('p', {class: 'quiet'});
+  const say = () => {
+    quiet.textContent = words(chosen);
+    follow?.(chosen);
+  };
+  body.append(pb.el('p', {}, ...explanation), pb.chooser('Point', points, chosen, point => {
+    chosen = point;
+    say();
+    pb.redraw(plot);
+  }), quiet);
+  say();
+  const plot = pb.chart(body, null, () => chart(chosen));
+};

@@ -58,24 +58,15 @@ pb.section({
     return points.length > 0 ? points : null;
   },
   draw: (points, body) => {
-    let chosen = pb.recommended(points) ?? points[0];
-    const words = pb.el('p', {class: 'quiet'});
     const details = pb.el('details', {}, pb.el('summary', {}, 'All layers'));
-    const say = () => {
-      words.textContent = pb.layerWords(pb.profileOf(chosen));
-      details.replaceChildren(details.firstChild, pb.layerTable(pb.profileOf(chosen)));
-    };
-    body.append(
-        pb.el(
-            'p', {},
-            'Layers have the names of the network\u2019s weights, the same in every engine. FLOP and bytes follow from the network: an engine may compute fewer. \u201cOther\u201d is what the call spends between layers.'),
-        pb.chooser('Point', points, chosen, point => {
-          chosen = point;
-          say();
-          pb.redraw(plot);
-        }), words);
-    say();
-    const plot = pb.chart(body, null, () => pb.layerChart(pb.profileOf(chosen)));
+    pb.drawOneOf(body, points, pb.recommended(points) ?? points[0], {
+      explanation: [
+        'Layers have the names of the network\u2019s weights, the same in every engine. FLOP and bytes follow from the network: an engine may compute fewer. \u201cOther\u201d is what the call spends between layers.'
+      ],
+      words: point => pb.layerWords(pb.profileOf(point)),
+      chart: point => pb.layerChart(pb.profileOf(point)),
+      follow: point => details.replaceChildren(details.firstChild, pb.layerTable(pb.profileOf(point))),
+    });
     body.append(details);
   },
 });

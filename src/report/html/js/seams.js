@@ -128,21 +128,15 @@ pb.section({
   },
   draw: (points, body) => {
     const error = point => point.value('seam_error') ?? 0;
-    let chosen = points.reduce((worst, point) => error(point) > error(worst) ? point : worst);
-    const words = pb.el('p', {class: 'quiet'});
-    const say = () => words.textContent = pb.seamMapWords(chosen);
-    body.append(
-        pb.el(
-            'p', {},
-            'Largest difference, in each cell, between the image put together from patches and the same image with full context. ',
-            'Dotted lines are where patches meet: a lattice along them means that the halo is too small. ',
-            'Full scale is 1 (white), or the largest magnitude of the output with full context where that is more, as untrained weights give.'),
-        pb.chooser('Point', points, chosen, point => {
-          chosen = point;
-          say();
-          pb.redraw(plot);
-        }), words);
-    say();
-    const plot = pb.chart(body, null, () => pb.seamChart(chosen));
+    const worst = points.reduce((worst, point) => error(point) > error(worst) ? point : worst);
+    pb.drawOneOf(body, points, worst, {
+      explanation: [
+        'Largest difference, in each cell, between the image put together from patches and the same image with full context. ',
+        'Dotted lines are where patches meet: a lattice along them means that the halo is too small. ',
+        'Full scale is 1 (white), or the largest magnitude of the output with full context where that is more, as untrained weights give.'
+      ],
+      words: pb.seamMapWords,
+      chart: pb.seamChart,
+    });
   },
 });

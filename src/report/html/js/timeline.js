@@ -87,20 +87,11 @@ pb.section({
     const points = model.points.filter(point => pb.timelineOf(point).length > 0);
     return points.length > 0 ? points : null;
   },
-  draw: (points, body) => {
-    let chosen = pb.recommended(points) ?? points[0];
-    const words = pb.el('p', {class: 'quiet'});
-    const say = () => words.textContent = pb.timelineWords(chosen);
-    body.append(
-        pb.el(
-            'p', {},
-            'What each rank did when, in one pass. Gaps between forward calls are what the program costs; a long \u201cwait and exchange\u201d is a rank that waits for the slowest.'),
-        pb.chooser('Point', points, chosen, point => {
-          chosen = point;
-          say();
-          pb.redraw(plot);
-        }), words);
-    say();
-    const plot = pb.chart(body, null, () => pb.timelineChart(chosen));
-  },
+  draw: (points, body) => pb.drawOneOf(body, points, pb.recommended(points) ?? points[0], {
+    explanation: [
+      'What each rank did when, in one pass. Gaps between forward calls are what the program costs; a long \u201cwait and exchange\u201d is a rank that waits for the slowest.'
+    ],
+    words: pb.timelineWords,
+    chart: pb.timelineChart,
+  }),
 });
