@@ -1,11 +1,17 @@
 # pb_add_test(name LABEL unit|mpi|gpu|.. FILES .. LINKS .. [RANKS 1 2 3 4] [GPUS n] [TIMEOUT s])
 # One executable per name; one ctest entry, or one for each rank count. A program whose every test was skipped exits
-# with 77 (tests/support/main.cpp and mpi_main.cpp), which ctest shows as skipped, never as passed.
+# with 77 (tests/support/main.cpp and mpi_main.cpp), which ctest shows as skipped, never as passed. The label `sanitized` marks
+# the one rank count of a program that tests/run.sh repeats under the sanitizers: 3, whose splits are uneven, else the last.
 include(GoogleTest)
 add_library(pb_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
 target_link_libraries(pb_test_main PUBLIC GTest::gtest GTest::gmock pb_options)
 add_library(pb_mpi_test_main STATIC ${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp)
 target_link_libraries(pb_mpi_test_main PUBLIC GTest::gtest GTest::gmock MPI::MPI_C pb_options)
+# What nearly every test includes is parsed once, and the code of tests is compiled quickly rather than made fast.
+set(pb_test_options -O1)
+target_compile_options(pb_test_main PRIVATE ${pb_test_options})
+target_precompile_headers(pb_test_main PRIVATE <gmock/gmock.h> <gtest/gtest.h> <algorithm> <filesystem> <fstream>
+    <functional> <map> <random> <string> <vector>)
 
 set(PATCHBENCH_MPIRUN ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
     CACHE STRING "How tests start ranks; `-n <ranks>` follows")
@@ -17,6 +23,8 @@ function(pb_add_test name)
     endif()
     add_executable(${name} ${ARG_FILES})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_compile_options(${name} PRIVATE ${pb_test_options})
+    target_precompile_headers(${name} REUSE_FROM pb_test_main)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
     if(ARG_RANKS)
         target_link_libraries(${name} PRIVATE ${ARG_LINKS} pb_mpi_test_main)
@@ -24,6 +32,12 @@ function(pb_add_test name)
             add_test(NAME ${name}.${ranks} COMMAND ${PATCHBENCH_MPIRUN} -n ${ranks} $<TARGET_FILE:${name}>)
             pb_describe_test(${name}.${ranks} ${ranks})
         endforeach()
+        if(NOT 3 IN_LIST ARG_RANKS)
+            list(GET ARG_RANKS -1 sanitized_ranks)
+        else()
+            set(sanitized_ranks 3)
+        endif()
+        set_property(TEST ${name}.${sanitized_ranks} APPEND PROPERTY LABELS sanitized)
     else()
         target_link_libraries(${name} PRIVATE ${ARG_LINKS} pb_test_main)
         add_test(NAME ${name} COMMAND ${name})
@@ -33,6 +47,6 @@ endfunction()
 
 # Label, processors, time-out and the skip code of one ctest entry (reads ARG_* of the caller).
 macro(pb_describe_test test processors)
-    set_tests_properties(${test} PROPERTIES LABELS ${ARG_LABEL} PROCESSORS ${processors} TIMEOUT ${ARG_TIMEOUT}
+    set_tests_properties(${test} PROPERTIES LABELS "${ARG_LABEL}" PROCESSORS ${processors} TIMEOUT ${ARG_TIMEOUT}
         SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1;OMP_WAIT_POLICY=passive;OMPI_MCA_btl_vader_single_copy_mechanism=none;${ARG_ENVIRONMENT}")
 endmacro()

@@ -170,6 +170,7 @@ build() { # preset, targets..
     local configure=(--preset "$preset" -DPATCHBENCH_TORCH="$torch" ${PATCHBENCH_PLOTLY:+"-DPATCHBENCH_PLOTLY=$PATCHBENCH_PLOTLY"})
     if command -v ccache >/dev/null; then
         export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 # so that another clone of the same sources finds the same objects
+        export CCACHE_SLOPPINESS=pch_defines,time_macros # without which ccache compiles what has a precompiled header
         configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
     fi
     if [ ! -e "$folder/build.ninja" ] || [ "$(cat "$folder/.configured" 2>/dev/null)" != "${configure[*]}" ]; then
