@@ -9,7 +9,7 @@ import sys
 import time
 
 TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test", "gpu_engine_test")
-STUDIES = ("bf16", "graphs", "slots", "largest", "reduced", "fp32", "fusion")
+STUDIES = ("bf16", "graphs", "slots", "largest", "reduced", "fp32", "photo", "fusion")
 
 
 def point(index, study, **settings):
@@ -88,6 +88,8 @@ def end(way):
 def patchbench(arguments):
     if arguments[0] != "run":
         end(way_of("version" if arguments[0] == "--version" else "check"))
+    if not pathlib.Path(arguments[1]).is_relative_to(pathlib.Path.cwd()):  # the folder of the kit: the photograph is there
+        sys.exit(2)
     out = pathlib.Path(arguments[arguments.index("--out") + 1])
     way = way_of(out.name)
     text = "".join(study_lines(out.name.removeprefix("study_")))
