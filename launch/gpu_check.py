@@ -22,7 +22,7 @@ NETWORKS = ("drunet", "unet", "dncnn")
 FIRST_TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test")
 ENGINE_TEST = "gpu_engine_test"
 # configs/gpu_check/<name>.yaml, each a `patchbench run` of its own, so that one that fails costs its own part only.
-FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 90))
+FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 110))
 LATER_STUDIES = (("reduced", 60), ("fp32", 60), ("photo", 40), ("slots", 45), ("largest", 60))
 
 
@@ -155,7 +155,8 @@ def write_summary(check, is_over=False):
 
 
 def write_archive(check):
-    """All files of the steps and the summary in gpu_check.tar.gz; whole or not at all, as the summary."""
+    """All files of the steps and the summary in gpu_check.tar.gz, without the pages, which are nearly all of its bytes and
+    made from results.jsonl; whole or not at all, as the summary."""
     file = check.out / "gpu_check.tar.gz"
     part = check.out / "gpu_check.tar.part"
     page = check.out / "gpu_check_summary.md"
@@ -163,7 +164,8 @@ def write_archive(check):
         with tarfile.open(part, "w:gz", compresslevel=3) as archive:
             for each in sorted({*check.folder.iterdir(), *([page] if page.exists() else [])}):
                 if each not in (file, part):
-                    archive.add(each, arcname=f"{check.out.name}/{each.name}")
+                    archive.add(each, arcname=f"{check.out.name}/{each.name}",
+                                filter=lambda entry: None if entry.name.endswith(".html") else entry)
         os.replace(part, file)
     except OSError as error:
         print(f"gpu_check: the archive could not be written: {error}", file=sys.stderr, flush=True)
@@ -199,8 +201,9 @@ def prepare(out, logs):
     """Empty enough folders, and what all steps find in their environment."""
     for folder in (out, logs):
         folder.mkdir(parents=True, exist_ok=True)
-        for stale in ("beside_pytorch.json", "device.json", "gpu_check.tar.gz", "gpu_check_summary.md"):
-            (folder / stale).unlink(missing_ok=True)
+        for stale in ("beside_pytorch.json", "device.json", "gpu_*.json", "gpu_check.tar.gz", "gpu_check_summary.md"):
+            for file in folder.glob(stale):
+                file.unlink()
     os.environ.setdefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none")  # containers often forbid it
     os.environ.setdefault("NCCL_DEBUG", "INFO")
     os.environ.setdefault("NCCL_DEBUG_FILE", f"{logs}/nccl.%h.%p.log")

@@ -182,6 +182,19 @@ def beside_row(each):
             number(at(each, "error_patchbench")), number(at(each, "error_pytorch")), number(at(each, "error_to_cpu"))]
 
 
+def recorded_errors(file):
+    """[test, precision, largest error] that a report of GoogleTest holds; none where there is no such report."""
+    try:
+        report = json.loads(file.read_text(errors="replace"))
+    except (OSError, ValueError):
+        return
+    for suite in listed(report, "testsuites"):
+        for test in listed(suite, "testsuite"):
+            for key, value in test.items() if isinstance(test, dict) else ():
+                if key.startswith("error_"):
+                    yield [at(test, "name"), key.removeprefix("error_"), value]
+
+
 CONVERSIONS = ("convert_array", "spread_pixels", "collect_pixels")  # of src/device/cuda_convert.cu: around a batch
 
 

@@ -110,6 +110,11 @@ def beside_text(folder):
     )
 
 
+def errors_text(folder):
+    rows = list(results.recorded_errors(folder / "gpu_engine_test.json"))
+    return table(["test", "precision", "largest error"], rows) if rows else "None was recorded.\n\n"
+
+
 def failed_tests(output, most=20):
     """What GoogleTest printed of each test that failed, the first `most` of them."""
     case = r"^\[ RUN      \] (?:(?!^\[ RUN|^\[       OK).)*?^\[  FAILED  \][^\n]*\n"
@@ -164,6 +169,7 @@ def page(steps, device, studies, seconds, is_over):
     text += guarded("Studies", studies_text, studies) + guarded("Side by side", comparisons_text, studies)
     text += guarded("Memory", memory_text, studies)
     text += guarded("Beside plain PyTorch in Python", beside_text, steps.folder)
+    text += guarded("Errors of the GPU's networks against the CPU", errors_text, steps.folder)
     text += guarded("Failures", failures_text, steps) + guarded("Kernels", profiles_text, steps)
     content = text.encode()
     if len(content) > MAX_BYTES:

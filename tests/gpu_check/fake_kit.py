@@ -95,6 +95,7 @@ def patchbench(arguments):
     text = "".join(study_lines(out.name.removeprefix("study_")))
     if way != "late":
         write(out / "results.jsonl", text, way)
+        write(out / "report.html", "a page of 5 MB", way)
     end(way)
 
 
@@ -102,6 +103,16 @@ def beside(arguments):
     way = way_of("beside_pytorch")
     if way != "late":
         write(pathlib.Path(arguments[arguments.index("--out") + 1]), json.dumps(comparisons()), way)
+    end(way)
+
+
+def engine_test(arguments):
+    """Its report, as GoogleTest writes it."""
+    way = way_of("gpu_engine_test")
+    report = {"testsuites": [{"name": "GpuEngine", "testsuite": [{"name": "IsNearTheCpu/drunet", "result": "COMPLETED",
+                                                                  "error_bf16": "12345.000000e-6"}]}]}
+    if way != "late":
+        write(pathlib.Path(arguments[0].partition("json:")[2]), json.dumps(report), way)
     end(way)
 
 
@@ -118,5 +129,6 @@ def make_kit(folder):
     make_program(folder / "benchmarks" / "beside_pytorch.py", "fake_kit.beside(sys.argv[1:])")
     for name in TESTS:
         make_program(folder / "build" / "tests" / name, f"fake_kit.end(fake_kit.way_of({name!r}))")
+    make_program(folder / "build" / "tests" / "gpu_engine_test", "fake_kit.engine_test(sys.argv[1:])")
     make_program(folder / "launch" / "gpu_check_device.py", "fake_kit.end(fake_kit.way_of('device'))")
     (folder / "launch" / "ranks.sh").write_text('shift\nexec "$@"\n')

@@ -80,6 +80,7 @@ class GpuCheckTest(unittest.TestCase):
                       "| drunet-graphs-1, graph | 0.5 | 0.25 .. 0.6 | 0.02 |",
                       "| fusion, beside off |", "| drunet-fusion-1, fused | 0.5 | 0.5 | 1.000 |",
                       "drunet-fusion-1, fused: fusion: 1 of 8 kinds of layer ran unfused (conv: wrong by 0.3)\n",
+                      "| IsNearTheCpu/drunet | bf16 | 12345.000000e-6 |",
                       "| drunet | 40 | 52 | +1.3 % |", "| drunet | 77 | memory | 75 | -2.6 % |",
                       "| drunet | bf16 | 4 x 320² | 200 | 100 | 2 | 1.5 | 2.5 | 0.001 | 0.002 | 0.003 |"):
             self.assertIn(words, self.page)
@@ -92,12 +93,14 @@ class GpuCheckTest(unittest.TestCase):
         for words in ("123 272 41 77 35.5", ", beside_pytorch ", "drunet bf16 4 x 320²"):
             self.assertIn(words, self.said)
 
-    def test_the_archive_holds_everything(self):
+    def test_the_archive_holds_everything_but_pages(self):
         self.check()
         with tarfile.open(self.out / "gpu_check.tar.gz") as archive:
             names = archive.getnames()
         for name in ("gpu_check_summary.md", "check.log", "study_bf16/results.jsonl", "beside_pytorch.json"):
             self.assertIn(f"out/{name}", names)
+        self.assertTrue((self.out / "study_bf16" / "report.html").exists())
+        self.assertNotIn("out/study_bf16/report.html", names)
 
     def test_a_program_that_crashes_or_is_killed_costs_its_own_step_only(self):
         steps = ["version", "check", "device", *fake_kit.TESTS]
@@ -112,19 +115,22 @@ class GpuCheckTest(unittest.TestCase):
                 self.assertIn("drunet-bf16-1", self.page)
 
     def test_results_of_each_study_that_are_broken_partial_or_missing(self):
-        halves = (fake_kit.STUDIES[::2], fake_kit.STUDIES[1::2])
-        for way, note in (("crash", "no results"), ("missing", "no results"), ("garbage", "line 1 is damaged"),
-                          ("empty", "no point was measured"), ("partial", "is damaged"), ("killed", "is damaged"),
-                          ("other", "line 1 is damaged")):
-            for broken, whole in (halves, halves[::-1]):
-                with self.subTest(way=way, broken=broken):
-                    self.assertEqual(self.check(",".join(f"study_{study}={way}" for study in broken)), 1)
-                    for study in broken:
-                        self.assertIn(f"results_{study}", self.failed())
-                        self.assertRegex(self.page, rf"\| results_{study} \| FAILED \| 0 \| .*{note}")
-                    for study in whole:
-                        self.assertIn(f"drunet-{study}-1", self.page)
-                    self.assert_others_stand(self.page)
+        """All in one check, one study in each way and one whole; then each study in another way."""
+        ways = (("crash", "no results"), ("missing", "no results"), ("garbage", "line 1 is damaged"),
+                ("empty", "no point was measured"), ("partial", "is damaged"), ("killed", "is damaged"),
+                ("other", "line 1 is damaged"))
+        self.assertEqual(len(fake_kit.STUDIES), len(ways) + 1)
+        for first in (0, 4):
+            *broken, whole = fake_kit.STUDIES[first:] + fake_kit.STUDIES[:first]
+            with self.subTest(broken=broken):
+                pairs = list(zip(broken, ways))
+                self.assertEqual(self.check(",".join(f"study_{study}={way}" for study, (way, _) in pairs)), 1)
+                for study, (_, note) in pairs:
+                    self.assertIn(f"results_{study}", self.failed())
+                    self.assertRegex(self.page, rf"\| results_{study} \| FAILED \| 0 \| .*{note}")
+                self.assertIn(f"drunet-{whole}-1", self.page)
+                self.assertNotIn(f"results_{whole}", self.failed())
+                self.assert_others_stand(self.page)
 
     def test_what_a_study_measured_before_it_broke_is_kept(self):
         self.check("study_fp32=partial")
@@ -289,6 +295,13 @@ class SectionsTest(unittest.TestCase):
                 study = results.Study("study", pathlib.Path("/nowhere"))
                 study.together = [together | {key: value}]
                 self.assertNotIn("could not be written", summary.guarded("x", summary.memory_text, [study]))
+
+    def test_a_report_of_tests_may_hold_anything(self):
+        file = self.folder / "report.json"
+        self.assertEqual(list(results.recorded_errors(file)), [])
+        for text in ("", "{[", "[]", "3", '{"testsuites": 3}', '{"testsuites": [3, {"testsuite": [null, {"name": 1}]}]}'):
+            file.write_text(text)
+            self.assertEqual(list(results.recorded_errors(file)), [], text)
 
     def test_the_short_text_is_cut_where_it_matters_least(self):
         class Steps:
