@@ -280,6 +280,7 @@ TEST_P(GpuEngine, RunsOutOfMemoryUnderACapAndRecovers) {
         }
         slot.prepare(*denoiser, stream);
         EXPECT_TRUE(slot.denoise(*denoiser, values, stream) == expected) << "graph " << graph;
+        EXPECT_GT(conv_tflops({.device = kCuda}, 0.01), 0) << "random values are drawn again, graph " << graph;
     }
 }
 
