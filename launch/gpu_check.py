@@ -155,8 +155,8 @@ def write_summary(check, is_over=False):
 
 
 def write_archive(check):
-    """All files of the steps and the summary in gpu_check.tar.gz, without the pages, which are nearly all of its bytes and
-    made from results.jsonl; whole or not at all, as the summary."""
+    """All files of the steps and the summary in gpu_check.tar.gz, without the pages, which would be nearly all of its
+    bytes and are made from results.jsonl; whole or not at all, as the summary."""
     file = check.out / "gpu_check.tar.gz"
     part = check.out / "gpu_check.tar.part"
     page = check.out / "gpu_check_summary.md"

@@ -60,7 +60,7 @@ def point_row(point):
 def more_of_point(point):
     walls = results.numbers(results.at(point, "samples", "wall_s"))
     spread = f"{min(walls):.4g} .. {max(walls):.4g}" if walls else None
-    keys = ("pipeline_s", "seam_error", "psnr_denoised_db", "device_used_mib")
+    keys = ("pipeline_s", "prepare_s", "seam_error", "psnr_denoised_db", "device_used_mib")
     figures = [results.number(results.at(point, "summary", key)) for key in keys]
     return [results.label(point), figures[0], spread, *figures[1:], results.allocations(point),
             results.at(point, "verification", "outcome"), results.at(point, "summary", "validity")]
@@ -73,7 +73,7 @@ def studies_text(studies):
         if study.points:
             text += table(["point", "status", *POINT_HEADINGS, "off prediction", "bottleneck"],
                           [point_row(point) for point in study.points])
-            text += table(["point", "pipeline s", "min .. max", "seam error", "PSNR dB", "device used MiB",
+            text += table(["point", "pipeline s", "min .. max", "prepare s", "seam error", "PSNR dB", "device used MiB",
                            "allocations", "verified", "validity"],
                           [more_of_point(point) for point in study.points])
             text += "".join(f"{remark}\n\n" for remark in results.fusion_remarks(study.points))

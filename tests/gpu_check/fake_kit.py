@@ -20,7 +20,7 @@ def point(index, study, **settings):
     summary = {"validity": "VALID", "patches_per_s": 123.4, "forward_tflops": 271.8, "forward_of_matmul_percent": 41.0,
                "forward_of_conv_percent": 77.0, "forward_of_memory_percent": 35.5, "efficiency": 0.97,
                "sm_clock_mhz": 1980.0, "power_cap_s": 0.0, "allocated_peak_mib": 1024.0, "predicted_peak_mib": 1000.0,
-               "bottleneck": {"class": "memory"}, "pipeline_s": 0.5, "window_error": 0.001, "seam_error": 0.02,
+               "bottleneck": {"class": "memory"}, "pipeline_s": 0.5, "prepare_s": 2.25, "window_error": 0.001, "seam_error": 0.02,
                "psnr_denoised_db": 31.4, "device_used_mib": 3000.0}
     if values["fusion"] == "on":
         summary["notes"] = ["another note", "fusion: 1 of 8 kinds of layer ran unfused (conv: wrong by 0.3)"]
@@ -88,7 +88,7 @@ def end(way):
 def patchbench(arguments):
     if arguments[0] != "run":
         end(way_of("version" if arguments[0] == "--version" else "check"))
-    if not pathlib.Path(arguments[1]).is_relative_to(pathlib.Path.cwd()):  # the folder of the kit: the photograph is there
+    if not pathlib.Path(arguments[1]).is_relative_to(pathlib.Path.cwd()):  # the kit, which has the photograph
         sys.exit(2)
     out = pathlib.Path(arguments[arguments.index("--out") + 1])
     way = way_of(out.name)

@@ -77,7 +77,7 @@ class GpuCheckTest(unittest.TestCase):
         self.assert_others_stand(self.page)
         for words in ("| drunet-bf16-1 | ok | 123.4 | 271.8 | 41 | 77 | 35.5 | 0.97 | 1980 | 0 | 0.001 | 1024 "
                       "| +2.4 % | memory |",
-                      "| drunet-graphs-1, graph | 0.5 | 0.25 .. 0.6 | 0.02 |",
+                      "| drunet-graphs-1, graph | 0.5 | 0.25 .. 0.6 | 2.25 | 0.02 |",
                       "| fusion, beside off |", "| drunet-fusion-1, fused | 0.5 | 0.5 | 1.000 |",
                       "drunet-fusion-1, fused: fusion: 1 of 8 kinds of layer ran unfused (conv: wrong by 0.3)\n",
                       "| IsNearTheCpu/drunet | bf16 | 12345.000000e-6 |",
