@@ -63,5 +63,7 @@ export PATH PATCHBENCH_TORCH LD_LIBRARY_PATH
 export PATCHBENCH_MODELS=${PATCHBENCH_MODELS:-$bundle/models}
 export OPAL_PREFIX=$bundle OPAL_BINDIR=$bundle/bin OPAL_LIBDIR=$bundle/lib OPAL_PKGLIBDIR=$bundle/lib/openmpi
 export OPAL_DATADIR=$bundle/share OPAL_PKGDATADIR=$bundle/share/openmpi OPAL_SYSCONFDIR=$bundle/share/openmpi
+# Without ssh Open MPI's usual launcher does not start anything, not even on this machine alone.
+if ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then export OMPI_MCA_plm=${OMPI_MCA_plm:-isolated}; fi
 # The system's plugins belong to other versions of these libraries.
 export PMIX_PKGLIBDIR=$bundle/lib/pmix HWLOC_PLUGINS_PATH=$bundle/lib/hwloc

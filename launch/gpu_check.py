@@ -1,5 +1,6 @@
 """The steps of launch/gpu_check.sh, which says what it is for, in the order of what is worth most: the budget may end
-before they do. Everything is kept in the folder of results; after each step the summary is written again."""
+before they do. After each step the summary is written again, and now and then the archive: what is there when the
+machine disappears stays."""
 
 import argparse
 import os
@@ -16,19 +17,20 @@ from gpu_check_steps import Kit, Steps, is_program, number_of_gpus
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 BUDGET_S = 560  # of the whole, the summary included
+ARCHIVE_EVERY_S = 30
 NETWORKS = ("drunet", "unet", "dncnn")
 FIRST_TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test")
 ENGINE_TEST = "gpu_engine_test"
 # configs/gpu_check/<name>.yaml, each a `patchbench run` of its own, so that one that fails costs its own part only.
-FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 90))
-LATER_STUDIES = (("reduced", 60), ("fp32", 60), ("slots", 45), ("largest", 60))
+FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 110))
+LATER_STUDIES = (("reduced", 60), ("fp32", 60), ("photo", 40), ("slots", 45), ("largest", 60))
 
 
 class Check:
     """All steps on one kit."""
 
-    def __init__(self, steps, device, gpus):
-        self.steps, self.kit, self.folder = steps, steps.kit, steps.folder
+    def __init__(self, steps, device, gpus, out):
+        self.steps, self.kit, self.folder, self.out = steps, steps.kit, steps.folder, out
         self.device, self.is_cpu, self.gpus = device, device == "cpu", gpus
         self.ranks = 1 if self.is_cpu else max(gpus, 1)
         self.studies = []
@@ -79,7 +81,7 @@ class Check:
     def study(self, name, limit_s):
         out = self.folder / f"study_{name}"
         shutil.rmtree(out, ignore_errors=True)  # of an earlier check
-        config = REPOSITORY / "configs" / "gpu_check" / f"{name}.yaml"
+        config = self.kit.studies / f"{name}.yaml"
         tiny = ["--set", "preset=tiny"] if self.is_cpu else []
         command = [*self.kit.ranks(self.ranks), self.kit.program, "run", config, "--out", out, *tiny]
         outcome = self.steps.run(f"study_{name}", command, limit_s)
@@ -90,6 +92,7 @@ class Check:
             self.steps.note(f"results_{name}", "FAILED", note="; ".join(self.studies[-1].troubles))
         else:
             self.steps.after()
+        print(summary.brief_points(self.studies[-1:]), flush=True)  # for whoever is left with the output alone
 
     def beside_pytorch(self):
         file = self.folder / "beside_pytorch.json"
@@ -113,7 +116,8 @@ class Check:
     def profiles(self):
         """Kernel names and times of one forward a network, by whichever profiler is there."""
         tools = {"nsys": ["profile", "--trace=cuda", "--stats=true", "--force-overwrite=true"],
-                 "ncu": ["--metrics", "gpu__time_duration.sum", "--target-processes", "all", "--csv"]}
+                 "ncu": ["--clock-control", "none", "--metrics", "gpu__time_duration.sum", "--print-units", "base",
+                         "--print-kernel-base", "function", "--target-processes", "application-only", "--csv"]}
         found = next((name for name in tools if shutil.which(name)), None)
         for network in NETWORKS:
             name = f"profile_{network}"
@@ -121,7 +125,7 @@ class Check:
                 self.steps.note(name, "skipped", note="neither nsys nor ncu")
                 continue
             out = self.folder / name
-            study = [self.kit.program, "run", REPOSITORY / "configs" / "gpu_check" / "profile.yaml", "--out", out,
+            study = [self.kit.program, "run", self.kit.studies / "profile.yaml", "--out", out,
                      "--set", f"network={network}"]
             report = ["--output", f"{out}.nsys-rep"] if found == "nsys" else []
             tool = [] if self.is_cpu else [found, *tools[found], *report]
@@ -140,7 +144,7 @@ class Check:
 
 def write_summary(check, is_over=False):
     """Whole or not at all: whoever reads it meanwhile finds the one before."""
-    file = check.folder / "gpu_check_summary.md"
+    file = check.out / "gpu_check_summary.md"
     part = file.with_suffix(".part")
     try:
         seconds = time.monotonic() - check.steps.start
@@ -150,47 +154,67 @@ def write_summary(check, is_over=False):
         print(f"gpu_check: the summary could not be written: {error}", file=sys.stderr, flush=True)
 
 
-def write_archive(folder):
-    """All files of the folder in gpu_check.tar.gz beside them."""
-    file = folder / "gpu_check.tar.gz"
-    part = folder / "gpu_check.tar.part"
+def write_archive(check):
+    """All files of the steps and the summary in gpu_check.tar.gz, without the pages, which would be nearly all of its
+    bytes and are made from results.jsonl; whole or not at all, as the summary."""
+    file = check.out / "gpu_check.tar.gz"
+    part = check.out / "gpu_check.tar.part"
+    page = check.out / "gpu_check_summary.md"
     try:
         with tarfile.open(part, "w:gz", compresslevel=3) as archive:
-            for each in sorted(folder.iterdir()):
+            for each in sorted({*check.folder.iterdir(), *([page] if page.exists() else [])}):
                 if each not in (file, part):
-                    archive.add(each, arcname=f"{folder.name}/{each.name}")
+                    archive.add(each, arcname=f"{check.out.name}/{each.name}",
+                                filter=lambda entry: None if entry.name.endswith(".html") else entry)
         os.replace(part, file)
     except OSError as error:
         print(f"gpu_check: the archive could not be written: {error}", file=sys.stderr, flush=True)
+
+
+class Keeper:
+    """Keeps what there is after a step: the summary always, the archive when the last one is old."""
+
+    def __init__(self, check):
+        self.check, self.archived = check, check.steps.start
+
+    def __call__(self):
+        write_summary(self.check)
+        if time.monotonic() - self.archived >= ARCHIVE_EVERY_S * self.check.steps.pace:
+            write_archive(self.check)
+            self.archived = time.monotonic()
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="launch/gpu_check.sh")
     parser.add_argument("--kit", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--pace", type=float, default=1.0, help=argparse.SUPPRESS)  # of all limits, for tests
-    parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "results" / "gpu_check")
+    parser.add_argument("--spent", type=float, default=0.0, help=argparse.SUPPRESS)  # seconds of the budget
+    parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "results" / "gpu_check",
+                        help="folder of the summary and the archive")
+    parser.add_argument("--logs", type=pathlib.Path, help="folder of all other files (default: that of --out)")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--budget", type=float, default=BUDGET_S, help="seconds for everything")
     return parser.parse_args()
 
 
-def prepare(folder):
-    """An empty enough folder, and what all steps find in their environment."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for stale in ("beside_pytorch.json", "device.json", "gpu_check.tar.gz", "gpu_check_summary.md"):
-        (folder / stale).unlink(missing_ok=True)
+def prepare(out, logs):
+    """Empty enough folders, and what all steps find in their environment."""
+    for folder in (out, logs):
+        folder.mkdir(parents=True, exist_ok=True)
+        for stale in ("beside_pytorch.json", "device.json", "gpu_*.json", "gpu_check.tar.gz", "gpu_check_summary.md"):
+            for file in folder.glob(stale):
+                file.unlink()
     os.environ.setdefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none")  # containers often forbid it
     os.environ.setdefault("NCCL_DEBUG", "INFO")
-    os.environ.setdefault("NCCL_DEBUG_FILE", f"{folder}/nccl.%h.%p.log")
+    os.environ.setdefault("NCCL_DEBUG_FILE", f"{logs}/nccl.%h.%p.log")
 
 
 def finish(check):
     failed = check.steps.failed()
     write_summary(check, is_over=True)
-    write_archive(check.folder)
-    print(summary.brief(check.steps, check.studies))
-    print(check.folder / "gpu_check_summary.md")
-    print(f"GPU CHECK: {'FAILED: ' + ', '.join(failed) if failed else 'ok'}", flush=True)
+    write_archive(check)
+    verdict = f"GPU CHECK: {'FAILED: ' + ', '.join(failed) if failed else 'ok'}"
+    print(summary.brief(check.steps, check.studies, f"{check.out / 'gpu_check_summary.md'}\n{verdict}"), flush=True)
     return 1 if failed else 0
 
 
@@ -200,12 +224,13 @@ def end_early(number, _):
 
 def main():
     arguments = parse_arguments()
-    folder = arguments.out.resolve()
-    prepare(folder)
-    steps = Steps(folder, Kit(arguments.kit.resolve()), arguments.budget, arguments.pace)
+    out = arguments.out.resolve()
+    logs = (arguments.logs or out).resolve()
+    prepare(out, logs)
+    steps = Steps(logs, Kit(arguments.kit.resolve()), arguments.budget, arguments.spent, arguments.pace)
     gpus = 0 if arguments.device == "cpu" else number_of_gpus()
-    check = Check(steps, arguments.device, gpus)
-    steps.after = lambda: write_summary(check)
+    check = Check(steps, arguments.device, gpus, out)
+    steps.after = Keeper(check)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end_early)
     try:

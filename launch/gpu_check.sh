@@ -2,8 +2,8 @@
 # The one command for a machine with a GPU, from a bundle or a checkout: in at most 560 s it checks the program, runs the
 # GPU tests, short studies and a comparison with plain PyTorch, and leaves gpu_check_summary.md, written again after each
 # step, and gpu_check.tar.gz with everything in the folder --out (default: results/gpu_check). The summary in short is
-# printed last.
-#   launch/gpu_check.sh [--out DIR] [--device cuda|cpu] [--budget SECONDS]
+# printed last. All other files lie in --logs (default: --out).
+#   launch/gpu_check.sh [--out DIR] [--logs DIR] [--device cuda|cpu] [--budget SECONDS]
 # A checkout uses its own build where that runs here, else the newest bundle in dist/. LibTorch is found through
 # PATCHBENCH_TORCH or python3. --device cpu runs every step in a tiny size: it tests this script. Exit code 1 when
 # anything failed.
@@ -13,7 +13,7 @@ set -euo pipefail
 
 python=python3
 case ${1:-} in
-    -h | --help) sed -n '2,9s/^# //p' "$0"; exit ;;
+    -h | --help) sed -n '2,10s/^# //p' "$0"; exit ;;
 esac
 
 unpack_newest_bundle() {
@@ -43,4 +43,4 @@ else
     # shellcheck source=launch/bundle_env.sh
     . "$kit/bin/env.sh"
 fi
-"$python" "$root/launch/gpu_check.py" --kit "$kit" "$@"
+"$python" "$root/launch/gpu_check.py" --kit "$kit" --spent "$SECONDS" "$@" # unpacking belongs to the budget

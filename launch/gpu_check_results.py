@@ -1,6 +1,8 @@
 """Results of the studies and of the comparison with PyTorch as gpu_check.py finds them: whole, partial, damaged or not
 there. Nothing here raises for what a file holds; what is missing is None."""
 
+import collections
+import csv
 import json
 import statistics
 
@@ -178,3 +180,36 @@ def beside_row(each):
     return [at(each, "network"), at(each, "dtype"), f"{at(each, 'batch')} x {at(each, 'window_px')}²", *rates,
             number(at(each, "ratio")), number(at(each, "ratio_min")), number(at(each, "ratio_max")),
             number(at(each, "error_patchbench")), number(at(each, "error_pytorch")), number(at(each, "error_to_cpu"))]
+
+
+def recorded_errors(file):
+    """[test, precision, largest error] that a report of GoogleTest holds; none where there is no such report."""
+    try:
+        report = json.loads(file.read_text(errors="replace"))
+    except (OSError, ValueError):
+        return
+    for suite in listed(report, "testsuites"):
+        for test in listed(suite, "testsuite"):
+            for key, value in test.items() if isinstance(test, dict) else ():
+                if key.startswith("error_"):
+                    yield [at(test, "name"), key.removeprefix("error_"), value]
+
+
+CONVERSIONS = ("convert_array", "spread_pixels", "collect_pixels")  # of src/device/cuda_convert.cu: around a batch
+
+
+def kernels(output):
+    """[name, calls, us in all] of the last forward call in the table that `ncu --csv` prints, the longest first: what
+    follows the last conversion of a batch."""
+    table = csv.DictReader(line for line in output.splitlines() if line.startswith('"'))
+    measured = []
+    for row in table:
+        try:
+            measured.append((row["Kernel Name"], float(row["Metric Value"].replace(",", "")) / 1000))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue  # a line that was cut
+    begin = max((i + 1 for i, (name, _) in enumerate(measured) if any(each in name for each in CONVERSIONS)), default=0)
+    times = collections.defaultdict(list)
+    for name, us in measured[begin:]:
+        times[name].append(us)
+    return sorted(([name, len(each), sum(each)] for name, each in times.items()), key=lambda row: -row[2])

@@ -2,6 +2,7 @@
 stop the next."""
 
 import collections
+import itertools
 import os
 import pathlib
 import signal
@@ -24,6 +25,7 @@ class Kit:
         self.program = folder / ("bin" if self.is_bundle else "build") / "patchbench"
         self.server = folder / ("bin" if self.is_bundle else "build/benchmarks") / "forward_server"
         self.tests = folder / ("tests" if self.is_bundle else "build/tests")
+        self.studies = folder / "configs" / "gpu_check"  # beside the photograph that they name
         self.has_mpirun = True  # until it is tried
 
     def ranks(self, number):
@@ -36,9 +38,9 @@ class Kit:
 class Steps:
     """Runs commands and keeps what came of them. `after` is called after each: it writes down how far everything is."""
 
-    def __init__(self, folder, kit, budget_s, pace=1.0):
+    def __init__(self, folder, kit, budget_s, spent_s=0.0, pace=1.0):
         self.folder, self.kit, self.pace = folder, kit, pace
-        self.start = time.monotonic()
+        self.start = time.monotonic() - spent_s
         self.end = self.start + budget_s - RESERVE_S * pace
         self.outcomes = []
         self.after = lambda: None
@@ -109,6 +111,11 @@ def stop(process, patience_s):
 
 
 def number_of_gpus():
+    """That CUDA shows to a program: all, or those of CUDA_VISIBLE_DEVICES up to the first entry that is none."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        entries = (entry.strip() for entry in chosen.split(","))
+        return sum(1 for _ in itertools.takewhile(lambda entry: entry not in ("", "-1"), entries))
     try:
         listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=30).stdout
     except (OSError, subprocess.TimeoutExpired):

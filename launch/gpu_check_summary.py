@@ -7,18 +7,25 @@ import time
 import gpu_check_results as results
 
 MAX_BYTES = 200_000  # of the page
-MAX_BRIEF = 11_000  # characters of the short text
+MAX_SAID = 11_900  # characters of the short text with what is printed behind it
 POINT_KEYS = ("patches_per_s", "forward_tflops", "forward_of_matmul_percent", "forward_of_conv_percent",
               "forward_of_memory_percent", "efficiency", "sm_clock_mhz", "power_cap_s", "window_error",
               "allocated_peak_mib")
 POINT_HEADINGS = ["patches/s", "forward TFLOP/s", "% matmul", "% conv", "% memory", "forward/pipeline", "SM MHz",
                   "power cap s", "window error", "peak MiB"]
 
+# What points are compared in: heading, setting, its value in the counterpart.
+COMPARISONS = (("graphs, beside none", "cuda_graph", False), ("fusion, beside off", "fusion", "off"),
+               ("copies in turn, beside overlap", "overlap", True), ("slots, beside 2", "slots", 2),
+               ("layout, beside channels_last", "layout", "channels_last"))
 
-def cell(value):
+
+def cell(value, digits=4):
     if value is None:
         return "-"
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = str(value)
+    if isinstance(value, float):
+        text = f"{value:.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.{digits}g}"
     return " ".join(text.replace("|", "/").split())
 
 
@@ -53,7 +60,7 @@ def point_row(point):
 def more_of_point(point):
     walls = results.numbers(results.at(point, "samples", "wall_s"))
     spread = f"{min(walls):.4g} .. {max(walls):.4g}" if walls else None
-    keys = ("pipeline_s", "seam_error", "psnr_denoised_db", "device_used_mib")
+    keys = ("pipeline_s", "prepare_s", "seam_error", "psnr_denoised_db", "device_used_mib")
     figures = [results.number(results.at(point, "summary", key)) for key in keys]
     return [results.label(point), figures[0], spread, *figures[1:], results.allocations(point),
             results.at(point, "verification", "outcome"), results.at(point, "summary", "validity")]
@@ -66,7 +73,7 @@ def studies_text(studies):
         if study.points:
             text += table(["point", "status", *POINT_HEADINGS, "off prediction", "bottleneck"],
                           [point_row(point) for point in study.points])
-            text += table(["point", "pipeline s", "min .. max", "seam error", "PSNR dB", "device used MiB",
+            text += table(["point", "pipeline s", "min .. max", "prepare s", "seam error", "PSNR dB", "device used MiB",
                            "allocations", "verified", "validity"],
                           [more_of_point(point) for point in study.points])
             text += "".join(f"{remark}\n\n" for remark in results.fusion_remarks(study.points))
@@ -76,10 +83,7 @@ def studies_text(studies):
 def comparisons_text(studies):
     points = [point for study in studies for point in study.points]
     text = "Above 1 the point is faster than its counterpart.\n\n"
-    for title, key, base in (("graphs, beside none", "cuda_graph", False),
-                             ("fusion, beside off", "fusion", "off"), ("copies in turn, beside overlap", "overlap",
-                             True), ("slots, beside 2", "slots", 2), ("layout, beside channels_last", "layout",
-                             "channels_last")):
+    for title, key, base in COMPARISONS:
         rows = list(results.pairs(points, key, base))
         if rows:
             text += table([title, "counterpart s", "s", "ratio", "extremes"], rows)
@@ -106,6 +110,11 @@ def beside_text(folder):
     )
 
 
+def errors_text(folder):
+    rows = list(results.recorded_errors(folder / "gpu_engine_test.json"))
+    return table(["test", "precision", "largest error"], rows) if rows else "None was recorded.\n\n"
+
+
 def failed_tests(output, most=20):
     """What GoogleTest printed of each test that failed, the first `most` of them."""
     case = r"^\[ RUN      \] (?:(?!^\[ RUN|^\[       OK).)*?^\[  FAILED  \][^\n]*\n"
@@ -123,8 +132,18 @@ def outputs_text(steps):
     return block(outputs.get("machine", "") + outputs.get("check", ""), 8000)
 
 
+def profile_text(outcome):
+    """ncu's kernels of one forward call added up by name; of nsys, the end of what it printed."""
+    rows = results.kernels(outcome.output)
+    if not rows:
+        return block(outcome.output, 6000)
+    total = sum(us for _, _, us in rows)
+    text = f"{sum(calls for _, calls, _ in rows)} kernels, {total:.1f} us in all.\n\n"
+    return text + table(["kernel", "calls", "us", "share"], [[*row, f"{100 * row[2] / total:.1f} %"] for row in rows])
+
+
 def profiles_text(steps):
-    texts = [f"### {each.name}\n\n" + block(each.output, 6000)
+    texts = [f"### {each.name}\n\n" + profile_text(each)
              for each in steps.outcomes if each.name.startswith("profile") and each.verdict == "ok"]
     return "".join(texts) or "Neither nsys nor ncu was there, or they did not end.\n\n"
 
@@ -150,6 +169,7 @@ def page(steps, device, studies, seconds, is_over):
     text += guarded("Studies", studies_text, studies) + guarded("Side by side", comparisons_text, studies)
     text += guarded("Memory", memory_text, studies)
     text += guarded("Beside plain PyTorch in Python", beside_text, steps.folder)
+    text += guarded("Errors of the GPU's networks against the CPU", errors_text, steps.folder)
     text += guarded("Failures", failures_text, steps) + guarded("Kernels", profiles_text, steps)
     content = text.encode()
     if len(content) > MAX_BYTES:
@@ -158,17 +178,38 @@ def page(steps, device, studies, seconds, is_over):
 
 
 def lines(rows):
-    return "".join(" ".join(cell(value) for value in row) + "\n" for row in rows) + "\n"
+    return "".join(" ".join(cell(value, 3) for value in row) + "\n" for row in rows) + "\n"
 
 
 def brief_steps(steps):
-    return lines([[each.name, each.verdict, round(each.seconds, 1), each.note[:120]] for each in steps.outcomes])
+    passed = ", ".join(f"{each.name} {each.seconds:.0f}" for each in steps.outcomes if each.verdict == "ok")
+    others = [[each.name, each.verdict, round(each.seconds, 1), each.note[:120]]
+              for each in steps.outcomes if each.verdict != "ok"]
+    return f"ok, with seconds: {passed}\n" + lines(others)
 
 
 def brief_points(studies):
-    headings = "point; status, " + ", ".join(POINT_HEADINGS) + ", off prediction, bottleneck\n"
+    """The status only where a point is not ok."""
+    headings = "point; " + ", ".join(POINT_HEADINGS) + ", off prediction, bottleneck\n"
     rows = [point_row(point) for study in studies for point in study.points]
-    return headings + lines([[str(row[0]).replace(", ", "+") + ";", *row[1:]] for row in rows])
+    named = [str(row[0]).replace(", ", "+") + ("" if row[1] == "ok" else f" {row[1]}") + ";" for row in rows]
+    return headings + lines([[name, *row[2:]] for name, row in zip(named, rows)])
+
+
+def brief_comparisons(studies):
+    """Only how many times as fast a point is as its counterpart, at the median and at the extremes."""
+    points = [point for study in studies for point in study.points]
+    rows = [[kind, str(row[0]).replace(", ", "+"), row[3], f"[{row[4]}]"]
+            for kind, key, base in COMPARISONS for row in results.pairs(points, key, base)]
+    return lines(rows)
+
+
+def brief_memory(studies):
+    fits = [[row[0], "at 0:", row[1], "a window:", row[2], percent(results.number(row[3]))]
+            for row in results.memory_fits(studies)]
+    largest = [["largest batch", row[0], *row[1:3], "foreseen", row[3], percent(results.number(row[4]))]
+               for row in results.largest_batches(studies)]
+    return lines(fits + largest)
 
 
 def brief_failures(steps):
@@ -182,10 +223,10 @@ def brief_beside(folder):
     return trouble + lines([results.beside_row(each) for each in comparisons])
 
 
-def brief(steps, studies):
-    """The page in short, at most MAX_BRIEF characters: what does not fit is cut from the front, so what matters most
-    stands last."""
-    text = guarded("Failures", brief_failures, steps) + guarded("Memory", memory_text, studies)
-    text += guarded("Side by side", comparisons_text, studies) + guarded("Beside PyTorch", brief_beside, steps.folder)
+def brief(steps, studies, behind=""):
+    """The page in short and `behind`, at most MAX_SAID characters: what does not fit is cut from the front, so what
+    matters most stands last."""
+    text = guarded("Failures", brief_failures, steps) + guarded("Times as fast", brief_comparisons, studies)
+    text += guarded("Beside PyTorch", brief_beside, steps.folder) + guarded("Memory, MiB", brief_memory, studies)
     text += guarded("Points", brief_points, studies) + guarded("Steps", brief_steps, steps)
-    return text[-MAX_BRIEF:]
+    return (text + behind)[-MAX_SAID:]

@@ -40,4 +40,6 @@ fi
 if [ "$(id -u)" = 0 ]; then # Open MPI refuses root otherwise; in containers root is the usual user
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
+# Without ssh, which it would need for other hosts, Open MPI's usual launcher does not start anything here either.
+if ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then export OMPI_MCA_plm=${OMPI_MCA_plm:-isolated}; fi
 exec mpirun "${placement[@]}" -n "$ranks" "$@"

@@ -123,6 +123,13 @@ class Bundle(unittest.TestCase):
         strangers = [name for name in loaded if not name.startswith(str(self.folder)) and not SYSTEM.search(name)]
         self.assertEqual(strangers, [])
 
+    def test_mpirun_where_there_is_no_ssh(self):
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for tool in ("bash", "basename", "cat", "cut", "dirname", "env", "getconf", "head", "readlink", "sed", "sort"):
+            (tools / tool).symlink_to(shutil.which(tool))
+        self.succeed_there("./mpirun", "--oversubscribe", "-n", "1", "env", PATH=str(tools))
+
     def test_same_image_as_the_build(self):
         crop = self.folder / "crop.npy"
         values = bytes((x * 7 + y * 13 + (x * y * 31 + c * 57) % 97) % 256 for y in range(60) for x in range(72)

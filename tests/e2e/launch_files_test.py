@@ -28,6 +28,15 @@ class LaunchFilesTest(unittest.TestCase):
         for folder in ('build', 'launch'):
             self.assertIn(f'prepend-path PATH {program.REPOSITORY}/{folder}\n', result.stdout)
 
+    def test_ranks_start_where_there_is_no_ssh(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for tool in ('bash', 'dirname', 'env', 'getconf', 'grep', 'id', 'lscpu', 'mpirun', 'nproc', 'sort', 'wc'):
+                (Path(folder) / tool).symlink_to(shutil.which(tool))
+            result = subprocess.run([LAUNCH / 'ranks.sh', '2', 'env'], capture_output=True, text=True, timeout=60,
+                                    env={'PATH': folder, 'HOME': folder})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count('OMPI_COMM_WORLD_RANK='), 2)
+
     def test_the_spack_package_is_python(self):
         with tempfile.TemporaryDirectory() as folder:
             py_compile.compile(str(LAUNCH / 'spack' / 'package.py'), str(Path(folder) / 'compiled'), doraise=True)

@@ -3,6 +3,7 @@
 #include "engine/torch/fusion/fusion.hpp"
 
 #include "engine/torch/fusion/cudnn_plans.hpp"
+#include "engine/torch/fusion/plan_search.hpp"
 #include "engine/torch/network.hpp"
 #include "support/denoise_batch.hpp"
 #include "support/networks.hpp"
@@ -16,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <set>
 
 namespace pb::engine::torch_engine {
@@ -188,6 +190,33 @@ TEST(FusedLayers, WhereNoneIsOfferedTheNetworkRunsAsItIs) {
     EXPECT_THAT(failing.remark(), AllOf(HasSubstr("channels_last: it does not run"), Not(HasSubstr("\n"))));
     EXPECT_TRUE(at::equal(too_small(1, 8), expected));
     EXPECT_THAT(too_small.remark(), HasSubstr("too little memory to check it"));
+}
+
+/// Numbers of the plans that are built of 20 proposals, of which each fourth cannot be, when building one takes
+/// `build_s`.
+std::vector<int64_t> built_of_20(const SearchLimits& limits, double build_s) {
+    double clock_s = 100;
+    const auto build = [&](int64_t i) {
+        clock_s += build_s;
+        return i % 4 == 0 ? std::nullopt : std::optional(i);
+    };
+    return build_first(20, limits, build, [&] { return clock_s; });
+}
+
+TEST(PlanSearch, BuildsTheFirstPlansThatCanBeBuiltInItsTime) {
+    using Numbers = std::vector<int64_t>;
+    EXPECT_EQ(built_of_20({}, 10), (Numbers{1}));
+    EXPECT_EQ(built_of_20({.plans = 4, .seconds = 1}, 0.01), (Numbers{1, 2, 3, 5}));
+    EXPECT_EQ(built_of_20({.plans = 8, .seconds = 1}, 0.3), (Numbers{1, 2, 3}));
+    EXPECT_EQ(built_of_20({.plans = 8, .seconds = 1}, 7), (Numbers{1})) << "one is built, however long it takes";
+    EXPECT_EQ(built_of_20({.plans = 100, .seconds = 1}, 0).size(), 15U);
+}
+
+TEST(PlanSearch, TakesTheFastestThatRuns) {
+    constexpr double kFails = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(fastest_of({3, kFails, 1, 2}), 2U);
+    EXPECT_EQ(fastest_of({kFails, kFails}), std::nullopt);
+    EXPECT_EQ(fastest_of({}), std::nullopt);
 }
 
 /// An H200 as its data sheet and the CUDA manual describe it, in cuDNN's own words.

@@ -9,7 +9,7 @@ import sys
 import time
 
 TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test", "gpu_engine_test")
-STUDIES = ("bf16", "graphs", "slots", "largest", "reduced", "fp32", "fusion")
+STUDIES = ("bf16", "graphs", "slots", "largest", "reduced", "fp32", "photo", "fusion")
 
 
 def point(index, study, **settings):
@@ -20,7 +20,7 @@ def point(index, study, **settings):
     summary = {"validity": "VALID", "patches_per_s": 123.4, "forward_tflops": 271.8, "forward_of_matmul_percent": 41.0,
                "forward_of_conv_percent": 77.0, "forward_of_memory_percent": 35.5, "efficiency": 0.97,
                "sm_clock_mhz": 1980.0, "power_cap_s": 0.0, "allocated_peak_mib": 1024.0, "predicted_peak_mib": 1000.0,
-               "bottleneck": {"class": "memory"}, "pipeline_s": 0.5, "window_error": 0.001, "seam_error": 0.02,
+               "bottleneck": {"class": "memory"}, "pipeline_s": 0.5, "prepare_s": 2.25, "window_error": 0.001, "seam_error": 0.02,
                "psnr_denoised_db": 31.4, "device_used_mib": 3000.0}
     if values["fusion"] == "on":
         summary["notes"] = ["another note", "fusion: 1 of 8 kinds of layer ran unfused (conv: wrong by 0.3)"]
@@ -88,11 +88,14 @@ def end(way):
 def patchbench(arguments):
     if arguments[0] != "run":
         end(way_of("version" if arguments[0] == "--version" else "check"))
+    if not pathlib.Path(arguments[1]).is_relative_to(pathlib.Path.cwd()):  # the kit, which has the photograph
+        sys.exit(2)
     out = pathlib.Path(arguments[arguments.index("--out") + 1])
     way = way_of(out.name)
     text = "".join(study_lines(out.name.removeprefix("study_")))
     if way != "late":
         write(out / "results.jsonl", text, way)
+        write(out / "report.html", "a page of 5 MB", way)
     end(way)
 
 
@@ -100,6 +103,16 @@ def beside(arguments):
     way = way_of("beside_pytorch")
     if way != "late":
         write(pathlib.Path(arguments[arguments.index("--out") + 1]), json.dumps(comparisons()), way)
+    end(way)
+
+
+def engine_test(arguments):
+    """Its report, as GoogleTest writes it."""
+    way = way_of("gpu_engine_test")
+    report = {"testsuites": [{"name": "GpuEngine", "testsuite": [{"name": "IsNearTheCpu/drunet", "result": "COMPLETED",
+                                                                  "error_bf16": "12345.000000e-6"}]}]}
+    if way != "late":
+        write(pathlib.Path(arguments[0].partition("json:")[2]), json.dumps(report), way)
     end(way)
 
 
@@ -116,5 +129,6 @@ def make_kit(folder):
     make_program(folder / "benchmarks" / "beside_pytorch.py", "fake_kit.beside(sys.argv[1:])")
     for name in TESTS:
         make_program(folder / "build" / "tests" / name, f"fake_kit.end(fake_kit.way_of({name!r}))")
+    make_program(folder / "build" / "tests" / "gpu_engine_test", "fake_kit.engine_test(sys.argv[1:])")
     make_program(folder / "launch" / "gpu_check_device.py", "fake_kit.end(fake_kit.way_of('device'))")
     (folder / "launch" / "ranks.sh").write_text('shift\nexec "$@"\n')

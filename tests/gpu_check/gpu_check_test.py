@@ -3,6 +3,7 @@
 the other steps found."""
 
 import itertools
+import json
 import os
 import pathlib
 import signal
@@ -12,6 +13,7 @@ import tarfile
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import fake_kit
 
@@ -19,10 +21,19 @@ LAUNCH = pathlib.Path(__file__).resolve().parents[2] / "launch"
 sys.path.insert(0, str(LAUNCH))
 import gpu_check_results as results  # noqa: E402
 import gpu_check_summary as summary  # noqa: E402
-from gpu_check_steps import Outcome  # noqa: E402
+from gpu_check_steps import Outcome, number_of_gpus  # noqa: E402
 
 PACE = 0.02  # of the limits: a minute becomes 1.2 s
 END_S = 120
+# As `ncu --csv` prints them: what was tried first, a conversion, one forward call, and a line that was cut.
+KERNELS = """==PROF== Connected to process 1
+"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"
+"0","tried","gpu__time_duration.sum","ns","90,000"
+"1","collect_pixels","gpu__time_duration.sum","ns","700"
+"2","conv","gpu__time_duration.sum","ns","2,500"
+"3","relu","gpu__time_duration.sum","ns","500"
+"4","conv","gpu__time_duration.sum","ns","2,500"
+"5","co"""
 
 
 class GpuCheckTest(unittest.TestCase):
@@ -66,9 +77,10 @@ class GpuCheckTest(unittest.TestCase):
         self.assert_others_stand(self.page)
         for words in ("| drunet-bf16-1 | ok | 123.4 | 271.8 | 41 | 77 | 35.5 | 0.97 | 1980 | 0 | 0.001 | 1024 "
                       "| +2.4 % | memory |",
-                      "| drunet-graphs-1, graph | 0.5 | 0.25 .. 0.6 | 0.02 |",
+                      "| drunet-graphs-1, graph | 0.5 | 0.25 .. 0.6 | 2.25 | 0.02 |",
                       "| fusion, beside off |", "| drunet-fusion-1, fused | 0.5 | 0.5 | 1.000 |",
                       "drunet-fusion-1, fused: fusion: 1 of 8 kinds of layer ran unfused (conv: wrong by 0.3)\n",
+                      "| IsNearTheCpu/drunet | bf16 | 12345.000000e-6 |",
                       "| drunet | 40 | 52 | +1.3 % |", "| drunet | 77 | memory | 75 | -2.6 % |",
                       "| drunet | bf16 | 4 x 320² | 200 | 100 | 2 | 1.5 | 2.5 | 0.001 | 0.002 | 0.003 |"):
             self.assertIn(words, self.page)
@@ -78,15 +90,17 @@ class GpuCheckTest(unittest.TestCase):
         self.assertLess(len(self.said), 12_000)
         for study in fake_kit.STUDIES:
             self.assertIn(f"drunet-{study}-1", self.said)
-        for words in ("123.4 271.8 41 77 35.5", "beside_pytorch ok", "drunet bf16 4 x 320²"):
+        for words in ("123 272 41 77 35.5", ", beside_pytorch ", "drunet bf16 4 x 320²"):
             self.assertIn(words, self.said)
 
-    def test_the_archive_holds_everything(self):
+    def test_the_archive_holds_everything_but_pages(self):
         self.check()
         with tarfile.open(self.out / "gpu_check.tar.gz") as archive:
             names = archive.getnames()
         for name in ("gpu_check_summary.md", "check.log", "study_bf16/results.jsonl", "beside_pytorch.json"):
             self.assertIn(f"out/{name}", names)
+        self.assertTrue((self.out / "study_bf16" / "report.html").exists())
+        self.assertNotIn("out/study_bf16/report.html", names)
 
     def test_a_program_that_crashes_or_is_killed_costs_its_own_step_only(self):
         steps = ["version", "check", "device", *fake_kit.TESTS]
@@ -101,19 +115,22 @@ class GpuCheckTest(unittest.TestCase):
                 self.assertIn("drunet-bf16-1", self.page)
 
     def test_results_of_each_study_that_are_broken_partial_or_missing(self):
-        halves = (fake_kit.STUDIES[::2], fake_kit.STUDIES[1::2])
-        for way, note in (("crash", "no results"), ("missing", "no results"), ("garbage", "line 1 is damaged"),
-                          ("empty", "no point was measured"), ("partial", "is damaged"), ("killed", "is damaged"),
-                          ("other", "line 1 is damaged")):
-            for broken, whole in (halves, halves[::-1]):
-                with self.subTest(way=way, broken=broken):
-                    self.assertEqual(self.check(",".join(f"study_{study}={way}" for study in broken)), 1)
-                    for study in broken:
-                        self.assertIn(f"results_{study}", self.failed())
-                        self.assertRegex(self.page, rf"\| results_{study} \| FAILED \| 0 \| .*{note}")
-                    for study in whole:
-                        self.assertIn(f"drunet-{study}-1", self.page)
-                    self.assert_others_stand(self.page)
+        """All in one check, one study in each way and one whole; then each study in another way."""
+        ways = (("crash", "no results"), ("missing", "no results"), ("garbage", "line 1 is damaged"),
+                ("empty", "no point was measured"), ("partial", "is damaged"), ("killed", "is damaged"),
+                ("other", "line 1 is damaged"))
+        self.assertEqual(len(fake_kit.STUDIES), len(ways) + 1)
+        for first in (0, 4):
+            *broken, whole = fake_kit.STUDIES[first:] + fake_kit.STUDIES[:first]
+            with self.subTest(broken=broken):
+                pairs = list(zip(broken, ways))
+                self.assertEqual(self.check(",".join(f"study_{study}={way}" for study, (way, _) in pairs)), 1)
+                for study, (_, note) in pairs:
+                    self.assertIn(f"results_{study}", self.failed())
+                    self.assertRegex(self.page, rf"\| results_{study} \| FAILED \| 0 \| .*{note}")
+                self.assertIn(f"drunet-{whole}-1", self.page)
+                self.assertNotIn(f"results_{whole}", self.failed())
+                self.assert_others_stand(self.page)
 
     def test_what_a_study_measured_before_it_broke_is_kept(self):
         self.check("study_fp32=partial")
@@ -165,26 +182,30 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(self.check(",".join(f"{test}=skip" for test in fake_kit.TESTS)), 0)
         self.assertIn("| gpu_engine_test | skipped |", self.page)
 
-    def make_tools(self):
-        """What a machine with two GPUs has."""
+    def make_tools(self, *profilers):
+        """What a machine with two GPUs has. A profiler prints what it was told, and a table of kernels."""
         listed = 'print("GPU 0: a fake\\nGPU 1: a fake" if "-L" in sys.argv else "name, driver_version")'
         fake_kit.make_program(self.folder / "tools" / "nvidia-smi", listed)
         run = "import os; rest = sys.argv[next(i for i, word in enumerate(sys.argv) if '/build/' in word):]"
-        for tool in ("nsys", "compute-sanitizer"):
-            fake_kit.make_program(self.folder / "tools" / tool, f"{run}; print({tool!r}, flush=True); "
-                                                                "os.execv(rest[0], rest)")
+        for tool in (*profilers, "compute-sanitizer"):
+            fake_kit.make_program(self.folder / "tools" / tool,
+                                  f"{run}; print({tool!r}, *sys.argv[1:]); print({KERNELS!r}, flush=True); "
+                                  "os.execv(rest[0], rest)")
 
     def test_two_gpus_with_their_tools(self):
-        self.make_tools()
+        self.make_tools("nsys", "ncu")
         self.assertEqual(self.check(device="cuda"), 0, self.page)
         for step in ("gpu_nccl_test_2_ranks", "gpu_nccl_exchange_test_2_ranks", "sanitizer", "profile_unet"):
             self.assertIn(f"| {step} | ok |", self.page)
-        self.assertRegex(self.page, r"### profile_unet\n\n```\nnsys\n")
+        self.assertIn("nsys profile", (self.out / "profile_unet.log").read_text())
+        (self.folder / "tools" / "nsys").unlink()
         self.assertEqual(self.check("gpu_nccl_test=skip,sanitizer=x,gpu_convert_test=crash", device="cuda"), 1)
         self.assertEqual(self.failed(), ["gpu_convert_test", "gpu_nccl_test", "gpu_nccl_test_2_ranks", "sanitizer"])
+        self.assertIn("ncu --clock-control none", (self.out / "profile_unet.log").read_text())
+        self.assertRegex(self.page, r"### profile_unet\n\n3 kernels, 5.5 us in all.\n(.*\n)+\| conv \| 2 \| 5 \| 90.9 % \|")
 
     def test_what_there_was_no_time_for_is_named(self):
-        self.assertEqual(self.check("", "--budget", "6", pace=0.3), 1)
+        self.assertEqual(self.check("", "--budget", "1006", "--spent", "1000", pace=0.3), 1)
         self.assertRegex(self.page, r"\| study_bf16 \| NOT RUN \| 0 \| no time was left \|")
 
     def test_the_summary_is_written_after_each_step(self):
@@ -201,6 +222,34 @@ class GpuCheckTest(unittest.TestCase):
         self.assertIn("GPU CHECK: FAILED: gpu_check", said)
         self.assertIn("drunet-graphs-1", said)
         self.assertTrue((self.out / "gpu_check.tar.gz").exists())
+
+    def test_what_a_check_that_is_cut_leaves(self):
+        """Killed with no chance to clean up: two files, and what was said."""
+        logs = self.folder / "logs"
+        process = subprocess.Popen(self.command("--pace", str(PACE), "--logs", logs), stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True, env=os.environ | {"FAKE_KIT": ""})
+        archive, names, deadline = self.out / "gpu_check.tar.gz", [], time.monotonic() + END_S
+        while "out/study_bf16/results.jsonl" not in names and time.monotonic() < deadline:
+            time.sleep(0.02)
+            if archive.exists():
+                with tarfile.open(archive) as opened:
+                    names = opened.getnames()
+        process.kill()
+        said, _ = process.communicate(timeout=END_S)
+        self.assertIn("out/gpu_check_summary.md", names)
+        self.assertIn("drunet-bf16-1; 123 272 41 77", said)
+        self.assertLessEqual({file.name for file in self.out.iterdir()},
+                             {"gpu_check.tar.gz", "gpu_check.tar.part", "gpu_check_summary.md", "gpu_check_summary.part"})
+        self.assertTrue((logs / "check.log").exists())
+
+    def test_gpus_that_are_hidden_are_not_counted(self):
+        self.make_tools()
+        for chosen, count in (("0,1", 2), ("1", 1), ("", 0), ("-1", 0), ("2,-1,3", 1), ("GPU-a, GPU-b,GPU-c", 3),
+                              (None, 2)):
+            known = {} if chosen is None else {"CUDA_VISIBLE_DEVICES": chosen}
+            path = f"{self.folder / 'tools'}:{os.environ['PATH']}"
+            with unittest.mock.patch.dict(os.environ, known | {"PATH": path}):
+                self.assertEqual(number_of_gpus(), count, chosen)
 
 
 class SectionsTest(unittest.TestCase):
@@ -222,25 +271,37 @@ class SectionsTest(unittest.TestCase):
             changed[path[0]] = SectionsTest.with_value(point[path[0]], path[1:], value)
         return changed
 
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpu-check-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
     def test_every_value_of_a_point_may_be_of_any_kind(self):
         whole = fake_kit.point(0, "whole")
         for path, value in itertools.product(self.places(whole), (None, "text", 1, -2.5, True, [], [None], {}, [{}])):
             study = results.Study("study", pathlib.Path("/nowhere"))
             study.points = [whole, self.with_value(fake_kit.point(1, "odd", cuda_graph=True), path, value)]
             text = "".join(summary.guarded("x", write, [study]) for write in (
-                summary.studies_text, summary.comparisons_text, summary.memory_text, summary.brief_points))
+                summary.studies_text, summary.comparisons_text, summary.memory_text, summary.brief_points,
+                summary.brief_comparisons, summary.brief_memory))
             self.assertNotIn("could not be written", text, (path, value))
             self.assertIn("drunet-whole-0 | ok | 123.4", text)
             self.assertIsInstance(results.unhappy(study.points) + results.busy_allocators(study.points), list)
 
     def test_every_value_of_what_points_say_together_may_be_of_any_kind(self):
-        import json
         together = json.loads(fake_kit.study_lines("bf16")[3])
         for key in ("batch_memory", "largest_batches"):
             for value in (None, "text", 1, [], [None], [{}], [{"fit": 1, "search": "x"}], {}):
                 study = results.Study("study", pathlib.Path("/nowhere"))
                 study.together = [together | {key: value}]
                 self.assertNotIn("could not be written", summary.guarded("x", summary.memory_text, [study]))
+
+    def test_a_report_of_tests_may_hold_anything(self):
+        file = self.folder / "report.json"
+        self.assertEqual(list(results.recorded_errors(file)), [])
+        for text in ("", "{[", "[]", "3", '{"testsuites": 3}', '{"testsuites": [3, {"testsuite": [null, {"name": 1}]}]}'):
+            file.write_text(text)
+            self.assertEqual(list(results.recorded_errors(file)), [], text)
 
     def test_the_short_text_is_cut_where_it_matters_least(self):
         class Steps:
@@ -251,15 +312,39 @@ class SectionsTest(unittest.TestCase):
                 return [each.name for each in self.outcomes]
 
         study = results.Study("study", pathlib.Path("/nowhere"))
-        study.points = [fake_kit.point(i, "many") for i in range(100)]
-        text = summary.brief(Steps(), [study])
+        study.points = [fake_kit.point(i, "many") for i in range(140)]
+        text = summary.brief(Steps(), [study], "x" * 500)
         self.assertNotIn("## Failures", text)  # so much did not fit
-        self.assertLessEqual(len(text), summary.MAX_BRIEF)
-        for words in ("step 0 FAILED", "step 29 FAILED", "drunet-many-0;", "drunet-many-99;"):
+        self.assertEqual(len(text), summary.MAX_SAID)
+        for words in ("step 0 FAILED", "step 29 FAILED", "drunet-many-0;", "drunet-many-139;", "x" * 500):
             self.assertIn(words, text)
         page = summary.page(Steps(), "cuda", [study], 1.0, True)
         self.assertLessEqual(len(page.encode()), summary.MAX_BYTES)
         self.assertTrue(page.startswith("# GPU check: FAILED: step 0,"))
+
+    def test_the_short_text_has_room_for_a_whole_check(self):
+        """As many points, pairs and lines as the studies of configs/gpu_check give, all steps passed."""
+        class Steps:
+            folder = self.folder
+            outcomes = [Outcome(f"results_gpu_step_{i}", "ok", 10.0, "", "much was said") for i in range(36)]
+
+        (self.folder / "beside_pytorch.json").write_text(json.dumps(fake_kit.comparisons() * 12))
+        study = results.Study("study", pathlib.Path("/nowhere"))
+        study.points = [fake_kit.point(i, "p256-h32-b16-bf16", batch=i) for i in range(50)]
+        study.points += [fake_kit.point(i, "p256-h32-b16-bf16", batch=i, fusion="on") for i in range(28)]
+        study.together = json.loads(fake_kit.study_lines("bf16")[3]), {"largest_batches": []}
+        study.together[0]["batch_memory"] *= 9
+        text = summary.brief(Steps(), [study])
+        self.assertLess(len(text), summary.MAX_SAID - 500)  # with what is printed behind it
+        for words in ("Times as fast", "drunet-p256-h32-b16-bf16-27+fused 1.000 [0.833 .. 1.200]", "MiB",
+                      "drunet at 0: 40 a window: 52 +1.3 %", "largest batch drunet 77 memory foreseen 75 -2.6 %",
+                      "drunet bf16 4 x 320² 200 100 2 1.5 2.5", "drunet-p256-h32-b16-bf16-49; 123 272 41 77 35.5 0.97"):
+            self.assertIn(words, text)
+
+    def test_numbers_are_readable(self):
+        values = ((14336.5, "14336"), (0.00123456, "0.001235"), (123.456, "123.5"), (None, "-"), (7, "7"))
+        for value, text in values:
+            self.assertEqual(summary.cell(value), text)
 
     def test_a_section_that_fails_says_so_and_costs_no_other(self):
         def fails():

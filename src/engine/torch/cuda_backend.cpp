@@ -3,7 +3,9 @@
 #include "patchbench/base/error.hpp"
 
 #include <ATen/Context.h>
+#include <ATen/core/Generator.h>
 #include <ATen/cuda/CUDAContextLight.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -60,6 +62,7 @@ class Capture {
             graph_.capture_end();
         } catch (const std::exception&) {
             leave_pool();  // the exception in flight already gives the reason
+            leave_generator();
         }
         (void)cudaGetLastError();
     }
@@ -79,6 +82,16 @@ class Capture {
             caching::releasePool(index_, pool_);
         } catch (const std::exception&) {
             // capture_end() had done this itself.
+        }
+    }
+    /// The generator of random numbers, too, is in a capture from begin to end; later it would refuse to give any. Its
+    /// state is shared with the graph: a copy takes its place.
+    void leave_generator() const noexcept {
+        try {
+            at::Generator random = at::cuda::detail::getDefaultCUDAGenerator(index_);
+            random.graphsafe_set_state(random.clone());
+        } catch (const std::exception&) {
+            // Upper bounds and the check of fused layers then report that they could not draw.
         }
     }
 

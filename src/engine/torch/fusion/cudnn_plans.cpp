@@ -1,6 +1,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 
 #include "base/user_cache.hpp"
+#include "engine/torch/fusion/plan_search.hpp"
 #include "engine/torch/placement.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -161,7 +163,7 @@ class CudnnPlans final : public FusedPlans {
             require_good(graph->create_execution_plans({fe::HeurMode_t::A}), "propose a plan");
             exclude_plans(*graph, layer.precision);
             const auto chosen = choose(graph, layer, operands);
-            if (!chosen) return {nullptr, "cuDNN can build none of the plans that it proposes"};
+            if (!chosen) return {nullptr, "cuDNN can build and run none of the plans that it proposes"};
             return {std::make_unique<CudnnPlan>(*chosen), {}};
         } catch (const Error& error) {
             return {nullptr, error.what()};
@@ -176,29 +178,28 @@ class CudnnPlans final : public FusedPlans {
             for (int64_t i = 0; i < graph->get_execution_plan_count(); ++i)
                 if (CudnnPlan plan(graph, i); plan.name() == *known && graph->build_plan_at_index(i).is_good())
                     return plan;
-        const std::vector<CudnnPlan> built = first_plans(graph, autotune_ ? kMostTimed : 1);
-        if (built.empty()) return std::nullopt;
-        if (!autotune_) return built.front();
-        const CudnnPlan fastest = fastest_of(built, operands);
-        cache_.keep(layer.name(), fastest.name());
-        return fastest;
-    }
-
-    /// At most `most` plans that can be built, in the order of cuDNN's preference.
-    static std::vector<CudnnPlan> first_plans(const std::shared_ptr<fe::graph::Graph>& graph, size_t most) {
-        std::vector<CudnnPlan> built;
-        for (int64_t i = 0; i < graph->get_execution_plan_count() && built.size() < most; ++i)
-            if (graph->build_plan_at_index(i).is_good()) built.emplace_back(graph, i);
-        return built;
-    }
-
-    static CudnnPlan fastest_of(std::vector<CudnnPlan> plans, const FusedOperands& operands) {
+        std::vector<CudnnPlan> built = first_plans(graph);
+        if (!autotune_) return built.empty() ? std::nullopt : std::optional(built.front());
         std::vector<double> seconds;
-        for (CudnnPlan& plan : plans) seconds.push_back(seconds_of(plan, operands));
-        return plans[static_cast<size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin())];
+        for (CudnnPlan& plan : built) seconds.push_back(seconds_of(plan, operands));
+        const auto fastest = fastest_of(seconds);
+        if (!fastest) return std::nullopt;
+        cache_.keep(layer.name(), built[*fastest].name());
+        return built[*fastest];
     }
 
-    static constexpr size_t kMostTimed = 8;
+    /// In the order of cuDNN's preference.
+    [[nodiscard]] std::vector<CudnnPlan> first_plans(const std::shared_ptr<fe::graph::Graph>& graph) const {
+        const auto build = [&](int64_t i) {
+            return graph->build_plan_at_index(i).is_good() ? std::optional(CudnnPlan(graph, i)) : std::nullopt;
+        };
+        const auto now_s = [] {
+            return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+        };
+        return build_first(graph->get_execution_plan_count(), autotune_ ? kTimed : SearchLimits{}, build, now_s);
+    }
+
+    static constexpr SearchLimits kTimed{.plans = 8, .seconds = 1};
     bool autotune_;
     UserCache cache_;
 };
