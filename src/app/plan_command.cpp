@@ -3,6 +3,7 @@
 #include "app/load_study.hpp"
 #include "app/options.hpp"
 #include "app/standard_streams.hpp"
+#include "report/exchange_text.hpp"
 #include "report/expected_time.hpp"
 #include "report/report.hpp"
 #include "report/time_left.hpp"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 struct PlanArguments {
     StudyArguments study;
     int ranks = 1;
-    std::optional<double> rank_tflops;
+    std::optional<double> rank_tflops, latency_us, bandwidth_gb_per_s;
     std::vector<std::string> earlier;
 };
 
@@ -59,10 +60,19 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
         files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
 }
 
+/// What travels between ranks, with a line below it; empty when nothing does.
+std::string exchange_text(const PlanArguments& arguments, const plan::Plan& plan) {
+    std::optional<plan::Link> link;
+    if (arguments.latency_us && arguments.bandwidth_gb_per_s)
+        link = {*arguments.latency_us * 1e-6, *arguments.bandwidth_gb_per_s * 1e9};
+    const std::string text = report::exchange_text(plan, link, arguments.rank_tflops);
+    return text.empty() ? "" : text + "\n";
+}
+
 ExitCode print_plan(const PlanArguments& arguments) {
     const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks, arguments.study.trusts_model);
-    fmt::print("{}\n{}\n{}\n", report::plan_table(plan, arguments.rank_tflops, {terminal_width(stdout)}),
-               report::prediction_text(plan), time_text(arguments, plan));
+    fmt::print("{}\n{}\n{}{}\n", report::plan_table(plan, arguments.rank_tflops, {terminal_width(stdout)}),
+               report::prediction_text(plan), exchange_text(arguments, plan), time_text(arguments, plan));
     return ExitCode::ok;
 }
 
@@ -76,6 +86,13 @@ void add_plan_command(CLI::App& app, Action& chosen) {
                         "ranks to plan for (default: 1)");
     add_number<double>(*command, "--tflops", arguments->rank_tflops, {1e-9, 1e9}, "TFLOP/s",
                        "what one rank reaches: predicts the time of a repetition with it");
+    CLI::Option* const latency =
+        add_number<double>(*command, "--latency", arguments->latency_us, {1e-3, 1e6}, "us",
+                           "of a message between ranks: predicts what exchanged rows cost, with --bandwidth");
+    CLI::Option* const bandwidth = add_number<double>(*command, "--bandwidth", arguments->bandwidth_gb_per_s,
+                                                      {1e-6, 1e6}, "GB/s", "between ranks, each way");
+    latency->needs(bandwidth);
+    bandwidth->needs(latency);
     command
         ->add_option("--from", arguments->earlier,
                      "earlier results, files or folders, that say how fast points are: estimates the time of the "

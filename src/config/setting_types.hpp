@@ -16,7 +16,7 @@
 namespace pb::config {
 
 /// Legal values of a number, both ends included. For a count or a halo they apply to the number, not to auto, all,
-/// exact, carried.
+/// exact, carried, exchanged.
 struct Limits {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
@@ -35,9 +35,9 @@ struct FieldName {
     Limits limits = {};
 };
 
-/// `halo: none | <pixels> | exact | carried | auto`.
+/// `halo: none | <pixels> | exact | carried | exchanged | auto`.
 struct HaloSetting {
-    enum class Kind : uint8_t { pixels, exact, carried, automatic };
+    enum class Kind : uint8_t { pixels, exact, carried, exchanged, automatic };
     Kind kind = Kind::exact;
     int64_t pixels = 0;
     friend bool operator==(const HaloSetting&, const HaloSetting&) = default;

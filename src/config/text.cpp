@@ -91,11 +91,14 @@ void parse_setting(std::string_view text, HaloSetting& value) {
         value = {HaloSetting::Kind::exact, 0};
     } else if (text == "carried") {
         value = {HaloSetting::Kind::carried, 0};
+    } else if (text == "exchanged") {
+        value = {HaloSetting::Kind::exchanged, 0};
     } else if (text == "auto") {
         value = {HaloSetting::Kind::automatic, 0};
     } else {
         int64_t pixels = 0;
-        if (!read_number(text, pixels) || pixels < 0) refuse(text, "a number of pixels, none, exact, carried or auto");
+        if (!read_number(text, pixels) || pixels < 0)
+            refuse(text, "a number of pixels, none, exact, carried, exchanged or auto");
         value = {HaloSetting::Kind::pixels, pixels};
     }
 }
@@ -154,7 +157,7 @@ std::string value_shape(int64_t /*any*/) { return "N"; }
 std::string value_shape(uint64_t /*any*/) { return "N"; }
 std::string value_shape(double /*any*/) { return "X | X/Y"; }
 std::string value_shape(bool /*any*/) { return "true | false"; }
-std::string value_shape(const HaloSetting& /*any*/) { return "N | none | exact | carried | auto"; }
+std::string value_shape(const HaloSetting& /*any*/) { return "N | none | exact | carried | exchanged | auto"; }
 std::string value_shape(const NetworkSetting& /*any*/) { return names_of<network::NetworkKind>() + " | FILE"; }
 std::string value_shape(const EngineSetting& /*any*/) { return names_of<EngineKind>() + ":FILE | auto"; }
 std::string value_shape(const CountSetting& value) { return "N | " + std::string(value.automatic_word); }
@@ -170,6 +173,7 @@ std::string format_setting(bool value) { return value ? "true" : "false"; }
 std::string format_setting(const HaloSetting& value) {
     if (value.kind == HaloSetting::Kind::exact) return "exact";
     if (value.kind == HaloSetting::Kind::carried) return "carried";
+    if (value.kind == HaloSetting::Kind::exchanged) return "exchanged";
     if (value.kind == HaloSetting::Kind::automatic) return "auto";
     return value.pixels == 0 ? "none" : number_text(value.pixels);
 }

@@ -8,4 +8,8 @@ std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& 
     throw UsageError("halo = carried: only the engine native carries rows; choose engine: native");
 }
 
+std::unique_ptr<SlabPass> Denoiser::make_slab_pass(const network::ExchangedSlab& /*slab*/) {
+    throw UsageError("halo = exchanged: only the engine native exchanges rows; choose engine: native");
+}
+
 }  // namespace pb::engine

@@ -67,7 +67,7 @@ std::string evidence_of(const Loss& loss, const Summary& s) {
                    of_bound(s.h2d_of_bound_percent, "the rate to the device") +
                    of_bound(s.d2h_of_bound_percent, "the rate back");
         case Limit::exchange:
-            return "bringing the output to the root takes " + share +
+            return "bringing the output to the root and border rows to neighbours takes " + share +
                    of_bound(s.exchange_of_link_percent, "the link between the nodes");
         case Limit::imbalance:
             return fmt::format("ranks wait for the slowest{} for {} on average",
@@ -141,7 +141,9 @@ const std::vector<LimitMeaning>& limit_meanings() {
          "more ranks (one thread of each does it), a larger patch or smaller halo; on a GPU overlap: on, slots: 3"},
         {Limit::transfer, "copies between host and device are what is lost",
          "overlap: on and slots: 3, a larger patch or smaller halo, images in their own 8 or 16 bits (no noise added)"},
-        {Limit::exchange, "bringing the output of other nodes to the root is what is lost",
+        {Limit::exchange,
+         "bringing the output of other nodes to the root, or waiting for border rows (halo: exchanged), is what is "
+         "lost",
          "fewer nodes, a faster network between them, images in their own 8 or 16 bits (no noise added)"},
         {Limit::imbalance, "waiting of ranks for the slowest one is what is lost",
          "batches and patches that split evenly over the ranks; a look at the slowest rank's host and cores"},

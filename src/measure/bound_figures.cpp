@@ -1,6 +1,7 @@
 #include "measure/bound_figures.hpp"
 
 #include "measure/roofline.hpp"
+#include "plan/slabs.hpp"
 
 #include <algorithm>
 
@@ -127,8 +128,9 @@ void add_exchange(const record::PointTrace& trace, Summary& summary) {
     if (!trace.exchange) return;
     const auto bytes = static_cast<double>(trace.exchange->bytes);
     const auto link = trace.exchange->link_bytes_per_s;
-    Rate exchanged;
-    exchanged.add(bytes, summary.stage_s[static_cast<size_t>(record::Stage::exchange)].value_or(0));
+    Rate exchanged;  // unknown with `halo: exchanged`, where the stage holds the waiting for border rows, too
+    if (!plan::is_exchanged(trace.point))
+        exchanged.add(bytes, summary.stage_s[static_cast<size_t>(record::Stage::exchange)].value_or(0));
     summary.exchanged_mib = bytes / kMiB;
     summary.exchange_gb_per_s = exchanged.per(kGiga);
     if (!link || *link <= 0) return;

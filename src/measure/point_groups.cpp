@@ -2,6 +2,7 @@
 
 #include "base/sha256.hpp"
 #include "config/text.hpp"
+#include "plan/slabs.hpp"
 
 #include <fmt/format.h>
 
@@ -22,8 +23,7 @@ std::string identity(const plan::Point& point, Keys but_for) {
     resolved.device = point.device == DeviceKind::cuda ? config::DeviceChoice::cuda : config::DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
-    if (point.halo && resolved.halo.kind != config::HaloSetting::Kind::carried)
-        resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
+    if (point.halo && !plan::is_in_bands(point)) resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
     const bool grows =
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image grows with the ranks
     if (grows) resolved.image.height = 0;

@@ -13,7 +13,8 @@ namespace pb::plan {
 
 namespace {
 
-const std::string kCarried = "halo = carried: ";
+/// "halo = carried: ", the setting that a refusal is about.
+std::string halo_is(const Point& point) { return "halo = " + config::format_setting(point.settings.halo) + ": "; }
 
 template <class Visit>
 void for_schedules(const Point& point, Visit visit) {
@@ -26,20 +27,21 @@ void for_schedules(const Point& point, Visit visit) {
 void check_carried(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.network.is_brought())
-        throw Refused(kCarried + "the layers of " + settings.network.file +
+        throw Refused(halo_is(point) + "the layers of " + settings.network.file +
                       " are not known; choose halo: exact, auto or a number");
     if (settings.schedule == config::Schedule::dynamic)
-        throw UsageError(kCarried + "each rank needs rows that follow one another; choose schedule: contiguous");
+        throw UsageError(halo_is(point) + "each rank needs rows that follow one another; choose schedule: contiguous");
     if (settings.engine == EngineKind::timed)
-        throw UsageError(kCarried + "engine timed has no network whose rows could be carried; give pixels");
+        throw UsageError(halo_is(point) + "engine timed has no network whose rows could be " +
+                         config::format_setting(settings.halo) + "; give pixels");
 }
 
 void check_carrying_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
-    throw Refused(
-        fmt::format("{}needs engine native on the CPU in fp32 (here: {}, {}, {}); choose that, or halo: exact",
-                    kCarried, config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype)));
+    throw Refused(fmt::format(
+        "{}needs engine native on the CPU in fp32 (here: {}, {}, {}); choose that, or halo: exact", halo_is(point),
+        config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype)));
 }
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {

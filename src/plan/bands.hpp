@@ -14,10 +14,11 @@ namespace pb::plan {
            point.settings.workload == config::Workload::tiles;
 }
 
-/// Throws UsageError or Refused with the setting that does not go with carried rows, other than engine and device.
+/// Throws UsageError or Refused with the setting that does not go with carried or exchanged rows, other than engine and
+/// device.
 void check_carried(const Point& point);
 
-/// Throws Refused where the engine or the device cannot carry rows.
+/// Throws Refused where the engine or the device cannot carry or exchange rows.
 void check_carrying_engine(const Point& point);
 
 /// The schedule of a rank; none where it has no band.

@@ -3,9 +3,9 @@
 #include "base/engine_precision.hpp"
 #include "base/rank_list.hpp"
 #include "config/text.hpp"
-#include "plan/bands.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
+#include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -65,7 +65,7 @@ EngineKind engine_of_file(const config::PointSettings& settings) {
 void check_device_choices(const Point& point) {
     const config::PointSettings& settings = point.settings;
     check_file(settings);
-    if (is_carried(point)) check_carrying_engine(point);
+    if (is_in_bands(point)) check_carrying_engine(point);
     if (settings.engine == EngineKind::timed && point.device != DeviceKind::cpu)
         throw UsageError("engine = timed: simulates devices on the CPU; choose device: cpu");
     const std::string refusal =
@@ -122,7 +122,7 @@ EngineKind fastest_engine(const Point& point) {
                              computes_in(EngineKind::native, DeviceKind::cpu, settings.dtype) &&
                              settings.layout == Layout::channels_last;
     if (!fits_native) return EngineKind::torch;
-    if (settings.memory_limit_mib == 0 || is_carried(point)) return EngineKind::native;
+    if (settings.memory_limit_mib == 0 || is_in_bands(point)) return EngineKind::native;
     // Its transformed weights are four times as large. The halo may be open, so the patch stands for the window.
     Point native = point;
     native.settings.engine = EngineKind::native;

@@ -5,7 +5,7 @@
 #include "config/sample_settings.hpp"
 #include "config/settings_access.hpp"
 #include "config/text.hpp"
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -107,6 +107,15 @@ void settle_carried(Point& point) {
     if (const std::string note = borders_note(point); !note.empty()) point.notes.push_back(note);
 }
 
+void settle_exchanged(Point& point) {
+    check_carried(point);
+    point.halo = point.facts().exact_halo;
+    point.batch = 1;
+    if (const int slabs = num_slabs(point); slabs < point.num_ranks)
+        point.notes.push_back(fmt::format("{} of {} ranks have no slab", point.num_ranks - slabs, point.num_ranks));
+    if (const std::string note = exchange_note(point); !note.empty()) point.notes.push_back(note);
+}
+
 void settle_tiles(Point& point) {
     if (point.settings.replicate) throw UsageError("replicate = true: needs workload: whole");
     const config::HaloSetting& halo = point.settings.halo;
@@ -115,6 +124,7 @@ void settle_tiles(Point& point) {
                       " is unbounded, so no halo makes tiles equal to the whole image; choose halo: auto or a number");
     if (halo.kind == config::HaloSetting::Kind::exact) settle_halo(point, point.facts().exact_halo);
     if (is_carried(point)) settle_carried(point);
+    if (is_exchanged(point)) settle_exchanged(point);
     if (halo.kind == config::HaloSetting::Kind::pixels) settle_halo(point, halo.pixels);
     // The patch must be legal even while the halo is open.
     if (!point.halo) (void)TileGrid(point.source.extent, {point.settings.patch, 0, point.facts().alignment});

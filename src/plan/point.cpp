@@ -1,8 +1,8 @@
 // Functions of a single point.
 #include "config/text.hpp"
-#include "plan/bands.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
+#include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -95,14 +95,17 @@ std::string key_of(const Point& point) {
 TileGrid tile_grid(const Point& point) {
     require(point.settings.workload == config::Workload::tiles, "a whole-image point has no tile grid");
     require(point.halo.has_value(), "the halo of the point is still open");
-    const bool carried = is_carried(point);
-    return {point.source.extent, {point.settings.patch, carried ? 0 : *point.halo, point.facts().alignment, carried}};
+    const int64_t alignment = point.facts().alignment;
+    if (is_in_bands(point)) return {point.source.extent, {band_rows(point), 0, alignment, true}};
+    return {point.source.extent, {point.settings.patch, *point.halo, alignment}};
 }
 
 Range windows_of_rank(const Point& point, const TileGrid& grid, int rank) {
     if (rank < 0 || rank >= point.num_ranks) return {};
     if (point.settings.schedule == config::Schedule::dynamic) return {0, grid.num_windows()};
-    return shard(grid.num_windows(), rank, point.num_ranks);
+    if (!is_exchanged(point)) return shard(grid.num_windows(), rank, point.num_ranks);
+    const int64_t slabs = std::min<int64_t>(point.num_ranks, grid.num_windows());  // side by side on the first ranks
+    return rank < slabs ? shard(grid.num_windows(), rank, slabs) : Range{};
 }
 
 std::vector<Range> cut_batches(Range windows, int64_t batch) {
@@ -123,7 +126,7 @@ std::string engine_part(const Point& point) {
 }
 
 std::string halo_text(const Point& point) {
-    if (is_carried(point)) return "carried";
+    if (is_in_bands(point)) return config::format_setting(point.settings.halo);
     return point.halo ? std::to_string(*point.halo) : "auto";
 }
 

@@ -2,7 +2,7 @@
 
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -28,8 +28,16 @@ Work carried_work(const Point& point) {
     return {std::min(point.settings.patch, padded.h) * padded.w, pixels.busiest_rank, pixels.all_ranks};
 }
 
+/// Every pixel once.
+Work exchanged_work(const Point& point) {
+    const TileGrid grid = tile_grid(point);
+    const int64_t busiest = slab_rows(point).end * grid.padded().w;
+    return {grid.window().pixels(), static_cast<double>(busiest), static_cast<double>(grid.padded().pixels())};
+}
+
 Work tiles_work(const Point& point) {
     if (is_carried(point)) return carried_work(point);
+    if (is_exchanged(point)) return exchanged_work(point);
     const TileGrid grid = tile_grid(point);
     const int64_t batch = *point.batch;
     const auto window_pixels = static_cast<double>(grid.window().pixels());
@@ -51,8 +59,13 @@ Work tiles_work(const Point& point) {
     return work;
 }
 
-double carried_peak(double weights, const BandBytes& bytes) {
-    return weights + static_cast<double>(bytes.rows + bytes.in_out);
+double peak_in_bands(double weights, const Point& point) {
+    if (is_exchanged(point)) {
+        const auto [maps, in_out] = slab_bytes(point);
+        return weights + static_cast<double>(maps + in_out);
+    }
+    const auto [rows, in_out] = band_bytes(point);
+    return weights + static_cast<double>(rows + in_out);
 }
 
 Work whole_work(const Point& point) {
@@ -147,8 +160,8 @@ std::optional<Prediction> predict(const Point& point) {
     const Work work = work_of(point);
     const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;
     const PeakParts parts = peak_parts(point);
-    const double peak_mib = (is_carried(point) ? carried_peak(parts.weights, band_bytes(point))
-                                               : parts.peak(work.pixels_per_forward, batches_in_flight(point))) /
+    const double peak_mib = (is_in_bands(point) ? peak_in_bands(parts.weights, point)
+                                                : parts.peak(work.pixels_per_forward, batches_in_flight(point))) /
                             kMiB;
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
                       .peak_mib = has_own_process(point.settings.engine) ? 0 : peak_mib,

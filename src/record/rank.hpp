@@ -112,6 +112,7 @@ struct RankTrace {
     int64_t num_windows = 0;  // schedule dynamic: this and the next two are those of the last repetition
     int64_t num_patches = 0;
     int64_t num_batches = 0;
+    int64_t border_bytes = 0;    // of border rows that it sent to its neighbours in a pass; 0: there are none
     std::vector<double> wall_s;  // from the barrier to this rank's last written pixel (before the closing barrier)
     std::vector<StageSeconds> stage_s;  // device stages from events; stages may overlap, so their sum may exceed wall_s
     std::vector<double> forward_call_s;  // with a resident batch, one entry per call
@@ -131,6 +132,8 @@ void fields(V& v, R& rank) {
     v("num_windows", count(rank.num_windows));
     v("num_patches", count(rank.num_patches));
     v("num_batches", count(rank.num_batches));
+    v("border_bytes", later(rank.border_bytes),
+      "border rows of all layers that the rank sent to its neighbours in a pass (halo: exchanged); 0: none");
     v("wall_s", rank.wall_s);
     v("stage_s", by_name<Stage>(rank.stage_s, rank.wall_s), "stages that took place");
     v("forward_call_s", rank.forward_call_s, "one number a call, by the clock of the process that runs the network");

@@ -14,11 +14,11 @@ namespace pb::report {
 [[nodiscard]] record::Json setting_value(uint64_t value);
 [[nodiscard]] record::Json setting_value(double value);
 [[nodiscard]] record::Json setting_value(bool value);
-[[nodiscard]] record::Json setting_value(const config::HaloSetting& value);     // pixels, "exact", "carried" or "auto"
-[[nodiscard]] record::Json setting_value(const config::NetworkSetting& value);  // its name or its file
-[[nodiscard]] record::Json setting_value(const config::EngineSetting& value);   // its name, with the file of python
-[[nodiscard]] record::Json setting_value(const config::CountSetting& value);    // a count or its word
-[[nodiscard]] record::Json setting_value(const config::BatchSetting& value);    // a count, "auto" or "largest"
+[[nodiscard]] record::Json setting_value(const config::HaloSetting& value);        // pixels, or a word
+[[nodiscard]] record::Json setting_value(const config::NetworkSetting& value);     // its name or its file
+[[nodiscard]] record::Json setting_value(const config::EngineSetting& value);      // its name, with the file of python
+[[nodiscard]] record::Json setting_value(const config::CountSetting& value);       // a count or its word
+[[nodiscard]] record::Json setting_value(const config::BatchSetting& value);       // a count, "auto" or "largest"
 [[nodiscard]] record::Json setting_value(const config::NoiseLevelSetting& value);  // a level or "auto"
 template <NamedEnum E>
 [[nodiscard]] record::Json setting_value(E value) {

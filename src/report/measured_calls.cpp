@@ -2,7 +2,7 @@
 
 #include "base/statistics.hpp"
 #include "config/call_times.hpp"
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -29,7 +29,7 @@ std::optional<int64_t> halo_of(const config::PointSettings& settings) {
 bool is_same_work(const plan::Point& point, const config::PointSettings& simulated) {
     const auto& settings = point.settings;
     return settings.network == simulated.network && settings.dtype == simulated.dtype &&
-           settings.patch == simulated.patch && point.halo == halo_of(simulated) && !plan::is_carried(point);
+           settings.patch == simulated.patch && point.halo == halo_of(simulated) && !plan::is_in_bands(point);
 }
 
 /// Returns the median of the slowest rank; nothing where no call was timed.

@@ -1,5 +1,5 @@
-#include "plan/bands.hpp"
 #include "plan/prediction.hpp"
+#include "report/exchange_text.hpp"
 #include "report/numbers.hpp"
 #include "report/report.hpp"
 #include "report/text_table.hpp"
@@ -123,6 +123,7 @@ std::string formula_of(const plan::Point& point) {
     const auto& settings = point.settings;
     const plan::PeakParts parts = plan::peak_parts(point);
     if (plan::is_carried(point)) return carried_formula_of(point, parts.weights);
+    if (plan::is_exchanged(point)) return exchanged_formula_of(point, parts.weights);
     const int64_t batches = plan::batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
     return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", settings.network.name(),

@@ -2,6 +2,7 @@
 
 #include "base/user_paths.hpp"
 #include "comm/collective_step.hpp"
+#include "comm/neighbours.hpp"
 
 namespace pb::run {
 
@@ -31,6 +32,8 @@ Attempt attempt(const std::function<void()>& step) {
         return {Kind::oom, ""};  // the rank that ran out of memory reports it
     } catch (const comm::Elsewhere<Error>&) {
         return {Kind::failed, ""};
+    } catch (const comm::NeighbourFailed& error) {
+        return {Kind::elsewhere, error.what()};
     } catch (const UsageError& error) {
         return {Kind::usage, error.what()};
     } catch (const OutOfMemory& error) {

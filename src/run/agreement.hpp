@@ -30,7 +30,8 @@ class AgreedError : public Error {
 
 /// The outcome of a step on one rank.
 struct Attempt {
-    enum class Kind : uint8_t { ok, interrupted, oom, index_limit, failed, usage };  // ascending: the worst decides
+    /// Ascending: the worst decides. `elsewhere`: only because another rank failed, which reports why.
+    enum class Kind : uint8_t { ok, elsewhere, interrupted, oom, index_limit, failed, usage };
     Kind kind = Kind::ok;
     std::string reason;
 };

@@ -1,6 +1,6 @@
 #include "run/work.hpp"
 
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -20,6 +20,15 @@ void carry(const plan::Point& point, int rank, Work& work) {
     work.bands = std::make_shared<const network::BandSchedule>(*schedule);
 }
 
+/// A rank reads its slab and the rows beside it that the first layers need.
+void own_slab(const plan::Point& point, int rank, Work& work) {
+    const auto slab = plan::slab_of_rank(point, rank);
+    if (!slab) return;
+    const auto [begin, end] = slab->held(0);
+    work.window_rows = {begin, std::min(end, point.source.extent.h)};
+    work.slab = std::make_shared<const network::ExchangedSlab>(*slab);
+}
+
 Work make_tile_work(const plan::Point& point, int rank) {
     const auto grid = std::make_shared<const plan::TileGrid>(plan::tile_grid(point));
     Work work;
@@ -28,6 +37,7 @@ Work make_tile_work(const plan::Point& point, int rank) {
     work.windows = plan::windows_of_rank(point, *grid, rank);
     if (work.windows.size() > 0) work.window_rows = grid->window_rows(work.windows);
     if (plan::is_carried(point)) carry(point, rank, work);
+    if (plan::is_exchanged(point)) own_slab(point, rank, work);
     work.patches_in = [grid](Range windows) { return windows.size() > 0 ? grid->num_patches(windows) : 0; };
     work.batch = point.batch.value();
     work.last_batch = point.settings.last_batch;

@@ -3,6 +3,7 @@
 
 #include "device/convert.hpp"
 #include "network/band_schedule.hpp"
+#include "network/exchanged_slab.hpp"
 #include "plan/plan.hpp"
 
 #include <functional>
@@ -24,7 +25,9 @@ struct Work {
 
     // Of a rank with `halo: carried`, whose windows are bands. Null: windows are independent.
     std::shared_ptr<const network::BandSchedule> bands = {};
-    int64_t image_rows = 0;  // of the whole image
+    // Of a rank with `halo: exchanged` that owns a slab, whose windows are bands of it. Null: there is none.
+    std::shared_ptr<const network::ExchangedSlab> slab = {};
+    int64_t image_rows = 0;  // of the whole image, with `bands`
 
     [[nodiscard]] std::vector<Range> batches() const { return plan::cut_batches(windows, batch); }
     [[nodiscard]] double core_pixels(const std::vector<Range>& runs) const;

@@ -94,6 +94,20 @@ class ThreeHostsTest(unittest.TestCase):
                 asked_for_the_time = rank['timeline']['clock_error_s'] > 0
                 self.assertEqual(asked_for_the_time, place['node'] != 0)
 
+    def test_exchanged_rows_give_the_bytes_of_one_rank(self):
+        """Slabs of six ranks, of which each third border lies between hosts."""
+        words = ['run', self.folder / 'study.yaml', '--set', 'halo=exchanged', '--set', 'engine=native', '--set', 'patch=24']
+        one = subprocess.run([PROGRAM, *words, '--out', self.folder / 'one-slab'], capture_output=True, text=True)
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.run_everywhere(*words, '--out', self.folder / 'six-slabs')
+        name, = [file.name for file in (self.folder / 'one-slab').glob('*.png')]
+        self.assertEqual((self.folder / 'six-slabs' / name).read_bytes(), (self.folder / 'one-slab' / name).read_bytes())
+        point = json.loads((self.folder / 'six-slabs' / 'results.jsonl').read_text().splitlines()[1])
+        self.assertEqual(point['verification']['outcome'], 'passed')
+        one_neighbour = 19 * 130 * 64 * 4
+        self.assertEqual([rank['border_bytes'] for rank in point['samples']['ranks']],
+                         [one_neighbour, *[2 * one_neighbour] * 4, one_neighbour])
+
     def test_ranks_of_three_hosts_write_one_file(self):
         """They share the file system, as nodes of a cluster do; each writes its own part, and nothing is exchanged."""
         source = self.folder / 'source.npy'

@@ -47,16 +47,17 @@ class Denoise(program.ProgramTest):
         self.assertEqual(photo.read_bytes(), before, 'inputs are never modified')
         self.assertEqual(outputs[0][16:26], before[16:26], 'width, height, depth and colour type')
 
-    def test_carried_rows_give_the_same_bytes_for_any_bands_and_ranks(self):
+    def test_carried_and_exchanged_rows_give_the_same_bytes_for_any_bands_and_ranks(self):
         photo = self.write('photo.png', png(90, 71, value=noise))
         outputs = []
-        for ranks, band in ((1, 32), (2, 24), (3, 16), (1, 256)):
+        for halo, ranks, band in (('carried', 1, 32), ('carried', 2, 24), ('carried', 3, 16), ('carried', 1, 256),
+                                  ('exchanged', 3, 256)):
             out = self.folder / f'out{ranks}-{band}.png'
-            result = run('denoise', photo, out, '--halo', 'carried', '--patch', str(band), '--sigma', '0.1', '--device', 'cpu',
+            result = run('denoise', photo, out, '--halo', halo, '--patch', str(band), '--sigma', '0.1', '--device', 'cpu',
                          ranks=ranks)
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
             self.assertIn('RESULT: VALID', result.stdout)
-            self.assertIn('halo carried', result.stdout)
+            self.assertIn(f'halo {halo}', result.stdout)
             outputs.append(out.read_bytes())
         self.assertEqual(len(set(outputs)), 1)
 
@@ -255,7 +256,7 @@ class Help(program.ProgramTest):
     def test_options_have_the_shape_and_the_default_of_their_values(self):
         """Those of `denoise`, which are not those of a study."""
         text = re.sub(r'\s+', ' ', run('denoise', '--help').stdout)
-        for option, shape, default in (('patch', 'N', '256'), ('halo', 'N | none | exact | carried | auto', 'auto'),
+        for option, shape, default in (('patch', 'N', '256'), ('halo', 'N | none | exact | carried | exchanged | auto', 'auto'),
                                        ('batch', 'N | auto | largest', 'auto'), ('verify', 'N | auto | all | none', 'auto'),
                                        ('dtype', 'fp32 | tf32 | bf16 | fp16', 'fp32'), ('threads', 'N | auto', 'auto'),
                                        ('network', 'drunet | unet | dncnn', 'drunet'), ('sigma', 'X | X/Y | auto', 'auto'),
@@ -331,7 +332,7 @@ class Refusals(program.ProgramTest):
             self.refused(self.photo, out, '--sigma', sigma, words=['--sigma', '--range'])
         self.refused(self.photo, out, '--threads', '4096', '--device', 'cpu', '--sigma', '0.1', words=['threads'])
         self.refused(self.photo, out, '--dtype', 'fp16', '--device', 'cpu', '--sigma', '0.1', words=['fp16'])
-        self.refused(self.photo, out, '--halo', 'wide', words=['--halo', "'wide'", 'none, exact, carried or auto'])
+        self.refused(self.photo, out, '--halo', 'wide', words=['--halo', "'wide'", 'none, exact, carried, exchanged or auto'])
         for option, wrong in (('patch', '0'), ('patch', '1.5'), ('batch', '0'), ('dtype', 'fp8'), ('network', 'none'),
                               ('add-noise', '1.5'), ('raw', '8x9'), ('memory-limit-mib', '-1'), ('verify', '-1'),
                               ('verify', '1/2'), ('compress', 'zip'), ('output', 'checksum'), ('engine', 'timed')):

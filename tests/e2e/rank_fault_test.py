@@ -45,6 +45,21 @@ class RankFaults(faulty.FaultyTest):
         self.assert_ended(outcome, 1, r'rank 1@\S+: .*PATCHBENCH_FAULT')
         self.assertEqual(self.states(), ['ok'])
 
+    def test_exchanged_rows(self):
+        """A rank fails while its neighbour waits for border rows: DnCNN exchanges 19 times in each of two passes, and
+        the image once more."""
+        self.study.write_text(faulty.STUDY.replace('halo: 8', 'halo: exchanged\nengine: native').replace(
+            '  - {network: unet}\n  - {network: drunet}', '  - {network: dncnn, sigma: 0.2}\n  - {network: dncnn, sigma: 0.3}'))
+        second = 2 * 20 + 9
+        for action, code, said in (('kill', 137, r'rank 1 with PID \d+ on node \S+ exited on signal 9'),
+                                   ('stop', 1, r'rank 0@\S+ .*: .* 2 s .*rank 1@')):
+            with self.subTest(action=action):
+                shutil.rmtree(self.out, ignore_errors=True)
+                outcome = self.with_fault(f'exchange:{action}:{second}')
+                self.assert_ended(outcome, code, said)
+                self.assertEqual(self.states(), ['ok'])
+        self.assert_goes_on()
+
     def test_host_memory_of_one_rank_runs_out(self):
         outcome = self.with_fault(in_second_point('gather', 'memory'))
         self.assert_ended(outcome, 5, r'RESULT: .*1 of 3 points', goes_on=True)

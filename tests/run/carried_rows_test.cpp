@@ -1,65 +1,13 @@
 // `halo: carried` on 1 to 3 ranks: the bits of the whole image by the same engine, whatever bands and ranks there are.
-#include "plan/prediction.hpp"
-#include "run/launch.hpp"
-#include "run/run.hpp"
-#include "support/quiet_study.hpp"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
+#include "run/row_points.hpp"
 
 namespace pb::run {
 namespace {
 
-using test::quiet_study;
+using test::row_point;
 
-config::PointSettings small_point(network::NetworkKind network, Extent image) {
-    config::PointSettings settings;
-    settings.network = network;
-    settings.weights = "seed:1";
-    settings.engine = EngineKind::native;
-    settings.device = config::DeviceChoice::cpu;
-    settings.threads.count = 1;
-    settings.protocol.warmup_reps = 0;
-    settings.protocol.min_reps = 1;
-    settings.protocol.max_time_s = 0;
-    settings.protocol.remeasure = 0;
-    settings.protocol.forward_calls = 1;
-    settings.image.height = image.h;
-    settings.image.width = image.w;
-    return settings;
-}
-
-class CarriedRows : public testing::Test {
+class CarriedRows : public test::RowPoints {
   protected:
-    struct Made {
-        record::PointTrace trace;
-        std::vector<std::byte> bytes;  // on the root
-    };
-
-    CarriedRows()
-        : world_(comm::Communicator::world()), topology_(gather_topology(world_, {config::DeviceChoice::cpu})) {}
-
-    Made run(const config::PointSettings& settings) {
-        const auto facts_of = [](const config::ImageSettings& image) {
-            return plan::SourceFacts{{image.height, image.width}, image.channels};
-        };
-        const plan::Point point = plan::make_plan({study_, {settings}, ""}, topology_, facts_of).points.front();
-        Made made;
-        PointFiles files;
-        files.image = "taken.npy";
-        files.take = [&](const PixelView& pixels) {
-            for (int64_t y = 0; y < pixels.extent.h; ++y) {
-                const std::byte* const row = pixels.at(y, 0);
-                made.bytes.insert(made.bytes.end(), row,
-                                  row + static_cast<size_t>(pixels.extent.w) * pixels.pixel_bytes());
-            }
-        };
-        made.trace = Runner(world_, topology_, study_).run(point, files);
-        return made;
-    }
-
     void expect_whole_image(config::PointSettings settings, const std::vector<int64_t>& bands) {
         settings.workload = config::Workload::whole;
         const Made whole = run(settings);
@@ -78,28 +26,24 @@ class CarriedRows : public testing::Test {
             EXPECT_TRUE(made.trace.verification.seam_decides);
         }
     }
-
-    const comm::Communicator world_;
-    const plan::Topology topology_;
-    const config::StudySettings study_ = quiet_study();
 };
 
 TEST_F(CarriedRows, GiveTheWholeImageOfDncnn) {
-    expect_whole_image(small_point(network::kind_of<network::DncnnShape>(), {83, 45}), {1, 30, 32, 64, 128});
+    expect_whole_image(row_point(network::kind_of<network::DncnnShape>(), {83, 45}), {1, 30, 32, 64, 128});
 }
 
 TEST_F(CarriedRows, GiveTheWholeImageOfUnet) {
-    expect_whole_image(small_point(network::kind_of<network::UnetShape>(), {147, 37}), {32, 64, 256});
+    expect_whole_image(row_point(network::kind_of<network::UnetShape>(), {147, 37}), {32, 64, 256});
 }
 
 TEST_F(CarriedRows, GiveTheWholeImageOfDrunet) {
-    config::PointSettings settings = small_point(network::kind_of<network::DrunetShape>(), {150, 29});
+    config::PointSettings settings = row_point(network::kind_of<network::DrunetShape>(), {150, 29});
     settings.protocol.verify = config::VerifyMode::off;  // bands of DRUNet with all their context take long
     expect_whole_image(settings, {64});
 }
 
 TEST_F(CarriedRows, TakeTheMemoryThatIsPredicted) {
-    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>(), {400, 64});
+    config::PointSettings settings = row_point(network::kind_of<network::DncnnShape>(), {400, 64});
     settings.halo.kind = config::HaloSetting::Kind::carried;
     settings.patch = 32;
     const Made made = run(settings);
@@ -112,7 +56,7 @@ TEST_F(CarriedRows, TakeTheMemoryThatIsPredicted) {
 }
 
 TEST_F(CarriedRows, WriteABandAtATimeIntoAChecksum) {
-    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>(), {83, 45});
+    config::PointSettings settings = row_point(network::kind_of<network::DncnnShape>(), {83, 45});
     settings.halo.kind = config::HaloSetting::Kind::carried;
     settings.output = config::OutputKind::checksum;
     settings.patch = 16;

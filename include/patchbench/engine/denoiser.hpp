@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,35 @@ class BandPass {
     virtual void run(int64_t step, const float* in, float* out) = 0;
 };
 
+/// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour.
+/// Both are empty where there is no neighbour.
+struct BorderRows {
+    std::span<const std::byte> sent;
+    std::span<std::byte> received;
+};
+
+/// What a SlabPass asks of its caller: to exchange border rows with the neighbours. One exchange at a time; both sides
+/// of a border make the same exchanges in the same order.
+class RowExchange {
+  public:
+    virtual ~RowExchange() = default;
+    /// Begins to send and to receive. The rows stay where they are, and `sent` stays unchanged, until finish().
+    virtual void start(const BorderRows& above, const BorderRows& below) = 0;
+    /// Returns when the rows have arrived, and those of this slab have left.
+    virtual void finish() = 0;
+};
+
+/// A slab of rows of an image that goes through a network together with the slabs of its neighbours (Note [Exchanged
+/// rows]). Each row of each map is computed once, and the output has the bits of the whole image's.
+class SlabPass {
+  public:
+    virtual ~SlabPass() = default;
+
+    /// `in`: the rows of the input that the slab holds, `out`: memory for those of the output that it owns; NHWC
+    /// float32. Without `exchange` the arithmetic is the same, on border rows that hold anything: for timing.
+    virtual void run(const float* in, float* out, RowExchange* exchange) = 0;
+};
+
 /// How long one step of a forward call took.
 struct StepTime {
     network::Step step;
@@ -77,6 +107,10 @@ class Denoiser {
     /// Allocates all that the steps of `schedule` need; both must outlive the pass. Throws OutOfMemory, and UsageError
     /// where the engine cannot carry rows.
     [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule);
+
+    /// Allocates all that the slab needs; it must outlive the pass. Throws OutOfMemory, and UsageError where the engine
+    /// cannot exchange rows.
+    [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab);
 
     /// A forward call whose steps are timed one by one, in their order. Empty, and nothing was computed, where the
     /// engine does not tell them apart: on CUDA, in a process of its own.

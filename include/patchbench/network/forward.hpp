@@ -3,6 +3,7 @@
 
 namespace pb::network {
 
-class BandSchedule;  // network/band_schedule.hpp
+class BandSchedule;   // network/band_schedule.hpp
+class ExchangedSlab;  // network/exchanged_slab.hpp
 
 }  // namespace pb::network

@@ -1,6 +1,7 @@
 #include "engine/engines.hpp"
 #include "engine/native/bands.hpp"
 #include "engine/native/network.hpp"
+#include "engine/native/slab.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -33,6 +34,10 @@ class NativeDenoiser final : public Denoiser {
 
     [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
         return std::make_unique<native::Bands>(network_, schedule);
+    }
+
+    [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab) override {
+        return std::make_unique<native::Slab>(network_, slab);
     }
 
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,

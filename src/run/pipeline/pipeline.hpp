@@ -4,6 +4,7 @@
 // construction a pass allocates nothing and never synchronises the whole device.
 #pragma once
 
+#include "comm/communicator.hpp"
 #include "run/pipeline/batch_queue.hpp"
 #include "run/pipeline/span_log.hpp"
 #include "run/pixels/core_sink.hpp"
@@ -25,6 +26,7 @@ struct PipelineOptions {
     device::Conversion conversion;
     int64_t slots = 2;
     bool overlap = true;
+    const comm::Communicator* ranks = nullptr;  // of the point; null where passes of ranks are independent
 };
 
 /// One forward call whose steps were timed one by one (`Denoiser::forward_by_steps`). No steps: the engine does not
@@ -46,6 +48,8 @@ class Pipeline {
     virtual double forward_call() = 0;
     /// The same call, step by step.
     [[nodiscard]] virtual ProfiledCall profiled_call() { return {}; }
+    /// Bytes of border rows that this rank sent in the last pass.
+    [[nodiscard]] virtual int64_t border_bytes() const { return 0; }
     /// `Denoiser::replay_bytes` of the pipeline's denoiser.
     [[nodiscard]] virtual int64_t replay_bytes() const { return 0; }
     /// `Denoiser::process_id` of the pipeline's denoiser.
@@ -67,6 +71,10 @@ class Pipeline {
                                                            DType sample_type);
 /// Makes the pipeline for work with `bands`, in fp32 on a CPU.
 [[nodiscard]] std::unique_ptr<Pipeline> make_band_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                                           const PipelineOptions& options, int64_t channels);
+/// Makes the pipeline for work with a `slab`, in fp32 on a CPU. The passes of all ranks that own a slab run together:
+/// when one fails, it fails on the others with NeighbourFailed.
+[[nodiscard]] std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                            const PipelineOptions& options, int64_t channels);
 [[nodiscard]] std::unique_ptr<Pipeline> make_device_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                              const PipelineOptions& options, int64_t channels,

@@ -1,6 +1,6 @@
 // Runs several images in one pass, so that the windows of small images fill a batch together. The images keep their own
 // memory, verification, output and errors; only the pass is common.
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/point_conversion.hpp"
 #include "run/point/runner_impl.hpp"
@@ -41,7 +41,7 @@ bool can_join(const WaitingImage& image) {
     const plan::Point& point = image.trace.point;
     return !image.team->spans_nodes && image.prepared.share->streamed() == nullptr && !plan::is_simulated(point) &&
            !point.settings.network.is_brought() && point.settings.workload == config::Workload::tiles &&
-           !plan::is_carried(point) && point.settings.schedule == config::Schedule::contiguous &&
+           !plan::is_in_bands(point) && point.settings.schedule == config::Schedule::contiguous &&
            !point.settings.replicate;
 }
 

@@ -122,6 +122,7 @@ class Repetitions {
 
     /// Counts the work of this rank: its fixed share, or that of the last pass.
     void count_work() {
+        mine_.border_bytes = pipeline_.border_bytes();
         mine_.num_batches = static_cast<int64_t>(share_.batches().taken().size());
         for (const Range& run : share_.windows_done()) {
             mine_.num_windows += run.size();

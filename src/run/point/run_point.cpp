@@ -90,7 +90,8 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
     std::unique_ptr<Pipeline> pipeline;
     std::array<double, 2> start_s{};  // load, prepare
     together(team.ranks, [&] {
-        const PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
+        PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
+        options.ranks = &team.ranks;
         if (plan::is_simulated(point)) {
             pipeline = make_timed_pipeline(call_seconds(point.settings.timed, team.ranks.rank()), share.work(), options,
                                            static_cast<size_t>(share.channels()) * size_of(share.sample_type()));

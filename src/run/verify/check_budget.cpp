@@ -1,6 +1,6 @@
 #include "run/verify/check_budget.hpp"
 
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
 
@@ -33,7 +33,7 @@ double check_pixels(const plan::Point& point, const engine::Weights& weights) {
     const int64_t probes = point.settings.protocol.verify_probes;
     const int64_t windows = std::min(grid.num_windows(), std::max<int64_t>(point.num_ranks, probes));
     const int64_t context = reach_of(weights).context;
-    const int64_t rows_beside = plan::is_carried(point) ? 2 * context : 0;
+    const int64_t rows_beside = plan::is_in_bands(point) ? 2 * context : 0;
     auto pixels = static_cast<double>(windows * (grid.window().h + rows_beside) * grid.window().w);
     for (const Rect& probe : seam_probes(grid, probes))
         pixels += static_cast<double>(std::min(probe.extent.h + 2 * context, grid.padded().h) *

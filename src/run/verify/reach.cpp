@@ -1,7 +1,7 @@
 #include "run/verify/reach.hpp"
 
 #include "config/text.hpp"
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 
 #include "patchbench/base/shard.hpp"
 
@@ -120,7 +120,7 @@ std::optional<std::string> find_short_halo(const plan::Point& point, const engin
     const config::PointSettings& settings = point.settings;
     const bool is_exact =
         (settings.workload == config::Workload::tiles && settings.halo.kind == config::HaloSetting::Kind::exact) ||
-        plan::is_carried(point);
+        plan::is_in_bands(point);
     if (!is_exact || point.halo.value() >= halo) return std::nullopt;
     return fmt::format("halo: {} is {} px for {}, but the layers of these weights see {} px: set halo: {}",
                        config::format_setting(settings.halo), point.halo.value(), settings.network.name(), halo, halo);

@@ -1,6 +1,6 @@
 #include "run/verify/verification.hpp"
 
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/expected_tiles.hpp"
 #include "run/verify/noise_check.hpp"
@@ -32,11 +32,11 @@ std::optional<std::string> find_wrong_tile(const Subject& subject) {
     const plan::Point& point = subject.point();
     if (point.settings.workload != config::Workload::tiles) return std::nullopt;
     const Extent image = subject.reference.source().extent();
-    const int64_t patch = point.settings.patch;
     const int64_t alignment = reach_of(subject.reference.weights()).alignment;
-    const bool carried = plan::is_carried(point);  // bands of the whole width, without context
-    const ExpectedTiles expected(image, {patch, carried ? round_up(image.w, alignment) : patch},
-                                 carried ? 0 : point.halo.value(), alignment);
+    const bool in_bands = plan::is_in_bands(point);  // of the whole width, without context
+    const int64_t patch = in_bands ? plan::band_rows(point) : point.settings.patch;
+    const ExpectedTiles expected(image, {patch, in_bands ? round_up(image.w, alignment) : patch},
+                                 in_bands ? 0 : point.halo.value(), alignment);
     for (const Range& run : subject.share.windows_done())
         for (int64_t index = run.begin; index < run.end; ++index) {
             const plan::Tile tile = subject.share.work().tile(index);

@@ -1,6 +1,6 @@
 #include "run/verify/window_check.hpp"
 
-#include "plan/bands.hpp"
+#include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/verify/probes.hpp"
@@ -117,11 +117,11 @@ class WindowChecker {
         return std::max<int64_t>(1, probes) + (anomalies.has_unchanged ? 1 : 0);
     }
 
-    /// A band with carried rows has no context of its own.
+    /// A band of carried or exchanged rows has no context of its own.
     [[nodiscard]] image::Image expected_of(const plan::Tile& tile) const {
         ReferencePath& reference = subject_.reference;
         const plan::Point& point = subject_.point();
-        if (!plan::is_carried(point)) return crop(reference.run(tile.window), tile.window, tile.core);
+        if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, tile.core);
         return reference.run_with_context(tile.core, reach_of(reference.weights()).context,
                                           plan::tile_grid(point).padded());
     }

@@ -1,0 +1,118 @@
+#include "plan/slabs.hpp"
+
+#include "network/exchanged_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace pb::plan {
+
+namespace {
+
+/// The rows of the image that a rank owns.
+Range rows_of_rank(const Point& point, const TileGrid& grid, int rank) {
+    const Range windows = windows_of_rank(point, grid, rank);
+    const int64_t rows = grid.patch().h, height = grid.padded().h;
+    return {std::min(windows.begin * rows, height), std::min(windows.end * rows, height)};
+}
+
+/// The number, at most `most`, of which a few make `share` with the least left over.
+int64_t units_of_band(int64_t share, int64_t most) {
+    if (share <= most) return share;
+    constexpr int64_t kTrials = 64;
+    int64_t best = most;
+    for (int64_t units = most; units > std::max(most / 2, most - kTrials); --units)
+        if (round_up(share, units) < round_up(share, best)) best = units;
+    return best;
+}
+
+/// Slabs that differ in nothing but their place: of many ranks a few are looked at.
+template <class Visit>
+void for_different_slabs(const Point& point, Visit visit) {
+    std::set<std::array<int64_t, 3>> seen;  // rows, and whether there is a neighbour on each side
+    const TileGrid grid = tile_grid(point);
+    const int slabs = num_slabs(point);
+    for (int rank = 0; rank < slabs; ++rank) {
+        const int64_t rows = rows_of_rank(point, grid, rank).size();
+        if (seen.insert({rows, rank > 0 ? 1 : 0, rank + 1 < slabs ? 1 : 0}).second) visit(*slab_of_rank(point, rank));
+    }
+}
+
+}  // namespace
+
+int64_t band_rows(const Point& point) {
+    return is_exchanged(point) ? exchanged_band_rows(point) : point.settings.patch;
+}
+
+int64_t exchanged_band_rows(const Point& point) {
+    const int64_t unit = network::slab_unit(network::graph_of(point.shape()));
+    const int64_t units = ceil_div(round_up(point.source.extent.h, point.facts().alignment), unit);
+    return unit * units_of_band(ceil_div(units, point.num_ranks), std::max<int64_t>(1, point.settings.patch / unit));
+}
+
+int num_slabs(const Point& point) {
+    return static_cast<int>(std::min<int64_t>(point.num_ranks, tile_grid(point).num_windows()));
+}
+
+std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank) {
+    const TileGrid grid = tile_grid(point);
+    const Range rows = rows_of_rank(point, grid, rank);
+    if (rows.size() == 0) return std::nullopt;
+    return network::ExchangedSlab(network::graph_of(point.shape()), {.rows = rows,
+                                                                     .above = rows_of_rank(point, grid, rank - 1),
+                                                                     .below = rows_of_rank(point, grid, rank + 1),
+                                                                     .image = grid.padded()});
+}
+
+SlabBytes slab_bytes(const Point& point) {
+    const network::Graph graph = network::graph_of(point.shape());
+    SlabBytes most;
+    for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
+        const SlabBytes bytes{
+            network::plan_exchanged(graph, slab).arena.bytes + point.threads * network::native_scratch_bytes(graph),
+            slab.held(0).size() * slab.row_bytes(0) +
+                slab.owned(graph.output()).size() * slab.row_bytes(graph.output())};
+        if (bytes.maps + bytes.in_out > most.maps + most.in_out) most = bytes;
+    });
+    return most;
+}
+
+Range slab_rows(const Point& point) {
+    Range rows{point.source.extent.h, 0};
+    for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
+        rows.begin = std::min(rows.begin, slab.shape().rows.size());
+        rows.end = std::max(rows.end, slab.shape().rows.size());
+    });
+    return rows;
+}
+
+network::SlabTraffic busiest_traffic(const Point& point) {
+    network::SlabTraffic most;
+    for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
+        if (slab.traffic().bytes > most.bytes) most = slab.traffic();
+    });
+    return most;
+}
+
+double exchange_seconds(const Point& point, const Link& link) {
+    const auto exchanges = static_cast<double>(network::travelling_maps(network::graph_of(point.shape())).size());
+    if (num_slabs(point) < 2) return 0;
+    return exchanges * link.latency_s + static_cast<double>(busiest_traffic(point).bytes) / link.bytes_per_s;
+}
+
+std::string exchange_note(const Point& point) {
+    const int slabs = num_slabs(point);
+    if (slabs < 2) return "";
+    const auto [least, most] = slab_rows(point);
+    const network::SlabTraffic traffic = busiest_traffic(point);
+    return fmt::format(
+        "halo = exchanged: {} slabs of {} rows; a rank sends up to {} messages a pass, {:.3g} MiB, the largest {:.3g} "
+        "MiB",
+        slabs, least == most ? std::to_string(most) : fmt::format("{} to {}", least, most), traffic.messages,
+        static_cast<double>(traffic.bytes) / kMiB, static_cast<double>(traffic.largest) / kMiB);
+}
+
+}  // namespace pb::plan

@@ -1,0 +1,59 @@
+// Points with `halo: exchanged`: the slabs of their ranks, and what travels between them. A window of such a point is a
+// band of the whole width, without context; a slab is a run of windows.
+#pragma once
+
+#include "network/exchanged_slab.hpp"
+#include "plan/bands.hpp"
+
+#include <optional>
+
+namespace pb::plan {
+
+[[nodiscard]] inline bool is_exchanged(const Point& point) {
+    return point.settings.halo.kind == config::HaloSetting::Kind::exchanged &&
+           point.settings.workload == config::Workload::tiles;
+}
+
+/// Whether a window is a band of the whole width, without context.
+[[nodiscard]] inline bool is_in_bands(const Point& point) { return is_carried(point) || is_exchanged(point); }
+
+/// Rows of such a band.
+[[nodiscard]] int64_t band_rows(const Point& point);
+
+/// Rows of a window: whole tiles (slab_unit), at most `patch` where that is a tile or more, and no more than an even
+/// share of the image, so that ranks have equally many rows whatever the patch is.
+[[nodiscard]] int64_t exchanged_band_rows(const Point& point);
+
+/// Ranks that own a slab: the first ones.
+[[nodiscard]] int num_slabs(const Point& point);
+
+/// The slab of a rank; none where it owns nothing.
+[[nodiscard]] std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank);
+
+/// What the engine's allocator holds besides the weights, on the rank where it is most.
+struct SlabBytes {
+    int64_t maps = 0;    // with the border rows, and the scratch memory of the threads
+    int64_t in_out = 0;  // input and output of the slab
+};
+[[nodiscard]] SlabBytes slab_bytes(const Point& point);
+
+/// Rows of the largest slab, and of the smallest one.
+[[nodiscard]] Range slab_rows(const Point& point);
+
+/// Traffic of the slab that sends most.
+[[nodiscard]] network::SlabTraffic busiest_traffic(const Point& point);
+
+/// A connection between two ranks.
+struct Link {
+    double latency_s = 0;
+    double bytes_per_s = 0;
+};
+
+/// Seconds that the messages of a pass take on the rank that sends most, when nothing is computed meanwhile: each
+/// exchange waits once for the latency, and its messages to both neighbours share the bandwidth.
+[[nodiscard]] double exchange_seconds(const Point& point, const Link& link);
+
+/// What is sent, for the notes of a point; empty for one slab.
+[[nodiscard]] std::string exchange_note(const Point& point);
+
+}  // namespace pb::plan

@@ -1,0 +1,131 @@
+// The pass of one rank over its slab (Note [Exchanged rows]): the rows of the slab are read, go through the network
+// together with the slabs of the other ranks, and are written band by band. CPU only, computes inline.
+#include "base/fault.hpp"
+#include "comm/interruption.hpp"
+#include "comm/neighbours.hpp"
+#include "engine/memory.hpp"
+#include "run/pipeline/pipeline.hpp"
+#include "run/pipeline/stopwatch.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <algorithm>
+
+namespace pb::run {
+
+namespace {
+
+/// Slabs are on the first ranks, in their order.
+comm::Neighbours::Ranks neighbours_of(const network::ExchangedSlab& slab, const comm::Communicator& ranks) {
+    comm::Neighbours::Ranks neighbours;
+    if (slab.has_neighbour(network::Side::above)) neighbours.above = ranks.rank() - 1;
+    if (slab.has_neighbour(network::Side::below)) neighbours.below = ranks.rank() + 1;
+    return neighbours;
+}
+
+/// Border rows by MPI. Waiting for them counts as the stage exchange, what lies between as forward.
+class BorderExchange final : public engine::RowExchange {
+  public:
+    BorderExchange(comm::Neighbours& neighbours, StageWatch& watch) : neighbours_(neighbours), watch_(watch) {}
+
+    void start(const engine::BorderRows& above, const engine::BorderRows& below) override {
+        comm::stop_if_interrupted();
+        inject_fault("exchange");
+        neighbours_.start({above.sent, above.received}, {below.sent, below.received});
+    }
+
+    void finish() override {
+        watch_.done(record::Stage::forward);
+        neighbours_.finish();
+        watch_.done(record::Stage::exchange);
+    }
+
+  private:
+    comm::Neighbours& neighbours_;
+    StageWatch& watch_;
+};
+
+class SlabPipeline final : public Pipeline {
+  public:
+    SlabPipeline(engine::Denoiser& denoiser, const Work& work, const PipelineOptions& options, int64_t channels)
+        : work_(work),
+          slab_(*work.slab),
+          conversion_(options.conversion),
+          in_({}, bytes_of(slab_.held(0).size(), channels + (options.conversion.sigma ? 1 : 0))),
+          out_({}, bytes_of(slab_.shape().rows.size(), channels)),
+          out_row_floats_(slab_.shape().image.w * channels),
+          pass_(denoiser.make_slab_pass(slab_)),
+          ranks_(neighbours_of(slab_, *options.ranks)),
+          neighbours_(*options.ranks, ranks_, static_cast<size_t>(slab_.traffic().largest)) {}
+
+    void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) override {
+        neighbours_.begin_pass(ranks_.are_none() ? 0 : std::ssize(slab_.travelling()));
+        try {
+            run_pass(batches, input, output, log);
+        } catch (...) {
+            neighbours_.give_up();
+            throw;
+        }
+    }
+
+    /// The arithmetic of the slab, without its neighbours, in proportion to a whole window.
+    double forward_call() override {
+        const Stopwatch watch;
+        pass_->run(in(), out(), nullptr);
+        return watch.seconds() * static_cast<double>(work_.window.h) / static_cast<double>(slab_.shape().rows.size());
+    }
+
+    [[nodiscard]] int64_t border_bytes() const override { return neighbours_.bytes_sent(); }
+
+  private:
+    [[nodiscard]] size_t bytes_of(int64_t rows, int64_t channels) const {
+        return static_cast<size_t>(rows * slab_.shape().image.w * channels) * sizeof(float);
+    }
+    [[nodiscard]] float* in() const { return static_cast<float*>(in_.pointer()); }
+    [[nodiscard]] float* out() const { return static_cast<float*>(out_.pointer()); }
+
+    void run_pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) {
+        compute(input, log);
+        while (const auto batch = batches.next()) {
+            comm::stop_if_interrupted();
+            StageWatch watch(log, batch->begin - work_.windows.begin);
+            plan::Tile made = work_.tile(batch->begin);
+            made.window.row = made.core.row;  // the last band is not shifted inwards
+            const int64_t row = made.core.row - slab_.shape().rows.begin;
+            write_core_from_f32(out() + row * out_row_floats_, made, conversion_, output);
+            watch.done(record::Stage::scatter);
+        }
+    }
+
+    void compute(WindowSource& input, PassLog& log) {
+        comm::stop_if_interrupted();
+        StageWatch watch(log, 0);
+        inject_fault("gather");
+        const Range rows = slab_.held(0);  // those beyond the image are copies of its last one
+        cut_window_to_f32(input, {rows.begin, 0, {rows.size(), slab_.shape().image.w}}, conversion_, in());
+        watch.done(record::Stage::gather);
+        inject_fault("forward");
+        BorderExchange exchange(neighbours_, watch);
+        pass_->run(in(), out(), ranks_.are_none() ? nullptr : &exchange);
+        watch.done(record::Stage::forward);
+    }
+
+    const Work& work_;
+    const network::ExchangedSlab& slab_;
+    device::Conversion conversion_;
+    engine::EngineBuffer in_, out_;
+    int64_t out_row_floats_;
+    std::unique_ptr<engine::SlabPass> pass_;
+    comm::Neighbours::Ranks ranks_;
+    comm::Neighbours neighbours_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                             const PipelineOptions& options, int64_t channels) {
+    require(options.ranks != nullptr, "a slab needs the ranks of its neighbours");
+    return std::make_unique<SlabPipeline>(denoiser, work, options, channels);
+}
+
+}  // namespace pb::run

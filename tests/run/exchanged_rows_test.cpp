@@ -1,0 +1,107 @@
+// `halo: exchanged` on 6 ranks and fewer: the bits of the whole image by the same engine, and ranks that fail while
+// their neighbours wait for rows.
+#include "base/fault.hpp"
+#include "comm/interruption.hpp"
+#include "plan/slabs.hpp"
+#include "run/row_points.hpp"
+
+#include <cstdlib>
+
+namespace pb::run {
+namespace {
+
+class ExchangedRows : public test::RowPoints {
+  protected:
+    [[nodiscard]] config::PointSettings exchanged(Extent image, int64_t ranks) const {
+        config::PointSettings settings = test::row_point(network::kind_of<network::DncnnShape>(), image);
+        settings.halo.kind = config::HaloSetting::Kind::exchanged;
+        settings.patch = 32;
+        settings.ranks.count = ranks;
+        return settings;
+    }
+
+    void expect_passed(const Made& made) const {
+        ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
+        if (!world_.is_root()) return;
+        EXPECT_EQ(made.trace.verification.outcome, record::Verification::Outcome::passed)
+            << testing::PrintToString(made.trace.verification.reasons);
+    }
+
+    /// The point with a fault of rank 1; a point after it works.
+    [[nodiscard]] record::PointTrace run_with_fault(const char* fault) {
+        if (world_.rank() == 1) setenv("PATCHBENCH_FAULT", fault, 1);
+        restart_faults();
+        config::PointSettings settings = exchanged({20, 21}, 4);
+        settings.protocol.verify = config::VerifyMode::off;
+        const Made failed = run(settings);
+        unsetenv("PATCHBENCH_FAULT");
+        EXPECT_EQ(run(settings).trace.status, record::PointStatus::ok) << "after " << fault;
+        return failed.trace;
+    }
+};
+
+TEST_F(ExchangedRows, GiveTheWholeImageOnAnyNumberOfRanks) {
+    config::PointSettings settings = exchanged({83, 45}, 1);
+    settings.workload = config::Workload::whole;
+    const Made whole = run(settings);
+    ASSERT_EQ(whole.trace.status, record::PointStatus::ok) << whole.trace.reason;
+    for (const int64_t ranks : {1, 2, 3, 4, 6}) {
+        const Made made = run(exchanged({83, 45}, ranks));
+        expect_passed(made);
+        if (!world_.is_root()) continue;
+        EXPECT_TRUE(made.bytes == whole.bytes) << ranks << " ranks";
+        EXPECT_TRUE(made.trace.verification.seam_decides);
+        for (const record::RankTrace& rank : made.trace.ranks) {
+            const int neighbours = (rank.rank > 0 ? 1 : 0) + (rank.rank + 1 < ranks ? 1 : 0);
+            EXPECT_EQ(rank.border_bytes, neighbours * 19 * 45 * 64 * 4) << rank.rank << " of " << ranks;
+        }
+    }
+}
+
+TEST_F(ExchangedRows, GiveTheWholeImageToMoreRanksThanSlabs) {
+    config::PointSettings settings = exchanged({9, 21}, 1);  // three tiles, the last one of a single row
+    settings.workload = config::Workload::whole;
+    const Made whole = run(settings);
+    const Made made = run(exchanged({9, 21}, 6));
+    expect_passed(made);
+    EXPECT_TRUE(made.bytes == whole.bytes);  // both empty elsewhere
+}
+
+TEST_F(ExchangedRows, TakeTheMemoryThatIsPredicted) {
+    const Made made = run(exchanged({200, 64}, 3));
+    ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
+    if (!world_.is_root()) return;
+    int64_t most = 0;
+    for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
+    EXPECT_NEAR(static_cast<double>(most) / kMiB, made.trace.prediction->peak_mib, 0.01);
+    EXPECT_GT(made.trace.ranks.front().forward_call_s.front(), 0);
+}
+
+TEST_F(ExchangedRows, OfARankThatThrowsFailThePointOnAllRanks) {
+    for (const char* const fault : {"gather:throw:1", "exchange:throw:7", "exchange:throw:19"}) {
+        const record::PointTrace trace = run_with_fault(fault);
+        EXPECT_EQ(trace.status, record::PointStatus::failed) << fault;
+        if (!world_.is_root()) continue;
+        EXPECT_THAT(trace.reason, testing::StartsWith("rank 1@")) << fault;
+        EXPECT_THAT(trace.reason, testing::Not(testing::HasSubstr("rank 2@"))) << fault;
+    }
+}
+
+TEST_F(ExchangedRows, OfARankThatRunsOutOfMemoryAreAPointWithoutMemory) {
+    EXPECT_EQ(run_with_fault("exchange:memory:5").status, record::PointStatus::oom);
+}
+
+TEST_F(ExchangedRows, OfARankThatIsInterruptedEndThePointOnAllRanks) {
+    {
+        const comm::InterruptionGuard guard;
+        if (world_.rank() == 1) raise(SIGUSR1);
+        const record::PointTrace trace = run(exchanged({20, 21}, 4)).trace;
+        EXPECT_EQ(trace.status, record::PointStatus::interrupted);
+        EXPECT_TRUE(!world_.is_root() || trace.reason.find("SIGUSR1") != std::string::npos) << trace.reason;
+    }
+    const comm::InterruptionGuard guard;  // forgets the signal
+    expect_passed(run(exchanged({20, 21}, 4)));
+}
+
+}  // namespace
+}  // namespace pb::run

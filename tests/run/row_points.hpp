@@ -1,0 +1,64 @@
+// Points whose rows are carried or exchanged, run on the ranks of a test, and the pixels that they make.
+#pragma once
+
+#include "plan/prediction.hpp"
+#include "run/launch.hpp"
+#include "run/run.hpp"
+#include "support/quiet_study.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb::test {
+
+inline config::PointSettings row_point(network::NetworkKind network, Extent image) {
+    config::PointSettings settings;
+    settings.network = network;
+    settings.weights = "seed:1";
+    settings.engine = EngineKind::native;
+    settings.device = config::DeviceChoice::cpu;
+    settings.threads.count = 1;
+    settings.protocol.warmup_reps = 0;
+    settings.protocol.min_reps = 1;
+    settings.protocol.max_time_s = 0;
+    settings.protocol.remeasure = 0;
+    settings.protocol.forward_calls = 1;
+    settings.image.height = image.h;
+    settings.image.width = image.w;
+    return settings;
+}
+
+class RowPoints : public testing::Test {
+  protected:
+    struct Made {
+        record::PointTrace trace;
+        std::vector<std::byte> bytes;  // on the root
+    };
+
+    RowPoints()
+        : world_(comm::Communicator::world()), topology_(run::gather_topology(world_, {config::DeviceChoice::cpu})) {}
+
+    [[nodiscard]] Made run(const config::PointSettings& settings) {
+        const auto facts_of = [](const config::ImageSettings& image) {
+            return plan::SourceFacts{{image.height, image.width}, image.channels};
+        };
+        const plan::Point point = plan::make_plan({study_, {settings}, ""}, topology_, facts_of).points.front();
+        Made made;
+        run::PointFiles files;
+        files.image = "taken.npy";
+        files.take = [&](const PixelView& pixels) {
+            for (int64_t y = 0; y < pixels.extent.h; ++y) {
+                const std::byte* const row = pixels.at(y, 0);
+                made.bytes.insert(made.bytes.end(), row,
+                                  row + static_cast<size_t>(pixels.extent.w) * pixels.pixel_bytes());
+            }
+        };
+        made.trace = run::Runner(world_, topology_, study_).run(point, files);
+        return made;
+    }
+
+    const comm::Communicator world_;
+    const plan::Topology topology_;
+    const config::StudySettings study_ = quiet_study();
+};
+
+}  // namespace pb::test
