@@ -138,13 +138,15 @@ void work_fields(Settings& s, Visitor&& v) {
         FieldName{
             "patch", "px", "edge of the square a rank is responsible for; a multiple of the alignment", {1, kMaxEdge}},
         s.patch);
-    v(FieldName{"halo",
-                "px",
-                "context round a patch: none, a multiple of the alignment, exact, auto (probed), or carried: bands of "
-                "`patch` "
-                "rows over the whole width, each row computed once (engine native)",
-                {0, kMaxEdge}},
-      s.halo);
+    v(
+        FieldName{
+            "halo",
+            "px",
+            "context round a patch: none, a multiple of the alignment, exact, carried (bands of `patch` rows over the "
+            "whole width, each row computed once; engine native), or auto: engine native takes the cheapest of "
+            "carried, exact and the smallest halo without visible seams, other engines search for that halo",
+            {0, kMaxEdge}},
+        s.halo);
     v(FieldName{"halo_tolerance", "[0,1]", "largest seam error that halo auto accepts", {0, 1}}, s.halo_tolerance);
     v(FieldName{"batch",
                 "",

@@ -82,7 +82,8 @@ std::string key_of(const Point& point) {
     resolved.sigma = point.sigma;
     if (point.halo && resolved.halo.kind == config::HaloSetting::Kind::exact)
         resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
-    if (point.batch && !resolved.batch.is_open())
+    const bool chose_halo = resolved.halo.kind == config::HaloSetting::Kind::automatic;
+    if (point.batch && !resolved.batch.is_open() && !chose_halo)
         resolved.batch = {*point.batch};  // a batch found by measuring stays auto
     std::string text;
     config::work_fields(std::as_const(resolved), [&](const config::FieldName& field, const auto& value) {
@@ -96,7 +97,9 @@ TileGrid tile_grid(const Point& point) {
     require(point.settings.workload == config::Workload::tiles, "a whole-image point has no tile grid");
     require(point.halo.has_value(), "the halo of the point is still open");
     const bool carried = is_carried(point);
-    return {point.source.extent, {point.settings.patch, carried ? 0 : *point.halo, point.facts().alignment, carried}};
+    return {point.source.extent,
+            {carried ? band_rows_of(point) : point.settings.patch, carried ? 0 : *point.halo, point.facts().alignment,
+             carried}};
 }
 
 Range windows_of_rank(const Point& point, const TileGrid& grid, int rank) {

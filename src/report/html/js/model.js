@@ -28,7 +28,8 @@ pb.settingsOf = (raw, protocolKeys) => {
     if (!protocolKeys.has(key) && !pb.unspokenSettings.has(key)) settings[key] = value;
   for (const [key, value] of Object.entries(raw.point.settled ?? {}))
     if (value !== null) settings[key] = value;
-  if (raw.point.halo === 'carried') settings.halo_px = 'carried';  // not that of tiles with the same pixels
+  if (raw.point.halo === 'carried' || settings.band_rows) settings.halo_px = 'carried';  // not that of tiles with the same pixels
+  delete settings.band_rows;
   return settings;
 };
 
