@@ -71,8 +71,10 @@ std::string exchange_text(const PlanArguments& arguments, const plan::Plan& plan
 
 ExitCode print_plan(const PlanArguments& arguments) {
     const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks, arguments.study.trusts_model);
-    fmt::print("{}\n{}\n{}{}\n", report::plan_table(plan, arguments.rank_tflops, {terminal_width(stdout)}),
-               report::prediction_text(plan), exchange_text(arguments, plan), time_text(arguments, plan));
+    const report::TextSize size{terminal_width(stdout)};
+    fmt::print("{}\n", report::plan_table(plan, arguments.rank_tflops, size));
+    if (const std::string ways = report::context_table(plan, size); !ways.empty()) fmt::print("{}\n", ways);
+    fmt::print("{}\n{}{}\n", report::prediction_text(plan), exchange_text(arguments, plan), time_text(arguments, plan));
     return ExitCode::ok;
 }
 

@@ -142,10 +142,10 @@ class Search {
         return trace;
     }
 
-    /// Settles the halo of `point` as `halo: auto` would, by a point of its own. Collective.
+    /// Settles the halo of `point` as `halo: auto` would that searches for one, by a point of its own. Collective.
     void find_halo(plan::Point& point) {
         config::PointSettings settings = base_;
-        settings.engine = config::EngineSetting::automatic();
+        settings.engine = EngineKind::torch;  // native may carry rows instead
         settings.halo = {config::HaloSetting::Kind::automatic, 0};
         settings.batch = {1, false};
         settings.patch = kHaloPatch;

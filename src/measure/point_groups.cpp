@@ -23,7 +23,10 @@ std::string identity(const plan::Point& point, Keys but_for) {
     resolved.device = point.device == DeviceKind::cuda ? config::DeviceChoice::cuda : config::DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
-    if (point.halo && !plan::is_in_bands(point)) resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
+    if (point.band_rows)
+        resolved.halo = {config::HaloSetting::Kind::carried, 0};
+    else if (point.halo && !plan::is_in_bands(point))
+        resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
     const bool grows =
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image grows with the ranks
     if (grows) resolved.image.height = 0;

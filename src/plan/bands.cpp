@@ -36,6 +36,17 @@ void check_carried(const Point& point) {
                          config::format_setting(settings.halo) + "; give pixels");
 }
 
+void settle_carried(Point& point, int64_t band_rows) {
+    check_carried(point);
+    point.band_rows = band_rows;
+    point.halo = point.facts().exact_halo;
+    point.batch = 1;
+    const int64_t bands = tile_grid(point).num_windows();
+    if (bands < point.num_ranks)
+        point.notes.push_back(fmt::format("{} of {} ranks have no band", point.num_ranks - bands, point.num_ranks));
+    if (const std::string note = borders_note(point); !note.empty()) point.notes.push_back(note);
+}
+
 void check_carrying_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
@@ -48,10 +59,10 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
     const TileGrid grid = tile_grid(point);
     const Range bands = windows_of_rank(point, grid, rank);
     if (bands.size() == 0) return std::nullopt;
-    const int64_t patch = point.settings.patch, height = grid.padded().h;
+    const int64_t band = band_rows_of(point), height = grid.padded().h;
     return network::BandSchedule(network::graph_of(point.shape()),
-                                 {.rows = {bands.begin * patch, std::min(bands.end * patch, height)},
-                                  .band = std::min(patch, height),
+                                 {.rows = {bands.begin * band, std::min(bands.end * band, height)},
+                                  .band = std::min(band, height),
                                   .image = grid.padded()});
 }
 

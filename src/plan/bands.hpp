@@ -1,5 +1,5 @@
-// Points with `halo: carried`: the band schedules of their ranks, and what these take. A window of such a point is a
-// band of the whole width, without context.
+// Points whose rows are carried, by `halo: carried` or because `halo: auto` chose it (context.hpp): the band schedules
+// of their ranks, and what these take. A window of such a point is a band of the whole width, without context.
 #pragma once
 
 #include "network/band_schedule.hpp"
@@ -10,13 +10,20 @@
 namespace pb::plan {
 
 [[nodiscard]] inline bool is_carried(const Point& point) {
-    return point.settings.halo.kind == config::HaloSetting::Kind::carried &&
+    return (point.settings.halo.kind == config::HaloSetting::Kind::carried || point.band_rows) &&
            point.settings.workload == config::Workload::tiles;
 }
 
 /// Throws UsageError or Refused with the setting that does not go with carried or exchanged rows, other than engine and
 /// device.
 void check_carried(const Point& point);
+
+/// Of each band but the last.
+[[nodiscard]] inline int64_t band_rows_of(const Point& point) { return point.band_rows.value_or(point.settings.patch); }
+
+/// Settles halo, bands and batch of a point with carried rows, and adds the notes that follow. The halo is that of
+/// tiles which give the same pixels. Throws as check_carried().
+void settle_carried(Point& point, int64_t band_rows);
 
 /// Throws Refused where the engine or the device cannot carry or exchange rows.
 void check_carrying_engine(const Point& point);

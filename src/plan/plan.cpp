@@ -5,6 +5,7 @@
 #include "config/sample_settings.hpp"
 #include "config/settings_access.hpp"
 #include "config/text.hpp"
+#include "plan/context.hpp"
 #include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -96,26 +97,6 @@ void settle_whole(Point& point) {
         point.notes.emplace_back("the image has 2^31 or more elements in the widest layer: status index_limit");
 }
 
-/// The halo is that of tiles which give the same pixels.
-void settle_carried(Point& point) {
-    check_carried(point);
-    point.halo = point.facts().exact_halo;
-    point.batch = 1;
-    const int64_t bands = tile_grid(point).num_windows();
-    if (bands < point.num_ranks)
-        point.notes.push_back(fmt::format("{} of {} ranks have no band", point.num_ranks - bands, point.num_ranks));
-    if (const std::string note = borders_note(point); !note.empty()) point.notes.push_back(note);
-}
-
-void settle_exchanged(Point& point) {
-    check_carried(point);
-    point.halo = point.facts().exact_halo;
-    point.batch = 1;
-    if (const int slabs = num_slabs(point); slabs < point.num_ranks)
-        point.notes.push_back(fmt::format("{} of {} ranks have no slab", point.num_ranks - slabs, point.num_ranks));
-    if (const std::string note = exchange_note(point); !note.empty()) point.notes.push_back(note);
-}
-
 void settle_tiles(Point& point) {
     if (point.settings.replicate) throw UsageError("replicate = true: needs workload: whole");
     const config::HaloSetting& halo = point.settings.halo;
@@ -123,7 +104,7 @@ void settle_tiles(Point& point) {
         throw Refused("halo = exact: the receptive field of " + point.settings.network.file +
                       " is unbounded, so no halo makes tiles equal to the whole image; choose halo: auto or a number");
     if (halo.kind == config::HaloSetting::Kind::exact) settle_halo(point, point.facts().exact_halo);
-    if (is_carried(point)) settle_carried(point);
+    if (is_carried(point)) settle_carried(point, point.settings.patch);
     if (is_exchanged(point)) settle_exchanged(point);
     if (halo.kind == config::HaloSetting::Kind::pixels) settle_halo(point, halo.pixels);
     // The patch must be legal even while the halo is open.
@@ -230,6 +211,7 @@ Point make_point(const config::PointSettings& settings, int64_t index, const con
     try {
         resolve(point, topology, sources);
         place_point(point, study, topology);
+        weigh_context(point, topology);
     } catch (const Refused& refusal) {
         point.refusal = refusal.what();
     } catch (const UsageError& error) {

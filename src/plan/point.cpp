@@ -82,7 +82,8 @@ std::string key_of(const Point& point) {
     resolved.sigma = point.sigma;
     if (point.halo && resolved.halo.kind == config::HaloSetting::Kind::exact)
         resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
-    if (point.batch && !resolved.batch.is_open())
+    const bool chose_halo = resolved.halo.kind == config::HaloSetting::Kind::automatic;
+    if (point.batch && !resolved.batch.is_open() && !chose_halo)
         resolved.batch = {*point.batch};  // a batch found by measuring stays auto
     std::string text;
     config::work_fields(std::as_const(resolved), [&](const config::FieldName& field, const auto& value) {

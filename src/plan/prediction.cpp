@@ -25,7 +25,7 @@ struct Work {
 Work carried_work(const Point& point) {
     const BandPixels pixels = band_pixels(point);
     const Extent padded = tile_grid(point).padded();
-    return {std::min(point.settings.patch, padded.h) * padded.w, pixels.busiest_rank, pixels.all_ranks};
+    return {std::min(band_rows_of(point), padded.h) * padded.w, pixels.busiest_rank, pixels.all_ranks};
 }
 
 /// Every pixel once.

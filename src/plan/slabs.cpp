@@ -43,8 +43,15 @@ void for_different_slabs(const Point& point, Visit visit) {
 
 }  // namespace
 
-int64_t band_rows(const Point& point) {
-    return is_exchanged(point) ? exchanged_band_rows(point) : point.settings.patch;
+int64_t band_rows(const Point& point) { return is_exchanged(point) ? exchanged_band_rows(point) : band_rows_of(point); }
+
+void settle_exchanged(Point& point) {
+    check_carried(point);
+    point.halo = point.facts().exact_halo;
+    point.batch = 1;
+    if (const int slabs = num_slabs(point); slabs < point.num_ranks)
+        point.notes.push_back(fmt::format("{} of {} ranks have no slab", point.num_ranks - slabs, point.num_ranks));
+    if (const std::string note = exchange_note(point); !note.empty()) point.notes.push_back(note);
 }
 
 int64_t exchanged_band_rows(const Point& point) {

@@ -24,6 +24,10 @@ namespace pb::plan {
 /// share of the image, so that ranks have equally many rows whatever the patch is.
 [[nodiscard]] int64_t exchanged_band_rows(const Point& point);
 
+/// Settles halo and batch of a point with exchanged rows, and adds the notes that follow. The halo is that of tiles
+/// which give the same pixels. Throws as check_carried().
+void settle_exchanged(Point& point);
+
 /// Ranks that own a slab: the first ones.
 [[nodiscard]] int num_slabs(const Point& point);
 

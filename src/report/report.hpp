@@ -48,6 +48,10 @@ inline constexpr const char* kStar = "\u2605";
 [[nodiscard]] std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops = std::nullopt,
                                      const TextSize& size = {});
 
+/// For the points with `halo: auto`: what carried rows, the exact halo and a halo with seams compute and take, and
+/// which of them is taken. Empty without such points (context.hpp).
+[[nodiscard]] std::string context_table(const plan::Plan& plan, const TextSize& size = {});
+
 /// Explains how that table predicts memory and work: the formula with its numbers for every network, precision and
 /// device of the plan.
 [[nodiscard]] std::string prediction_text(const plan::Plan& plan);

@@ -65,7 +65,8 @@ std::string pack(const plan::RankPlace& place) {
          << place.affinity << '\n'
          << place.num_cores << '\n'
          << place.threads << '\n'
-         << place.memory_bytes << '\n';
+         << place.memory_bytes << '\n'
+         << place.free_host_bytes << '\n';
     return text.str();
 }
 
@@ -89,6 +90,7 @@ plan::RankPlace unpack(const std::string& packed) {
     place.num_cores = std::stoi(line());
     place.threads = std::stoi(line());
     place.memory_bytes = std::stoll(line());
+    place.free_host_bytes = std::stoll(line());
     return place;
 }
 
@@ -101,6 +103,7 @@ plan::RankPlace own_place(const comm::Communicator& world, const comm::Communica
     place.local_rank = node.rank();
     place.affinity = device::affinity_text(processors);
     place.num_cores = static_cast<int>(processors.size());
+    place.free_host_bytes = device::available_host_memory_bytes().value_or(0);
     const auto masks = node.all_gather(place.affinity);
     place.threads = fair_threads(place.affinity, place.num_cores, masks);
     together(world, [&] {

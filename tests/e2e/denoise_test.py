@@ -61,6 +61,25 @@ class Denoise(program.ProgramTest):
             outputs.append(out.read_bytes())
         self.assertEqual(len(set(outputs)), 1)
 
+    def test_halo_auto_carries_rows_of_an_image_that_fills_calls_and_says_why(self):
+        photo = self.write('photo.png', png(150, 130, value=noise))
+        outputs = []
+        for halo in ('auto', 'carried'):
+            result = run('denoise', photo, self.folder / 'out.png', '--network', 'dncnn', '--halo', halo, '--patch', '64',
+                         '--sigma', '0.1', '--device', 'cpu')
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertIn('RESULT: VALID', result.stdout)
+            self.assertIn('halo carried', result.stdout)
+            self.assertEqual('note: halo = auto: carried rows in bands of 64, exact' in result.stdout, halo == 'auto', result.stdout)
+            outputs.append((self.folder / 'out.png').read_bytes())
+        self.assertEqual(*outputs)
+        os.environ['PATCHBENCH_FAULT'] = 'output:shift:1+'  # of each band a part is verified, which must show it
+        self.addCleanup(os.environ.pop, 'PATCHBENCH_FAULT', None)
+        result = run('denoise', photo, self.folder / 'out.png', '--network', 'dncnn', '--patch', '64', '--sigma', '0.1',
+                     '--device', 'cpu')
+        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        self.assertRegex(result.stderr + result.stdout, r'in window \d, rows \d+ to \d+')
+
     def test_seams_that_show_are_named_and_the_rounding_of_the_output_is_none(self):
         photo = self.write('photo.png', png(90, 71, value=noise))
         common = ('--patch', '32', '--sigma', '0.1', '--device', 'cpu')

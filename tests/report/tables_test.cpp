@@ -1,4 +1,5 @@
 #include "measure/three_rank_trace.hpp"
+#include "plan/context.hpp"
 #include "report/layers_table.hpp"
 #include "report/numbers.hpp"
 #include "report/report.hpp"
@@ -269,6 +270,21 @@ TEST(PlanTable, LeavesOpenWhatIsToBeTriedOut) {
     plan.points[0].halo.reset();
     plan.points[1].batch.reset();
     EXPECT_THAT(plan_table(plan), AllOf(HasSubstr("?"), AllOf(HasSubstr("halo"), HasSubstr("batch"))));
+}
+
+TEST(ContextTable, SetsTheWaysOfHaloAutoSideBySide) {
+    plan::Plan plan;
+    plan.points = {traced_point()};
+    EXPECT_EQ(context_table(plan), "") << "the halo is given";
+    plan::Point& point = plan.points[0];
+    point.settings.halo.kind = config::HaloSetting::Kind::automatic;
+    point.settings.engine = EngineKind::native;
+    point.halo.reset();
+    EXPECT_THAT(context_table(plan),
+                AllOf(HasSubstr("carried rows"), HasSubstr("exact halo of 20 px"), HasSubstr("at least 1 px"),
+                      HasSubstr("after the search"), HasSubstr(">= 1")));
+    point = plan::context_ways(point, std::nullopt).front().point;
+    EXPECT_THAT(context_table(plan), AllOf(HasSubstr("taken"), Not(HasSubstr("search"))));
 }
 
 TEST(PlanTable, SaysWhyAPointIsRefused) {

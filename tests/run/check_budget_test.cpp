@@ -1,6 +1,8 @@
 // Which of many images are computed again for verification.
 #include "run/verify/check_budget.hpp"
 
+#include "plan/bands.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,6 +56,14 @@ TEST(CheckPixels, AreThoseOfWindowsAndSeamsOnTheSerialPath) {
     EXPECT_EQ(check_pixels(point_of({40, 48}, EngineKind::torch), weights), 40 * 48) << "one window, no seam";
     EXPECT_EQ(check_pixels(point_of({40, 48}, EngineKind::native), weights), 3 * 40 * 48);
     EXPECT_EQ(check_pixels(point_of({500, 500}, EngineKind::torch), weights), 80 * 80 + 104 * 104);
+}
+
+TEST(CheckPixels, OfCarriedRowsAreThoseOfASquareWithItsContext) {
+    const engine::Weights weights =
+        engine::make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);  // a reach of 20
+    plan::Point point = point_of({500, 500}, EngineKind::native);
+    plan::settle_carried(point, 64);
+    EXPECT_EQ(check_pixels(point, weights), 3 * 104 * 104);
 }
 
 }  // namespace

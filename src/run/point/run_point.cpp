@@ -1,6 +1,8 @@
 #include "base/sha256.hpp"
 #include "comm/interruption.hpp"
 #include "engine/memory.hpp"
+#include "plan/context.hpp"
+#include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/pipeline/stopwatch.hpp"
 #include "run/pixels/file_sink.hpp"
@@ -70,7 +72,7 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
         together(team.ranks, [&] {
             if (team.is_root()) halo = find_halo(point, team, network, source);
         });
-        plan::settle_halo(point, static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo))));
+        plan::settle_searched_halo(point, static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo))));
     }
     if (!point.batch) {
         const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
@@ -221,7 +223,8 @@ PreparedPoint Runner::Impl::prepare(Team& team, const PointFiles& files, ImageSo
 
 CheckDepth Runner::Impl::decide_depth(const record::PointTrace& trace, const engine::Weights& network) {
     if (!check_budget || plan::is_simulated(trace.point)) return CheckDepth::windows;
-    return check_budget->decide(trace.processed_pixels, check_pixels(trace.point, network));
+    const CheckDepth depth = check_budget->decide(trace.processed_pixels, check_pixels(trace.point, network));
+    return depth == CheckDepth::windows && plan::is_in_bands(trace.point) ? CheckDepth::parts : depth;
 }
 
 void Runner::Impl::conclude(Team& team, const PreparedPoint& point, const PointFiles& files, ImageSource& source,

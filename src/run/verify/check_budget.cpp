@@ -33,11 +33,14 @@ double check_pixels(const plan::Point& point, const engine::Weights& weights) {
     const int64_t probes = point.settings.protocol.verify_probes;
     const int64_t windows = std::min(grid.num_windows(), std::max<int64_t>(point.num_ranks, probes));
     const int64_t context = reach_of(weights).context;
-    const int64_t rows_beside = plan::is_in_bands(point) ? 2 * context : 0;
-    auto pixels = static_cast<double>(windows * (grid.window().h + rows_beside) * grid.window().w);
-    for (const Rect& probe : seam_probes(grid, probes))
-        pixels += static_cast<double>(std::min(probe.extent.h + 2 * context, grid.padded().h) *
-                                      std::min(probe.extent.w + 2 * context, grid.padded().w));
+    const auto seen_from = [&](const Extent& part) {
+        return static_cast<double>(std::min(part.h + 2 * context, grid.padded().h) *
+                                   std::min(part.w + 2 * context, grid.padded().w));
+    };
+    if (plan::is_in_bands(point))
+        return reference_cost(point) * static_cast<double>(windows) * seen_from({kProbeEdge, kProbeEdge});
+    auto pixels = static_cast<double>(windows * grid.window().pixels());
+    for (const Rect& probe : seam_probes(grid, probes)) pixels += seen_from(probe.extent);
     return reference_cost(point) * pixels;
 }
 

@@ -9,8 +9,9 @@
 namespace pb::run {
 
 /// How much of an output is verified. outputs: written once, finite, neither constant nor equal to the input, and by
-/// the right tiles and weights. windows: some of it is computed again, too.
-enum class CheckDepth : uint8_t { outputs, windows };
+/// the right tiles and weights. windows: some of it is computed again, too. parts: of carried rows a square of each
+/// band that would be computed again, because a band has the whole width of the image.
+enum class CheckDepth : uint8_t { outputs, parts, windows };
 
 class CheckBudget {
   public:
@@ -26,7 +27,8 @@ class CheckBudget {
     double pass_px_ = 0, check_px_ = 0;  // so far
 };
 
-/// The work of computing windows and seams of an image again, as pixels of its pass that take as long.
+/// The work of computing windows and seams of an image again, or parts of carried rows, as pixels of its pass that take
+/// as long.
 [[nodiscard]] double check_pixels(const plan::Point& point, const engine::Weights& weights);
 
 }  // namespace pb::run

@@ -126,9 +126,10 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     if (!subject.is_held()) scan_streamed_output(subject, result);
 
     const bool is_readable = subject.is_held() || result.pixels_not_finite == 0;
-    const bool is_computed_again = is_readable && (depth == CheckDepth::windows || looks_wrong(subject));
+    if (is_readable && depth != CheckDepth::windows && looks_wrong(subject)) depth = CheckDepth::windows;
+    const bool is_computed_again = is_readable && depth != CheckDepth::outputs;
     if (is_computed_again) {
-        const WindowCheck windows = check_windows(subject, tolerance);
+        const WindowCheck windows = check_windows(subject, tolerance, depth == CheckDepth::parts);
         result.windows_checked = windows.num_checked;
         result.window_error = windows.error;
         result.reasons.insert(result.reasons.end(), windows.reasons.begin(), windows.reasons.end());
@@ -136,7 +137,7 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     together(team.ranks, [&] {
         if (!team.is_root()) return;
         if (subject.is_held()) scan_held_output(subject, result);
-        if (is_computed_again) check_seams(subject, cache, result);
+        if (is_computed_again && depth != CheckDepth::parts) check_seams(subject, cache, result);
     });
     result.outcome =
         result.reasons.empty() ? record::Verification::Outcome::passed : record::Verification::Outcome::failed;

@@ -45,8 +45,7 @@ MadeWindows from_text(const std::string& text) {
     return made;
 }
 
-std::string describe(const plan::Tile& tile, int64_t index, const Difference& worst, const Tolerance& tolerance) {
-    const Rect& core = tile.core;
+std::string describe(const Rect& core, int64_t index, const Difference& worst, const Tolerance& tolerance) {
     std::ostringstream text;
     if (std::isnan(worst.largest))
         text << "windows are not finite:";
@@ -61,8 +60,12 @@ std::string describe(const plan::Tile& tile, int64_t index, const Difference& wo
 
 class WindowChecker {
   public:
-    WindowChecker(const Subject& subject, const Tolerance& tolerance)
-        : subject_(subject), work_(subject.share.work()), node_(subject.team.node), tolerance_(tolerance) {}
+    WindowChecker(const Subject& subject, const Tolerance& tolerance, bool in_parts)
+        : subject_(subject),
+          work_(subject.share.work()),
+          node_(subject.team.node),
+          tolerance_(tolerance),
+          in_parts_(in_parts) {}
 
     WindowCheck run() {
         const int maker = can_swap() ? (node_.rank() + 1) % node_.size() : node_.rank();
@@ -117,13 +120,23 @@ class WindowChecker {
         return std::max<int64_t>(1, probes) + (anomalies.has_unchanged ? 1 : 0);
     }
 
+    /// The part of a window's core that is compared.
+    [[nodiscard]] Rect checked_part(int64_t index) const {
+        const Rect core = work_.tile(index).core;
+        if (!in_parts_) return core;
+        const int64_t alignment = reach_of(subject_.reference.weights()).alignment;
+        const Extent part{std::min(kProbeEdge, core.extent.h), std::min(kProbeEdge, core.extent.w)};
+        const int64_t places = (core.extent.w - part.w) / alignment + 1;
+        const int64_t place = pick({0, places}, 1, kProbeSeed + static_cast<uint64_t>(index)).front();
+        return {core.row, core.column + place * alignment, part};
+    }
+
     /// A band of carried or exchanged rows has no context of its own.
-    [[nodiscard]] image::Image expected_of(const plan::Tile& tile) const {
+    [[nodiscard]] image::Image expected_of(const plan::Tile& tile, const Rect& part) const {
         ReferencePath& reference = subject_.reference;
         const plan::Point& point = subject_.point();
-        if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, tile.core);
-        return reference.run_with_context(tile.core, reach_of(reference.weights()).context,
-                                          plan::tile_grid(point).padded());
+        if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
+        return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
     }
 
     void check(const MadeWindows& made, int maker) {
@@ -134,9 +147,8 @@ class WindowChecker {
         const Stopwatch watch;
         for (const int64_t index : in_order(made, maker)) {
             if (num_checked_ >= wanted && watch.seconds() >= most_s) return;
-            const plan::Tile tile = work_.tile(index);
-            const image::Image expected = expected_of(tile);
-            const Difference here = find_difference(subject_.output(), tile.core, expected);
+            const Rect part = checked_part(index);
+            const Difference here = find_difference(subject_.output(), part, expected_of(work_.tile(index), part));
             ++num_checked_;
             largest_ =
                 std::isnan(here.largest) ? std::numeric_limits<double>::infinity() : std::max(largest_, here.largest);
@@ -153,7 +165,7 @@ class WindowChecker {
             const int in_team = subject_.team.ranks_on_node.at(static_cast<size_t>(maker));
             finding =
                 fmt::format("rank {}@{}: {}", subject_.team.members.at(static_cast<size_t>(in_team)), comm::host_name(),
-                            describe(work_.tile(worst_window_), worst_window_, worst_, tolerance_));
+                            describe(checked_part(worst_window_), worst_window_, worst_, tolerance_));
         }
         WindowCheck result;
         for (const std::string& text : ranks.all_gather(finding))
@@ -167,6 +179,7 @@ class WindowChecker {
     const Work& work_;
     const comm::Communicator& node_;
     const Tolerance& tolerance_;
+    bool in_parts_;
     int64_t num_checked_ = 0;
     double largest_ = 0;  // NaN counts as infinity
     Difference worst_;    // the one with the largest excess
@@ -175,8 +188,8 @@ class WindowChecker {
 
 }  // namespace
 
-WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance) {
-    return WindowChecker(subject, tolerance).run();
+WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts) {
+    return WindowChecker(subject, tolerance, in_parts).run();
 }
 
 }  // namespace pb::run

@@ -18,8 +18,9 @@ struct WindowCheck {
 };
 
 /// Chooses which windows of a rank are computed again: those that look wrong first, then some in random order. With
-/// verify.mode full these are all windows, otherwise as many as verify.time_share allows. Collective over the team. The
-/// result is complete on all ranks.
-[[nodiscard]] WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance);
+/// verify.mode full these are all windows, otherwise as many as verify.time_share allows. `in_parts`: of each window
+/// only a square of kProbeEdge pixels at the top, somewhere along its width. Collective over the team. The result is
+/// complete on all ranks.
+[[nodiscard]] WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts = false);
 
 }  // namespace pb::run

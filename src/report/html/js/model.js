@@ -28,7 +28,10 @@ pb.settingsOf = (raw, protocolKeys) => {
     if (!protocolKeys.has(key) && !pb.unspokenSettings.has(key)) settings[key] = value;
   for (const [key, value] of Object.entries(raw.point.settled ?? {}))
     if (value !== null) settings[key] = value;
-  if (['carried', 'exchanged'].includes(raw.point.halo)) settings.halo_px = raw.point.halo;  // not those of tiles
+  // Neither is a halo of tiles with the same pixels.
+  if (settings.band_rows) settings.halo_px = 'carried';
+  else if (['carried', 'exchanged'].includes(raw.point.halo)) settings.halo_px = raw.point.halo;
+  delete settings.band_rows;
   return settings;
 };
 

@@ -1,0 +1,170 @@
+#include "plan/context.hpp"
+
+#include "plan/bands.hpp"
+#include "plan/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace pb::plan {
+
+namespace {
+
+constexpr double kEqual = 1.08;      // times are not predicted better: the spread behind `band_cost`
+constexpr int64_t kFewestRows = 32;  // of a band: thinner ones take more time, and hardly less memory
+constexpr int64_t kUsualRows = 128;  // thicker ones take more memory and save no time (docs/results/cpu-speed.md)
+constexpr int64_t kFullCall = int64_t{128} * 128;  // px: images below it share calls (docs/studies/batch_fit.md)
+constexpr double kShareOfMemory = 0.5;             // of what the host has left; the rest is for images
+
+/// What a rank may take; 0: unknown.
+double most_mib_of(const Point& point, const Topology& topology) {
+    if (point.settings.memory_limit_mib > 0) return static_cast<double>(point.settings.memory_limit_mib);
+    double least = std::numeric_limits<double>::infinity();
+    for (const RankPlace& place : topology.ranks) {
+        const auto beside = std::count_if(topology.ranks.begin(), topology.ranks.end(),
+                                          [&](const RankPlace& other) { return other.node == place.node; });
+        if (place.free_host_bytes > 0)
+            least = std::min(least, kShareOfMemory * static_cast<double>(place.free_host_bytes) / kMiB /
+                                        static_cast<double>(beside));
+    }
+    return std::isinf(least) ? 0 : least;
+}
+
+/// Fills in what follows from the settled point.
+ContextWay weigh(Point point) {
+    ContextWay way{.point = std::move(point)};
+    const Prediction needs = predict(way.point).value();
+    way.processed_per_useful = processed_per_useful(way.point);
+    way.work_px = needs.flop_busiest_rank / (2 * way.point.facts().mac_per_pixel);
+    if (is_carried(way.point)) way.work_px *= band_cost(band_rows_of(way.point));
+    way.peak_mib = needs.peak_mib;
+    const double most_mib = way.point.most_mib;
+    if (most_mib > 0 && way.peak_mib > most_mib)
+        way.obstacle = fmt::format("takes {:.0f} MiB a rank, {:.0f} are allowed", way.peak_mib, most_mib);
+    return way;
+}
+
+ContextWay tiles_way(const Point& open, int64_t halo) {
+    Point point = open;
+    point.halo = halo;
+    const config::BatchSetting& batch = point.settings.batch;
+    point.batch = effective_batch(batch.is_open() ? 1 : batch.count, tile_grid(point).num_windows(), point.num_ranks);
+    return weigh(std::move(point));
+}
+
+ContextWay bands_way(const Point& open, int64_t band_rows) {
+    Point point = open;
+    settle_carried(point, band_rows);
+    return weigh(std::move(point));
+}
+
+/// Thinner bands only where they fit and thicker ones do not, or where they share the work out more evenly.
+ContextWay carried_way(const Point& open) {
+    const int64_t alignment = open.facts().alignment;
+    int64_t rows = std::min(open.settings.patch, round_up(kUsualRows, alignment));
+    ContextWay best = bands_way(open, rows);
+    while (rows / 2 >= kFewestRows && (open.num_ranks > 1 || !best.obstacle.empty())) {
+        rows = round_up(rows / 2, alignment);
+        ContextWay thinner = bands_way(open, rows);
+        const bool is_better = thinner.obstacle.empty() && (!best.obstacle.empty() || thinner.work_px < best.work_px);
+        if (is_better || (!best.obstacle.empty() && thinner.peak_mib < best.peak_mib)) best = std::move(thinner);
+    }
+    return best;
+}
+
+std::string short_text(const ContextWay& way) {
+    return fmt::format("{} {}{:.3g} x the pixels{}", way_text(way), way.is_at_least ? "at least " : "",
+                       way.processed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
+}
+
+std::string reason_of(const std::vector<ContextWay>& ways, const ContextWay& taken) {
+    std::string text =
+        fmt::format("halo = auto: {}, {}, {:.3g} x the pixels", way_text(taken),
+                    taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.processed_per_useful);
+    for (const ContextWay& way : ways)
+        if (&way != &taken) text += "; " + short_text(way);
+    return text;
+}
+
+void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& way) {
+    if (is_carried(way.point))
+        settle_carried(point, *way.point.band_rows);
+    else
+        settle_halo(point, *way.point.halo);
+    point.halo_note = reason_of(ways, way);
+    point.notes.push_back(point.halo_note);
+}
+
+}  // namespace
+
+double band_cost(int64_t rows) {
+    constexpr double kWholeWidth = 1.06, kRowsOfAStart = 2;  // the latter: what starting a step takes
+    return kWholeWidth + kRowsOfAStart / static_cast<double>(rows);
+}
+
+bool is_weighed(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.halo.kind != config::HaloSetting::Kind::automatic || settings.workload != config::Workload::tiles)
+        return false;
+    if (settings.batch.largest || point.source.extent.pixels() < kFullCall) return false;
+    if (settings.engine != EngineKind::native || point.device != DeviceKind::cpu || !point.refusal.empty())
+        return false;
+    const TileGrid patches(point.source.extent, {settings.patch, 0, point.facts().alignment});
+    return patches.num_patches() > 1;
+}
+
+std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> seam_halo) {
+    Point open = point;
+    open.band_rows.reset();
+    open.notes.clear();
+    std::vector<ContextWay> ways;
+    if (open.settings.schedule == config::Schedule::contiguous) ways.push_back(carried_way(open));
+    ways.push_back(tiles_way(open, open.facts().exact_halo));
+    ways.push_back(tiles_way(open, seam_halo.value_or(open.facts().alignment)));
+    ways.back().is_exact = *ways.back().point.halo >= open.facts().exact_halo;
+    ways.back().is_at_least = !seam_halo;
+    return ways;
+}
+
+const ContextWay& cheapest_way(const std::vector<ContextWay>& ways) {
+    const auto can_be = [](const ContextWay& way) { return way.obstacle.empty(); };
+    if (std::none_of(ways.begin(), ways.end(), can_be))
+        return *std::ranges::min_element(ways, {}, &ContextWay::peak_mib);
+    double least_px = std::numeric_limits<double>::infinity();
+    for (const ContextWay& way : ways)
+        if (can_be(way)) least_px = std::min(least_px, way.work_px);
+    const ContextWay* best = nullptr;
+    for (const ContextWay& way : ways) {
+        if (!can_be(way) || way.work_px > kEqual * least_px) continue;
+        const bool is_better = best == nullptr || way.is_exact > best->is_exact ||
+                               (way.is_exact == best->is_exact && way.peak_mib < best->peak_mib);
+        if (is_better) best = &way;
+    }
+    return *best;
+}
+
+std::string way_text(const ContextWay& way) {
+    if (is_carried(way.point)) return fmt::format("carried rows in bands of {}", band_rows_of(way.point));
+    const int64_t halo = *way.point.halo;
+    if (way.is_exact) return fmt::format("tiles with the exact halo of {} px", halo);
+    return fmt::format("tiles with a halo of {}{} px", way.is_at_least ? "at least " : "", halo);
+}
+
+void weigh_context(Point& point, const Topology& topology) {
+    if (point.halo || !is_weighed(point)) return;
+    point.most_mib = most_mib_of(point, topology);
+    const std::vector<ContextWay> ways = context_ways(point, std::nullopt);
+    if (const ContextWay& best = cheapest_way(ways); best.is_exact) take(point, ways, best);
+}
+
+void settle_searched_halo(Point& point, int64_t seam_halo) {
+    if (!is_weighed(point)) return settle_halo(point, seam_halo);
+    const std::vector<ContextWay> ways = context_ways(point, seam_halo);
+    take(point, ways, cheapest_way(ways));
+}
+
+}  // namespace pb::plan

@@ -1,0 +1,138 @@
+// Which way of giving context `halo: auto` takes, by arithmetic alone.
+#include "plan/context.hpp"
+
+#include "plan/prediction.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pb::plan {
+namespace {
+
+using testing::HasSubstr;
+
+/// DnCNN by engine native: several patches, no row read twice on one rank.
+config::PointSettings weighed_point() {
+    config::PointSettings settings;
+    settings.engine = EngineKind::native;
+    settings.halo.kind = config::HaloSetting::Kind::automatic;
+    settings.patch = 64;
+    settings.image.height = 300;
+    settings.image.width = 200;
+    return settings;
+}
+
+Point planned(const config::PointSettings& settings, const Topology& topology = make_local_topology(1)) {
+    config::Config config;
+    config.points = {settings};
+    return make_plan(config, topology, [](const config::ImageSettings&) { return SourceFacts{}; }).points.front();
+}
+
+ContextWay way_of(double work_px, bool is_exact, double peak_mib, const std::string& obstacle = "") {
+    ContextWay way;
+    way.work_px = work_px;
+    way.is_exact = is_exact;
+    way.peak_mib = peak_mib;
+    way.obstacle = obstacle;
+    return way;
+}
+
+TEST(Context, CarriesRowsWithoutASearchWhereThatIsLeastWork) {
+    const Point point = planned(weighed_point());
+    EXPECT_EQ(point.band_rows, 64);
+    EXPECT_EQ(point.halo, 20) << "the pixels are those of the exact halo";
+    EXPECT_EQ(point.batch, 1);
+    EXPECT_EQ(label_of(point), "dncnn-native-p64-hcarried-b1-fp32");
+    EXPECT_DOUBLE_EQ(processed_pixels(point), 300 * 200);
+    EXPECT_THAT(point.halo_note, HasSubstr("halo = auto: carried rows in bands of 64, exact, 1 x the pixels"));
+    EXPECT_THAT(point.notes, testing::Contains(point.halo_note));
+}
+
+TEST(Context, KeyIsThatOfTheSettingWhateverIsTaken) {
+    config::PointSettings settings = weighed_point();
+    const std::string key = planned(settings).key;
+    settings.engine = EngineKind::torch;  // leaves the halo open
+    Point open = planned(settings);
+    open.settings.engine = EngineKind::native;
+    EXPECT_EQ(key_of(open), key);
+}
+
+TEST(Context, IsNotWeighedForOnePatchSmallImagesOtherEnginesAndTheLargestBatch) {
+    const auto stays_open = [](auto change) {
+        config::PointSettings settings = weighed_point();
+        change(settings);
+        const Point point = planned(settings);
+        return !is_weighed(point) && !point.halo && point.halo_note.empty();
+    };
+    EXPECT_TRUE(stays_open([](auto& s) { s.patch = 300; }));
+    EXPECT_TRUE(stays_open([](auto& s) { s.image.height = 81; })) << "it shares batches with other images";
+    EXPECT_FALSE(stays_open([](auto& s) { s.image.height = 82; }));
+    EXPECT_TRUE(stays_open([](auto& s) { s.engine = EngineKind::torch; }));
+    EXPECT_TRUE(stays_open([](auto& s) { s.batch = {0, true}; }));
+}
+
+TEST(Context, ASearchDecidesWhereBordersOfRanksCostMoreThanSeamsMay) {
+    config::PointSettings settings = weighed_point();
+    settings.batch.count = 1;
+    Point point = planned(settings, make_local_topology(5));  // at each border 76 rows are computed again
+    EXPECT_FALSE(point.halo.has_value());
+    Point exact = point;
+    settle_searched_halo(point, 3);
+    EXPECT_EQ(point.halo, 3);
+    EXPECT_FALSE(point.band_rows.has_value());
+    EXPECT_THAT(point.halo_note, HasSubstr("tiles with a halo of 3 px, with seams below halo_tolerance"));
+    settle_searched_halo(exact, 19);
+    EXPECT_THAT(exact.halo_note, HasSubstr("halo of 20 px, exact")) << "all are equal, and this takes least memory";
+}
+
+TEST(Context, DynamicSharesCarryNoRows) {
+    config::PointSettings settings = weighed_point();
+    settings.schedule = config::Schedule::dynamic;
+    const Point point = planned(settings);
+    EXPECT_FALSE(point.halo.has_value());
+    EXPECT_EQ(context_ways(point, 8).size(), 2U);
+}
+
+TEST(Context, BandsAreAsThinAsTheMemoryLimitAsks) {
+    config::PointSettings settings = weighed_point();
+    settings.image.width = 2000;
+    const auto peak_mib = [&](int64_t rows) {
+        config::PointSettings carried = settings;
+        carried.halo.kind = config::HaloSetting::Kind::carried;
+        carried.patch = rows;
+        return predict(planned(carried))->peak_mib;
+    };
+    settings.memory_limit_mib = static_cast<int64_t>((peak_mib(32) + peak_mib(64)) / 2);
+    EXPECT_EQ(planned(settings).band_rows, 32);
+    settings.memory_limit_mib = static_cast<int64_t>(peak_mib(32)) - 1;
+    const Point tiles = planned(settings);
+    EXPECT_FALSE(tiles.band_rows.has_value());
+    EXPECT_THAT(context_ways(tiles, 8).front().obstacle, HasSubstr("MiB a rank"));
+}
+
+TEST(Context, RanksOfAHostShareHalfOfItsFreeMemory) {
+    Topology topology = make_local_topology(2);
+    for (RankPlace& place : topology.ranks) place.free_host_bytes = int64_t{400} << 20;
+    EXPECT_DOUBLE_EQ(planned(weighed_point(), topology).most_mib, 100);
+    config::PointSettings settings = weighed_point();
+    settings.memory_limit_mib = 300;
+    EXPECT_DOUBLE_EQ(planned(settings, topology).most_mib, 300);
+    EXPECT_DOUBLE_EQ(planned(weighed_point()).most_mib, 0) << "unknown";
+}
+
+TEST(Context, TheCheapestWayIsExactAmongEqualsAndThenTheSmallest) {
+    const auto chosen = [](const std::vector<ContextWay>& ways) { return cheapest_way(ways).peak_mib; };
+    EXPECT_EQ(chosen({way_of(107, true, 1), way_of(100, false, 2)}), 1);
+    EXPECT_EQ(chosen({way_of(109, true, 1), way_of(100, false, 2)}), 2);
+    EXPECT_EQ(chosen({way_of(100, true, 4), way_of(101, true, 3), way_of(99, false, 2)}), 3);
+    EXPECT_EQ(chosen({way_of(1, true, 9, "too large"), way_of(100, false, 2)}), 2);
+    EXPECT_EQ(chosen({way_of(1, true, 9, "too large"), way_of(100, false, 8, "too large")}), 8);
+}
+
+TEST(Context, ThinBandsCostMore) {
+    EXPECT_GT(band_cost(32), band_cost(64));
+    EXPECT_GT(band_cost(100000), 1) << "than windows";
+    EXPECT_LT(band_cost(32), 1.2);
+}
+
+}  // namespace
+}  // namespace pb::plan
