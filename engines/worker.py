@@ -1,14 +1,15 @@
-"""Runs a network in another framework for one rank of patchbench, in a process of its own.
+"""Runs a network in another framework for one rank of patchbench, in a process of its own below a guardian.
 
 usage: worker.py ENGINE --versions    prints the versions of the engine's packages
 
-patchbench starts `worker.py ENGINE --rank PID --threads N --layout L --dtype D --limit BYTES [--option NAME[=VALUE]]...
-[--model FILE [--sigma-input]]`.
+patchbench starts `worker.py ENGINE --rank PID --threads N --layout L --dtype D --limit BYTES [--device cuda:N]
+[--option NAME[=VALUE]]... [--model FILE [--sigma-input]]`.
 ENGINE is the name of a file in adapters/, or python:FILE for an adapter of the user (docs/engines.md says what an
 adapter is). The process inherits three descriptors:
   3  a socket pair that keeps message boundaries. A request to run the network is 7 integers of 8 bytes: windows, input
      channels, height, width, output channels, place of the output in the shared memory, size of the shared memory. A
-     reply is 2 integers (status, nanoseconds) and a text: of an error, or how the adapter computed. End of file means that the rank has ended.
+     reply is 4 integers (status, nanoseconds, and those of copies to the device and back, which are not in the first)
+     and a text: of an error, or how the adapter computed. End of file means that the rank has ended.
   4  memory shared with the rank: the input at 0, then the output, both float32. It only ever grows.
   5  the network as ONNX; nothing where --model names a file that the user brings
 """
@@ -22,7 +23,6 @@ import os
 import pathlib
 import platform
 import resource
-import signal
 import socket
 import struct
 import sys
@@ -30,20 +30,10 @@ import time
 
 SOCKET, MEMORY, MODEL = 3, 4, 5
 REQUEST = struct.Struct("=7q")
-REPLY = struct.Struct("=2q")
+REPLY = struct.Struct("=4q")
 OK, FAILED, OUT_OF_MEMORY = 0, 1, 2
 LARGEST_TEXT = 4000
 KEPT_SHAPES = 4
-PR_SET_PDEATHSIG = 1
-
-
-def end_with_the_rank(rank):
-    """The kernel kills this process when the thread that started it ends."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != rank:  # it ended before the call
-        os._exit(1)
 
 
 def limit_threads(count):
@@ -52,7 +42,7 @@ def limit_threads(count):
         os.environ[name] = str(count)
 
 
-def find_adapters():
+def find_modules():
     """Python that is isolated (-I) does not look for modules beside its script."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
@@ -73,7 +63,14 @@ def load_adapter(engine):
 
 def versions_of(packages):
     """Of installed packages, without importing them: `onnxruntime 1.23.2, Python 3.11.2`."""
-    known = [f"{package} {importlib.metadata.version(package)}" for package in packages]
+    known = []
+    for package in packages:
+        try:
+            known.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    if packages and not known:
+        raise importlib.metadata.PackageNotFoundError(" or ".join(packages))
     return ", ".join([*known, f"Python {platform.python_version()}"])
 
 
@@ -92,6 +89,13 @@ def check_dtype(adapter, dtype):
     if dtype not in known:
         raise ValueError(f"the adapter computes in {' and '.join(known)} only: {dtype} is not in its DTYPES; "
                          f"choose dtype: {known[0]}")
+
+
+def check_device(adapter, device):
+    known = getattr(adapter, "DEVICES", ("cpu",))
+    if device.partition(":")[0] not in known:
+        raise ValueError(f"the adapter computes on {' and '.join(known)} only: {device} is not in its DEVICES; "
+                         f"choose device: {known[0]}")
 
 
 def limit_memory(spare_bytes):
@@ -129,15 +133,18 @@ class Windows:
         return numpy.ndarray(shape, numpy.float32, self._memory, place)
 
 
-def call_engine(engine, windows, out):
-    """Calls the engine, which writes into `out` or returns an array. Gives the nanoseconds that it took."""
+def call_engine(adapter, engine, windows, out):
+    """Calls the engine, which writes into `out` or returns an array. Gives the nanoseconds that it took, without those
+    of its copies to a device and back, which follow."""
     begin = time.perf_counter_ns()
     result = engine(windows, out)
     if result is not None:
         if tuple(result.shape) != out.shape:
             raise ValueError(f"the engine gave an array of shape {tuple(result.shape)} instead of {out.shape}")
         out[...] = result
-    return time.perf_counter_ns() - begin
+    elapsed = time.perf_counter_ns() - begin
+    to_device, to_host = getattr(adapter, "COPY_NS", (0, 0))
+    return elapsed - to_device - to_host, to_device, to_host
 
 
 def is_out_of_memory(error):
@@ -156,11 +163,11 @@ def serve(rank, adapter, engine, windows):
     """Answers requests until the rank ends."""
     while request := rank.recv(REQUEST.size):
         try:
-            elapsed_ns = call_engine(engine, *windows.arrays(REQUEST.unpack(request)))
-            reply = REPLY.pack(OK, elapsed_ns) + getattr(adapter, "ARITHMETIC", "").encode()[:LARGEST_TEXT]
+            nanoseconds = call_engine(adapter, engine, *windows.arrays(REQUEST.unpack(request)))
+            reply = REPLY.pack(OK, *nanoseconds) + getattr(adapter, "ARITHMETIC", "").encode()[:LARGEST_TEXT]
         except Exception as error:
             status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
-            reply = REPLY.pack(status, 0) + describe(error).encode()[:LARGEST_TEXT]
+            reply = REPLY.pack(status, 0, 0, 0) + describe(error).encode()[:LARGEST_TEXT]
         rank.send(reply)
 
 
@@ -169,12 +176,13 @@ def start(arguments):
     adapter = load_adapter(arguments.engine)
     layout = layout_of(adapter, arguments.layout)
     check_dtype(adapter, arguments.dtype)
+    check_device(adapter, arguments.device)
     options = dict(option.partition("=")[::2] for option in arguments.option)
-    options |= {"threads": arguments.threads, "layout": layout, "dtype": arguments.dtype}
+    options |= {"threads": arguments.threads, "layout": layout, "dtype": arguments.dtype, "device": arguments.device}
     options |= {"brought": True} if arguments.model else {}
     options |= {"sigma_input": True} if arguments.sigma_input else {}
     engine = adapter.load(arguments.model or f"/proc/self/fd/{MODEL}", options)
-    ready = [layout, versions_of(getattr(adapter, "PACKAGES", ())), getattr(adapter, "COPIES", "")]
+    ready = [str(os.getpid()), layout, versions_of(getattr(adapter, "PACKAGES", ())), getattr(adapter, "COPIES", "")]
     if arguments.limit > 0:
         limit_memory(arguments.limit)
     return adapter, engine, Windows(layout), "\n".join(ready)
@@ -188,27 +196,30 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--layout", default="NHWC")
     parser.add_argument("--dtype", default="fp32")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--option", action="append", default=[])
     parser.add_argument("--model", help="a network that the user brings; descriptor 5 is then empty")
     parser.add_argument("--sigma-input", action="store_true", help="its second input takes the last channel of windows")
     arguments = parser.parse_args()
-    find_adapters()
+    find_modules()
     if arguments.versions:
         from adapters import PACKAGES
 
         print(versions_of(PACKAGES[arguments.engine]))
         return
-    end_with_the_rank(arguments.rank)
+    import guardian
+
+    guardian.guard(arguments.rank, (SOCKET, MEMORY, MODEL))
     limit_threads(arguments.threads)
     rank = socket.socket(fileno=SOCKET)
     try:
         adapter, engine, windows, ready = start(arguments)
     except Exception as error:
         status = OUT_OF_MEMORY if is_out_of_memory(error) else FAILED
-        rank.send(REPLY.pack(status, 0) + describe(error).encode()[:LARGEST_TEXT])
+        rank.send(REPLY.pack(status, 0, 0, 0) + describe(error).encode()[:LARGEST_TEXT])
         raise
-    rank.send(REPLY.pack(OK, 0) + ready.encode())
+    rank.send(REPLY.pack(OK, 0, 0, 0) + ready.encode())
     serve(rank, adapter, engine, windows)
     os._exit(0)  # the threads of a framework can take long to end
 

@@ -7,14 +7,25 @@ set -euo pipefail
 
 engines=(onnxruntime openvino pytorch tensorflow jax)
 folder=${PATCHBENCH_ENGINES:-$root/.engines}
+gpu=
 
 usage() {
     cat <<'TEXT'
-usage: launch/engines.sh [--only ENGINE[,ENGINE]...]
+usage: launch/engines.sh [--only ENGINE[,ENGINE]...] [--gpu]
   --only E,..   onnxruntime (180 MB), openvino (280 MB), pytorch (100 MB beside LibTorch), tensorflow (1.6 GB),
                 jax (630 MB); all of them when it is left out
+  --gpu         builds for CUDA 13 of onnxruntime, tensorflow and jax, several GB each (pytorch has it); never run on a GPU
 Environments lie in .engines, or in the folder that PATCHBENCH_ENGINES names.
 TEXT
+}
+
+gpu_requirements_of() { # engine
+    case $1 in
+        onnxruntime) echo "onnxruntime-gpu[cuda,cudnn]==1.31.1 numpy==2.2.6" ;;
+        tensorflow) echo "tensorflow[and-cuda]==2.21.0 numpy==2.2.6" ;;
+        jax) echo "jax[cuda13]==0.10.2 jaxlib==0.10.2 numpy==2.2.6" ;;
+        *) requirements_of "$1" ;;
+    esac
 }
 
 requirements_of() { # engine
@@ -47,10 +58,15 @@ python_for() { # engine
 }
 
 install() { # engine
-    local engine=$1 requirements environment python
+    local engine=$1 requirements installed environment python
     requirements=$(requirements_of "$engine")
     environment=$folder/$engine
-    [ "$(cat "$environment/installed" 2>/dev/null)" = "$requirements" ] && return
+    installed=$(cat "$environment/installed" 2>/dev/null || true)
+    [ "$installed" = "$(gpu_requirements_of "$engine")" ] && return # it runs on a CPU, too
+    if [ -n "$gpu" ]; then
+        requirements=$(gpu_requirements_of "$engine")
+    fi
+    [ "$installed" = "$requirements" ] && return
     python=$(python_for "$engine")
     say "installing the engine $engine into $environment: $requirements"
     rm -rf "$environment"
@@ -71,6 +87,7 @@ while [ $# -gt 0 ]; do
             IFS=, read -r -a engines <<<"$2"
             shift
             ;;
+        --gpu) gpu=yes ;;
         -h | --help) usage; exit ;;
         *) usage >&2; exit 2 ;;
     esac

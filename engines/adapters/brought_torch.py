@@ -2,8 +2,10 @@
 Python files (.py) whose function `make_network()` gives a torch.nn.Module. They are code, and run as the user."""
 
 import importlib.util
+import os
 import pathlib
 import sys
+import zipfile
 
 import torch
 
@@ -20,11 +22,51 @@ def run_module_file(file):
     return module.make_network().eval()
 
 
+def as_exported(tensor):
+    """The same in the strides that torch.export sees: those of a dense NCHW tensor, also along axes of extent 1."""
+    return torch.empty(tensor.shape).copy_(tensor)
+
+
 def open_package(file):
-    try:
+    with zipfile.ZipFile(file) as archive:
+        is_compiled = any("data/aotinductor/" in name for name in archive.namelist())
+    if not is_compiled:
         return torch.export.load(str(file)).module()
-    except Exception:  # none of torch.export: then of AOTInductor
-        return torch._inductor.aoti_load_package(str(file))
+    os.environ["AOTI_RUNTIME_CHECK_INPUTS"] = "1"  # else it takes any extent for that which it was compiled for
+    run = torch._inductor.aoti_load_package(str(file))
+
+    def run_whole(*inputs):
+        try:
+            return run(*map(as_exported, inputs))
+        except RuntimeError as error:
+            if "API call failed" not in str(error):  # it writes the reason to standard error
+                raise
+            shapes = " and ".join(str(tuple(each.shape)) for each in inputs)
+            raise RuntimeError(f"the package does not run windows of shape {shapes}: it was not exported for them, or "
+                               "memory ran out") from None
+
+    ways = {}  # other than whole, for one window and for many: found at the first call
+
+    def call(*inputs):
+        """torch.export takes a batch that is dynamic for one of 2 and more, and one that is fixed is of 1."""
+        is_single = len(inputs[0]) == 1
+        otherwise = run_twice if is_single else run_one_by_one
+        if is_single not in ways:
+            try:
+                return run_whole(*inputs)
+            except RuntimeError:
+                pass
+        result = otherwise(*inputs)
+        ways[is_single] = otherwise
+        return result
+
+    def run_twice(*inputs):
+        return run_whole(*(torch.cat((each, each)) for each in inputs))[:1]
+
+    def run_one_by_one(*inputs):
+        return torch.cat([run_whole(*(each[i:i + 1] for each in inputs)) for i in range(len(inputs[0]))])
+
+    return call
 
 
 def open_network(model):

@@ -1,4 +1,8 @@
-"""JAX on the CPU: the graph through jax.jit, windows as NHWC."""
+"""JAX: the graph through jax.jit, windows as NHWC. On the CPU, or on a GPU (gpu.py)."""
+
+import os
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # of a GPU, which ranks may share
 
 import jax
 import numpy
@@ -8,11 +12,12 @@ from jax import numpy as jnp
 from onnx_graph import read_graph
 
 from . import PACKAGES as ALL_PACKAGES
-from . import bf16
+from . import bf16, gpu
 
 PACKAGES = ALL_PACKAGES["jax"]
 LAYOUT = "NHWC"
-DTYPES = ("fp32", "bf16")
+DTYPES = ("fp32", "tf32", "bf16")
+DEVICES = ("cpu", "cuda")
 COPIES = "the output once"
 ARITHMETIC = ""
 KEPT_SHAPES = 4
@@ -53,7 +58,23 @@ TURNS = {
 }
 
 
+def device_of(options):
+    index = gpu.index_of(options)
+    if index is None:
+        return jax.devices("cpu")[0]
+    try:
+        devices = jax.devices("cuda")
+    except RuntimeError:  # this JAX has none
+        devices = []
+    gpu.require(index < len(devices), "jax", options, f"this JAX sees {len(devices)} CUDA devices")
+    return devices[index]
+
+
 def load(model, options):
+    device = device_of(options)
+    jax.config.update("jax_default_device", device)
+    if gpu.index_of(options) is not None:  # its default there is the lowest
+        jax.config.update("jax_default_matmul_precision", "tensorfloat32" if options["dtype"] == "tf32" else "highest")
     graph = read_graph(model)
     dtype = jnp.bfloat16 if options["dtype"] == "bf16" else jnp.float32
     weights = {name: jnp.asarray(array, dtype) for name, array in graph.turned_tensors(TURNS).items()}
@@ -70,10 +91,16 @@ def load(model, options):
         global ARITHMETIC
         ARITHMETIC = bf16.xla_text(compiled[x.shape].as_text()) if dtype == jnp.bfloat16 else ""
 
-    def call(windows, out):
-        x = jnp.from_dlpack(windows)
+    def compute(x):
         if x.shape not in compiled:
             compile_for(x)
-        numpy.copyto(out, numpy.asarray(compiled[x.shape](weights, x)))
+        return compiled[x.shape](weights, x).block_until_ready()
+
+    if gpu.index_of(options) is not None:
+        return gpu.call_by_steps(globals(), lambda windows: jax.device_put(windows, device).block_until_ready(),
+                                 compute, lambda y, out: numpy.copyto(out, numpy.asarray(y)))
+
+    def call(windows, out):
+        numpy.copyto(out, numpy.asarray(compute(jnp.from_dlpack(windows))))
 
     return call

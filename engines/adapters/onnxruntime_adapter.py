@@ -1,16 +1,46 @@
-"""ONNX Runtime on the CPU. Input and output are bound to the shared memory: Python copies nothing. Networks that users
-bring may need arrays of their own (brought.py)."""
+"""ONNX Runtime. On the CPU input and output are bound to the shared memory: Python copies nothing. Networks that users
+bring may need arrays of their own (brought.py). On a GPU (gpu.py) by its provider CUDA, or TensorRT with the option
+`tensorrt`."""
 
 import numpy
 import onnxruntime
 
 from . import PACKAGES as ALL_PACKAGES
-from . import address_of, brought
+from . import address_of, brought, gpu
 
 PACKAGES = ALL_PACKAGES["onnxruntime"]
 LAYOUT = "NCHW"
+DTYPES = ("fp32", "tf32")
+DEVICES = ("cpu", "cuda")
 COPIES = ""
 KEPT_BINDINGS = 4
+
+
+def providers_of(options):
+    """Names and settings, the preferred one first."""
+    index = gpu.index_of(options)
+    if index is None:
+        return [("CPUExecutionProvider", {})]
+    wanted = [("CUDAExecutionProvider", {"device_id": index, "use_tf32": int(options["dtype"] == "tf32")})]
+    if "tensorrt" in options:
+        wanted.insert(0, ("TensorrtExecutionProvider", {"device_id": index}))
+    for name, _ in wanted:
+        gpu.require(name in onnxruntime.get_available_providers(), "onnxruntime", options,
+                    f"this ONNX Runtime has no {name}")
+    return wanted
+
+
+def on_device(session, name_in, name_out, index):
+    def compute(x):
+        binding = session.io_binding()
+        binding.bind_ortvalue_input(name_in, x)
+        binding.bind_output(name_out, "cuda", index)
+        session.run_with_iobinding(binding)
+        binding.synchronize_outputs()
+        return binding.get_outputs()[0]
+
+    to_device = lambda windows: onnxruntime.OrtValue.ortvalue_from_numpy(windows, "cuda", index)
+    return gpu.call_by_steps(globals(), to_device, compute, lambda y, out: numpy.copyto(out, y.numpy()))
 
 
 def load(model, options):
@@ -19,7 +49,10 @@ def load(model, options):
     settings.inter_op_num_threads = 1
     # Threads that wait by spinning take the cores from the rank, which cuts and writes windows in the meantime.
     settings.add_session_config_entry("session.intra_op.allow_spinning", "1" if "spin" in options else "0")
-    session = onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+    providers = providers_of(options)
+    session = onnxruntime.InferenceSession(model, settings, providers=providers)
+    gpu.require(session.get_providers()[0] == providers[0][0], "onnxruntime", options,
+                f"{providers[0][0]} does not start")  # it goes on with another one, and says so in a warning
     global COPIES
     inputs = session.get_inputs()
     if "sigma_input" in options or brought.is_for_one(inputs[0].shape):
@@ -28,6 +61,9 @@ def load(model, options):
         run = lambda *arrays: session.run(None, dict(zip(names, arrays)))[0]
         return brought.call_apart(run, "sigma_input" in options, inputs[-1].shape, brought.is_for_one(inputs[0].shape))
     name_in, name_out = inputs[0].name, session.get_outputs()[0].name
+    if gpu.index_of(options) is not None:
+        COPIES = "the output once more"
+        return on_device(session, name_in, name_out, gpu.index_of(options))
     bindings = {}
 
     def bind(windows, out):

@@ -1,4 +1,5 @@
-"""PyTorch on the CPU, eager or (option `compile`) through torch.compile, in the layout of the study."""
+"""PyTorch, eager or (option `compile`) through torch.compile, in the layout of the study. On the CPU, or on a GPU
+(gpu.py)."""
 
 import torch
 from torch.nn import functional
@@ -6,11 +7,12 @@ from torch.nn import functional
 from onnx_graph import read_graph
 
 from . import PACKAGES as ALL_PACKAGES
-from . import bf16, brought_torch
+from . import bf16, brought_torch, gpu
 
 PACKAGES = ALL_PACKAGES["pytorch"]
 LAYOUT = "any"
-DTYPES = ("fp32", "bf16")
+DTYPES = ("fp32", "tf32", "bf16")
+DEVICES = ("cpu", "cuda")
 COPIES = "the output once"
 ARITHMETIC = ""
 
@@ -33,21 +35,49 @@ def arithmetic():
     return f"PyTorch computes layers with {kernels}, {bf16.processor_text()}"
 
 
-def interpreter_of(model, is_nhwc, dtype):
-    """A function of a tensor that computes the graph of an ONNX file in `dtype`."""
+def interpreter_of(model, is_nhwc, dtype, device):
+    """A function of a tensor that computes the graph of an ONNX file in `dtype` on `device`."""
     graph = read_graph(model)
     memory_format = torch.channels_last if is_nhwc else torch.contiguous_format
 
     def weight_of(array):
-        tensor = torch.from_numpy(array).to(dtype)
+        tensor = torch.from_numpy(array).to(device, dtype)
         return tensor.contiguous(memory_format=memory_format) if tensor.ndim == 4 else tensor
 
     weights = {name: weight_of(array) for name, array in graph.tensors.items()}
     return lambda x: graph.run(OPERATIONS, weights, x.to(dtype))
 
 
+def device_of(options):
+    index = gpu.index_of(options)
+    if index is None:
+        return torch.device("cpu")
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    gpu.require(index < there, "pytorch", options, f"this PyTorch sees {there} CUDA devices")
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = options["dtype"] == "tf32"
+    return torch.device("cuda", index)
+
+
+def on_device(run, tensor_of, device, is_nhwc):
+    """The way to the device, and the call there; its result has the axes of the shared memory."""
+
+    def compute(x):
+        with torch.inference_mode():
+            y = run(x)
+        torch.cuda.synchronize(device)
+        return y.permute(0, 2, 3, 1) if is_nhwc else y
+
+    def to_device(windows):
+        x = tensor_of(windows).to(device)
+        torch.cuda.synchronize(device)
+        return x
+
+    return to_device, compute
+
+
 def load(model, options):
     torch.set_num_threads(options["threads"])
+    device = device_of(options)
     is_nhwc = options["layout"] == "NHWC"
     is_bf16 = options["dtype"] == "bf16"
     global ARITHMETIC
@@ -55,15 +85,22 @@ def load(model, options):
     if model.endswith(brought_torch.ENDINGS):
         if is_bf16:
             raise ValueError("networks of code compute as they are written; choose dtype: fp32")
+        if device.type != "cpu":
+            raise ValueError("networks of code run on the CPU here; choose device: cpu, or engine: torch")
         run = brought_torch.caller_of(model, "sigma_input" in options)
     else:
-        run = interpreter_of(model, is_nhwc, torch.bfloat16 if is_bf16 else torch.float32)
+        run = interpreter_of(model, is_nhwc, torch.bfloat16 if is_bf16 else torch.float32, device)
     if "compile" in options:
         run = torch.compile(run)
 
     def tensor_of(array):  # the same memory; PyTorch counts the axes of both layouts as NCHW
         tensor = torch.from_numpy(array)
         return tensor.permute(0, 3, 1, 2) if is_nhwc else tensor
+
+    if device.type != "cpu":
+        ARITHMETIC = "PyTorch computes layers with cuDNN" if is_bf16 else ""
+        return gpu.call_by_steps(globals(), *on_device(run, tensor_of, device, is_nhwc),
+                                 lambda y, out: torch.from_numpy(out).copy_(y))
 
     def call(windows, out):
         with torch.inference_mode():

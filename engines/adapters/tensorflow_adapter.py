@@ -1,4 +1,4 @@
-"""TensorFlow on the CPU: the graph through tf.function, windows as NHWC."""
+"""TensorFlow: the graph through tf.function, windows as NHWC. On the CPU, or on a GPU (gpu.py)."""
 
 import os
 
@@ -12,11 +12,12 @@ import tensorflow as tf
 from onnx_graph import read_graph
 
 from . import PACKAGES as ALL_PACKAGES
-from . import bf16
+from . import bf16, gpu
 
 PACKAGES = ALL_PACKAGES["tensorflow"]
 LAYOUT = "NHWC"
-DTYPES = ("fp32", "bf16")
+DTYPES = ("fp32", "tf32", "bf16")
+DEVICES = ("cpu", "cuda")
 COPIES = "input and output once"
 ARITHMETIC = ""
 
@@ -53,9 +54,24 @@ def hwio(weight):
 TURNS = {"Conv": hwio, "ConvTranspose": hwio}
 
 
+def choose_device(options):
+    """Before the first tensor. Gives its name."""
+    index = gpu.index_of(options)
+    if index is None:
+        tf.config.set_visible_devices([], "GPU")
+        return "/CPU:0"
+    devices = tf.config.list_physical_devices("GPU")
+    gpu.require(index < len(devices), "tensorflow", options, f"this TensorFlow sees {len(devices)} GPUs")
+    tf.config.set_visible_devices(devices[index], "GPU")
+    tf.config.experimental.set_memory_growth(devices[index], True)  # ranks may share it
+    tf.config.experimental.enable_tensor_float_32_execution(options["dtype"] == "tf32")
+    return "/GPU:0"  # of the visible ones
+
+
 def load(model, options):
     tf.config.threading.set_intra_op_parallelism_threads(options["threads"])
     tf.config.threading.set_inter_op_parallelism_threads(1)
+    device = choose_device(options)
     graph = read_graph(model)
     dtype = tf.bfloat16 if options["dtype"] == "bf16" else tf.float32
     weights = {name: tf.cast(array, dtype) for name, array in graph.turned_tensors(TURNS).items()}
@@ -70,6 +86,20 @@ def load(model, options):
         if "xla" in options:
             return bf16.xla_text(run.experimental_get_compiler_ir(tf.constant(windows))("optimized_hlo"))
         return f"TensorFlow computes layers with its bf16 kernels, {bf16.processor_text()}"
+
+    def on_device(step):
+        def run_there(*arguments):
+            with tf.device(device):
+                result = step(*arguments)
+                tf.test.experimental.sync_devices()
+                return result
+
+        return run_there
+
+    if gpu.index_of(options) is not None:
+        ARITHMETIC = "TensorFlow computes layers with cuDNN" if dtype == tf.bfloat16 else ""
+        return gpu.call_by_steps(globals(), on_device(lambda windows: tf.identity(tf.constant(windows))),
+                                 on_device(run), lambda y, out: numpy.copyto(out, y.numpy()))
 
     def call(windows, out):
         global ARITHMETIC

@@ -36,12 +36,14 @@ EngineKind installed_engine_for(const fs::path& file) {
                                  name_of(engines.front())));
 }
 
-engine::EngineOptions trial_options(const fs::path& file, const config::EngineSetting& wanted) {
+engine::EngineOptions trial_options(const fs::path& file, const config::EngineSetting& wanted,
+                                    std::optional<EngineKind> sole) {
     engine::EngineOptions options{.engine = wanted.kind};
     options.worker.file = wanted.file;
     options.threads = static_cast<int>(device::affinity().size());
     options.worker.interrupt = comm::stop_if_interrupted;
     if (wanted.is_automatic || !runs_file(wanted.kind, file.string())) options.engine = installed_engine_for(file);
+    if (sole && options.engine != EngineKind::python) options.engine = *sole;
     return options;
 }
 
@@ -57,7 +59,7 @@ std::optional<LookedAt> read_card(const fs::path& file) {
     if (!fs::exists(beside)) return std::nullopt;
     const config::CardFile card = config::load_network_card(beside);
     if (card.sha256.empty() || card.sha256 == sha256_of_file(file))
-        return LookedAt{{}, card.card, {}, "the card " + beside.string()};
+        return LookedAt{{}, card.card, {}, {}, "the card " + beside.string()};
     fmt::print(stderr, "patchbench: {} is the card of another file: it is not used\n", beside.string());
     return std::nullopt;
 }
@@ -75,14 +77,23 @@ std::vector<std::pair<std::string, config::EngineSetting>> files_of(const std::v
     return files;
 }
 
-/// One text a file: the name of a network, or a card.
+constexpr std::string_view kAfterEngine = ": ";
+
+/// What other ranks must know of a file: the name of a network, or a card, perhaps after that of an engine.
+std::string text_of(const LookedAt& looked) {
+    if (looked.known) return std::string(name_of(*looked.known));
+    const std::string card = network::to_text(looked.card);
+    return looked.sole_engine ? std::string(name_of(*looked.sole_engine)).append(kAfterEngine) + card : card;
+}
+
+/// One text a file (text_of).
 std::vector<std::string> look_at_all(const std::vector<config::PointSettings*>& points, bool trusts_model) {
     std::vector<std::string> texts;
     for (const auto& [file, engine] : files_of(points)) {
         const LookedAt looked = look_at_network(file, {.engine = engine, .trusts_model = trusts_model});
-        texts.push_back(looked.known ? std::string(name_of(*looked.known)) : network::to_text(looked.card));
+        texts.push_back(text_of(looked));
         if (looked.known) continue;
-        fmt::print(stderr, "{}: {}: {}\n", file, looked.origin, texts.back());
+        fmt::print(stderr, "{}: {}: {}\n", file, looked.origin, network::to_text(looked.card));
         for (const std::string& remark : looked.remarks) fmt::print(stderr, "{}: {}\n", file, remark);
     }
     return texts;
@@ -90,7 +101,12 @@ std::vector<std::string> look_at_all(const std::vector<config::PointSettings*>& 
 
 void settle(config::PointSettings& settings, const std::string& text) {
     if (text.find(' ') != std::string::npos) {  // a card
-        settings.network.card = network::parse_network_card(text);
+        const size_t after_engine = text.find(kAfterEngine);
+        const bool names_engine = after_engine != std::string::npos;
+        if (names_engine && settings.engine.is_automatic)  // another one that the user named refuses the file
+            settings.engine = parse_enum<EngineKind>(text.substr(0, after_engine));
+        settings.network.card =
+            network::parse_network_card(names_engine ? text.substr(after_engine + kAfterEngine.size()) : text);
         return;
     }
     settings.weights = settings.network.file;
@@ -113,16 +129,21 @@ fs::path card_file(const fs::path& network) { return network.string() + ".card.y
 LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     check_format(file);
     if (const auto known = engine::known_network(file))
-        return {known, {}, {}, "weights of " + std::string(name_of(*known))};
+        return {known, {}, {}, {}, "weights of " + std::string(name_of(*known))};
     if (engine::is_code(file) && !look.trusts_model)
         throw UsageError(file.string() + ": is code, which would run as you: add --trust-model where you trust it");
+    const auto sole = engine::sole_engine_of(file);
     if (look.reads_card)
-        if (auto card = read_card(file)) return *card;
-    const engine::EngineOptions options = trial_options(file, look.engine);
+        if (auto card = read_card(file)) {
+            card->sole_engine = sole;
+            return *card;
+        }
+    const engine::EngineOptions options = trial_options(file, look.engine, sole);
     network::FoundCard found = engine::try_network(file, options);
     return {{},
             found.card,
             std::move(found.remarks),
+            sole,
             fmt::format("found by trying {} windows in {}", found.num_trials, name_of(options.engine))};
 }
 

@@ -18,6 +18,7 @@ struct LookedAt {
     std::optional<network::NetworkKind> known;  // the file has weights of this network: every engine runs it
     network::NetworkCard card;                  // where it is not known
     std::vector<std::string> remarks;
+    std::optional<EngineKind> sole_engine;  // that alone runs the file, where its name does not say so
     std::string origin;  // "the card model.onnx.card.yaml", "found by trying 31 windows in onnxruntime"
 };
 

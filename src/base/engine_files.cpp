@@ -8,15 +8,15 @@ namespace pb {
 namespace {
 
 constexpr std::array kForOnnx{EngineKind::onnxruntime, EngineKind::openvino};
-constexpr std::array kForTorchScript{EngineKind::torch, EngineKind::pytorch};
-constexpr std::array kForOtherCode{EngineKind::pytorch};
+// A package of torch.export is one for pytorch alone, which only its content shows.
+constexpr std::array kForTorch{EngineKind::torch, EngineKind::pytorch};
+constexpr std::array kForPython{EngineKind::pytorch};
 
 }  // namespace
 
 std::span<const EngineKind> engines_of_file(const std::string& file) {
     if (file.ends_with(".onnx")) return kForOnnx;
-    if (file.ends_with(".pt")) return kForTorchScript;
-    return kForOtherCode;
+    return file.ends_with(".pt") || file.ends_with(".pt2") ? std::span<const EngineKind>(kForTorch) : kForPython;
 }
 
 bool runs_file(EngineKind engine, const std::string& file) {

@@ -17,14 +17,21 @@ struct Row {
 
 constexpr std::array kFp32{Precision::fp32};
 constexpr std::array kFp32AndBf16{Precision::fp32, Precision::bf16};
+constexpr std::array kFp32AndTf32{Precision::fp32, Precision::tf32};
+constexpr std::array kNotFp16{Precision::fp32, Precision::tf32, Precision::bf16};
 constexpr std::array kAll{Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16};
 
 // ONNX Runtime's kernels for the CPU have no bf16. The engine reference computes in fp64 on fp32 samples.
-constexpr std::array kRows{Row{EngineKind::torch, kFp32AndBf16, kAll}, Row{EngineKind::native, kFp32, {}},
-                           Row{EngineKind::reference, kFp32, {}},      Row{EngineKind::timed, kAll, {}},
-                           Row{EngineKind::onnxruntime, kFp32, {}},    Row{EngineKind::openvino, kFp32AndBf16, {}},
-                           Row{EngineKind::pytorch, kFp32AndBf16, {}}, Row{EngineKind::tensorflow, kFp32AndBf16, {}},
-                           Row{EngineKind::jax, kFp32AndBf16, {}},     Row{EngineKind::python, kFp32AndBf16, {}}};
+constexpr std::array kRows{Row{EngineKind::torch, kFp32AndBf16, kAll},
+                           Row{EngineKind::native, kFp32, {}},
+                           Row{EngineKind::reference, kFp32, {}},
+                           Row{EngineKind::timed, kAll, {}},
+                           Row{EngineKind::onnxruntime, kFp32, kFp32AndTf32},
+                           Row{EngineKind::openvino, kFp32AndBf16, {}},
+                           Row{EngineKind::pytorch, kFp32AndBf16, kNotFp16},
+                           Row{EngineKind::tensorflow, kFp32AndBf16, kNotFp16},
+                           Row{EngineKind::jax, kFp32AndBf16, kNotFp16},
+                           Row{EngineKind::python, kFp32AndBf16, kNotFp16}};
 
 std::span<const Precision> precisions_of(EngineKind engine, DeviceKind kind) {
     const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) { return each.engine == engine; });

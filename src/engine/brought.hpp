@@ -15,6 +15,14 @@ namespace pb::engine {
 /// Whether the file is code, by its name: TorchScript (.pt), a package of PyTorch (.pt2) or Python (.py).
 [[nodiscard]] bool is_code(const std::filesystem::path& file);
 
+/// Whether the package of PyTorch in `file` (.pt2) is compiled by AOTInductor: LibTorch runs it. Another one is of
+/// torch.export, for Python alone. Throws UsageError for a file that is no archive. Runs nothing.
+[[nodiscard]] bool is_compiled_package(const std::filesystem::path& file);
+
+/// The engine that alone runs `file`, where its name does not say so; nothing for most files. Throws as
+/// is_compiled_package.
+[[nodiscard]] std::optional<EngineKind> sole_engine_of(const std::filesystem::path& file);
+
 /// Which network of the list the ONNX model or the weights (.pt) in `file` are for; nothing for another one. Throws
 /// UsageError for a file that should be an ONNX model and is none. Runs nothing.
 [[nodiscard]] std::optional<network::NetworkKind> known_network(const std::filesystem::path& file);

@@ -22,9 +22,12 @@ TEST(EnginePrecision, EveryEngineComputesInFp32OnTheCpu) {
         EXPECT_THAT(refusal(engine, Precision::fp32), IsEmpty()) << name;
 }
 
-TEST(EnginePrecision, OnlyTorchComputesOnCuda) {
-    for (const auto& [engine, name] : enum_names(EngineKind{}))
-        EXPECT_EQ(refusal(engine, Precision::fp32, DeviceKind::cuda).empty(), engine == EngineKind::torch) << name;
+TEST(EnginePrecision, EnginesThatAreForTheCpuAloneAreRefusedOnCuda) {
+    for (const auto& [engine, name] : enum_names(EngineKind{})) {
+        const bool is_for_cpu = engine == EngineKind::native || engine == EngineKind::reference ||
+                                engine == EngineKind::timed || engine == EngineKind::openvino;
+        EXPECT_EQ(refusal(engine, Precision::fp32, DeviceKind::cuda).empty(), !is_for_cpu) << name;
+    }
     for (const auto& [precision, name] : enum_names(Precision{}))
         EXPECT_THAT(refusal(EngineKind::torch, precision, DeviceKind::cuda), IsEmpty()) << name;
 }
@@ -43,7 +46,8 @@ TEST(EnginePrecision, WhatNeedsADeviceSaysSo) {
     for (const Precision precision : {Precision::tf32, Precision::fp16}) {
         EXPECT_THAT(refusal(EngineKind::torch, precision),
                     AllOf(HasSubstr("needs a CUDA device"), HasSubstr("choose fp32 or bf16")));
-        EXPECT_THAT(refusal(EngineKind::jax, precision), HasSubstr("computes in fp32 and bf16 only"));
+        EXPECT_THAT(refusal(EngineKind::openvino, precision), HasSubstr("computes in fp32 and bf16 only"));
+        EXPECT_THAT(refusal(EngineKind::jax, Precision::tf32), HasSubstr("needs a CUDA device"));
     }
 }
 

@@ -178,7 +178,7 @@ class BroughtTest(program.ProgramTest):
             self.assertFalse((self.folder / 'out.png').exists())
 
     def test_code_runs_only_where_it_is_trusted(self):
-        for name in ('code.pt', 'code.pt2', 'code.py'):
+        for name in ('code.pt', 'code.pt2', 'compiled.pt2', 'code.py'):
             with self.subTest(name=name):
                 file = self.networks / name
                 study = self.write('study.yaml', STUDY + f'network: {file}\nengine: pytorch\nhalo: exact\n')
@@ -190,13 +190,13 @@ class BroughtTest(program.ProgramTest):
                 self.assertIn('alignment 1, radius 6, halo 6', result.stderr)
                 point = json.loads((self.folder / name / 'results.jsonl').read_text().splitlines()[1])
                 self.assertEqual(point['verification']['outcome'], 'passed')
-                other = 'torch' if name == 'code.pt' else 'pytorch itself'
+                other = 'torch' if name in ('code.pt', 'compiled.pt2') else 'pytorch itself'
                 self.assertTrue(any(f'against {other}, ' in note for note in point['summary']['notes']))
         raises = program.run('networks', self.networks / 'raises.py', '--trust-model')
         self.assert_refused(raises, 2, 'raises.py', 'no network today')
 
-    def run_script(self, name, more, *options, ranks=0):
-        study = self.write('study.yaml', STUDY + f'network: {self.networks / name}.pt\nengine: torch\n' + more)
+    def run_in_torch(self, name, more, *options, ranks=0):
+        study = self.write('study.yaml', STUDY + f'network: {self.networks / name}\nengine: torch\n' + more)
         out = self.folder / 'out'
         result = program.run('run', study, '--out', out, '--trust-model', *options, ranks=ranks)
         lines = (out / 'results.jsonl').read_text().splitlines() if (out / 'results.jsonl').exists() else []
@@ -207,7 +207,7 @@ class BroughtTest(program.ProgramTest):
             with self.subTest(name=name):
                 channels, sigma, alignment, radius, halo = CARDS[name]
                 more = f'halo: exact\nimage.channels: {channels}\n'
-                result, (point,) = self.run_script(name, more, ranks=2)
+                result, (point,) = self.run_in_torch(f'{name}.pt', more, ranks=2)
                 self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
                 self.assertIn(f'sigma {sigma}', result.stderr)
                 self.assertIn(f'alignment {alignment}, radius {radius}, halo {halo}', result.stderr)
@@ -219,7 +219,7 @@ class BroughtTest(program.ProgramTest):
                 self.assertIn('verified against pytorch, one window at a time', notes)
                 self.assertNotIn('in a process of its own', notes)
                 (self.folder / 'out' / 'results.jsonl').unlink()
-        result, _ = self.run_script('pooling', 'halo: exact\n')
+        result, _ = self.run_in_torch('pooling.pt', 'halo: exact\n')
         self.assert_refused(result, 2, 'halo = exact', 'unbounded', 'pooling.pt')
 
     def test_what_a_script_raises_is_the_status_of_its_point(self):
@@ -229,18 +229,76 @@ class BroughtTest(program.ProgramTest):
         card = self.networks / 'raises.pt.card.yaml'
         card.write_text('channels: 3\nradius: 1\nhalo: 1\n')
         self.addCleanup(card.unlink)
-        result, (point,) = self.run_script('raises', 'halo: exact\n')
+        result, (point,) = self.run_in_torch('raises.pt', 'halo: exact\n')
         self.assertEqual((result.returncode, point['status']), (1, 'failed'), result.stderr)
         self.assertIn('no network today', point['reason'])
         self.assertNotIn('Traceback', result.stderr + point['reason'])
 
-    def test_a_damaged_script_is_refused(self):
-        script = self.folder / 'cut.pt'
-        whole = (self.networks / 'code.pt').read_bytes()
-        script.write_bytes(whole[:len(whole) // 2])
+    def test_a_package_of_aotinductor_runs_in_the_process_of_the_rank(self):
+        env = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}  # without another engine
+        image = self.write('in.png', program.png(70, 50))
+        model = self.networks / 'compiled.pt2'
+        result = program.run('denoise', image, self.folder / 'out.png', '--network', model, '--patch', 24, '--trust-model',
+                             env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('engine torch', result.stdout)
+        self.assertIn('windows in torch', result.stderr)
+        self.assertIn('alignment 1, radius 6, halo 6', result.stderr)
+        result, (point,) = self.run_in_torch('compiled.pt2', 'halo: exact\n', ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        check = point['verification']
+        self.assertEqual(check['outcome'], 'passed')
+        self.assertTrue(check['seam_decides'] and check['seam_against_whole_image'], check)
+        self.assertIn('verified against pytorch, one', ' '.join(point['summary']['notes']))
+
+    def test_compiled_code_is_not_given_windows_that_it_was_not_compiled_for(self):
+        """It would read and write as many pixels as it expects."""
         for engine in ('torch', 'pytorch'):
-            refused = program.run('networks', script, '--trust-model', '--engine', engine)
-            self.assert_refused(refused, 2, 'cut.pt')
+            result, (point,) = self.run_in_torch('compiled.pt2', 'halo: exact\n', '--set', 'patch=8', '--set',
+                                                 f'engine={engine}')
+            self.assertEqual((result.returncode, point['status']), (1, 'failed'), result.stderr)
+            self.assertIn('20', point['reason'], 'the extent of a window')
+            (self.folder / 'out' / 'results.jsonl').unlink()
+        result, (point,) = self.run_in_torch('compiled.pt2', 'halo: exact\n', '--set', 'memory_limit_mib=1', '--set',
+                                             'patch=90')
+        self.assertEqual((result.returncode, point['status']), (5, 'oom'), 'its maps are larger than that')
+
+    def test_a_package_that_torch_cannot_run_is_refused(self):
+        refused = program.run('networks', self.networks / 'code.pt2', '--trust-model', '--engine', 'torch')
+        self.assertEqual(refused.returncode, 0, 'the card is found in the engine that runs it')
+        self.assertIn('windows in pytorch', refused.stdout)
+        result, _ = self.run_in_torch('code.pt2', 'halo: exact\n')
+        self.assert_refused(result, 2, 'code.pt2', 'torch.export', 'engine: pytorch')
+
+    def test_a_crash_of_code_in_the_rank_ends_the_job_with_a_sentence_and_keeps_earlier_points(self):
+        card = self.networks / 'crashes.pt.card.yaml'
+        card.write_text('channels: 3\nradius: 0\nhalo: 0\n')
+        self.addCleanup(card.unlink)
+        more = f'halo: exact\nnetwork: [{self.networks / "code.pt"}, {self.networks / "crashes.pt"}]\n'
+        study = self.write('study.yaml', STUDY + more)
+        for engine in ('torch', 'pytorch'):
+            out = self.folder / engine
+            result = program.run('run', study, '--out', out, '--trust-model', '--set', f'engine={engine}', ranks=2)
+            points = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()[1:]]
+            self.assertTrue(points[0]['point']['network'].endswith('code.pt'), points[0]['point']['network'])
+            self.assertEqual(points[0]['status'], 'ok', result.stderr)
+            if engine == 'torch':
+                self.assertEqual(result.returncode, 139, 'that of SIGSEGV')
+                self.assertIn('crashes.pt crashed this process', result.stderr)
+                self.assertIn('engine: pytorch', result.stderr)
+                self.assertEqual(len(points), 1)
+            else:
+                self.assertEqual((result.returncode, points[1]['status']), (1, 'failed'), result.stderr)
+                self.assertIn('signal 11', points[1]['reason'])
+
+    def test_damaged_code_is_refused(self):
+        for whole in ('code.pt', 'code.pt2', 'compiled.pt2'):
+            damaged = self.folder / f'cut_{whole}'
+            content = (self.networks / whole).read_bytes()
+            damaged.write_bytes(content[:len(content) // 2])
+            for engine in ('torch', 'pytorch'):
+                refused = program.run('networks', damaged, '--trust-model', '--engine', engine)
+                self.assert_refused(refused, 2, damaged.name)
 
     def test_denoise_takes_a_script_without_another_engine(self):
         image = self.write('in.png', program.png(70, 50))

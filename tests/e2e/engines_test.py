@@ -121,10 +121,13 @@ class EnginesTest(program.ProgramTest):
                                   env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(launch.kill)
         worker = int(self.wait_for(lambda: pid_file.exists() and pid_file.read_text()))
-        rank = int(Path(f'/proc/{worker}/stat').read_text().rsplit(')', 1)[1].split()[1])
-        os.kill(rank, signal.SIGKILL)
-        self.wait_for(lambda: not self.is_running(worker))
+        guardian = self.parent_of(worker)
+        os.kill(self.parent_of(guardian), signal.SIGKILL)
+        self.wait_for(lambda: not self.is_running(worker) and not self.is_running(guardian))
         launch.wait(timeout=60)
+
+    def parent_of(self, process):
+        return int(Path(f'/proc/{process}/stat').read_text().rsplit(')', 1)[1].split()[1])
 
     def is_running(self, process):
         try:

@@ -159,6 +159,17 @@ TEST_P(InstalledEngine, ComputesInBf16OrRefusesIt) {
     }
 }
 
+/// On a machine without a GPU, and in an environment whose packages are for the CPU.
+TEST_P(InstalledEngine, SaysWhatItLacksForADevice) {
+    if (!device::visible_cuda_devices().empty()) GTEST_SKIP() << "there is a device";
+    if (!computes_in(GetParam(), DeviceKind::cuda, Precision::fp32)) GTEST_SKIP() << "it is for the CPU";
+    EngineOptions options = options_of(GetParam());
+    options.device = {DeviceKind::cuda, 0};
+    EXPECT_THAT(message_of([&] { (void)make_denoiser(small_weights(), options); }),
+                AllOf(HasSubstr("cuda:0 cannot be used"), HasSubstr("launch/engines.sh --gpu --only"),
+                      HasSubstr(std::string(name_of(GetParam()))), HasSubstr("choose device: cpu")));
+}
+
 /// A process with one thread uses no more CPU time than wall time passes.
 TEST_P(InstalledEngine, KeepsToItsThreads) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.channels = 3, .depth = 6, .width = 32}, 1);
@@ -224,9 +235,29 @@ TEST_F(Worker, RefusesWhatItCannotDo) {
     EngineOptions options = faulty("");
     options.precision = Precision::fp16;
     EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
-    options = faulty("");
+    options = options_of(EngineKind::openvino);
     options.device = {DeviceKind::cuda, 0};
     EXPECT_THROW((void)make_denoiser(small_weights(), options), UsageError);
+}
+
+TEST_F(Worker, ComputesOnADeviceWhereTheAdapterSaysSo) {
+    EngineOptions options = faulty("");
+    options.device = {DeviceKind::cuda, 3};
+    EXPECT_THAT(error_of(options), AllOf(HasSubstr("computes on cpu only"), HasSubstr("cuda:3"), HasSubstr("DEVICES"),
+                                         HasSubstr("choose device: cpu")));
+    options.worker.file = BF16_ENGINE;
+    options.precision = Precision::bf16;
+    const auto denoiser = make_denoiser(small_weights(), options);
+    EXPECT_TRUE(denoiser->takes_host_memory());
+    EngineOptions on_host = options;
+    on_host.device = {};
+    const Shape shape = test::input_shape(small_weights(), 2, 8, 16);
+    const auto values = test::random_values(static_cast<size_t>(shape.elements()), 3);
+    EXPECT_EQ(denoiser->copies_of_call().to_device, 0) << "before the first call";
+    EXPECT_EQ(test::denoise_bf16(*denoiser, small_weights(), on_host, values, shape), test::rounded_to_bf16(values));
+    EXPECT_DOUBLE_EQ(denoiser->copies_of_call().to_device, 1e-6);
+    EXPECT_DOUBLE_EQ(denoiser->copies_of_call().to_host, 2e-6);
+    EXPECT_THAT(denoiser->remark(), AllOf(HasSubstr("loaded for bf16 on cuda:3"), HasSubstr("h2d and d2h")));
 }
 
 TEST_F(Worker, TakesBf16WhereTheAdapterSaysSo) {
@@ -340,25 +371,69 @@ TEST_F(Worker, CountsItsMemoryAndTime) {
     _exit(1);
 }
 
-/// The process of a program that is killed and can close nothing.
-TEST_F(Worker, DoesNotOutliveAKilledRank) {
-    for (const std::string words : {"", "call=hang"}) {
-        const fs::path file = fs::temp_directory_path() / ("patchbench-worker-" + std::to_string(getpid()));
-        fs::remove(file);
-        const pid_t rank = fork();
-        if (rank == 0) run_until_killed(faulty(words + ",pid=" + file.string()));
-        pid_t process = 0;
-        for (int i = 0; i < 3000 && process == 0; ++i) {
+/// Files into which the faulty engine writes the numbers of its process and of another that it starts.
+class Started {
+  public:
+    ~Started() {
+        fs::remove(own_);
+        fs::remove(other_);
+    }
+    [[nodiscard]] std::string options() const { return ",fork=" + other_.string() + ",pid=" + own_.string(); }
+    /// Waits for them.
+    [[nodiscard]] pid_t own() const { return number_in(own_); }
+    [[nodiscard]] pid_t other() const { return number_in(other_); }
+
+  private:
+    static pid_t number_in(const fs::path& file) {
+        pid_t number = 0;
+        for (int i = 0; i < 3000 && number == 0; ++i) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
-            std::ifstream(file) >> process;
+            std::ifstream(file) >> number;
         }
-        ASSERT_GT(process, 0);
+        return number;
+    }
+
+    std::string begin_ = (fs::temp_directory_path() / ("patchbench-worker-" + std::to_string(getpid()))).string();
+    fs::path own_ = begin_, other_ = begin_ + "-other";
+};
+
+/// The processes of a program that is killed and can close nothing.
+TEST_F(Worker, DoesNotOutliveAKilledRank) {
+    for (const std::string words : {"apart", "call=hang"}) {
+        const Started started;
+        const pid_t rank = fork();
+        if (rank == 0) run_until_killed(faulty(words + started.options()));
+        ASSERT_GT(started.own(), 0);
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
-        EXPECT_TRUE(is_running(process));
+        EXPECT_TRUE(is_running(started.own()) && is_running(started.other()));
         kill(rank, SIGKILL);
-        EXPECT_TRUE(ends_soon(process)) << words;
+        EXPECT_TRUE(ends_soon(started.own())) << words;
+        EXPECT_TRUE(ends_soon(started.other())) << words;
         waitpid(rank, nullptr, 0);
-        fs::remove(file);
+    }
+}
+
+pid_t parent_of(pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    std::string line;
+    std::getline(file, line);
+    return std::stoi(line.substr(line.rfind(')') + 4));  // ") S <parent>"
+}
+
+TEST_F(Worker, LeavesNothingThatItStarted) {
+    for (const std::string victim : {"none", "worker", "guardian"}) {
+        const Started started;
+        const EngineOptions options = faulty((victim == "guardian" ? "" : "apart") + started.options());
+        auto denoiser = make_denoiser(small_weights(), options);
+        const pid_t process = denoiser->process_id();
+        EXPECT_EQ(process, started.own());
+        if (victim != "none") {
+            kill(victim == "worker" ? process : parent_of(process), SIGKILL);
+            EXPECT_THAT(message_of([&] { (void)run(*denoiser, options); }), HasSubstr("killed by signal 9"));
+        }
+        denoiser.reset();
+        EXPECT_TRUE(ends_soon(process)) << victim;
+        EXPECT_TRUE(ends_soon(started.other())) << victim;
     }
 }
 

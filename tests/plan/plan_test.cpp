@@ -236,6 +236,12 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     settings.layout = Layout::channels_last;
     settings.device = config::DeviceChoice::cuda;
     EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("native: computes on the CPU only"));
+    settings.engine = EngineKind::openvino;
+    EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("openvino: computes on the CPU only"));
+    settings.engine = EngineKind::pytorch;
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cuda);
+    settings.device = config::DeviceChoice::automatic;
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu) << "the device only where it is asked for";
     settings = small_point();
     settings.engine = EngineKind::onnxruntime;
     settings.dtype = Precision::bf16;
@@ -250,7 +256,7 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     EXPECT_EQ(label_of(point_of(settings)), "dncnn-onnxruntime-p64-h20-b4-fp32");
     EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
     settings.device = config::DeviceChoice::cuda;
-    EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("choose device: cpu"));
+    EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cuda);
 }
 
 TEST(Plan, AnAutomaticEngineIsNativeWhereItCanRunThePoint) {
@@ -284,7 +290,7 @@ TEST(Plan, AnAutomaticEngineTakesTheFileOfANetwork) {
     settings.engine = config::EngineSetting::automatic();
     for (const auto& [file, engine] : {std::pair{"own.onnx", EngineKind::onnxruntime},
                                        {"own.py", EngineKind::pytorch},
-                                       {"own.pt2", EngineKind::pytorch},
+                                       {"own.pt2", EngineKind::torch},
                                        {"own.pt", EngineKind::torch}}) {
         settings.network = network::kBroughtKind;
         settings.network.file = file;
@@ -314,7 +320,8 @@ TEST(Plan, FilesOfOtherEnginesAreRefused) {
     EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("cuda_graph = true: own.pt is code"));
     settings.cuda_graph = false;
     settings.network.file = "own.pt2";
-    EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.pt2"), HasSubstr("pytorch or python:FILE")));
+    settings.engine = EngineKind::native;
+    EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.pt2"), HasSubstr("torch, pytorch or python:FILE")));
 }
 
 TEST(Plan, FilesInBf16) {

@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <map>
+#include <thread>
 #include <tuple>
 
 namespace pb::test {
@@ -45,6 +47,47 @@ class Bench {
     run::BatchQueue batches;
     run::PassLog log;
 };
+
+/// An engine in a process of its own, which takes windows to the device and back by itself.
+class BlendElsewhere final : public engine::Denoiser {
+  public:
+    static constexpr engine::CopySeconds kCopies{1e-5, 2e-5};
+
+    void prepare(const BatchView&, const BatchView&, device::Stream&) override {}
+    void forward(const BatchView& in, const BatchView& out, device::Stream& stream) override {
+        EXPECT_EQ(in.device, DeviceId{});
+        EXPECT_EQ(out.device, DeviceId{});
+        blend_.forward(in, out, stream);
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    [[nodiscard]] bool takes_host_memory() const override { return true; }
+    [[nodiscard]] engine::CopySeconds copies_of_call() const override { return kCopies; }
+
+  private:
+    BlendDenoiser blend_;
+};
+
+TEST(DeviceElsewhere, GetsWindowsInHostMemoryAndItsCopiesAreStages) {
+    PipelineCase chosen;
+    chosen.options.device = {DeviceKind::cuda, 0};  // there is none here, and none is used
+    PipelineScene scene(chosen);
+    const run::Work work = scene.work();
+    BlendElsewhere elsewhere;
+    const auto pipeline = run::make_pipeline(elsewhere, work, chosen.options, chosen.channels, chosen.samples);
+    run::BatchQueue batches(work.batches());
+    batches.begin_pass();
+    SceneWindows windows(scene);
+    SceneSink output(scene);
+    run::PassLog log;
+    pipeline->pass(batches, windows, output, log);
+    BlendDenoiser here;
+    EXPECT_EQ(output.pixels(), host_pixels(chosen, here));
+    const auto seconds = [&](record::Stage stage) { return log.stages[static_cast<size_t>(stage)]; };
+    const auto num_batches = static_cast<double>(batches.taken().size());
+    EXPECT_NEAR(seconds(record::Stage::h2d), num_batches * BlendElsewhere::kCopies.to_device, 1e-8);
+    EXPECT_NEAR(seconds(record::Stage::d2h), num_batches * BlendElsewhere::kCopies.to_host, 1e-8);
+    EXPECT_GE(seconds(record::Stage::forward), num_batches * 2e-5);
+}
 
 using Way = std::tuple<int64_t, config::LastBatch, bool>;  // slots, last batch, overlap
 

@@ -1,5 +1,5 @@
-"""Writes small networks as ONNX files, exported by PyTorch, and as code for PyTorch: make_networks.py FOLDER. They are no denoisers; what matters
-is what they need of a tiling. Run by the Python of the engine pytorch."""
+"""Writes small networks as ONNX files, exported by PyTorch, and as code for PyTorch: make_networks.py FOLDER. They
+are no denoisers; what matters is what they need of a tiling. Run by the Python of the engine pytorch."""
 import pathlib
 import sys
 
@@ -13,6 +13,11 @@ except ImportError:  # torch imports it only to look for functions of onnxscript
     from torch.onnx._internal.torchscript_exporter import onnx_proto_utils
 
     onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, custom_opsets: model_bytes
+
+
+def dynamic(smallest):
+    """Axes of a batch of windows that torch.export takes from that extent on."""
+    return {0: torch.export.Dim('n'), 2: torch.export.Dim('h', min=smallest), 3: torch.export.Dim('w', min=smallest)}
 
 
 def convolution(channels_in, channels_out, dilation=1, kernel=3):
@@ -101,6 +106,13 @@ class LevelInput(nn.Module):
         return x + sigma.reshape(-1, 1, 1, 1) * self.chain(x)
 
 
+class Crashes(nn.Module):
+    """Reads far outside of its window."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten._reshape_alias(x, x.shape, [1 << 40, 1 << 40, 1 << 38, 1 << 37]) + x
+
+
 class Raises(nn.Module):
     """Scripted, not traced: what it raises is in the file."""
 
@@ -136,8 +148,7 @@ def write_code(folder):
     torch.manual_seed(1)
     network, image = Chain().eval(), torch.rand(2, 3, 32, 48)
     torch.jit.trace(network, image).save(str(folder / 'code.pt'))
-    axes = {0: torch.export.Dim('n'), 2: torch.export.Dim('h', min=8), 3: torch.export.Dim('w', min=8)}
-    torch.export.save(torch.export.export(network, (image,), dynamic_shapes=(axes,)), str(folder / 'code.pt2'))
+    torch.export.save(torch.export.export(network, (image,), dynamic_shapes=(dynamic(8),)), str(folder / 'code.pt2'))
     source = f'import sys\nsys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\nimport make_networks, torch\n'
     (folder / 'code.py').write_text(
         source + '\ndef make_network():\n    torch.manual_seed(1)\n    return make_networks.Chain()\n')
@@ -146,7 +157,17 @@ def write_code(folder):
         torch.jit.trace(module.eval(), image).save(str(folder / f'{name}.pt'))
     torch.jit.trace(LevelInput().eval(), (image[:, :1], torch.tensor([0.1, 0.2]))).save(str(folder / 'level_input.pt'))
     torch.jit.script(Raises()).save(str(folder / 'raises.pt'))
+    torch.jit.script(Crashes()).save(str(folder / 'crashes.pt'))
     (folder / 'raises.py').write_text('raise RuntimeError("no network today")\n')
+
+
+def compile_package(folder):
+    """The dilated network by AOTInductor, which needs g++, for windows of 32 pixels and more."""
+    torch.manual_seed(1)
+    exported = torch.export.export(Chain().eval(), (torch.rand(2, 3, 40, 48),), dynamic_shapes=(dynamic(32),))
+    options = {'aot_inductor.precompile_headers': False, 'aot_inductor.compile_wrapper_opt_level': 'O0'}
+    torch._inductor.aoti_compile_and_package(exported, package_path=str(folder / 'compiled.pt2'),
+                                             inductor_configs=options)
 
 
 def main():
@@ -167,6 +188,7 @@ def main():
     export(folder, 'smaller', Broken(lambda y: y[:, :, 1:-1, 1:-1]))
     export(folder, 'not_finite', Broken(lambda y: torch.log(-1 - y * y)))
     write_code(folder)
+    compile_package(folder)
     export(folder, 'two_outputs', Broken(lambda y: (y, y * 2)), outputs=2)
 
 

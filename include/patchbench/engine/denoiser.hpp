@@ -86,6 +86,11 @@ struct StepTime {
     double seconds = 0;
 };
 
+/// Seconds that windows took to a device and back.
+struct CopySeconds {
+    double to_device = 0, to_host = 0;
+};
+
 /// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call
 /// works) or IndexLimit. On the CPU in fp32 a window's output has the same bits whatever its place in the batch, the
 /// size of the batch and the number of threads.
@@ -126,9 +131,15 @@ class Denoiser {
     /// The process that runs the network, whose memory and CPU time count like this one's; 0: this process does.
     [[nodiscard]] virtual int process_id() const { return 0; }
 
-    /// Seconds that the last forward call took by the clock of that process, without the hand-over of the windows.
-    /// None: this process runs the network, or there was no call.
+    /// Seconds that the last forward call took by the clock of that process, without the hand-over of the windows and
+    /// without their copies to its device. None: this process runs the network, or there was no call.
     [[nodiscard]] virtual std::optional<double> inner_call_s() const { return {}; }
+
+    /// Whether windows lie in host memory, although the device is another one: that process copies them to its device.
+    [[nodiscard]] virtual bool takes_host_memory() const { return false; }
+
+    /// What those copies took in the last forward call.
+    [[nodiscard]] virtual CopySeconds copies_of_call() const { return {}; }
 
     /// What a reader of its figures must know ("this processor has no bf16 arithmetic: ..."); empty for nothing.
     [[nodiscard]] virtual std::string remark() const { return {}; }

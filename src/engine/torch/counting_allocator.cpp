@@ -93,6 +93,7 @@ c10::DataPtr CountingAllocator::allocate(size_t size) {
     if (block == nullptr) {
         const std::lock_guard lock(mutex_);
         counters_.allocated_bytes -= bytes;
+        ++num_refused_;
         TORCH_CHECK_WITH(OutOfMemoryError, false, "the host has no ", mib(bytes), " more");
     }
     void* pointer = static_cast<std::byte*>(block) + kAlignment;
@@ -110,6 +111,7 @@ void* CountingAllocator::reserve(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     auto& c = counters_;
     const bool fits = limit_bytes_ == 0 || c.allocated_bytes + bytes <= limit_bytes_;
+    if (!fits) ++num_refused_;
     TORCH_CHECK_WITH(OutOfMemoryError, fits, mib(c.allocated_bytes), " are held and ", mib(bytes),
                      " more do not fit under the cap of ", mib(limit_bytes_));
     c.allocated_bytes += bytes;

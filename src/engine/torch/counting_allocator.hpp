@@ -6,6 +6,7 @@
 
 #include <c10/core/Allocator.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -53,6 +54,8 @@ class CountingAllocator final : public c10::Allocator {
     void copy_data(void* destination, const void* source, std::size_t bytes) const override;
 
     [[nodiscard]] AllocatorCounters counters() const;
+    /// How often it threw: compiled code passes on that something failed, not what.
+    [[nodiscard]] int64_t num_refused() const { return num_refused_; }
     /// Also frees the blocks kept for reuse, since the new peak is lower.
     void reset_peaks();
     void set_limit(int64_t bytes);
@@ -66,6 +69,7 @@ class CountingAllocator final : public c10::Allocator {
     AllocatorCounters counters_;
     BlockCache cache_;
     int64_t limit_bytes_ = 0;  // 0: none
+    std::atomic<int64_t> num_refused_ = 0;
 };
 
 /// The only instance; the first call installs it in LibTorch. That must happen before the first tensor is made, so all

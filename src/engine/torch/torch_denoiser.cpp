@@ -1,11 +1,11 @@
 #include "base/user_cache.hpp"
 #include "engine/engines.hpp"
+#include "engine/torch/code.hpp"
 #include "engine/torch/counting_allocator.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/network.hpp"
-#include "engine/torch/script.hpp"
 #include "engine/torch/translate_errors.hpp"
 
 #include <ATen/Version.h>
@@ -57,7 +57,7 @@ class TorchDenoiser final : public Denoiser {
         guarded([&] {
             if (cuda_ && options.fusion && !weights.card) placement_.fusion = make_fusion(options);
             if (weights.card)
-                script_.emplace(weights, placement_);
+                code_ = make_code(weights, placement_);
             else
                 network_.emplace(weights, placement_);
             device::synchronise_device(options_.device);  // weights were copied on the default stream
@@ -68,8 +68,8 @@ class TorchDenoiser final : public Denoiser {
         check_views(expected_, in, out);
         if (cuda_)
             guarded([&] { prepare_cuda(in, out, stream); });
-        else if (script_)
-            for (int call = 0; call < kScriptWarmUpCalls; ++call) forward(in, out, stream);
+        else if (code_)
+            for (int call = 0; call < kCodeWarmUpCalls; ++call) forward(in, out, stream);
     }
 
     void forward(const BatchView& in, const BatchView& out, device::Stream& stream) override {
@@ -86,7 +86,7 @@ class TorchDenoiser final : public Denoiser {
 
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,
                                                          device::Stream& /*stream*/) override {
-        if (cuda_ || script_) return {};
+        if (cuda_ || code_) return {};
         check_views(expected_, in, out);
         StepClock clock;
         guarded([&] {
@@ -120,8 +120,8 @@ class TorchDenoiser final : public Denoiser {
 
     void run(const BatchView& in, const BatchView& out, StepClock* clock = nullptr) {
         at::Tensor result = as_tensor(out, placement_.options);
-        if (script_)
-            script_->run(as_tensor(in, placement_.options), result);
+        if (code_)
+            code_->run(as_tensor(in, placement_.options), result);
         else
             network_->run(as_tensor(in, placement_.options), result, clock);
     }
@@ -148,7 +148,7 @@ class TorchDenoiser final : public Denoiser {
     std::unique_ptr<CudaBackend> cuda_;  // null on the CPU
     std::string name_;
     std::optional<Network> network_;
-    std::optional<Script> script_;  // in its place, where the user brings one
+    std::unique_ptr<Code> code_;  // in its place, where the user brings one
 };
 
 }  // namespace

@@ -56,7 +56,8 @@ class SpawnAttributes {
         sigemptyset(&blocked);
         for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM}) sigaddset(&blocked, number);
         posix_spawnattr_setsigmask(&attributes_, &blocked);
-        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+        posix_spawnattr_setpgroup(&attributes_, 0);
+        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     }
     ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
     SpawnAttributes(const SpawnAttributes&) = delete;
@@ -149,6 +150,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::v
 ChildProcess::~ChildProcess() {
     if (has_ended(kPatienceS)) return;
     kill();
+    if (has_ended(kPatienceS)) return;
+    ::kill(-id_, SIGKILL);
     (void)has_ended(kPatienceS);
 }
 
@@ -177,20 +180,28 @@ std::string ChildProcess::last_words() {
 }
 
 void ChildProcess::kill() {
-    if (!status_) ::kill(id_, SIGKILL);
+    if (!status_) ::kill(id_, SIGRTMIN);
 }
 
 bool ChildProcess::has_ended(double patience_s) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
     while (!status_) {
-        int status = 0;
-        const pid_t ended = waitpid(id_, &status, WNOHANG);
-        if (ended == id_ || (ended < 0 && errno == ECHILD)) status_ = status;
+        siginfo_t ended{};
+        const bool is_gone = waitid(P_PID, static_cast<id_t>(id_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0;
+        if (is_gone || ended.si_pid == id_) reap();
         if (status_ || Clock::now() > end) break;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return status_.has_value();
+}
+
+/// Until it is waited for, no other process can have its number: the rest of its group can be killed.
+void ChildProcess::reap() {
+    ::kill(-id_, SIGKILL);
+    int status = 0;
+    (void)waitpid(id_, &status, 0);
+    status_ = status;
 }
 
 std::string ChildProcess::how_it_ended(double patience_s) {

@@ -29,7 +29,7 @@ namespace {
 constexpr int64_t kOk = 0;
 constexpr int64_t kOutOfMemory = 2;
 using Request = std::array<int64_t, 7>;
-using Header = std::array<int64_t, 2>;
+using Header = std::array<int64_t, 4>;
 constexpr size_t kLargestReply = 8192;
 
 constexpr double kEndPatienceS = 2;      // between the end of the socket and that of the process
@@ -71,6 +71,7 @@ std::vector<std::string> command_line(const Weights& weights, const EngineOption
           std::string("--layout"), layout, std::string("--dtype"), std::string(name_of(options.precision)),
           std::string("--limit"), std::to_string(worker.memory_limit_bytes)})
         command.push_back(word);
+    if (options.device.is_cuda()) command.push_back(fmt::format("--device=cuda:{}", options.device.index));
     std::istringstream words(worker.options);
     for (std::string word; std::getline(words, word, ',');)
         if (!word.empty()) command.push_back("--option=" + word);
@@ -104,7 +105,7 @@ Worker::Worker(const Weights& weights, const EngineOptions& options, std::pair<D
     check(ready);
     std::istringstream lines(ready.text);
     std::string layout;
-    std::getline(lines, layout);
+    lines >> process_ >> layout >> std::ws;
     std::getline(lines, versions_);
     std::getline(lines, copies_);
     layout_ = layout == "NHWC" ? Layout::channels_last : Layout::contiguous;
@@ -124,6 +125,7 @@ double Worker::run(const Shape& in, const Shape& out) {
     const Reply reply = wait_for_reply("a forward call");
     check(reply);
     arithmetic_ = reply.text;
+    copies_of_call_ = {static_cast<double>(reply.to_device_ns) * 1e-9, static_cast<double>(reply.to_host_ns) * 1e-9};
     return static_cast<double>(reply.nanoseconds) * 1e-9;
 }
 
@@ -159,7 +161,8 @@ bool Worker::find_reply(const std::string& what, Reply& reply) {
     Header header{};
     if (count < static_cast<ssize_t>(sizeof header)) give_up(child_.how_it_ended(kEndPatienceS) + " (" + what + ")");
     std::memcpy(header.data(), message.data(), sizeof header);
-    reply = {header[0], header[1], std::string(message.data() + sizeof header, message.data() + count)};
+    reply = {header[0], header[1], header[2], header[3],
+             std::string(message.data() + sizeof header, message.data() + count)};
     return true;
 }
 

@@ -36,10 +36,13 @@ class Worker {
     /// After an OutOfMemory or an error of the framework the process can be called again.
     double run(const Shape& in, const Shape& out);
 
-    [[nodiscard]] int id() const { return child_.id(); }
+    /// Of the process that runs the network: a child of `child_`, its guardian.
+    [[nodiscard]] int id() const { return process_; }
     [[nodiscard]] const std::string& versions() const { return versions_; }
     /// What Python copies beside the rank; empty: nothing.
     [[nodiscard]] const std::string& copies() const { return copies_; }
+    /// What copies to its device and back took in the last call, which its seconds leave out.
+    [[nodiscard]] const CopySeconds& copies_of_call() const { return copies_of_call_; }
     /// How it computed the last call, where that is not plain fp32 and the adapter knows it.
     [[nodiscard]] const std::string& arithmetic() const { return arithmetic_; }
 
@@ -47,7 +50,7 @@ class Worker {
     Worker(const Weights& weights, const EngineOptions& options, std::pair<Descriptor, Descriptor> sockets);
 
     struct Reply {
-        int64_t status = 0, nanoseconds = 0;
+        int64_t status = 0, nanoseconds = 0, to_device_ns = 0, to_host_ns = 0;
         std::string text;
     };
 
@@ -63,9 +66,11 @@ class Worker {
     WorkerOptions options_;
     SharedMemory memory_;
     ChildProcess child_;
+    int process_ = 0;
     Descriptor socket_;  // closed first: the process ends at its end of file
     Layout layout_ = Layout::contiguous;
     size_t output_place_ = 0;
+    CopySeconds copies_of_call_;
     std::string versions_, copies_, arithmetic_;
 };
 

@@ -74,7 +74,12 @@ double seconds_now() {
 class WorkerDenoiser final : public Denoiser {
   public:
     WorkerDenoiser(const Weights& weights, const EngineOptions& options)
-        : expected_(expected_views(weights, options)), name_(name_of(options.engine)), worker_(weights, options) {}
+        : expected_(expected_views(weights, options)),
+          device_(options.device),
+          name_(name_of(options.engine)),
+          worker_(weights, options) {
+        expected_.device = {};
+    }
 
     /// The first call on a shape compiles, plans and allocates in most frameworks: it is made here.
     void prepare(const BatchView& in, const BatchView& out, device::Stream&) override {
@@ -98,6 +103,10 @@ class WorkerDenoiser final : public Denoiser {
 
     [[nodiscard]] int process_id() const override { return worker_.id(); }
     [[nodiscard]] std::optional<double> inner_call_s() const override { return inner_call_s_; }
+    [[nodiscard]] bool takes_host_memory() const override { return true; }
+    [[nodiscard]] CopySeconds copies_of_call() const override {
+        return inner_call_s_ ? worker_.copies_of_call() : CopySeconds{};
+    }
 
     [[nodiscard]] std::string remark() const override {
         const std::string turned = worker_.layout() == expected_.layout ? "" : " and turns its layout";
@@ -117,13 +126,22 @@ class WorkerDenoiser final : public Denoiser {
   private:
     /// How the process computed in another precision than fp32.
     [[nodiscard]] std::string arithmetic() const {
-        if (expected_.dtype == DType::f32) return "";
+        if (expected_.dtype == DType::f32) return device_.is_cuda() ? device_text() : "";
         const std::string& found = worker_.arithmetic();
-        return fmt::format("; {} through fp32 in the shared memory: {}", name_of(expected_.dtype),
-                           found.empty() ? "how the process computed it is not known" : found);
+        const std::string where = device_.is_cuda() ? device_text() : "";
+        return where + fmt::format("; {} through fp32 in the shared memory: {}", name_of(expected_.dtype),
+                                   found.empty() ? "how the process computed it is not known" : found);
+    }
+
+    [[nodiscard]] std::string device_text() const {
+        return fmt::format(
+            "; the process takes windows to cuda:{} and back, which are the stages h2d and d2h; its memory "
+            "on that device is in no peak",
+            device_.index);
     }
 
     ExpectedViews expected_;
+    DeviceId device_;
     std::string name_;
     Worker worker_;
     std::optional<double> inner_call_s_;

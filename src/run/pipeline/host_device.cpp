@@ -1,6 +1,6 @@
-// A CPU as the device of a pipeline. It computes inside submit(), so one slot is enough. Windows are converted while
-// they are cut and cores while they are written. Network types other than f32 channels_last need a separate buffer of
-// samples.
+// A CPU as the device of a pipeline, or an engine that takes windows from host memory to a device of its own. It
+// computes inside submit(), so one slot is enough. Windows are converted while they are cut and cores while they are
+// written. Network types other than f32 channels_last need a separate buffer of samples.
 #include "engine/memory.hpp"
 #include "run/pipeline/slot_pipeline.hpp"
 #include "run/pipeline/stopwatch.hpp"
@@ -45,7 +45,11 @@ class HostDevice final : public SlotDevice {
     }
 
     void wait(size_t /*slot*/, int64_t number, PassLog& log) override {
-        add(log, {record::Stage::forward, number, begin_s_, end_s_});
+        const auto [to_device_s, to_host_s] = denoiser_.copies_of_call();
+        const double forward_s = begin_s_ + to_device_s, to_host_begin_s = end_s_ - to_host_s;
+        if (to_device_s > 0) add(log, {record::Stage::h2d, number, begin_s_, forward_s});
+        add(log, {record::Stage::forward, number, forward_s, to_host_begin_s});
+        if (to_host_s > 0) add(log, {record::Stage::d2h, number, to_host_begin_s, end_s_});
     }
 
     void before_writing(size_t /*slot*/, int64_t n) override {
@@ -87,7 +91,9 @@ class HostDevice final : public SlotDevice {
 
 std::unique_ptr<Pipeline> make_host_pipeline(engine::Denoiser& denoiser, const Work& work,
                                              const PipelineOptions& options, int64_t channels, DType sample_type) {
-    const BatchViews views{work.window, channels, sample_type, options};
+    PipelineOptions in_host_memory = options;
+    in_host_memory.device = {};
+    const BatchViews views{work.window, channels, sample_type, in_host_memory};
     return std::make_unique<SlotPipeline>(std::make_unique<HostDevice>(denoiser, views), work);
 }
 

@@ -15,7 +15,8 @@ std::unique_ptr<Pipeline> make_pipeline(engine::Denoiser& denoiser, const Work& 
                                         int64_t channels, DType sample_type) {
     if (work.slab) return make_slab_pipeline(denoiser, work, options, channels);
     if (work.bands) return make_band_pipeline(denoiser, work, options, channels);
-    if (options.device.is_cuda()) return make_device_pipeline(denoiser, work, options, channels, sample_type);
+    if (options.device.is_cuda() && !denoiser.takes_host_memory())
+        return make_device_pipeline(denoiser, work, options, channels, sample_type);
     return make_host_pipeline(denoiser, work, options, channels, sample_type);
 }
 

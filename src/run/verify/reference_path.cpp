@@ -74,7 +74,11 @@ engine::EngineOptions reference_options(DeviceId device, int threads) {
 
 ReferencePath::ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser,
                              DeviceId device, double sigma, ImageSource& source)
-    : weights_(weights), device_(device), source_(source), stream_(device), denoiser_(std::move(denoiser)) {
+    : weights_(weights),
+      device_(denoiser->takes_host_memory() ? DeviceId{} : device),
+      source_(source),
+      stream_(device_),
+      denoiser_(std::move(denoiser)) {
     const Reach reach = reach_of(weights);
     alignment_ = reach.alignment;
     const double white = weights.card ? weights.card->range : 1;

@@ -1,5 +1,6 @@
-"""What adapters say of bf16 (engines/adapters/bf16.py), where this machine cannot show it: processors without it, and an
-OpenVINO that computes in another type than it was asked for. Needs no framework."""
+"""What adapters say of bf16 (engines/adapters/bf16.py) and do on a GPU (gpu.py), where this machine cannot show it:
+processors without bf16, an OpenVINO that computes in another type than it was asked for, an ONNX Runtime that has a GPU.
+Needs no framework."""
 import importlib
 import pathlib
 import sys
@@ -8,10 +9,10 @@ import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'engines'))
-for absent in ('numpy', 'openvino'):
+for absent in ('numpy', 'openvino', 'onnxruntime'):
     sys.modules.setdefault(absent, types.ModuleType(absent))
 
-from adapters import bf16  # noqa: E402
+from adapters import bf16, gpu  # noqa: E402
 
 
 class Value:
@@ -72,6 +73,50 @@ class Bf16Test(unittest.TestCase):
         layers[0] = Layer('Convolution', 'bf16', 'brgconv_avx512_bf16')
         self.assertRegex(adapter.arithmetic_of(Compiled('bf16', layers)),
                          r'^OpenVINO computes in bf16 .*: 1 of 1 convolutions in bf16 \(brgconv_avx512_bf16\)$')
+
+
+class Windows:
+    """What gpu.py asks of an array of NumPy."""
+
+    def __init__(self, *shape):
+        self.shape = shape
+        self.nbytes = 4
+        self.__array_interface__ = {'data': (4096, False)}
+
+
+class GpuTest(unittest.TestCase):
+    def test_the_device_is_a_number(self):
+        self.assertEqual(gpu.index_of({'device': 'cuda:3'}), 3)
+        self.assertIsNone(gpu.index_of({'device': 'cpu'}))
+        self.assertIsNone(gpu.index_of({}))
+
+    def test_a_call_goes_there_and_back_and_its_copies_are_timed(self):
+        adapter, done = {}, []
+        step = lambda name, gives: lambda *given: done.append((name, *given)) or gives
+        windows, out, there, result = Windows(1, 4), Windows(1, 3), object(), Windows(1, 3)
+        call = gpu.call_by_steps(adapter, step('to', there), step('compute', result), step('back', None))
+        call(windows, out)
+        self.assertEqual(done, [('to', windows), ('compute', there), ('back', result, out)])
+        self.assertTrue(all(nanoseconds > 0 for nanoseconds in adapter['COPY_NS']))
+
+    def test_another_shape_is_refused_before_it_is_copied(self):
+        back = lambda *_: self.fail('was copied')
+        call = gpu.call_by_steps({}, lambda x: x, lambda x: Windows(1, 2), back)
+        with self.assertRaisesRegex(ValueError, r'\(1, 2\) instead of \(1, 3\)'):
+            call(Windows(1, 4), Windows(1, 3))
+
+    def test_onnxruntime_chooses_providers_or_says_which_it_lacks(self):
+        adapter = importlib.import_module('adapters.onnxruntime_adapter')
+        has = ['CUDAExecutionProvider', 'CPUExecutionProvider']
+        adapter.onnxruntime.get_available_providers = lambda: has
+        options = {'device': 'cuda:2', 'dtype': 'fp32'}
+        self.assertEqual(adapter.providers_of({'device': 'cpu'})[0][0], 'CPUExecutionProvider')
+        self.assertEqual(adapter.providers_of(options), [('CUDAExecutionProvider', {'device_id': 2, 'use_tf32': 0})])
+        self.assertEqual(adapter.providers_of(options | {'dtype': 'tf32'})[0][1]['use_tf32'], 1)
+        with self.assertRaisesRegex(RuntimeError, 'cuda:2 .*no TensorrtExecutionProvider.*--gpu --only onnxruntime'):
+            adapter.providers_of(options | {'tensorrt': ''})
+        has.insert(0, 'TensorrtExecutionProvider')
+        self.assertEqual([name for name, _ in adapter.providers_of(options | {'tensorrt': ''})], has[:2])
 
 
 if __name__ == '__main__':

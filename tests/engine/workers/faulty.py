@@ -33,7 +33,20 @@ def fail(how):
     return None
 
 
+def start_another(file, is_apart):
+    """A process that goes on by itself, in a session of its own if `is_apart`."""
+    process = os.fork()
+    if process == 0:
+        if is_apart:
+            os.setsid()
+        time.sleep(1000)
+        os._exit(0)
+    pathlib.Path(file).write_text(str(process))
+
+
 def load(model, options):
+    if "fork" in options:
+        start_another(options["fork"], "apart" in options)
     if "pid" in options:
         pathlib.Path(options["pid"]).write_text(str(os.getpid()))
     if "load" in options:

@@ -1,0 +1,93 @@
+#include "engine/torch/code.hpp"
+
+#include "engine/torch/crash_note.hpp"
+
+#include "patchbench/base/error.hpp"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <sstream>
+
+namespace pb::engine::torch_engine {
+
+namespace {
+
+constexpr size_t kLongestText = 400;  // characters: code may say anything
+
+/// The interpreter gives a traceback of the script, then "RuntimeError: <what happened>", then perhaps places in
+/// LibTorch.
+std::string last_words(const std::string& text) {
+    std::istringstream lines(text);
+    std::string words, error;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("Exception raised from")) break;
+        if (line.find_first_not_of(' ') != std::string::npos) words = line;
+        const size_t colon = line.find(": ");
+        if (colon != std::string::npos && line.substr(0, colon).ends_with("Error")) error = line;
+    }
+    return (error.empty() ? words : error).substr(0, kLongestText);
+}
+
+/// The interpreter passes on the text of an exception, not its type.
+bool says_out_of_memory(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+    constexpr std::array kWords{"out of memory", "not enough memory", "can't allocate memory", "under the cap of",
+                                "the host has no"};
+    return std::any_of(kWords.begin(), kWords.end(),
+                       [&](const char* words) { return text.find(words) != std::string::npos; });
+}
+
+/// Throws what code, or the reading of it, has thrown as `text` in this program's words.
+[[noreturn]] void rethrow(const std::string& what, const std::string& text) {
+    const std::string words = last_words(text);
+    TORCH_CHECK_WITH(OutOfMemoryError, !says_out_of_memory(text), words);
+    throw Error("engine torch: " + what + ": " + words);
+}
+
+std::vector<at::Tensor> inputs_of(const at::Tensor& in, bool takes_level) {
+    if (!takes_level) return {in};
+    const int64_t channels = in.size(1) - 1;
+    return {in.narrow(1, 0, channels).contiguous(), in.select(1, channels).select(1, 0).select(1, 0).contiguous()};
+}
+
+}  // namespace
+
+Code::Code(const Weights& weights)
+    : file_(weights.source), takes_level_(weights.card.value().sigma == network::SigmaInput::input) {}
+
+void Code::guarded(const std::string& what, const std::function<void()>& work) const {
+    const CrashNote note("patchbench: " + file_ +
+                         " crashed this process: engine torch runs it inside of it; engine: pytorch runs it in a "
+                         "process of its own, and a crash is then the status of its point\n");
+    try {
+        work();
+    } catch (const c10::OutOfMemoryError&) {
+        throw;
+    } catch (const Error&) {
+        throw;
+    } catch (const c10::Error& error) {
+        rethrow(what, error.what_without_backtrace());
+    } catch (const std::exception& error) {
+        rethrow(what, error.what());
+    }
+}
+
+void Code::run(const at::Tensor& in, at::Tensor& out) {
+    at::Tensor pixels;
+    guarded(file_, [&] { pixels = call(inputs_of(in, takes_level_)); });
+    if (pixels.sizes() != out.sizes()) {
+        std::ostringstream text;
+        text << "engine torch: " << file_ << " gave a tensor of " << pixels.sizes() << " instead of " << out.sizes();
+        throw Error(text.str());
+    }
+    out.copy_(pixels);
+}
+
+std::unique_ptr<Code> make_code(const Weights& weights, const Placement& placement) {
+    return weights.source.ends_with(".pt2") ? make_package(weights, placement) : make_script(weights, placement);
+}
+
+}  // namespace pb::engine::torch_engine
