@@ -71,7 +71,7 @@ void print_tables(bool markdown) {
                      [group = group](const auto& setting) { return setting.group == group; });
         const report::TextTable table = table_of(members);
         fmt::print("{}{}{}\n\n{}", group == config::SettingGroup::work ? "" : "\n", markdown ? "## " : "",
-                   title_of(group), markdown ? table.markdown() : table.text(terminal_width(stdout)));
+                   title_of(group), markdown ? table.markdown() : table.text(prose_width(stdout)));
     }
 }
 

@@ -66,11 +66,13 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
     const device::Conversion conversion = conversion_for(point, *network);
     const engine::EngineOptions options = engine_options(point, team.place);
     if (!point.halo) {
+        begin(Activity::halo_search);
         int64_t halo = 0;
         together(team.ranks, [&] {
             if (team.is_root()) halo = find_halo(point, team, network, source);
         });
         plan::settle_halo(point, static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo))));
+        begin(Activity::preparation);
     }
     if (!point.batch) {
         const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
