@@ -259,7 +259,6 @@ void Runner::keep_engines() {
 }
 void Runner::bound_searches(const std::filesystem::path& cache) { impl_->typical_halos.emplace(cache); }
 void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
-
 void Runner::bound_verification(double share) { impl_->check_budget.emplace(share); }
 
 std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {
