@@ -112,7 +112,7 @@ class Bench(program.ProgramTest):
         self.assertEqual(list(self.folder.glob('patchbench-bench-*')), [])
 
     def test_its_help_shows_its_own_defaults(self):
-        text = run('bench', '--help').stdout
+        text = ' '.join(run('bench', '--help').stdout.split())
         for words in ('(default: seed:1)', '(default: 1024)', '(default: bench)', '--image,--image-path'):
             self.assertIn(words, text)
         self.assertNotIn('--preset', text)
