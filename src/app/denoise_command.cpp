@@ -63,6 +63,7 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const config::SharingRule sharing =
         arguments.share_devices ? config::SharingRule::allow : config::SharingRule::error;
     const plan::Topology topology = run::gather_topology(world, {settings.device, sharing});
+    run::together(world, [&] { require_possible(arguments, topology); });
     if (world.is_root()) print_nodes(topology);
     DenoiseLaunch launch = make_launch(arguments, world, topology, found.jobs);
     launch.single = num_named == 1;

@@ -4,9 +4,11 @@
 #include "app/denoise_line.hpp"
 #include "app/denoise_stack.hpp"
 #include "app/file_centre.hpp"
+#include "base/controls.hpp"
 #include "base/noise_level.hpp"
 #include "base/user_cache.hpp"
 #include "config/text.hpp"
+#include "plan/point_error.hpp"
 #include "run/agreement.hpp"
 #include "run/pixels/image_source.hpp"
 
@@ -29,6 +31,17 @@ config::StudySettings study_settings(const DenoiseArguments& arguments) {
 }
 
 }  // namespace
+
+void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology) {
+    config::PointSettings settings = settings_from(arguments);
+    settings.image = {};
+    if (settings.network.card) settings.image.channels = settings.network.card->channels;
+    try {
+        (void)plan::make_plan({study_settings(arguments), {settings}, ""}, topology, {});
+    } catch (const plan::PointError& error) {
+        throw UsageError(error.reason());
+    }
+}
 
 Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseProgress& progress, ImageReport report)
     : settings_(settings_from(arguments)),
@@ -195,10 +208,14 @@ Denoise::Pass Denoise::plan_pass(const DenoiseJob& job, const run::OpenImage& fi
     });
     settings.sigma = group_.ranks.broadcast(sigma);
     run::together(group_.ranks, [&] {
-        pass.point = plan::make_plan(
-                         {study_, {settings}, ""}, group_.topology, [&](const auto&) { return source.facts(); },
-                         [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
-                         .points.front();
+        try {
+            pass.point = plan::make_plan(
+                             {study_, {settings}, ""}, group_.topology, [&](const auto&) { return source.facts(); },
+                             [&](const auto& point, int64_t channels) { return runner_.shape_of(point, channels); })
+                             .points.front();
+        } catch (const plan::PointError& error) {
+            throw UsageError(without_controls(job.input.string()) + ": " + error.reason());
+        }
     });
     return pass;
 }

@@ -19,6 +19,10 @@ namespace pb::app {
 /// group of bands.
 using ImageReport = std::function<void(size_t job, std::string lines, const ImagePasses& passes)>;
 
+/// Throws UsageError when the options fit no image on this launch, such as too many threads. Plans an image of a usual
+/// size in place of those that are still to be opened.
+void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology);
+
 class Denoise {
   public:
     /// The arguments must outlive it. Throws UsageError. Collective over the group.

@@ -9,8 +9,8 @@
 
 namespace pb::app {
 
-/// Returns "in.png -> out.png: 40x36, dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why there is no output.
-/// The non-empty `notes` follow, then a note on visible seams.
+/// Returns "in.png -> out.png: 40x36 px (height x width), dncnn, sigma 0.1, halo 8, batch 2, ...", or the reason why
+/// there is no output. The non-empty `notes` follow, then a note on visible seams.
 [[nodiscard]] std::string denoise_line(const DenoiseJob& job, const record::PointTrace& trace,
                                        const measure::Summary& summary, const std::vector<std::string>& notes);
 

@@ -19,6 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kLogIntervalS = 30, kShortImageS = 1;
+constexpr double kWorthNamingS = 0.005;  // a halo that is known takes less
 
 /// Seconds since the kernel started this process: field 22 of /proc/self/stat (proc(5)), in ticks since the boot. 0
 /// where it does not tell. This includes the loading of libraries, before main.
@@ -56,9 +57,11 @@ void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64
         shows_steps_ = now_s - image_begin_s_ > kShortImageS;
     image_begin_s_ = now_s;
     name_ = without_controls(count == 1 ? name : fmt::format("{}/{} {}", number, count, name));
-    image_ = {.number = number, .count = count};
+    pixels_before_ += std::exchange(image_pixels_, 0);
+    ++images_begun_;
+    image_ = {.number = number, .count = count, .together = num_waiting + 1};
+    image_.mean_pixels = images_begun_ > 1 ? pixels_before_ / static_cast<double>(images_begun_ - 1) : 0;
     if (num_waiting > 0) name_ += fmt::format(" and {} before it", num_waiting);
-    num_waiting_ = num_waiting;
     num_passes_ = 1;
     passes_done_ = pass_size_ = 0;
     next_size_ = 1;
@@ -66,9 +69,10 @@ void DenoiseProgress::begin_image(const std::string& name, int64_t number, int64
 }
 
 void DenoiseProgress::expect(double pixels, int64_t num_passes) {
-    const int64_t images = num_waiting_ + 1;  // of nearly the same size
-    image_.pixels = static_cast<double>(images) * pixels;
-    num_passes_ = images * num_passes;
+    image_.pixels = static_cast<double>(image_.together) * pixels;  // those that wait have nearly the same size
+    num_passes_ = image_.together * num_passes;
+    image_pixels_ = pixels;
+    image_.mean_pixels = (pixels_before_ + pixels) / static_cast<double>(images_begun_);
 }
 
 void DenoiseProgress::begin(run::Activity activity) {
@@ -100,9 +104,12 @@ void DenoiseProgress::end() {
 std::string DenoiseProgress::closing_line(bool with_waiting) {
     const double wall_s = count_time();
     std::vector<std::pair<std::string_view, double>> parts;
-    for (const auto& [activity, name] : enum_names(run::Activity{}))
-        if (activity != run::Activity::waiting || with_waiting)
-            parts.emplace_back(name, spent_s_[static_cast<size_t>(activity)]);
+    for (const auto& [activity, name] : enum_names(run::Activity{})) {
+        const double spent_s = spent_s_[static_cast<size_t>(activity)];
+        const bool is_left_out = (activity == run::Activity::waiting && !with_waiting) ||
+                                 (activity == run::Activity::halo_search && spent_s < kWorthNamingS);
+        if (!is_left_out) parts.emplace_back(name, spent_s);
+    }
     return report::time_line(wall_s, parts);
 }
 

@@ -41,7 +41,9 @@ class DenoiseProgress final : public run::ProgressListener {
 
     std::string name_;
     report::ImageProgress image_;
-    int64_t num_waiting_ = 0;                   // images before this one
+    double pixels_before_ = 0;                  // of the images that this rank began before this one
+    int64_t images_begun_ = 0;                  // by this rank
+    double image_pixels_ = 0;                   // of this one
     int64_t num_passes_ = 1, passes_done_ = 0;  // each over one image, page or group of bands
     int64_t pass_size_ = 0, next_size_ = 1;     // how many of them the current pass is, and the next
     double images_begin_s_ = 0, image_begin_s_ = 0, passes_begin_s_ = 0;  // since the process started

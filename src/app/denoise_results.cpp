@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <sstream>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -94,6 +95,14 @@ bool is_better(const measure::Summary& a, const measure::Summary& b) {
     return badness(a) < badness(b);
 }
 
+/// Returns "RESULT: UNVERIFIED  <reasons>" where images were not to be verified and nothing else is wrong.
+std::string result_line_of(const measure::ImageVerdict& images) {
+    constexpr std::string_view kValid = "RESULT: VALID";
+    std::string line = report::verdict_line(images.verdict);
+    if (images.is_unverified) line.replace(0, kValid.size(), "RESULT: UNVERIFIED");
+    return line;
+}
+
 void print(const std::vector<ImageResult>& all, const ImageCounts& counts) {
     for (const ImageResult& each : all) fmt::print("{}\n", each.lines);
     fmt::print("\n");
@@ -126,12 +135,12 @@ ExitCode conclude(const comm::Communicator& world, ImageResults mine, const Imag
         skipped.status = record::PointStatus::skipped;
         mine.summaries.insert(mine.summaries.end(), counts.to_do - all.size(), skipped);
     }
-    const measure::Verdict verdict = judge_all(world, mine.summaries);
+    const measure::ImageVerdict images = judge_all(world, mine.summaries);
     if (world.is_root()) {
         print(all, counts);
-        fmt::print("{}\n{}\n", progress.closing_line(world.size() > 1), report::verdict_line(verdict));
+        fmt::print("{}\n{}\n", progress.closing_line(world.size() > 1), result_line_of(images));
     }
-    return verdict.exit_code;
+    return images.verdict.exit_code;
 }
 
 }  // namespace pb::app

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <sstream>
+#include <utility>
 
 namespace pb::app {
 
@@ -40,17 +41,17 @@ void add_from_text(const std::string& text, std::vector<measure::Summary>& summa
 
 }  // namespace
 
-measure::Verdict judge_all(const comm::Communicator& world, const std::vector<measure::Summary>& mine) {
+measure::ImageVerdict judge_all(const comm::Communicator& world, const std::vector<measure::Summary>& mine) {
     const auto texts = world.gather(to_text(mine));
-    measure::Verdict verdict;
+    measure::ImageVerdict images;
     if (world.is_root()) {
         std::vector<measure::Summary> all;
         for (const std::string& text : texts) add_from_text(text, all);
-        verdict = measure::judge(all, false, "image");
+        images = measure::judge_images(std::move(all));
     }
-    verdict.exit_code =
-        static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(verdict.exit_code))));
-    return verdict;
+    ExitCode& code = images.verdict.exit_code;
+    code = static_cast<ExitCode>(static_cast<int>(world.broadcast(static_cast<double>(code))));
+    return images;
 }
 
 }  // namespace pb::app

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "measure/verdict.hpp"
+#include "measure/image_verdict.hpp"
 
 namespace pb::app {
 
-/// Applies `judge` to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0 gets
-/// the reasons; all ranks get the exit code.
-[[nodiscard]] measure::Verdict judge_all(const comm::Communicator& world, const std::vector<measure::Summary>& mine);
+/// Applies judge_images to the summaries of the images of all ranks, in the order of the ranks. Collective. Only rank 0
+/// gets the reasons; all ranks get the exit code.
+[[nodiscard]] measure::ImageVerdict judge_all(const comm::Communicator& world,
+                                              const std::vector<measure::Summary>& mine);
 
 }  // namespace pb::app

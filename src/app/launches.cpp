@@ -4,10 +4,12 @@
 #include "comm/interruption.hpp"
 #include "report/report.hpp"
 #include "report/results_file.hpp"
+#include "report/time_left.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -38,16 +41,40 @@ std::vector<std::string> words_of(const std::string& text) {
     return words;
 }
 
-/// Replaces this process by `command`, which ends when the parent ends. On failure writes errno to `failed`.
-[[noreturn]] void become(char* const* command, pid_t parent, int failed) {
+/// Standard output of a launch, held in memory until the launch has ended.
+class LaunchOutput {
+  public:
+    LaunchOutput() : descriptor_(::memfd_create("launch", MFD_CLOEXEC)) {
+        if (descriptor_ < 0) throw Error(std::string("cannot start a launch: ") + std::strerror(errno));
+    }
+    ~LaunchOutput() { ::close(descriptor_); }
+    LaunchOutput(const LaunchOutput&) = delete;
+    LaunchOutput& operator=(const LaunchOutput&) = delete;
+
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+    [[nodiscard]] std::string text() const {
+        std::string text(static_cast<size_t>(std::max<off_t>(0, ::lseek(descriptor_, 0, SEEK_END))), '\0');
+        const ssize_t got = ::pread(descriptor_, text.data(), text.size(), 0);
+        text.resize(static_cast<size_t>(std::max<ssize_t>(0, got)));
+        return text;
+    }
+
+  private:
+    int descriptor_;
+};
+
+/// Replaces this process by `command`, which ends when the parent ends. Its standard output goes to `output`; -1: to
+/// that of the parent. On failure writes errno to `failed`.
+[[noreturn]] void become(char* const* command, pid_t parent, int output, int failed) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (output >= 0) ::dup2(output, STDOUT_FILENO);
     if (::getppid() == parent) ::execvp(command[0], command);
     const int code = errno;
     (void)!::write(failed, &code, sizeof code);
     ::_exit(1);
 }
 
-pid_t start(const std::vector<std::string>& command) {
+pid_t start(const std::vector<std::string>& command, int output) {
     std::vector<char*> words;
     words.reserve(command.size() + 1);
     for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -57,7 +84,7 @@ pid_t start(const std::vector<std::string>& command) {
         throw Error(std::string("cannot start a launch: ") + std::strerror(errno));
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
-    if (child == 0) become(words.data(), parent, pipe[1]);
+    if (child == 0) become(words.data(), parent, output, pipe[1]);
     int failure = child < 0 ? errno : 0;
     ::close(pipe[1]);
     if (child > 0 && ::read(pipe[0], &failure, sizeof failure) > 0) ::waitpid(child, nullptr, 0);
@@ -110,6 +137,40 @@ measure::Verdict verdict_of(const StudyLaunches& options, int64_t started) {
     }
     if (started < options.count) all.reasons.push_back(fmt::format("{} of {} launches", started, options.count));
     return all;
+}
+
+/// Returns the last line, "RESULT: ..", of what a launch printed; empty if it did not get so far.
+std::string result_line(const std::string& text) {
+    const size_t begin = text.rfind("RESULT: ");
+    const bool begins_line = begin != std::string::npos && (begin == 0 || text[begin - 1] == '\n');
+    return begins_line ? text.substr(begin, text.find('\n', begin) - begin) : "";
+}
+
+/// Prints a line about a launch and puts what it printed into its folder. Of a launch that failed early it prints all.
+void print_launch(const StudyLaunches& options, int64_t launch, double wall_s, const std::string& text) {
+    const fs::path file = report::launch_folder(options.folder, launch) / "output.txt";
+    const std::string result = result_line(text);
+    if (!result.empty() && std::ofstream(file, std::ios::binary) << text)
+        fmt::print("LAUNCH {} of {}: {}, {} (--verbose prints it)  {}\n", launch, options.count,
+                   report::clock_text(wall_s), file.string(), result);
+    else
+        fmt::print("LAUNCH {} of {}\n{}", launch, options.count, text);
+    std::fflush(stdout);
+}
+
+/// Returns the exit code of the launch.
+int run_launch(const StudyLaunches& options, int64_t launch, const std::vector<std::string>& command) {
+    if (options.is_verbose) {
+        fmt::print("LAUNCH {} of {}\n", launch, options.count);
+        std::fflush(stdout);
+        return wait_for(start(command, -1));
+    }
+    const LaunchOutput output;
+    const auto begin = std::chrono::steady_clock::now();
+    const int code = wait_for(start(command, output.descriptor()));
+    const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    print_launch(options, launch, wall_s, output.text());
+    return code;
 }
 
 void print_end(const StudyLaunches& options, int64_t started, const measure::Verdict& verdict) {
@@ -168,9 +229,7 @@ ExitCode run_launches(const StudyLaunches& options, const Arguments& arguments) 
     int64_t started = 0;
     while (started < options.count && comm::interruption().empty() && worst != ExitCode::usage) {
         ++started;
-        fmt::print("LAUNCH {} of {}\n", started, options.count);
-        std::fflush(stdout);
-        const int code = wait_for(start(launch_command(options, started, words, program)));
+        const int code = run_launch(options, started, launch_command(options, started, words, program));
         worst = graver(worst, code >= 0 && code <= 5 ? static_cast<ExitCode>(code) : ExitCode::failed);
     }
     if (worst == ExitCode::usage) return worst;

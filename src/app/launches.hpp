@@ -16,6 +16,7 @@ struct StudyLaunches {
     int64_t count = 1;
     std::string launcher;          // "mpirun -n 4"; empty: only the program, one rank
     std::filesystem::path folder;  // holds a folder for each launch
+    bool is_verbose = false;       // a launch prints all; else a line each, and what it printed is in its output.txt
 };
 
 /// Throws UsageError when this process was started as a rank, and when the folder holds other results.

@@ -4,12 +4,17 @@
 #include "app/standard_streams.hpp"
 #include "base/suggest.hpp"
 #include "base/user_paths.hpp"
+#include "report/broken_lines.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace pb::app {
 namespace {
@@ -56,15 +61,51 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& 
 void refuse_empty_values(const Arguments& arguments) {
     for (int i = 1; i < arguments.argc; ++i) {
         const std::string_view word = arguments.argv[i];
-        if (word == "--") return;
         if (word.starts_with("--") && word.ends_with('='))
             throw UsageError(fmt::format("'{}' has no value: give one, or leave it out", word));
     }
 }
 
+/// The words of the command line. After "--" all are names of files: one that begins with '-' becomes "./-..", and the
+/// mark is left out, because CLI11 ends a list of files there.
+class Words {
+  public:
+    Words(int argc, char** argv) {
+        bool are_files = false;
+        for (int i = 0; i < argc; ++i) {
+            const bool is_mark = !are_files && std::string_view(argv[i]) == "--";
+            if (!is_mark) texts_.push_back(are_files && argv[i][0] == '-' ? "./" + std::string(argv[i]) : argv[i]);
+            are_files = are_files || is_mark;
+        }
+        for (std::string& text : texts_) pointers_.push_back(text.data());
+        pointers_.push_back(nullptr);
+    }
+    [[nodiscard]] Arguments arguments() { return {static_cast<int>(texts_.size()), pointers_.data()}; }
+
+  private:
+    std::vector<std::string> texts_;
+    std::vector<char*> pointers_;
+};
+
+/// Breaks descriptions of options into lines that fit.
+class HelpText : public CLI::Formatter {
+  public:
+    HelpText() { column_width(kColumn); }
+    std::string make_option_desc(const CLI::Option* option) const override {
+        constexpr size_t kLeast = 30;
+        const size_t all = prose_width(stdout);
+        const size_t width = std::max(kLeast, all - std::min(all, size_t{kColumn}));
+        return fmt::format("{}", fmt::join(report::broken_lines(option->get_description(), width), "\n"));
+    }
+
+  private:
+    static constexpr size_t kColumn = 30;
+};
+
 int run_program(const Arguments& arguments) {
     refuse_empty_values(arguments);
     CLI::App app("Measures, and does, patch-based image denoising on many GPUs.", "patchbench");
+    app.formatter(std::make_shared<HelpText>());
     Action chosen;
     bool version = false;
     app.add_flag("--version", version, "versions of patchbench and of every library, header and loaded");
@@ -101,7 +142,8 @@ int run_program(const Arguments& arguments) {
 int main(int argc, char** argv) {
     pb::app::prepare_standard_streams();
     try {
-        return pb::app::run_program({argc, argv});
+        pb::app::Words words(argc, argv);
+        return pb::app::run_program(words.arguments());
     } catch (const pb::Error& error) {  // before MPI: the same error in every process
         if (pb::app::is_first_process()) pb::app::print_error(error.what());
         return static_cast<int>(error.code());

@@ -54,10 +54,13 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
         return "For times add --from: results of an earlier run, or --tflops: what one rank reaches, the figure "
                "`tflops` of an earlier result / its ranks.";
     return fmt::format(
-        "Time: about {} for the passes of {} point(s), warm-up included, at the rate of {} point(s) of {}{}. Reading, "
-        "verification and start-up come on top.",
-        report::clock_text(expected->seconds), expected->num_points, expected->num_earlier, files.front().string(),
-        files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
+        "Time: about {} for {} point(s), at the rate of {} point(s) of {}{}: {} for the passes, warm-up included, {} "
+        "for "
+        "reading, noise, preparing and writing. On top come the start of the ranks, searches (halo, batch: auto) and "
+        "verification, of which results record no times.",
+        report::clock_text(expected->seconds()), expected->num_points, expected->num_earlier, files.front().string(),
+        files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "", report::clock_text(expected->passes_s),
+        report::clock_text(expected->around_s));
 }
 
 /// What travels between ranks, with a line below it; empty when nothing does.

@@ -51,7 +51,8 @@ ExitCode dry_run(const RunArguments& arguments) {
 
 ExitCode launch_study(const RunArguments& arguments, const Arguments& raw) {
     const config::Config config = load_study(arguments.study);
-    return run_launches({arguments.launches, arguments.launcher, output_folder(arguments, config)}, raw);
+    const bool is_verbose = arguments.record.verbose || arguments.record.json;
+    return run_launches({arguments.launches, arguments.launcher, output_folder(arguments, config), is_verbose}, raw);
 }
 
 }  // namespace

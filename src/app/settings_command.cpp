@@ -5,12 +5,16 @@
 #include "record/json.hpp"
 #include "report/text_table.hpp"
 
+#include "patchbench/base/error.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace pb::app {
@@ -20,6 +24,7 @@ namespace {
 using Settings = std::vector<config::SettingHelp>;
 
 struct SettingsArguments {
+    std::vector<std::string> words;  // of keys; none: all settings
     bool markdown = false;
     bool json = false;
 };
@@ -57,21 +62,35 @@ record::Json json_of(const config::SettingHelp& setting) {
             {"meaning", setting.meaning}};
 }
 
-void print_json() {
+/// The settings whose keys contain one of the words. Throws UsageError when there are none.
+Settings chosen_settings(const std::vector<std::string>& words) {
+    Settings all = config::all_settings();
+    if (words.empty()) return all;
+    std::erase_if(all, [&](const config::SettingHelp& setting) {
+        return std::none_of(words.begin(), words.end(),
+                            [&](const std::string& word) { return setting.key.find(word) != std::string::npos; });
+    });
+    if (all.empty())
+        throw UsageError(fmt::format("no setting has '{}' in its name; without a word all are listed", words.front()));
+    return all;
+}
+
+void print_json(const Settings& settings) {
     record::Json all = record::Json::array();
-    for (const auto& setting : config::all_settings()) all.push_back(json_of(setting));
+    for (const auto& setting : settings) all.push_back(json_of(setting));
     fmt::print("{}\n", all.dump(1));
 }
 
-void print_tables(bool markdown) {
-    const Settings all = config::all_settings();
+void print_tables(const Settings& all, bool markdown) {
+    bool is_first = true;
     for (const auto& [group, name] : enum_names(config::SettingGroup{})) {
         Settings members;
         std::copy_if(all.begin(), all.end(), std::back_inserter(members),
                      [group = group](const auto& setting) { return setting.group == group; });
+        if (members.empty()) continue;
         const report::TextTable table = table_of(members);
-        fmt::print("{}{}{}\n\n{}", group == config::SettingGroup::work ? "" : "\n", markdown ? "## " : "",
-                   title_of(group), markdown ? table.markdown() : table.text(terminal_width(stdout)));
+        fmt::print("{}{}{}\n\n{}", std::exchange(is_first, false) ? "" : "\n", markdown ? "## " : "", title_of(group),
+                   markdown ? table.markdown() : table.text(prose_width(stdout)));
     }
 }
 
@@ -82,12 +101,14 @@ void add_settings_command(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("settings", "every setting of a study: default, unit, values, meaning");
     auto* markdown = command->add_flag("--markdown", arguments->markdown, "print Markdown");
     command->add_flag("--json", arguments->json, "print a JSON list")->excludes(markdown);
+    command->add_option("words", arguments->words, "only settings with one of these words in their names, as halo");
     command->callback([&chosen, arguments] {
         chosen = [arguments](const Arguments&) {
+            const Settings settings = chosen_settings(arguments->words);
             if (arguments->json)
-                print_json();
+                print_json(settings);
             else
-                print_tables(arguments->markdown);
+                print_tables(settings, arguments->markdown);
             return ExitCode::ok;
         };
     });

@@ -6,7 +6,9 @@
 #include <sys/ioctl.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 
 namespace pb::app {
@@ -30,8 +32,20 @@ std::optional<size_t> terminal_columns(int descriptor) {
     return size.ws_col;
 }
 
+size_t said_columns() {
+    constexpr size_t kUsual = 80;
+    const char* columns = std::getenv("COLUMNS");
+    const int64_t said = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
+    return said > 0 ? static_cast<size_t>(said) : kUsual;
+}
+
 size_t terminal_width(std::FILE* stream) {
     return terminal_columns(::fileno(stream)).value_or(std::numeric_limits<size_t>::max());
+}
+
+size_t prose_width(std::FILE* stream) {
+    if (const auto columns = terminal_columns(::fileno(stream))) return *columns;
+    return said_columns();
 }
 
 }  // namespace pb::app

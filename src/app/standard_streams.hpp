@@ -17,7 +17,14 @@ void prepare_standard_streams();
 /// Columns of the terminal behind `descriptor`. None when it is no terminal, or does not say.
 [[nodiscard]] std::optional<size_t> terminal_columns(int descriptor);
 
+/// Columns that the variable COLUMNS states, else 80.
+[[nodiscard]] size_t said_columns();
+
 /// Columns of the terminal that `stream` writes to. The largest number when it is no terminal, or does not say.
 [[nodiscard]] size_t terminal_width(std::FILE* stream);
+
+/// Columns for prose, as help and descriptions of settings, on `stream`: those of its terminal, else COLUMNS, else 80,
+/// as man and most --help texts take them in a pipe.
+[[nodiscard]] size_t prose_width(std::FILE* stream);
 
 }  // namespace pb::app

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -72,11 +71,8 @@ TerminalLine::~TerminalLine() {
 }
 
 size_t TerminalLine::columns() const {
-    constexpr size_t kUsual = 80;
-    if (const auto columns = terminal_columns(terminal_)) return *columns;
-    const char* columns = std::getenv("COLUMNS");
-    const int64_t said = columns == nullptr ? 0 : std::strtol(columns, nullptr, 10);
-    return said > 0 ? static_cast<size_t>(said) : kUsual;
+    const auto columns = terminal_columns(terminal_);
+    return columns ? *columns : said_columns();
 }
 
 void TerminalLine::draw(const std::string& text) {

@@ -65,7 +65,7 @@ class HeaderReader {
         const auto width = static_cast<int32_t>(number(kWidth));
         const auto height = int64_t{static_cast<int32_t>(number(kHeight))};
         if (width < 1 || height == 0)
-            file_.refuse_damaged(fmt::format("its header says {} x {} pixels", width, height));
+            file_.refuse_damaged(fmt::format("its header says {}x{} px (height x width)", height, width));
         header.top_down = height < 0;
         header.info.extent = {header.top_down ? -height : height, width};
     }
@@ -106,8 +106,9 @@ class HeaderReader {
         const auto rows = static_cast<uint64_t>(header.info.extent.h);
         if (header.rows_begin < 14 + uint64_t{info_bytes_} || header.rows_begin > file_.size() ||
             (file_.size() - header.rows_begin) / header.row_bytes < rows)
-            file_.refuse_damaged(fmt::format("its header says {} x {} pixels from byte {} on, the file has {} bytes",
-                                             header.info.extent.w, rows, header.rows_begin, file_.size()));
+            file_.refuse_damaged(
+                fmt::format("its header says {}x{} px (height x width) from byte {} on, the file has {} bytes", rows,
+                            header.info.extent.w, header.rows_begin, file_.size()));
     }
 
     void read_metadata(ImageMetadata& metadata) const {

@@ -94,8 +94,8 @@ class JpegReader {
         const uint64_t width = codec_.image_width;
         const uint64_t height = codec_.image_height;
         if (width * height / pixels_per_byte > file_.size())
-            file_.refuse_damaged(
-                fmt::format("its header says {} x {} pixels, which {} bytes cannot hold", width, height, file_.size()));
+            file_.refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold",
+                                             height, width, file_.size()));
     }
 
     template <class Code>

@@ -53,8 +53,8 @@ class PngReader {
         const uint64_t width = png_get_image_width(png_, info_);
         const uint64_t height = png_get_image_height(png_, info_);
         if (file_row_bytes_ * height / kDeflateRatio > pixel_data_bytes)
-            file_.refuse_damaged(fmt::format("its header says {} x {} pixels, which {} bytes cannot hold", width,
-                                             height, pixel_data_bytes));
+            file_.refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold",
+                                             height, width, pixel_data_bytes));
     }
 
     void read_metadata(ImageMetadata& metadata) {

@@ -55,8 +55,8 @@ bool is_like(const ImageInfo& a, const ImageInfo& b) {
 }
 
 std::string text_of(const ImageInfo& page) {
-    return fmt::format("{} x {} {}, {} channel(s){}", page.extent.w, page.extent.h, name_of(page.dtype), page.channels,
-                       page.has_alpha ? " and alpha" : "");
+    return fmt::format("{}x{} px (height x width) {}, {} channel(s){}", page.extent.h, page.extent.w,
+                       name_of(page.dtype), page.channels, page.has_alpha ? " and alpha" : "");
 }
 
 /// What the chosen pages are of the file.

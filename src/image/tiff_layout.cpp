@@ -114,13 +114,14 @@ void check_size(const RandomAccessFile& file, const TiffLayout& layout, uint16_t
     const auto row_bytes =
         static_cast<uint64_t>(extent.w) * static_cast<uint64_t>(layout.samples) * layout.sample_bytes();
     if (row_bytes > ratio * file.size() || row_bytes * static_cast<uint64_t>(extent.h) > ratio * file.size())
-        file.refuse_damaged(
-            fmt::format("its header says {} x {} pixels, which {} bytes cannot hold", extent.w, extent.h, file.size()));
+        file.refuse_damaged(fmt::format("its header says {}x{} px (height x width), which {} bytes cannot hold",
+                                        extent.h, extent.w, file.size()));
     constexpr int64_t kLargestTile = 65536;
     const uint64_t block_bytes = static_cast<uint64_t>(layout.block.pixels()) * layout.pixel_bytes();
     if (layout.tiled && (std::max(layout.block.h, layout.block.w) > kLargestTile ||
                          (block_bytes > (uint64_t{1} << 28U) && block_bytes / 4 > layout.info.bytes())))
-        file.refuse_damaged(fmt::format("its header says tiles of {} x {} pixels", layout.block.w, layout.block.h));
+        file.refuse_damaged(
+            fmt::format("its header says tiles of {}x{} px (height x width)", layout.block.h, layout.block.w));
 }
 
 }  // namespace

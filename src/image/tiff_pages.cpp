@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
+#include <map>
+#include <span>
 #include <string_view>
 
 namespace pb::image {
@@ -118,15 +122,57 @@ std::vector<TiffPage> find_planes_behind(TIFF* tiff, const TiffLayout& layout, c
                                      : std::vector<TiffPage>{};
 }
 
+/// The directories of a file in their order. Each one states the offset of the next.
+class DirectoryChain {
+  public:
+    explicit DirectoryChain(const RandomAccessFile& file) : file_(file) {}
+    [[nodiscard]] int64_t num_read() const { return static_cast<int64_t>(numbers_.size()); }
+
+    /// Adds the current directory. Refuses a file in which an earlier one follows it: libtiff does not say why it stops
+    /// there.
+    void add(TIFF* tiff) {
+        const int64_t number = num_read();
+        numbers_.emplace(TIFFCurrentDirOffset(tiff), number);
+        if (const auto earlier = numbers_.find(next_after(tiff)); earlier != numbers_.end())
+            file_.refuse(fmt::format("its directories form a cycle: the one after number {} is number {} again", number,
+                                     earlier->second),
+                         "export it again, or copy the pages that are wanted into a new file");
+    }
+
+  private:
+    /// Returns 0 beyond the end of the file: a file that is cut there has no further directory.
+    [[nodiscard]] uint64_t number_at(uint64_t offset, size_t num_bytes, bool big_endian) const {
+        std::array<std::byte, sizeof(uint64_t)> bytes{};
+        if (file_.try_read_at(offset, std::span(bytes).first(num_bytes)) < static_cast<int64_t>(num_bytes)) return 0;
+        uint64_t value = 0;
+        for (size_t i = 0; i < num_bytes; ++i)
+            value = value << 8U | std::to_integer<uint64_t>(bytes[big_endian ? i : num_bytes - 1 - i]);
+        return value;
+    }
+    /// Layout of a directory (TIFF 6, BigTIFF): the number of its entries, the entries, the offset of the next.
+    [[nodiscard]] uint64_t next_after(TIFF* tiff) const {
+        const bool big_endian = TIFFIsBigEndian(tiff) != 0, big_tiff = TIFFIsBigTIFF(tiff) != 0;
+        const size_t count_bytes = big_tiff ? 8 : 2, entry_bytes = big_tiff ? 20 : 12, offset_bytes = big_tiff ? 8 : 4;
+        const uint64_t begin = TIFFCurrentDirOffset(tiff);
+        const uint64_t entries = number_at(begin, count_bytes, big_endian);
+        return number_at(begin + count_bytes + entries * entry_bytes, offset_bytes, big_endian);
+    }
+
+    const RandomAccessFile& file_;
+    std::map<uint64_t, int64_t> numbers_;  // by offset
+};
+
 }  // namespace
 
 TiffPages find_tiff_pages(TiffHandle& handle, const RandomAccessFile& file) {
     TIFF* tiff = handle.get();
     const TiffPage first{0, TIFFCurrentDirOffset(tiff)};
     TiffPages pages;
-    int64_t num_levels = count_below(tiff), num_masks = 0, num_directories = 0;
+    int64_t num_levels = count_below(tiff), num_masks = 0;
+    DirectoryChain chain(file);
     do {
-        if (num_directories++ > 0 && TIFFReadDirectory(tiff) == 0) file.refuse_damaged(handle.error());
+        if (chain.num_read() > 0 && TIFFReadDirectory(tiff) == 0) file.refuse_damaged(handle.error());
+        chain.add(tiff);
         const uint32_t kind = kind_of(tiff);
         if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0)
             pages.all.push_back({static_cast<int64_t>(pages.all.size()), TIFFCurrentDirOffset(tiff)});

@@ -52,8 +52,9 @@ constexpr std::array<KeptTag, 24> kKept{{{269, "DocumentName"},
                                          {50844, "RPCCoefficient", true},
                                          {51123, "MicroManagerMetadata"}}};
 
-/// Tags that describe how the pixels are stored, or that read_tiff_metadata reads. Their loss is not reported.
-constexpr std::array<uint16_t, 9> kOfTheLayout{330, 347, 529, 530, 531, 532, 34675, 512, 519};
+/// Tags that describe how the pixels are stored, that read_tiff_metadata reads, or that name the program which wrote
+/// the file (305). Their loss is not reported.
+constexpr std::array<uint16_t, 10> kNotReported{305, 330, 347, 529, 530, 531, 532, 34675, 512, 519};
 
 const KeptTag* find_kept(uint16_t number) {
     const auto* found =
@@ -140,10 +141,10 @@ void name_lost_tags(TIFF* tiff, ImageMetadata& metadata) {
     const int count = TIFFGetTagListCount(tiff);
     for (int i = 0; i < count; ++i) {
         const auto number = static_cast<uint16_t>(TIFFGetTagListEntry(tiff, i));
-        const bool is_layout = std::find(kOfTheLayout.begin(), kOfTheLayout.end(), number) != kOfTheLayout.end();
+        const bool is_trivial = std::find(kNotReported.begin(), kNotReported.end(), number) != kNotReported.end();
         const bool is_kept = std::any_of(metadata.tiff_tags.begin(), metadata.tiff_tags.end(),
                                          [&](const TiffTag& tag) { return tag.number == number; });
-        if (!is_layout && !is_kept) metadata.not_kept.push_back(name_of_lost(tiff, number));
+        if (!is_trivial && !is_kept) metadata.not_kept.push_back(name_of_lost(tiff, number));
     }
 }
 

@@ -64,7 +64,7 @@ void rate_verification(const record::PointTrace& trace, Summary& summary) {
                    (verification.reasons.empty() ? "verification failed" : joined(verification.reasons)) +
                    "; do not use it, run `patchbench check` on these hosts");
     if (verification.outcome == record::Verification::Outcome::off && trace.status == record::PointStatus::ok)
-        worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full (denoise: --verify 1)");
+        worsen(summary, Validity::invalid, "not verified; set verify.mode to probes or full");
 }
 
 bool is_drifting(const record::PointTrace& trace) {

@@ -1,5 +1,7 @@
 #include "measure/verdict.hpp"
 
+#include "measure/image_verdict.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,6 +94,23 @@ ExitCode exit_code_of(const Verdict& verdict, const Summaries& summaries, bool s
 }
 
 }  // namespace
+
+ImageVerdict judge_images(Summaries summaries) {
+    int64_t unverified = 0;
+    for (Summary& summary : summaries) {
+        const bool is_only_unverified = is_measured(summary) && summary.reasons.size() == 1 &&
+                                        summary.verification == record::Verification::Outcome::off;
+        if (!is_only_unverified) continue;
+        summary.validity = Validity::valid;
+        summary.reasons.clear();
+        ++unverified;
+    }
+    ImageVerdict images{.verdict = judge(summaries, false, "image")};
+    if (unverified == 0) return images;
+    images.is_unverified = images.verdict.validity == Validity::valid;
+    images.verdict.reasons.push_back(Counter{summaries.size(), "image"}(unverified) + " not verified (--verify none)");
+    return images;
+}
 
 Verdict judge(const Summaries& summaries, bool strict, std::string_view noun) {
     const Counter counted{summaries.size(), noun};

@@ -6,6 +6,7 @@
 #include "config/settings_access.hpp"
 #include "config/text.hpp"
 #include "plan/context.hpp"
+#include "plan/point_error.hpp"
 #include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -215,7 +216,7 @@ Point make_point(const config::PointSettings& settings, int64_t index, const con
     } catch (const Refused& refusal) {
         point.refusal = refusal.what();
     } catch (const UsageError& error) {
-        throw UsageError(fmt::format("point {} ({}): {}", index, label_of(point), error.what()));
+        throw PointError(point, error.what());
     }
     point.key = key_of(point);
     return point;
@@ -237,11 +238,13 @@ void check_refusals(const Plan& plan) {
     const auto is_refused = [](const Point& point) { return !point.refusal.empty(); };
     if (plan.points.empty() || !std::all_of(plan.points.begin(), plan.points.end(), is_refused)) return;
     const Point& first = plan.points.front();
-    throw UsageError(fmt::format("point {} ({}): {}{}", first.index, label_of(first), first.refusal,
-                                 plan.points.size() > 1 ? " (no point of the study can run here)" : ""));
+    throw PointError(first, first.refusal, plan.points.size() > 1 ? " (no point of the study can run here)" : "");
 }
 
 }  // namespace
+
+PointError::PointError(const Point& point, const std::string& why, const std::string& remark)
+    : UsageError(fmt::format("point {} ({}): {}{}", point.index, label_of(point), why, remark)), reason_(why) {}
 
 double network_sigma(const config::PointSettings& settings) {
     return settings.sigma.is_automatic() ? settings.image.noise_sigma : settings.sigma.level;

@@ -10,32 +10,47 @@ namespace pb::report {
 
 namespace {
 
-/// Measured points, and the median pass of each.
-struct Passes {
+/// What each of some measured points took.
+struct PointTimes {
     std::vector<plan::Point> points;
     std::vector<double> seconds;
+
+    void add(const plan::Point& point, double took_s) {
+        points.push_back(point);
+        seconds.push_back(took_s);
+    }
+    /// Returns what `point` takes at the rates of these.
+    [[nodiscard]] double expect(const plan::Point& point) const {
+        std::vector<plan::Point> all = points;
+        all.push_back(point);
+        TimeLeft left(all);
+        for (const double took_s : seconds) left.finish_next(took_s);
+        return left.seconds().value_or(0);
+    }
 };
 
-Passes passes_of(std::span<const ResultsFile> earlier) {
-    Passes passes;
-    for (const auto& file : earlier) {
-        for (const auto& point : file.points) {
-            const bool is_measured = point.summary.status == record::PointStatus::ok && !point.trace.wall_s.empty();
-            if (!is_measured || point.summary.simulated) continue;
-            passes.points.push_back(point.trace.point);
-            passes.seconds.push_back(median(point.trace.wall_s));
-        }
-    }
-    return passes;
+/// Returns what a point took beside its passes, as far as it is recorded.
+double around_seconds(const record::PointTrace& trace) {
+    return trace.read_s + trace.noise_s + trace.load_s + trace.prepare_s + trace.write_s;
 }
 
-/// Returns the time of a pass of `point` at the rates of `passes`.
-double pass_seconds(const plan::Point& point, const Passes& passes) {
-    std::vector<plan::Point> points = passes.points;
-    points.push_back(point);
-    TimeLeft left(points);
-    for (const double seconds : passes.seconds) left.finish_next(seconds);
-    return left.seconds().value_or(0);
+struct EarlierTimes {
+    PointTimes passes;  // the median of each point
+    PointTimes around;
+};
+
+EarlierTimes earlier_times(std::span<const ResultsFile> earlier) {
+    EarlierTimes times;
+    for (const auto& file : earlier) {
+        for (const auto& point : file.points) {
+            const record::PointTrace& trace = point.trace;
+            const bool is_measured = point.summary.status == record::PointStatus::ok && !trace.wall_s.empty();
+            if (!is_measured || point.summary.simulated) continue;
+            times.passes.add(trace.point, median(trace.wall_s));
+            times.around.add(trace.point, around_seconds(trace));
+        }
+    }
+    return times;
 }
 
 /// Returns the time of the warm-up and of the timed repetitions.
@@ -48,12 +63,13 @@ double repeated_seconds(const config::ProtocolSettings& protocol, double pass_s)
 }  // namespace
 
 std::optional<ExpectedTime> expected_time(const plan::Plan& plan, std::span<const ResultsFile> earlier) {
-    const Passes passes = passes_of(earlier);
+    const auto [passes, around] = earlier_times(earlier);
     if (passes.points.empty()) return std::nullopt;
     ExpectedTime expected{.num_earlier = passes.points.size()};
     for (const auto& point : plan.points) {
         if (!point.refusal.empty() || plan::is_simulated(point)) continue;
-        expected.seconds += repeated_seconds(point.settings.protocol, pass_seconds(point, passes));
+        expected.passes_s += repeated_seconds(point.settings.protocol, passes.expect(point));
+        expected.around_s += around.expect(point);
         ++expected.num_points;
     }
     return expected;

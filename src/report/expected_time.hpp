@@ -11,13 +11,17 @@
 namespace pb::report {
 
 struct ExpectedTime {
-    double seconds = 0;      // warm-up and timed repetitions; reading, verification and set-up are not in it
+    double passes_s = 0;     // warm-up and timed repetitions
+    double around_s = 0;     // reading, noise, loading and preparing the engine, writing
     size_t num_points = 0;   // points of the plan that it covers: those that run a network
     size_t num_earlier = 0;  // measured points from which it follows
+
+    [[nodiscard]] double seconds() const { return passes_s + around_s; }
 };
 
 /// Takes the rates of the earlier points as TimeLeft does, and assumes that the repetitions of a point last for
-/// `stop.max_time_s`, unless `stop.min_reps` take longer. Returns nothing when no earlier point was measured.
+/// `stop.max_time_s`, unless `stop.min_reps` take longer. Not in it, because results do not say how long they take: the
+/// start of the ranks, searches and verification. Returns nothing when no earlier point was measured.
 [[nodiscard]] std::optional<ExpectedTime> expected_time(const plan::Plan& plan, std::span<const ResultsFile> earlier);
 
 }  // namespace pb::report

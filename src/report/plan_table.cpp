@@ -61,7 +61,7 @@ TextTable make_plan_table(bool with_time) {
     using enum TextTable::Align;
     TextTable table;
     table.add_column("#");
-    for (const char* heading : {"point", "image", "device"}) table.add_column(heading, left);
+    for (const char* heading : {"point", "image\n(h x w x c)", "device"}) table.add_column(heading, left);
     for (const char* heading : {"ranks", "window\npx", "windows", "batches\na rank", "patches\na rank",
                                 "processed/\nuseful", "predicted\npeak MiB", "TFLOP"})
         table.add_column(heading);

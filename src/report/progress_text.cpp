@@ -53,6 +53,20 @@ std::string joined(const std::string& name, double fraction, const BarFigures& f
     return line + (layout.is_brief && !figures.brief.empty() ? figures.brief : figures.full);
 }
 
+/// Returns what follows the figures of one image of several; empty before anything is done.
+BarFigures figures_of_all(const ImageProgress& image) {
+    const auto count = static_cast<double>(image.count);
+    const double done =
+        static_cast<double>(image.number - image.together) + image.fraction * static_cast<double>(image.together);
+    const auto left = image.count > 1 ? seconds_left(done / count, image.all_s) : std::nullopt;
+    if (!left) return {};
+    const std::string time = clock_text(*left) + " left";
+    const double done_mpx = done * image.mean_pixels / 1e6;
+    return {fmt::format("; in all {} of about {} Mpx, {} Mpx/s, {}", readable(done_mpx),
+                        readable(count * image.mean_pixels / 1e6), readable(done_mpx / image.all_s), time),
+            "; in all " + time};
+}
+
 }  // namespace
 
 bool Throttle::is_due(double now_s) {
@@ -81,18 +95,19 @@ std::string bar_line(const std::string& name, double fraction, const BarFigures&
 }
 
 BarFigures image_figures(const ImageProgress& image) {
-    const auto count = static_cast<double>(image.count);
-    const double done_of_all = (static_cast<double>(image.number - 1) + image.fraction) / count;
-    const auto all_left = image.count > 1 ? seconds_left(done_of_all, image.all_s) : std::nullopt;
-    const std::string in_all = all_left ? fmt::format(", {} left in all", clock_text(*all_left)) : "";
-    if (!image.activity.empty()) return {std::string(image.activity) + in_all, ""};
+    const BarFigures in_all = figures_of_all(image);
+    if (!image.activity.empty()) {
+        const std::string activity(image.activity);
+        return {activity + in_all.full, activity + in_all.brief};
+    }
     const double done = image.fraction * image.pixels / 1e6;
     const auto left = seconds_left(image.fraction, image.pass_s);
     const std::string rate =
         left ? fmt::format(", {} Mpx/s, {} left", readable(done / image.pass_s), clock_text(*left)) : "";
     const std::string percent = fmt::format("{:.0f} %", 100 * image.fraction);
-    return {fmt::format("{}, {} of {} Mpx{}{}", percent, readable(done), readable(image.pixels / 1e6), rate, in_all),
-            percent + rate + in_all};
+    return {
+        fmt::format("{}, {} of {} Mpx{}{}", percent, readable(done), readable(image.pixels / 1e6), rate, in_all.full),
+        percent + rate + in_all.brief};
 }
 
 std::string time_line(double wall_s, const std::vector<std::pair<std::string_view, double>>& parts) {

@@ -49,11 +49,14 @@ struct ImageProgress {
     double pass_s = 0;          // since its first pass began
     int64_t number = 1;         // its place among `count` images, from 1
     int64_t count = 1;
-    double all_s = 0;  // since the first image began
+    int64_t together = 1;    // images of the pass; `pixels` and `fraction` are those of all of them, this one the last
+    double mean_pixels = 0;  // of an image, as far as they are known
+    double all_s = 0;        // since the first image began
 };
 
-/// Returns "41 %, 12.30 of 30.00 Mpx, 4.210 Mpx/s, 0:04 left", and for several images ", 1:23 left in all". All images
-/// count alike. The brief figures leave out the pixels.
+/// Returns "41 %, 12.30 of 30.00 Mpx, 4.210 Mpx/s, 0:04 left", and for several images "; in all 84.00 of about 900.0
+/// Mpx, 7.900 Mpx/s, 1:23 left". In all, each image counts as one of mean_pixels. The brief figures leave out the
+/// pixels, and in all the rate.
 [[nodiscard]] BarFigures image_figures(const ImageProgress& image);
 
 /// Returns "2.50 s in all: start-up 0.50 s, network 2.00 s".

@@ -1,6 +1,7 @@
 #include "report/text_table.hpp"
 
 #include "base/controls.hpp"
+#include "report/broken_lines.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -26,7 +27,8 @@ std::pair<std::string, std::string> heading_lines(const std::string& heading) {
     return {heading.substr(0, cut), heading.substr(cut + 1)};
 }
 
-/// Breaks `text` between words into lines of at most `width` characters. A longer word has a line of its own.
+}  // namespace
+
 Cells broken_lines(const std::string& text, size_t width) {
     std::istringstream words(text);
     Cells lines;
@@ -38,8 +40,6 @@ Cells broken_lines(const std::string& text, size_t width) {
     }
     return lines.empty() ? Cells{""} : lines;
 }
-
-}  // namespace
 
 size_t width_of(const std::string& text) {
     return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));

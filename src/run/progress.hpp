@@ -12,13 +12,14 @@ namespace pb::run {
 
 /// What a rank does. Some come several times for one image. A streamed output (`output: file`) is read and written
 /// during the network's passes; its writing is only what follows.
-enum class Activity : uint8_t { start_up, reading, preparation, network, verification, writing, waiting };
-inline constexpr size_t kNumActivities = 7;
+enum class Activity : uint8_t { start_up, reading, preparation, halo_search, network, verification, writing, waiting };
+inline constexpr size_t kNumActivities = 8;
 
 constexpr auto enum_names(Activity) {
     return std::to_array<EnumName<Activity>>({{Activity::start_up, "start-up"},
                                               {Activity::reading, "reading"},
                                               {Activity::preparation, "preparation"},
+                                              {Activity::halo_search, "halo search"},
                                               {Activity::network, "network"},
                                               {Activity::verification, "verification"},
                                               {Activity::writing, "writing"},

@@ -108,7 +108,7 @@ class Denoise(program.ProgramTest):
         for more, ranks in ((('--network', 'drunet'), 0), ((), 0), ((), 2)):
             result = run('denoise', photo, out, '--weights', weights, *more, *FAST, ranks=ranks)
             self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-            self.assertIn('40x36, drunet,', result.stdout)
+            self.assertIn('36x40 px (height x width), drunet,', result.stdout)
             outputs.append(out.read_bytes())
         self.assertEqual(outputs[1:], outputs[:1] * 2)
         wrong = run('denoise', photo, out, '--weights', weights, '--network', 'dncnn', *FAST)
@@ -119,7 +119,7 @@ class Denoise(program.ProgramTest):
         weights = self.write('lightning.safetensors', small_drunet('model._orig_mod.', 'ema_model.module.'))
         result = run('denoise', photo, out, '--weights', weights, *FAST)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        self.assertRegex(result.stdout, r"40x36, drunet,.*note: \S+lightning\.safetensors: .*'ema_model\.' is read, .*'model\.'")
+        self.assertRegex(result.stdout, r"36x40 px .height x width., drunet,.*note: \S+lightning\.safetensors: .*'ema_model\.' is read, .*'model\.'")
         weights = self.write('two.safetensors', small_drunet('a.', 'b.'))
         self.assert_refused(run('denoise', photo, self.folder / 'no.png', '--weights', weights, *FAST), 2, 'two.safetensors', "'a.', 'b.'")
 
@@ -236,7 +236,28 @@ class Denoise(program.ProgramTest):
         photo = self.write('photo.png', png(40, 36, value=noise))
         result = run('denoise', photo, self.folder / 'out.png', *FAST[:-1], '0')
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        self.assertIn('RESULT: INVALID', result.stdout)
+        self.assertEqual(result.stdout.splitlines()[-1], 'RESULT: UNVERIFIED  1 of 1 image not verified (--verify none)')
+
+    def test_words_after_two_dashes_are_files(self):
+        self.write('a.png', png(40, 36, value=noise))
+        self.write('-b.png', png(40, 36, value=noise))
+        (self.folder / 'out').mkdir()
+        for words in (['a.png', *FAST, '--', '-b.png', 'out'], [*FAST, '--', 'a.png', '-b.png', 'out']):
+            result = run('denoise', *words, cwd=self.folder)
+            self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+            self.assertIn('2 images: 2 denoised', result.stdout)
+            for name in ('a.png', '-b.png'):
+                (self.folder / 'out' / name).unlink()
+        self.assert_refused(run('denoise', 'a.png', 'out/', '--sigma='), 2, "'--sigma='")
+
+    def test_an_error_of_a_setting_names_the_image_and_no_point(self):
+        photo = self.write('photo.png', png(40, 36, value=noise))
+        for more, *said in ((('--threads', '4000'), 'threads = 4000'), (('--dtype', 'fp16'), 'dtype = fp16'),
+                            (('--network', 'drunet', '--patch', '250'), 'patch = 250', '248')):
+            for inputs in ([photo], [photo, self.write('other.png', photo.read_bytes())]):
+                result = run('denoise', *inputs, f'{self.folder}/out/', *FAST[:2], *FAST[4:], *more)
+                self.assert_refused(result, 2, *said)
+                self.assertNotIn('point 0', result.stderr)
 
     def test_sigma_and_halo_auto_are_found_and_used(self):
         sigma, edge = 0.07, 96

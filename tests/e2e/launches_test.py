@@ -1,6 +1,7 @@
 """patchbench run --launches: separate starts of all ranks, each with results of its own, and what compare makes of them."""
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -38,7 +39,11 @@ class Launches(program.ProgramTest):
         for number, one in enumerate(environments, 1):
             self.assertIn(f'out/launch-{number}', one['command_line'])
             self.assertNotIn('--launches', one['command_line'])
-        self.assertEqual(text.count('Plan of started'), 3)
+        self.assertEqual(len(re.findall(r'(?m)^LAUNCH \d of 3: \d:\d\d, .*out/launch-\d/output\.txt .* RESULT: VALID', text)), 3, text)
+        self.assertNotIn('Plan of started', text)
+        for number in (1, 2, 3):
+            printed = (self.folder / f'out/launch-{number}/output.txt').read_text()
+            self.assertTrue('Plan of started' in printed and printed.splitlines()[-1].startswith('RESULT: VALID'), printed)
         self.assertIn('launches: 3 of 3', text)
         self.assertTrue(text.splitlines()[-1].startswith('RESULT: VALID'), text)
         compared = run('compare', self.folder / 'out', self.folder / 'out', '--fail-on', 'slower=3%')
@@ -46,7 +51,8 @@ class Launches(program.ProgramTest):
         self.assertIn('OLD: 3 launches, NEW: 3 launches', compared.stdout)
 
     def test_without_a_launcher_the_program_is_started_alone(self):
-        self.started('--launches=2')
+        text = self.started('--launches=2', '--verbose').stdout
+        self.assertEqual(text.count('Plan of started'), 2)
         self.assertEqual([len(one['ranks']) for one in self.environments()], [1, 1])
 
     def test_ranks_that_were_started_cannot_start_themselves(self):

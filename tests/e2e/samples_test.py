@@ -216,6 +216,15 @@ bounds: off
         result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST, '--sigma', '0.1')
         self.assert_refused(result, 2, '--range', 'i16')
 
+    def test_a_huge_sample_is_named_as_the_cause_of_what_is_not_finite(self):
+        values = scene()
+        values[3 * (5 * EDGE + 7)] = 3e38
+        self.write('huge.npy', npy(values, (EDGE, EDGE, 3), '<f4'))
+        result = run('denoise', self.folder / 'huge.npy', self.folder / 'out.npy', *FAST, '--sigma', '0.1')
+        self.assertEqual(result.returncode, 3, result.stderr + result.stdout)
+        self.assertRegex(result.stderr + result.stdout, r'the input holds 3e\+38 at row 5, column 7, .*--nodata')
+        self.assertNotIn('untrained weights', result.stderr + result.stdout)
+
     def test_what_is_no_range_is_refused(self):
         self.write_mapped()
         for word, *words in (('range', '--range=1:1'), ('range', '--range=5:1'), ('range', '--range=1'), ('range', '--range=nan:1'),

@@ -123,10 +123,10 @@ class Terminal(program.ProgramTest):
         for name in 'ab':
             (self.folder / 'in').mkdir(exist_ok=True)
             self.write(f'in/{name}.png', png(256, 256))
-        text = self.on_terminal('denoise', self.folder / 'in', self.folder / 'out', *DENOISE)
+        text = self.on_terminal('denoise', self.folder / 'in', self.folder / 'out', *DENOISE, columns=160)
         for number, name in enumerate('ab'):
             self.assertTrue(any(line.startswith(f'{number + 1}/2 {name}.png [') for line in drawn(text)), drawn(text))
-        self.assertRegex(text, r' left, \d+:\d\d left in all')
+        self.assertRegex(text, r' left; in all [\d.]+ of about 0\.1311 Mpx, [\d.]+ Mpx/s, \d+:\d\d left')
         self.assert_nothing_left(text)
 
     def test_nothing_of_it_is_in_a_file(self):
@@ -160,6 +160,8 @@ class Terminal(program.ProgramTest):
             self.assertAlmostEqual(sum(map(float, seconds.values())), float(whole), delta=0.006 * (len(named) + 1))
             self.assertGreater(float(seconds['start-up']), 0)
             self.assertGreater(float(seconds['network']), 0)
+        searched = program.run('denoise', photo, self.folder / 'out.png', *DENOISE[:4], '--patch', '32', *DENOISE[8:], '--no-cache')
+        self.assertRegex(searched.stdout, r', preparation [\d.]+ s, halo search [\d.]+ s, network ')
 
     def test_tables_fit_its_width(self):
         study = self.write('study.yaml', STUDY)
@@ -177,7 +179,11 @@ class Terminal(program.ProgramTest):
         lines = lines_seen(self.on_terminal('settings', columns=80))
         self.assertLessEqual(max(map(len, lines)), 80, max(lines, key=len))
         self.assertTrue(any(line.startswith('stop.rel_width ') for line in lines))
-        self.assertGreater(max(map(len, lines_seen(self.on_terminal('settings')))), 150)
+        for width, env in ((80, {'COLUMNS': ''}), (140, {'COLUMNS': '140'})):
+            for words in (['settings'], ['denoise', '--help']):
+                piped = program.run(*words, env={**os.environ, **env}).stdout.splitlines()
+                prose = [line for line in piped if line.startswith(30 * ' ')]  # names of options are not broken
+                self.assertTrue(width - 20 < max(map(len, prose)) <= width, (words, max(prose, key=len)))
 
 
 if __name__ == '__main__':

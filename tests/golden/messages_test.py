@@ -141,7 +141,7 @@ def lines_printed(case, inputs):
         folder = Path(temporary) / 'work'
         shutil.copytree(inputs, folder, symlinks=True)
         environment = {**os.environ, 'PATH': f'{PROGRAM.parent}:{os.environ["PATH"]}', 'OMP_NUM_THREADS': '1',
-                       'PATCHBENCH_MODELS': str(folder / 'models'), 'CUDA_VISIBLE_DEVICES': '', 'LC_ALL': 'C',
+                       'PATCHBENCH_MODELS': str(folder / 'models'), 'CUDA_VISIBLE_DEVICES': '', 'LC_ALL': 'C', 'COLUMNS': '80',
                        'OMPI_MCA_pml': 'ob1', 'OMPI_MCA_btl': 'self,vader',  # no word on networks of the machine
                        'OMPI_MCA_orte_tmpdir_base': temporary}  # else who ends takes the folder from who starts
         result = subprocess.run(['bash', '-o', 'pipefail', '-c', case.command], cwd=folder, env=environment,

@@ -103,10 +103,10 @@ TEST(Bmp, WhatIsNotSupportedIsRefusedByName) {
     EXPECT_THAT(refusal({.bits = 16, .rows = rows}), HasSubstr("16 bits a pixel"));
     EXPECT_THAT(refusal({.bits = 8, .compression = 1, .rows = rows}), HasSubstr("compressed"));
     EXPECT_THAT(refusal({.rows = rows, .info_bytes = 12}), HasSubstr("no Windows bitmap"));
-    EXPECT_THAT(refusal({.width = 0, .rows = rows}), HasSubstr("0 x 2"));
-    EXPECT_THAT(refusal({.height = 0, .rows = rows}), HasSubstr("2 x 0"));
+    EXPECT_THAT(refusal({.width = 0, .rows = rows}), HasSubstr("2x0 px"));
+    EXPECT_THAT(refusal({.height = 0, .rows = rows}), HasSubstr("0x2 px"));
     EXPECT_THAT(refusal({.width = 2147483647, .height = -2147483647 - 1, .rows = rows}), HasSubstr("damaged"));
-    EXPECT_THAT(refusal({.rows = kRows.substr(1)}), HasSubstr("2 x 2 pixels"));
+    EXPECT_THAT(refusal({.rows = kRows.substr(1)}), HasSubstr("2x2 px"));
 }
 
 TEST(Bmp, PixelsAndAlphaSurvive) {

@@ -223,6 +223,21 @@ TEST(OpenImage, RefusesWhatIsNoImageFile) {
     EXPECT_THAT(test::refusal_of(folder / "text.png"), AllOf(HasSubstr("none of PNG"), HasSubstr("--raw")));
 }
 
+TEST(OpenImage, RefusesAVideoWithTheCommandThatMakesFrames) {
+    const TemporaryFolder folder;
+    using namespace std::string_literals;
+    for (const std::string& start :
+         {"\0\0\0 ftypisom"s, "\x1a\x45\xdf\xa3........"s, "RIFF....AVI "s, "\0\0\1\xba...."s}) {
+        test::write_bytes(folder / "film.mp4", {start.begin(), start.end()});
+        EXPECT_THAT(test::refusal_of(folder / "film.mp4"),
+                    AllOf(HasSubstr("is a video"), HasSubstr("mkdir film_frames; ffmpeg -i "),
+                          HasSubstr("film.mp4 film_frames/")));
+    }
+    const std::string photo = "\0\0\0 ftypheic"s;
+    test::write_bytes(folder / "photo.heic", {photo.begin(), photo.end()});
+    EXPECT_THAT(test::refusal_of(folder / "photo.heic"), HasSubstr("none of PNG"));
+}
+
 TEST(OpenImage, TellsTheFormatByItsContent) {
     const TemporaryFolder folder;
     const Image image = make_pattern({5, 6}, 3, DType::u8);

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <fstream>
+#include <iterator>
 
 namespace pb::image {
 namespace {
@@ -53,6 +55,41 @@ TEST(Stack, ChosenPagesAreTheOnlyOnes) {
     EXPECT_TRUE(same_bytes(read_page(*file, 1), plane(3)));
     EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", std::vector<int64_t>{5}); }),
                 AllOf(HasSubstr("page 5"), HasSubstr("0 to 4"), HasSubstr("--pages")));
+}
+
+/// Lets the directory with index 3 be followed by that with index 1.
+void close_cycle(const std::filesystem::path& file) {
+    TIFF* tiff = TIFFOpen(file.c_str(), "r");
+    ASSERT_NE(tiff, nullptr);
+    const bool big_endian = TIFFIsBigEndian(tiff) != 0, big_tiff = TIFFIsBigTIFF(tiff) != 0;
+    std::array<uint64_t, 3> offsets{};  // of the directories 1, 3 and 4
+    for (size_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(TIFFSetDirectory(tiff, std::array<uint16_t, 3>{1, 3, 4}[i]), 1);
+        offsets[i] = TIFFCurrentDirOffset(tiff);
+    }
+    TIFFClose(tiff);
+    const auto bytes_of = [&](uint64_t value) {
+        std::string bytes;
+        for (size_t i = 0; i < (big_tiff ? 8U : 4U); ++i) bytes += static_cast<char>(value >> (8 * i));
+        return big_endian ? std::string(bytes.rbegin(), bytes.rend()) : bytes;
+    };
+    std::ifstream whole(file, std::ios::binary);
+    std::string content{std::istreambuf_iterator<char>(whole), {}};
+    const size_t place = content.find(bytes_of(offsets[2]), offsets[1]);
+    ASSERT_NE(place, std::string::npos);
+    content.replace(place, bytes_of(0).size(), bytes_of(offsets[0]));
+    std::ofstream(file, std::ios::binary) << content;
+}
+
+TEST(Stack, ACycleOfDirectoriesIsNamed) {
+    const TemporaryFolder folder;
+    for (const TiffKind& kind : {TiffKind{}, TiffKind{.mode = "wb"}, TiffKind{.mode = "w8"}}) {
+        write_planes(folder / "a.tif", "", kind);
+        close_cycle(folder / "a.tif");
+        EXPECT_THAT(usage_error([&] { (void)open_stack(folder / "a.tif", {}); }),
+                    AllOf(HasSubstr("a.tif"), HasSubstr("cycle"), HasSubstr("number 3 is number 1")))
+            << kind.mode;
+    }
 }
 
 TEST(Stack, OneImageIsAStackOfOnePage) {

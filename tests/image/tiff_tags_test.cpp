@@ -89,9 +89,9 @@ TEST(TiffTags, ThoseThatHoldAreWrittenAgainWhateverTheByteOrder) {
         const TiffTag& tag = copy->metadata().tiff_tags.back();
         EXPECT_EQ(tag.count, 3U);
         EXPECT_EQ(std::memcmp(tag.values.data(), scale, sizeof scale), 0);
-        EXPECT_EQ(joined(lost_metadata(file->metadata(), "b.tif", false)), "Software");
+        EXPECT_THAT(lost_metadata(file->metadata(), "b.tif", false), IsEmpty()) << "Software is that of the input";
         EXPECT_EQ(joined(lost_metadata(file->metadata(), "b.png", false)),
-                  "DateTime, GeoTIFF tags (only .tif holds them), Software");
+                  "DateTime, GeoTIFF tags (only .tif holds them)");
         EXPECT_THAT(lost_metadata(copy->metadata(), "c.tif", false), IsEmpty());
     }
 }

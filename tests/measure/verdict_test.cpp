@@ -1,5 +1,4 @@
-#include "measure/verdict.hpp"
-
+#include "measure/image_verdict.hpp"
 #include "three_rank_trace.hpp"
 
 #include <gmock/gmock.h>
@@ -50,6 +49,20 @@ TEST(Verdict, OutOfMemoryLeavesTheOthersValid) {
     EXPECT_EQ(verdict.validity, Validity::valid);
     EXPECT_THAT(verdict.reasons, ElementsAre(HasSubstr("1 of 5 points ")));
     EXPECT_EQ(verdict.exit_code, ExitCode::partial);
+}
+
+TEST(Verdict, OfImagesNamesThoseThatWereNotToBeVerified) {
+    const auto [verdict, is_unverified] = judge_images({unverified(), good()});
+    EXPECT_EQ(verdict.validity, Validity::valid);
+    EXPECT_TRUE(is_unverified);
+    EXPECT_EQ(verdict.exit_code, ExitCode::ok);
+    EXPECT_THAT(verdict.reasons, ElementsAre(HasSubstr("1 of 2 images not verified")));
+    EXPECT_FALSE(judge_images({good(), good()}).is_unverified);
+    const auto [broken, is_named_so] = judge_images({unverified(), unmeasured(record::PointStatus::failed)});
+    EXPECT_FALSE(is_named_so);
+    EXPECT_EQ(broken.exit_code, ExitCode::failed);
+    EXPECT_THAT(broken.reasons, Contains(HasSubstr("1 of 2 images not verified")));
+    EXPECT_EQ(judge({unverified()}, false).validity, Validity::invalid) << "a speed that nobody checked";
 }
 
 TEST(Verdict, ARefusedPointIsAnAnswer) {

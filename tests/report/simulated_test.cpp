@@ -10,6 +10,8 @@
 
 #include <gmock/gmock.h>
 
+#include <tuple>
+
 namespace pb::report {
 namespace {
 
@@ -106,15 +108,25 @@ plan::Plan twice(const std::vector<record::PointTrace>& traces) {
 TEST(ExpectedTime, IsThatOfThePassesAtEarlierRates) {
     const std::vector<ResultsFile> earlier{file_of({ranks_trace(1, 10)}), file_of({ranks_trace(2, 6)})};
     plan::Plan plan = twice({ranks_trace(1, 0), ranks_trace(2, 0)});
-    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 3 * 10 + 3 * 6, 1e-9);
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 10 + 3 * 6, 1e-9);
     plan.points[0].source.extent.h *= 2;  // twice the work
-    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 3 * 20 + 3 * 6, 1e-9);
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 20 + 3 * 6, 1e-9);
     plan.points[0].settings.protocol.max_time_s = 100;
-    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 20 + 100 + 3 * 6, 1e-9);
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 20 + 100 + 3 * 6, 1e-9);
     plan.points[0].settings.protocol.max_reps = 3;
-    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 20 + 60 + 3 * 6, 1e-9);
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 20 + 60 + 3 * 6, 1e-9);
     plan.points[1].settings.protocol.warmup_time_s = 50;
-    EXPECT_NEAR(expected_time(plan, earlier)->seconds, 20 + 60 + 50 + 2 * 6, 1e-9);
+    EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 20 + 60 + 50 + 2 * 6, 1e-9);
+}
+
+TEST(ExpectedTime, HasWhatSurroundsThePasses) {
+    record::PointTrace timed = ranks_trace(1, 10);
+    plan::Plan plan = twice({timed, timed});
+    std::tie(timed.read_s, timed.noise_s, timed.load_s, timed.prepare_s, timed.write_s) = std::tuple(1, 2, 4, 8, 16);
+    const auto expected = expected_time(plan, std::vector<ResultsFile>{file_of({timed})});
+    EXPECT_NEAR(expected->passes_s, 2 * 30, 1e-9);
+    EXPECT_NEAR(expected->around_s, 2 * 31, 1e-9);
+    EXPECT_NEAR(expected->seconds(), 122, 1e-9);
 }
 
 TEST(ExpectedTime, CountsWhatRunsANetworkAndWasMeasured) {
@@ -125,7 +137,7 @@ TEST(ExpectedTime, CountsWhatRunsANetworkAndWasMeasured) {
     const std::vector<ResultsFile> earlier{file_of({simulated(ranks_trace(1, 1)), failed, ranks_trace(1, 10)})};
     const auto expected = expected_time(plan, earlier);
     ASSERT_TRUE(expected);
-    EXPECT_NEAR(expected->seconds, 30, 1e-9);
+    EXPECT_NEAR(expected->seconds(), 30, 1e-9);
     EXPECT_EQ(expected->num_points, 1U);
     EXPECT_EQ(expected->num_earlier, 1U);
     EXPECT_FALSE(expected_time(plan, std::vector<ResultsFile>{file_of({failed})}));

@@ -68,11 +68,13 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
     const device::Conversion conversion = conversion_for(point, *network);
     const engine::EngineOptions options = engine_options(point, team.place);
     if (!point.halo) {
+        begin(Activity::halo_search);
         int64_t halo = 0;
         together(team.ranks, [&] {
             if (team.is_root()) halo = find_halo(point, team, network, source);
         });
         plan::settle_searched_halo(point, static_cast<int64_t>(team.ranks.broadcast(static_cast<double>(halo))));
+        begin(Activity::preparation);
     }
     if (!point.batch) {
         const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
@@ -261,7 +263,6 @@ void Runner::keep_engines() {
 }
 void Runner::bound_searches(const std::filesystem::path& cache) { impl_->typical_halos.emplace(cache); }
 void Runner::report_to(ProgressListener* listener) { impl_->listener = listener; }
-
 void Runner::bound_verification(double share) { impl_->check_budget.emplace(share); }
 
 std::optional<network::NetworkShape> Runner::shape_of(const config::PointSettings& settings, int64_t channels) {

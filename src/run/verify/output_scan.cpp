@@ -14,6 +14,7 @@ namespace pb::run {
 namespace {
 
 constexpr const char* kAdvice = "with fp16 or untrained weights try bf16 or fp32";
+constexpr int64_t kBand = 256;  // rows that are in memory at a time
 
 void judge(bool input_constant, bool equal, bool output_constant, record::Verification& result) {
     if (!input_constant && equal) result.reasons.emplace_back("the output equals the input");
@@ -33,6 +34,31 @@ void count_not_finite(const image::Image& band, int64_t first_row, record::Verif
         ++result.pixels_not_finite;
         if (std::isnan(sample)) ++result.pixels_unwritten;
     }
+}
+
+/// Says what may have made samples that are not finite, and the way out: the largest sample of the input if it lies far
+/// outside [0,1], the units of the network; else the precision or the weights.
+std::string cause_of_not_finite(const Subject& subject) {
+    constexpr float kFarOutside = 1000;
+    float largest = 0;
+    std::string place;
+    ImageSource& source = subject.reference.source();
+    const Extent extent = source.extent();
+    for (int64_t row = 0; row < extent.h; row += kBand) {
+        const image::Image band = source.read_noisy({row, 0, {std::min(kBand, extent.h - row), extent.w}});
+        for (int64_t i = 0; i < extent.w * band.extent().h * band.channels(); ++i) {
+            const float size = std::abs(band.as<float>()[i]);
+            if (!(size > largest)) continue;
+            largest = size;
+            const int64_t pixel = i / band.channels();
+            place = fmt::format("row {}, column {}", row + pixel / extent.w, pixel % extent.w);
+        }
+    }
+    if (largest <= kFarOutside) return kAdvice;
+    return fmt::format(
+        "the input holds {:.3g} at {}, where 0 to 1 is expected: leave such samples out with --nodata "
+        "(image.nodata), or say with --range (image.range) what is 0 and 1",
+        largest, place);
 }
 
 /// Checks some windows of each rank: one that differs is enough.
@@ -71,7 +97,6 @@ std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamC
 }
 
 void scan_held_output(const Subject& subject, record::Verification& result) {
-    constexpr int64_t kBand = 256;
     TrivialOutputCheck trivial;
     std::string first;
     const Extent extent = subject.output().extent();
@@ -83,7 +108,7 @@ void scan_held_output(const Subject& subject, record::Verification& result) {
     }
     if (result.pixels_not_finite > 0)
         result.reasons.push_back(fmt::format("{} output samples are unwritten or not finite, the first at {}; {}",
-                                             result.pixels_not_finite, first, kAdvice));
+                                             result.pixels_not_finite, first, cause_of_not_finite(subject)));
     judge(trivial.input_constant, trivial.equal, trivial.output_constant, result);
 }
 
@@ -97,11 +122,11 @@ void scan_streamed_output(const Subject& subject, record::Verification& result) 
         result.reasons.push_back(
             fmt::format("{} output pixels were written, not each one once", static_cast<int64_t>(written)));
     if (const auto names = name_ranks_not_finite(subject.team, counts)) result.reasons.push_back(*names);
-    if (result.pixels_not_finite > 0)
-        result.reasons.push_back(
-            fmt::format("{} output samples are not finite; {}", result.pixels_not_finite, kAdvice));
-    else
-        check_trivial_output(subject, result);
+    if (result.pixels_not_finite == 0) return check_trivial_output(subject, result);
+    result.reasons.push_back(
+        fmt::format("{} output samples are not finite; huge samples of the input do that, too (leave them out with "
+                    "image.nodata); {}",
+                    result.pixels_not_finite, kAdvice));
 }
 
 }  // namespace pb::run
