@@ -142,7 +142,7 @@ void work_fields(Settings& s, Visitor&& v) {
                 "px",
                 "context round a patch: none, a multiple of the alignment, exact, carried: bands of `patch` rows over "
                 "the whole width, each row computed once (engine native), exchanged: the same, and ranks send each "
-                "other the border rows of every layer, or auto: engine native takes the cheapest of carried, exact and "
+                "other the border rows of every layer, or auto: engine native takes the cheapest of these and "
                 "the smallest halo without visible seams, other engines search for that halo",
                 {0, kMaxEdge}},
       s.halo);

@@ -23,9 +23,11 @@ std::string identity(const plan::Point& point, Keys but_for) {
     resolved.device = point.device == DeviceKind::cuda ? config::DeviceChoice::cuda : config::DeviceChoice::cpu;
     resolved.ranks.count = point.num_ranks;
     resolved.sigma = point.sigma;
-    if (point.band_rows)
+    if (plan::is_carried(point))
         resolved.halo = {config::HaloSetting::Kind::carried, 0};
-    else if (point.halo && !plan::is_in_bands(point))
+    else if (plan::is_exchanged(point))
+        resolved.halo = {config::HaloSetting::Kind::exchanged, 0};
+    else if (point.halo)
         resolved.halo = {config::HaloSetting::Kind::pixels, *point.halo};
     const bool grows =
         contains(but_for, "ranks") && resolved.image.height_per_rank > 0;  // the image grows with the ranks

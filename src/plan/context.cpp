@@ -1,7 +1,7 @@
 #include "plan/context.hpp"
 
-#include "plan/bands.hpp"
 #include "plan/prediction.hpp"
+#include "plan/slabs.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +19,7 @@ constexpr int64_t kFewestRows = 32;  // of a band: thinner ones take more time, 
 constexpr int64_t kUsualRows = 128;  // thicker ones take more memory and save no time (docs/results/cpu-speed.md)
 constexpr int64_t kFullCall = int64_t{128} * 128;  // px: images below it share calls (docs/studies/batch_fit.md)
 constexpr double kShareOfMemory = 0.5;             // of what the host has left; the rest is for images
+constexpr double kWholeWidth = 1.06;               // work of a pixel in maps of the whole width, see `band_cost`
 
 /// What a rank may take; 0: unknown.
 double most_mib_of(const Point& point, const Topology& topology) {
@@ -41,6 +42,7 @@ ContextWay weigh(Point point) {
     way.processed_per_useful = processed_per_useful(way.point);
     way.work_px = needs.flop_busiest_rank / (2 * way.point.facts().mac_per_pixel);
     if (is_carried(way.point)) way.work_px *= band_cost(band_rows_of(way.point));
+    if (is_exchanged(way.point)) way.work_px *= kWholeWidth;
     way.peak_mib = needs.peak_mib;
     const double most_mib = way.point.most_mib;
     if (most_mib > 0 && way.peak_mib > most_mib)
@@ -76,6 +78,28 @@ ContextWay carried_way(const Point& open) {
     return best;
 }
 
+ContextWay exchanged_way(const Point& open) {
+    Point point = open;
+    settle_exchanged(point);
+    return weigh(std::move(point));
+}
+
+/// Whether one rank would carry rows, whatever memory it has.
+bool one_rank_carries(const Point& open) {
+    Point alone = open;
+    alone.num_ranks = 1;
+    alone.most_mib = static_cast<double>(open.settings.memory_limit_mib);
+    const std::vector<ContextWay> ways = context_ways(alone, std::nullopt);
+    return is_carried(cheapest_way(ways).point);
+}
+
+/// Carried and exchanged rows have the same bits, tiles do not.
+void keep_bits_of_one_rank(std::vector<ContextWay>& ways) {
+    for (ContextWay& way : ways)
+        if (!is_in_bands(way.point) && way.obstacle.empty())
+            way.obstacle = "its bits are not those of one rank, which carries rows";
+}
+
 std::string short_text(const ContextWay& way) {
     return fmt::format("{} {}{:.3g} x the pixels{}", way_text(way), way.is_at_least ? "at least " : "",
                        way.processed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
@@ -93,6 +117,8 @@ std::string reason_of(const std::vector<ContextWay>& ways, const ContextWay& tak
 void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& way) {
     if (is_carried(way.point))
         settle_carried(point, *way.point.band_rows);
+    else if (is_exchanged(way.point))
+        settle_exchanged(point);
     else
         settle_halo(point, *way.point.halo);
     point.halo_note = reason_of(ways, way);
@@ -102,7 +128,7 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
 }  // namespace
 
 double band_cost(int64_t rows) {
-    constexpr double kWholeWidth = 1.06, kRowsOfAStart = 2;  // the latter: what starting a step takes
+    constexpr double kRowsOfAStart = 2;  // what starting a step takes
     return kWholeWidth + kRowsOfAStart / static_cast<double>(rows);
 }
 
@@ -120,13 +146,17 @@ bool is_weighed(const Point& point) {
 std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> seam_halo) {
     Point open = point;
     open.band_rows.reset();
+    open.exchanges_rows = false;
     open.notes.clear();
     std::vector<ContextWay> ways;
-    if (open.settings.schedule == config::Schedule::contiguous) ways.push_back(carried_way(open));
+    const bool is_contiguous = open.settings.schedule == config::Schedule::contiguous;
+    if (is_contiguous) ways.push_back(carried_way(open));
+    if (is_contiguous && open.num_ranks > 1) ways.push_back(exchanged_way(open));
     ways.push_back(tiles_way(open, open.facts().exact_halo));
     ways.push_back(tiles_way(open, seam_halo.value_or(open.facts().alignment)));
     ways.back().is_exact = *ways.back().point.halo >= open.facts().exact_halo;
     ways.back().is_at_least = !seam_halo;
+    if (is_contiguous && open.num_ranks > 1 && one_rank_carries(open)) keep_bits_of_one_rank(ways);
     return ways;
 }
 
@@ -149,6 +179,7 @@ const ContextWay& cheapest_way(const std::vector<ContextWay>& ways) {
 
 std::string way_text(const ContextWay& way) {
     if (is_carried(way.point)) return fmt::format("carried rows in bands of {}", band_rows_of(way.point));
+    if (is_exchanged(way.point)) return "exchanged rows";
     const int64_t halo = *way.point.halo;
     if (way.is_exact) return fmt::format("tiles with the exact halo of {} px", halo);
     return fmt::format("tiles with a halo of {}{} px", way.is_at_least ? "at least " : "", halo);

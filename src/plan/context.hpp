@@ -29,8 +29,9 @@ struct ContextWay {
 /// batch of windows is searched, nor for small images, whose windows share batches with those of other images.
 [[nodiscard]] bool is_weighed(const Point& point);
 
-/// Carried rows (with schedule contiguous), tiles with the exact halo, and tiles with a halo of `seam_halo` px (none:
-/// the smallest there is). Requires is_weighed().
+/// Carried rows and, for several ranks, exchanged rows (both with schedule contiguous), tiles with the exact halo, and
+/// tiles with a halo of `seam_halo` px (none: the smallest there is). Where one rank would carry rows, several ranks do
+/// not take tiles, so that the bits do not depend on their number. Requires is_weighed().
 [[nodiscard]] std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> seam_halo);
 
 /// The way of least work among those without obstacle. Ways within 8 % of it are equal: of these an exact one, and of

@@ -43,7 +43,8 @@ struct Point {
     int num_ranks = 1;
     int threads = 1;  // of each rank inside a forward call; the most where `auto` gives ranks different ones
     std::optional<int64_t> halo;       // pixels; nullopt while `auto` is open
-    std::optional<int64_t> band_rows;  // of carried rows: the rows of a band; none: tiles
+    std::optional<int64_t> band_rows;  // of carried rows: the rows of a band; none: tiles, or exchanged rows
+    bool exchanges_rows = false;       // ranks send each other border rows, by halo exchanged or as halo auto chose
     std::optional<int64_t> batch;  // effective (no larger than the largest share); nullopt while it or the halo is open
     std::string refusal;           // why it cannot run here; empty when it can. Recorded as `refused`, never run
     double sigma = 0;              // noise level of the image, in [0,1] units

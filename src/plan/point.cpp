@@ -127,7 +127,8 @@ std::string engine_part(const Point& point) {
 }
 
 std::string halo_text(const Point& point) {
-    if (is_in_bands(point)) return config::format_setting(point.settings.halo);
+    if (is_carried(point)) return "carried";
+    if (is_exchanged(point)) return "exchanged";
     return point.halo ? std::to_string(*point.halo) : "auto";
 }
 

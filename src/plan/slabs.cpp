@@ -47,6 +47,7 @@ int64_t band_rows(const Point& point) { return is_exchanged(point) ? exchanged_b
 
 void settle_exchanged(Point& point) {
     check_carried(point);
+    point.exchanges_rows = true;
     point.halo = point.facts().exact_halo;
     point.batch = 1;
     if (const int slabs = num_slabs(point); slabs < point.num_ranks)

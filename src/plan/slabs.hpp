@@ -1,5 +1,6 @@
-// Points with `halo: exchanged`: the slabs of their ranks, and what travels between them. A window of such a point is a
-// band of the whole width, without context; a slab is a run of windows.
+// Points whose ranks exchange rows, by `halo: exchanged` or because `halo: auto` chose it (context.hpp): the slabs of
+// their ranks, and what travels between them. A window of such a point is a band of the whole width, without context; a
+// slab is a run of windows.
 #pragma once
 
 #include "network/exchanged_slab.hpp"
@@ -10,7 +11,7 @@
 namespace pb::plan {
 
 [[nodiscard]] inline bool is_exchanged(const Point& point) {
-    return point.settings.halo.kind == config::HaloSetting::Kind::exchanged &&
+    return (point.settings.halo.kind == config::HaloSetting::Kind::exchanged || point.exchanges_rows) &&
            point.settings.workload == config::Workload::tiles;
 }
 

@@ -150,6 +150,7 @@ void settled_fields(V& v, P& point) {
     v("num_ranks", count(point.num_ranks, 1));
     v("halo_px", count(point.halo));
     v("band_rows", count(point.band_rows, 1), "of carried rows, which halo carried has and halo auto may take");
+    v("exchanges_rows", later(point.exchanges_rows), "as halo exchanged does and halo auto may");
     v("batch", count(point.batch, 1));
     v("sigma", when(point.uses_sigma, point.sigma));
     v("image_height_px", count(point.source.extent.h, 1));

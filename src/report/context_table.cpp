@@ -13,7 +13,8 @@ namespace {
 std::string verdict_of(const plan::Point& point, const plan::ContextWay& way) {
     if (!way.obstacle.empty()) return way.obstacle;
     if (!point.halo) return "weighed after the search for a halo";
-    const bool is_taken = point.band_rows == way.point.band_rows && point.halo == way.point.halo;
+    const bool is_taken = point.band_rows == way.point.band_rows && point.halo == way.point.halo &&
+                          point.exchanges_rows == way.point.exchanges_rows;
     return is_taken ? "taken" : "";
 }
 

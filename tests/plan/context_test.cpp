@@ -2,6 +2,7 @@
 #include "plan/context.hpp"
 
 #include "plan/prediction.hpp"
+#include "plan/slabs.hpp"
 
 #include <gmock/gmock.h>
 
@@ -70,10 +71,35 @@ TEST(Context, IsNotWeighedForOnePatchSmallImagesOtherEnginesAndTheLargestBatch) 
     EXPECT_TRUE(stays_open([](auto& s) { s.batch = {0, true}; }));
 }
 
-TEST(Context, ASearchDecidesWhereBordersOfRanksCostMoreThanSeamsMay) {
+TEST(Context, SeveralRanksExchangeRowsWhereTheirBordersCostMore) {
+    const Point point = planned(weighed_point(), make_local_topology(5));  // carried: 76 rows a border again
+    EXPECT_TRUE(point.exchanges_rows);
+    EXPECT_FALSE(point.band_rows.has_value());
+    EXPECT_EQ(point.halo, 20);
+    EXPECT_EQ(label_of(point), "dncnn-native-p64-hexchanged-b1-fp32");
+    EXPECT_DOUBLE_EQ(processed_pixels(point), 300 * 200);
+    EXPECT_THAT(point.halo_note, HasSubstr("halo = auto: exchanged rows, exact, 1 x the pixels; carried rows"));
+}
+
+TEST(Context, SeveralRanksKeepTheBitsOfOne) {
+    config::PointSettings settings = weighed_point();
+    settings.image.height = settings.patch = 150;  // two patches: two ranks share them evenly
+    settings.image.width = 300;
+    settings.batch.count = 1;
+    const Point point = planned(settings, make_local_topology(2));
+    EXPECT_TRUE(is_in_bands(point)) << point.halo_note;
+    for (const ContextWay& way : context_ways(point, 1))
+        EXPECT_EQ(way.obstacle.empty(), is_in_bands(way.point)) << way_text(way);
+    const Point alone = planned(settings);
+    EXPECT_EQ(context_ways(alone, 1).size(), 3U) << "nothing is exchanged";
+    for (const ContextWay& way : context_ways(alone, 1)) EXPECT_EQ(way.obstacle, "");
+}
+
+TEST(Context, ASearchDecidesBetweenTiles) {
     config::PointSettings settings = weighed_point();
     settings.batch.count = 1;
-    Point point = planned(settings, make_local_topology(5));  // at each border 76 rows are computed again
+    settings.schedule = config::Schedule::dynamic;
+    Point point = planned(settings, make_local_topology(5));
     EXPECT_FALSE(point.halo.has_value());
     Point exact = point;
     settle_searched_halo(point, 3);

@@ -191,7 +191,7 @@ TEST_F(Results, DamageInTheMiddleIsAnErrorWithItsPlace) {
 TEST_F(Results, WhatNoRunCanSettleIsAnErrorWithItsPlace) {
     for (const auto& [there, impossible] : std::vector<std::pair<std::string, std::string>>{
              {"\"halo_px\":20", "\"halo_px\":-8"},
-             {"\"band_rows\":null,\"batch\":4", "\"band_rows\":null,\"batch\":0"},
+             {"\"exchanges_rows\":false,\"batch\":4", "\"exchanges_rows\":false,\"batch\":0"},
              {"\"num_ranks\":3", "\"num_ranks\":0"},
              {"\"image_height_px\":", "\"image_height_px\":0,\"was\":"},
              {"\"image_channels\":", "\"image_channels\":-"}}) {

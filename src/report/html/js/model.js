@@ -30,8 +30,9 @@ pb.settingsOf = (raw, protocolKeys) => {
     if (value !== null) settings[key] = value;
   // Neither is a halo of tiles with the same pixels.
   if (settings.band_rows) settings.halo_px = 'carried';
-  else if (['carried', 'exchanged'].includes(raw.point.halo)) settings.halo_px = raw.point.halo;
+  else if (settings.exchanges_rows) settings.halo_px = 'exchanged';
   delete settings.band_rows;
+  delete settings.exchanges_rows;
   return settings;
 };
 
