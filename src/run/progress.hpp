@@ -35,7 +35,8 @@ class ProgressListener {
     /// The next pass is one over so many images; otherwise it is over one.
     virtual void join(int64_t /*num_images*/) {}
     /// In a pass, before each batch and at the end: `done` of `all` batches were given out, those in flight included.
-    /// They are the rank's own, which stand for those of all ranks; with `schedule: dynamic` those of all ranks.
+    /// They are the rank's own, which stand for those of all ranks; with `schedule: dynamic` those of all ranks. With
+    /// exchanged rows: of the layers whose rows travel.
     virtual void advance(int64_t done, int64_t all) = 0;
 };
 

@@ -37,7 +37,8 @@ class RowPoints : public testing::Test {
     RowPoints()
         : world_(comm::Communicator::world()), topology_(run::gather_topology(world_, {config::DeviceChoice::cpu})) {}
 
-    [[nodiscard]] Made run(const config::PointSettings& settings) {
+    /// Tells `listener`, where there is one, what this rank does.
+    [[nodiscard]] Made run(const config::PointSettings& settings, run::ProgressListener* listener = nullptr) {
         const auto facts_of = [](const config::ImageSettings& image) {
             return plan::SourceFacts{{image.height, image.width}, image.channels};
         };
@@ -52,7 +53,9 @@ class RowPoints : public testing::Test {
                                   row + static_cast<size_t>(pixels.extent.w) * pixels.pixel_bytes());
             }
         };
-        made.trace = run::Runner(world_, topology_, study_).run(point, files);
+        run::Runner runner(world_, topology_, study_);
+        runner.report_to(listener);
+        made.trace = runner.run(point, files);
         return made;
     }
 

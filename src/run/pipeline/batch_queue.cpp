@@ -18,12 +18,18 @@ BatchQueue::BatchQueue(std::vector<Range> batches, const comm::Communicator& ran
 void BatchQueue::begin_pass() {
     if (listener_ != nullptr) listener_->begin(Activity::network);
     taken_.clear();
+    reports_steps_ = false;
     if (counter_) counter_->reset();
+}
+
+void BatchQueue::report_step(int64_t done, int64_t all) {
+    reports_steps_ = true;
+    if (listener_ != nullptr) listener_->advance(done, all);
 }
 
 std::optional<Range> BatchQueue::next() {
     const size_t index = next_index();
-    if (listener_ != nullptr)
+    if (listener_ != nullptr && !reports_steps_)
         listener_->advance(static_cast<int64_t>(std::min(index, batches_.size())), std::ssize(batches_));
     if (index >= batches_.size()) return std::nullopt;
     if (counter_ && ask_early_) counter_->request();

@@ -24,6 +24,10 @@ class BatchQueue {
     /// Tells `listener`, which must outlive the queue, when a pass begins and how many batches are given out.
     void report_to(ProgressListener* listener) { listener_ = listener; }
 
+    /// Tells the listener that `done` of `all` equal steps are done, for a pass that computes all its batches before it
+    /// takes the first one. These are then not counted.
+    void report_step(int64_t done, int64_t all);
+
     /// Starts a pass. With a shared counter, collective over its ranks.
     void begin_pass();
     /// Returns the next batch, or nothing at the end of the pass.
@@ -38,6 +42,7 @@ class BatchQueue {
     std::unique_ptr<comm::SharedCounter> counter_;  // null: own batches
     bool ask_early_ = false;
     ProgressListener* listener_ = nullptr;
+    bool reports_steps_ = false;  // in the current pass
 };
 
 /// Joins adjacent runs. The result is ascending.

@@ -23,15 +23,18 @@ comm::Neighbours::Ranks neighbours_of(const network::ExchangedSlab& slab, const 
     return neighbours;
 }
 
-/// Border rows by MPI. Waiting for them counts as the stage exchange, what lies between as forward.
+/// Border rows by MPI. Waiting for them counts as the stage exchange, what lies between as forward. Each exchange is a
+/// step of the pass that `batches` reports.
 class BorderExchange final : public engine::RowExchange {
   public:
-    BorderExchange(comm::Neighbours& neighbours, StageWatch& watch) : neighbours_(neighbours), watch_(watch) {}
+    BorderExchange(comm::Neighbours& neighbours, StageWatch& watch, BatchQueue& batches, int64_t num_exchanges)
+        : neighbours_(neighbours), watch_(watch), batches_(batches), num_exchanges_(num_exchanges) {}
 
     void start(const engine::BorderRows& above, const engine::BorderRows& below) override {
         comm::stop_if_interrupted();
         inject_fault("exchange");
         neighbours_.start({above.sent, above.received}, {below.sent, below.received});
+        batches_.report_step(++num_started_, num_exchanges_);
     }
 
     void finish() override {
@@ -43,6 +46,8 @@ class BorderExchange final : public engine::RowExchange {
   private:
     comm::Neighbours& neighbours_;
     StageWatch& watch_;
+    BatchQueue& batches_;
+    int64_t num_exchanges_, num_started_ = 0;
 };
 
 class SlabPipeline final : public Pipeline {
@@ -85,7 +90,7 @@ class SlabPipeline final : public Pipeline {
     [[nodiscard]] float* out() const { return static_cast<float*>(out_.pointer()); }
 
     void run_pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) {
-        compute(input, log);
+        compute(batches, input, log);
         while (const auto batch = batches.next()) {
             comm::stop_if_interrupted();
             StageWatch watch(log, batch->begin - work_.windows.begin);
@@ -97,7 +102,7 @@ class SlabPipeline final : public Pipeline {
         }
     }
 
-    void compute(WindowSource& input, PassLog& log) {
+    void compute(BatchQueue& batches, WindowSource& input, PassLog& log) {
         comm::stop_if_interrupted();
         StageWatch watch(log, 0);
         inject_fault("gather");
@@ -105,7 +110,7 @@ class SlabPipeline final : public Pipeline {
         cut_window_to_f32(input, {rows.begin, 0, {rows.size(), slab_.shape().image.w}}, conversion_, in());
         watch.done(record::Stage::gather);
         inject_fault("forward");
-        BorderExchange exchange(neighbours_, watch);
+        BorderExchange exchange(neighbours_, watch, batches, std::ssize(slab_.travelling()));
         pass_->run(in(), out(), ranks_.are_none() ? nullptr : &exchange);
         watch.done(record::Stage::forward);
     }
