@@ -19,7 +19,8 @@ constexpr int64_t kFewestRows = 32;  // of a band: thinner ones take more time, 
 constexpr int64_t kUsualRows = 128;  // thicker ones take more memory and save no time (docs/results/cpu-speed.md)
 constexpr int64_t kFullCall = int64_t{128} * 128;  // px: images below it share calls (docs/studies/batch_fit.md)
 constexpr double kShareOfMemory = 0.5;             // of what the host has left; the rest is for images
-constexpr double kWholeWidth = 1.06;               // work of a pixel in maps of the whole width, see `band_cost`
+constexpr const char* kOtherBits = "its bits are not those of one rank, which carries rows";
+constexpr double kWholeWidth = 1.06;  // work of a pixel in maps of the whole width, see `band_cost`
 
 /// What a rank may take; 0: unknown.
 double most_mib_of(const Point& point, const Topology& topology) {
@@ -96,8 +97,7 @@ bool one_rank_carries(const Point& open) {
 /// Carried and exchanged rows have the same bits, tiles do not.
 void keep_bits_of_one_rank(std::vector<ContextWay>& ways) {
     for (ContextWay& way : ways)
-        if (!is_in_bands(way.point) && way.obstacle.empty())
-            way.obstacle = "its bits are not those of one rank, which carries rows";
+        if (!is_in_bands(way.point) && way.obstacle.empty()) way.obstacle = kOtherBits;
 }
 
 std::string short_text(const ContextWay& way) {
@@ -110,7 +110,7 @@ std::string reason_of(const std::vector<ContextWay>& ways, const ContextWay& tak
         fmt::format("halo = auto: {}, {}, {:.3g} x the pixels", way_text(taken),
                     taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.processed_per_useful);
     for (const ContextWay& way : ways)
-        if (&way != &taken) text += "; " + short_text(way);
+        if (&way != &taken && way.obstacle != kOtherBits) text += "; " + short_text(way);
     return text;
 }
 
