@@ -29,8 +29,10 @@ pb.settingsOf = (raw, protocolKeys) => {
   for (const [key, value] of Object.entries(raw.point.settled ?? {}))
     if (value !== null) settings[key] = value;
   // Neither is a halo of tiles with the same pixels.
-  if (settings.band_rows) settings.halo_px = 'carried';
-  else if (settings.exchanges_rows) settings.halo_px = 'exchanged';
+  if (settings.band_rows)
+    settings.halo_px = 'carried';
+  else if (settings.exchanges_rows)
+    settings.halo_px = 'exchanged';
   delete settings.band_rows;
   delete settings.exchanges_rows;
   return settings;
