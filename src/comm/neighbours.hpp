@@ -31,7 +31,7 @@ struct NeighbourMessage {
 class Neighbours {
   public:
     struct Ranks {
-        std::optional<int> above, below;  // in the communicator; none: nobody is there
+        std::optional<int> above, below;  // in the communicator; none: no neighbour on that side
         [[nodiscard]] bool are_none() const { return !above && !below; }
     };
 

@@ -18,7 +18,7 @@ namespace pb::plan {
 /// device.
 void check_carried(const Point& point);
 
-/// Of each band but the last.
+/// Rows of each band but the last.
 [[nodiscard]] inline int64_t band_rows_of(const Point& point) { return point.band_rows.value_or(point.settings.patch); }
 
 /// Settles halo, bands and batch of a point with carried rows, and adds the notes that follow. The halo is that of

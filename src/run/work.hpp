@@ -25,7 +25,7 @@ struct Work {
 
     // Of a rank with `halo: carried`, whose windows are bands. Null: windows are independent.
     std::shared_ptr<const network::BandSchedule> bands = {};
-    // Of a rank with `halo: exchanged` that owns a slab, whose windows are bands of it. Null: there is none.
+    // The slab of a rank with `halo: exchanged`, whose windows are bands of it. Null: it owns none.
     std::shared_ptr<const network::ExchangedSlab> slab = {};
     int64_t image_rows = 0;  // of the whole image, with `bands`
 

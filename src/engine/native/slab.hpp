@@ -9,7 +9,7 @@
 
 namespace pb::engine::native {
 
-/// Of a map whose border rows travel, the tiles at the borders are computed first. While their rows are on the way, the
+/// The tiles at the borders of a map whose border rows travel are computed first. While their rows are on the way, the
 /// rows between them are computed.
 class Slab final : public SlabPass {
   public:

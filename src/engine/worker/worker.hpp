@@ -36,7 +36,7 @@ class Worker {
     /// After an OutOfMemory or an error of the framework the process can be called again.
     double run(const Shape& in, const Shape& out);
 
-    /// Of the process that runs the network: a child of `child_`, its guardian.
+    /// The process that runs the network: a child of `child_`, its guardian.
     [[nodiscard]] int id() const { return process_; }
     [[nodiscard]] const std::string& versions() const { return versions_; }
     /// What Python copies beside the rank; empty: nothing.
