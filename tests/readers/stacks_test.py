@@ -201,7 +201,7 @@ class Stacks(ReadersTest):
             for extent in ((70, 60), (70, 60), (60, 70)):
                 tiff.write(scene(1, *extent)[0], metadata=None)
         said = self.refusal(self.file, self.out)
-        self.assertRegex(said, 'page 0 is 60 x 70.*page 2 is 70 x 60.*--pages')
+        self.assertRegex(said, 'page 0 is 70x60 px.*page 2 is 60x70 px.*--pages')
         denoise(self.file, self.folder / 'two.tif', '--pages', '0-1', *GRAY, ranks=2)
         self.assertEqual(tifffile.imread(self.folder / 'two.tif').shape, (2, 70, 60))
         self.assertIn('--pages', self.refusal(self.file, self.folder / 'out.png', '--pages', '0-1'))
