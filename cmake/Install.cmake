@@ -1,7 +1,7 @@
 # cmake --install: include/patchbench, the libraries behind it, and a CMake package with the target patchbench::patchbench.
 # The programs stay where they are built: they find LibTorch by the path that they were linked with.
 include(GNUInstallDirs)
-set(_libraries pb_base pb_config pb_network pb_plan pb_image pb_device pb_comm pb_checkpoint pb_engine pb_record pb_run)
+set(_libraries pb_base pb_config pb_network pb_plan pb_image pb_device pb_comm pb_checkpoint pb_denoiser pb_engine pb_record pb_run)
 add_library(pb_library INTERFACE)
 set_target_properties(pb_library PROPERTIES EXPORT_NAME patchbench)
 target_link_libraries(pb_library INTERFACE pb_run)
@@ -11,6 +11,7 @@ set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/patchbench)
 install(TARGETS pb_library pb_options ${_libraries} EXPORT patchbench
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/patchbench
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS patchbench_torch LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/patchbench)
 install(EXPORT patchbench NAMESPACE patchbench:: DESTINATION ${_package} FILE patchbenchTargets.cmake)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/patchbench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 

@@ -59,7 +59,7 @@ if(PATCHBENCH_CUDA)
 endif()
 file(GLOB _nvidia_lib_folders ${PATCHBENCH_NVIDIA}/*/lib)
 set(PATCHBENCH_RPATH ${PATCHBENCH_TORCH}/lib ${_nvidia_lib_folders})
-set(CMAKE_BUILD_RPATH ${PATCHBENCH_RPATH})
+set(CMAKE_BUILD_RPATH ${PATCHBENCH_PLUGINS} ${PATCHBENCH_RPATH})
 # RPATH, not RUNPATH, which serves only what the program itself asks for: libnvrtc opens libnvrtc-builtins by name, and
 # without it cuDNN does without the kernels that it compiles at run time, in silence.
 add_link_options(-Wl,--disable-new-dtags)

@@ -45,7 +45,7 @@ void denoise_images(const DenoiseLaunch& launch, bool apart, DenoiseProgress& pr
 
 ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     const comm::Communicator& world = session.world();
-    run::require_same_software(world);
+    run::require_same_software(world, run::Software::linked);
     config::PointSettings settings;
     run::together(world, [&] {
         if (arguments.paths.size() < 2) throw UsageError("denoise takes inputs and an output: denoise IN... OUT");

@@ -79,7 +79,7 @@ std::unique_ptr<StudyRecord> start_record(RecordOptions options, const plan::Pla
 
 ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& session) {
     const comm::Communicator& world = session.world();
-    run::require_same_software(world);
+    run::require_same_software(world, run::Software::with_torch);
     if (study.max_time_s > 0) comm::interrupt_after(study.max_time_s);
     config::Config config;
     run::together(world, [&] { config = study.load(); });

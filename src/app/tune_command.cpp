@@ -83,7 +83,7 @@ ExitCode finish_tune(const TuneResult& result, const std::string& output) {
 
 ExitCode run_tune(TuneArguments arguments, RankSession& session) {
     const comm::Communicator& world = session.world();
-    run::require_same_software(world);
+    run::require_same_software(world, run::Software::with_torch);
     TuneTask task;
     run::together(world, [&] { task = task_of(arguments); });
     if (!arguments.names_network) take_network_of_weights(world, task.settings);

@@ -3,75 +3,13 @@
 #include "base/engine_files.hpp"
 #include "base/engine_precision.hpp"
 #include "engine/engines.hpp"
-#include "network/graph_facts.hpp"
-#include "network/receptive_field.hpp"
+#include "engine/torch_library.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
 
-#include <limits>
-
 namespace pb::engine {
-
-namespace {
-
-std::string text_of(const Shape& s) { return fmt::format("{} x {} x {} x {}", s.n, s.c, s.h, s.w); }
-
-void check_view(const ExpectedViews& expected, const BatchView& view, int64_t channels, const std::string& which) {
-    const int64_t alignment = expected.alignment;
-    const auto& s = view.shape;
-    const std::string where = "engine: the " + which + " of " + std::string(name_of(expected.kind)) + ", " + text_of(s);
-    require(view.pointer != nullptr, where + ", is nowhere");
-    require(s.n > 0 && s.h > 0 && s.w > 0, where + ", is empty");
-    require(s.c == channels, fmt::format("{}, should have {} channels", where, channels));
-    require(s.h % alignment == 0 && s.w % alignment == 0,
-            fmt::format("{}, should have extents that are multiples of {}", where, alignment));
-    require(view.dtype == expected.dtype, where + ", should be " + std::string(name_of(expected.dtype)));
-    require(view.layout == expected.layout, where + ", should be " + std::string(name_of(expected.layout)));
-    require(view.device == expected.device, where + ", is on another device than the network");
-}
-
-void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
-    constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
-    const int64_t widest = expected.widest_map;
-    if (shape.h <= kLimit / widest / shape.w) return;
-    throw IndexLimit(
-        fmt::format("engine: a window of {} x {} has 2^31 elements or more in the widest map of {} ({} channels): "
-                    "use windows of at most {} Mpixel",
-                    shape.h, shape.w, name_of(expected.kind), widest, kLimit / widest / 1'000'000));
-}
-
-}  // namespace
-
-ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
-    const auto with_options = [&](ExpectedViews views) {
-        views.dtype = storage_of(options.precision);
-        views.layout = options.layout;
-        views.device = options.device;
-        return views;
-    };
-    if (const auto& card = weights.card)
-        return with_options({.kind = weights.kind(),
-                             .channels_in = card->channels + (card->sigma == network::SigmaInput::none ? 0 : 1),
-                             .channels_out = card->channels,
-                             .alignment = card->alignment,
-                             .widest_map = 1});
-    const network::Graph graph = network::graph_of(weights.shape);
-    return with_options({.kind = weights.kind(),
-                         .channels_in = graph.channels_in(),
-                         .channels_out = graph.channels_out(),
-                         .alignment = network::alignment_of(graph),
-                         .widest_map = static_cast<int64_t>(network::widest_map_of(graph))});
-}
-
-void check_views(const ExpectedViews& expected, const BatchView& in, const BatchView& out) {
-    check_view(expected, in, expected.channels_in, "input");
-    check_view(expected, out, expected.channels_out, "output");
-    require(in.shape.n == out.shape.n && in.shape.h == out.shape.h && in.shape.w == out.shape.w,
-            "engine: the input, " + text_of(in.shape) + ", and the output, " + text_of(out.shape) + ", do not match");
-    check_index_limit(expected, in.shape);
-}
 
 std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options) {
     if (weights.card && !runs_file(options.engine, weights.source))
@@ -82,7 +20,7 @@ std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOpti
     if (!refusal.empty()) throw UsageError(refusal);
     switch (options.engine) {
         case EngineKind::torch:
-            return torch_engine::make_torch_denoiser(weights, options);
+            return torch_library().make_denoiser(weights, options);
         case EngineKind::native:
             return make_native_denoiser(weights, options);
         case EngineKind::reference:
@@ -93,7 +31,5 @@ std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOpti
             return worker_engine::make_worker_denoiser(weights, options);
     }
 }
-
-std::vector<device::LibraryVersion> engine_versions() { return torch_engine::torch_versions(); }
 
 }  // namespace pb::engine

@@ -55,11 +55,25 @@ std::string joined(int argc, const char* const* argv) {
     return line;
 }
 
+using Libraries = std::vector<record::Environment::Library>;
+
 /// One line for patchbench and one for each library.
-std::vector<std::string> software_lines() {
+std::vector<std::string> software_lines(const Libraries& libraries) {
     std::vector<std::string> lines{version_text()};
-    for (const auto& library : library_versions()) lines.push_back(library.name + " " + library.loaded);
+    for (const auto& library : libraries) lines.push_back(library.name + " " + library.loaded);
     return lines;
+}
+
+void add(const std::vector<device::LibraryVersion>& versions, Libraries& libraries) {
+    for (const auto& [library, header, loaded] : versions) libraries.push_back({library, header, loaded});
+}
+
+Libraries linked_versions() {
+    Libraries libraries;
+    add(device::cuda_versions(), libraries);
+    libraries.push_back({"nccl", comm::nccl_header_version(), comm::nccl_loaded_version()});
+    libraries.push_back({"mpi", comm::mpi_header_version(), comm::mpi_library_version()});
+    return libraries;
 }
 
 std::string unequal_software(const std::string& mine, const std::string& roots) {
@@ -71,12 +85,10 @@ std::string unequal_software(const std::string& mine, const std::string& roots) 
 
 }  // namespace
 
-std::vector<record::Environment::Library> library_versions() {
-    std::vector<record::Environment::Library> libraries;
-    for (const auto& versions : {engine::engine_versions(), device::cuda_versions()})
-        for (const auto& [library, header, loaded] : versions) libraries.push_back({library, header, loaded});
-    libraries.push_back({"nccl", comm::nccl_header_version(), comm::nccl_loaded_version()});
-    libraries.push_back({"mpi", comm::mpi_header_version(), comm::mpi_library_version()});
+Libraries library_versions() {
+    Libraries libraries;
+    add(engine::engine_versions(), libraries);
+    for (auto& linked : linked_versions()) libraries.push_back(std::move(linked));
     return libraries;
 }
 
@@ -105,9 +117,10 @@ std::string version_text() {
            build.compiler + ", " + build.build_type + ")";
 }
 
-void require_same_software(const comm::Communicator& world) {
+void require_same_software(const comm::Communicator& world, Software which) {
     std::vector<std::string> mine;
-    together(world, [&] { mine = software_lines(); });
+    together(world,
+             [&] { mine = software_lines(which == Software::with_torch ? library_versions() : linked_versions()); });
     std::string all;
     for (const auto& line : mine) all += line + "\n";
     std::istringstream roots(world.broadcast(all));

@@ -10,12 +10,15 @@ namespace pb::run {
 [[nodiscard]] record::Environment describe_environment(const plan::Topology& topology, int argc,
                                                        const char* const* argv);
 
-/// The versions of the libraries, which `--version` prints.
+/// The versions of the libraries, which `--version` prints. Loads LibTorch.
 [[nodiscard]] std::vector<record::Environment::Library> library_versions();
+
+/// What is compared: with_torch loads LibTorch, which takes half a second.
+enum class Software : uint8_t { linked, with_torch };
 
 /// Collective. Throws AgreedError (exit code 2) that names the ranks whose version of patchbench or of a library
 /// differs from rank 0's.
-void require_same_software(const comm::Communicator& world);
+void require_same_software(const comm::Communicator& world, Software which);
 
 /// For example "patchbench 0.1.0 (git 0123abcd, modified)".
 [[nodiscard]] std::string version_text();

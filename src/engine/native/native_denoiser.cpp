@@ -2,6 +2,7 @@
 #include "engine/native/bands.hpp"
 #include "engine/native/network.hpp"
 #include "engine/native/slab.hpp"
+#include "engine/views.hpp"
 
 #include "patchbench/base/error.hpp"
 

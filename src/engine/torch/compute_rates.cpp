@@ -1,9 +1,9 @@
-#include "engine/compute_rates.hpp"
+#include "engine/torch/compute_rates.hpp"
 
 #include "device/call_time.hpp"
-#include "engine/torch/counting_allocator.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/layer.hpp"
+#include "engine/torch/tensor_memory.hpp"
 #include "engine/torch/translate_errors.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -30,7 +30,6 @@ constexpr Shape kCpuMaps{1, kChannels, 128, 128};  // one map per thread
 class Bench {
   public:
     explicit Bench(EngineOptions options) : options_(std::move(options)), stream_(options_.device) {
-        counting_allocator();
         options_.layout = Layout::channels_last;
         options_.cudnn_benchmark = true;  // for the highest rate
         if (is_cuda())
@@ -56,7 +55,7 @@ class Bench {
     double seconds(double budget_s, const Prepare& prepare) {
         double found_s = 0;
         translate_errors(
-            "upper bound", [this] { empty_allocator_cache(options_.device); },
+            "upper bound", [this] { empty_tensor_cache(options_.device); },
             [&] {
                 const c10::InferenceMode inference;
                 if (!is_cuda()) use_threads(options_.threads);
@@ -94,6 +93,8 @@ Convolution convolution_64() {
     return convolution;
 }
 
+}  // namespace
+
 double matmul_rate(const EngineOptions& options, double budget_s) {
     Bench bench(options);
     const int64_t edge = bench.is_cuda() ? kGpuMatrixEdge : kCpuMatrixEdge;
@@ -115,16 +116,4 @@ double conv_rate(const EngineOptions& options, double budget_s) {
     return 2.0 * static_cast<double>(kChannels * kChannels * 9 * maps.pixels()) / seconds * 1e-12;
 }
 
-}  // namespace
-
 }  // namespace pb::engine::torch_engine
-
-namespace pb::engine {
-
-double matmul_tflops(const EngineOptions& options, double budget_s) {
-    return torch_engine::matmul_rate(options, budget_s);
-}
-
-double conv_tflops(const EngineOptions& options, double budget_s) { return torch_engine::conv_rate(options, budget_s); }
-
-}  // namespace pb::engine

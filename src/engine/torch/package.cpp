@@ -1,7 +1,7 @@
 // A package of AOTInductor (.pt2): a library of machine code for one kind of device, its weights inside.
 #include "engine/brought.hpp"
 #include "engine/torch/code.hpp"
-#include "engine/torch/counting_allocator.hpp"
+#include "engine/torch/tensor_memory.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -101,12 +101,12 @@ class Package final : public Code {
     /// What fails in compiled code is written to standard error, not thrown.
     [[nodiscard]] at::Tensor run_compiled(std::vector<at::Tensor> inputs) const {
         for (at::Tensor& input : inputs) input = as_exported(input);
-        const int64_t refused_before = counting_allocator().num_refused();
+        const int64_t refused_before = tensor_memory()->num_refused();
         try {
             const std::vector<at::Tensor> outputs = loader_->run(inputs);
             if (outputs.size() == 1) return outputs.front();
         } catch (const std::exception&) {
-            const bool lacks_memory = counting_allocator().num_refused() > refused_before;
+            const bool lacks_memory = tensor_memory()->num_refused() > refused_before;
             TORCH_CHECK_WITH(OutOfMemoryError, !lacks_memory, file(), " needs more than there is");
         }
         std::ostringstream text;

@@ -1,12 +1,15 @@
+#include "engine/torch/torch_denoiser.hpp"
+
 #include "base/user_cache.hpp"
-#include "engine/engines.hpp"
+#include "engine/step_clock.hpp"
 #include "engine/torch/code.hpp"
-#include "engine/torch/counting_allocator.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/network.hpp"
+#include "engine/torch/tensor_memory.hpp"
 #include "engine/torch/translate_errors.hpp"
+#include "engine/views.hpp"
 
 #include <ATen/Version.h>
 #include <ATen/ops/from_blob.h>
@@ -49,7 +52,6 @@ class TorchDenoiser final : public Denoiser {
           options_(options),
           placement_(placement_of(options)),
           name_(weights.card ? weights.source : std::string(name_of(expected_.kind))) {
-        counting_allocator();
         if (options.device.is_cuda())
             cuda_ = make_cuda_backend(options);
         else
@@ -111,7 +113,7 @@ class TorchDenoiser final : public Denoiser {
     void guarded(Work&& work) {
         const std::string where = "engine: " + name_ + " on " + std::string(name_of(options_.device.kind));
         translate_errors(
-            where, [this] { empty_allocator_cache(options_.device); },
+            where, [this] { empty_tensor_cache(options_.device); },
             [&] {
                 const c10::InferenceMode inference;
                 work();

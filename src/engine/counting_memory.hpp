@@ -1,10 +1,8 @@
-// An allocator for LibTorch on the CPU with a counter and a cap: peaks and out-of-memory errors can be tested without a
-// GPU.
+// Memory of the host with a counter and a cap, for buffers of the engines and for LibTorch on the CPU: peaks and
+// out-of-memory errors can be tested without a GPU.
 #pragma once
 
 #include "engine/memory.hpp"
-
-#include <c10/core/Allocator.h>
 
 #include <atomic>
 #include <cstddef>
@@ -12,7 +10,7 @@
 #include <deque>
 #include <mutex>
 
-namespace pb::engine::torch_engine {
+namespace pb::engine {
 
 /// Keeps freed blocks for the next layer. Maps of activations live for one layer and have few sizes, and the kernel
 /// must zero the pages of each new one (5-10 % of the time of a DnCNN). Not thread-safe.
@@ -46,24 +44,24 @@ class BlockCache {
 /// 64-byte aligned memory from posix_memalign; large blocks are offered to transparent huge pages. Large freed blocks
 /// are kept for reuse as long as allocated and kept memory together stay below the peak of allocated memory: they never
 /// make the process larger. Thread-safe.
-class CountingAllocator final : public c10::Allocator {
+class CountingMemory {
   public:
-    /// Throws c10::OutOfMemoryError beyond the cap or when the host has no more.
-    c10::DataPtr allocate(size_t bytes) override;
-    c10::DeleterFnPtr raw_deleter() const override;
-    void copy_data(void* destination, const void* source, std::size_t bytes) const override;
+    /// Null for no bytes. Throws OutOfMemory, whose text says how much there was, beyond the cap or when the host has
+    /// no more.
+    [[nodiscard]] void* allocate(size_t bytes);
+    /// What allocate() gave; null is allowed.
+    void release(void* pointer);
 
     [[nodiscard]] AllocatorCounters counters() const;
-    /// How often it threw: compiled code passes on that something failed, not what.
+    /// How often allocate() threw: compiled code passes on that something failed, not what.
     [[nodiscard]] int64_t num_refused() const { return num_refused_; }
     /// Also frees the blocks kept for reuse, since the new peak is lower.
     void reset_peaks();
     void set_limit(int64_t bytes);
     void empty_cache();
-    void release(void* block);
 
   private:
-    void* reserve(int64_t bytes);
+    [[nodiscard]] void* reserve(int64_t bytes);
 
     mutable std::mutex mutex_;
     AllocatorCounters counters_;
@@ -72,8 +70,7 @@ class CountingAllocator final : public c10::Allocator {
     std::atomic<int64_t> num_refused_ = 0;
 };
 
-/// The only instance; the first call installs it in LibTorch. That must happen before the first tensor is made, so all
-/// code of this engine that makes tensors calls it.
-CountingAllocator& counting_allocator();
+/// The memory of this process.
+[[nodiscard]] CountingMemory& counting_memory();
 
-}  // namespace pb::engine::torch_engine
+}  // namespace pb::engine

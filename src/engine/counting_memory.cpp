@@ -1,17 +1,15 @@
-#include "engine/torch/counting_allocator.hpp"
+#include "engine/counting_memory.hpp"
 
+#include "patchbench/base/error.hpp"
 #include "patchbench/base/shape.hpp"
 
-#include <c10/core/CPUAllocator.h>
-#include <c10/util/Exception.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdlib>
 
-namespace pb::engine::torch_engine {
+namespace pb::engine {
 
 namespace {
 
@@ -27,10 +25,6 @@ struct Header {
 static_assert(sizeof(Header) <= kAlignment);
 
 void* block_of(void* pointer) { return static_cast<std::byte*>(pointer) - kAlignment; }
-
-void free_counted(void* pointer) {
-    if (pointer != nullptr) counting_allocator().release(block_of(pointer));
-}
 
 int64_t bytes_of(const void* block) { return static_cast<const Header*>(block)->bytes; }
 
@@ -49,10 +43,7 @@ void* make_block(int64_t bytes) {
 std::string mib(int64_t bytes) {
     constexpr double kWholeFrom = 100;
     const double amount = static_cast<double>(bytes) / kMiB;
-    std::array<char, 32> text{};
-    const auto end =
-        std::to_chars(text.begin(), text.end(), amount, std::chars_format::fixed, amount < kWholeFrom ? 2 : 0).ptr;
-    return std::string(text.data(), end) + " MiB";
+    return fmt::format("{:.{}f} MiB", amount, amount < kWholeFrom ? 2 : 0);
 }
 
 }  // namespace
@@ -81,8 +72,8 @@ void BlockCache::shrink_to(int64_t bytes) {
     }
 }
 
-c10::DataPtr CountingAllocator::allocate(size_t size) {
-    if (size == 0) return {nullptr, nullptr, &free_counted, c10::Device(c10::kCPU)};
+void* CountingMemory::allocate(size_t size) {
+    if (size == 0) return nullptr;
     const auto bytes = static_cast<int64_t>(size);
     void* block = reserve(bytes);
     if (block == nullptr) block = make_block(bytes);
@@ -94,26 +85,21 @@ c10::DataPtr CountingAllocator::allocate(size_t size) {
         const std::lock_guard lock(mutex_);
         counters_.allocated_bytes -= bytes;
         ++num_refused_;
-        TORCH_CHECK_WITH(OutOfMemoryError, false, "the host has no ", mib(bytes), " more");
+        throw OutOfMemory(fmt::format("the host has no {} more", mib(bytes)));
     }
-    void* pointer = static_cast<std::byte*>(block) + kAlignment;
-    return {pointer, pointer, &free_counted, c10::Device(c10::kCPU)};
-}
-
-c10::DeleterFnPtr CountingAllocator::raw_deleter() const { return &free_counted; }
-
-void CountingAllocator::copy_data(void* destination, const void* source, std::size_t bytes) const {
-    default_copy_data(destination, source, bytes);
+    return static_cast<std::byte*>(block) + kAlignment;
 }
 
 /// Counts `bytes` as allocated; returns a kept block of that size, or null.
-void* CountingAllocator::reserve(int64_t bytes) {
+void* CountingMemory::reserve(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     auto& c = counters_;
     const bool fits = limit_bytes_ == 0 || c.allocated_bytes + bytes <= limit_bytes_;
-    if (!fits) ++num_refused_;
-    TORCH_CHECK_WITH(OutOfMemoryError, fits, mib(c.allocated_bytes), " are held and ", mib(bytes),
-                     " more do not fit under the cap of ", mib(limit_bytes_));
+    if (!fits) {
+        ++num_refused_;
+        throw OutOfMemory(fmt::format("{} are held and {} more do not fit under the cap of {}", mib(c.allocated_bytes),
+                                      mib(bytes), mib(limit_bytes_)));
+    }
     c.allocated_bytes += bytes;
     c.peak_allocated_bytes = std::max(c.peak_allocated_bytes, c.allocated_bytes);
     ++c.num_allocations;
@@ -122,7 +108,9 @@ void* CountingAllocator::reserve(int64_t bytes) {
     return block;
 }
 
-void CountingAllocator::release(void* block) {
+void CountingMemory::release(void* pointer) {
+    if (pointer == nullptr) return;
+    void* block = block_of(pointer);
     const std::lock_guard lock(mutex_);
     const int64_t bytes = bytes_of(block);
     counters_.allocated_bytes -= bytes;
@@ -134,7 +122,7 @@ void CountingAllocator::release(void* block) {
     cache_.shrink_to(counters_.peak_allocated_bytes - counters_.allocated_bytes);
 }
 
-AllocatorCounters CountingAllocator::counters() const {
+AllocatorCounters CountingMemory::counters() const {
     const std::lock_guard lock(mutex_);
     AllocatorCounters counters = counters_;
     counters.reserved_bytes = counters.allocated_bytes + cache_.held_bytes();
@@ -142,31 +130,20 @@ AllocatorCounters CountingAllocator::counters() const {
     return counters;
 }
 
-void CountingAllocator::reset_peaks() {
+void CountingMemory::reset_peaks() {
     const std::lock_guard lock(mutex_);
     cache_.shrink_to(0);
     counters_.peak_allocated_bytes = counters_.allocated_bytes;
 }
 
-void CountingAllocator::empty_cache() {
+void CountingMemory::empty_cache() {
     const std::lock_guard lock(mutex_);
     cache_.shrink_to(0);
 }
 
-void CountingAllocator::set_limit(int64_t bytes) {
+void CountingMemory::set_limit(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     limit_bytes_ = bytes;
 }
 
-CountingAllocator& counting_allocator() {
-    static CountingAllocator& installed = []() -> CountingAllocator& {
-        // Never destroyed, because tensors of static lifetime may live until the end of the process.
-        static auto* allocator = new CountingAllocator;
-        constexpr uint8_t kAboveDefault = 100;
-        c10::SetCPUAllocator(allocator, kAboveDefault);
-        return *allocator;
-    }();
-    return installed;
-}
-
-}  // namespace pb::engine::torch_engine
+}  // namespace pb::engine

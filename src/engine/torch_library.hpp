@@ -1,0 +1,48 @@
+// What LibTorch does for this program. It takes half a second to load, which most commands do not need: so all code
+// that calls it lies in a library of its own, libpatchbench_torch.so, which is loaded when it is first asked for.
+#pragma once
+
+#include "engine/memory.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace pb::engine {
+
+class CountingMemory;
+
+class TorchLibrary {
+  public:
+    virtual ~TorchLibrary() = default;
+
+    /// The engine `torch`: oneDNN on the CPU and cuDNN on CUDA.
+    [[nodiscard]] virtual std::unique_ptr<Denoiser> make_denoiser(const Weights& weights,
+                                                                  const EngineOptions& options) const = 0;
+
+    /// See compute_rates.hpp.
+    [[nodiscard]] virtual double matmul_tflops(const EngineOptions& options, double budget_s) const = 0;
+    [[nodiscard]] virtual double conv_tflops(const EngineOptions& options, double budget_s) const = 0;
+
+    /// Header and loaded versions of LibTorch, oneDNN and cuDNN.
+    [[nodiscard]] virtual std::vector<device::LibraryVersion> versions() const = 0;
+
+    // The caching allocator of CUDA device `index`; see memory.hpp. Without CUDA they throw UsageError.
+    [[nodiscard]] virtual AllocatorCounters cuda_counters(int index) const = 0;
+    virtual void reset_cuda_peaks(int index) const = 0;
+    virtual void set_cuda_memory_limit(int index, int64_t bytes) const = 0;
+    virtual void empty_cuda_cache() const = 0;
+    /// Throws OutOfMemory.
+    [[nodiscard]] virtual std::shared_ptr<void> allocate_cuda(int index, size_t bytes) const = 0;
+};
+
+/// Loads it at the first call. Throws Error when it or what it links is not there.
+[[nodiscard]] const TorchLibrary& torch_library();
+
+/// The library's only function; LibTorch's tensors on the CPU come from `memory`, which outlives the process's last.
+inline constexpr const char* kTorchEntry = "patchbench_torch_library";
+using TorchEntry = const TorchLibrary*(CountingMemory& memory);
+
+}  // namespace pb::engine
