@@ -11,7 +11,6 @@ set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/patchbench)
 install(TARGETS pb_library pb_options ${_libraries} EXPORT patchbench
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/patchbench
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS patchbench_torch LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/patchbench)
 install(EXPORT patchbench NAMESPACE patchbench:: DESTINATION ${_package} FILE patchbenchTargets.cmake)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/patchbench DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 

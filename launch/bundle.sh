@@ -47,8 +47,8 @@ install_programs() {
     install_binary "$build/patchbench" "$stage/bin/patchbench" "\$ORIGIN/../lib"
     for file in "${tools[@]}"; do install_binary "$file" "$stage/bin/${file##*/}" "\$ORIGIN/../lib"; done
     for file in "${tests[@]}"; do install_binary "$file" "$stage/tests/${file##*/}" "\$ORIGIN/../lib"; done
-    install_binary "$torch_library" "$stage/lib/${torch_library##*/}" "\$ORIGIN"
-    install_libraries "$build/patchbench" "$torch_library" "${tools[@]}" "${tests[@]}"
+    for file in "${torch_libraries[@]}"; do install_binary "$file" "$stage/lib/${file##*/}" "\$ORIGIN"; done
+    install_libraries "$build/patchbench" "${torch_libraries[@]}" "${tools[@]}" "${tests[@]}"
 }
 
 mpi_folder() { ompi_info --path "$1" --parsable | sed -n "s/^path:$1://p" | head -1; }
@@ -138,9 +138,9 @@ done
 [ -x "$build/patchbench" ] || die "there is no $build/patchbench: run launch/setup.sh"
 [ -x "$build/benchmarks/forward_server" ] || die "there is no $build/benchmarks/forward_server: build everything (launch/setup.sh)"
 [ -e "$root/data/photos/retina.jpg" ] || die "there is no data/photos/retina.jpg: run data/get_photos.sh"
-torch_library=$build/lib/libpatchbench_torch.so
-torch=$(ldd "$torch_library" | sed -n 's|.*=> \(.*\)/lib/libtorch_cpu\.so .*|\1|p')
-[ -n "$torch" ] || die "$torch_library does not find its LibTorch: build again (launch/setup.sh)"
+torch_libraries=("$build"/lib/libpatchbench_torch*.so)
+torch=$(ldd "${torch_libraries[0]}" | sed -n 's|.*=> \(.*\)/lib/libtorch_cpu\.so .*|\1|p')
+[ -n "$torch" ] || die "${torch_libraries[0]} does not find its LibTorch: build again (launch/setup.sh)"
 site=$(dirname "$torch")
 mapfile -t tests < <(find "$build/tests" -maxdepth 1 -type f -name 'gpu_*' -perm -100 | sort)
 [ ${#tests[@]} -gt 0 ] || die "there are no GPU tests in $build/tests: build everything (launch/setup.sh)"

@@ -11,18 +11,21 @@ namespace pb::engine {
 
 namespace {
 
-constexpr const char* kFile = "libpatchbench_torch.so";  // found by the program's own search path
+/// Found by the program's own search path.
+const char* file_name() {
+    return device::visible_cuda_devices().empty() ? "libpatchbench_torch.so" : "libpatchbench_torch_cuda.so";
+}
 
 [[noreturn]] void refuse() {
     const char* why = dlerror();
-    throw Error(std::string("engine: LibTorch cannot be loaded: ") + (why == nullptr ? kFile : why) +
+    throw Error(std::string("engine: LibTorch cannot be loaded: ") + (why == nullptr ? file_name() : why) +
                 "; build patchbench again (launch/setup.sh), or choose an engine that does without (engine: native, "
                 "--verify none)");
 }
 
 const TorchLibrary& load() {
     // Global, as if the program linked it: packages of AOTInductor look for LibTorch's functions. Never closed.
-    void* library = dlopen(kFile, RTLD_NOW | RTLD_GLOBAL);
+    void* library = dlopen(file_name(), RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) refuse();
     auto* entry = reinterpret_cast<TorchEntry*>(dlsym(library, kTorchEntry));
     if (entry == nullptr) refuse();

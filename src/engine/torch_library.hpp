@@ -1,5 +1,6 @@
 // What LibTorch does for this program. It takes half a second to load, which most commands do not need: so all code
-// that calls it lies in a library of its own, libpatchbench_torch.so, which is loaded when it is first asked for.
+// that calls it lies in libraries of their own, one with CUDA and one without, of which that for this machine is loaded
+// when it is first asked for.
 #pragma once
 
 #include "engine/memory.hpp"

@@ -118,10 +118,15 @@ class Bundle(unittest.TestCase):
             process = set(re.findall(r"calling init: (\S+)", log.read_text(errors="replace")))
             if any(name.startswith(str(self.root)) for name in process):  # not sort and the like, which scripts call
                 loaded |= process
-        self.assertTrue(any(name.endswith("libtorch_cuda.so") for name in loaded))
+        self.assertTrue(any(name.endswith("libtorch_cpu.so") for name in loaded))
         self.assertTrue(any("mca_btl_vader" in name for name in loaded))
         strangers = [name for name in loaded if not name.startswith(str(self.folder)) and not SYSTEM.search(name)]
         self.assertEqual(strangers, [])
+
+    def test_the_library_for_gpus_finds_the_second_torch(self):
+        needed = self.succeed_there("bash", "-c", ". bin/env.sh && ldd lib/libpatchbench_torch_cuda.so").stdout
+        self.assertNotIn("not found", needed)
+        self.assertRegex(needed, rf"libtorch_cuda\.so => {re.escape(str(self.folder))}/")
 
     def test_mpirun_where_there_is_no_ssh(self):
         tools = self.folder / "tools"

@@ -1,4 +1,4 @@
-// A build without CUDA (PATCHBENCH_CUDA=OFF).
+// For machines without a GPU, and builds without CUDA.
 #include "engine/torch/cuda_backend.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -8,7 +8,7 @@ namespace pb::engine::torch_engine {
 namespace {
 
 [[noreturn]] void refuse() {
-    throw UsageError("engine: this build has no CUDA: use device cpu, or build with -DPATCHBENCH_CUDA=ON");
+    throw UsageError("engine: no CUDA: use device cpu, or a machine with a GPU and a build with -DPATCHBENCH_CUDA=ON");
 }
 
 }  // namespace

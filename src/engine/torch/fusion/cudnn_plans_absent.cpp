@@ -1,4 +1,4 @@
-// A build without CUDA, or without the headers of cudnn-frontend.
+// For machines without a GPU, and builds without CUDA or the headers of cudnn-frontend.
 #include "engine/torch/fusion/cudnn_plans.hpp"
 
 #include "patchbench/base/error.hpp"
