@@ -39,12 +39,14 @@ void check_carried(const Point& point) {
 void settle_carried(Point& point, int64_t band_rows) {
     check_carried(point);
     point.band_rows = band_rows;
+    settle_rows(point, "band", borders_note);
+}
+
+void settle_rows(Point& point, const char* share, std::string (*note_of)(const Point&)) {
     point.halo = point.facts().exact_halo;
     point.batch = 1;
-    const int64_t bands = tile_grid(point).num_windows();
-    if (bands < point.num_ranks)
-        point.notes.push_back(fmt::format("{} of {} ranks have no band", point.num_ranks - bands, point.num_ranks));
-    if (const std::string note = borders_note(point); !note.empty()) point.notes.push_back(note);
+    note_idle_ranks(point, share);
+    if (const std::string note = note_of(point); !note.empty()) point.notes.push_back(note);
 }
 
 void check_carrying_engine(const Point& point) {

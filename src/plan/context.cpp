@@ -19,8 +19,7 @@ constexpr int64_t kFewestRows = 32;  // of a band: thinner ones take more time, 
 constexpr int64_t kUsualRows = 128;  // thicker ones take more memory and save no time (docs/results/cpu-speed.md)
 constexpr int64_t kFullCall = int64_t{128} * 128;  // px: images below it share calls (docs/studies/batch_fit.md)
 constexpr double kShareOfMemory = 0.5;             // of what the host has left; the rest is for images
-constexpr const char* kOtherBits = "its bits are not those of one rank, which carries rows";
-constexpr double kWholeWidth = 1.06;  // work of a pixel in maps of the whole width, see `band_cost`
+constexpr double kWholeWidth = 1.06;               // work of a pixel in maps of the whole width, see `band_cost`
 
 /// What a rank may take; 0: unknown.
 double most_mib_of(const Point& point, const Topology& topology) {
@@ -85,6 +84,8 @@ ContextWay exchanged_way(const Point& open) {
     return weigh(std::move(point));
 }
 
+bool is_contiguous(const Point& point) { return point.settings.schedule == config::Schedule::contiguous; }
+
 /// Whether one rank would carry rows, whatever memory it has.
 bool one_rank_carries(const Point& open) {
     Point alone = open;
@@ -97,7 +98,10 @@ bool one_rank_carries(const Point& open) {
 /// Carried and exchanged rows have the same bits, tiles do not.
 void keep_bits_of_one_rank(std::vector<ContextWay>& ways) {
     for (ContextWay& way : ways)
-        if (!is_in_bands(way.point) && way.obstacle.empty()) way.obstacle = kOtherBits;
+        if (!is_in_bands(way.point) && way.obstacle.empty()) {
+            way.has_other_bits = true;
+            way.obstacle = "its bits are not those of one rank, which carries rows";
+        }
 }
 
 std::string short_text(const ContextWay& way) {
@@ -110,7 +114,7 @@ std::string reason_of(const std::vector<ContextWay>& ways, const ContextWay& tak
         fmt::format("halo = auto: {}, {}, {:.3g} x the pixels", way_text(taken),
                     taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.processed_per_useful);
     for (const ContextWay& way : ways)
-        if (&way != &taken && way.obstacle != kOtherBits) text += "; " + short_text(way);
+        if (&way != &taken && !way.has_other_bits) text += "; " + short_text(way);
     return text;
 }
 
@@ -149,14 +153,13 @@ std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> 
     open.exchanges_rows = false;
     open.notes.clear();
     std::vector<ContextWay> ways;
-    const bool is_contiguous = open.settings.schedule == config::Schedule::contiguous;
-    if (is_contiguous) ways.push_back(carried_way(open));
-    if (is_contiguous && open.num_ranks > 1) ways.push_back(exchanged_way(open));
+    if (is_contiguous(open)) ways.push_back(carried_way(open));
+    if (is_contiguous(open) && open.num_ranks > 1) ways.push_back(exchanged_way(open));
     ways.push_back(tiles_way(open, open.facts().exact_halo));
     ways.push_back(tiles_way(open, seam_halo.value_or(open.facts().alignment)));
     ways.back().is_exact = *ways.back().point.halo >= open.facts().exact_halo;
     ways.back().is_at_least = !seam_halo;
-    if (is_contiguous && open.num_ranks > 1 && one_rank_carries(open)) keep_bits_of_one_rank(ways);
+    if (open.only_bands) keep_bits_of_one_rank(ways);
     return ways;
 }
 
@@ -188,6 +191,7 @@ std::string way_text(const ContextWay& way) {
 void weigh_context(Point& point, const Topology& topology) {
     if (point.halo || !is_weighed(point)) return;
     point.most_mib = most_mib_of(point, topology);
+    point.only_bands = is_contiguous(point) && point.num_ranks > 1 && one_rank_carries(point);
     const std::vector<ContextWay> ways = context_ways(point, std::nullopt);
     if (const ContextWay& best = cheapest_way(ways); best.is_exact) take(point, ways, best);
 }

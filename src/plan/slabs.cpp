@@ -48,11 +48,7 @@ int64_t band_rows(const Point& point) { return is_exchanged(point) ? exchanged_b
 void settle_exchanged(Point& point) {
     check_carried(point);
     point.exchanges_rows = true;
-    point.halo = point.facts().exact_halo;
-    point.batch = 1;
-    if (const int slabs = num_slabs(point); slabs < point.num_ranks)
-        point.notes.push_back(fmt::format("{} of {} ranks have no slab", point.num_ranks - slabs, point.num_ranks));
-    if (const std::string note = exchange_note(point); !note.empty()) point.notes.push_back(note);
+    settle_rows(point, "slab", exchange_note);
 }
 
 int64_t exchanged_band_rows(const Point& point) {

@@ -41,6 +41,10 @@ void for_rows(const Map& map, const Range& numbers, RowOf row_of) {
 
 }  // namespace
 
+float* block_in(void* memory, const network::Arena& arena, size_t block) {
+    return reinterpret_cast<float*>(static_cast<std::byte*>(memory) + arena.offsets[block]);
+}
+
 Network::Network(const Weights& weights, int threads)
     : graph_(network::graph_of(weights.shape)),
       plan_(network::plan_memory(graph_, network::kNativePath)),
@@ -96,21 +100,26 @@ void Network::run(const BatchView& in, const BatchView& out, StepClock* clock) {
     }
 }
 
-Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const {
+Map Network::map_of(size_t operation, int64_t n, Extent image) const {
     const network::MapShape& shape = graph_.shape(operation);
-    const Shape& input = in.shape;
     Map map{.rows = {},
-            .n = input.n,
-            .h = input.h / shape.scale,
-            .w = input.w / shape.scale,
+            .n = n,
+            .h = image.h / shape.scale,
+            .w = image.w / shape.scale,
             .channels = shape.channels,
             .made = {}};
+    map.rows.row_floats = map.w * map.channels;
+    return map;
+}
+
+Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const {
+    Map map = map_of(operation, in.shape.n, {in.shape.h, in.shape.w});
     map.made = {0, map.h};
-    map.rows = {nullptr, 0, map.h, map.w * map.channels};
+    map.rows.places = map.h;
     if (operation == 0)
         map.rows.values = static_cast<float*>(in.pointer);
     else if (const auto block = plan_.block_of[operation])
-        map.rows.values = reinterpret_cast<float*>(memory + arena_.offsets[*block]);
+        map.rows.values = block_in(memory, arena_, *block);
     else
         map.rows.values = static_cast<float*>(out.pointer);
     return map;

@@ -32,6 +32,9 @@ struct Workplace {
     std::vector<float*> scratch;  // by thread
 };
 
+/// Memory of a block of `arena`, which lies at `memory`.
+[[nodiscard]] float* block_in(void* memory, const network::Arena& arena, size_t block);
+
 class Network {
   public:
     /// Copies the weights, in the order of the kernels. Throws OutOfMemory.
@@ -46,6 +49,8 @@ class Network {
     [[nodiscard]] int64_t scratch_bytes() const { return threads_.size() * scratch_bytes_; }
     /// The memory of each thread in `memory`, which has scratch_bytes().
     [[nodiscard]] std::vector<float*> scratch_in(std::byte* memory) const;
+    /// The map that an operation makes of `n` images, without memory: rows are neither placed nor made.
+    [[nodiscard]] Map map_of(size_t operation, int64_t n, Extent image) const;
     /// Number `step` of steps(). Rows of the result that it makes, and those of the maps it reads, are in memory.
     void run_step(size_t step, const Workplace& place);
 
