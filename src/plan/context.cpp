@@ -2,6 +2,7 @@
 
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
+#include "plan/winograd.hpp"
 
 #include <fmt/format.h>
 
@@ -38,11 +39,13 @@ double most_mib_of(const Point& point, const Topology& topology) {
 /// Fills in what follows from the settled point.
 ContextWay weigh(Point point) {
     ContextWay way{.point = std::move(point)};
+    settle_winograd(way.point);
     const Prediction needs = predict(way.point).value();
     way.processed_per_useful = processed_per_useful(way.point);
     way.work_px = needs.flop_busiest_rank / (2 * way.point.facts().mac_per_pixel);
     if (is_carried(way.point)) way.work_px *= band_cost(band_rows_of(way.point));
     if (is_exchanged(way.point)) way.work_px *= kWholeWidth;
+    if (way.point.winograd_tile) way.work_px *= kSmallTileCost;
     way.peak_mib = needs.peak_mib;
     const double most_mib = way.point.most_mib;
     if (most_mib > 0 && way.peak_mib > most_mib)
@@ -64,12 +67,14 @@ ContextWay bands_way(const Point& open, int64_t band_rows) {
     return weigh(std::move(point));
 }
 
-/// Thinner bands only where they fit and thicker ones do not, or where they share the work out more evenly.
+/// Thinner bands only where they fit, or need no small tiles, and thicker ones do not, or where they share the work out
+/// more evenly.
 ContextWay carried_way(const Point& open) {
     const int64_t alignment = open.facts().alignment;
     int64_t rows = std::min(open.settings.patch, round_up(kUsualRows, alignment));
     ContextWay best = bands_way(open, rows);
-    while (rows / 2 >= kFewestRows && (open.num_ranks > 1 || !best.obstacle.empty())) {
+    while (rows / 2 >= kFewestRows &&
+           (open.num_ranks > 1 || !best.obstacle.empty() || best.point.winograd_tile.has_value())) {
         rows = round_up(rows / 2, alignment);
         ContextWay thinner = bands_way(open, rows);
         const bool is_better = thinner.obstacle.empty() && (!best.obstacle.empty() || thinner.work_px < best.work_px);
@@ -125,6 +130,7 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
         settle_exchanged(point);
     else
         settle_halo(point, *way.point.halo);
+    settle_winograd(point);
     point.halo_note = reason_of(ways, way);
     point.notes.push_back(point.halo_note);
 }
@@ -197,7 +203,10 @@ void weigh_context(Point& point, const Topology& topology) {
 }
 
 void settle_searched_halo(Point& point, int64_t seam_halo) {
-    if (!is_weighed(point)) return settle_halo(point, seam_halo);
+    if (!is_weighed(point)) {
+        settle_halo(point, seam_halo);
+        return settle_winograd(point);
+    }
     const std::vector<ContextWay> ways = context_ways(point, seam_halo);
     take(point, ways, cheapest_way(ways));
 }

@@ -9,15 +9,18 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 namespace pb::test {
 
 inline constexpr uint64_t kRowSeed = 7;
 
-inline engine::EngineOptions native_options(int threads = 1) {
-    return {.engine = EngineKind::native, .threads = threads};
+/// `tile`: of Winograd's method. Schedules of rows are the same for both sizes.
+inline engine::EngineOptions native_options(int64_t tile, int threads = 1) {
+    return {.engine = EngineKind::native, .threads = threads, .winograd_tile = tile};
 }
+inline constexpr std::array<int64_t, 2> kTiles{4, 2};
 
 /// Relatives of each network, with Winograd's tiles wherever they can be and without.
 inline const std::vector<network::NetworkShape>& row_networks() {
@@ -34,11 +37,11 @@ inline const std::vector<network::NetworkShape>& row_networks() {
 
 /// Random values of an image, and what the whole of it gives.
 struct WholeImage {
-    WholeImage(const engine::Weights& weights, int64_t h, int64_t w)
+    WholeImage(const engine::Weights& weights, int64_t tile, int64_t h, int64_t w)
         : shape(input_shape(weights, 1, h, w)),
           values(random_values(static_cast<size_t>(shape.elements()), kRowSeed)),
-          denoised(
-              denoise(*engine::make_denoiser(weights, native_options()), weights, native_options(), values, shape)) {}
+          denoised(denoise(*engine::make_denoiser(weights, native_options(tile)), weights, native_options(tile), values,
+                           shape)) {}
     Shape shape;
     std::vector<float> values, denoised;
 };

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace pb::engine {
@@ -69,7 +70,7 @@ class MailExchange final : public RowExchange {
 
 /// The output of `image` in slabs of rows `cuts[i]` to `cuts[i + 1]`, computed twice with the same memory.
 std::vector<float> exchange(const Weights& weights, const WholeImage& image, const std::vector<int64_t>& cuts,
-                            int threads) {
+                            const EngineOptions& options) {
     const Shape& shape = image.shape;
     const network::Graph graph = network::graph_of(weights.shape);
     const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.channels();
@@ -81,7 +82,7 @@ std::vector<float> exchange(const Weights& weights, const WholeImage& image, con
                                                  .above = slab > 0 ? rows(slab - 1) : Range{},
                                                  .below = slab + 2 < cuts.size() ? rows(slab + 1) : Range{},
                                                  .image = {shape.h, shape.w}});
-        const auto denoiser = make_denoiser(weights, native_options(threads));
+        const auto denoiser = make_denoiser(weights, options);
         const auto pass = denoiser->make_slab_pass(own);
         MailExchange border(mail[slab], mail[slab + 1]);
         for (int repetition = 0; repetition < 2; ++repetition)
@@ -94,36 +95,41 @@ std::vector<float> exchange(const Weights& weights, const WholeImage& image, con
     return result;
 }
 
+void expect_same_bits_for_any_cuts_and_threads(const Weights& weights, int64_t tile) {
+    const int64_t align = network::network_facts(weights.shape).alignment;
+    const int64_t unit = network::slab_unit(network::graph_of(weights.shape));
+    const int64_t height = 6 * unit + align;  // the last slab is as thin as it can be
+    const WholeImage image(weights, tile, height, 5 * align);
+    using Cuts = std::vector<int64_t>;
+    for (const auto& [cuts, threads] : {std::pair{Cuts{0, height}, 1},
+                                        {Cuts{0, 3 * unit, height}, 2},
+                                        {Cuts{0, unit, 4 * unit, height}, 1},
+                                        {Cuts{0, unit, 2 * unit, 3 * unit, 4 * unit, 5 * unit, 6 * unit, height}, 1}})
+        EXPECT_TRUE(exchange(weights, image, cuts, native_options(tile, threads)) == image.denoised)
+            << cuts.size() - 1 << " slabs, " << threads << " threads";
+}
+
 TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyCutsAndThreads) {
-    for (const network::NetworkShape& network : row_networks()) {
-        SCOPED_TRACE(network::to_text(network::graph_of(network)));
-        const Weights weights = make_seeded_weights(network, test::kRowSeed);
-        const int64_t align = network::network_facts(network).alignment;
-        const int64_t unit = network::slab_unit(network::graph_of(network));
-        const int64_t height = 6 * unit + align;  // the last slab is as thin as it can be
-        const WholeImage image(weights, height, 5 * align);
-        using Cuts = std::vector<int64_t>;
-        for (const auto& [cuts, threads] :
-             {std::pair{Cuts{0, height}, 1},
-              {Cuts{0, 3 * unit, height}, 2},
-              {Cuts{0, unit, 4 * unit, height}, 1},
-              {Cuts{0, unit, 2 * unit, 3 * unit, 4 * unit, 5 * unit, 6 * unit, height}, 1}})
-            EXPECT_TRUE(exchange(weights, image, cuts, threads) == image.denoised)
-                << cuts.size() - 1 << " slabs, " << threads << " threads";
-    }
+    for (const network::NetworkShape& network : row_networks())
+        for (const int64_t tile : test::kTiles) {
+            SCOPED_TRACE(network::to_text(network::graph_of(network)) + " in tiles of " + std::to_string(tile));
+            expect_same_bits_for_any_cuts_and_threads(make_seeded_weights(network, test::kRowSeed), tile);
+        }
 }
 
 TEST(NativeSlabs, TakeTheMemoryThatIsPlanned) {
     const Weights weights = make_seeded_weights(row_networks()[4], test::kRowSeed);
     const network::Graph graph = network::graph_of(weights.shape);
-    const auto denoiser = make_denoiser(weights, native_options(2));
     const network::ExchangedSlab slab(graph,
                                       {.rows = {64, 96}, .above = {0, 64}, .below = {96, 160}, .image = {160, 40}});
-    const int64_t planned = network::plan_exchanged(graph, slab).arena.bytes + 2 * network::native_scratch_bytes(graph);
     std::vector<float> in(static_cast<size_t>(slab.held(0).size() * 40 * 4)), out(static_cast<size_t>(32 * 40 * 3));
-    test::expect_planned_memory(
-        planned, [&] { return denoiser->make_slab_pass(slab); },
-        [&](SlabPass& pass) { pass.run(in.data(), out.data(), nullptr); });
+    for (const int64_t tile : test::kTiles) {
+        const auto denoiser = make_denoiser(weights, native_options(tile, 2));
+        test::expect_planned_memory(
+            network::plan_exchanged(graph, slab).arena.bytes + 2 * network::native_scratch_bytes(graph, tile),
+            [&] { return denoiser->make_slab_pass(slab); },
+            [&](SlabPass& pass) { pass.run(in.data(), out.data(), nullptr); });
+    }
 }
 
 TEST(NativeSlabs, OtherEnginesRefuseThem) {

@@ -61,9 +61,10 @@ class RowPoints : public testing::Test {
         return made;
     }
 
-    /// What a rank takes at most is what the plan says.
+    /// What a rank takes at most is what the plan says, with small tiles where there is a memory limit.
     void expect_predicted_memory(const config::PointSettings& settings) {
         const Made made = run(settings);
+        EXPECT_EQ(made.trace.point.winograd_tile.has_value(), settings.memory_limit_mib > 0);
         ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
         if (!world_.is_root()) return;
         int64_t most = 0;

@@ -37,8 +37,8 @@ struct Workplace {
 
 class Network {
   public:
-    /// Copies the weights, in the order of the kernels. Throws OutOfMemory.
-    Network(const Weights& weights, int threads);
+    /// Copies the weights, in the order of the kernels. `tile`: of Winograd's method. Throws OutOfMemory.
+    Network(const Weights& weights, int threads, int64_t tile);
 
     /// out = network(in); both NHWC float32. Throws OutOfMemory before anything is written. `clock`, where there is
     /// one, times the steps.
@@ -79,6 +79,7 @@ class Network {
     network::MemoryPlan plan_;
     Kernels kernels_;
     ThreadPool threads_;
+    int64_t tile_;
     EngineBuffer weights_;
     std::vector<Call> calls_;
     int64_t scratch_bytes_;  // of each thread
