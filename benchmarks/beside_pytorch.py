@@ -42,6 +42,7 @@ class Server:
     def __init__(self, arguments):
         options = ["--cuda"] if arguments.device == "cuda" else ["--threads", str(arguments.threads)]
         options += ["--engine", arguments.engine] + (["--avx2"] if arguments.avx2 else [])
+        options += ["--winograd-tile", str(arguments.winograd_tile)]
         self.process = subprocess.Popen(
             [arguments.server, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
@@ -218,6 +219,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=1, help="of both sides, on the CPU")
     parser.add_argument("--engine", choices=("torch", "native"), default="torch", help="patchbench's")
+    parser.add_argument("--winograd-tile", type=int, choices=(2, 4), default=4, help="of the engine native")
     parser.add_argument("--avx2", action="store_true", help="both sides on the CPU without AVX-512")
     parser.add_argument("--processor-time", action="store_true", help="on a busy CPU: count that instead of the clock's")
     parser.add_argument("--out", type=pathlib.Path, help="JSON, written after every comparison")

@@ -167,6 +167,7 @@ int main(int argc, char** argv) {
     app.add_option("--threads", options.threads, "on the CPU");
     app.add_option("--engine", engine, "torch or native");
     app.add_flag("--avx2", avx2, "engine native: no AVX-512");
+    app.add_option("--winograd-tile", options.winograd_tile, "engine native: 4, or 2");
     CLI11_PARSE(app, argc, argv);
     options.engine = pb::parse_enum<pb::EngineKind>(engine);
     if (avx2) hwy::DisableTargets(HWY_AVX3);

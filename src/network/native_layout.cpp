@@ -8,12 +8,11 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 
-int64_t winograd_scratch(int64_t in_channels) {
-    const int64_t tiles = winograd_tiles(in_channels);
-    const int64_t operands = kWinogradProducts * tiles * (in_channels + kWinogradSkew);
-    const int64_t products = kWinogradProducts * tiles * kNativePanel;
-    const int64_t patch = kWinogradProducts * in_channels;
-    return operands + products + patch;
+int64_t winograd_scratch(const NativeConvolution& layer) {
+    const int64_t tiles = winograd_tiles(layer.in_channels, layer.tile);
+    const int64_t operands = tiles * (layer.in_channels + kWinogradSkew);
+    const int64_t products = tiles * kNativePanel;
+    return winograd_products(layer.tile) * (operands + products + layer.in_channels);  // one patch
 }
 
 int64_t direct_scratch(const NativeConvolution& layer) {
@@ -33,7 +32,7 @@ NativeMethod NativeConvolution::method() const {
 int64_t NativeConvolution::packed_weights() const {
     switch (method()) {
         case NativeMethod::winograd:
-            return kWinogradProducts * in_channels * out_channels;
+            return winograd_products(tile) * in_channels * out_channels;
         case NativeMethod::narrow:
             return kernel * kernel * in_channels * out_channels;
         case NativeMethod::direct:
@@ -47,7 +46,7 @@ int64_t NativeConvolution::packed_bias() const { return round_up(columns(), kNat
 int64_t NativeConvolution::scratch() const {
     switch (method()) {
         case NativeMethod::winograd:
-            return winograd_scratch(in_channels);
+            return winograd_scratch(*this);
         case NativeMethod::narrow:
             return 0;
         case NativeMethod::direct:
@@ -56,33 +55,34 @@ int64_t NativeConvolution::scratch() const {
     return direct_scratch(*this);
 }
 
-NativeConvolution native_convolution(const Graph& graph, size_t index) {
+NativeConvolution native_convolution(const Graph& graph, size_t index, int64_t tile) {
     const TensorShapes shapes = tensor_shapes(graph, index);
     return {.in_channels = shapes.in_channels,
             .out_channels = shapes.out_channels,
             .kernel = shapes.kernel,
             .stride = graph[index].filter->stride,
-            .transposed = shapes.transposed};
+            .transposed = shapes.transposed,
+            .tile = tile};
 }
 
-int64_t winograd_tiles(int64_t in_channels) {
+int64_t winograd_tiles(int64_t in_channels, int64_t tile) {
     constexpr int64_t kManyChannels = 512;
-    return in_channels < kManyChannels ? 28 : 70;
+    return (in_channels < kManyChannels ? 28 : 70) * (kWinogradTile / tile);
 }
 
-int64_t native_weight_bytes(const Graph& graph) {
+int64_t native_weight_bytes(const Graph& graph, int64_t tile) {
     int64_t floats = 0;
     for (const size_t index : convolutions_of(graph)) {
-        const NativeConvolution layer = native_convolution(graph, index);
+        const NativeConvolution layer = native_convolution(graph, index, tile);
         floats += round_up(layer.packed_weights(), kNativeLanes) + layer.packed_bias();
     }
     return floats * kFloat;
 }
 
-int64_t native_scratch_bytes(const Graph& graph) {
+int64_t native_scratch_bytes(const Graph& graph, int64_t tile) {
     int64_t floats = 0;
     for (const size_t index : convolutions_of(graph))
-        floats = std::max(floats, native_convolution(graph, index).scratch());
+        floats = std::max(floats, native_convolution(graph, index, tile).scratch());
     return round_up(floats, kNativeLanes) * kFloat;
 }
 

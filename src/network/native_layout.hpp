@@ -14,7 +14,7 @@ inline constexpr MemoryPath kNativePath{
     .fusing = {.relu = true, .sum = true}, .copies_kernels = false, .copies_output = false};
 
 enum class NativeMethod : uint8_t {
-    winograd,  // F(4x4, 3x3): a quarter of the multiplications
+    winograd,  // F(4x4, 3x3): a quarter of the multiplications; F(2x2, 3x3) where memory is short
     narrow,    // to few channels: dot products over the channels of the operand
     direct     // all others
 };
@@ -23,11 +23,18 @@ inline constexpr int64_t kNativeLanes = 16;    // floats in the widest vector
 inline constexpr int64_t kNativePanel = 32;    // output channels whose weights lie side by side
 inline constexpr int64_t kNarrowChannels = 4;  // at most, of the output
 inline constexpr int64_t kDirectPixels = 14;   // of a row, at most, that are computed together
-inline constexpr int64_t kWinogradTile = 4;    // pixels of the output along each axis
-inline constexpr int64_t kWinogradPatch = 6;   // pixels of the operand along each axis for one tile
-inline constexpr int64_t kWinogradProducts = kWinogradPatch * kWinogradPatch;
+/// Pixels of the output of Winograd's method along each axis. Rows are scheduled in tiles of the usual size, into which
+/// small ones divide evenly: every schedule is right for both.
+inline constexpr int64_t kWinogradTile = 4;
+inline constexpr int64_t kSmallWinogradTile = 2;  // 16/36 of the transformed weights, 64/36 of the multiplications
+static_assert(kWinogradTile % kSmallWinogradTile == 0);
 /// Floats added to the rows of a transformed block, so that they do not fall onto the same lines of the cache.
 inline constexpr int64_t kWinogradSkew = 16;
+
+/// Pixels of the operand along each axis for one tile.
+constexpr int64_t winograd_patch(int64_t tile) { return tile + 2; }
+/// Products for one tile and one channel.
+constexpr int64_t winograd_products(int64_t tile) { return winograd_patch(tile) * winograd_patch(tile); }
 
 /// One convolution as the engine sees it.
 struct NativeConvolution {
@@ -36,6 +43,7 @@ struct NativeConvolution {
     int64_t kernel = 0;
     int64_t stride = 1;
     bool transposed = false;
+    int64_t tile = kWinogradTile;  // of Winograd's method, whether that is the method or not
 
     [[nodiscard]] NativeMethod method() const;
     /// Columns of the products that a direct convolution makes: a transposed one makes two pixels of a row together.
@@ -50,15 +58,16 @@ struct NativeConvolution {
 };
 
 /// Operation `index` of `graph`, which must be a convolution.
-[[nodiscard]] NativeConvolution native_convolution(const Graph& graph, size_t index);
+[[nodiscard]] NativeConvolution native_convolution(const Graph& graph, size_t index, int64_t tile = kWinogradTile);
 
 /// Tiles that are transformed and multiplied together: so many that both stay in a second-level cache of 1 MiB, and
-/// more where the weights are too many for it.
-[[nodiscard]] int64_t winograd_tiles(int64_t in_channels);
+/// more where the weights are too many for it. Of small tiles twice as many, so that as much is computed with each
+/// weight.
+[[nodiscard]] int64_t winograd_tiles(int64_t in_channels, int64_t tile);
 
-[[nodiscard]] int64_t native_weight_bytes(const Graph& graph);
+[[nodiscard]] int64_t native_weight_bytes(const Graph& graph, int64_t tile);
 
 /// Of each thread; a multiple of 64.
-[[nodiscard]] int64_t native_scratch_bytes(const Graph& graph);
+[[nodiscard]] int64_t native_scratch_bytes(const Graph& graph, int64_t tile);
 
 }  // namespace pb::network

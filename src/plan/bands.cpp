@@ -2,6 +2,7 @@
 
 #include "config/text.hpp"
 #include "network/band_memory.hpp"
+#include "plan/winograd.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -39,12 +40,14 @@ void check_carried(const Point& point) {
 void settle_carried(Point& point, int64_t band_rows) {
     check_carried(point);
     point.band_rows = band_rows;
+    settle_rows(point, "band", borders_note);
+}
+
+void settle_rows(Point& point, const char* share, std::string (*note_of)(const Point&)) {
     point.halo = point.facts().exact_halo;
     point.batch = 1;
-    const int64_t bands = tile_grid(point).num_windows();
-    if (bands < point.num_ranks)
-        point.notes.push_back(fmt::format("{} of {} ranks have no band", point.num_ranks - bands, point.num_ranks));
-    if (const std::string note = borders_note(point); !note.empty()) point.notes.push_back(note);
+    note_idle_ranks(point, share);
+    if (const std::string note = note_of(point); !note.empty()) point.notes.push_back(note);
 }
 
 void check_carrying_engine(const Point& point) {
@@ -73,9 +76,9 @@ BandBytes band_bytes(const Point& point) {
     for_schedules(point, [&](const network::BandSchedule& schedule) {
         const int64_t values =
             schedule.most_input_rows() * graph.channels_in() + schedule.shape().band * graph.channels_out();
-        const BandBytes bytes{
-            network::plan_bands(graph, schedule).arena.bytes + point.threads * network::native_scratch_bytes(graph),
-            values * grid.padded().w * network::kNativePath.value_bytes};
+        const BandBytes bytes{network::plan_bands(graph, schedule).arena.bytes +
+                                  point.threads * network::native_scratch_bytes(graph, winograd_tile(point)),
+                              values * grid.padded().w * network::kNativePath.value_bytes};
         if (bytes.rows + bytes.in_out > most.rows + most.in_out) most = bytes;
     });
     return most;

@@ -25,6 +25,10 @@ void check_carried(const Point& point);
 /// tiles which give the same pixels. Throws as check_carried().
 void settle_carried(Point& point, int64_t band_rows);
 
+/// What settling carried rows and exchanged rows have in common. `share`: what a rank has, "band" or "slab"; `note_of`:
+/// what the borders of ranks cost.
+void settle_rows(Point& point, const char* share, std::string (*note_of)(const Point&));
+
 /// Throws Refused where the engine or the device cannot carry or exchange rows.
 void check_carrying_engine(const Point& point);
 

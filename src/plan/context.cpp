@@ -2,6 +2,7 @@
 
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
+#include "plan/winograd.hpp"
 
 #include <fmt/format.h>
 
@@ -19,8 +20,7 @@ constexpr int64_t kFewestRows = 32;  // of a band: thinner ones take more time, 
 constexpr int64_t kUsualRows = 128;  // thicker ones take more memory and save no time (docs/results/cpu-speed.md)
 constexpr int64_t kFullCall = int64_t{128} * 128;  // px: images below it share calls (docs/studies/batch_fit.md)
 constexpr double kShareOfMemory = 0.5;             // of what the host has left; the rest is for images
-constexpr const char* kOtherBits = "its bits are not those of one rank, which carries rows";
-constexpr double kWholeWidth = 1.06;  // work of a pixel in maps of the whole width, see `band_cost`
+constexpr double kWholeWidth = 1.06;               // work of a pixel in maps of the whole width, see `band_cost`
 
 /// What a rank may take; 0: unknown.
 double most_mib_of(const Point& point, const Topology& topology) {
@@ -39,11 +39,13 @@ double most_mib_of(const Point& point, const Topology& topology) {
 /// Fills in what follows from the settled point.
 ContextWay weigh(Point point) {
     ContextWay way{.point = std::move(point)};
+    settle_winograd(way.point);
     const Prediction needs = predict(way.point).value();
     way.processed_per_useful = processed_per_useful(way.point);
     way.work_px = needs.flop_busiest_rank / (2 * way.point.facts().mac_per_pixel);
     if (is_carried(way.point)) way.work_px *= band_cost(band_rows_of(way.point));
     if (is_exchanged(way.point)) way.work_px *= kWholeWidth;
+    if (way.point.winograd_tile) way.work_px *= kSmallTileCost;
     way.peak_mib = needs.peak_mib;
     const double most_mib = way.point.most_mib;
     if (most_mib > 0 && way.peak_mib > most_mib)
@@ -65,12 +67,14 @@ ContextWay bands_way(const Point& open, int64_t band_rows) {
     return weigh(std::move(point));
 }
 
-/// Thinner bands only where they fit and thicker ones do not, or where they share the work out more evenly.
+/// Thinner bands only where they fit, or need no small tiles, and thicker ones do not, or where they share the work out
+/// more evenly.
 ContextWay carried_way(const Point& open) {
     const int64_t alignment = open.facts().alignment;
     int64_t rows = std::min(open.settings.patch, round_up(kUsualRows, alignment));
     ContextWay best = bands_way(open, rows);
-    while (rows / 2 >= kFewestRows && (open.num_ranks > 1 || !best.obstacle.empty())) {
+    while (rows / 2 >= kFewestRows &&
+           (open.num_ranks > 1 || !best.obstacle.empty() || best.point.winograd_tile.has_value())) {
         rows = round_up(rows / 2, alignment);
         ContextWay thinner = bands_way(open, rows);
         const bool is_better = thinner.obstacle.empty() && (!best.obstacle.empty() || thinner.work_px < best.work_px);
@@ -85,6 +89,8 @@ ContextWay exchanged_way(const Point& open) {
     return weigh(std::move(point));
 }
 
+bool is_contiguous(const Point& point) { return point.settings.schedule == config::Schedule::contiguous; }
+
 /// Whether one rank would carry rows, whatever memory it has.
 bool one_rank_carries(const Point& open) {
     Point alone = open;
@@ -97,7 +103,10 @@ bool one_rank_carries(const Point& open) {
 /// Carried and exchanged rows have the same bits, tiles do not.
 void keep_bits_of_one_rank(std::vector<ContextWay>& ways) {
     for (ContextWay& way : ways)
-        if (!is_in_bands(way.point) && way.obstacle.empty()) way.obstacle = kOtherBits;
+        if (!is_in_bands(way.point) && way.obstacle.empty()) {
+            way.has_other_bits = true;
+            way.obstacle = "its bits are not those of one rank, which carries rows";
+        }
 }
 
 std::string short_text(const ContextWay& way) {
@@ -110,7 +119,7 @@ std::string reason_of(const std::vector<ContextWay>& ways, const ContextWay& tak
         fmt::format("halo = auto: {}, {}, {:.3g} x the pixels", way_text(taken),
                     taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.processed_per_useful);
     for (const ContextWay& way : ways)
-        if (&way != &taken && way.obstacle != kOtherBits) text += "; " + short_text(way);
+        if (&way != &taken && !way.has_other_bits) text += "; " + short_text(way);
     return text;
 }
 
@@ -121,6 +130,7 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
         settle_exchanged(point);
     else
         settle_halo(point, *way.point.halo);
+    settle_winograd(point);
     point.halo_note = reason_of(ways, way);
     point.notes.push_back(point.halo_note);
 }
@@ -149,14 +159,13 @@ std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> 
     open.exchanges_rows = false;
     open.notes.clear();
     std::vector<ContextWay> ways;
-    const bool is_contiguous = open.settings.schedule == config::Schedule::contiguous;
-    if (is_contiguous) ways.push_back(carried_way(open));
-    if (is_contiguous && open.num_ranks > 1) ways.push_back(exchanged_way(open));
+    if (is_contiguous(open)) ways.push_back(carried_way(open));
+    if (is_contiguous(open) && open.num_ranks > 1) ways.push_back(exchanged_way(open));
     ways.push_back(tiles_way(open, open.facts().exact_halo));
     ways.push_back(tiles_way(open, seam_halo.value_or(open.facts().alignment)));
     ways.back().is_exact = *ways.back().point.halo >= open.facts().exact_halo;
     ways.back().is_at_least = !seam_halo;
-    if (is_contiguous && open.num_ranks > 1 && one_rank_carries(open)) keep_bits_of_one_rank(ways);
+    if (open.only_bands) keep_bits_of_one_rank(ways);
     return ways;
 }
 
@@ -188,12 +197,16 @@ std::string way_text(const ContextWay& way) {
 void weigh_context(Point& point, const Topology& topology) {
     if (point.halo || !is_weighed(point)) return;
     point.most_mib = most_mib_of(point, topology);
+    point.only_bands = is_contiguous(point) && point.num_ranks > 1 && one_rank_carries(point);
     const std::vector<ContextWay> ways = context_ways(point, std::nullopt);
     if (const ContextWay& best = cheapest_way(ways); best.is_exact) take(point, ways, best);
 }
 
 void settle_searched_halo(Point& point, int64_t seam_halo) {
-    if (!is_weighed(point)) return settle_halo(point, seam_halo);
+    if (!is_weighed(point)) {
+        settle_halo(point, seam_halo);
+        return settle_winograd(point);
+    }
     const std::vector<ContextWay> ways = context_ways(point, seam_halo);
     take(point, ways, cheapest_way(ways));
 }

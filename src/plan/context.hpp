@@ -16,9 +16,10 @@ struct ContextWay {
     bool is_exact = true;      // the pixels are those of the whole image; otherwise seams below halo_tolerance
     bool is_at_least = false;  // the halo is not known yet: a smaller one than any that a search may find
     double processed_per_useful = 0;
-    double work_px = 0;    // of the busiest rank; pixels in bands count more, see `band_cost`
-    double peak_mib = 0;   // of a rank
-    std::string obstacle;  // why it is not taken, whatever it computes; empty: it can be
+    double work_px = 0;           // of the busiest rank; pixels in bands count more, see `band_cost`
+    double peak_mib = 0;          // of a rank
+    bool has_other_bits = false;  // than one rank, which carries rows
+    std::string obstacle;         // why it is not taken, whatever it computes; empty: it can be
 };
 
 /// What a pixel takes in bands of `rows` rows, beside one in a window of 256 x 256: fitted to bands of 32 to 256 rows
@@ -31,7 +32,7 @@ struct ContextWay {
 
 /// Carried rows and, for several ranks, exchanged rows (both with schedule contiguous), tiles with the exact halo, and
 /// tiles with a halo of `seam_halo` px (none: the smallest there is). Where one rank would carry rows, several ranks do
-/// not take tiles, so that the bits do not depend on their number. Requires is_weighed().
+/// not take tiles, so that the bits do not depend on their number. Requires is_weighed() and a point of make_plan.
 [[nodiscard]] std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> seam_halo);
 
 /// The way of least work among those without obstacle. Ways within 8 % of it are equal: of these an exact one, and of

@@ -4,8 +4,8 @@
 #include "base/rank_list.hpp"
 #include "config/text.hpp"
 #include "plan/plan.hpp"
-#include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
+#include "plan/winograd.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -122,14 +122,11 @@ EngineKind fastest_engine(const Point& point) {
                              computes_in(EngineKind::native, DeviceKind::cpu, settings.dtype) &&
                              settings.layout == Layout::channels_last;
     if (!fits_native) return EngineKind::torch;
-    if (settings.memory_limit_mib == 0 || is_in_bands(point)) return EngineKind::native;
-    // Its transformed weights are four times as large. The halo may be open, so the patch stands for the window.
-    Point native = point;
+    if (is_in_bands(point)) return EngineKind::native;
+    Point native = point;  // its transformed weights are twice to four times as large as those of torch
     native.settings.engine = EngineKind::native;
-    const bool is_whole = settings.workload == config::Workload::whole;
-    const int64_t pixels = is_whole ? point.source.extent.pixels() : settings.patch * settings.patch;
-    const double peak_mib = peak_parts(native).peak(pixels, 1) / kMiB;
-    return peak_mib <= static_cast<double>(settings.memory_limit_mib) ? EngineKind::native : EngineKind::torch;
+    settle_winograd(native);
+    return fits_limit(native) ? EngineKind::native : EngineKind::torch;
 }
 
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology) {
@@ -142,6 +139,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     point.threads = threads_of(point.settings, topology, members);
     if (point.settings.engine.is_automatic) point.settings.engine = fastest_engine(point);
     check_device_choices(point);
+    if (point.halo) settle_winograd(point);
     check_sharing(point, topology, members, study.device_sharing);
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");

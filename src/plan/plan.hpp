@@ -46,13 +46,15 @@ struct Point {
     std::optional<int64_t> band_rows;  // of carried rows: the rows of a band; none: tiles, or exchanged rows
     bool exchanges_rows = false;       // ranks send each other border rows, by halo exchanged or as halo auto chose
     std::optional<int64_t> batch;  // effective (no larger than the largest share); nullopt while it or the halo is open
-    std::string refusal;           // why it cannot run here; empty when it can. Recorded as `refused`, never run
-    double sigma = 0;              // noise level of the image, in [0,1] units
-    bool uses_sigma = true;        // the network gets it as input, or its input is scaled to it
-    std::string sigma_note;        // note for the user about sigma
-    double most_mib = 0;           // what a rank may take: memory_limit_mib or its part of the free memory; 0: unknown
-    std::string halo_note;         // what `halo: auto` took, and why
-    std::string weights_note;      // note for the user about what is not read of the weights' file
+    std::optional<int64_t> winograd_tile;  // of engine native where memory is short (winograd.hpp); none: the usual one
+    std::string refusal;       // why it cannot run here; empty when it can. Recorded as `refused`, never run
+    double sigma = 0;          // noise level of the image, in [0,1] units
+    bool uses_sigma = true;    // the network gets it as input, or its input is scaled to it
+    std::string sigma_note;    // note for the user about sigma
+    double most_mib = 0;       // what a rank may take: memory_limit_mib or its part of the free memory; 0: unknown
+    bool only_bands = false;   // halo auto: one rank would carry rows, so several take no tiles, whose bits differ
+    std::string halo_note;     // what `halo: auto` took, and why
+    std::string weights_note;  // note for the user about what is not read of the weights' file
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like
 
     /// Not of a network that the user brings.
@@ -89,6 +91,10 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
 /// depends on it, and a fixed batch is settled with it. Both throw UsageError for an illegal value.
 void settle_halo(Point& point, int64_t halo);
 void settle_batch(Point& point, int64_t asked);
+
+/// Adds the note "1 of 4 ranks have no band" where there are fewer windows than ranks. Requires that the halo is
+/// settled.
+void note_idle_ranks(Point& point, const char* share);
 
 /// Noise level that the network is given, in [0,1] units: `sigma`, or the added noise when it is auto.
 [[nodiscard]] double network_sigma(const config::PointSettings& settings);

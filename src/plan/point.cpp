@@ -28,9 +28,7 @@ void note_grid(Point& point, const TileGrid& grid) {
     if (2 * grid.num_windows() <= grid.num_patches())
         point.notes.push_back(fmt::format("windows that coincide are run once: {} windows for {} patches",
                                           grid.num_windows(), grid.num_patches()));
-    if (grid.num_windows() < point.num_ranks)
-        point.notes.push_back(
-            fmt::format("{} of {} ranks have no window", point.num_ranks - grid.num_windows(), point.num_ranks));
+    note_idle_ranks(point, "window");
     if (exceeds_index_limit(point, grid.window()))
         point.notes.push_back("a window of " + extent_text(grid.window()) +
                               " px has 2^31 or more elements in the widest layer: status index_limit");
@@ -46,6 +44,13 @@ uint64_t fnv1a(const std::string& text) {
 
 bool is_fused(const config::PointSettings& settings, DeviceKind device) {
     return device == DeviceKind::cuda && settings.fusion == FusionKind::on;
+}
+
+void note_idle_ranks(Point& point, const char* share) {
+    const int64_t shares = tile_grid(point).num_windows();
+    if (shares < point.num_ranks)
+        point.notes.push_back(
+            fmt::format("{} of {} ranks have no {}", point.num_ranks - shares, point.num_ranks, share));
 }
 
 void settle_halo(Point& point, int64_t halo) {

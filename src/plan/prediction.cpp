@@ -3,6 +3,7 @@
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
 #include "plan/slabs.hpp"
+#include "plan/winograd.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -97,9 +98,9 @@ network::MemoryPath memory_path(const Point& point) {
 /// The engine native: its weights as they are packed, its arena, and the scratch memory of its threads.
 void set_native(PeakParts& parts, const Point& point) {
     const network::Graph graph = network::graph_of(point.shape());
-    parts.weights = static_cast<double>(network::native_weight_bytes(graph));
+    parts.weights = static_cast<double>(network::native_weight_bytes(graph, winograd_tile(point)));
     parts.arena = network::plan_memory(graph, network::kNativePath);
-    parts.scratch_bytes = point.threads * network::native_scratch_bytes(graph);
+    parts.scratch_bytes = point.threads * network::native_scratch_bytes(graph, winograd_tile(point));
     for (network::MemorySize& size : parts.forward) size.fixed_bytes += parts.scratch_bytes;
 }
 

@@ -1,6 +1,7 @@
 #include "plan/slabs.hpp"
 
 #include "network/exchanged_memory.hpp"
+#include "plan/winograd.hpp"
 
 #include <fmt/format.h>
 
@@ -48,11 +49,7 @@ int64_t band_rows(const Point& point) { return is_exchanged(point) ? exchanged_b
 void settle_exchanged(Point& point) {
     check_carried(point);
     point.exchanges_rows = true;
-    point.halo = point.facts().exact_halo;
-    point.batch = 1;
-    if (const int slabs = num_slabs(point); slabs < point.num_ranks)
-        point.notes.push_back(fmt::format("{} of {} ranks have no slab", point.num_ranks - slabs, point.num_ranks));
-    if (const std::string note = exchange_note(point); !note.empty()) point.notes.push_back(note);
+    settle_rows(point, "slab", exchange_note);
 }
 
 int64_t exchanged_band_rows(const Point& point) {
@@ -79,10 +76,10 @@ SlabBytes slab_bytes(const Point& point) {
     const network::Graph graph = network::graph_of(point.shape());
     SlabBytes most;
     for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
-        const SlabBytes bytes{
-            network::plan_exchanged(graph, slab).arena.bytes + point.threads * network::native_scratch_bytes(graph),
-            slab.held(0).size() * slab.row_bytes(0) +
-                slab.owned(graph.output()).size() * slab.row_bytes(graph.output())};
+        const SlabBytes bytes{network::plan_exchanged(graph, slab).arena.bytes +
+                                  point.threads * network::native_scratch_bytes(graph, winograd_tile(point)),
+                              slab.held(0).size() * slab.row_bytes(0) +
+                                  slab.owned(graph.output()).size() * slab.row_bytes(graph.output())};
         if (bytes.maps + bytes.in_out > most.maps + most.in_out) most = bytes;
     });
     return most;

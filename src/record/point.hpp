@@ -152,6 +152,8 @@ void settled_fields(V& v, P& point) {
     v("band_rows", count(point.band_rows, 1), "of carried rows, which halo carried has and halo auto may take");
     v("exchanges_rows", later(point.exchanges_rows), "as halo exchanged does and halo auto may");
     v("batch", count(point.batch, 1));
+    v("winograd_tile", count(point.winograd_tile, 1),
+      "of engine native, where memory_limit_mib asks for a smaller one than 4");
     v("sigma", when(point.uses_sigma, point.sigma));
     v("image_height_px", count(point.source.extent.h, 1));
     v("image_width_px", count(point.source.extent.w, 1));

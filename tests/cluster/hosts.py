@@ -56,9 +56,11 @@ def command(*words):
 
 
 class Hosts:
-    """`names`, joined by a bridge; only inside run_isolated()."""
+    """`names`, joined by a bridge; only inside run_isolated(), or its mounts would outlive a test that is killed."""
 
     def __init__(self, names):
+        if not os.environ.get(ISOLATED):
+            raise RuntimeError('call run_isolated() first')
         self.names = names
         self.folder = Path(tempfile.mkdtemp(prefix='patchbench-hosts-'))
         Path('/run/netns').mkdir(exist_ok=True)

@@ -24,6 +24,8 @@ using testing::HasSubstr;
 
 constexpr uint64_t kSeed = 7;
 const EngineOptions kNative{.engine = EngineKind::native};
+/// By the size of Winograd's tiles.
+const std::vector<EngineOptions> kTiles{kNative, {.engine = EngineKind::native, .winograd_tile = 2}};
 const EngineOptions kReference{.engine = EngineKind::reference};
 
 std::vector<float> windows(const Shape& shape) { return random_values(static_cast<size_t>(shape.elements()), kSeed); }
@@ -92,7 +94,9 @@ TEST(NativeEngine, EqualsTheReferenceForAnyShapeOnEveryInstructionSet) {
         const auto exact = run(weights, kReference, 2, 48, 32);
         for (const int64_t target : targets()) {
             const OnTarget on(target);
-            EXPECT_LT(rms_error(run(weights, kNative, 2, 48, 32), exact), 3e-6) << hwy::TargetName(target);
+            for (const EngineOptions& native : kTiles)
+                EXPECT_LT(rms_error(run(weights, native, 2, 48, 32), exact), 3e-6)
+                    << hwy::TargetName(target) << ", tiles of " << native.winograd_tile;
         }
     }
 }
@@ -103,9 +107,11 @@ TEST(NativeEngine, TakesExtentsThatAreNoMultipleOfATile) {
     for (const int64_t h : {1, 2, 3, 5, 6, 7, 17})
         for (const int64_t w : {1, 4, 5, 9, 15, 30}) {
             const std::string extents = std::to_string(h) + " x " + std::to_string(w);
-            EXPECT_LT(rms_error(run(chain, kNative, 2, h, w), run(chain, kReference, 2, h, w)), 3e-6) << extents;
-            EXPECT_LT(rms_error(run(scales, kNative, 1, 4 * h, 4 * w), run(scales, kReference, 1, 4 * h, 4 * w)), 3e-6)
-                << extents << " times 4";
+            const auto of_chain = run(chain, kReference, 2, h, w), of_scales = run(scales, kReference, 1, 4 * h, 4 * w);
+            for (const EngineOptions& native : kTiles) {
+                EXPECT_LT(rms_error(run(chain, native, 2, h, w), of_chain), 3e-6) << extents;
+                EXPECT_LT(rms_error(run(scales, native, 1, 4 * h, 4 * w), of_scales), 3e-6) << extents << " times 4";
+            }
         }
 }
 
@@ -124,10 +130,12 @@ INSTANTIATE_TEST_SUITE_P(Networks, NativeNetworks,
 TEST_P(NativeNetworks, ErrsNoMoreThanDirectConvolutions) {
     const auto exact = run(weights_, kReference, 1, 40, 56);
     const double of_torch = rms_error(run(weights_, {}, 1, 40, 56), exact);
-    const double ours = rms_error(run(weights_, kNative, 1, 40, 56), exact);
     RecordProperty("torch", std::to_string(of_torch * 1e6));
-    RecordProperty("native", std::to_string(ours * 1e6));
-    EXPECT_LE(ours, 1.2 * of_torch);
+    for (const EngineOptions& native : kTiles) {
+        const double ours = rms_error(run(weights_, native, 1, 40, 56), exact);
+        RecordProperty("native" + std::to_string(native.winograd_tile), std::to_string(ours * 1e6));
+        EXPECT_LE(ours, 1.2 * of_torch) << "tiles of " << native.winograd_tile;
+    }
 }
 
 /// The shape.n windows of `values` from number `first` on, as a batch.
@@ -139,17 +147,18 @@ std::vector<float> run_some(Denoiser& denoiser, const Weights& weights, const st
     return denoise(denoiser, weights, kNative, some, shape);
 }
 
-TEST_P(NativeNetworks, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
+void expect_same_bits_for_any_batch_place_and_threads(const Weights& weights, EngineOptions options) {
     constexpr int64_t kCount = 4;
-    const Shape all = input_shape(weights_, kCount, 24, 40);
+    const Shape all = input_shape(weights, kCount, 24, 40);
     const auto values = windows(all);
     std::vector<float> first;
     for (const int threads : {1, 2, 7}) {
-        const auto denoiser = make_denoiser(weights_, {.engine = EngineKind::native, .threads = threads});
+        options.threads = threads;
+        const auto denoiser = make_denoiser(weights, options);
         for (const int64_t batch : {1, 2, 4}) {
             std::vector<float> result;
             for (int64_t begin = 0; begin < kCount; begin += batch) {
-                const auto some = run_some(*denoiser, weights_, values, input_shape(weights_, batch, 24, 40), begin);
+                const auto some = run_some(*denoiser, weights, values, input_shape(weights, batch, 24, 40), begin);
                 result.insert(result.end(), some.begin(), some.end());
             }
             if (first.empty()) first = result;
@@ -158,13 +167,25 @@ TEST_P(NativeNetworks, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
     }
 }
 
+TEST_P(NativeNetworks, GivesTheSameBitsForAnyBatchPlaceAndThreads) {
+    expect_same_bits_for_any_batch_place_and_threads(weights_, kNative);
+}
+
+TEST(NativeEngine, GivesTheSameBitsInSmallTilesForAnyBatchPlaceAndThreads) {
+    for (const network::NetworkShape& network : {network::NetworkShape{network::DncnnShape{.depth = 4, .width = 64}},
+                                                 {network::DrunetShape{.widths = {32, 64, 96}, .blocks = 1}}})
+        expect_same_bits_for_any_batch_place_and_threads(make_seeded_weights(network, kSeed), kTiles[1]);
+}
+
 TEST(NativeEngine, GivesTheSameBitsForMapsThatAreWrittenPastTheCache) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 64}, kSeed);
-    const auto denoiser = make_denoiser(weights, kNative);
     const auto values = windows(input_shape(weights, 3, 128, 128));  // maps of 12 MiB; of one window 4 MiB
-    const auto together = run_some(*denoiser, weights, values, input_shape(weights, 3, 128, 128), 0);
-    const auto last = run_some(*denoiser, weights, values, input_shape(weights, 1, 128, 128), 2);
-    EXPECT_TRUE(std::equal(last.begin(), last.end(), together.end() - static_cast<int64_t>(last.size())));
+    for (const EngineOptions& native : kTiles) {
+        const auto denoiser = make_denoiser(weights, native);
+        const auto together = run_some(*denoiser, weights, values, input_shape(weights, 3, 128, 128), 0);
+        const auto last = run_some(*denoiser, weights, values, input_shape(weights, 1, 128, 128), 2);
+        EXPECT_TRUE(std::equal(last.begin(), last.end(), together.end() - static_cast<int64_t>(last.size())));
+    }
 }
 
 /// Rows from `begin` on. `shape`: of the window; images of this network have as many channels in as out.
@@ -172,25 +193,29 @@ std::vector<float> rows_from(const std::vector<float>& values, const Shape& shap
     return {values.begin() + begin * shape.w * shape.c, values.end()};
 }
 
-// Rounding in a tile depends on all of its 6 x 6 operands: a Winograd layer changes the bits of whole tiles beside the
-// border of a window, and its values by no more than rounding beyond its radius.
+// Rounding in a tile depends on all of its 6 x 6 (or 4 x 4) operands: a Winograd layer changes the bits of whole tiles
+// beside the border of a window, and its values by no more than rounding beyond its radius.
 TEST(NativeEngine, EqualsTheWholeImageInWindowsAndBitForBitWhereTheyBeginOnATile) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, kSeed);
     const Shape whole = input_shape(weights, 1, 40, 24);
     const auto values = windows(whole);
-    const auto expected = run(weights, kNative, whole);
-    constexpr int64_t kRadius = 3, kSameBits = 5;  // one row for each end of the chain, a tile or a row between them
-    const auto part = [&](int64_t begin, int64_t rows) {
-        const Shape shape = input_shape(weights, 1, whole.h - begin, whole.w);
-        const auto result =
-            denoise(*make_denoiser(weights, kNative), weights, kNative, rows_from(values, whole, begin), shape);
-        return rows_from(result, shape, rows);
-    };
-    for (const int64_t begin : {4, 8, 20})
-        EXPECT_TRUE(part(begin, kSameBits) == rows_from(expected, whole, begin + kSameBits)) << begin;
-    for (const int64_t begin : {1, 4, 6, 15})
-        EXPECT_LT(relative_difference(part(begin, kRadius), rows_from(expected, whole, begin + kRadius)), 1e-5)
-            << begin;
+    for (const EngineOptions& native : kTiles) {
+        const auto expected = run(weights, native, whole);
+        const int64_t tile = native.winograd_tile;
+        const auto part = [&](int64_t begin, int64_t rows) {
+            const Shape shape = input_shape(weights, 1, whole.h - begin, whole.w);
+            const auto result =
+                denoise(*make_denoiser(weights, native), weights, native, rows_from(values, whole, begin), shape);
+            return rows_from(result, shape, rows);
+        };
+        const int64_t same_bits = 1 + tile;  // a row at either end of the chain, of which one is in the tile between
+        for (const int64_t begin : {tile, 2 * tile, 5 * tile})
+            EXPECT_TRUE(part(begin, same_bits) == rows_from(expected, whole, begin + same_bits)) << begin;
+        constexpr int64_t kRadius = 3;
+        for (const int64_t begin : {1, 4, 6, 15})
+            EXPECT_LT(relative_difference(part(begin, kRadius), rows_from(expected, whole, begin + kRadius)), 1e-5)
+                << begin;
+    }
 }
 
 TEST(NativeEngine, AValueThatIsNotFiniteStaysSo) {
@@ -206,12 +231,12 @@ TEST(NativeEngine, AValueThatIsNotFiniteStaysSo) {
 
 TEST_P(NativeNetworks, TakesTheMemoryThatIsPlanned) {
     const network::Graph graph = network::graph_of(weights_.shape);
-    for (const int threads : {1, 3}) {
-        const EngineOptions options{.engine = EngineKind::native, .threads = threads};
+    for (const auto& [threads, tile] : {std::pair{1, 4}, {3, 4}, {2, 2}}) {
+        const EngineOptions options{.engine = EngineKind::native, .threads = threads, .winograd_tile = tile};
         const int64_t before = allocator_counters({}).allocated_bytes;
         const auto denoiser = make_denoiser(weights_, options);
         const int64_t held = allocator_counters({}).allocated_bytes;
-        EXPECT_EQ(held - before, network::native_weight_bytes(graph));
+        EXPECT_EQ(held - before, network::native_weight_bytes(graph, tile));
         reset_allocator_peaks({});
         const Shape shape = input_shape(weights_, 2, 32, 48);
         const auto values = windows(shape);
@@ -219,7 +244,7 @@ TEST_P(NativeNetworks, TakesTheMemoryThatIsPlanned) {
         const int64_t arena =
             network::place_blocks(network::plan_memory(graph, network::kNativePath), shape.pixels()).bytes;
         EXPECT_EQ(allocator_counters({}).peak_allocated_bytes - held,
-                  arena + threads * network::native_scratch_bytes(graph));
+                  arena + threads * network::native_scratch_bytes(graph, tile));
         EXPECT_EQ(allocator_counters({}).allocated_bytes, held);
     }
 }
@@ -255,6 +280,7 @@ TEST(NativeEngine, RefusesWhatItCannotComputeAndNamesTheWayOut) {
     for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32})
         EXPECT_THAT(refusal({.precision = precision}), HasSubstr("choose dtype: fp32"));
     EXPECT_THAT(refusal({.layout = Layout::contiguous}), HasSubstr("channels_last only"));
+    EXPECT_THROW((void)make_denoiser(weights, {.engine = EngineKind::native, .winograd_tile = 3}), Error);
 }
 
 TEST(NativeEngine, RefusesViewsThatDoNotFit) {

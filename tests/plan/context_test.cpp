@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 namespace pb::plan {
 namespace {
 
@@ -130,10 +132,29 @@ TEST(Context, BandsAreAsThinAsTheMemoryLimitAsks) {
     };
     settings.memory_limit_mib = static_cast<int64_t>((peak_mib(32) + peak_mib(64)) / 2);
     EXPECT_EQ(planned(settings).band_rows, 32);
-    settings.memory_limit_mib = static_cast<int64_t>(peak_mib(32)) - 1;
+    settings.memory_limit_mib = static_cast<int64_t>(peak_mib(64)) - 1;
+    EXPECT_EQ(planned(settings).band_rows, 32) << "thinner bands cost less than small tiles";
+    EXPECT_FALSE(planned(settings).winograd_tile.has_value());
+    settings.memory_limit_mib = static_cast<int64_t>(peak_mib(32)) - 8;  // small tiles save less
     const Point tiles = planned(settings);
     EXPECT_FALSE(tiles.band_rows.has_value());
     EXPECT_THAT(context_ways(tiles, 8).front().obstacle, HasSubstr("MiB a rank"));
+}
+
+TEST(Context, WaysWithSmallTilesCostMore) {
+    config::PointSettings settings = weighed_point();
+    settings.memory_limit_mib = 14;  // 10 of them for the weights of the usual tiles
+    Point point = planned(settings);
+    const std::vector<ContextWay> ways = context_ways(point, 1);
+    const auto is_small = [](const ContextWay& way) { return way.point.winograd_tile.has_value(); };
+    EXPECT_TRUE(std::ranges::any_of(ways, is_small));
+    for (const ContextWay& way : ways) {
+        const double pixels = predict(way.point)->flop_busiest_rank / (2 * point.facts().mac_per_pixel);
+        EXPECT_EQ(way.work_px > 1.5 * pixels, is_small(way)) << way_text(way);
+    }
+    settle_searched_halo(point, 1);
+    EXPECT_EQ(point.winograd_tile, 2) << point.halo_note;
+    EXPECT_THAT(point.notes, testing::Contains(HasSubstr("Winograd tiles of 2 x 2")));
 }
 
 TEST(Context, RanksOfAHostShareHalfOfItsFreeMemory) {

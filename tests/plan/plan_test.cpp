@@ -285,6 +285,49 @@ TEST(Plan, AnAutomaticEngineIsTorchWhereTransformedWeightsDoNotFit) {
     }
 }
 
+/// A point of engine native, its memory limit in MiB.
+Point native_point(int64_t limit_mib, const config::PointSettings& like = small_point()) {
+    config::PointSettings settings = like;
+    settings.engine = EngineKind::native;
+    settings.memory_limit_mib = limit_mib;
+    return point_of(settings);
+}
+
+TEST(Plan, TilesOfNativeAreSmallWhereOnlyTheirWeightsFitTheMemoryLimit) {
+    const Point usual = native_point(0);
+    EXPECT_FALSE(usual.winograd_tile.has_value());
+    const auto needed = static_cast<int64_t>(predict(usual)->peak_mib) + 1;
+    EXPECT_FALSE(native_point(needed).winograd_tile.has_value());
+    const Point small = native_point(needed - 1);
+    EXPECT_EQ(small.winograd_tile, 2);
+    EXPECT_NEAR(predict(usual)->peak_mib - predict(small)->peak_mib, 18 * 64 * 64 * 20 * 4 / kMiB, 0.2);
+    EXPECT_THAT(small.notes, testing::Contains(HasSubstr("for 5 instead of 10 MiB of weights")));
+    EXPECT_FALSE(native_point(needed - 7).winograd_tile.has_value()) << "they would not fit, either";
+    EXPECT_EQ(small.key, native_point(needed - 1).key);
+}
+
+TEST(Plan, AnAutomaticEngineIsNativeWhereWeightsOfSmallTilesFit) {
+    config::PointSettings settings = small_point();
+    settings.engine = config::EngineSetting::automatic();
+    settings.memory_limit_mib = static_cast<int64_t>(predict(native_point(0))->peak_mib);
+    const Point point = point_of(settings);
+    EXPECT_EQ(point.settings.engine, EngineKind::native);
+    EXPECT_EQ(point.winograd_tile, 2);
+}
+
+TEST(Plan, TilesOfNativeFollowTheRowsAndTheWholeImageThatARankTakes) {
+    config::PointSettings settings = small_point();
+    settings.halo.kind = config::HaloSetting::Kind::carried;
+    const auto needed = static_cast<int64_t>(predict(native_point(0, settings))->peak_mib);
+    EXPECT_EQ(native_point(needed, settings).winograd_tile, 2);
+    EXPECT_FALSE(native_point(needed + 1, settings).winograd_tile.has_value());
+    settings.halo = {};
+    settings.workload = config::Workload::whole;
+    const auto whole = static_cast<int64_t>(predict(native_point(0, settings))->peak_mib);
+    EXPECT_EQ(native_point(whole, settings).winograd_tile, 2);
+    EXPECT_FALSE(native_point(whole + 1, settings).winograd_tile.has_value());
+}
+
 TEST(Plan, AnAutomaticEngineTakesTheFileOfANetwork) {
     config::PointSettings settings = small_point();
     settings.engine = config::EngineSetting::automatic();

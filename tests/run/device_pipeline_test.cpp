@@ -28,13 +28,7 @@ class Bench {
           batches(work.batches()) {}
 
     /// The pixels of a pass that writes each once.
-    std::vector<std::byte> pixels() {
-        SceneWindows windows(scene);
-        SceneSink output(scene);
-        pass(windows, output);
-        EXPECT_TRUE(output.every_pixel_was_written_once());
-        return output.pixels();
-    }
+    std::vector<std::byte> pixels() { return pixels_of_pass(scene, *pipeline, batches, log); }
     void pass(run::WindowSource& windows, run::CoreSink& output) {
         batches.begin_pass();
         pipeline->pass(batches, windows, output, log);
@@ -75,13 +69,9 @@ TEST(DeviceElsewhere, GetsWindowsInHostMemoryAndItsCopiesAreStages) {
     BlendElsewhere elsewhere;
     const auto pipeline = run::make_pipeline(elsewhere, work, chosen.options, chosen.channels, chosen.samples);
     run::BatchQueue batches(work.batches());
-    batches.begin_pass();
-    SceneWindows windows(scene);
-    SceneSink output(scene);
     run::PassLog log;
-    pipeline->pass(batches, windows, output, log);
     BlendDenoiser here;
-    EXPECT_EQ(output.pixels(), host_pixels(chosen, here));
+    EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), host_pixels(chosen, here));
     const auto seconds = [&](record::Stage stage) { return log.stages[static_cast<size_t>(stage)]; };
     const auto num_batches = static_cast<double>(batches.taken().size());
     EXPECT_NEAR(seconds(record::Stage::h2d), num_batches * BlendElsewhere::kCopies.to_device, 1e-8);

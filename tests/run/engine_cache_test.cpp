@@ -29,6 +29,10 @@ TEST(EngineCache, TellsWeightsAndOptionsApart) {
     EXPECT_NE(engines.find(weights, others), engine);
     EXPECT_NE(engines.find(gray_weights(1), {}), engine);
     EXPECT_EQ(engines.find(weights, {}), engine);
+    others = {.engine = EngineKind::native};
+    const auto native = engines.find(weights, others);
+    others.winograd_tile = 2;
+    EXPECT_NE(engines.find(weights, others), native);
 }
 
 TEST(EngineCache, DropsTheOldest) {

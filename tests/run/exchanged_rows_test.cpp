@@ -20,13 +20,6 @@ class ExchangedRows : public test::RowPoints {
         return settings;
     }
 
-    void expect_passed(const Made& made) const {
-        ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
-        if (!world_.is_root()) return;
-        EXPECT_EQ(made.trace.verification.outcome, record::Verification::Outcome::passed)
-            << testing::PrintToString(made.trace.verification.reasons);
-    }
-
     /// The point with a fault of rank 1; a point after it works.
     [[nodiscard]] record::PointTrace run_with_fault(const char* fault) {
         if (world_.rank() == 1) setenv("PATCHBENCH_FAULT", fault, 1);
@@ -68,13 +61,10 @@ TEST_F(ExchangedRows, GiveTheWholeImageToMoreRanksThanSlabs) {
 }
 
 TEST_F(ExchangedRows, TakeTheMemoryThatIsPredicted) {
-    const Made made = run(exchanged({200, 64}, 3));
-    ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
-    if (!world_.is_root()) return;
-    int64_t most = 0;
-    for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
-    EXPECT_NEAR(static_cast<double>(most) / kMiB, made.trace.prediction->peak_mib, 0.01);
-    EXPECT_GT(made.trace.ranks.front().forward_call_s.front(), 0);
+    config::PointSettings settings = exchanged({200, 64}, 3);
+    expect_predicted_memory(settings);
+    settings.memory_limit_mib = 11;  // of a rank with small tiles
+    expect_predicted_memory(settings);
 }
 
 /// How far passes are, as they tell it.

@@ -8,6 +8,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 namespace pb::test {
 
 inline config::PointSettings row_point(network::NetworkKind network, Extent image) {
@@ -57,6 +59,25 @@ class RowPoints : public testing::Test {
         runner.report_to(listener);
         made.trace = runner.run(point, files);
         return made;
+    }
+
+    /// What a rank takes at most is what the plan says, with small tiles where there is a memory limit.
+    void expect_predicted_memory(const config::PointSettings& settings) {
+        const Made made = run(settings);
+        EXPECT_EQ(made.trace.point.winograd_tile.has_value(), settings.memory_limit_mib > 0);
+        ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
+        if (!world_.is_root()) return;
+        int64_t most = 0;
+        for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
+        EXPECT_NEAR(static_cast<double>(most) / kMiB, made.trace.prediction->peak_mib, 0.01);
+        EXPECT_GT(made.trace.ranks.front().forward_call_s.front(), 0);
+    }
+
+    void expect_passed(const Made& made) const {
+        ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
+        if (!world_.is_root()) return;
+        EXPECT_EQ(made.trace.verification.outcome, record::Verification::Outcome::passed)
+            << testing::PrintToString(made.trace.verification.reasons);
     }
 
     const comm::Communicator world_;

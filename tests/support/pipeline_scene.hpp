@@ -117,6 +117,17 @@ class SceneSink final : public run::CoreSink {
     std::function<void(const Rect&)> at_each_;
 };
 
+/// The pixels that a pass makes, each written once. `pipeline` and `batches`: over all work of the scene.
+inline std::vector<std::byte> pixels_of_pass(PipelineScene& scene, run::Pipeline& pipeline, run::BatchQueue& batches,
+                                             run::PassLog& log) {
+    SceneWindows windows(scene);
+    SceneSink output(scene);
+    batches.begin_pass();
+    pipeline.pass(batches, windows, output, log);
+    require(output.every_pixel_was_written_once(), "a pass writes each pixel once");
+    return output.pixels();
+}
+
 /// What the host pipeline makes of it on the CPU.
 inline std::vector<std::byte> host_pixels(PipelineCase chosen, engine::Denoiser& denoiser) {
     chosen.options.device = {};
@@ -124,12 +135,8 @@ inline std::vector<std::byte> host_pixels(PipelineCase chosen, engine::Denoiser&
     const run::Work work = scene.work();
     const auto pipeline = run::make_host_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
     run::BatchQueue batches(work.batches());
-    batches.begin_pass();
-    SceneWindows windows(scene);
-    SceneSink output(scene);
     run::PassLog log;
-    pipeline->pass(batches, windows, output, log);
-    return output.pixels();
+    return pixels_of_pass(scene, *pipeline, batches, log);
 }
 
 }  // namespace pb::test

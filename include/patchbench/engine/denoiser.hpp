@@ -35,7 +35,8 @@ struct EngineOptions {
     int threads = 1;               ///< CPU: threads inside one forward call (set for the calling thread)
     bool cudnn_benchmark = false;  ///< CUDA: time cuDNN's algorithms in prepare()
     bool cuda_graph = false;       ///< CUDA: capture the forward call in prepare() and replay it
-    bool fusion = false;  ///< CUDA: bias, ReLU and sums inside the convolutions, where found right in prepare()
+    bool fusion = false;        ///< CUDA: bias, ReLU and sums inside the convolutions, where found right in prepare()
+    int64_t winograd_tile = 4;  ///< native: 4, or 2 with 4/9 of its transformed weights and slower; other rounding
     WorkerOptions worker;
 };
 

@@ -17,21 +17,12 @@ Bands::Bands(Network& network, const network::BandSchedule& schedule)
         if (memory_.maps[i].block) last_read_[last_readers[i]].push_back(i);
 }
 
-float* Bands::block(size_t number) const {
-    return reinterpret_cast<float*>(static_cast<std::byte*>(buffer_.pointer()) + memory_.arena.offsets[number]);
-}
+float* Bands::block(size_t number) const { return block_in(buffer_.pointer(), memory_.arena, number); }
 
 Map Bands::map_at(int64_t step, size_t operation) const {
-    const network::MapShape& shape = network_.graph().shape(operation);
     const network::BandMap& planned = memory_.maps[operation];
-    const Extent image = schedule_.shape().image;
-    Map map{.rows = {},
-            .n = 1,
-            .h = image.h / shape.scale,
-            .w = image.w / shape.scale,
-            .channels = shape.channels,
-            .made = schedule_.made(step, operation)};
-    map.rows.row_floats = map.w * map.channels;
+    Map map = network_.map_of(operation, 1, schedule_.shape().image);
+    map.made = schedule_.made(step, operation);
     if (!planned.block) return map;
     map.rows.values = block(*planned.block);
     map.rows.places = planned.places;

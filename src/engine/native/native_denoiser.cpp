@@ -17,12 +17,15 @@ void check(const EngineOptions& options) {
     if (options.layout != Layout::channels_last)
         throw UsageError(where + "takes windows of layout channels_last only: set that, or engine torch");
     require(options.threads > 0, fmt::format("engine: {} threads", options.threads));
+    const int64_t tile = options.winograd_tile;
+    require(tile == network::kWinogradTile || tile == network::kSmallWinogradTile,
+            fmt::format("engine: Winograd tiles of {} pixels", tile));
 }
 
 class NativeDenoiser final : public Denoiser {
   public:
     NativeDenoiser(const Weights& weights, const EngineOptions& options)
-        : expected_(expected_views(weights, options)), network_(weights, options.threads) {}
+        : expected_(expected_views(weights, options)), network_(weights, options.threads, options.winograd_tile) {}
 
     void prepare(const BatchView& in, const BatchView& out, device::Stream& /*stream*/) override {
         check_views(expected_, in, out);

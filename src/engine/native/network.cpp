@@ -24,9 +24,9 @@ bool is_streamed(const ConvolutionCall& call) {
 /// Blocks of as many tiles as fit into a cache; where that makes fewer than there are threads, the output channels are
 /// shared, too, at least two panels each.
 WinogradBlocks winograd_blocks(const ConvolutionCall& call, int64_t threads) {
-    const int64_t tiles =
-        call.n * ceil_div(call.rows.size(), network::kWinogradTile) * ceil_div(call.w, network::kWinogradTile);
-    WinogradBlocks blocks{.num_blocks = ceil_div(tiles, network::winograd_tiles(call.layer.in_channels))};
+    const int64_t tile = call.layer.tile;
+    const int64_t tiles = call.n * ceil_div(call.rows.size(), tile) * ceil_div(call.w, tile);
+    WinogradBlocks blocks{.num_blocks = ceil_div(tiles, network::winograd_tiles(call.layer.in_channels, tile))};
     const int64_t most_groups = std::max<int64_t>(1, call.layer.out_channels / network::kNativePanel / 2);
     blocks.num_groups = std::min(most_groups, ceil_div(threads, blocks.num_blocks));
     return blocks;
@@ -41,15 +41,20 @@ void for_rows(const Map& map, const Range& numbers, RowOf row_of) {
 
 }  // namespace
 
-Network::Network(const Weights& weights, int threads)
+float* block_in(void* memory, const network::Arena& arena, size_t block) {
+    return reinterpret_cast<float*>(static_cast<std::byte*>(memory) + arena.offsets[block]);
+}
+
+Network::Network(const Weights& weights, int threads, int64_t tile)
     : graph_(network::graph_of(weights.shape)),
       plan_(network::plan_memory(graph_, network::kNativePath)),
       kernels_(find_kernels()),
       threads_(threads),
-      weights_({}, static_cast<size_t>(network::native_weight_bytes(graph_))),
-      scratch_bytes_(network::native_scratch_bytes(graph_)) {
+      tile_(tile),
+      weights_({}, static_cast<size_t>(network::native_weight_bytes(graph_, tile))),
+      scratch_bytes_(network::native_scratch_bytes(graph_, tile)) {
     auto* place = static_cast<float*>(weights_.pointer());
-    std::fill_n(place, network::native_weight_bytes(graph_) / int64_t{sizeof(float)}, 0.F);
+    std::fill_n(place, network::native_weight_bytes(graph_, tile) / int64_t{sizeof(float)}, 0.F);
     for (const network::Step& step : plan_.steps) {
         Call call{.step = step, .reads = network::maps_read(graph_, step)};
         if (graph_[step.first].filter) call.layer = pack(weights, step.first, place);
@@ -59,7 +64,7 @@ Network::Network(const Weights& weights, int threads)
 
 /// Packs one convolution at `place` and moves that behind it.
 Network::Layer Network::pack(const Weights& weights, size_t operation, float*& place) const {
-    Layer layer{.convolution = network::native_convolution(graph_, operation)};
+    Layer layer{.convolution = network::native_convolution(graph_, operation, tile_)};
     const Convolution& from = weights.convolution(graph_[operation].filter->weights);
     const auto take = [&place](int64_t floats) {
         return std::span<float>(std::exchange(place, place + round_up(floats, network::kNativeLanes)),
@@ -96,21 +101,26 @@ void Network::run(const BatchView& in, const BatchView& out, StepClock* clock) {
     }
 }
 
-Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const {
+Map Network::map_of(size_t operation, int64_t n, Extent image) const {
     const network::MapShape& shape = graph_.shape(operation);
-    const Shape& input = in.shape;
     Map map{.rows = {},
-            .n = input.n,
-            .h = input.h / shape.scale,
-            .w = input.w / shape.scale,
+            .n = n,
+            .h = image.h / shape.scale,
+            .w = image.w / shape.scale,
             .channels = shape.channels,
             .made = {}};
+    map.rows.row_floats = map.w * map.channels;
+    return map;
+}
+
+Map Network::whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const {
+    Map map = map_of(operation, in.shape.n, {in.shape.h, in.shape.w});
     map.made = {0, map.h};
-    map.rows = {nullptr, 0, map.h, map.w * map.channels};
+    map.rows.places = map.h;
     if (operation == 0)
         map.rows.values = static_cast<float*>(in.pointer);
     else if (const auto block = plan_.block_of[operation])
-        map.rows.values = reinterpret_cast<float*>(memory + arena_.offsets[*block]);
+        map.rows.values = block_in(memory, arena_, *block);
     else
         map.rows.values = static_cast<float*>(out.pointer);
     return map;

@@ -32,10 +32,13 @@ struct Workplace {
     std::vector<float*> scratch;  // by thread
 };
 
+/// Memory of a block of `arena`, which lies at `memory`.
+[[nodiscard]] float* block_in(void* memory, const network::Arena& arena, size_t block);
+
 class Network {
   public:
-    /// Copies the weights, in the order of the kernels. Throws OutOfMemory.
-    Network(const Weights& weights, int threads);
+    /// Copies the weights, in the order of the kernels. `tile`: of Winograd's method. Throws OutOfMemory.
+    Network(const Weights& weights, int threads, int64_t tile);
 
     /// out = network(in); both NHWC float32. Throws OutOfMemory before anything is written. `clock`, where there is
     /// one, times the steps.
@@ -46,6 +49,8 @@ class Network {
     [[nodiscard]] int64_t scratch_bytes() const { return threads_.size() * scratch_bytes_; }
     /// The memory of each thread in `memory`, which has scratch_bytes().
     [[nodiscard]] std::vector<float*> scratch_in(std::byte* memory) const;
+    /// The map that an operation makes of `n` images, without memory: rows are neither placed nor made.
+    [[nodiscard]] Map map_of(size_t operation, int64_t n, Extent image) const;
     /// Number `step` of steps(). Rows of the result that it makes, and those of the maps it reads, are in memory.
     void run_step(size_t step, const Workplace& place);
 
@@ -74,6 +79,7 @@ class Network {
     network::MemoryPlan plan_;
     Kernels kernels_;
     ThreadPool threads_;
+    int64_t tile_;
     EngineBuffer weights_;
     std::vector<Call> calls_;
     int64_t scratch_bytes_;  // of each thread

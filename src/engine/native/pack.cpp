@@ -7,34 +7,39 @@ namespace pb::engine::native {
 namespace {
 
 constexpr int64_t kKernel = 3;
-constexpr auto kPatch = static_cast<size_t>(network::kWinogradPatch);
 
-/// G of Winograd's method for the points 0, +-1/sqrt(2), +-sqrt(2) and infinity (winograd_transform.inl).
+/// G of Winograd's method, for tiles of kPatch - 2 pixels.
+template <size_t kPatch>
+using Transform = std::array<std::array<double, kKernel>, kPatch>;
+
+/// For the points 0, +-1/sqrt(2), +-sqrt(2) and infinity (winograd_transform.inl).
 constexpr double kRoot = 1.41421356237309504880;
-constexpr std::array<std::array<double, kKernel>, kPatch> kTransform{{{1, 0, 0},
-                                                                      {-2 / 3., -kRoot / 3, -1 / 3.},
-                                                                      {-2 / 3., kRoot / 3, -1 / 3.},
-                                                                      {1 / 6., kRoot / 6, 1 / 3.},
-                                                                      {1 / 6., -kRoot / 6, 1 / 3.},
-                                                                      {0, 0, 1}}};
+constexpr Transform<6> kTransform{{{1, 0, 0},
+                                   {-2 / 3., -kRoot / 3, -1 / 3.},
+                                   {-2 / 3., kRoot / 3, -1 / 3.},
+                                   {1 / 6., kRoot / 6, 1 / 3.},
+                                   {1 / 6., -kRoot / 6, 1 / 3.},
+                                   {0, 0, 1}}};
+/// For the points 0, +-1 and infinity.
+constexpr Transform<4> kSmallTransform{{{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}};
 
 /// G k, where k are three values `step` apart.
-template <class Value>
-std::array<double, kPatch> transform_axis(const Value* k, int64_t step) {
+template <size_t kPatch, class Value>
+std::array<double, kPatch> transform_axis(const Transform<kPatch>& g, const Value* k, int64_t step) {
     std::array<double, kPatch> result{};
-    for (size_t i = 0; i < kPatch; ++i)
-        result[i] = kTransform[i][0] * k[0] + kTransform[i][1] * k[step] + kTransform[i][2] * k[2 * step];
+    for (size_t i = 0; i < kPatch; ++i) result[i] = g[i][0] * k[0] + g[i][1] * k[step] + g[i][2] * k[2 * step];
     return result;
 }
 
 /// G k G^T of a 3x3 kernel.
-std::array<double, kPatch * kPatch> transform_kernel(const float* kernel) {
+template <size_t kPatch>
+std::array<double, kPatch * kPatch> transform_kernel(const Transform<kPatch>& g, const float* kernel) {
     std::array<std::array<double, kPatch>, kKernel> columns{};
-    for (int64_t x = 0; x < kKernel; ++x) columns[static_cast<size_t>(x)] = transform_axis(kernel + x, kKernel);
+    for (int64_t x = 0; x < kKernel; ++x) columns[static_cast<size_t>(x)] = transform_axis(g, kernel + x, kKernel);
     std::array<double, kPatch * kPatch> result{};
     for (size_t i = 0; i < kPatch; ++i) {
         const std::array<double, kKernel> row{columns[0][i], columns[1][i], columns[2][i]};
-        const auto transformed = transform_axis(row.data(), 1);
+        const auto transformed = transform_axis(g, row.data(), 1);
         for (size_t j = 0; j < kPatch; ++j) result[i * kPatch + j] = transformed[j];
     }
     return result;
@@ -46,12 +51,15 @@ size_t place_in_panel(int64_t row, int64_t depth, int64_t column) {
                                column % network::kNativePanel);
 }
 
-void pack_winograd(const network::NativeConvolution& layer, const float* weight, std::span<float> packed) {
+template <size_t kPatch>
+void pack_winograd(const network::NativeConvolution& layer, const Transform<kPatch>& g, const float* weight,
+                   std::span<float> packed) {
+    constexpr auto kProducts = static_cast<int64_t>(kPatch * kPatch);
     for (int64_t o = 0; o < layer.out_channels; ++o)
         for (int64_t i = 0; i < layer.in_channels; ++i, weight += kKernel * kKernel) {
-            const auto values = transform_kernel(weight);
-            for (int64_t p = 0; p < network::kWinogradProducts; ++p)
-                packed[place_in_panel(p * layer.in_channels + i, network::kWinogradProducts * layer.in_channels, o)] =
+            const auto values = transform_kernel(g, weight);
+            for (int64_t p = 0; p < kProducts; ++p)
+                packed[place_in_panel(p * layer.in_channels + i, kProducts * layer.in_channels, o)] =
                     static_cast<float>(values[static_cast<size_t>(p)]);
         }
 }
@@ -90,7 +98,8 @@ void pack_weights(const network::NativeConvolution& layer, const Convolution& fr
     if (layer.transposed) return pack_transposed(layer, weight, packed);
     switch (layer.method()) {
         case network::NativeMethod::winograd:
-            return pack_winograd(layer, weight, packed);
+            if (layer.tile == network::kSmallWinogradTile) return pack_winograd(layer, kSmallTransform, weight, packed);
+            return pack_winograd(layer, kTransform, weight, packed);
         case network::NativeMethod::narrow:
             return pack_narrow(layer, weight, packed);
         case network::NativeMethod::direct:

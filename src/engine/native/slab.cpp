@@ -18,22 +18,16 @@ Slab::Slab(Network& network, const network::ExchangedSlab& slab)
       buffer_({}, static_cast<size_t>(memory_.arena.bytes + network.scratch_bytes())) {
     place_.scratch = network.scratch_in(static_cast<std::byte*>(buffer_.pointer()) + memory_.arena.bytes);
     place_.maps.reserve(network.graph().size());
-    for (size_t i = 0; i < network.graph().size(); ++i) place_.maps.push_back(map_of(i));
+    for (size_t i = 0; i < network.graph().size(); ++i) place_.maps.push_back(map_at(i));
 }
 
-Map Slab::map_of(size_t operation) const {
-    const network::MapShape& shape = network_.graph().shape(operation);
-    const Extent image = slab_.shape().image;
-    Map map{.rows = {},
-            .n = 1,
-            .h = image.h / shape.scale,
-            .w = image.w / shape.scale,
-            .channels = shape.channels,
-            .made = slab_.owned(operation)};
-    map.rows = {nullptr, memory_.rows[operation].begin, memory_.rows[operation].size(), map.w * map.channels};
+Map Slab::map_at(size_t operation) const {
+    Map map = network_.map_of(operation, 1, slab_.shape().image);
+    map.made = slab_.owned(operation);
+    map.rows.first = memory_.rows[operation].begin;
+    map.rows.places = memory_.rows[operation].size();
     if (const auto block = memory_.block_of[operation])
-        map.rows.values =
-            reinterpret_cast<float*>(static_cast<std::byte*>(buffer_.pointer()) + memory_.arena.offsets[*block]);
+        map.rows.values = block_in(buffer_.pointer(), memory_.arena, *block);
     return map;
 }
 

@@ -19,7 +19,7 @@ class Slab final : public SlabPass {
     void run(const float* in, float* out, RowExchange* exchange) override;
 
   private:
-    [[nodiscard]] Map map_of(size_t operation) const;
+    [[nodiscard]] Map map_at(size_t operation) const;
     void run_step(size_t step, RowExchange* exchange);
     [[nodiscard]] bool reads(size_t step, std::optional<size_t> map) const;
     [[nodiscard]] bool travels(size_t operation) const;

@@ -8,18 +8,19 @@ namespace {
 struct TileRows {
     explicit TileRows(const ConvolutionCall& call)
         : first_row(call.rows.begin),
-          rows(ceil_div(call.rows.size(), network::kWinogradTile)),
-          columns(ceil_div(call.w, network::kWinogradTile)),
+          tile(call.layer.tile),
+          rows(ceil_div(call.rows.size(), tile)),
+          columns(ceil_div(call.w, tile)),
           count(call.n * rows * columns) {}
-    int64_t first_row, rows, columns, count;
+    int64_t first_row, tile, rows, columns, count;
 };
 
 /// Top left pixel of a tile of the result.
 struct TileCorner {
     TileCorner(const TileRows& tiles, int64_t index)
         : window(index / (tiles.rows * tiles.columns)),
-          row(tiles.first_row + index / tiles.columns % tiles.rows * network::kWinogradTile),
-          column(index % tiles.columns * network::kWinogradTile) {}
+          row(tiles.first_row + index / tiles.columns % tiles.rows * tiles.tile),
+          column(index % tiles.columns * tiles.tile) {}
     int64_t window, row, column;
 };
 
@@ -27,8 +28,12 @@ struct TileCorner {
 class Prefetch {
   public:
     Prefetch(const ConvolutionCall& call, const TileRows& tiles, Range range, int64_t num_calls)
-        : call_(call), tiles_(tiles), range_(range), row_floats_(network::kWinogradTile * call.layer.in_channels) {
-        const int64_t lines = range.size() * network::kWinogradPatch * row_floats_ / kLine;
+        : call_(call),
+          tiles_(tiles),
+          range_(range),
+          patch_(network::winograd_patch(tiles.tile)),
+          row_floats_(tiles.tile * call.layer.in_channels) {
+        const int64_t lines = range.size() * patch_ * row_floats_ / kLine;
         lines_per_call_ = ceil_div(lines, std::max<int64_t>(1, num_calls));
         if (range_.size() > 0) find_tile();
     }
@@ -40,7 +45,7 @@ class Prefetch {
             if (offset_ < row_floats_) continue;
             offset_ = 0;
             row_begin_ += call_.w * call_.layer.in_channels;
-            if (++row_ < network::kWinogradPatch) continue;
+            if (++row_ < patch_) continue;
             row_ = 0;
             if (++range_.begin < range_.end) find_tile();
         }
@@ -53,9 +58,8 @@ class Prefetch {
     void find_tile() {
         const TileCorner corner(tiles_, range_.begin);
         const int64_t place = std::min(call_.in.place(std::max(corner.row - 1, call_.in.first)),
-                                       std::max<int64_t>(0, call_.in.places - network::kWinogradPatch));
-        const int64_t column =
-            std::clamp<int64_t>(corner.column + 1, 0, std::max<int64_t>(0, call_.w - network::kWinogradTile));
+                                       std::max<int64_t>(0, call_.in.places - patch_));
+        const int64_t column = std::clamp<int64_t>(corner.column + 1, 0, std::max<int64_t>(0, call_.w - tiles_.tile));
         row_begin_ = call_.in.values + (corner.window * call_.in.places + place) * call_.in.row_floats +
                      column * call_.layer.in_channels;
     }
@@ -63,11 +67,12 @@ class Prefetch {
     const ConvolutionCall& call_;
     const TileRows& tiles_;
     Range range_;
-    int64_t row_floats_, lines_per_call_ = 0;
+    int64_t patch_, row_floats_, lines_per_call_ = 0;
     const float* row_begin_ = nullptr;
     int64_t row_ = 0, offset_ = 0;
 };
 
+template <int kTile>
 class WinogradBlock {
   public:
     WinogradBlock(const ConvolutionCall& call, const WinogradBlocks& blocks, float* scratch)
@@ -76,10 +81,10 @@ class WinogradBlock {
           tiles_(call),
           channels_(call.layer.in_channels),
           row_floats_(channels_ + network::kWinogradSkew),
-          max_tiles_(network::winograd_tiles(channels_)),
+          max_tiles_(network::winograd_tiles(channels_, kTile)),
           operands_(scratch),
-          products_(operands_ + network::kWinogradProducts * max_tiles_ * row_floats_),
-          patch_(products_ + network::kWinogradProducts * max_tiles_ * network::kNativePanel) {}
+          products_(operands_ + kProducts * max_tiles_ * row_floats_),
+          patch_(products_ + kProducts * max_tiles_ * network::kNativePanel) {}
 
     void run(int64_t item) {
         const int64_t block = item / blocks_.num_groups;
@@ -88,8 +93,7 @@ class WinogradBlock {
             shard(call_.layer.out_channels / network::kNativePanel, item % blocks_.num_groups, blocks_.num_groups);
         for (int64_t tile = range.begin; tile < range.end; ++tile) transform_operands(tile, tile - range.begin);
         const Range next = block + 1 < blocks_.num_blocks ? tiles_of(block + 1) : Range{};
-        Prefetch prefetch(call_, tiles_, next,
-                          panels.size() * network::kWinogradProducts * ceil_div(range.size(), kRows));
+        Prefetch prefetch(call_, tiles_, next, panels.size() * kProducts * ceil_div(range.size(), kRows));
         for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
             multiply_panel(panel, range.size(), prefetch);
             for (int64_t tile = range.begin; tile < range.end; ++tile)
@@ -98,31 +102,33 @@ class WinogradBlock {
     }
 
   private:
+    static constexpr int64_t kPatch = network::winograd_patch(kTile);
+    static constexpr int64_t kProducts = network::winograd_products(kTile);
+
     [[nodiscard]] Range tiles_of(int64_t block) const { return shard(tiles_.count, block, blocks_.num_blocks); }
 
     void transform_operands(int64_t tile, int64_t place) {
         const TileCorner corner(tiles_, tile);
         const int64_t row = corner.row - 1, column = corner.column - 1;
         PatchPlace patch{.out = operands_ + place * row_floats_, .product_step = max_tiles_ * row_floats_};
-        const bool is_inside = row >= 0 && column >= 0 && row + network::kWinogradPatch <= call_.h &&
-                               column + network::kWinogradPatch <= call_.w;
-        if (is_inside && call_.in.place(row) + network::kWinogradPatch <= call_.in.places) {
+        const bool is_inside = row >= 0 && column >= 0 && row + kPatch <= call_.h && column + kPatch <= call_.w;
+        if (is_inside && call_.in.place(row) + kPatch <= call_.in.places) {
             patch.in = call_.in.row(corner.window, row) + column * channels_;
             patch.row_step = call_.in.row_floats;
         } else {
             copy_patch(corner.window, row, column);
             patch.in = patch_;
-            patch.row_step = network::kWinogradPatch * channels_;
+            patch.row_step = kPatch * channels_;
         }
         patch.column_step = channels_;
-        transform_patch(patch, channels_);
+        transform_patch<kTile>(patch, channels_);
     }
 
     /// With zeros beyond the map.
     void copy_patch(int64_t window, int64_t row, int64_t column) {
         float* to = patch_;
-        for (int64_t y = row; y < row + network::kWinogradPatch; ++y)
-            for (int64_t x = column; x < column + network::kWinogradPatch; ++x, to += channels_) {
+        for (int64_t y = row; y < row + kPatch; ++y)
+            for (int64_t x = column; x < column + kPatch; ++x, to += channels_) {
                 const bool is_inside = y >= 0 && y < call_.h && x >= 0 && x < call_.w;
                 if (is_inside)
                     std::copy_n(call_.in.row(window, y) + x * channels_, channels_, to);
@@ -132,9 +138,9 @@ class WinogradBlock {
     }
 
     void multiply_panel(int64_t panel, int64_t num_tiles, Prefetch& prefetch) {
-        const float* weights = call_.weights + panel * network::kWinogradProducts * channels_ * network::kNativePanel;
+        const float* weights = call_.weights + panel * kProducts * channels_ * network::kNativePanel;
         const int64_t groups = ceil_div(num_tiles, kRows);
-        for (int64_t p = 0; p < network::kWinogradProducts; ++p, weights += channels_ * network::kNativePanel)
+        for (int64_t p = 0; p < kProducts; ++p, weights += channels_ * network::kNativePanel)
             for (int64_t column = 0; column < network::kNativePanel; column += kColumns)
                 for (int64_t group = 0; group < groups; ++group) {
                     const Range rows = shard(num_tiles, group, groups);
@@ -161,15 +167,15 @@ class WinogradBlock {
                                .out = call_.out.row(corner.window, corner.row) + at,
                                .row_step = call_.out.row_floats,
                                .column_step = channels,
-                               .h = std::min(network::kWinogradTile, call_.h - corner.row),
-                               .w = std::min(network::kWinogradTile, call_.w - corner.column),
+                               .h = std::min<int64_t>(kTile, call_.h - corner.row),
+                               .w = std::min<int64_t>(kTile, call_.w - corner.column),
                                .relu = call_.relu};
-        if (target.h < network::kWinogradTile || target.w < network::kWinogradTile)
-            transform_tile<false, false>(target);
+        if (target.h < kTile || target.w < kTile)
+            transform_tile<kTile, false, false>(target);
         else if (call_.streams)
-            transform_tile<true, true>(target);
+            transform_tile<kTile, true, true>(target);
         else
-            transform_tile<true, false>(target);
+            transform_tile<kTile, true, false>(target);
     }
 
     const ConvolutionCall& call_;
@@ -179,9 +185,17 @@ class WinogradBlock {
     float *operands_, *products_, *patch_;
 };
 
-void winograd(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch) {
-    WinogradBlock block(call, blocks, scratch);
+template <int kTile>
+void run_blocks(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch) {
+    WinogradBlock<kTile> block(call, blocks, scratch);
     for (int64_t item = items.begin; item < items.end; ++item) block.run(item);
+}
+
+void winograd(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch) {
+    if (call.layer.tile == network::kSmallWinogradTile)
+        run_blocks<network::kSmallWinogradTile>(call, blocks, items, scratch);
+    else
+        run_blocks<network::kWinogradTile>(call, blocks, items, scratch);
     if (call.streams) hwy::FlushStream();
 }
 

@@ -57,8 +57,9 @@ bool fit_together(const WaitingImage& a, const WaitingImage& b) {
     const RankShare &first = *a.prepared.share, &second = *b.prepared.share;
     return can_join(a) && can_join(b) && a.team == b.team && a.prepared.network == b.prepared.network &&
            a.trace.point.settings.engine == b.trace.point.settings.engine &&
-           first.work().window == second.work().window && first.channels() == second.channels() &&
-           first.sample_type() == second.sample_type() && have_one_conversion(a, b);
+           a.trace.point.winograd_tile == b.trace.point.winograd_tile && first.work().window == second.work().window &&
+           first.channels() == second.channels() && first.sample_type() == second.sample_type() &&
+           have_one_conversion(a, b);
 }
 
 /// Whether more images would gain nothing: all batches are full, or the group is at a limit.

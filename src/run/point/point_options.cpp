@@ -2,6 +2,7 @@
 
 #include "comm/interruption.hpp"
 #include "config/call_times.hpp"
+#include "plan/winograd.hpp"
 
 namespace pb::run {
 
@@ -16,6 +17,7 @@ engine::EngineOptions engine_options(const plan::Point& point, const plan::RankP
     options.cudnn_benchmark = settings.cudnn_benchmark;
     options.cuda_graph = settings.cuda_graph;
     options.fusion = plan::is_fused(settings, place.device.kind);
+    options.winograd_tile = plan::winograd_tile(point);
     options.worker = {.file = settings.engine.file,
                       .options = settings.worker.options,
                       .timeout_s = settings.protocol.worker_timeout_s,

@@ -35,6 +35,7 @@ pb.settingsOf = (raw, protocolKeys) => {
     settings.halo_px = 'exchanged';
   delete settings.band_rows;
   delete settings.exchanges_rows;
+  delete settings.winograd_tile;  // follows from the memory limit
   return settings;
 };
 

@@ -1,0 +1,43 @@
+#include "plan/winograd.hpp"
+
+#include "network/native_layout.hpp"
+#include "plan/prediction.hpp"
+
+#include <fmt/format.h>
+
+namespace pb::plan {
+
+namespace {
+
+double least_peak_mib(const Point& point) {
+    if (const auto needs = predict(point)) return needs->peak_mib;
+    const int64_t patch = point.settings.patch;
+    return peak_parts(point).peak(point.halo ? tile_grid(point).window().pixels() : patch * patch, 1) / kMiB;
+}
+
+double weights_mib(const Point& point, int64_t tile) {
+    return static_cast<double>(network::native_weight_bytes(network::graph_of(point.shape()), tile)) / kMiB;
+}
+
+}  // namespace
+
+bool fits_limit(const Point& point) {
+    const auto limit = static_cast<double>(point.settings.memory_limit_mib);
+    return limit == 0 || least_peak_mib(point) <= limit;
+}
+
+void settle_winograd(Point& point) {
+    point.winograd_tile.reset();
+    if (point.settings.engine != EngineKind::native || fits_limit(point)) return;
+    point.winograd_tile = network::kSmallWinogradTile;
+    if (!fits_limit(point)) return point.winograd_tile.reset();
+    point.notes.push_back(fmt::format(
+        "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
+        "weights; about {} times the time",
+        point.settings.memory_limit_mib, weights_mib(point, network::kSmallWinogradTile),
+        weights_mib(point, network::kWinogradTile), kSmallTileCost));
+}
+
+int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
+
+}  // namespace pb::plan

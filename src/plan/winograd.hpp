@@ -1,0 +1,22 @@
+// The tile of Winograd's method that the engine native computes a point with.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace pb::plan {
+
+/// Time of a network with small tiles, beside the usual ones (docs/results/cpu-speed.md).
+inline constexpr double kSmallTileCost = 1.6;
+
+/// Whether what the point needs at least fits memory_limit_mib. A batch that is open counts as one window, and a patch
+/// as the window while the halo is open.
+[[nodiscard]] bool fits_limit(const Point& point);
+
+/// Small tiles where the point fits memory_limit_mib with them and not with the usual ones, and a note on them. For
+/// engine native, else nothing. Settle the halo first: what a rank takes depends on it.
+void settle_winograd(Point& point);
+
+/// The tile that it was settled to.
+[[nodiscard]] int64_t winograd_tile(const Point& point);
+
+}  // namespace pb::plan

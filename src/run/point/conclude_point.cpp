@@ -1,0 +1,114 @@
+// What follows the measurement of a point: its verification, and what is saved of it.
+#include "engine/memory.hpp"
+#include "plan/slabs.hpp"
+#include "run/agreement.hpp"
+#include "run/pipeline/stopwatch.hpp"
+#include "run/pixels/file_sink.hpp"
+#include "run/pixels/measure_quality.hpp"
+#include "run/pixels/preview.hpp"
+#include "run/pixels/save_output.hpp"
+#include "run/point/point_notes.hpp"
+#include "run/point/point_options.hpp"
+#include "run/point/runner_impl.hpp"
+
+#include <utility>
+
+namespace pb::run {
+
+std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& point, const Team& team,
+                                                            const std::shared_ptr<const engine::Weights>& network,
+                                                            ImageSource& source, std::string* note) {
+    if (network->card) {
+        ReferenceEngine reference = make_brought_reference(
+            *network, engine_options(point, team.place),
+            [&](const engine::EngineOptions& options) { return engines.find(network, options); });
+        if (note != nullptr) *note = std::move(reference.note);
+        return std::make_unique<ReferencePath>(*network, std::move(reference.denoiser), team.place.device, point.sigma,
+                                               source);
+    }
+    const int threads = engine_options(point, team.place).threads;
+    const DeviceId device = team.place.device;
+    return std::make_unique<ReferencePath>(*network, engines.find(network, reference_options(device, threads)), device,
+                                           point.sigma, source);
+}
+
+void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& source, record::PointTrace& trace,
+                         CheckDepth depth) {
+    const RankShare& share = *point.share;
+    engine::empty_allocator_cache(team.place.device);
+    if (share.streamed() != nullptr) finish_stream(team, *share.streamed(), trace);
+    const bool wanted = trace.point.settings.protocol.verify != config::VerifyMode::off;
+    if (plan::is_simulated(trace.point)) {
+        if (wanted) trace.verification = verify_passed_through(trace, team, share, source);
+        return;
+    }
+    if (wanted) {
+        std::unique_ptr<ReferencePath> reference;
+        std::string note;
+        together(team.ranks, [&] { reference = make_reference(trace.point, team, point.network, source, &note); });
+        if (!note.empty()) trace.point.notes.push_back(note);
+        trace.verification = verify({trace, team, share, *reference}, point.weights_digest, references, depth);
+    }
+    if (!source.clean_is_known() || trace.point.settings.output == config::OutputKind::checksum) return;
+    if (share.streamed() != nullptr)
+        trace.quality = measure_quality_by_windows(team, share, source);
+    else
+        together(team.ranks, [&] {
+            if (team.is_root()) trace.quality = measure_quality(share.output(), source);
+        });
+}
+
+/// Saves pictures for the first point of each network. A failure adds a note and does not fail the point.
+void Runner::Impl::save_output_preview(CoreSink& output, ImageSource& source, const PointFiles& files,
+                                       record::PointTrace& trace) {
+    constexpr size_t kMostPreviews = 12;
+    const config::PointSettings& settings = trace.point.settings;
+    const std::string network = settings.network.name() + ' ' + settings.weights + ' ' + settings.image.path;
+    if (study.previews == 0 || files.preview.empty() || previewed.size() == kMostPreviews ||
+        !previewed.insert(network).second)
+        return;
+    try {
+        trace.preview = pb::run::save_preview(output, source, study.previews, files);
+    } catch (const std::exception& error) {
+        trace.point.notes.push_back(std::string("no pictures for the report: ") + error.what());
+    }
+}
+
+void Runner::Impl::save(const Team& team, const RankShare& share, ImageSource& source, const PointFiles& files,
+                        record::PointTrace& trace) {
+    together(team.ranks, [&] {
+        if (!team.is_root()) return;
+        if (trace.verification.outcome == record::Verification::Outcome::failed)
+            return;  // wrong output must not be saved
+        if (trace.point.settings.output == config::OutputKind::checksum) return;
+        if (!plan::is_simulated(trace.point)) save_output_preview(share.cores(), source, files, trace);
+        if (files.image.empty()) return;
+        const Stopwatch watch;
+        if (share.streamed() != nullptr)
+            share.streamed()->publish();
+        else
+            save_output(share.output(), source, files);
+        trace.write_s += watch.seconds();
+        trace.output_file = files.image.string();
+        note_lost_metadata(source, files, share.streamed() != nullptr, trace);
+    });
+}
+
+CheckDepth Runner::Impl::decide_depth(const record::PointTrace& trace, const engine::Weights& network) {
+    if (!check_budget || plan::is_simulated(trace.point)) return CheckDepth::windows;
+    const CheckDepth depth = check_budget->decide(trace.processed_pixels, check_pixels(trace.point, network));
+    return depth == CheckDepth::windows && plan::is_in_bands(trace.point) ? CheckDepth::parts : depth;
+}
+
+void Runner::Impl::conclude(Team& team, const PreparedPoint& point, const PointFiles& files, ImageSource& source,
+                            record::PointTrace& trace, CheckDepth depth) {
+    begin(Activity::verification);
+    const bool has_network = !plan::is_simulated(trace.point);
+    if (has_network && study.bounds) bounds.add_to(trace, team, engine_options(trace.point, team.place));
+    if (study.bounds) links.add_to(trace, team);
+    check(team, point, source, trace, depth);
+    begin(Activity::writing);
+    if (has_network || point.share->streamed() != nullptr) save(team, *point.share, source, files, trace);
+}
+
+}  // namespace pb::run

@@ -1,0 +1,70 @@
+// What the tests of carried and exchanged rows share.
+#pragma once
+
+#include "engine/memory.hpp"
+#include "support/denoise_batch.hpp"
+
+#include "patchbench/base/error.hpp"
+#include "patchbench/network/network_facts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace pb::test {
+
+inline constexpr uint64_t kRowSeed = 7;
+
+/// `tile`: of Winograd's method. Schedules of rows are the same for both sizes.
+inline engine::EngineOptions native_options(int64_t tile, int threads = 1) {
+    return {.engine = EngineKind::native, .threads = threads, .winograd_tile = tile};
+}
+inline constexpr std::array<int64_t, 2> kTiles{4, 2};
+
+/// Relatives of each network, with Winograd's tiles wherever they can be and without.
+inline const std::vector<network::NetworkShape>& row_networks() {
+    static const std::vector<network::NetworkShape> networks{
+        network::DncnnShape{.depth = 5, .width = 32},
+        network::DncnnShape{.channels = 1, .depth = 4, .width = 24, .residual = network::DncnnResidual::subtract},
+        network::UnetShape{.widths = {32, 64, 32}},
+        network::UnetShape{.channels = 1, .widths = {16, 20, 32}},
+        network::DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2},
+        network::DrunetShape{.channels = 1, .widths = {8, 32}, .blocks = 1},
+    };
+    return networks;
+}
+
+/// Random values of an image, and what the whole of it gives.
+struct WholeImage {
+    WholeImage(const engine::Weights& weights, int64_t tile, int64_t h, int64_t w)
+        : shape(input_shape(weights, 1, h, w)),
+          values(random_values(static_cast<size_t>(shape.elements()), kRowSeed)),
+          denoised(denoise(*engine::make_denoiser(weights, native_options(tile)), weights, native_options(tile), values,
+                           shape)) {}
+    Shape shape;
+    std::vector<float> values, denoised;
+};
+
+/// Calls `make_pass`, which must allocate `planned` bytes, then `run`, which must not allocate.
+template <class MakePass, class Run>
+void expect_planned_memory(int64_t planned, MakePass make_pass, Run run) {
+    engine::reset_allocator_peaks({});
+    const int64_t before = engine::allocator_counters({}).allocated_bytes;
+    const auto pass = make_pass();
+    EXPECT_EQ(engine::allocator_counters({}).peak_allocated_bytes - before, planned);
+    const int64_t made = engine::allocator_counters({}).num_allocations;
+    run(*pass);
+    EXPECT_EQ(engine::allocator_counters({}).num_allocations, made);
+}
+
+/// Calls `make_pass` with engines that have no such pass.
+template <class MakePass>
+void expect_others_refuse(const engine::Weights& weights, MakePass make_pass) {
+    for (const EngineKind engine : {EngineKind::torch, EngineKind::reference}) {
+        const auto denoiser = engine::make_denoiser(weights, {.engine = engine});
+        EXPECT_THROW((void)make_pass(*denoiser), UsageError);
+    }
+}
+
+}  // namespace pb::test
