@@ -43,11 +43,24 @@ std::string fom_lines(const std::vector<measure::Summary>& summaries) {
     return lines;
 }
 
+std::string finding_line(const std::string& finding, const TextSize& size) {
+    const std::string line = "  " + finding;
+    return (size.is_short() ? cut_to(line, size.width) : line) + "\n";
+}
+
+std::string first_lines(const std::vector<std::string>& texts, const TextSize& size) {
+    std::string lines;
+    for (size_t i = 0; i < std::min(size.most, texts.size()); ++i) lines += finding_line(texts[i], size);
+    return texts.size() <= size.most
+               ? lines
+               : lines + fmt::format("  and {} more; --verbose prints all\n", texts.size() - size.most);
+}
+
 std::string verdict_line(const measure::Verdict& verdict) {
-    constexpr size_t kMost = 6;  // keeps the line readable; the results hold all of them
+    constexpr size_t kMost = 3, kLongest = 120;  // keep the line readable; the results hold all reasons in full
     std::string reasons;
     for (size_t i = 0; i < std::min(kMost, verdict.reasons.size()); ++i)
-        reasons += (i == 0 ? "  " : "; ") + without_controls(verdict.reasons[i], ' ');
+        reasons += (i == 0 ? "  " : "; ") + cut_to(without_controls(verdict.reasons[i], ' '), kLongest);
     if (verdict.reasons.size() > kMost) reasons += fmt::format("; and {} more", verdict.reasons.size() - kMost);
     return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
 }
