@@ -40,7 +40,7 @@ void print_weights() {
     for (const auto& [kind, name] : enum_names(network::NetworkKind{}))
         for (const auto& entry : config::load_model_card(folder / (std::string(name) + ".yaml"))) {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
-            print_text(stdout, "  {:<8}{:<44}{:<8}{:<16}{}\n", name, entry.name,
+            print_text(stdout, "  {:<8}{:<24}{:<8}{:<16}{}\n", name, entry.name,
                        entry.channels == 1 ? "gray" : "colour",
                        entry.sigma_train > 0 ? fmt::format("sigma {:.4g}", entry.sigma_train) : "any sigma",
                        here                ? "here"
