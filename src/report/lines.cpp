@@ -57,10 +57,11 @@ std::string first_lines(const std::vector<std::string>& texts, const TextSize& s
 }
 
 std::string verdict_line(const measure::Verdict& verdict) {
-    constexpr size_t kMost = 3, kLongest = 120;  // keep the line readable; the results hold all reasons in full
+    constexpr size_t kMost = 3, kRoom = 600;  // one reason is told in full, several keep the line readable
     std::string reasons;
-    for (size_t i = 0; i < std::min(kMost, verdict.reasons.size()); ++i)
-        reasons += (i == 0 ? "  " : "; ") + cut_to(without_controls(verdict.reasons[i], ' '), kLongest);
+    const size_t shown = std::min(kMost, verdict.reasons.size());
+    for (size_t i = 0; i < shown; ++i)
+        reasons += (i == 0 ? "  " : "; ") + cut_to(without_controls(verdict.reasons[i], ' '), kRoom / shown);
     if (verdict.reasons.size() > kMost) reasons += fmt::format("; and {} more", verdict.reasons.size() - kMost);
     return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
 }
