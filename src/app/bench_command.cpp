@@ -2,8 +2,12 @@
 #include "app/brought_networks.hpp"
 #include "app/commands.hpp"
 #include "app/load_study.hpp"
+#include "app/printed_text.hpp"
 #include "app/run_study.hpp"
+#include "app/session.hpp"
 #include "config/study_text.hpp"
+#include "run/pixels/image_source.hpp"
+#include "run/weights_source.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,6 +17,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace pb::app {
@@ -21,13 +27,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where bench differs from a study: it needs no weights, and a CPU manages the scene and the halo.
-constexpr std::array<std::pair<const char*, const char*>, 6> kDefaults{{{"weights", "seed:1"},
-                                                                        {"halo", "16"},
+/// Where bench differs from a study: the engine is the one of `denoise`, and one core of a CPU manages the scene, the
+/// halo and the repetitions.
+constexpr std::array<std::pair<const char*, const char*>, 8> kDefaults{{{"engine", "auto"},
+                                                                        {"halo", "32"},
+                                                                        {"stop.max_time_s", "5"},
+                                                                        {"forward_calls", "1"},
                                                                         {"image.height", "1024"},
                                                                         {"image.width", "1024"},
                                                                         {"name", "bench"},
                                                                         {"save_images", "false"}}};
+/// Weights that are not given: those of `denoise` where it has some, else values that are not trained.
+constexpr const char* kUntrained = "seed:1";
 
 struct BenchArguments {
     config::Assignments given;  // in the order of the tables of settings
@@ -36,6 +47,11 @@ struct BenchArguments {
     double max_time_s = 0;  // 0: no limit
     bool trusts_model = false;
 };
+
+const char* default_of(std::string_view key) {
+    return std::find_if(kDefaults.begin(), kDefaults.end(), [&](const auto& each) { return each.first == key; })
+        ->second;
+}
 
 std::vector<config::SettingHelp> bench_settings() {
     config::PointSettings point;
@@ -48,6 +64,8 @@ std::vector<config::SettingHelp> bench_settings() {
     }
     auto settings = config::all_settings(point, study);
     std::erase_if(settings, [](const auto& setting) { return setting.key == "preset"; });  // there are none to choose
+    for (auto& setting : settings)
+        if (setting.key == "weights") setting.value = fmt::format("default where there are some, else {}", kUntrained);
     return settings;
 }
 
@@ -91,22 +109,57 @@ void add_setting_option(CLI::App& command, const config::SettingHelp& setting, c
         ->group(kTitles.at(static_cast<size_t>(setting.group)));
 }
 
+bool is_given(const config::Assignments& given, std::string_view key) {
+    return std::any_of(given.begin(), given.end(), [&](const auto& each) { return each.key == key; });
+}
+
+/// The file of the weights that a point takes by itself; nothing for a network that comes in a file, and where the
+/// models folder has none.
+std::optional<fs::path> weights_of(const config::PointSettings& point) {
+    if (point.network.is_brought()) return std::nullopt;
+    const int64_t channels = point.image.path.empty() ? point.image.channels : run::source_facts(point.image).channels;
+    try {
+        return run::find_default_weights(point.network.kind, channels);
+    } catch (const UsageError&) {
+        return std::nullopt;
+    }
+}
+
 /// The study of the options. Throws UsageError that names the option.
 config::Config bench_config(const config::Assignments& given) {
-    const auto is_given = [&](const std::string& key) {
-        return std::any_of(given.begin(), given.end(), [&](const auto& each) { return each.key == key; });
-    };
     const config::Place place{std::make_shared<const std::string>("bench"), 0, 0};
     config::StudyFile file;
     for (const auto& [key, text] : kDefaults) {
         const bool is_size = std::string_view(key) == "image.height" || std::string_view(key) == "image.width";
-        if (is_given(key) || (is_size && is_given("image.path"))) continue;  // a file has a size of its own
+        if (is_given(given, key) || (is_size && is_given(given, "image.path"))) continue;  // a file has its own size
         file.study.top.settings.push_back({key, place, false, {{text, place}}});
     }
     file.study.top.settings.insert(file.study.top.settings.end(), given.begin(), given.end());
     config::Config config = config::expand_study(file, {});
     read_measured_calls(config);
+    if (!is_given(given, "weights"))
+        for (auto& point : config.points) point.weights = weights_of(point) ? "default" : kUntrained;
     return config;
+}
+
+/// What a new user did not choose but may want to: "chosen: engine auto, halo 16, ..". Empty when all was given.
+std::string chosen_text(const config::Assignments& given, const config::Config& config) {
+    std::vector<std::string> chosen;
+    for (const char* key : {"engine", "halo"})
+        if (!is_given(given, key)) chosen.push_back(fmt::format("{} {}", key, default_of(key)));
+    if (!is_given(given, "image.path") && !is_given(given, "image.height") && !is_given(given, "image.width"))
+        chosen.push_back(fmt::format("a scene of {} x {}", default_of("image.height"), default_of("image.width")));
+    std::set<std::string> networks;
+    for (const auto& point : config.points) {
+        const bool has_values =
+            !is_given(given, "weights") && !point.network.is_brought() && point.engine != EngineKind::timed;
+        if (!has_values || !networks.insert(point.network.name()).second) continue;
+        const auto file = weights_of(point);
+        chosen.push_back(file ? fmt::format("{} of {} (--weights {}: the published size, untrained)",
+                                            point.network.name(), file->filename().string(), kUntrained)
+                              : fmt::format("{} untrained ({})", point.network.name(), kUntrained));
+    }
+    return chosen.empty() ? "" : fmt::format("chosen: {}\n\n", fmt::join(chosen, ", "));
 }
 
 /// Makes a new folder below that for temporary files.
@@ -119,7 +172,8 @@ fs::path make_temporary_folder() {
 }
 
 ExitCode run_bench(const BenchArguments& arguments, const Arguments& raw) {
-    (void)bench_config(arguments.given);  // wrong options are refused before MPI starts
+    const config::Config config = bench_config(arguments.given);  // wrong options are refused before MPI starts
+    if (is_first_process()) print_folded(text_stream(arguments.record), chosen_text(arguments.given, config));
     const auto folder = [&](const config::Config& /*config*/) {
         return arguments.out.empty() ? make_temporary_folder() : fs::path(arguments.out);
     };
@@ -143,9 +197,7 @@ void add_bench_command(CLI::App& app, Action& chosen) {
     command->footer(
         "Several values of a setting are an axis, and axes multiply: --patch 128,256 --batch 1,4 measures four "
         "points.\n"
-        "Texts may hold commas: repeat the option for several of them. The weights are untrained unless --weights "
-        "names "
-        "some.");
+        "Texts may hold commas: repeat the option for several of them.");
     command->callback(
         [&chosen, arguments] { chosen = [arguments](const Arguments& raw) { return run_bench(*arguments, raw); }; });
 }

@@ -1,5 +1,6 @@
 #include "app/brought_networks.hpp"
 
+#include "app/printed_text.hpp"
 #include "base/atomic_file.hpp"
 #include "base/engine_files.hpp"
 #include "base/sha256.hpp"
@@ -60,7 +61,7 @@ std::optional<LookedAt> read_card(const fs::path& file) {
     const config::CardFile card = config::load_network_card(beside);
     if (card.sha256.empty() || card.sha256 == sha256_of_file(file))
         return LookedAt{{}, card.card, {}, {}, "the card " + beside.string()};
-    fmt::print(stderr, "patchbench: {} is the card of another file: it is not used\n", beside.string());
+    print_text(stderr, "patchbench: {} is the card of another file: it is not used\n", beside.string());
     return std::nullopt;
 }
 
@@ -93,8 +94,8 @@ std::vector<std::string> look_at_all(const std::vector<config::PointSettings*>& 
         const LookedAt looked = look_at_network(file, {.engine = engine, .trusts_model = trusts_model});
         texts.push_back(text_of(looked));
         if (looked.known) continue;
-        fmt::print(stderr, "{}: {}: {}\n", file, looked.origin, network::to_text(looked.card));
-        for (const std::string& remark : looked.remarks) fmt::print(stderr, "{}: {}\n", file, remark);
+        print_text(stderr, "{}: {}: {}\n", file, looked.origin, network::to_text(looked.card));
+        for (const std::string& remark : looked.remarks) print_text(stderr, "{}: {}\n", file, remark);
     }
     return texts;
 }

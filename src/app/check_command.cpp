@@ -2,7 +2,9 @@
 // how fast the ranks communicate, and verifies a tiny network on each of them.
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "app/printed_text.hpp"
 #include "app/session.hpp"
+#include "app/standard_streams.hpp"
 #include "comm/interruption.hpp"
 #include "comm/launcher.hpp"
 #include "comm/metric_reduction.hpp"
@@ -31,7 +33,7 @@ void append(doctor::Findings& all, doctor::Findings more) {
 }
 
 void say(const std::string& text) {
-    fmt::print("{}", text);
+    print_text(stdout, "{}", text);
     std::fflush(stdout);  // visible even if the next step hangs
 }
 
@@ -68,7 +70,7 @@ ExitCode run_check(const CheckArguments& arguments, RankSession& session) {
     const plan::Topology topology =
         run::gather_topology(world, {device, config::SharingRule::allow});  // sharing becomes a finding
     const auto facts = doctor::gather_launch_facts(world, topology, device != config::DeviceChoice::cpu);
-    if (world.is_root()) say(doctor::launch_text(facts, comm::mpi_is_cuda_aware()));
+    if (world.is_root()) say(doctor::launch_text(facts, comm::mpi_is_cuda_aware(), terminal_width(stdout)));
     doctor::Findings all = doctor::launch_findings(facts);
     const auto links = doctor::measure_links(world, topology);
     append(all, doctor::find_link_findings(topology, links));

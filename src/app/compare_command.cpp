@@ -1,6 +1,7 @@
 // patchbench compare OLD NEW: shows which points became faster or slower, from results files alone. Needs no MPI and no
 // device.
 #include "app/commands.hpp"
+#include "app/printed_text.hpp"
 #include "app/standard_streams.hpp"
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
@@ -66,13 +67,13 @@ ExitCode compare(CompareArguments arguments) {
     auto comparison = report::compare_results(load_all(arguments.old_files), load_all(arguments.new_files));
     if (is_gate) report::judge_by_launches(comparison);
     if (!arguments.markdown.empty()) write_whole(arguments.markdown, report::comparison_markdown(comparison));
-    fmt::print("{}", report::comparison_table(comparison, terminal_width(stdout)));
+    print_text(stdout, "{}", report::comparison_table(comparison, terminal_width(stdout)));
     if (!is_gate) return ExitCode::ok;
     const auto failures = report::regressions(comparison, slower);
     const auto open = report::undecided(comparison, slower);
     for (const auto& point : open) fmt::print("UNSURE --fail-on {}: {}\n", *arguments.fail_on, point);
     if (!open.empty())
-        fmt::print("UNSURE is no failure. Launches are separate starts: patchbench run STUDY --launches {}\n",
+        print_text(stdout, "UNSURE is no failure. Launches are separate starts: patchbench run STUDY --launches {}\n",
                    measure::kFewestLaunches);
     for (const auto& failure : failures) fmt::print("FAILED --fail-on {}: {}\n", *arguments.fail_on, failure);
     return failures.empty() ? ExitCode::ok : ExitCode::not_comparable;

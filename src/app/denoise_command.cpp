@@ -8,6 +8,7 @@
 #include "app/denoise_progress.hpp"
 #include "app/denoise_results.hpp"
 #include "app/denoise_stack.hpp"
+#include "app/printed_text.hpp"
 #include "app/session.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
@@ -56,7 +57,8 @@ ExitCode run_denoise(DenoiseArguments arguments, RankSession& session) {
     DenoiseJobs found = list_jobs(world, paths_from(arguments));
     session.watch(config::StudySettings{}.watchdog_s);
     const size_t num_named = found.jobs.size();
-    if (arguments.no_clobber) keep_existing(world, found.jobs);
+    const std::string kept = arguments.no_clobber ? keep_existing(world, found.jobs) : "";
+    if (world.is_root()) print_folded(stdout, kept);
     if (found.jobs.empty()) return ExitCode::ok;
     if (!arguments.names_network) take_network_of_weights(world, arguments.settings);
     settle_networks({&arguments.settings}, arguments.trusts_model, world);

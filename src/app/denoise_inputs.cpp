@@ -187,19 +187,21 @@ void make_folders(const DenoiseJobs& all) {
 
 }  // namespace
 
-void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
+std::string keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs) {
     std::string missing;
     run::together(world, [&] { missing = missing_outputs(jobs); });
     missing = world.broadcast(missing);
     std::vector<DenoiseJob> rest;
+    std::string kept;
     for (size_t i = 0; i < jobs.size(); ++i) {
         if (missing.at(i) == '1')
             rest.push_back(jobs[i]);
-        else if (world.is_root())
-            fmt::print("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
-                       jobs[i].output.string());
+        else
+            kept += fmt::format("{}: not denoised: {} is there (--no-clobber)\n", jobs[i].input.string(),
+                                jobs[i].output.string());
     }
     jobs = std::move(rest);
+    return kept;
 }
 
 std::vector<int64_t> input_bytes(const comm::Communicator& world, const std::vector<DenoiseJob>& jobs) {

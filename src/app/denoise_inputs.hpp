@@ -58,8 +58,8 @@ struct DenoisePaths {
 /// makes the folders of the outputs. Collective; errors are agreed.
 [[nodiscard]] DenoiseJobs list_jobs(const comm::Communicator& world, const DenoisePaths& paths);
 
-/// Removes the jobs whose output exists already, and prints which. The root decides which exist. Collective.
-void keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs);
+/// Removes the jobs whose output exists already. Returns a line about each. The root decides which exist. Collective.
+[[nodiscard]] std::string keep_existing(const comm::Communicator& world, std::vector<DenoiseJob>& jobs);
 
 /// Returns the sizes of the inputs in bytes, as the root sees them; 0 where a file cannot be examined. Collective.
 [[nodiscard]] std::vector<int64_t> input_bytes(const comm::Communicator& world, const std::vector<DenoiseJob>& jobs);

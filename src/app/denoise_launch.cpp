@@ -1,5 +1,6 @@
 #include "app/denoise_launch.hpp"
 
+#include "app/printed_text.hpp"
 #include "plan/plan.hpp"
 #include "run/pipeline/batch_queue.hpp"
 
@@ -24,7 +25,7 @@ DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communi
                           const plan::Topology& topology, const std::vector<DenoiseJob>& jobs) {
     DenoiseLaunch launch{arguments, world, topology, jobs, plan::share_images(input_bytes(world, jobs), world.size())};
     const std::string line = plan::sharing_line(launch.sharing, world.size());
-    if (world.is_root() && !line.empty()) fmt::print("{}\n", line);
+    if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
     return launch;
 }
 

@@ -1,5 +1,6 @@
 #include "app/denoise_progress.hpp"
 
+#include "app/printed_text.hpp"
 #include "base/controls.hpp"
 
 #include <fmt/format.h>
@@ -128,7 +129,7 @@ void DenoiseProgress::show(double now_s, bool at_once) {
         if (drawing_.is_due(now_s) || at_once)
             line_->draw(report::bar_line(name_, image_.fraction, report::image_figures(image_), line_->columns()));
     } else if (logging_.is_due(now_s)) {
-        fmt::print(stderr, "patchbench: {}: {}\n", name_, report::image_figures(image_).full);
+        print_text(stderr, "patchbench: {}: {}\n", name_, report::image_figures(image_).full);
     }
 }
 

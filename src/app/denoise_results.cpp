@@ -1,6 +1,7 @@
 #include "app/denoise_results.hpp"
 
 #include "app/judge_all.hpp"
+#include "app/printed_text.hpp"
 #include "report/report.hpp"
 
 #include <fmt/format.h>
@@ -104,10 +105,10 @@ std::string result_line_of(const measure::ImageVerdict& images) {
 }
 
 void print(const std::vector<ImageResult>& all, const ImageCounts& counts) {
-    for (const ImageResult& each : all) fmt::print("{}\n", each.lines);
+    for (const ImageResult& each : all) print_text(stdout, "{}\n", each.lines);
     fmt::print("\n");
-    if (counts.to_do + counts.kept > 1 || counts.passed_over > 0) fmt::print("{}\n", counts_line(all, counts));
-    if (const std::string checks = checks_line(all); !checks.empty()) fmt::print("{}\n", checks);
+    if (counts.to_do + counts.kept > 1 || counts.passed_over > 0) print_text(stdout, "{}\n", counts_line(all, counts));
+    if (const std::string checks = checks_line(all); !checks.empty()) print_text(stdout, "{}\n", checks);
 }
 
 }  // namespace
@@ -138,7 +139,8 @@ ExitCode conclude(const comm::Communicator& world, ImageResults mine, const Imag
     const measure::ImageVerdict images = judge_all(world, mine.summaries);
     if (world.is_root()) {
         print(all, counts);
-        fmt::print("{}\n{}\n", progress.closing_line(world.size() > 1), result_line_of(images));
+        print_text(stdout, "{}\n", progress.closing_line(world.size() > 1));
+        fmt::print("{}\n", result_line_of(images));
     }
     return images.verdict.exit_code;
 }

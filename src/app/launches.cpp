@@ -1,5 +1,6 @@
 #include "app/launches.hpp"
 
+#include "app/printed_text.hpp"
 #include "base/user_paths.hpp"
 #include "comm/interruption.hpp"
 #include "report/report.hpp"
@@ -175,10 +176,10 @@ int run_launch(const StudyLaunches& options, int64_t launch, const std::vector<s
 
 void print_end(const StudyLaunches& options, int64_t started, const measure::Verdict& verdict) {
     const std::string launcher = options.launcher.empty() ? "the program alone" : options.launcher;
-    fmt::print("\nlaunches: {} of {}, each a start of its own ({}): {} to {}\n", started, options.count, launcher,
-               report::launch_folder(options.folder, 1).string(),
+    print_text(stdout, "\nlaunches: {} of {}, each a start of its own ({}): {} to {}\n", started, options.count,
+               launcher, report::launch_folder(options.folder, 1).string(),
                report::launch_folder(options.folder, started).filename().string());
-    fmt::print("compare them with another version's: patchbench compare OLD {} --fail-on slower=3%\n\n",
+    print_text(stdout, "compare them with another version's: patchbench compare OLD {} --fail-on slower=3%\n\n",
                options.folder.string());
     fmt::print("{}\n", report::verdict_line(verdict));
 }

@@ -1,10 +1,11 @@
 // Starts patchbench. Each subcommand is in its own file.
 #include "app/commands.hpp"
+#include "app/printed_text.hpp"
 #include "app/session.hpp"
 #include "app/standard_streams.hpp"
 #include "base/suggest.hpp"
 #include "base/user_paths.hpp"
-#include "report/broken_lines.hpp"
+#include "report/text_lines.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,12 +51,18 @@ std::string hint_for(const CLI::App& app, int argc, char** argv) {
 
 /// Replaces the exit codes of CLI11: 0 for --help, 2 for an error.
 int explain(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments) {
-    if (error.get_exit_code() == 0) return is_first_process() ? app.exit(error) : 0;
-    if (!is_first_process()) return static_cast<int>(ExitCode::usage);
-    (void)app.exit(error);
+    const bool is_asked_for = error.get_exit_code() == 0;
+    const int code = is_asked_for ? 0 : static_cast<int>(ExitCode::usage);
+    if (!is_first_process()) return code;
+    std::ostringstream asked, wrong;
+    (void)app.exit(error, asked, wrong);
+    const bool is_help = error.get_name() == "CallForHelp";  // the other text is the glossary, which is Markdown
+    fmt::print("{}", is_help ? report::folded(asked.str(), prose_width(stdout)) : asked.str());
+    print_folded(stderr, wrong.str());
+    if (is_asked_for) return code;
     const std::string hint = hint_for(app, arguments.argc, arguments.argv);
     if (!hint.empty()) print_error(hint);
-    return static_cast<int>(ExitCode::usage);
+    return code;
 }
 
 /// Refuses "--option=", because CLI11 would take the next word as its value.
@@ -129,7 +137,7 @@ int run_program(const Arguments& arguments) {
         return static_cast<int>(flush_standard_output() ? ExitCode::ok : ExitCode::failed);
     }
     if (!chosen) {
-        fmt::print(stderr, "{}", app.help());
+        fmt::print(stderr, "{}", report::folded(app.help(), prose_width(stderr)));
         return static_cast<int>(ExitCode::usage);
     }
     const ExitCode code = chosen(arguments);

@@ -2,6 +2,7 @@
 #include "app/brought_networks.hpp"
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "app/printed_text.hpp"
 #include "config/load_yaml.hpp"
 #include "engine/onnx.hpp"
 #include "run/weights_source.hpp"
@@ -20,16 +21,17 @@ namespace pb::app {
 namespace {
 
 void print_facts() {
-    fmt::print("{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", "network", "parameters", "MAC/pixel", "alignment",
+    fmt::print("{:<8}{:>11}{:>11}{:>11}{:>8}{:>12}{:>7}{:>12}\n", "network", "parameters", "MAC/pixel", "alignment",
                "radius", "exact halo", "sigma", "bytes/pixel");
     for (const auto& [kind, name] : enum_names(network::NetworkKind{})) {
         const network::NetworkFacts& facts = network::network_facts(kind);
         fmt::print(
-            "{:<8}{:>12}{:>12}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
+            "{:<8}{:>11}{:>11}{:>11}{:>8}{:>12}{:>7}{:>12}\n", name, facts.parameters, facts.mac_per_pixel,
             facts.alignment, facts.receptive_radius, facts.exact_halo, facts.takes_sigma ? "yes" : "no",
             network::network_peaks(network::standard_shape(kind, 3), network::kOnednnPath).front().bytes_per_pixel);
     }
-    fmt::print("colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n");
+    print_text(stdout,
+               "colour variants; radius and halo in pixels; bytes/pixel: peak of fp32 activations; FLOP = 2 MAC\n");
 }
 
 void print_weights() {
@@ -38,7 +40,8 @@ void print_weights() {
     for (const auto& [kind, name] : enum_names(network::NetworkKind{}))
         for (const auto& entry : config::load_model_card(folder / (std::string(name) + ".yaml"))) {
             const bool here = !entry.file.empty() && std::filesystem::exists(folder / entry.file);
-            fmt::print("  {:<8}{:<44}{:<8}{:<16}{}\n", name, entry.name, entry.channels == 1 ? "gray" : "colour",
+            print_text(stdout, "  {:<8}{:<24}{:<8}{:<16}{}\n", name, entry.name,
+                       entry.channels == 1 ? "gray" : "colour",
                        entry.sigma_train > 0 ? fmt::format("sigma {:.4g}", entry.sigma_train) : "any sigma",
                        here                ? "here"
                        : entry.url.empty() ? "not here"
@@ -59,13 +62,13 @@ void print_card(const ExportArguments& arguments) {
     const std::string& file = arguments.looked_at;
     const LookedAt looked = look_at_network(file, {arguments.settings.engine, !arguments.save, arguments.trusts_model});
     if (looked.known) {
-        fmt::print("{}: {}: --network {} --weights {} runs it in every engine\n", file, looked.origin,
+        print_text(stdout, "{}: {}: --network {} --weights {} runs it in every engine\n", file, looked.origin,
                    name_of(*looked.known), file);
         return;
     }
-    fmt::print("{}: {}\n", file, looked.origin);
-    for (const auto& [name, value] : network::values_of(looked.card)) fmt::print("  {:<11}{}\n", name, value);
-    for (const std::string& remark : looked.remarks) fmt::print("  {}\n", remark);
+    print_text(stdout, "{}: {}\n", file, looked.origin);
+    for (const auto& [name, value] : network::values_of(looked.card)) print_text(stdout, "  {:<11}{}\n", name, value);
+    for (const std::string& remark : looked.remarks) print_text(stdout, "  {}\n", remark);
     if (arguments.save) fmt::print("saved in {}\n", save_card(file, looked).string());
 }
 
@@ -76,7 +79,7 @@ void export_network(const ExportArguments& arguments) {
     const network::NetworkKind network = arguments.settings.network;
     const engine::Weights weights = run::find_weights(network, arguments.settings.weights, std::nullopt);
     engine::save_onnx(weights, arguments.file);
-    fmt::print("{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, name_of(network),
+    print_text(stdout, "{}: {} for {} image channel(s), {}, weights {}{}\n", arguments.file, name_of(network),
                weights.channels(), network::to_text(weights.shape), weights.source,
                weights.trained ? "" : " (untrained)");
 }

@@ -2,6 +2,7 @@
 #include "app/commands.hpp"
 #include "app/load_study.hpp"
 #include "app/options.hpp"
+#include "app/printed_text.hpp"
 #include "app/standard_streams.hpp"
 #include "report/exchange_text.hpp"
 #include "report/expected_time.hpp"
@@ -75,9 +76,10 @@ std::string exchange_text(const PlanArguments& arguments, const plan::Plan& plan
 ExitCode print_plan(const PlanArguments& arguments) {
     const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks, arguments.study.trusts_model);
     const report::TextSize size{terminal_width(stdout)};
-    fmt::print("{}\n", report::plan_table(plan, arguments.rank_tflops, size));
-    if (const std::string ways = report::context_table(plan, size); !ways.empty()) fmt::print("{}\n", ways);
-    fmt::print("{}\n{}{}\n", report::prediction_text(plan), exchange_text(arguments, plan), time_text(arguments, plan));
+    print_text(stdout, "{}\n", report::plan_table(plan, arguments.rank_tflops, size));
+    if (const std::string ways = report::context_table(plan, size); !ways.empty()) print_text(stdout, "{}\n", ways);
+    print_text(stdout, "{}\n{}{}\n", report::prediction_text(plan), exchange_text(arguments, plan),
+               time_text(arguments, plan));
     return ExitCode::ok;
 }
 

@@ -1,9 +1,9 @@
 #include "app/progress.hpp"
 
+#include "app/printed_text.hpp"
 #include "base/controls.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace pb::app {
 
 namespace {
 
-constexpr double kLineIntervalS = 1;
+constexpr size_t kMostNamed = 3;  // of the points that were not measured
 
 double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
@@ -30,14 +30,15 @@ Progress::Progress(size_t num_points, const std::vector<plan::Point>& rest)
       finished_(num_points - rest.size()),
       left_(rest),
       throttle_(kUpdateIntervalS, 0),
-      logging_(kLineIntervalS, 0) {
+      tenths_(num_points, finished_) {
     std::transform(rest.rbegin(), rest.rend(), std::back_inserter(planned_passes_), planned_passes);
     draw_bar();
 }
 
 void Progress::begin(run::Activity activity) {
     const bool is_pass = activity == run::Activity::network;
-    if (is_pass) ++passes_begun_;
+    if (is_pass && passes_begun_++ == 0) passes_start_ = Clock::now();
+    if (is_pass) part_of_pass_ = {0, 1};
     activity_ = is_pass ? fmt::format("pass {}", passes_begun_) : std::string(name_of(activity));
     if (throttle_.is_due(seconds_between(start_, Clock::now()))) draw_bar();
 }
@@ -50,17 +51,41 @@ void Progress::finish(const record::PointTrace& trace) {
         left_.finish_next(seconds_between(point_start_, now));
     else
         left_.skip_next();
+    std::string reason = trace.reason.empty() ? "" : ", " + without_controls(trace.reason, ' ');
+    if (trace.status == record::PointStatus::interrupted && num_measured_ == 0) reason += "; " + time_of_point();
+    num_measured_ += measured ? 1 : 0;
     point_start_ = now;
     ++finished_;
     planned_passes_.pop_back();
     passes_begun_ = 0;
     activity_.clear();
     line_.clear();
-    const bool is_due = logging_.is_due(seconds_between(start_, now));
-    if (is_due || finished_ == num_points_ || trace.status != record::PointStatus::ok)
-        spdlog::info("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point), name_of(trace.status),
-                     trace.reason.empty() ? "" : ", " + without_controls(trace.reason, ' '), times(0));
+    if (is_worth_a_line(trace.status))
+        print_timed(fmt::format("[{}/{}] {}: {}{}; {}", finished_, num_points_, plan::label_of(trace.point),
+                                name_of(trace.status), reason, times(0)));
     draw_bar();
+}
+
+bool Progress::is_worth_a_line(record::PointStatus status) {
+    const bool is_tenth = tenths_.is_next(finished_) && !line_.is_on_terminal();
+    return status == record::PointStatus::ok ? is_tenth : num_failed_++ < kMostNamed || is_tenth;
+}
+
+/// How long the current point would have taken, as far as its passes show it.
+std::string Progress::time_of_point() const {
+    const auto now = Clock::now();
+    const auto [done, all] = part_of_pass_;
+    const double passes = static_cast<double>(std::max<int64_t>(0, passes_begun_ - 1)) +
+                          static_cast<double>(done) / static_cast<double>(all);
+    const int64_t planned = planned_passes_.back();
+    if (passes_begun_ == 0 || passes <= 0 || passes_begun_ > planned)
+        return "a point takes longer than " + report::clock_text(seconds_between(point_start_, now));
+    const double pass_s = seconds_between(passes_start_, now) / passes;
+    const double point_s = seconds_between(point_start_, passes_start_) + pass_s * static_cast<double>(planned);
+    return fmt::format(
+        "this point would take about {} ({} passes of about {:.3g} s, before verification): allow more, or "
+        "take a smaller image or network",
+        report::clock_text(point_s), planned, pass_s);
 }
 
 std::string Progress::times(double spent_on_point_s) const {

@@ -2,6 +2,7 @@
 // no GPU.
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "app/printed_text.hpp"
 #include "base/atomic_file.hpp"
 #include "base/user_paths.hpp"
 #include "report/csv.hpp"
@@ -102,7 +103,7 @@ ExitCode make_report(const ReportArguments& arguments) {
     write(outputs_of(arguments, results, files), results);
     if (std::none_of(arguments.exports.begin(), arguments.exports.end(), holds_valid_points_only)) return ExitCode::ok;
     for (const auto& point : report::left_out_of_exports(files))
-        fmt::print(stderr, "left out of the exports, which hold VALID points: {}\n", point);
+        print_text(stderr, "left out of the exports, which hold VALID points: {}\n", point);
     return ExitCode::ok;
 }
 

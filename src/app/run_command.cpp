@@ -3,6 +3,7 @@
 #include "app/launches.hpp"
 #include "app/load_study.hpp"
 #include "app/options.hpp"
+#include "app/printed_text.hpp"
 #include "app/run_study.hpp"
 #include "app/standard_streams.hpp"
 #include "measure/comparison.hpp"
@@ -44,8 +45,9 @@ ExitCode measure_study(const RunArguments& arguments, const Arguments& raw) {
 
 ExitCode dry_run(const RunArguments& arguments) {
     const config::Config config = load_study(arguments.study);
-    fmt::print("{}", report::plan_table(plan_locally(config, 1, arguments.study.trusts_model), std::nullopt,
-                                        {terminal_width(stdout)}));
+    print_text(stdout, "{}",
+               report::plan_table(plan_locally(config, 1, arguments.study.trusts_model), std::nullopt,
+                                  {terminal_width(stdout)}));
     return ExitCode::ok;
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/brought_networks.hpp"
 #include "app/options.hpp"
+#include "app/printed_text.hpp"
 #include "app/session.hpp"
 #include "app/standard_streams.hpp"
 #include "comm/interruption.hpp"
@@ -72,7 +73,7 @@ std::unique_ptr<StudyRecord> start_record(RecordOptions options, const plan::Pla
     std::FILE* out = text_stream(options);
     const size_t most = options.verbose ? plan.points.size() : kMostPlanned;
     auto record = std::make_unique<StudyRecord>(std::move(options), plan, environment);
-    fmt::print(out, "{}\n", report::plan_table(plan, std::nullopt, {terminal_width(out), most}));
+    print_text(out, "{}\n", report::plan_table(plan, std::nullopt, {terminal_width(out), most}));
     std::fflush(out);
     return record;
 }

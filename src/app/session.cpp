@@ -1,5 +1,6 @@
 #include "app/session.hpp"
 
+#include "app/printed_text.hpp"
 #include "base/controls.hpp"
 #include "base/rank_list.hpp"
 #include "comm/collective_step.hpp"
@@ -45,13 +46,13 @@ void print_nodes(const plan::Topology& topology) {
     }
     if (nodes.size() < 2) return;
     for (const auto& [node, there] : nodes)
-        fmt::print(stderr, "patchbench: node {}: {}\n", there.first, ranks_text(there.second));
+        print_text(stderr, "patchbench: node {}: {}\n", there.first, ranks_text(there.second));
 }
 
 void print_error(const std::string& message) {
     constexpr size_t kLongest = 4000;  // the message may quote parts of a damaged file
     const std::string text = message.size() <= kLongest ? message : message.substr(0, kLongest) + " ...";
-    fmt::print(stderr, "patchbench: {}\n", without_controls(text, '?', "\n"));
+    print_text(stderr, "patchbench: {}\n", without_controls(text, '?', "\n"));
 }
 
 void print_version() {

@@ -1,9 +1,11 @@
 #include "app/standard_streams.hpp"
 
+#include "app/launcher_terminal.hpp"
 #include "app/session.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
@@ -12,6 +14,19 @@
 #include <limits>
 
 namespace pb::app {
+
+namespace {
+
+/// Columns of the terminal that shows `stream`.
+std::optional<size_t> shown_columns(std::FILE* stream) {
+    const int terminal = open_terminal_of(::fileno(stream));
+    if (terminal < 0) return std::nullopt;
+    const auto columns = terminal_columns(terminal);
+    ::close(terminal);
+    return columns;
+}
+
+}  // namespace
 
 void prepare_standard_streams() {
     for (const int stream : {0, 1, 2})
@@ -39,13 +54,11 @@ size_t said_columns() {
     return said > 0 ? static_cast<size_t>(said) : kUsual;
 }
 
-size_t terminal_width(std::FILE* stream) {
-    return terminal_columns(::fileno(stream)).value_or(std::numeric_limits<size_t>::max());
-}
+size_t terminal_width(std::FILE* stream) { return shown_columns(stream).value_or(std::numeric_limits<size_t>::max()); }
 
 size_t prose_width(std::FILE* stream) {
-    if (const auto columns = terminal_columns(::fileno(stream))) return *columns;
-    return said_columns();
+    const auto columns = shown_columns(stream);
+    return columns ? *columns : said_columns();
 }
 
 }  // namespace pb::app

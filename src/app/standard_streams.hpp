@@ -20,7 +20,8 @@ void prepare_standard_streams();
 /// Columns that the variable COLUMNS states, else 80.
 [[nodiscard]] size_t said_columns();
 
-/// Columns of the terminal that `stream` writes to. The largest number when it is no terminal, or does not say.
+/// Columns of the terminal that shows `stream`, also below mpirun. The largest number when there is none, or it does
+/// not say.
 [[nodiscard]] size_t terminal_width(std::FILE* stream);
 
 /// Columns for prose, as help and descriptions of settings, on `stream`: those of its terminal, else COLUMNS, else 80,

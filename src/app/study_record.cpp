@@ -1,5 +1,6 @@
 #include "app/study_record.hpp"
 
+#include "app/printed_text.hpp"
 #include "app/standard_streams.hpp"
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
@@ -16,7 +17,6 @@
 #include "run/weights_source.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <fstream>
@@ -73,7 +73,7 @@ void check_changes(const std::vector<std::string>& changes, const fs::path& file
             "cannot resume {}: changed since it was written:\n  {}\nMeasure anew in another folder (--out), or go on "
             "with --force: points before and after then do not compare",
             file.string(), list));
-    spdlog::warn("resumed with --force although changed since:\n  {}", list);
+    print_timed("resumed with --force although changed since:\n  " + list);
 }
 
 const plan::Topology& topology_of(const report::ResultsFile& results, const report::RecordedPoint& point) {
@@ -164,14 +164,14 @@ run::ProgressListener& StudyRecord::show_progress(const plan::Plan& plan) {
 
 void StudyRecord::start(const plan::Plan& plan, const record::Environment& environment) {
     if (const fs::path aside = report::move_aside(file_); !aside.empty())
-        spdlog::info("earlier results are kept as {}", aside.string());
+        print_timed(fmt::format("earlier results are kept as {}", aside.string()));
     to_do_.assign(plan.points.size(), '1');
     results_.emplace(file_, plan.study, environment);
 }
 
 void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& plan,
                          const record::Environment& environment) {
-    for (const auto& remark : former.remarks()) spdlog::info("{}", remark);
+    for (const auto& remark : former.remarks()) print_timed(remark);
     std::vector<std::string> changes;
     for (const auto& difference : report::decisive_differences(former.sessions.back().environment, environment))
         changes.push_back(difference.text());
@@ -181,7 +181,7 @@ void StudyRecord::resume(const report::ResultsFile& former, const plan::Plan& pl
     changes.insert(changes.end(), resumption.changes.begin(), resumption.changes.end());
     check_changes(changes, file_, options_.force);
     for (const bool finished : resumption.finished) to_do_ += finished ? '0' : '1';
-    spdlog::info("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size());
+    print_timed(fmt::format("resumed: {} of {} points are finished", resumption.kept.size(), plan.points.size()));
     resumption.lines.push_back(report::resume_line(environment));
     results_.emplace(file_, resumption.lines);
 }
@@ -198,13 +198,13 @@ void StudyRecord::print(const report::ResultsFile& results, const measure::Study
     const bool is_detailed = options_.verbose || summaries.size() <= kMostDetailed || !files_written;
     report::TextSize size{.width = terminal_width(out)};
     if (!is_detailed) size.most = kMostListed;
-    fmt::print(out, "{}\n", report::points_table(summaries, study.recommendations, size));
-    if (const std::string text = report::study_text(study, size); !text.empty()) fmt::print(out, "{}\n", text);
-    if (is_detailed) fmt::print(out, "{}", ranks_text(results, summaries, size.width));
+    print_text(out, "{}\n", report::points_table(summaries, study.recommendations, size));
+    if (const std::string text = report::study_text(study, size); !text.empty()) print_text(out, "{}\n", text);
+    if (is_detailed) print_text(out, "{}", ranks_text(results, summaries, size.width));
     fmt::print(out, "results: {}\n", file_.string());
     if (files_written) fmt::print(out, "report:  {}\n", (options_.folder / "report.html").string());
     if (!is_detailed)
-        fmt::print(out, "figures: {} (all remarks, ranks of the points, FOM lines; --verbose prints them)\n",
+        print_text(out, "figures: {} (all remarks, ranks of the points, FOM lines; --verbose prints them)\n",
                    (options_.folder / "figures.txt").string());
     fmt::print(out, "{}\n{}{}\n", images_text(results, is_detailed, options_.folder),
                is_detailed ? report::fom_lines(summaries) : "", report::verdict_line(verdict));

@@ -3,6 +3,7 @@
 #include "app/brought_networks.hpp"
 #include "app/commands.hpp"
 #include "app/options.hpp"
+#include "app/printed_text.hpp"
 #include "app/session.hpp"
 #include "app/standard_streams.hpp"
 #include "app/tune_search.hpp"
@@ -65,7 +66,7 @@ std::vector<std::string> remarks_of(const TuneResult& result, const measure::Tun
 /// Prints what was tried and writes the file. On the root.
 ExitCode finish_tune(const TuneResult& result, const std::string& output) {
     const auto best = result.signal.empty() ? measure::find_fastest(result.trials) : std::nullopt;
-    fmt::print("{}\nsearched: {:.1f} s\n",
+    print_text(stdout, "{}\nsearched: {:.1f} s\n",
                report::tuning_table(result.trials, best, result.image, terminal_width(stdout)), result.seconds);
     if (!result.signal.empty()) {
         print_error(result.signal + ": the search was interrupted; nothing is written");

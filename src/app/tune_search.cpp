@@ -1,5 +1,6 @@
 #include "app/tune_search.hpp"
 
+#include "app/printed_text.hpp"
 #include "app/tune_candidates.hpp"
 #include "comm/interruption.hpp"
 #include "config/settings_access.hpp"
@@ -187,7 +188,7 @@ class Search {
         const std::optional<double> reference_db = measure_reference(edge);
         if (!reference_db) return false;
         if (world_.is_root())
-            fmt::print(stderr, "patchbench: {} candidates on {} x {} pixels\n", num_due,
+            print_text(stderr, "patchbench: {} candidates on {} x {} pixels\n", num_due,
                        std::min(edge, result_.image.h), std::min(edge, result_.image.w));
         for (size_t next = 0; next < num_due && !is_over_; ++next) {
             measure::TuningTrial none;

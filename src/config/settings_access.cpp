@@ -65,6 +65,18 @@ void check_limits(const FieldName& /*field*/, const Value& /*value*/) {}
 
 void check_limits(const FieldName& /*field*/, bool /*value*/) {}
 
+template <class Value>
+std::string readable_text(const Value& value) {
+    return format_setting(value);
+}
+
+/// A level with many digits that is a few grey levels of 255 is stated so, as settings take it: "0.5/255".
+std::string readable_text(double value) {
+    constexpr size_t kFewDigits = 6;
+    const std::string whole = format_setting(value), levels = format_setting(255 * value);
+    return whole.size() > kFewDigits + 2 && levels.size() <= kFewDigits ? levels + "/255" : whole;
+}
+
 void visit(PointSettings& settings, auto&& visitor) { point_fields(settings, visitor); }
 void visit(const PointSettings& settings, auto&& visitor) { point_fields(settings, visitor); }
 void visit(StudySettings& settings, auto&& visitor) { study_fields(settings, visitor); }
@@ -237,7 +249,7 @@ std::vector<SettingHelp> all_settings(const PointSettings& point, const StudySet
     const auto add = [&](const FieldName& field, const auto& value) {
         constexpr bool kIsText = std::same_as<std::remove_cvref_t<decltype(value)>, std::string>;
         all.push_back({group, field.key, field.unit, value_shape(value), field.meaning, range_of(field),
-                       format_setting(value), kIsText});
+                       readable_text(value), kIsText});
     };
     work_fields(point, add);
     group = SettingGroup::protocol;

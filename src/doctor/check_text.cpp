@@ -1,5 +1,7 @@
 #include "doctor/check_text.hpp"
 
+#include "report/text_table.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,20 +17,24 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : text;
 /// The part of a UUID that distinguishes devices: "GPU-8932f937".
 std::string short_uuid(const std::string& uuid) { return or_dash(uuid.substr(0, uuid.find('-', 4))); }
 
-std::string rank_table(const std::vector<RankFacts>& ranks) {
-    size_t width = 4;
-    for (const auto& rank : ranks) width = std::max(width, rank.place.host.size());
-    std::string text = fmt::format("\n{:>4}  {:<{}}  {:>5}  {:<7}{:<24}{:<14}{:<14}{:>5}  {:<7}{}\n", "rank", "host",
-                                   width, "local", "device", "name", "bus", "uuid", "cores", "memory", "processors");
+report::TextTable rank_table(const std::vector<RankFacts>& ranks) {
+    using enum report::TextTable::Align;
+    report::TextTable table;
+    table.add_column("rank");
+    table.add_column("host", left);
+    table.add_column("local");
+    for (const char* heading : {"device", "name", "bus", "uuid"}) table.add_column(heading, left);
+    table.add_column("cores");
+    for (const char* heading : {"memory", "processors"}) table.add_column(heading, left);
     for (const auto& rank : ranks) {
         const plan::RankPlace& place = rank.place;
-        text += fmt::format(
-            "{:>4}  {:<{}}  {:>5}  {:<7}{:<24}{:<14}{:<14}{:>5}  {:<7}{}\n", place.rank, place.host, width,
-            place.local_rank, place.device.is_cuda() ? fmt::format("cuda:{}", place.device.index) : "cpu",
-            place.device_name.substr(0, 22), or_dash(place.pci_bus_id), short_uuid(place.device_uuid),
-            rank.cores.size(), or_dash(fmt::format("{}", fmt::join(rank.memory_nodes, ","))), place.affinity);
+        table.add_row({std::to_string(place.rank), place.host, std::to_string(place.local_rank),
+                       place.device.is_cuda() ? fmt::format("cuda:{}", place.device.index) : "cpu",
+                       place.device_name.substr(0, 22), or_dash(place.pci_bus_id), short_uuid(place.device_uuid),
+                       std::to_string(rank.cores.size()), or_dash(fmt::format("{}", fmt::join(rank.memory_nodes, ","))),
+                       place.affinity});
     }
-    return text;
+    return table;
 }
 
 std::string library_lines(const std::vector<LoadedLibrary>& libraries) {
@@ -47,13 +53,13 @@ std::string cuda_awareness(std::optional<bool> cuda_aware) {
 
 }  // namespace
 
-std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware) {
+std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware, size_t width) {
     const int nodes = topology_of(ranks).num_nodes();
     std::string text = library_lines(ranks.front().libraries);
     text += fmt::format("  {} rank{} on {} node{}; {}: patchbench gives it host memory only\n", ranks.size(),
                         ranks.size() > 1 ? "s" : "", nodes, nodes > 1 ? "s" : "", cuda_awareness(cuda_aware));
     for (const auto& line : variable_lines(ranks)) text += "  " + line + "\n";
-    return text + rank_table(ranks);
+    return text + "\n" + rank_table(ranks).text(width);
 }
 
 std::string links_text(const plan::Topology& topology, const std::vector<LinkSpeed>& links) {

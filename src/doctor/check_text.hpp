@@ -9,8 +9,9 @@
 
 namespace pb::doctor {
 
-/// Versions, MPI, variables and the table of ranks.
-[[nodiscard]] std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware);
+/// Versions, MPI, variables and the table of ranks, which fits `width` characters.
+[[nodiscard]] std::string launch_text(const std::vector<RankFacts>& ranks, std::optional<bool> cuda_aware,
+                                      size_t width);
 [[nodiscard]] std::string links_text(const plan::Topology& topology, const std::vector<LinkSpeed>& links);
 /// `errors` has the largest difference on each rank; it must not be empty.
 [[nodiscard]] std::string tiny_text(const std::vector<double>& errors);

@@ -43,11 +43,25 @@ std::string fom_lines(const std::vector<measure::Summary>& summaries) {
     return lines;
 }
 
+std::string finding_line(const std::string& finding, const TextSize& size) {
+    const std::string line = "  " + finding;
+    return (size.is_short() ? cut_to(line, size.width) : line) + "\n";
+}
+
+std::string first_lines(const std::vector<std::string>& texts, const TextSize& size) {
+    std::string lines;
+    for (size_t i = 0; i < std::min(size.most, texts.size()); ++i) lines += finding_line(texts[i], size);
+    return texts.size() <= size.most
+               ? lines
+               : lines + fmt::format("  and {} more; --verbose prints all\n", texts.size() - size.most);
+}
+
 std::string verdict_line(const measure::Verdict& verdict) {
-    constexpr size_t kMost = 6;  // keeps the line readable; the results hold all of them
+    constexpr size_t kMost = 3, kRoom = 600;  // one reason is told in full, several keep the line readable
     std::string reasons;
-    for (size_t i = 0; i < std::min(kMost, verdict.reasons.size()); ++i)
-        reasons += (i == 0 ? "  " : "; ") + without_controls(verdict.reasons[i], ' ');
+    const size_t shown = std::min(kMost, verdict.reasons.size());
+    for (size_t i = 0; i < shown; ++i)
+        reasons += (i == 0 ? "  " : "; ") + cut_to(without_controls(verdict.reasons[i], ' '), kRoom / shown);
     if (verdict.reasons.size() > kMost) reasons += fmt::format("; and {} more", verdict.reasons.size() - kMost);
     return fmt::format("RESULT: {}{}", name_of(verdict.validity), reasons);
 }

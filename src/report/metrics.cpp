@@ -44,6 +44,13 @@ std::string pipeline_cell(const measure::Summary& s) {
     return readable(s.pipeline_s) + " [" + readable(s.pipeline_low_s) + ", " + readable(s.pipeline_high_s) + "]";
 }
 
+/// "2.250 ±13 %": half the interval as a share of the median.
+std::string brief_pipeline_cell(const measure::Summary& s) {
+    if (!s.pipeline_low_s || !s.pipeline_high_s) return readable(s.pipeline_s);
+    const double percent = 50 * (*s.pipeline_high_s - *s.pipeline_low_s) / s.pipeline_s.value();
+    return fmt::format("{} ±{:.{}f} %", readable(s.pipeline_s), percent, percent < 9.95 ? 1 : 0);
+}
+
 std::string efficiency_cell(const measure::Summary& s) { return fixed(s.efficiency, 3); }
 
 std::string allocated_cell(const measure::Summary& s) {
@@ -72,7 +79,7 @@ constexpr Metric kMetrics[] = {
     {"tflops", "TFLOP/s", "", "2 x multiply-accumulates of the processed pixels / pipeline_s", kSlowest, "median",
      kHigher, of<&measure::Summary::tflops>},
     {"pipeline_s", "s", "pipeline s\n[95 %]", "one pass: host image to host image, exchange to the root included",
-     kSlowest, "median", kLower, of<&measure::Summary::pipeline_s>, pipeline_cell},
+     kSlowest, "median", kLower, of<&measure::Summary::pipeline_s>, pipeline_cell, 5, brief_pipeline_cell},
     {"pipeline_low_s", "s", "", "lower end of the 95 % interval of pipeline_s (from 6 repetitions on)", kSlowest,
      "order statistic", kLower, of<&measure::Summary::pipeline_low_s>},
     {"pipeline_high_s", "s", "", "upper end of the 95 % interval of pipeline_s (from 6 repetitions on)", kSlowest,
@@ -120,7 +127,7 @@ constexpr Metric kMetrics[] = {
      of<&measure::Summary::first_pass_s>},
     {"efficiency", "ratio", "forward/\npipeline",
      "forward_s / pipeline_s: 1 when all time goes into the network, the rest is what the program costs", "max / max",
-     "median / median", kHigher, of<&measure::Summary::efficiency>, efficiency_cell},
+     "median / median", kHigher, of<&measure::Summary::efficiency>, efficiency_cell, 2},
     {"job_s", "s", "", "file to file: read + noise + pipeline_s + write, of those that took place", "max",
      "median of the pipeline", kLower, of<&measure::Summary::job_s>},
     {"stage_read_s", "s", "", "reading the image, once before the passes", "max", "-", kLower,
@@ -234,11 +241,11 @@ constexpr Metric kMetrics[] = {
      "largest "
      "magnitude expected there where that is more, as untrained weights give; may exceed 1; decides only when the halo "
      "is exact",
-     "max", "-", kLower, of<&measure::Summary::seam_error>},
+     "max", "-", kLower, of<&measure::Summary::seam_error>, nullptr, 4},
     {"psnr_noisy_db", "dB", "", "PSNR of the noisy image against the clean one (clipped to [0,1], peak 1)", "-", "-",
      kHigher, of<&measure::Summary::psnr_noisy_db>},
     {"psnr_denoised_db", "dB", "PSNR dB\nbefore → after", "PSNR of the denoised image against the clean one", "-", "-",
-     kHigher, of<&measure::Summary::psnr_denoised_db>, psnr_cell},
+     kHigher, of<&measure::Summary::psnr_denoised_db>, psnr_cell, 1},
     {"ssim_noisy", "ratio", "", "SSIM of the noisy image against the clean one", "-", "-", kHigher,
      of<&measure::Summary::ssim_noisy>},
     {"ssim_denoised", "ratio", "", "SSIM of the denoised image against the clean one", "-", "-", kHigher,

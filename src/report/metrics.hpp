@@ -35,7 +35,9 @@ struct Metric {
     const char* over_reps;   // reduction over repetitions: "median", "-"
     Better better;
     MetricAccess value;
-    std::string (*cell)(const measure::Summary&) = nullptr;  // cell text, if it says more than the value
+    std::string (*cell)(const measure::Summary&) = nullptr;   // cell text, if it says more than the value
+    int need = 0;                                             // of a headline: when a narrow table leaves it out
+    std::string (*brief)(const measure::Summary&) = nullptr;  // cell text of a narrow table (points_columns.hpp)
 
     /// Headlines appear in the terminal table and as FOM lines.
     [[nodiscard]] constexpr bool is_headline() const { return heading[0] != '\0'; }

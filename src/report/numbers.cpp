@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace pb::report {
@@ -26,13 +25,6 @@ std::string few_names(const std::vector<std::string>& names) {
     constexpr size_t kMost = 4;
     if (names.size() > kMost) return fmt::format("{} points, e.g. {}", names.size(), names.front());
     return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string first_lines(const std::vector<std::string>& texts, size_t most) {
-    std::string lines;
-    for (size_t i = 0; i < std::min(most, texts.size()); ++i) lines += "  " + texts[i] + "\n";
-    return texts.size() <= most ? lines
-                                : lines + fmt::format("  and {} more; --verbose prints all\n", texts.size() - most);
 }
 
 }  // namespace pb::report

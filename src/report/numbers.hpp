@@ -1,7 +1,6 @@
 // Formats numbers for people (four significant digits, no exponent between 0.001 and a million) and names of points.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +18,5 @@ namespace pb::report {
 
 /// Lists up to four names of points: "a, b". More of them are "36 points, e.g. a".
 [[nodiscard]] std::string few_names(const std::vector<std::string>& names);
-
-/// Writes the first `most` texts as indented lines, and a line that counts the others.
-[[nodiscard]] std::string first_lines(const std::vector<std::string>& texts, size_t most);
 
 }  // namespace pb::report

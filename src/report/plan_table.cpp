@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <span>
 
@@ -133,7 +132,6 @@ std::string formula_of(const plan::Point& point) {
 }
 
 constexpr size_t kFewNotes = 3;  // below the heading of a long plan
-constexpr size_t kAllNotes = std::numeric_limits<size_t>::max();
 
 /// Notes with the numbers of their points. Equal notes appear once.
 class NumberedNotes {
@@ -144,12 +142,12 @@ class NumberedNotes {
         known->points.push_back(std::to_string(point));
     }
 
-    /// The first `most` of them, a line each.
-    [[nodiscard]] std::string text(size_t most) const {
+    /// A line each, as far as `size` goes.
+    [[nodiscard]] std::string text(const TextSize& size) const {
         std::vector<std::string> lines;
         lines.reserve(notes_.size());
         for (const auto& [note, points] : notes_) lines.push_back(fmt::format("{}: {}", few_names(points), note));
-        return first_lines(lines, most);
+        return first_lines(lines, size);
     }
 
   private:
@@ -197,8 +195,9 @@ std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops
     }
     const std::string heading =
         fmt::format("Plan of {}: {} point{}", plan.study.name, plan.points.size(), plan.points.size() == 1 ? "" : "s");
-    if (is_short) return heading + "; patchbench plan, or --verbose, prints them\n" + notes.text(kFewNotes);
-    std::string below = notes.text(kAllNotes);
+    if (is_short)
+        return heading + "; patchbench plan, or --verbose, prints them\n" + notes.text({size.width, kFewNotes});
+    std::string below = notes.text({});
     if (open) below += "  ?: settled by trying out, halo or batch is auto\n";
     return heading + "\n" + table.text(size.width) + (below.empty() ? "" : "\n" + below);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace pb::report {
 
@@ -110,9 +111,10 @@ std::optional<PointsTable::Limited> limited_by(measure::Limit limit, const Summa
         clearest = labels[i];
     }
     if (found == nullptr) return std::nullopt;
-    return PointsTable::Limited{fmt::format("{}: {}", name_of(limit), few_names(points)),
-                                points.size() > 1 ? clearest + ": " + found->evidence : found->evidence,
-                                "try: " + found->advice};
+    return PointsTable::Limited{
+        fmt::format("{}: {}", name_of(limit), few_names(points)),
+        fmt::format("{}: {} point{}", name_of(limit), points.size(), points.size() == 1 ? "" : "s"),
+        points.size() > 1 ? clearest + ": " + found->evidence : found->evidence, "try: " + found->advice};
 }
 
 std::vector<PointsTable::Limited> limits_of(const Summaries& summaries, const std::vector<std::string>& labels) {
@@ -122,38 +124,58 @@ std::vector<PointsTable::Limited> limits_of(const Summaries& summaries, const st
     return all;
 }
 
-std::string limits_text(const std::vector<PointsTable::Limited>& limits) {
+std::string limits_text(const std::vector<PointsTable::Limited>& limits, const TextSize& size) {
     std::string text = limits.empty() ? "" : "\nWhat limits them\n";
-    for (const auto& [points, evidence, advice] : limits)
-        text += fmt::format("  {} ({}); {}\n", points, evidence, advice);
+    for (const auto& [points, counted, evidence, advice] : limits)
+        text += finding_line(
+            size.is_short() ? counted + "; " + advice : fmt::format("{} ({}); {}", points, evidence, advice), size);
     return text;
 }
 
-TextTable table_of(const Summaries& summaries, const std::vector<std::string>& labels,
-                   const Recommendations& recommendations) {
-    std::vector<const Metric*> shown;
-    for (const auto& metric : metrics())
-        if (metric.is_headline() && any_has(summaries, metric)) shown.push_back(&metric);
-
-    TextTable table;
-    table.add_column("point", TextTable::Align::left);
-    std::vector<size_t> varying;
-    for (size_t i = 0; i < summaries.front().context.size(); ++i) {
-        if (is_shared(summaries, i)) continue;
-        varying.push_back(i);
-        table.add_column(summaries.front().context[i].first, TextTable::Align::left);
+/// One column for each headline that a point has, in the order of the metrics.
+void add_figures(const Summaries& summaries, std::vector<PointsColumn>& columns) {
+    for (const auto& metric : metrics()) {
+        if (!metric.is_headline() || !any_has(summaries, metric)) continue;
+        PointsColumn column{.heading = metric.heading, .align = TextTable::Align::right, .need = metric.need};
+        for (const auto& summary : summaries) {
+            column.cells.push_back(cell_of(metric, summary));
+            if (metric.brief != nullptr) column.brief.push_back(metric.value(summary) ? metric.brief(summary) : "-");
+        }
+        columns.push_back(std::move(column));
     }
-    for (const auto* metric : shown) table.add_column(metric->heading);
-    table.add_column("status", TextTable::Align::left);
+}
 
+/// A column of the context. Weights mostly differ as the networks do, which the labels name.
+PointsColumn context_column(const Summaries& summaries, size_t entry) {
+    PointsColumn column{.heading = summaries.front().context[entry].first, .align = TextTable::Align::left};
+    for (const auto& summary : summaries) column.cells.push_back(context_text(summary, entry));
+    if (column.heading != "weights") return column;
+    column.need = 1;
+    for (const std::string& file : column.cells)
+        column.brief.push_back(std::filesystem::path(file).filename().string());
+    return column;
+}
+
+/// The star stands beside the status, or in a narrow table beside the label: then the status is often equal.
+std::vector<PointsColumn> columns_of(const Summaries& summaries, const std::vector<std::string>& labels,
+                                     const Recommendations& recommendations) {
+    using enum TextTable::Align;
+    PointsColumn names{.heading = "point", .align = left, .cells = labels};
+    PointsColumn statuses{.heading = "status", .align = left};
     for (size_t i = 0; i < summaries.size(); ++i) {
-        std::vector<std::string> cells{labels[i]};
-        for (const size_t entry : varying) cells.push_back(context_text(summaries[i], entry));
-        for (const auto* metric : shown) cells.push_back(cell_of(*metric, summaries[i]));
-        cells.push_back(status_text(summaries[i]) + star_of(summaries[i], recommendations));
-        table.add_row(std::move(cells));
+        const std::string star = star_of(summaries[i], recommendations), status = status_text(summaries[i]);
+        names.brief.push_back(labels[i] + star);
+        statuses.cells.push_back(status + star);
+        statuses.brief.push_back(status);
     }
-    return table;
+    std::vector<PointsColumn> columns{std::move(names)};
+    for (size_t entry = 0; entry < summaries.front().context.size(); ++entry) {
+        if (is_shared(summaries, entry)) continue;
+        columns.push_back(context_column(summaries, entry));
+    }
+    add_figures(summaries, columns);
+    columns.push_back(std::move(statuses));
+    return columns;
 }
 
 }  // namespace
@@ -161,17 +183,20 @@ TextTable table_of(const Summaries& summaries, const std::vector<std::string>& l
 PointsTable make_points_table(const Summaries& summaries, const Recommendations& recommendations) {
     require(!summaries.empty(), "a table of points needs a point");
     const auto labels = unique_labels(summaries);
-    return {shared_context(summaries), table_of(summaries, labels, recommendations), remarks_of(summaries, labels),
+    return {shared_context(summaries), columns_of(summaries, labels, recommendations), remarks_of(summaries, labels),
             limits_of(summaries, labels)};
 }
 
 std::string points_table(const Summaries& summaries, const Recommendations& recommendations, const TextSize& size) {
     if (summaries.empty()) return "no points\n";
-    const auto [shared, table, remarks, limits] = make_points_table(summaries, recommendations);
-    std::string text = shared.empty() ? "" : shared + "\n\n";
-    text += table.text(size.width);
-    if (!remarks.empty()) text += "\n" + first_lines(remarks, size.most);
-    return text + limits_text(limits);
+    const auto [shared, columns, remarks, limits] = make_points_table(summaries, recommendations);
+    const auto [equal, table, left_out] = fitted_table(columns, size.width, size.is_short());
+    std::string text = shared + (shared.empty() || equal.empty() ? "" : " | ") + equal;
+    text += (text.empty() ? "" : "\n\n") + table.text(size.width);
+    if (!left_out.empty())
+        text += fmt::format("  no room for {}; --verbose prints all columns\n", fmt::join(left_out, ", "));
+    if (!remarks.empty()) text += "\n" + first_lines(remarks, size);
+    return text + limits_text(limits, size);
 }
 
 }  // namespace pb::report

@@ -3,7 +3,7 @@
 
 #include "measure/recommendation.hpp"
 #include "measure/summary.hpp"
-#include "report/text_table.hpp"
+#include "report/points_columns.hpp"
 
 #include <string>
 #include <vector>
@@ -11,11 +11,12 @@
 namespace pb::report {
 
 struct PointsTable {
-    std::string shared;                // settings and context common to all points; may be empty
-    TextTable table;                   // one row for each point
-    std::vector<std::string> remarks;  // reasons and notes, each with its points
+    std::string shared;                 // settings and context common to all points; may be empty
+    std::vector<PointsColumn> columns;  // with one cell for each point
+    std::vector<std::string> remarks;   // reasons and notes, each with its points
     struct Limited {
         std::string points;    // "host-bound: dncnn-p64, dncnn-p96"
+        std::string counted;   // "host-bound: 2 points"
         std::string evidence;  // for the clearest case
         std::string advice;    // "try: ..."
     };

@@ -1,12 +1,13 @@
 #include "report/progress_text.hpp"
 
 #include "report/numbers.hpp"
-#include "report/text_table.hpp"
+#include "report/text_lines.hpp"
 #include "report/time_left.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace pb::report {
 
@@ -15,16 +16,6 @@ namespace {
 std::string bar_text(double fraction, size_t width) {
     const auto full = static_cast<size_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(width));
     return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
-}
-
-bool starts_character(char byte) { return (byte & 0xC0) != 0x80; }
-
-/// Returns the first `width` characters of UTF-8 text.
-std::string beginning_of(const std::string& text, size_t width) {
-    size_t end = 0;
-    for (size_t characters = 0; end < text.size(); ++end)
-        if (starts_character(text[end]) && characters++ == width) break;
-    return text.substr(0, end);
 }
 
 /// Shortens a name from its beginning: the names of a series differ at the end.
@@ -73,6 +64,11 @@ bool Throttle::is_due(double now_s) {
     if (now_s < next_s_) return false;
     next_s_ = now_s + interval_s_;
     return true;
+}
+
+bool Tenths::is_next(size_t done) {
+    const size_t before = std::exchange(reached_, tenth_of(done));
+    return reached_ > before;
 }
 
 std::optional<double> seconds_left(double fraction, double seconds) {

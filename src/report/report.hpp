@@ -20,9 +20,19 @@ namespace pb::report {
 /// How much is written: tables fit `width` characters, and of a list of remarks the first `most` entries appear. A line
 /// counts the others, and all points of a plan or curves where they are more.
 struct TextSize {
+    static constexpr size_t kAll = std::numeric_limits<size_t>::max();
     size_t width = kAnyWidth;
-    size_t most = std::numeric_limits<size_t>::max();
+    size_t most = kAll;
+
+    /// True for text of a long study: a point, a remark and a finding take one line each, whatever must be left out.
+    [[nodiscard]] bool is_short() const { return most != kAll; }
 };
+
+/// Writes `finding` as an indented line. In short text it is cut at the width.
+[[nodiscard]] std::string finding_line(const std::string& finding, const TextSize& size);
+
+/// Writes the first `size.most` texts as findings, and a line that counts the others.
+[[nodiscard]] std::string first_lines(const std::vector<std::string>& texts, const TextSize& size);
 
 /// Marks recommended points in the table and in the text below it.
 inline constexpr const char* kStar = "\u2605";

@@ -88,11 +88,11 @@ std::string variants_text(const std::vector<measure::VariantGroup>& variants, si
     return table.text(width);
 }
 
-std::string recommendation_text(const measure::Recommendation& recommendation) {
+std::string recommendation_text(const measure::Recommendation& recommendation, const TextSize& size) {
     const std::string words = recommendation.point
                                   ? std::string(kStar) + " " + recommendation.point_label + ": " + recommendation.reason
                                   : recommendation.reason;
-    return fmt::format("  {}: {}\n", recommendation.label, words);
+    return finding_line(recommendation.label + ": " + words, size);
 }
 
 /// Curves over the batch, or how many there are, where they are more than `size` allows.
@@ -111,7 +111,7 @@ std::string over_batch_text(const measure::StudySummary& study, const TextSize& 
 std::string study_text(const measure::StudySummary& study, const TextSize& size) {
     std::string text;
     if (!study.recommendations.empty()) text += "Which point to take\n";
-    for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation);
+    for (const auto& recommendation : study.recommendations) text += recommendation_text(recommendation, size);
     if (const std::string curves = over_batch_text(study, size); !curves.empty())
         text += (text.empty() ? "" : "\n") + curves;
     const auto add = [&](const auto& rows, const auto& to_text) {

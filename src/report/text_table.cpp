@@ -1,13 +1,12 @@
 #include "report/text_table.hpp"
 
 #include "base/controls.hpp"
-#include "report/broken_lines.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <sstream>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -28,22 +27,6 @@ std::pair<std::string, std::string> heading_lines(const std::string& heading) {
 }
 
 }  // namespace
-
-Cells broken_lines(const std::string& text, size_t width) {
-    std::istringstream words(text);
-    Cells lines;
-    for (std::string word; words >> word;) {
-        if (lines.empty() || width_of(lines.back()) + 1 + width_of(word) > width)
-            lines.push_back(word);
-        else
-            lines.back() += " " + word;
-    }
-    return lines.empty() ? Cells{""} : lines;
-}
-
-size_t width_of(const std::string& text) {
-    return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 std::string escaped_markdown(const std::string& text) {
     std::string escaped;
@@ -137,6 +120,11 @@ std::string TextTable::text(size_t width) const {
         all += (all.empty() ? "" : "\n") + block_text(shown, widths);
     } while (next < columns_.size());
     return all;
+}
+
+size_t TextTable::width() const {
+    const std::vector<size_t> widths = widths_within(kAnyWidth);
+    return std::accumulate(widths.begin(), widths.end(), widths.empty() ? 0 : kGap * (widths.size() - 1));
 }
 
 std::string TextTable::markdown() const {

@@ -1,22 +1,17 @@
 // Writes a table of text: for the terminal, with columns as wide as their widest cell, and as Markdown.
 #pragma once
 
+#include "report/text_lines.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 namespace pb::report {
 
-/// Counts the characters of UTF-8 text: the bytes that do not continue a character.
-[[nodiscard]] size_t width_of(const std::string& text);
-
 /// Escapes `text` and puts it on one line, so that Markdown does not read it as the end of a cell, HTML or a link.
 [[nodiscard]] std::string escaped_markdown(const std::string& text);
-
-/// Width of text that need not fit a terminal.
-inline constexpr size_t kAnyWidth = std::numeric_limits<size_t>::max();
 
 class TextTable {
   public:
@@ -32,6 +27,8 @@ class TextTable {
     /// `width` characters has its prose on several lines. Where that is not enough, columns that do not fit follow in a
     /// second table below, which begins with the first column again. A single wide cell may still exceed `width`.
     [[nodiscard]] std::string text(size_t width = kAnyWidth) const;
+    /// The width of the table on one line a row.
+    [[nodiscard]] size_t width() const;
     /// Returns the table as Markdown. The lines of a heading are joined by a space; cells are escaped_markdown().
     [[nodiscard]] std::string markdown() const;
 

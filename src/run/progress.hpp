@@ -36,7 +36,7 @@ class ProgressListener {
     virtual void join(int64_t /*num_images*/) {}
     /// In a pass, before each batch and at the end: `done` of `all` batches were given out, those in flight included.
     /// They are the rank's own, which stand for those of all ranks; with `schedule: dynamic` those of all ranks. With
-    /// exchanged rows: of the layers whose rows travel.
+    /// exchanged rows: of the layers whose rows travel; with carried rows: of the layers of all steps.
     virtual void advance(int64_t done, int64_t all) = 0;
 };
 

@@ -34,14 +34,11 @@ std::vector<config::ModelWeights> read_card(network::NetworkKind network) {
 }
 
 fs::path default_file(network::NetworkKind network, int64_t channels) {
-    const fs::path folder = models_folder();
-    for (const auto& entry : read_card(network))
-        if (!entry.file.empty() && entry.channels == channels && fs::exists(folder / entry.file))
-            return folder / entry.file;
+    if (const auto file = find_default_weights(network, channels)) return *file;
     throw UsageError(fmt::format(
         "no weights for {} with {} image channel(s) in '{}': fetch the official ones with models/get_weights.sh, "
         "name a file with `weights` (denoise: --weights), or use seed:<n> (untrained, for speed only)",
-        name_of(network), channels, folder.string()));
+        name_of(network), channels, models_folder().string()));
 }
 
 /// Adds the training sigma of a network for one sigma from the model card; checkpoints rarely contain it.
@@ -70,6 +67,14 @@ fs::path models_folder() {
     if (const char* named = std::getenv("PATCHBENCH_MODELS")) return named;
     if (const auto folder = find_folder_with("models/dncnn.yaml")) return *folder / "models";
     throw UsageError("no folder 'models' beside '" + program_folder().string() + "': set PATCHBENCH_MODELS to it");
+}
+
+std::optional<fs::path> find_default_weights(network::NetworkKind network, int64_t channels) {
+    const fs::path folder = models_folder();
+    for (const auto& entry : read_card(network))
+        if (!entry.file.empty() && entry.channels == channels && fs::exists(folder / entry.file))
+            return folder / entry.file;
+    return std::nullopt;
 }
 
 engine::Weights find_weights(network::NetworkKind network, const std::string& setting,

@@ -18,6 +18,9 @@ namespace pb::run {
 /// there is none.
 [[nodiscard]] std::filesystem::path models_folder();
 
+/// Returns the file that the setting `default` names for images of so many channels; nothing where there is none.
+[[nodiscard]] std::optional<std::filesystem::path> find_default_weights(network::NetworkKind network, int64_t channels);
+
 /// Throws UsageError that says where to find weights. `channels` is the image's: seeded weights are made for it, and a
 /// file must fit it. Without `channels`, a file for any number of channels is accepted, and seeded weights are made for
 /// colour images. A file whose sha256 is in the model card gets the card's sigma_train.

@@ -1,6 +1,7 @@
 """patchbench bench and settings, and how much a study prints."""
 import json
 import os
+import re
 
 import program
 from program import run
@@ -8,20 +9,23 @@ from program import run
 # 2 points that take a moment: patches of 32 on a scene of 64 x 48.
 SMALL = ('--device', 'cpu', '--bounds', 'off', '--patch', 32, '--halo', 8, '--batch', '1,2', '--stop-min-reps', 2,
          '--stop-max-time-s', 0, '--image-height', 64, '--image-width', 48)
-# A study of 36 points of simulated devices, in which no network runs.
+# 36 points with intervals, seams and quality, that is with every column of the table.
 MANY = """
 name: many
-engine: timed
-timed.per_window_s: 0.0001
+network: dncnn
+weights: seed:1
+engine: native
 device: cpu
+threads: 1
 bounds: off
-halo: 8
-patch: [16, 32, 64]
-batch: [1, 2, 3]
-schedule: [contiguous, dynamic]
-last_batch: [pad, ragged]
-stop: {min_reps: 2, max_time_s: 0}
-image: {height: 256, width: 256}
+patch: [8, 16, 32]
+halo: [none, 2, 4]
+batch: [1, 2, 3, 4]
+forward_calls: 1
+save_images: false
+verify.time_share: 0
+stop: {min_reps: 6, max_time_s: 0}
+image: {height: 32, width: 24}
 """
 
 
@@ -49,10 +53,14 @@ class Bench(program.ProgramTest):
             points = points_of(lines_of((out / 'results.jsonl').read_text()))
             chosen = [(point['point']['network'], point['point']['batch']) for point in points]
             self.assertEqual(chosen, [('unet', 1), ('unet', 2), ('dncnn', 1), ('dncnn', 2)], 'the last axis is the fastest')
+            weights = {'unet': 'seed:1', 'dncnn': 'default'}  # there are none of UNet
             for point in points:
                 self.assertEqual(point['verification']['outcome'], 'passed')
-                self.assertEqual(point['point']['weights'], 'seed:1')
+                self.assertEqual(point['point']['weights'], weights[point['point']['network']])
+                self.assertEqual(point['point']['engine'], 'native', 'that of denoise on a CPU')
                 self.assertIn(point['label'], result.stdout)
+            self.assertRegex(result.stdout, r'(?m)^chosen: engine auto, unet untrained \(seed:1\), dncnn of dncnn_color')
+            self.assertNotIn('scene of', result.stdout, 'its size was given')
             self.assertTrue((out / 'report.html').exists())
 
     def test_json_is_the_results_file_and_nothing_else(self):
@@ -89,6 +97,13 @@ class Bench(program.ProgramTest):
         self.assertEqual(absent.returncode, 1, absent.stderr)
         self.assertIn(f'there is no file {engine}', absent.stdout)
 
+    def test_says_how_long_a_point_takes_that_was_given_too_little_time(self):
+        """16 windows of 0.3 s a pass; 4 passes, one of them to warm up."""
+        result = run('bench', '--engine', 'timed', '--timed-per-window-s', 0.3, '--bounds', 'off', '--batch', 1,
+                     '--max-time', 1, '--out', self.folder / 'out')
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertRegex(result.stderr, r'\[1/1\] .*: interrupted, .*; this point would take about 0:\d\d \(4 passes of about \d')
+
     def test_ends_as_run_does(self):
         out = ('--out', self.folder / 'out')
         self.assertEqual(run('bench', *SMALL, *out, '--memory-limit-mib', 1).returncode, 5, 'out of memory')
@@ -113,7 +128,7 @@ class Bench(program.ProgramTest):
 
     def test_its_help_shows_its_own_defaults(self):
         text = ' '.join(run('bench', '--help').stdout.split())
-        for words in ('(default: seed:1)', '(default: 1024)', '(default: bench)', '--image,--image-path'):
+        for words in ('(default: default where there are some, else seed:1)', '(default: 1024)', '(default: 0.5/255)', '(default: bench)', '--image,--image-path'):
             self.assertIn(words, text)
         self.assertNotIn('--preset', text)
 
@@ -151,6 +166,9 @@ class Length(program.ProgramTest):
         self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
         self.assertIn('Plan of many: 36 points', result.stdout)
         self.assertLess(len((result.stdout + result.stderr).splitlines()), 120, result.stdout + result.stderr)
+        told = [line for line in result.stderr.splitlines() if re.search(r'\[\d+/36\] ', line)]
+        self.assertEqual(len(told), 10, 'one line for each tenth of the points, however long they take')
+        self.assertIn('[36/36] ', told[-1])
         self.assertIn(f"figures: {out / 'figures.txt'}", result.stdout)
         self.assertNotIn('\nFOM ', result.stdout)
         figures = (out / 'figures.txt').read_text()

@@ -48,7 +48,8 @@ def lines_seen(text):
 
 class Terminal(program.ProgramTest):
     def on_terminal(self, *arguments, ranks=0, code=0, columns=0, env=None):
-        """All that a terminal got which is both standard output and standard error. 0 columns: it does not say."""
+        """All that a terminal got which is both standard output and standard error. 0 columns: it does not say. Names of
+        files in the test's folder may be short: they have no place to break."""
         launcher = [*MPIRUN, '-n', str(ranks)] if ranks else []
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
@@ -63,7 +64,7 @@ class Terminal(program.ProgramTest):
         reader = threading.Thread(target=read)
         reader.start()
         done = subprocess.run([*launcher, PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
-                              timeout=100, check=False, env={**os.environ, **(env or {'TERM': 'xterm'})})
+                              timeout=100, check=False, cwd=self.folder, env={**os.environ, **(env or {'TERM': 'xterm'})})
         os.close(slave)
         reader.join(20)
         os.close(master)
@@ -72,10 +73,30 @@ class Terminal(program.ProgramTest):
         return b''.join(received).decode()
 
     def test_36_points_take_fewer_than_120_lines_of_80_columns(self):
-        """Tables that do not fit are cut in two, which doubles their lines. How busy the machine is decides the exit code."""
-        text = self.on_terminal('run', self.write('many.yaml', MANY), '--out', self.folder / 'out', columns=80, code=None)
-        self.assertIn('Plan of many: 36 points', text)
-        self.assertLess(len(lines_seen(text)), 120, text)
+        """One table with a row a point, under one rank and under mpirun. How busy the machine is decides the exit code."""
+        for ranks in (0, 2):
+            text = self.on_terminal('run', self.write('many.yaml', MANY), '--out', f'out{ranks}', columns=80, code=None, ranks=ranks)
+            lines = lines_seen(text)
+            self.assertIn('Plan of many: 36 points', text)
+            self.assertLess(len(lines), 80, text)
+            self.assertLessEqual(max(map(len, lines)), 80, max(lines, key=len))
+            rows = [line for line in lines if re.match(r'dncnn-native-p\d+-h\d-b\d-fp32', line)]
+            self.assertEqual(len(rows), 36, rows)
+            self.assertRegex(rows[0], r' ±\d+(\.\d)? %', 'with half its interval')
+            self.assertEqual(sum(line.startswith('point ') for line in lines), 1, 'one heading')
+            self.assertTrue(any('no room for PSNR' in line and '--verbose' in line for line in lines), text)
+            self.assertRegex(text.replace('\r\n', ' '), r'status: ok', 'what is equal is said once')
+            self.assertFalse(any('[36/36]' in line for line in lines), 'the bar says it')
+            self.assert_nothing_left(text)
+
+    def test_prose_is_broken_at_its_width(self):
+        """Messages, notes, help and the line of an image; what scripts read stays whole."""
+        self.write('photo.png', png(32, 32))
+        for ranks, words in ((0, ['denoise', 'photo.png', 'out.png', *DENOISE]), (2, ['denoise', 'photo.png', 'out.png', *DENOISE]),
+                             (0, ['bench', '--help']), (0, ['--help']), (0, ['bench', '--ptach', '64']),
+                             (0, ['denoise', 'none.png', 'x.png']), (0, ['plan', self.write('s.yaml', STUDY).name])):
+            lines = lines_seen(self.on_terminal(*words, columns=60, code=None, ranks=ranks))
+            self.assertLessEqual(max(map(len, lines)), 60, (words, max(lines, key=len)))
 
     def test_the_bar_stands_in_a_line_of_its_own(self):
         text = self.on_terminal('run', self.write('study.yaml', STUDY), '--out', self.folder / 'out')

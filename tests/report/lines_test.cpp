@@ -70,5 +70,16 @@ TEST(VerdictLine, IsOneLineWithReasons) {
     EXPECT_EQ(verdict_line(verdict), "RESULT: FAILED  a b; c");
 }
 
+TEST(VerdictLine, OfManyFailuresNamesAFew) {
+    measure::Verdict verdict{.validity = measure::Validity::failed, .exit_code = ExitCode::failed};
+    for (int i = 0; i < 9; ++i) verdict.reasons.push_back(std::to_string(i) + std::string(500, 'x'));
+    const std::string line = verdict_line(verdict);
+    EXPECT_LT(line.size(), 700u);
+    EXPECT_THAT(line, testing::AllOf(HasSubstr("  0xx"), HasSubstr("; 2xx"), Not(HasSubstr("; 3xx"))));
+    EXPECT_THAT(line, testing::EndsWith("x ...; and 6 more"));
+    verdict.reasons.resize(1);
+    EXPECT_EQ(verdict_line(verdict), "RESULT: FAILED  " + verdict.reasons.front()) << "nothing else tells it in full";
+}
+
 }  // namespace
 }  // namespace pb::report

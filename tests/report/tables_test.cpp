@@ -147,6 +147,59 @@ TEST(PointsTable, SharesRemarksAndLeavesEmptyColumnsOut) {
     EXPECT_THAT(text, AllOf(HasSubstr("all points: "), Not(HasSubstr("PSNR")), HasSubstr("INVALID")));
 }
 
+/// Points of which all but the label and the rates are equal.
+std::vector<measure::Summary> similar_points(int64_t count) {
+    std::vector<measure::Summary> summaries;
+    for (int64_t i = 0; i < count; ++i) {
+        measure::Summary& summary = summaries.emplace_back(measure::summarise(three_rank_trace()));
+        summary.index = i;
+        summary.label = "dncnn-native-p256-h20-b" + std::to_string(i) + "-fp32";
+        summary.patches_per_s = 8 + static_cast<double>(i);
+        summary.pipeline_s = 2 + static_cast<double>(i) / 10;
+    }
+    return summaries;
+}
+
+TEST(PointsTable, OfALongStudyHasOneRowAPointInANarrowTerminal) {
+    const auto summaries = similar_points(36);
+    const measure::Recommendation best{.point = 7, .point_label = summaries[7].label};
+    const std::string text = points_table(summaries, {best}, {.width = 80, .most = 3});
+    const std::string rows = text.substr(text.find("\n\n"), text.find("no room for") - text.find("\n\n"));
+    EXPECT_LE(widest_line(rows), 82u) << "in bytes: a plus-minus sign has two";
+    EXPECT_EQ(occurrences(text, "\ndncnn-native-p256"), 36u) << text;
+    EXPECT_EQ(occurrences(text, "\npoint "), 1u) << text;
+    EXPECT_THAT(text, HasSubstr("| status: ok\n")) << "what is equal is said once";
+    EXPECT_THAT(text, HasSubstr("-b7-fp32 " + std::string(kStar)));
+    EXPECT_THAT(text, AllOf(HasSubstr("2.300 ±15 %"), Not(HasSubstr("[2.000, 2.700]"))));
+    EXPECT_THAT(points_table(summaries, {best}, {.most = 3}), HasSubstr("2.300 [2.000, 2.700]")) << "there is room";
+}
+
+TEST(PointsTable, LeavesOutTheLeastNeededColumnsOfALongStudyAndNamesThem) {
+    auto summaries = similar_points(9);
+    for (auto& summary : summaries) {  // nothing is equal
+        const auto i = static_cast<double>(summary.index);
+        summary.psnr_denoised_db = 30 + i;
+        summary.efficiency = 0.1 + i / 100;
+        summary.useful_mpx_per_s = 1 + i;
+        summary.seam_error = 0.1 + i;
+        summary.allocated_peak_mib = 300 + i;
+    }
+    const std::string text = points_table(summaries, {}, {.width = 80, .most = 3});
+    EXPECT_THAT(text, HasSubstr("  no room for PSNR dB before → after, forward/pipeline; --verbose "));
+    EXPECT_THAT(text, AllOf(HasSubstr("patches/s"), HasSubstr("peak MiB")));
+    EXPECT_EQ(occurrences(text, "\npoint "), 1u) << text;
+    const std::string verbose = points_table(summaries, {}, {.width = 80});
+    EXPECT_THAT(verbose, AllOf(Not(HasSubstr("no room")), HasSubstr("before → after")));
+    EXPECT_GT(occurrences(verbose, "\npoint "), 1u) << "what does not fit follows below";
+}
+
+TEST(Findings, OfALongStudyTakeALineEach) {
+    const std::string long_text(200, 'x');
+    EXPECT_EQ(finding_line(long_text, {.width = 40, .most = 3}).size(), 41u);
+    EXPECT_EQ(finding_line(long_text, {.width = 40}), "  " + long_text + "\n") << "printing breaks it";
+    EXPECT_EQ(first_lines({"a", "b", "c"}, {.most = 2}), "  a\n  b\n  and 1 more; --verbose prints all\n");
+}
+
 TEST(PointsTable, MarksThePointToTakeAndNoOther) {
     record::PointTrace other = three_rank_trace();
     other.point.index = 5;

@@ -49,6 +49,20 @@ TEST_F(CarriedRows, TakeTheMemoryThatIsPredicted) {
     expect_predicted_memory(settings);
 }
 
+TEST_F(CarriedRows, TellHowFarAPassIsLayerByLayer) {
+    config::PointSettings settings = row_point(network::kind_of<network::DncnnShape>(), {83, 45});
+    settings.halo.kind = config::HaloSetting::Kind::carried;
+    settings.patch = 32;
+    test::Steps told;
+    const Made made = run(settings, &told);
+    ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
+    ASSERT_GE(told.steps.size(), 20u) << "the layers of one step, at least";
+    const int64_t all = told.steps.back().second;
+    EXPECT_EQ(std::ssize(told.steps), all + 1) << "and nothing of the forward call that follows";
+    for (int64_t done = 1; done <= all; ++done)
+        EXPECT_EQ(told.steps[static_cast<size_t>(done)], std::pair(done, all)) << "after the first, which is 0";
+}
+
 TEST_F(CarriedRows, WriteABandAtATimeIntoAChecksum) {
     config::PointSettings settings = row_point(network::kind_of<network::DncnnShape>(), {83, 45});
     settings.halo.kind = config::HaloSetting::Kind::carried;

@@ -67,15 +67,8 @@ TEST_F(ExchangedRows, TakeTheMemoryThatIsPredicted) {
     expect_predicted_memory(settings);
 }
 
-/// How far passes are, as they tell it.
-struct Steps final : ProgressListener {
-    std::vector<std::pair<int64_t, int64_t>> steps;
-    void begin(Activity /*activity*/) override {}
-    void advance(int64_t done, int64_t all) override { steps.emplace_back(done, all); }
-};
-
 TEST_F(ExchangedRows, TellHowFarAPassIsLayerByLayer) {
-    Steps told;
+    test::Steps told;
     const Made made = run(exchanged({83, 45}, 4), &told);
     ASSERT_EQ(made.trace.status, record::PointStatus::ok) << made.trace.reason;
     if (world_.rank() >= 4) return;

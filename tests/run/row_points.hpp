@@ -29,6 +29,13 @@ inline config::PointSettings row_point(network::NetworkKind network, Extent imag
     return settings;
 }
 
+/// How far passes are, as they tell it.
+struct Steps final : run::ProgressListener {
+    std::vector<std::pair<int64_t, int64_t>> steps;
+    void begin(run::Activity /*activity*/) override {}
+    void advance(int64_t done, int64_t all) override { steps.emplace_back(done, all); }
+};
+
 class RowPoints : public testing::Test {
   protected:
     struct Made {

@@ -44,6 +44,7 @@ void Bands::run(int64_t step, const float* in, float* out) {
         bring(step, made);
         if (schedule_.made(step, made).size() > 0) network_.run_step(s, place_);
         for (const size_t map : last_read_[s]) keep(step, map);
+        tell_layer(static_cast<int64_t>(s) + 1, std::ssize(last_read_));
     }
 }
 

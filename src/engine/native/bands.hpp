@@ -1,6 +1,7 @@
 // A band schedule with a native network: which rows lie where at each step, and the copies of those that stay.
 #pragma once
 
+#include "engine/layer_report.hpp"
 #include "engine/native/network.hpp"
 #include "network/band_memory.hpp"
 
@@ -8,7 +9,7 @@
 
 namespace pb::engine::native {
 
-class Bands final : public BandPass {
+class Bands final : public BandPass, public LayerReport {
   public:
     /// Both must outlive it. Throws OutOfMemory.
     Bands(Network& network, const network::BandSchedule& schedule);

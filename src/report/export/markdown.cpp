@@ -87,15 +87,15 @@ std::string file_text(const ResultsFile& file, const std::string& source) {
                         escaped_markdown(hardware_line(file.environment())));
     if (summaries.empty()) return text + "no points\n" + notes_text({}, file);
     const auto recommendations = measure::recommend(traces_of(points), summaries);
-    auto [shared, table, remarks, limits] = make_points_table(summaries, recommendations);
+    auto [shared, columns, remarks, limits] = make_points_table(summaries, recommendations);
     for (const auto& recommendation : recommendations)
         remarks.push_back(fmt::format("{}: {}{}", recommendation.label,
                                       recommendation.point ? recommendation.point_label + ", " : "",
                                       recommendation.reason));
-    for (const auto& [limited, evidence, advice] : limits)
+    for (const auto& [limited, counted, evidence, advice] : limits)
         remarks.push_back(fmt::format("{} ({}); {}", limited, evidence, advice));
     if (!shared.empty()) text += shared + "\n\n";
-    return text + table.markdown() + notes_text(remarks, file);
+    return text + table_of(columns).markdown() + notes_text(remarks, file);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // the output is complete, it is written as the core of its window. CPU only, computes inline.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
+#include "engine/layer_report.hpp"
 #include "engine/memory.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/pipeline/stopwatch.hpp"
@@ -21,20 +22,27 @@ class BandPipeline final : public Pipeline {
           in_channels_(channels + (options.conversion.sigma ? 1 : 0)),
           in_({}, bytes_of(schedule_.most_input_rows(), in_channels_)),
           out_({}, bytes_of(schedule_.shape().band, channels)),
-          pass_(denoiser.make_band_pass(schedule_)) {}
+          pass_(denoiser.make_band_pass(schedule_)) {
+        auto* const report = dynamic_cast<engine::LayerReport*>(pass_.get());
+        if (report == nullptr) return;
+        report->report_layers([this](int64_t done, int64_t all) {
+            if (told_ != nullptr) told_->report_step(step_ * all + done, schedule_.num_steps() * all);
+        });
+    }
 
     void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) override {
-        int64_t step = 0;
+        told_ = &batches;
+        step_ = 0;
         while (const auto batch = batches.next()) {
             const int64_t band = batch->begin;
-            while (!run_step(step++, band, input, log)) {
-            }
+            for (bool is_complete = false; !is_complete; ++step_) is_complete = run_step(step_, band, input, log);
             StageWatch watch(log, band - work_.windows.begin);
             plan::Tile made = work_.tile(band);
             made.window.row = made.core.row;  // the last band is not shifted inwards
             write_core_from_f32(out(), made, conversion_, output);
             watch.done(record::Stage::scatter);
         }
+        told_ = nullptr;  // forward calls are no part of a pass
     }
 
     /// The step that computes most, in proportion to a whole band.
@@ -77,6 +85,8 @@ class BandPipeline final : public Pipeline {
     int64_t in_channels_;
     engine::EngineBuffer in_, out_;
     std::unique_ptr<engine::BandPass> pass_;
+    BatchQueue* told_ = nullptr;  // of the pass that runs
+    int64_t step_ = 0;
 };
 
 }  // namespace

@@ -24,8 +24,8 @@ class BatchQueue {
     /// Tells `listener`, which must outlive the queue, when a pass begins and how many batches are given out.
     void report_to(ProgressListener* listener) { listener_ = listener; }
 
-    /// Tells the listener that `done` of `all` equal steps are done, for a pass that computes all its batches before it
-    /// takes the first one. These are then not counted.
+    /// Tells the listener that `done` of `all` equal steps are done, for a pass that goes by layers rather than by
+    /// batches. These are then not counted.
     void report_step(int64_t done, int64_t all);
 
     /// Starts a pass. With a shared counter, collective over its ranks.
