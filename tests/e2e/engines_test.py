@@ -126,6 +126,52 @@ class EnginesTest(program.ProgramTest):
         self.wait_for(lambda: not self.is_running(worker) and not self.is_running(guardian))
         launch.wait(timeout=60)
 
+    def test_a_worker_that_is_killed_at_any_moment_fails_its_point(self):
+        """While it loads, in its first call, in a pass, and between two calls; the other rank's worker is well."""
+        go = self.folder / 'go'
+        moments = {'load': 'load=wait', 'prepare': 'call=wait', 'pass': 'call=wait,from=4', 'idle': 'from=8'}
+        groups = ''.join(f'  - {{engine: "python:{FAULTY}", stop.min_reps: {100000 if moment == "idle" else 2}, '
+                         f'worker.options: "{options},reached={self.folder / moment},go={go}"}}\n'
+                         for moment, options in moments.items())
+        study = self.write('study.yaml', f'{STUDY}groups:\n{groups}  - {{engine: torch}}\n')
+        results = self.folder / 'out' / 'results.jsonl'
+        launch = subprocess.Popen([*program.MPIRUN, '-n', '2', program.PROGRAM, 'run', study, '--out', results.parent],
+                                  env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(launch.kill)
+        for number, moment in enumerate(moments):
+            reached = self.folder / moment
+            worker = int(self.wait_for(lambda: reached.exists() and reached.read_text()))
+            rank = self.parent_of(self.parent_of(worker))
+            if moment == 'idle':  # the call under way ends, and no other begins
+                os.kill(rank, signal.SIGSTOP)
+                time.sleep(0.2)
+            os.kill(worker, signal.SIGKILL)
+            os.kill(rank, signal.SIGCONT)
+            go.touch()
+            self.wait_for(lambda: len(self.points_in(results)) > number, 10, f'status after a kill in {moment}')
+            point = self.points_in(results)[number]
+            self.assertEqual(point['status'], 'failed')
+            self.assertIn('killed by signal 9', point['reason'])
+            self.wait_for(lambda: not self.processes_with(f'reached={reached},'), 10, f'end of the processes of {moment}')
+            go.unlink()
+        self.assertEqual(launch.wait(timeout=60), 1)
+        self.assertEqual([point['status'] for point in self.points_in(results)], ['failed'] * 4 + ['ok'])
+
+    def points_in(self, results):
+        """Lines that are complete."""
+        lines = results.read_text().split('\n')[:-1] if results.exists() else []
+        return [point for point in map(json.loads, lines) if point['type'] == 'point']
+
+    def processes_with(self, words):
+        """Processes whose command line has these words."""
+        return [file for file in Path('/proc').glob('[0-9]*/cmdline') if words in self.command_of(file)]
+
+    def command_of(self, file):
+        try:
+            return file.read_bytes().replace(b'\0', b' ').decode(errors='replace')
+        except (FileNotFoundError, ProcessLookupError):
+            return ''
+
     def parent_of(self, process):
         return int(Path(f'/proc/{process}/stat').read_text().rsplit(')', 1)[1].split()[1])
 
@@ -135,13 +181,13 @@ class EnginesTest(program.ProgramTest):
         except (FileNotFoundError, ProcessLookupError):
             return False
 
-    def wait_for(self, condition, timeout_s=60):
+    def wait_for(self, condition, timeout_s=60, what='change'):
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             if found := condition():
                 return found
             time.sleep(0.05)
-        self.fail(f'not within {timeout_s} s')
+        self.fail(f'no {what} within {timeout_s} s')
 
     def test_check_lists_the_engines(self):
         result = program.run('check', '--device', 'cpu', env=self.env)
