@@ -54,10 +54,11 @@ class EnginesTest(program.ProgramTest):
         result, points = self.run_study(f'engine: [{", ".join(names)}]\nranks: [3, 1]\nverify.fp64: true\n', 3, study)
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assertIn('RESULT: VALID', result.stdout)
-        ran = [(point['point']['network'], point['point']['engine'], point['point']['num_ranks']) for point in points]
+        ran = [(point['point']['network'], point['point']['engine'], point['point']['settled']['num_ranks'])
+               for point in points]
         self.assertEqual(sorted(ran), sorted(itertools.product(('dncnn', 'unet', 'drunet'), names, (1, 3))))
         for point in points:
-            with self.subTest(point=point['point']['label']):
+            with self.subTest(point=point['label']):
                 check = point['verification']
                 self.assertEqual(check['outcome'], 'passed', check)
                 self.assertLessEqual(check['fp64_error'], FP64_TOLERANCE)
