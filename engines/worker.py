@@ -98,6 +98,12 @@ def check_device(adapter, device):
                          f"choose device: {known[0]}")
 
 
+def copies_of(adapter, engine):
+    """What Python copies, for the notes of a point. The adapters beside this file say it; one of the user may not."""
+    unsaid = "the output where the adapter returns it" if engine.startswith("python:") else ""
+    return getattr(adapter, "COPIES", unsaid)
+
+
 def limit_memory(spare_bytes):
     """Allows the process no more than `spare_bytes` beside what it holds now."""
     with open("/proc/self/status") as lines:
@@ -182,7 +188,7 @@ def start(arguments):
     options |= {"brought": True} if arguments.model else {}
     options |= {"sigma_input": True} if arguments.sigma_input else {}
     engine = adapter.load(arguments.model or f"/proc/self/fd/{MODEL}", options)
-    ready = [str(os.getpid()), layout, versions_of(getattr(adapter, "PACKAGES", ())), getattr(adapter, "COPIES", "")]
+    ready = [str(os.getpid()), layout, versions_of(getattr(adapter, "PACKAGES", ())), copies_of(adapter, arguments.engine)]
     if arguments.limit > 0:
         limit_memory(arguments.limit)
     return adapter, engine, Windows(layout), "\n".join(ready)

@@ -33,6 +33,7 @@ def open_package(file):
     if not is_compiled:
         return torch.export.load(str(file)).module()
     os.environ["AOTI_RUNTIME_CHECK_INPUTS"] = "1"  # else it takes any extent for that which it was compiled for
+    torch._inductor.config.cpp.vec_isa_ok = True  # else it compiles six programs to try the processor's vectors: 10 s
     run = torch._inductor.aoti_load_package(str(file))
 
     def run_whole(*inputs):

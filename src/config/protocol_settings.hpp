@@ -24,6 +24,7 @@ struct ProtocolSettings {
     int64_t verify_probes = 4;
     double verify_time_share = 0.5;
     double verify_whole_max_mpx = 0.3;
+    bool verify_fp64 = false;
     int64_t timeline = 240;
     double worker_timeout_s = 300;
 };
@@ -79,6 +80,8 @@ void protocol_fields(Settings& s, Visitor&& v) {
         FieldName{
             "verify.whole_max_mpx", "Mpx", "images up to this size are compared with the whole image", {0, kMaxEdge}},
         s.verify_whole_max_mpx);
+    v(FieldName{"verify.fp64", "", "also compare a window of each rank with the network in double precision; slow"},
+      s.verify_fp64);
     v(FieldName{"timeline",
                 "",
                 "what each rank did when, in one pass outside the timed ones where there is a warm-up: its first stage "

@@ -187,6 +187,7 @@ void add_memory(const record::PointTrace& trace, Summary& summary) {
 
 void add_quality(const record::PointTrace& trace, Summary& summary) {
     summary.window_error = trace.verification.window_error;
+    summary.fp64_error = trace.verification.fp64_error;
     summary.seam_error = trace.verification.seam_error;
     if (!trace.quality) return;
     summary.psnr_noisy_db = trace.quality->psnr_noisy_db;

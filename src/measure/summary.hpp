@@ -93,7 +93,8 @@ struct Summary {
     std::optional<int> allocated_peak_rank;
     std::optional<double> pixels_per_forward;
     // Quality and verification.
-    std::optional<double> window_error, seam_error, psnr_noisy_db, psnr_denoised_db, ssim_noisy, ssim_denoised;
+    std::optional<double> window_error, fp64_error, seam_error;
+    std::optional<double> psnr_noisy_db, psnr_denoised_db, ssim_noisy, ssim_denoised;
 
     std::vector<RankSummary> ranks;
     std::string reduction;  // "NCCL" | "MPI": what gathered the figures; empty: not gathered

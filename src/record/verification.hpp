@@ -61,6 +61,7 @@ struct Verification {
     int64_t windows_checked = 0;         // windows computed again on the serial path: fp32, batch 1, contiguous
     std::optional<double> window_error;  // largest absolute difference, [0,1] units
     double window_tolerance = 0;
+    std::optional<double> fp64_error;       // the same against double precision (setting verify.fp64)
     std::optional<double> seam_error;       // against the whole image, or probe regions with full context
     bool seam_against_whole_image = false;  // false: against seam probes
     bool seam_decides = false;              // true when the halo is exact: an error beyond the tolerance then fails
@@ -86,6 +87,8 @@ void fields(V& v, T& verification) {
     v("windows_checked", when(ran, verification.windows_checked));
     v("window_error", verification.window_error);
     v("window_tolerance", when(ran, verification.window_tolerance));
+    v("fp64_error", verification.fp64_error,
+      "as window_error, against double precision, in a window of each rank; null without verify.fp64");
     v("seam_error", verification.seam_error);
     v("seam_tolerance", when(ran, verification.seam_tolerance));
     v("seam_against_whole_image", when(ran, verification.seam_against_whole_image));

@@ -236,6 +236,11 @@ constexpr Metric kMetrics[] = {
      "largest difference between windows and the same windows run alone in fp32 (batch 1, contiguous) / full scale: 1 "
      "(white), or the largest magnitude expected there where that is more",
      "max", "-", kLower, of<&measure::Summary::window_error>},
+    {"fp64_error", "ratio", "",
+     "largest difference between a window of each rank and the same window computed in double precision / full scale "
+     "as "
+     "in window_error (setting verify.fp64)",
+     "max", "-", kLower, of<&measure::Summary::fp64_error>},
     {"seam_error", "ratio", "seam\nerror",
      "largest difference to the image run whole, or to probes with full context / full scale: 1 (white), or the "
      "largest "

@@ -1,6 +1,6 @@
-"""Networks that the user brings as ONNX files (tests/support/make_networks.py): their cards are found, tiles equal the
-whole image or are refused, and files that are no such networks get one sentence. Needs the engines pytorch, which makes
-the files, and onnxruntime."""
+"""Networks that the user brings (tests/support/make_networks.py) as ONNX, TorchScript, packages of AOTInductor and
+Python: their cards are found, tiles equal the whole image or are refused, and files that are no such networks get one
+sentence. Needs the engines pytorch, which makes the files, and onnxruntime."""
 import json
 import os
 import subprocess
@@ -36,6 +36,7 @@ CARDS = {  # channels, sigma, alignment, radius, halo
     'level_input': ('1', 'input', '1', '2', '2'),
     'pooling': ('3', 'none', '1', 'unbounded', 'unbounded'),
 }
+BOUNDED = ('dilated', 'attention', 'shifted', 'even')  # those that are made in each format; and pooling
 BROKEN = {'fixed': 'fixed size', 'five_channels': '5 channels', 'three_axes': '3 axes', 'smaller': 'shape',
           'not_finite': 'not finite', 'two_outputs': '2 outputs', 'empty': 'no ONNX model', 'cut': 'damaged or cut off',
           'text': 'no ONNX model', 'none': 'no such file'}
@@ -70,63 +71,87 @@ class BroughtTest(program.ProgramTest):
         lines = [line.split() for line in result.stdout.splitlines() if line.startswith('  ')]
         return dict(line for line in lines if len(line) == 2), result.stdout
 
-    def run_study(self, name, more, ranks=0):
-        study = self.write('study.yaml', STUDY + f'network: {self.file(name)}\n' + more)
-        result = program.run('run', study, '--out', self.folder / 'out', ranks=ranks)
-        lines = (self.folder / 'out' / 'results.jsonl').read_text().splitlines()
+    def run_study(self, more, *options, ranks=0, env=None):
+        """The program's result, and the points in results.jsonl, if it was begun."""
+        study = self.write('study.yaml', STUDY + more)
+        out = self.folder / 'out'
+        (out / 'results.jsonl').unlink(missing_ok=True)
+        result = program.run('run', study, '--out', out, *options, ranks=ranks, env=env, timeout=600)
+        lines = (out / 'results.jsonl').read_text().splitlines() if (out / 'results.jsonl').exists() else []
         return result, [point for point in map(json.loads, lines) if point['type'] == 'point']
 
-    def test_cards_are_found(self):
-        keys = ('channels', 'sigma', 'alignment', 'radius', 'halo')
-        for name, values in CARDS.items():
-            with self.subTest(name=name):
-                card, text = self.card_of(name)
-                self.assertEqual(tuple(card[key] for key in keys), values, text)
-        self.assertIn('unbounded: any pixel', self.card_of('pooling')[1])
-        self.assertIn('shifted', self.card_of('shifted')[1])
+    def files(self, names, ending):
+        return [f'{self.networks / name}.{ending}' for name in names]
 
-    def test_tiles_equal_the_whole_image(self):
-        for name, (channels, sigma, *_, halo) in CARDS.items():
-            if halo == 'unbounded':
-                continue
-            with self.subTest(name=name):
-                more = f'engine: onnxruntime\nhalo: exact\nimage.channels: {channels}\n'
-                result, (point,) = self.run_study(name, more, ranks=2)
-                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-                check = point['verification']
-                self.assertEqual(check['outcome'], 'passed')
-                self.assertTrue(check['seam_decides'] and check['seam_against_whole_image'], check)
-                self.assertLessEqual(check['seam_error'], 1e-4)
+    def study_of(self, engine, *groups):
+        """Each group is files, and a setting of theirs or nothing."""
+        lines = (f'  - {{network: [{", ".join(files)}]{", " if setting else ""}{setting}}}\n' for files, setting in groups)
+        return f'engine: {engine}\nhalo: exact\ngroups:\n{"".join(lines)}'
+
+    def assert_found(self, file, text):
+        """The card of a file in the words of a run."""
+        channels, sigma, alignment, radius, halo = CARDS[Path(file).stem]
+        line = next((line for line in text.splitlines() if line.startswith(f'{file}: found by trying')), '')
+        self.assertIn(f'channels {channels}, sigma {sigma}, ', line, text)
+        self.assertIn(f'alignment {alignment}, radius {radius}, halo {halo}', line)
+
+    def assert_seamless(self, point):
+        """Tiles equal the whole image."""
+        check = point['verification']
+        self.assertEqual(check['outcome'], 'passed', check)
+        self.assertTrue(check['seam_decides'] and check['seam_against_whole_image'], check)
+        self.assertLessEqual(check['seam_error'], 1e-4)
+
+    def notes_of(self, point):
+        return ' '.join(point['summary']['notes'])
+
+    def test_a_card_is_printed(self):
+        for name in ('dilated', 'shifted', 'pooling'):
+            card, text = self.card_of(name)
+            self.assertEqual(tuple(card[key] for key in ('channels', 'sigma', 'alignment', 'radius', 'halo')), CARDS[name])
+            self.assertEqual('shifted' in text.split(':', 1)[1], name == 'shifted', text)
+            self.assertEqual('unbounded: any pixel' in text, name == 'pooling', text)
+
+    def test_cards_are_found_and_tiles_equal_the_whole_image(self):
+        colour = self.files((*BOUNDED, 'one_at_a_time', 'level_channel'), 'onnx')
+        gray = self.files(['level_input'], 'onnx')
+        result, points = self.run_study(self.study_of('onnxruntime', (colour, ''), (gray, 'image.channels: 1')), ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual([point['point']['network'] for point in points], colour + gray)
+        other = 'openvino' if has('openvino') else 'onnxruntime itself'
+        for file, point in zip(colour + gray, points):
+            with self.subTest(file=file):
+                self.assert_found(file, result.stderr)
+                self.assert_seamless(point)
                 self.assertEqual(point['summary']['tflops'], None, 'nothing is known of its layers')
-                other = 'openvino' if has('openvino') else 'onnxruntime itself'
-                self.assertTrue(any(f'verified against {other}' in note for note in point['summary']['notes']))
-                (self.folder / 'out' / 'results.jsonl').unlink()
+                self.assertIn(f'verified against {other}', self.notes_of(point))
 
-    def test_openvino_runs_it_too(self):
+    def test_openvino_runs_them_too(self):
         if not has('openvino'):
             self.skipTest('openvino is not installed')
-        for name in ('attention', 'level_input', 'one_at_a_time'):
-            with self.subTest(name=name):
-                more = f'engine: openvino\nhalo: exact\nimage.channels: {CARDS[name][0]}\n'
-                result, (point,) = self.run_study(name, more)
-                self.assertEqual(point['verification']['outcome'], 'passed', result.stderr)
-                (self.folder / 'out' / 'results.jsonl').unlink()
+        groups = (self.files(('attention', 'one_at_a_time'), 'onnx'), ''), (self.files(['level_input'], 'onnx'),
+                                                                              'image.channels: 1')
+        result, points = self.run_study(self.study_of('openvino', *groups))
+        self.assertEqual([point['verification']['outcome'] for point in points], ['passed'] * 3, result.stderr)
 
     def test_bf16_is_verified_against_fp32_of_another_engine(self):
         if not has('openvino'):
             self.skipTest('openvino is not installed')
-        result, (point,) = self.run_study('dilated', 'engine: openvino\nhalo: exact\ndtype: bf16\n')
+        result, (point,) = self.run_study(self.study_of('openvino', (self.files(['dilated'], 'onnx'), 'dtype: bf16')))
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        notes = ' '.join(point['summary']['notes'])
-        self.assertIn('verified against onnxruntime', notes)
-        self.assertIn('OpenVINO computes in', notes)
+        self.assertIn('verified against onnxruntime', self.notes_of(point))
+        self.assertIn('OpenVINO computes in', self.notes_of(point))
         self.assertGreater(point['verification']['window_error'], 1e-5, 'bf16 is not fp32')
 
     def test_an_unbounded_network_has_no_exact_halo(self):
-        study = self.write('study.yaml', STUDY + f'network: {self.file("pooling")}\nengine: onnxruntime\nhalo: exact\n')
-        self.assert_refused(program.run('run', study, '--out', self.folder / 'out'), 2, 'halo = exact', 'unbounded',
-                            'pooling.onnx', 'halo: auto')
-        result, (point,) = self.run_study('pooling', 'engine: onnxruntime\nhalo: auto\nhalo_tolerance: 0.05\n')
+        for engine, ending in (('onnxruntime', 'onnx'), ('torch', 'pt'), ('torch', 'pt2'), ('pytorch', 'py')):
+            with self.subTest(ending=ending):
+                groups = self.study_of(engine, (self.files(['pooling'], ending), ''))
+                result, points = self.run_study(groups, '--trust-model')
+                self.assert_refused(result, 2, 'halo = exact', 'unbounded', f'pooling.{ending}', 'halo: auto')
+                self.assertEqual(points, [])
+        result, (point,) = self.run_study(f'network: {self.file("pooling")}\nengine: onnxruntime\nhalo: auto\n'
+                                          'halo_tolerance: 0.05\n')
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertFalse(point['verification']['seam_decides'])
         self.assertGreater(point['verification']['seam_error'], 0)
@@ -178,49 +203,53 @@ class BroughtTest(program.ProgramTest):
             self.assertFalse((self.folder / 'out.png').exists())
 
     def test_code_runs_only_where_it_is_trusted(self):
-        for name in ('code.pt', 'code.pt2', 'compiled.pt2', 'code.py'):
+        names = ('dilated.pt', 'exported.pt2', 'dilated.pt2', 'dilated.py')
+        for name in names:
             with self.subTest(name=name):
                 file = self.networks / name
                 study = self.write('study.yaml', STUDY + f'network: {file}\nengine: pytorch\nhalo: exact\n')
-                out = ('--out', self.folder / name)
-                for command in (('networks', file), ('plan', study), ('run', study, *out)):
+                for command in (('networks', file), ('plan', study), ('run', study, '--out', self.folder / 'out')):
                     self.assert_refused(program.run(*command), 2, name, '--trust-model')
-                result = program.run('run', study, '--trust-model', *out)
-                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-                self.assertIn('alignment 1, radius 6, halo 6', result.stderr)
-                point = json.loads((self.folder / name / 'results.jsonl').read_text().splitlines()[1])
-                self.assertEqual(point['verification']['outcome'], 'passed')
-                other = 'torch' if name in ('code.pt', 'compiled.pt2') else 'pytorch itself'
-                self.assertTrue(any(f'against {other}, ' in note for note in point['summary']['notes']))
         raises = program.run('networks', self.networks / 'raises.py', '--trust-model')
         self.assert_refused(raises, 2, 'raises.py', 'no network today')
 
+    def test_code_runs_in_the_engine_pytorch(self):
+        files = self.files(BOUNDED, 'py') + self.files(('dilated', 'exported'), 'pt2')
+        result, points = self.run_study(self.study_of('pytorch', (files, '')), '--trust-model')
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual([point['point']['network'] for point in points], files)
+        for file, point in zip(files, points):
+            with self.subTest(file=file):
+                self.assert_found(file.replace('exported', 'dilated'), result.stderr.replace('exported', 'dilated'))
+                self.assert_seamless(point)
+                other = 'torch' if file.endswith('dilated.pt2') else 'pytorch itself'
+                self.assertIn(f'against {other}, ', self.notes_of(point))
+
     def run_in_torch(self, name, more, *options, ranks=0):
-        study = self.write('study.yaml', STUDY + f'network: {self.networks / name}\nengine: torch\n' + more)
-        out = self.folder / 'out'
-        result = program.run('run', study, '--out', out, '--trust-model', *options, ranks=ranks)
-        lines = (out / 'results.jsonl').read_text().splitlines() if (out / 'results.jsonl').exists() else []
-        return result, [point for point in map(json.loads, lines) if point['type'] == 'point']
+        return self.run_study(f'network: {self.networks / name}\nengine: torch\n{more}', '--trust-model', *options,
+                              ranks=ranks)
+
+    def run_code_in_torch(self, other, groups, env=None):
+        """Runs files in the process of the rank, and checks them. `other` is the engine that verifies them."""
+        files = [file for group, _ in groups for file in group]
+        result, points = self.run_study(self.study_of('torch', *groups), '--trust-model', ranks=2, env=env)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertEqual([point['point']['network'] for point in points], files)
+        for file, point in zip(files, points):
+            with self.subTest(file=file):
+                self.assert_found(file, result.stderr)
+                self.assert_seamless(point)
+                self.assertIn(f'verified against {other}, one window at a time', self.notes_of(point))
+                self.assertNotIn('in a process of its own', self.notes_of(point))
+        self.assertNotIn('windows in pytorch', result.stderr)
 
     def test_torchscript_runs_in_the_process_of_the_rank(self):
-        for name in ('attention', 'shifted', 'even', 'level_input'):
-            with self.subTest(name=name):
-                channels, sigma, alignment, radius, halo = CARDS[name]
-                more = f'halo: exact\nimage.channels: {channels}\n'
-                result, (point,) = self.run_in_torch(f'{name}.pt', more, ranks=2)
-                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-                self.assertIn(f'sigma {sigma}', result.stderr)
-                self.assertIn(f'alignment {alignment}, radius {radius}, halo {halo}', result.stderr)
-                self.assertIn('windows in torch', result.stderr)
-                check = point['verification']
-                self.assertEqual(check['outcome'], 'passed')
-                self.assertTrue(check['seam_decides'] and check['seam_against_whole_image'], check)
-                notes = ' '.join(point['summary']['notes'])
-                self.assertIn('verified against pytorch, one window at a time', notes)
-                self.assertNotIn('in a process of its own', notes)
-                (self.folder / 'out' / 'results.jsonl').unlink()
-        result, _ = self.run_in_torch('pooling.pt', 'halo: exact\n')
-        self.assert_refused(result, 2, 'halo = exact', 'unbounded', 'pooling.pt')
+        gray = self.files(['level_input'], 'pt')
+        self.run_code_in_torch('pytorch', [(self.files(BOUNDED, 'pt'), ''), (gray, 'image.channels: 1')])
+
+    def test_packages_of_aotinductor_run_in_the_process_of_the_rank(self):
+        alone = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
+        self.run_code_in_torch('torch itself', [(self.files(BOUNDED, 'pt2'), '')], alone)
 
     def test_what_a_script_raises_is_the_status_of_its_point(self):
         script = self.networks / 'raises.pt'
@@ -234,53 +263,45 @@ class BroughtTest(program.ProgramTest):
         self.assertIn('no network today', point['reason'])
         self.assertNotIn('Traceback', result.stderr + point['reason'])
 
-    def test_a_package_of_aotinductor_runs_in_the_process_of_the_rank(self):
-        env = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}  # without another engine
+    def test_a_package_of_aotinductor_needs_no_other_engine(self):
+        env = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
         image = self.write('in.png', program.png(70, 50))
-        model = self.networks / 'compiled.pt2'
-        result = program.run('denoise', image, self.folder / 'out.png', '--network', model, '--patch', 24, '--trust-model',
-                             env=env)
+        result = program.run('denoise', image, self.folder / 'out.png', '--network', self.networks / 'attention.pt2',
+                             '--patch', 24, '--trust-model', env=env)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn('engine torch', result.stdout)
         self.assertIn('windows in torch', result.stderr)
-        self.assertIn('alignment 1, radius 6, halo 6', result.stderr)
-        result, (point,) = self.run_in_torch('compiled.pt2', 'halo: exact\n', ranks=2)
-        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-        check = point['verification']
-        self.assertEqual(check['outcome'], 'passed')
-        self.assertTrue(check['seam_decides'] and check['seam_against_whole_image'], check)
-        self.assertIn('verified against pytorch, one', ' '.join(point['summary']['notes']))
+        self.assertIn('alignment 8, radius 9, halo 16', result.stderr)
 
     def test_compiled_code_is_not_given_windows_that_it_was_not_compiled_for(self):
         """It would read and write as many pixels as it expects."""
         for engine in ('torch', 'pytorch'):
-            result, (point,) = self.run_in_torch('compiled.pt2', 'halo: exact\n', '--set', 'patch=8', '--set',
+            result, (point,) = self.run_in_torch('dilated.pt2', 'halo: exact\n', '--set', 'patch=8', '--set',
                                                  f'engine={engine}')
             self.assertEqual((result.returncode, point['status']), (1, 'failed'), result.stderr)
             self.assertIn('20', point['reason'], 'the extent of a window')
-            (self.folder / 'out' / 'results.jsonl').unlink()
-        result, (point,) = self.run_in_torch('compiled.pt2', 'halo: exact\n', '--set', 'memory_limit_mib=1', '--set',
+        result, (point,) = self.run_in_torch('dilated.pt2', 'halo: exact\n', '--set', 'memory_limit_mib=1', '--set',
                                              'patch=90')
         self.assertEqual((result.returncode, point['status']), (5, 'oom'), 'its maps are larger than that')
 
     def test_a_package_that_torch_cannot_run_is_refused(self):
-        refused = program.run('networks', self.networks / 'code.pt2', '--trust-model', '--engine', 'torch')
+        refused = program.run('networks', self.networks / 'exported.pt2', '--trust-model', '--engine', 'torch')
         self.assertEqual(refused.returncode, 0, 'the card is found in the engine that runs it')
         self.assertIn('windows in pytorch', refused.stdout)
-        result, _ = self.run_in_torch('code.pt2', 'halo: exact\n')
-        self.assert_refused(result, 2, 'code.pt2', 'torch.export', 'engine: pytorch')
+        result, _ = self.run_in_torch('exported.pt2', 'halo: exact\n')
+        self.assert_refused(result, 2, 'exported.pt2', 'torch.export', 'engine: pytorch')
 
     def test_a_crash_of_code_in_the_rank_ends_the_job_with_a_sentence_and_keeps_earlier_points(self):
         card = self.networks / 'crashes.pt.card.yaml'
         card.write_text('channels: 3\nradius: 0\nhalo: 0\n')
         self.addCleanup(card.unlink)
-        more = f'halo: exact\nnetwork: [{self.networks / "code.pt"}, {self.networks / "crashes.pt"}]\n'
+        more = f'halo: exact\nnetwork: [{self.networks / "dilated.pt"}, {self.networks / "crashes.pt"}]\n'
         study = self.write('study.yaml', STUDY + more)
         for engine in ('torch', 'pytorch'):
             out = self.folder / engine
             result = program.run('run', study, '--out', out, '--trust-model', '--set', f'engine={engine}', ranks=2)
             points = [json.loads(line) for line in (out / 'results.jsonl').read_text().splitlines()[1:]]
-            self.assertTrue(points[0]['point']['network'].endswith('code.pt'), points[0]['point']['network'])
+            self.assertTrue(points[0]['point']['network'].endswith('dilated.pt'), points[0]['point']['network'])
             self.assertEqual(points[0]['status'], 'ok', result.stderr)
             if engine == 'torch':
                 self.assertEqual(result.returncode, 139, 'that of SIGSEGV')
@@ -292,7 +313,7 @@ class BroughtTest(program.ProgramTest):
                 self.assertIn('signal 11', points[1]['reason'])
 
     def test_damaged_code_is_refused(self):
-        for whole in ('code.pt', 'code.pt2', 'compiled.pt2'):
+        for whole in ('dilated.pt', 'exported.pt2', 'dilated.pt2'):
             damaged = self.folder / f'cut_{whole}'
             content = (self.networks / whole).read_bytes()
             damaged.write_bytes(content[:len(content) // 2])
@@ -303,8 +324,8 @@ class BroughtTest(program.ProgramTest):
     def test_denoise_takes_a_script_without_another_engine(self):
         image = self.write('in.png', program.png(70, 50))
         env = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
-        arguments = ('denoise', image, self.folder / 'out.png', '--network', self.networks / 'code.pt', '--patch', 24)
-        self.assert_refused(program.run(*arguments, env=env), 2, 'code.pt', '--trust-model')
+        arguments = ('denoise', image, self.folder / 'out.png', '--network', self.networks / 'dilated.pt', '--patch', 24)
+        self.assert_refused(program.run(*arguments, env=env), 2, 'dilated.pt', '--trust-model')
         result = program.run(*arguments, '--trust-model', env=env)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn('engine torch', result.stdout)

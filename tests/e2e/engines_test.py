@@ -1,5 +1,6 @@
-"""Studies with engines that run in a process of their own: installed frameworks on 1 and 3 ranks, and an engine that
-fails in every way (tests/engine/workers/faulty.py). What is not installed is skipped."""
+"""Studies with engines that run in a process of their own: three networks in all installed frameworks on 1 and 3 ranks,
+and an engine that fails in every way (tests/engine/workers/faulty.py). What is not installed is skipped."""
+import itertools
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import program
 ENGINES = Path(os.environ.get('PATCHBENCH_ENGINES', program.REPOSITORY / '.engines'))
 INSTALLED = sorted(path.name for path in ENGINES.glob('*') if (path / 'bin' / 'python').exists())
 FAULTY = program.REPOSITORY / 'tests' / 'engine' / 'workers' / 'faulty.py'
+FP64_TOLERANCE = 2e-5  # of full scale: fp32 in other orders of summation, through networks of up to 60 layers
 STUDY = """
 name: engines
 image: {height: 48, width: 64}
@@ -45,28 +47,36 @@ class EnginesTest(program.ProgramTest):
         lines = [json.loads(line) for line in (self.folder / 'out' / 'results.jsonl').read_text().splitlines()]
         return result, [line for line in lines if line['type'] == 'point']
 
-    def test_installed_engines_pass_verification(self):
-        for ranks in (1, 3):
-            with self.subTest(ranks=ranks):
-                names = ', '.join(['torch', *INSTALLED])
-                result, points = self.run_study(f'engine: [{names}]\n', ranks)
-                self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
-                self.assertIn('RESULT: VALID', result.stdout)
-                self.assertEqual([point['point']['engine'] for point in points], ['torch', *INSTALLED])
-                for point in points[1:]:
-                    self.assertEqual(point['verification']['outcome'], 'passed', point)
-                    note = ' '.join(point['summary']['notes'])
-                    self.assertIn('in a process of its own', note)
-                    self.assertIn('with the hand-over', note)
-                    for rank in point['memory']['ranks']:
-                        self.assertGreater(rank['allocated_peak_mib'], 20, 'the framework itself')
-                        self.assertGreater(rank['engine_peak_mib'], 20)
-                        self.assertLess(rank['engine_peak_mib'], rank['allocated_peak_mib'], 'without the windows')
-                        self.assertLess(rank['engine_peak_mib'], rank['host_peak_mib'], 'without the rank')
-                    samples = point['samples']
-                    self.assertGreater(samples['load_s'], 0.05, 'the process starts Python')
-                    self.assertGreater(samples['prepare_s'], 0.001, 'its first call')
-                (self.folder / 'out' / 'results.jsonl').unlink()
+    def test_engines_run_every_network_on_1_and_3_ranks_and_agree_with_fp64(self):
+        names = ['torch', 'native', *INSTALLED]
+        networks = 'zip: {network: [dncnn, unet, drunet], weights: [default, seed:1, default]}\nhalo: 8\n'
+        study = STUDY.replace('network: dncnn\nweights: seed:1\n', networks).replace('halo: 4\n', '')
+        result, points = self.run_study(f'engine: [{", ".join(names)}]\nranks: [3, 1]\nverify.fp64: true\n', 3, study)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertIn('RESULT: VALID', result.stdout)
+        ran = [(point['point']['network'], point['point']['engine'], point['point']['settled']['num_ranks'])
+               for point in points]
+        self.assertEqual(sorted(ran), sorted(itertools.product(('dncnn', 'unet', 'drunet'), names, (1, 3))))
+        for point in points:
+            with self.subTest(point=point['label']):
+                check = point['verification']
+                self.assertEqual(check['outcome'], 'passed', check)
+                self.assertLessEqual(check['fp64_error'], FP64_TOLERANCE)
+                self.assertGreater(check['fp64_error'], 0, 'fp32 rounds')
+                if point['point']['engine'] in INSTALLED:
+                    self.check_own_process(point)
+
+    def check_own_process(self, point):
+        note = ' '.join(point['summary']['notes'])
+        self.assertIn('in a process of its own', note)
+        self.assertIn('with the hand-over', note)
+        for rank in point['memory']['ranks']:
+            self.assertGreater(rank['allocated_peak_mib'], 20, 'the framework itself')
+            self.assertGreater(rank['engine_peak_mib'], 20)
+            self.assertLess(rank['engine_peak_mib'], rank['allocated_peak_mib'], 'without the windows')
+            self.assertLess(rank['engine_peak_mib'], rank['host_peak_mib'], 'without the rank')
+        self.assertGreater(point['samples']['load_s'], 0.05, 'the process starts Python')
+        self.assertGreater(point['samples']['prepare_s'], 0.001, 'its first call')
 
     def test_engines_that_have_bf16_pass_verification_and_say_how_they_computed(self):
         names = [name for name in INSTALLED if name != 'onnxruntime']
@@ -81,11 +91,6 @@ class EnginesTest(program.ProgramTest):
         study = self.write('study.yaml', STUDY + 'engine: onnxruntime\ndtype: bf16\n')
         self.assert_refused(program.run('run', study, '--out', self.folder / 'out'), 2, 'dtype = bf16', 'onnxruntime',
                             'dtype: fp32', 'openvino')
-
-    def test_every_network_passes_in_the_first_engine(self):
-        study = STUDY.replace('network: dncnn', 'network: [unet, drunet]').replace('halo: 4', 'halo: 8')
-        result, points = self.run_study(f'engine: {INSTALLED[0]}\n', study=study)
-        self.assertEqual([point['status'] for point in points], ['ok', 'ok'], result.stderr)
 
     def test_failures_are_the_status_of_their_points(self):
         engine = os.path.relpath(FAULTY, self.folder)  # as in a study: relative to its folder
@@ -126,6 +131,52 @@ class EnginesTest(program.ProgramTest):
         self.wait_for(lambda: not self.is_running(worker) and not self.is_running(guardian))
         launch.wait(timeout=60)
 
+    def test_a_worker_that_is_killed_at_any_moment_fails_its_point(self):
+        """While it loads, in its first call, in a pass, and between two calls; the other rank's worker is well."""
+        go = self.folder / 'go'
+        moments = {'load': 'load=wait', 'prepare': 'call=wait', 'pass': 'call=wait,from=4', 'idle': 'from=8'}
+        groups = ''.join(f'  - {{engine: "python:{FAULTY}", stop.min_reps: {100000 if moment == "idle" else 2}, '
+                         f'worker.options: "{options},reached={self.folder / moment},go={go}"}}\n'
+                         for moment, options in moments.items())
+        study = self.write('study.yaml', f'{STUDY}groups:\n{groups}  - {{engine: torch}}\n')
+        results = self.folder / 'out' / 'results.jsonl'
+        launch = subprocess.Popen([*program.MPIRUN, '-n', '2', program.PROGRAM, 'run', study, '--out', results.parent],
+                                  env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(launch.kill)
+        for number, moment in enumerate(moments):
+            reached = self.folder / moment
+            worker = int(self.wait_for(lambda: reached.exists() and reached.read_text()))
+            rank = self.parent_of(self.parent_of(worker))
+            if moment == 'idle':  # the call under way ends, and no other begins
+                os.kill(rank, signal.SIGSTOP)
+                time.sleep(0.2)
+            os.kill(worker, signal.SIGKILL)
+            os.kill(rank, signal.SIGCONT)
+            go.touch()
+            self.wait_for(lambda: len(self.points_in(results)) > number, 10, f'status after a kill in {moment}')
+            point = self.points_in(results)[number]
+            self.assertEqual(point['status'], 'failed')
+            self.assertIn('killed by signal 9', point['reason'])
+            self.wait_for(lambda: not self.processes_with(f'reached={reached},'), 10, f'end of the processes of {moment}')
+            go.unlink()
+        self.assertEqual(launch.wait(timeout=60), 1)
+        self.assertEqual([point['status'] for point in self.points_in(results)], ['failed'] * 4 + ['ok'])
+
+    def points_in(self, results):
+        """Lines that are complete."""
+        lines = results.read_text().split('\n')[:-1] if results.exists() else []
+        return [point for point in map(json.loads, lines) if point['type'] == 'point']
+
+    def processes_with(self, words):
+        """Processes whose command line has these words."""
+        return [file for file in Path('/proc').glob('[0-9]*/cmdline') if words in self.command_of(file)]
+
+    def command_of(self, file):
+        try:
+            return file.read_bytes().replace(b'\0', b' ').decode(errors='replace')
+        except (FileNotFoundError, ProcessLookupError):
+            return ''
+
     def parent_of(self, process):
         return int(Path(f'/proc/{process}/stat').read_text().rsplit(')', 1)[1].split()[1])
 
@@ -135,13 +186,13 @@ class EnginesTest(program.ProgramTest):
         except (FileNotFoundError, ProcessLookupError):
             return False
 
-    def wait_for(self, condition, timeout_s=60):
+    def wait_for(self, condition, timeout_s=60, what='change'):
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             if found := condition():
                 return found
             time.sleep(0.05)
-        self.fail(f'not within {timeout_s} s')
+        self.fail(f'no {what} within {timeout_s} s')
 
     def test_check_lists_the_engines(self):
         result = program.run('check', '--device', 'cpu', env=self.env)

@@ -215,6 +215,7 @@ TEST_F(Worker, GivesBackWhatTheEngineGave) {
         const Shape shape = test::input_shape(small_weights(), 2, 8, 16);
         const auto values = test::random_values(static_cast<size_t>(shape.elements()), 3);
         EXPECT_EQ(test::denoise(*denoiser, small_weights(), options, values, shape), values);
+        EXPECT_THAT(denoiser->remark(), HasSubstr("Python copies the output where the adapter returns it"));
     }
 }
 

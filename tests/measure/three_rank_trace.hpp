@@ -91,6 +91,7 @@ inline record::PointTrace three_rank_trace() {
     trace.verification.windows_checked = 4;
     trace.verification.window_error = 1e-6;
     trace.verification.window_tolerance = 1e-4;
+    trace.verification.fp64_error = 7.5e-7;
     trace.verification.seam_error = 2.5e-7;
     trace.verification.seam_map = {{{8, 16, {4, 10}}, 8, {1e-8, 2.5e-7}}};
     trace.quality =

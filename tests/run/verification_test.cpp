@@ -289,6 +289,22 @@ TEST_F(VerificationTest, EveryNetworkIsHeldToItsReference) {
     }
 }
 
+TEST_F(VerificationTest, AWindowOfEachRankIsHeldToDoublePrecisionWhereAskedFor) {
+    EXPECT_FALSE(run(small_point()).verification.fp64_error);
+    for (config::PointSettings settings : every_output()) {
+        SCOPED_TRACE(name(settings));
+        settings.protocol.verify_fp64 = true;
+        const record::PointTrace right = run(settings);
+        expect_passed(right);
+        if (world_.is_root()) {
+            const bool is_bytes = settings.output == config::OutputKind::file || !settings.image.path.empty();
+            EXPECT_LE(right.verification.fp64_error.value(), is_bytes ? 0.5 / 255 + 1e-5 : 1e-5);
+            EXPECT_GT(right.verification.fp64_error.value(), 0) << "fp32 rounds";
+        }
+        expect_failed(run(settings, "output:add:1+"), {rank_name(), "double precision"});
+    }
+}
+
 TEST_F(VerificationTest, AChecksumCannotBeCheckedWindowByWindow) {
     config::PointSettings settings = small_point();
     settings.output = config::OutputKind::checksum;

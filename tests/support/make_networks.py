@@ -15,9 +15,10 @@ except ImportError:  # torch imports it only to look for functions of onnxscript
     onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, custom_opsets: model_bytes
 
 
-def dynamic(smallest):
-    """Axes of a batch of windows that torch.export takes from that extent on."""
-    return {0: torch.export.Dim('n'), 2: torch.export.Dim('h', min=smallest), 3: torch.export.Dim('w', min=smallest)}
+def dynamic(smallest, step=1):
+    """Axes of a batch of windows that torch.export takes from that extent on, multiples of `step`."""
+    height, width = (torch.export.Dim(name, min=smallest // step) for name in ('h', 'w'))
+    return {0: torch.export.Dim('n'), 2: step * height if step > 1 else height, 3: step * width if step > 1 else width}
 
 
 def convolution(channels_in, channels_out, dilation=1, kernel=3):
@@ -95,6 +96,10 @@ class EvenOnly(nn.Module):
         return x - 0.1 * self.up(torch.tanh(self.down(x)))
 
 
+BROUGHT = {'dilated': (Chain, 1), 'pooling': (GlobalPooling, 1), 'attention': (WindowAttention, 8),
+           'shifted': (Shifted, 1), 'even': (EvenOnly, 2)}  # the class, and the step of extents that it takes
+
+
 class LevelInput(nn.Module):
     """The noise level is a second input, one number a window."""
 
@@ -143,43 +148,47 @@ def export(folder, name, network, channels=3, dynamic=(0, 2, 3), sigma=None, out
                       input_names=names, output_names=['denoised', 'more'][:outputs], dynamic_axes=axes)
 
 
-def write_code(folder):
-    """The dilated network as TorchScript, as a package of torch.export, and as a Python file; one that cannot run."""
+def brought(name):
+    """A network of BROUGHT, with the same weights each time."""
     torch.manual_seed(1)
-    network, image = Chain().eval(), torch.rand(2, 3, 32, 48)
-    torch.jit.trace(network, image).save(str(folder / 'code.pt'))
-    torch.export.save(torch.export.export(network, (image,), dynamic_shapes=(dynamic(8),)), str(folder / 'code.pt2'))
-    source = f'import sys\nsys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\nimport make_networks, torch\n'
-    (folder / 'code.py').write_text(
-        source + '\ndef make_network():\n    torch.manual_seed(1)\n    return make_networks.Chain()\n')
-    for name, module in (('pooling', GlobalPooling()), ('attention', WindowAttention()), ('shifted', Shifted()),
-                         ('even', EvenOnly())):
-        torch.jit.trace(module.eval(), image).save(str(folder / f'{name}.pt'))
+    return BROUGHT[name][0]().eval()
+
+
+def write_code(folder):
+    """The networks of BROUGHT as TorchScript and as Python files; the dilated one as a package of torch.export; some that
+    cannot run."""
+    image = torch.rand(2, 3, 32, 48)
+    source = f'import sys\nsys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\nimport make_networks\n\n\n'
+    for name in BROUGHT:
+        torch.jit.trace(brought(name), image).save(str(folder / f'{name}.pt'))
+        (folder / f'{name}.py').write_text(f'{source}def make_network():\n    return make_networks.brought({name!r})\n')
+    exported = torch.export.export(brought('dilated'), (image,), dynamic_shapes=(dynamic(8),))
+    torch.export.save(exported, str(folder / 'exported.pt2'))
     torch.jit.trace(LevelInput().eval(), (image[:, :1], torch.tensor([0.1, 0.2]))).save(str(folder / 'level_input.pt'))
     torch.jit.script(Raises()).save(str(folder / 'raises.pt'))
     torch.jit.script(Crashes()).save(str(folder / 'crashes.pt'))
     (folder / 'raises.py').write_text('raise RuntimeError("no network today")\n')
 
 
-def compile_package(folder):
-    """The dilated network by AOTInductor, which needs g++, for windows of 32 pixels and more."""
-    torch.manual_seed(1)
-    exported = torch.export.export(Chain().eval(), (torch.rand(2, 3, 40, 48),), dynamic_shapes=(dynamic(32),))
-    options = {'aot_inductor.precompile_headers': False, 'aot_inductor.compile_wrapper_opt_level': 'O0'}
-    torch._inductor.aoti_compile_and_package(exported, package_path=str(folder / 'compiled.pt2'),
-                                             inductor_configs=options)
+def compile_packages(folder):
+    """The networks of BROUGHT by AOTInductor, which needs g++, for windows of 16 pixels and more, the dilated one of 32.
+    They are compiled to be ready soon, not to be fast, and in one process: the first takes most of the time."""
+    torch._inductor.config.cpp.vec_isa_ok = True  # takes the processor's word for its vectors; to try them takes 10 s
+    options = {'aot_inductor.compile_wrapper_opt_level': 'O0'}
+    for name, (_, step) in BROUGHT.items():
+        shapes = dynamic(32 if name == 'dilated' else 16, step)
+        exported = torch.export.export(brought(name), (torch.rand(2, 3, 40, 48),), dynamic_shapes=(shapes,))
+        torch._inductor.aoti_compile_and_package(exported, package_path=str(folder / f'{name}.pt2'),
+                                                 inductor_configs=options)
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
-    export(folder, 'dilated', Chain())
+    for name in BROUGHT:
+        export(folder, name, brought(name))
     export(folder, 'one_at_a_time', Chain(), dynamic=(2, 3))
-    export(folder, 'pooling', GlobalPooling())
-    export(folder, 'attention', WindowAttention())
-    export(folder, 'shifted', Shifted())
-    export(folder, 'even', EvenOnly())
     export(folder, 'level_channel', Chain(3, (1, 1), 4), channels=4)
     export(folder, 'level_input', LevelInput(), channels=1, sigma=torch.tensor([0.1]))
     export(folder, 'fixed', Chain(), dynamic=())
@@ -188,7 +197,7 @@ def main():
     export(folder, 'smaller', Broken(lambda y: y[:, :, 1:-1, 1:-1]))
     export(folder, 'not_finite', Broken(lambda y: torch.log(-1 - y * y)))
     write_code(folder)
-    compile_package(folder)
+    compile_packages(folder)
     export(folder, 'two_outputs', Broken(lambda y: (y, y * 2)), outputs=2)
 
 

@@ -27,15 +27,22 @@ void for_each_sample(const BatchView& view, int64_t n, Map& map, Visit visit) {
             for (int64_t x = 0; x < map.w; ++x) visit(map.row(c, y)[x], samples[offset(view, n, c, y, x)]);
 }
 
-/// Computes the graph operation by operation and keeps every map to the end.
+/// Computes the graph operation by operation. A map is freed after its last reader.
 class ReferenceNetwork {
   public:
     explicit ReferenceNetwork(Weights weights)
-        : weights_(std::move(weights)), graph_(network::graph_of(weights_.shape)) {}
+        : weights_(std::move(weights)), graph_(network::graph_of(weights_.shape)), last_readers_(graph_.size()) {
+        for (size_t i = 0; i < graph_.size(); ++i)
+            for (const size_t operand : graph_[i].operands) last_readers_[operand] = i;
+    }
 
     [[nodiscard]] Map run(const Map& in) const {
         std::vector<Map> maps{in};
-        for (size_t i = 1; i < graph_.size(); ++i) maps.push_back(compute(graph_[i], maps));
+        for (size_t i = 1; i < graph_.size(); ++i) {
+            maps.push_back(compute(graph_[i], maps));
+            for (const size_t operand : graph_[i].operands)
+                if (last_readers_[operand] == i) maps[operand] = Map();
+        }
         return std::move(maps.back());
     }
 
@@ -73,6 +80,7 @@ class ReferenceNetwork {
 
     Weights weights_;
     network::Graph graph_;
+    std::vector<size_t> last_readers_;  // of each map: the last operation that reads it
 };
 
 class ReferenceDenoiser final : public Denoiser {

@@ -32,6 +32,19 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& p
                                            point.sigma, source);
 }
 
+std::unique_ptr<ReferencePath> Runner::Impl::make_exact_reference(plan::Point& point,
+                                                                  const std::shared_ptr<const engine::Weights>& network,
+                                                                  ImageSource& source) {
+    if (!point.settings.protocol.verify_fp64) return nullptr;
+    if (network->card) {
+        point.notes.push_back(network->source + ": its layers are not known, so there is no comparison with fp64");
+        return nullptr;
+    }
+    engine::EngineOptions options = reference_options(DeviceId{}, 1);
+    options.engine = EngineKind::reference;
+    return std::make_unique<ReferencePath>(*network, engines.find(network, options), DeviceId{}, point.sigma, source);
+}
+
 void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& source, record::PointTrace& trace,
                          CheckDepth depth) {
     const RankShare& share = *point.share;
@@ -43,11 +56,15 @@ void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& so
         return;
     }
     if (wanted) {
-        std::unique_ptr<ReferencePath> reference;
+        std::unique_ptr<ReferencePath> reference, exact;
         std::string note;
-        together(team.ranks, [&] { reference = make_reference(trace.point, team, point.network, source, &note); });
+        together(team.ranks, [&] {
+            reference = make_reference(trace.point, team, point.network, source, &note);
+            exact = make_exact_reference(trace.point, point.network, source);
+        });
         if (!note.empty()) trace.point.notes.push_back(note);
-        trace.verification = verify({trace, team, share, *reference}, point.weights_digest, references, depth);
+        trace.verification =
+            verify({trace, team, share, *reference, exact.get()}, point.weights_digest, references, depth);
     }
     if (!source.clean_is_known() || trace.point.settings.output == config::OutputKind::checksum) return;
     if (share.streamed() != nullptr)

@@ -75,6 +75,11 @@ struct Runner::Impl {
                   record::PointTrace& trace, CheckDepth depth);
     [[nodiscard]] CheckDepth decide_depth(const record::PointTrace& trace, const engine::Weights& network);
 
+    /// The path in double precision, where the setting asks for it; a note where there is none: a network that the user
+    /// brings has no layers here.
+    [[nodiscard]] std::unique_ptr<ReferencePath> make_exact_reference(
+        plan::Point& point, const std::shared_ptr<const engine::Weights>& network, ImageSource& source);
+
     /// Finishes the images that wait, several in one pass.
     void finish_waiting();
 

@@ -24,21 +24,6 @@ record::SeamRegion compare_cells(CoreSink& output, const Rect& part, image::Imag
     return {part, map.cell_px, std::move(map.largest)};
 }
 
-/// A key with everything that the reference output depends on.
-std::string key_of(const Subject& subject, const Rect& probe) {
-    const config::ImageSettings& image = subject.settings().image;
-    const Extent extent = subject.reference.source().extent();
-    image::ImageFile* file = subject.reference.source().file();
-    std::ostringstream key;
-    key.precision(17);
-    key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
-        << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata << ' '
-        << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
-        << subject.reference.gain() << ' ' << extent.h << ' ' << extent.w << ' ' << probe.row << ' ' << probe.column
-        << ' ' << probe.extent.h << ' ' << probe.extent.w;
-    return key.str();
-}
-
 /// The position of the largest error: the middle of its cell.
 std::string place_of(const record::SeamRegion& region) {
     const auto worse = [](double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); };
@@ -52,6 +37,20 @@ std::string place_of(const record::SeamRegion& region) {
 }
 
 }  // namespace
+
+std::string key_of(const Subject& subject, const Rect& probe) {
+    const config::ImageSettings& image = subject.settings().image;
+    const Extent extent = subject.reference.source().extent();
+    image::ImageFile* file = subject.reference.source().file();
+    std::ostringstream key;
+    key.precision(17);
+    key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
+        << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata << ' '
+        << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
+        << subject.reference.gain() << ' ' << extent.h << ' ' << extent.w << ' ' << probe.row << ' ' << probe.column
+        << ' ' << probe.extent.h << ' ' << probe.extent.w;
+    return key.str();
+}
 
 void check_seams(const Subject& subject, ReferenceCache& cache, record::Verification& result) {
     const plan::Point& point = subject.point();

@@ -7,12 +7,13 @@
 
 namespace pb::run {
 
-/// All members must outlive the verification. Each rank has its own `reference`.
+/// All members must outlive the verification. Each rank has its own `reference` and `exact`.
 struct Subject {
     const record::PointTrace& trace;
     const Team& team;
     const RankShare& share;
     ReferencePath& reference;
+    ReferencePath* exact = nullptr;  // in double precision, where the setting verify.fp64 asks for it
 
     [[nodiscard]] const plan::Point& point() const { return trace.point; }
     [[nodiscard]] const config::PointSettings& settings() const { return trace.point.settings; }

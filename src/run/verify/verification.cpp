@@ -3,6 +3,7 @@
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
 #include "run/verify/expected_tiles.hpp"
+#include "run/verify/fp64_check.hpp"
 #include "run/verify/noise_check.hpp"
 #include "run/verify/output_scan.hpp"
 #include "run/verify/probes.hpp"
@@ -133,6 +134,7 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
         result.windows_checked = windows.num_checked;
         result.window_error = windows.error;
         result.reasons.insert(result.reasons.end(), windows.reasons.begin(), windows.reasons.end());
+        check_fp64(subject, tolerance, cache, result);
     }
     together(team.ranks, [&] {
         if (!team.is_root()) return;

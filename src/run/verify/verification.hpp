@@ -11,7 +11,7 @@
 namespace pb::run {
 
 /// Reference outputs of whole images and seam probes, kept from point to point. They depend only on the network, the
-/// weights, the image and sigma. Used on the root.
+/// weights, the image and sigma. Each rank has its own.
 class ReferenceCache {
   public:
     /// Returns the image stored under `key`. If there is none, calls `make` and stores the result.

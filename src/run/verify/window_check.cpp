@@ -131,14 +131,6 @@ class WindowChecker {
         return {core.row, core.column + place * alignment, part};
     }
 
-    /// A band of carried or exchanged rows has no context of its own.
-    [[nodiscard]] image::Image expected_of(const plan::Tile& tile, const Rect& part) const {
-        ReferencePath& reference = subject_.reference;
-        const plan::Point& point = subject_.point();
-        if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
-        return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
-    }
-
     void check(const MadeWindows& made, int maker) {
         constexpr double kAlwaysS = 1;  // seconds; small images are checked completely
         const double share = subject_.settings().protocol.verify_time_share;
@@ -148,7 +140,8 @@ class WindowChecker {
         for (const int64_t index : in_order(made, maker)) {
             if (num_checked_ >= wanted && watch.seconds() >= most_s) return;
             const Rect part = checked_part(index);
-            const Difference here = find_difference(subject_.output(), part, expected_of(work_.tile(index), part));
+            const Difference here = find_difference(subject_.output(), part,
+                                                    expected_of(subject_, subject_.reference, work_.tile(index), part));
             ++num_checked_;
             largest_ =
                 std::isnan(here.largest) ? std::numeric_limits<double>::infinity() : std::max(largest_, here.largest);
@@ -187,6 +180,12 @@ class WindowChecker {
 };
 
 }  // namespace
+
+image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile, const Rect& part) {
+    const plan::Point& point = subject.point();
+    if (!plan::is_in_bands(point)) return crop(reference.run(tile.window), tile.window, part);
+    return reference.run_with_context(part, reach_of(reference.weights()).context, plan::tile_grid(point).padded());
+}
 
 WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts) {
     return WindowChecker(subject, tolerance, in_parts).run();

@@ -23,4 +23,9 @@ struct WindowCheck {
 /// complete on all ranks.
 [[nodiscard]] WindowCheck check_windows(const Subject& subject, const Tolerance& tolerance, bool in_parts = false);
 
+/// What `reference` gives for `part` of the tile: in the tile's window, or for a band of carried or exchanged rows,
+/// which has no context of its own, with the context of the network.
+[[nodiscard]] image::Image expected_of(const Subject& subject, ReferencePath& reference, const plan::Tile& tile,
+                                       const Rect& part);
+
 }  // namespace pb::run

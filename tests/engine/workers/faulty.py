@@ -10,7 +10,7 @@ import time
 PACKAGES = ()
 
 
-def fail(how):
+def fail(how, options):
     if how == "crash":
         print("the last line of a crash", file=sys.stderr, flush=True)
         os.abort()
@@ -24,6 +24,9 @@ def fail(how):
     elif how == "hang":
         print("waiting for nothing", file=sys.stderr, flush=True)
         time.sleep(1000)
+    elif how == "wait":
+        while not os.path.exists(options["go"]):
+            time.sleep(0.01)
     elif how == "raise":
         raise ValueError("the engine dislikes\nthese windows")
     elif how == "memory":
@@ -44,20 +47,29 @@ def start_another(file, is_apart):
     pathlib.Path(file).write_text(str(process))
 
 
+def tell(options):
+    """Writes the number of this process where the option says, when it is about to fail or to wait."""
+    if "reached" in options:
+        pathlib.Path(options["reached"]).write_text(str(os.getpid()))
+
+
 def load(model, options):
     if "fork" in options:
         start_another(options["fork"], "apart" in options)
     if "pid" in options:
         pathlib.Path(options["pid"]).write_text(str(os.getpid()))
     if "load" in options:
-        fail(options["load"])
+        tell(options)
+        fail(options["load"], options)
     calls = 0
 
     def call(windows, out):
         nonlocal calls
         calls += 1
+        if calls == int(options.get("from", 1)):
+            tell(options)
         if calls >= int(options.get("from", 1)):
-            fail(options.get("call"))
+            fail(options.get("call"), options)
         if options.get("call") == "shape":
             return windows[:, :, :-1]
         if "burn" in options:

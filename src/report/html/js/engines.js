@@ -78,7 +78,7 @@ pb.startChart = (groups, model) => {
 /// The figures of the texts beside the bars.
 pb.engineFigures = [
   'call_s', 'call_p90_s', 'call_p99_s', 'call_mean_s', 'cpu_per_patch_s', 'cpu_percent', 'engine_peak_mib', 'load_s',
-  'prepare_s', 'first_pass_s', 'window_error'
+  'prepare_s', 'first_pass_s', 'window_error', 'fp64_error'
 ];
 
 /// Makes a table of figures, a row a point. Each column is a heading and a function that makes a cell of a point.
@@ -108,7 +108,8 @@ pb.engineTables = (groups, model) => {
           ['CPU time a patch', figure('cpu_per_patch_s')], ['CPU', figure('cpu_percent')],
           ['resident peak', figure('engine_peak_mib')], ['start and load', figure('load_s')],
           ['compile, first call', figure('prepare_s')], ['first pass', figure('first_pass_s')],
-          ['difference to fp32 (of full scale)', point => pb.number(point.value('window_error'), 2)]
+          ['difference to fp32 (of full scale)', point => pb.number(point.value('window_error'), 2)],
+          ['to fp64', point => pb.number(point.value('fp64_error'), 2)]
         ])
   ];
 };
