@@ -76,8 +76,7 @@ BandBytes band_bytes(const Point& point) {
     for_schedules(point, [&](const network::BandSchedule& schedule) {
         const int64_t values =
             schedule.most_input_rows() * graph.channels_in() + schedule.shape().band * graph.channels_out();
-        const BandBytes bytes{network::plan_bands(graph, schedule).arena.bytes +
-                                  point.threads * network::native_scratch_bytes(graph, winograd_tile(point)),
+        const BandBytes bytes{network::plan_bands(graph, schedule).arena.bytes + scratch_bytes(point),
                               values * grid.padded().w * network::kNativePath.value_bytes};
         if (bytes.rows + bytes.in_out > most.rows + most.in_out) most = bytes;
     });

@@ -100,7 +100,7 @@ void set_native(PeakParts& parts, const Point& point) {
     const network::Graph graph = network::graph_of(point.shape());
     parts.weights = static_cast<double>(network::native_weight_bytes(graph, winograd_tile(point)));
     parts.arena = network::plan_memory(graph, network::kNativePath);
-    parts.scratch_bytes = point.threads * network::native_scratch_bytes(graph, winograd_tile(point));
+    parts.scratch_bytes = scratch_bytes(point);
     for (network::MemorySize& size : parts.forward) size.fixed_bytes += parts.scratch_bytes;
 }
 

@@ -76,8 +76,7 @@ SlabBytes slab_bytes(const Point& point) {
     const network::Graph graph = network::graph_of(point.shape());
     SlabBytes most;
     for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
-        const SlabBytes bytes{network::plan_exchanged(graph, slab).arena.bytes +
-                                  point.threads * network::native_scratch_bytes(graph, winograd_tile(point)),
+        const SlabBytes bytes{network::plan_exchanged(graph, slab).arena.bytes + scratch_bytes(point),
                               slab.held(0).size() * slab.row_bytes(0) +
                                   slab.owned(graph.output()).size() * slab.row_bytes(graph.output())};
         if (bytes.maps + bytes.in_out > most.maps + most.in_out) most = bytes;

@@ -40,4 +40,8 @@ void settle_winograd(Point& point) {
 
 int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
 
+int64_t scratch_bytes(const Point& point) {
+    return point.threads * network::native_scratch_bytes(network::graph_of(point.shape()), winograd_tile(point));
+}
+
 }  // namespace pb::plan

@@ -19,4 +19,7 @@ void settle_winograd(Point& point);
 /// The tile that it was settled to.
 [[nodiscard]] int64_t winograd_tile(const Point& point);
 
+/// Scratch memory of the threads of a rank of engine native.
+[[nodiscard]] int64_t scratch_bytes(const Point& point);
+
 }  // namespace pb::plan
