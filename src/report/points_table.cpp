@@ -127,8 +127,9 @@ std::vector<PointsTable::Limited> limits_of(const Summaries& summaries, const st
 std::string limits_text(const std::vector<PointsTable::Limited>& limits, const TextSize& size) {
     std::string text = limits.empty() ? "" : "\nWhat limits them\n";
     for (const auto& [points, counted, evidence, advice] : limits)
-        text += finding_line(
-            size.is_short() ? counted + "; " + advice : fmt::format("{} ({}); {}", points, evidence, advice), size);
+        text += finding_line(size.is_short() ? fmt::format("{}; {}", counted, advice)
+                                             : fmt::format("{} ({}); {}", points, evidence, advice),
+                             size);
     return text;
 }
 

@@ -36,7 +36,7 @@ std::string folded_line(std::string line, size_t width) {
         const size_t next = at == std::string::npos ? at : line.find_first_not_of(' ', at);
         if (next == std::string::npos) break;
         all += line.substr(0, line.find_last_not_of(' ', at) + 1) + "\n";
-        line = indent + line.substr(next);
+        line.replace(0, next, indent);
         begin = indent.size();
     }
     return all + line;
