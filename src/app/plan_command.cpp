@@ -42,6 +42,14 @@ std::vector<fs::path> earlier_files(const PlanArguments& arguments, const std::s
     return files;
 }
 
+/// What an estimate lacks where the earlier points ran on another number of ranks; else empty.
+std::string ranks_text(const report::ExpectedTime& expected, int ranks) {
+    const auto [fewest, most] = expected.ranks;
+    if (fewest == ranks && most == ranks) return "";
+    return fmt::format(" They ran on {} rank(s); what {} rank(s) gain or lose is not in it.",
+                       fewest == most ? std::to_string(fewest) : fmt::format("{} to {}", fewest, most), ranks);
+}
+
 std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
     const auto files = earlier_files(arguments, plan.study.name);
     std::vector<report::ResultsFile> earlier;
@@ -55,13 +63,16 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
         return "For times add --from: results of an earlier run, or --tflops: what one rank reaches, the figure "
                "`tflops` of an earlier result / its ranks.";
     return fmt::format(
-        "Time: about {} for {} point(s), at the rate of {} point(s) of {}{}: {} for the passes, warm-up included, {} "
-        "for "
-        "reading, noise, preparing and writing. On top come the start of the ranks, searches (halo, batch: auto) and "
-        "verification, of which results record no times.",
-        report::clock_text(expected->seconds()), expected->num_points, expected->num_earlier, files.front().string(),
-        files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "", report::clock_text(expected->passes_s),
-        report::clock_text(expected->around_s));
+               "Time: about {} for {} point(s), at the rate of {} point(s) of {}{}: {} for the passes, warm-up "
+               "included, {} "
+               "for "
+               "reading, noise, preparing and writing. On top come the start of the ranks, searches (halo, batch: "
+               "auto) and "
+               "verification, of which results record no times.",
+               report::clock_text(expected->seconds()), expected->num_points, expected->num_earlier,
+               files.front().string(), files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "",
+               report::clock_text(expected->passes_s), report::clock_text(expected->around_s)) +
+           ranks_text(*expected, arguments.ranks);
 }
 
 /// What travels between ranks, with a line below it; empty when nothing does.
@@ -75,11 +86,11 @@ std::string exchange_text(const PlanArguments& arguments, const plan::Plan& plan
 
 ExitCode print_plan(const PlanArguments& arguments) {
     const plan::Plan plan = plan_locally(load_study(arguments.study), arguments.ranks, arguments.study.trusts_model);
+    const std::string time = time_text(arguments, plan);  // before anything is printed: a file may not be readable
     const report::TextSize size{terminal_width(stdout)};
     print_text(stdout, "{}\n", report::plan_table(plan, arguments.rank_tflops, size));
     if (const std::string ways = report::context_table(plan, size); !ways.empty()) print_text(stdout, "{}\n", ways);
-    print_text(stdout, "{}\n{}{}\n", report::prediction_text(plan), exchange_text(arguments, plan),
-               time_text(arguments, plan));
+    print_text(stdout, "{}\n{}{}\n", report::prediction_text(plan), exchange_text(arguments, plan), time);
     return ExitCode::ok;
 }
 

@@ -17,6 +17,10 @@ void start_alone_without_daemon() {
     if (!MpiSession::launcher_size()) setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
 }
 
+/// A rank that waits gives its core to others. Open MPI does so by itself only where it knows of more ranks than cores,
+/// and not of other programs or of a share of a machine: a stack of small pages took three times as long there.
+void yield_while_waiting() { setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0); }
+
 /// Waits here because a watchdog's MPI_Abort still ends the job; inside MPI_Finalize, mpirun of Open MPI 4.1.4 was seen
 /// to hang after MPI_Abort. An error here can be ignored: MPI_Finalize reports it again.
 void wait_for_all(const Communicator& world) noexcept {
@@ -34,6 +38,7 @@ MpiSession::MpiSession(int& argc, char**& argv) : exceptions_at_start_(std::unca
     MPI_Initialized(&initialised);
     require(initialised == 0, "MPI is running already: a program holds one MpiSession, and only once");
     start_alone_without_daemon();
+    yield_while_waiting();
     // The watchdog calls MPI_Abort from its own thread, which was seen to work with a lower thread level, too.
     int provided = 0;
     mpi::check(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));

@@ -92,13 +92,21 @@ const LimitMeaning& meaning_of(Limit limit) {
     return *std::find_if(all.begin(), all.end(), [&](const LimitMeaning& meaning) { return meaning.limit == limit; });
 }
 
+/// The engine native computes in fp32 only, and lower precisions are not lowered again.
+bool has_lower_precision(const config::PointSettings& settings) {
+    return settings.engine != EngineKind::native &&
+           (settings.dtype == Precision::fp32 || settings.dtype == Precision::tf32);
+}
+
+bool is_contiguous(const config::PointSettings& settings) { return settings.layout == Layout::contiguous; }
+
 /// Returns the resource that the network itself waits for. Without measured bounds it is compute.
 Limit limit_of_network(const Summary& s) {
     const double compute = s.forward_of_conv_percent.value_or(0);
     const double memory = s.forward_of_memory_percent.value_or(0);
     const bool is_far = compute < kNearBoundPercent && memory < kNearBoundPercent;
     if (is_far && s.convolution_us && *s.convolution_us < kLaunchUs) return Limit::launch;
-    return memory > compute ? Limit::memory : Limit::compute;
+    return s.forward_of_conv_percent && memory > compute ? Limit::memory : Limit::compute;
 }
 
 /// Formats "93.5 %", with the same number of digits as the ratio in the table.
@@ -132,29 +140,46 @@ const std::vector<LimitMeaning>& limit_meanings() {
     static const std::vector<LimitMeaning> meanings{
         {Limit::compute,
          "the network takes the time, and its arithmetic is nearer to its bound than its memory traffic",
-         "a lower precision (dtype), a smaller halo, a smaller network, more ranks"},
-        {Limit::memory, "the network takes the time, and its memory traffic is nearer to its bound than its arithmetic",
-         "a lower precision (it halves the traffic), layout: channels_last"},
-        {Limit::launch, "the network takes the time, a convolution less than 20 us, and no bound is near",
-         "a larger batch or patch; on a GPU cuda_graph: true"},
-        {Limit::host, "cutting windows and writing patches on the host is what is lost",
-         "more ranks (one thread of each does it), a larger patch or smaller halo; on a GPU overlap: on, slots: 3"},
-        {Limit::transfer, "copies between host and device are what is lost",
-         "overlap: on and slots: 3, a larger patch or smaller halo, images in their own 8 or 16 bits (no noise added)"},
+         {{"a lower precision (dtype)", has_lower_precision}, {"a smaller halo, a smaller network, more ranks"}}},
+        {Limit::memory,
+         "the network takes the time, and its memory traffic is nearer to its bound than its arithmetic",
+         {{"a lower precision (it halves the traffic)", has_lower_precision},
+          {"layout: channels_last", is_contiguous},
+          {"on a CPU a smaller patch or batch, whose maps stay in its caches"}}},
+        {Limit::launch,
+         "the network takes the time, a convolution less than 20 us, and no bound is near",
+         {{"a larger batch or patch; on a GPU cuda_graph: true"}}},
+        {Limit::host,
+         "cutting windows and writing patches on the host is what is lost",
+         {{"more ranks (one thread of each does it), a larger patch or smaller halo; on a GPU overlap: on, slots: 3"}}},
+        {Limit::transfer,
+         "copies between host and device are what is lost",
+         {{"overlap: on and slots: 3, a larger patch or smaller halo, images in their own 8 or 16 bits (no noise "
+           "added)"}}},
         {Limit::exchange,
          "bringing the output of other nodes to the root, or waiting for border rows (halo: exchanged), is what is "
          "lost",
-         "fewer nodes, a faster network between them, images in their own 8 or 16 bits (no noise added)"},
-        {Limit::imbalance, "waiting of ranks for the slowest one is what is lost",
-         "batches and patches that split evenly over the ranks; a look at the slowest rank's host and cores"},
-        {Limit::noise, "the median pass is that much slower than the fastest",
-         "nothing else on the machine, ranks bound to cores (launch/ranks.sh), longer warmup.time_s"}};
+         {{"fewer nodes, a faster network between them, images in their own 8 or 16 bits (no noise added)"}}},
+        {Limit::imbalance,
+         "waiting of ranks for the slowest one is what is lost",
+         {{"batches and patches that split evenly over the ranks; a look at the slowest rank's host and cores"}}},
+        {Limit::noise,
+         "the median pass is that much slower than the fastest",
+         {{"nothing else on the machine, ranks bound to cores (launch/ranks.sh), longer warmup.time_s"}}}};
     return meanings;
+}
+
+std::string LimitMeaning::advice_text(const config::PointSettings* settings) const {
+    std::string text;
+    for (const Advice& one : advice)
+        if (settings == nullptr || one.applies == nullptr || one.applies(*settings))
+            text += (text.empty() ? "" : ", ") + std::string(one.text);
+    return text;
 }
 
 std::string Bottleneck::text() const { return std::string(name_of(limit)) + ": " + evidence + "; try: " + advice; }
 
-std::optional<Bottleneck> find_bottleneck(const Summary& summary) {
+std::optional<Bottleneck> find_bottleneck(const Summary& summary, const config::PointSettings& settings) {
     if (!summary.pipeline_s || *summary.pipeline_s <= 0) return std::nullopt;
     Bottleneck found;
     found.losses = find_losses(summary);
@@ -168,7 +193,7 @@ std::optional<Bottleneck> find_bottleneck(const Summary& summary) {
         found.share = share_of_network(summary);
         found.evidence = evidence_of_network(found.limit, summary);
     }
-    found.advice = meaning_of(found.limit).advice;
+    found.advice = meaning_of(found.limit).advice_text(&settings);
     return found;
 }
 

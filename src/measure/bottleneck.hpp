@@ -3,6 +3,8 @@
 // and the bounds measured in the same run tell compute, memory and launch apart.
 #pragma once
 
+#include "config/settings.hpp"
+
 #include "patchbench/base/enum_names.hpp"
 
 #include <optional>
@@ -37,11 +39,20 @@ inline constexpr double kNearBoundPercent = 50;
 /// costs about the same.
 inline constexpr double kLaunchUs = 20;
 
+/// What to try, and for which points it is possible and not the case already. Null: for all.
+struct Advice {
+    const char* text;
+    bool (*applies)(const config::PointSettings& settings) = nullptr;
+};
+
 /// One class, as listed by `--explain` and docs/reading-results.md.
 struct LimitMeaning {
     Limit limit;
-    const char* when;    // when the class is named
-    const char* advice;  // what to try
+    const char* when;  // when the class is named
+    std::vector<Advice> advice;
+
+    /// All of the advice, or what applies to a point.
+    [[nodiscard]] std::string advice_text(const config::PointSettings* settings = nullptr) const;
 };
 [[nodiscard]] const std::vector<LimitMeaning>& limit_meanings();
 
@@ -60,6 +71,6 @@ struct Bottleneck {
 };
 
 /// Returns nothing for a point without times.
-[[nodiscard]] std::optional<Bottleneck> find_bottleneck(const Summary& summary);
+[[nodiscard]] std::optional<Bottleneck> find_bottleneck(const Summary& summary, const config::PointSettings& settings);
 
 }  // namespace pb::measure

@@ -65,7 +65,8 @@ double repeated_seconds(const config::ProtocolSettings& protocol, double pass_s)
 std::optional<ExpectedTime> expected_time(const plan::Plan& plan, std::span<const ResultsFile> earlier) {
     const auto [passes, around] = earlier_times(earlier);
     if (passes.points.empty()) return std::nullopt;
-    ExpectedTime expected{.num_earlier = passes.points.size()};
+    const auto [fewest, most] = std::ranges::minmax_element(passes.points, {}, &plan::Point::num_ranks);
+    ExpectedTime expected{.num_earlier = passes.points.size(), .ranks = {fewest->num_ranks, most->num_ranks}};
     for (const auto& point : plan.points) {
         if (!point.refusal.empty() || plan::is_simulated(point)) continue;
         expected.passes_s += repeated_seconds(point.settings.protocol, passes.expect(point));

@@ -14,8 +14,8 @@ std::string glossary() {
 
 std::string limit_glossary() {
     std::string all = "| class | named when | what to try |\n|---|---|---|\n";
-    for (const auto& [limit, when, advice] : measure::limit_meanings())
-        all += fmt::format("| {} | {} | {} |\n", name_of(limit), when, advice);
+    for (const auto& meaning : measure::limit_meanings())
+        all += fmt::format("| {} | {} | {} |\n", name_of(meaning.limit), meaning.when, meaning.advice_text());
     return all;
 }
 

@@ -11,6 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 /// Shares of the stages in a pass of one second.
@@ -103,6 +104,24 @@ TEST(Bottleneck, ANetworkNearTheCopyRateIsMemoryBound) {
     EXPECT_EQ(found.limit, Limit::memory);
     EXPECT_THAT(found.evidence, HasSubstr("70 % of the copy rate"));
     EXPECT_THAT(found.advice, HasSubstr("precision"));
+}
+
+TEST(Bottleneck, AdvisesOnlyWhatThePointCanStillDo) {
+    record::PointTrace trace = trace_of_network(bytes_of_call() / 70e9);
+    for (auto& rank : trace.ranks) rank.bounds[record::Bound::conv_tflops] = 100;
+    config::PointSettings& settings = trace.point.settings;
+    settings.layout = Layout::contiguous;
+    EXPECT_THAT(found_in(trace).advice, HasSubstr("channels_last"));
+    settings.layout = Layout::channels_last;
+    EXPECT_THAT(found_in(trace).advice, Not(HasSubstr("channels_last")));
+    settings.engine = EngineKind::native;
+    EXPECT_THAT(found_in(trace).advice, AllOf(Not(HasSubstr("precision")), HasSubstr("batch")));
+}
+
+TEST(Bottleneck, ANetworkWhoseArithmeticHasNoBoundIsNotCalledMemoryBound) {
+    record::PointTrace trace = trace_of_network(bytes_of_call() / 70e9);
+    for (auto& rank : trace.ranks) rank.bounds[record::Bound::conv_tflops].reset();
+    EXPECT_EQ(found_in(trace).limit, Limit::compute);
 }
 
 TEST(Bottleneck, ShortConvolutionsFarFromEveryBoundAreLaunchBound) {
@@ -217,7 +236,7 @@ TEST(Bottleneck, EveryClassHasAMeaningAndAdvice) {
     for (size_t i = 0; i < limit_meanings().size(); ++i) {
         EXPECT_EQ(limit_meanings()[i].limit, enum_names(Limit{})[i].first);
         EXPECT_NE(std::string(limit_meanings()[i].when), "");
-        EXPECT_NE(std::string(limit_meanings()[i].advice), "");
+        EXPECT_NE(limit_meanings()[i].advice_text(), "");
     }
 }
 

@@ -109,6 +109,7 @@ TEST(ExpectedTime, IsThatOfThePassesAtEarlierRates) {
     const std::vector<ResultsFile> earlier{file_of({ranks_trace(1, 10)}), file_of({ranks_trace(2, 6)})};
     plan::Plan plan = twice({ranks_trace(1, 0), ranks_trace(2, 0)});
     EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 10 + 3 * 6, 1e-9);
+    EXPECT_EQ(expected_time(plan, earlier)->ranks, std::pair(1, 2));
     plan.points[0].source.extent.h *= 2;  // twice the work
     EXPECT_NEAR(expected_time(plan, earlier)->seconds(), 3 * 20 + 3 * 6, 1e-9);
     plan.points[0].settings.protocol.max_time_s = 100;
