@@ -31,8 +31,8 @@ std::vector<Rect> cores_of(const Scene& scene, int64_t n, size_t first) {
     std::vector<Rect> cores;
     for (size_t i = first; std::ssize(cores) < n; ++i) {
         const size_t kind = i / 2;  // two windows in a row have the same
-        cores.push_back(rect_of(scene.rows[kind % scene.rows.size()],
-                                scene.columns[kind / scene.rows.size() % scene.columns.size()]));
+        cores.push_back(rect_of(scene.rows[kind / scene.columns.size() % scene.rows.size()],
+                                scene.columns[kind % scene.columns.size()]));
     }
     return cores;
 }
