@@ -83,7 +83,7 @@ class Candidates {
             if (wanted > plan::tile_grid(point).num_windows() && !is_least) return;
             trial.candidate.least_edge =
                 measure::least_edge(settings.patch, settings.batch.count, point.num_ranks, last_edge_);
-            trial.candidate.processed_pixels = plan::processed_pixels(point);
+            trial.candidate.computed_pixels = plan::computed_pixels(point);
             const auto prediction = plan::predict(point);
             if (prediction && !has_own_process(settings.engine)) trial.candidate.peak_mib = prediction->peak_mib;
         } catch (const UsageError& error) {

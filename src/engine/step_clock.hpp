@@ -12,10 +12,10 @@ class StepClock {
   public:
     /// Before the first step.
     void start() { last_ = Clock::now(); }
-    /// After each step.
-    void add(const network::Step& step) {
+    /// After each step. `part`: of its map that it computed.
+    void add(const network::Step& step, double part = 1) {
         const auto now = Clock::now();
-        times_.push_back({step, std::chrono::duration<double>(now - last_).count()});
+        times_.push_back({step, std::chrono::duration<double>(now - last_).count(), part});
         last_ = now;
     }
     [[nodiscard]] const std::vector<StepTime>& times() const { return times_; }

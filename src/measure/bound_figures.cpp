@@ -75,7 +75,7 @@ std::optional<ForwardCalls> forward_calls(const record::PointTrace& trace) {
         if (!has_work(rank)) continue;
         if (rank.forward_call_s.empty()) return std::nullopt;
         const auto calls = static_cast<double>(rank.num_batches);
-        all.seconds += calls * median(rank.forward_call_s);
+        all.seconds += calls * rank.work_per_call * median(rank.forward_call_s);
         all.calls += calls;
     }
     return all.calls > 0 && all.seconds > 0 ? std::optional(all) : std::nullopt;
@@ -85,7 +85,8 @@ void add_forward_bounds(const record::PointTrace& trace, Summary& summary) {
     const auto calls = forward_calls(trace);
     if (!calls || !trace.prediction) return;
     const auto& point = trace.point;
-    const double pixels = calls->calls * static_cast<double>(trace.prediction->pixels_per_forward);
+    const double computed = trace.processed_pixels > 0 ? record::computed_pixels(trace) / trace.processed_pixels : 1;
+    const double pixels = calls->calls * computed * static_cast<double>(trace.prediction->pixels_per_forward);
     Rate flop, bytes;
     flop.add(flop_per_pixel(point) * pixels, calls->seconds);
     bytes.add(bytes_per_pixel(point) * pixels, calls->seconds);

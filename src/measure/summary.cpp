@@ -69,17 +69,17 @@ void add_rates(const record::PointTrace& trace, Summary& summary) {
     summary.processed_mpx_per_s = per_second(trace.processed_pixels / kMega, seconds);
     const double flop_per_pixel = 2 * point.facts().mac_per_pixel;
     if (!summary.simulated && flop_per_pixel > 0)
-        summary.tflops = per_second(flop_per_pixel * trace.processed_pixels / 1e12, seconds);
+        summary.tflops = per_second(flop_per_pixel * record::computed_pixels(trace) / 1e12, seconds);
 }
 
-/// Returns the forward time of one repetition: each rank's number of calls times its median call; the slowest rank
-/// counts.
+/// Returns the forward time of one repetition: each rank's number of calls times its median call, by their arithmetic;
+/// the slowest rank counts.
 std::optional<double> seconds_of_calls(const record::PointTrace& trace, std::vector<double> record::RankTrace::*calls) {
     double slowest = 0;
     for (const auto& rank : trace.ranks) {
         if (rank.num_batches == 0) continue;
         if ((rank.*calls).empty()) return std::nullopt;
-        slowest = std::max(slowest, static_cast<double>(rank.num_batches) * median(rank.*calls));
+        slowest = std::max(slowest, static_cast<double>(rank.num_batches) * rank.work_per_call * median(rank.*calls));
     }
     return positive(slowest);
 }

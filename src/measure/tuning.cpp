@@ -72,10 +72,10 @@ void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits) {
         if (trial.is_in() && limit > 0 && trial.candidate.peak_mib > limit)
             trial.dropped = fmt::format("needs {:.0f} MiB", trial.candidate.peak_mib);
     for (TuningTrial& trial : trials) {
-        const double pixels = trial.candidate.processed_pixels;
+        const double pixels = trial.candidate.computed_pixels;
         const bool is_wasteful = std::any_of(trials.begin(), trials.end(), [&](const TuningTrial& other) {
             return other.is_in() && family_of(other) == family_of(trial) &&
-                   pixels > kMostPixels * other.candidate.processed_pixels;
+                   pixels > kMostPixels * other.candidate.computed_pixels;
         });
         if (trial.is_in() && is_wasteful) trial.dropped = fmt::format("{:.3g} Mpx with halos", pixels / 1e6);
     }
@@ -95,8 +95,8 @@ void take_result(TuningTrial& trial, int64_t edge, const record::PointTrace& tra
     trial.edge = edge;
     trial.peak_mib = summary.allocated_peak_mib;
     if (summary.psnr_denoised_db) trial.psnr_loss_db = reference_psnr_db - *summary.psnr_denoised_db;
-    if (summary.pipeline_s && trace.processed_pixels > 0)
-        trial.job_s = *summary.pipeline_s * trial.candidate.processed_pixels / trace.processed_pixels;
+    if (summary.pipeline_s && record::computed_pixels(trace) > 0)
+        trial.job_s = *summary.pipeline_s * trial.candidate.computed_pixels / record::computed_pixels(trace);
     trial.dropped = find_fault(trace, summary, trial.psnr_loss_db, limits.max_psnr_loss_db);
     // Engines in a process of their own are capped by what a call adds, and have no prediction.
     const auto limit = static_cast<double>(limits.memory_limit_mib);

@@ -15,9 +15,9 @@ namespace pb::measure {
 /// One way to denoise the image, with its figures for the whole image by arithmetic. The halo is a number of pixels.
 struct TuningCandidate {
     config::PointSettings settings;
-    int64_t least_edge = 1;       // of a crop that has a full batch for every rank
-    double processed_pixels = 0;  // of the whole image, halos included
-    double peak_mib = 0;          // predicted, on one rank; 0: unknown
+    int64_t least_edge = 1;      // of a crop that has a full batch for every rank
+    double computed_pixels = 0;  // of the whole image, halos included (plan/prediction.hpp)
+    double peak_mib = 0;         // predicted, on one rank; 0: unknown
 };
 
 /// What became of a candidate.

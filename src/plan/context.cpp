@@ -41,7 +41,7 @@ ContextWay weigh(Point point) {
     ContextWay way{.point = std::move(point)};
     settle_winograd(way.point);
     const Prediction needs = predict(way.point).value();
-    way.processed_per_useful = processed_per_useful(way.point);
+    way.computed_per_useful = computed_per_useful(way.point);
     way.work_px = needs.flop_busiest_rank / (2 * way.point.facts().mac_per_pixel);
     if (is_carried(way.point)) way.work_px *= band_cost(band_rows_of(way.point));
     if (is_exchanged(way.point)) way.work_px *= kWholeWidth;
@@ -110,14 +110,14 @@ void keep_bits_of_one_rank(std::vector<ContextWay>& ways) {
 }
 
 std::string short_text(const ContextWay& way) {
-    return fmt::format("{} {}{:.3g} x the pixels{}", way_text(way), way.is_at_least ? "at least " : "",
-                       way.processed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
+    return fmt::format("{} {}{:.3g} x the arithmetic{}", way_text(way), way.is_at_least ? "at least " : "",
+                       way.computed_per_useful, way.obstacle.empty() ? "" : ", but " + way.obstacle);
 }
 
 std::string reason_of(const std::vector<ContextWay>& ways, const ContextWay& taken) {
     std::string text =
-        fmt::format("halo = auto: {}, {}, {:.3g} x the pixels", way_text(taken),
-                    taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.processed_per_useful);
+        fmt::format("halo = auto: {}, {}, {:.3g} x the arithmetic", way_text(taken),
+                    taken.is_exact ? "exact" : "with seams below halo_tolerance", taken.computed_per_useful);
     for (const ContextWay& way : ways)
         if (&way != &taken && !way.has_other_bits) text += "; " + short_text(way);
     return text;

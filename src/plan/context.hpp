@@ -13,13 +13,13 @@ namespace pb::plan {
 /// A way, and the point settled in it.
 struct ContextWay {
     Point point;
-    bool is_exact = true;      // the pixels are those of the whole image; otherwise seams below halo_tolerance
-    bool is_at_least = false;  // the halo is not known yet: a smaller one than any that a search may find
-    double processed_per_useful = 0;
-    double work_px = 0;           // of the busiest rank; pixels in bands count more, see `band_cost`
-    double peak_mib = 0;          // of a rank
-    bool has_other_bits = false;  // than one rank, which carries rows
-    std::string obstacle;         // why it is not taken, whatever it computes; empty: it can be
+    bool is_exact = true;            // the pixels are those of the whole image; otherwise seams below halo_tolerance
+    bool is_at_least = false;        // the halo is not known yet: a smaller one than any that a search may find
+    double computed_per_useful = 0;  // see prediction.hpp
+    double work_px = 0;              // of the busiest rank; pixels in bands count more, see `band_cost`
+    double peak_mib = 0;             // of a rank
+    bool has_other_bits = false;     // than one rank, which carries rows
+    std::string obstacle;            // why it is not taken, whatever it computes; empty: it can be
 };
 
 /// What a pixel takes in bands of `rows` rows, beside one in a window of 256 x 256: fitted to bands of 32 to 256 rows

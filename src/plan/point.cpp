@@ -1,5 +1,6 @@
 // Functions of a single point.
 #include "config/text.hpp"
+#include "plan/cropping.hpp"
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
@@ -21,10 +22,11 @@ std::string extent_text(Extent extent) { return fmt::format("{}x{}", extent.h, e
 constexpr double kNotableOverhead = 4;
 
 void note_grid(Point& point, const TileGrid& grid) {
-    const double overhead = processed_per_useful(point);  // the batch is not settled yet
+    const double overhead = computed_per_useful(point);  // the batch is not settled yet
     if (overhead > kNotableOverhead)
-        point.notes.push_back(
-            fmt::format("processed / useful pixels = {:.3g}: a larger patch or a smaller halo saves work", overhead));
+        point.notes.push_back(fmt::format(
+            "{} = {:.3g}: a larger patch or a smaller halo saves work",
+            is_cropped(point) ? "arithmetic / that of the useful pixels" : "processed / useful pixels", overhead));
     if (2 * grid.num_windows() <= grid.num_patches())
         point.notes.push_back(fmt::format("windows that coincide are run once: {} windows for {} patches",
                                           grid.num_windows(), grid.num_patches()));

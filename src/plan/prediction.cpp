@@ -2,10 +2,12 @@
 
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
+#include "plan/cropping.hpp"
 #include "plan/slabs.hpp"
 #include "plan/winograd.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace pb::plan {
@@ -16,48 +18,84 @@ namespace {
 /// counting allocator).
 constexpr double kReorderedBytesPerPixel = 512;
 
-/// Pixels that the network processes in one repetition.
+/// Pixels that the network processes in one repetition, and those that it computes.
 struct Work {
     int64_t pixels_per_forward = 0;
     double pixels_busiest_rank = 0;
     double pixels_all_ranks = 0;
+    double computed_busiest_rank = 0;
+    double computed_all_ranks = 0;
 };
+
+Work all_computed(Work work) {
+    work.computed_busiest_rank = work.pixels_busiest_rank;
+    work.computed_all_ranks = work.pixels_all_ranks;
+    return work;
+}
 
 Work carried_work(const Point& point) {
     const BandPixels pixels = band_pixels(point);
     const Extent padded = tile_grid(point).padded();
-    return {std::min(band_rows_of(point), padded.h) * padded.w, pixels.busiest_rank, pixels.all_ranks};
+    return all_computed({std::min(band_rows_of(point), padded.h) * padded.w, pixels.busiest_rank, pixels.all_ranks});
 }
 
 /// Every pixel once.
 Work exchanged_work(const Point& point) {
     const TileGrid grid = tile_grid(point);
     const int64_t busiest = slab_rows(point).end * grid.padded().w;
-    return {grid.window().pixels(), static_cast<double>(busiest), static_cast<double>(grid.padded().pixels())};
+    return all_computed(
+        {grid.window().pixels(), static_cast<double>(busiest), static_cast<double>(grid.padded().pixels())});
+}
+
+/// The arithmetic of runs of windows, in pixels.
+using PixelsOf = std::function<double(Range)>;
+
+/// The last window of a batch is repeated where the batch is padded.
+double with_padding(const Point& point, const Range& windows, const PixelsOf& pixels_of) {
+    const bool pads = point.settings.last_batch == config::LastBatch::pad;
+    const int64_t repeated = pads ? round_up(windows.size(), *point.batch) - windows.size() : 0;
+    const double pixels = pixels_of(windows);
+    return repeated == 0 ? pixels : pixels + static_cast<double>(repeated) * pixels_of({windows.end - 1, windows.end});
+}
+
+/// Of the busiest rank and of all ranks. With schedule dynamic, of equally fast ranks.
+std::pair<double, double> sums_over_ranks(const Point& point, const TileGrid& grid, const PixelsOf& pixels_of) {
+    const int64_t windows = grid.num_windows(), batch = *point.batch;
+    if (point.settings.schedule == config::Schedule::dynamic) {
+        const double all = with_padding(point, {0, windows}, pixels_of);
+        const int64_t batches = ceil_div(windows, batch);
+        const int64_t most = std::min(ceil_div(batches, point.num_ranks) * batch, windows);
+        const PixelsOf count = [](const Range& run) { return static_cast<double>(run.size()); };
+        const double share = with_padding(point, {0, most}, count) / with_padding(point, {0, windows}, count);
+        return {share * all, all};
+    }
+    double busiest = 0, all = 0;
+    for (int rank = 0; rank < point.num_ranks; ++rank) {
+        const double pixels = with_padding(point, windows_of_rank(point, grid, rank), pixels_of);
+        busiest = std::max(busiest, pixels);
+        all += pixels;
+    }
+    return {busiest, all};
+}
+
+Work crop(Work work, const Point& point, const TileGrid& grid) {
+    const CroppedPixels cropped(point);
+    const auto [busiest, all] = sums_over_ranks(point, grid, [&](const Range& windows) { return cropped.of(windows); });
+    work.computed_busiest_rank = busiest;
+    work.computed_all_ranks = all;
+    return work;
 }
 
 Work tiles_work(const Point& point) {
     if (is_carried(point)) return carried_work(point);
     if (is_exchanged(point)) return exchanged_work(point);
     const TileGrid grid = tile_grid(point);
-    const int64_t batch = *point.batch;
-    const auto window_pixels = static_cast<double>(grid.window().pixels());
-    Work work{batch * grid.window().pixels(), 0, 0};
-    const bool pads = point.settings.last_batch == config::LastBatch::pad;
-    const auto pixels_of = [&](int64_t windows) {
-        return window_pixels * static_cast<double>(pads ? round_up(windows, batch) : windows);
-    };
-    if (point.settings.schedule == config::Schedule::dynamic) {  // assumes equally fast ranks
-        const int64_t batches = ceil_div(grid.num_windows(), batch);
-        const int64_t most = std::min(ceil_div(batches, point.num_ranks) * batch, grid.num_windows());
-        return {work.pixels_per_forward, pixels_of(most), pixels_of(grid.num_windows())};
-    }
-    for (int rank = 0; rank < point.num_ranks; ++rank) {
-        const double pixels = pixels_of(windows_of_rank(point, grid, rank).size());
-        work.pixels_busiest_rank = std::max(work.pixels_busiest_rank, pixels);
-        work.pixels_all_ranks += pixels;
-    }
-    return work;
+    const int64_t window_pixels = grid.window().pixels();
+    const auto [busiest, all] = sums_over_ranks(point, grid, [&](const Range& windows) {
+        return static_cast<double>(windows.size()) * static_cast<double>(window_pixels);
+    });
+    const Work work = all_computed({*point.batch * window_pixels, busiest, all});
+    return is_cropped(point) ? crop(work, point, grid) : work;
 }
 
 double peak_in_bands(double weights, const Point& point) {
@@ -78,7 +116,7 @@ Work whole_work(const Point& point) {
         work.pixels_busiest_rank += static_cast<double>(pixels);
     }
     work.pixels_all_ranks = work.pixels_busiest_rank * (settings.replicate ? point.num_ranks : 1);
-    return work;
+    return all_computed(work);
 }
 
 Work work_of(const Point& point) {
@@ -100,8 +138,15 @@ void set_native(PeakParts& parts, const Point& point) {
     const network::Graph graph = network::graph_of(point.shape());
     parts.weights = static_cast<double>(network::native_weight_bytes(graph, winograd_tile(point)));
     parts.arena = network::plan_memory(graph, network::kNativePath);
+    if (is_cropped(point)) parts.crop = window_crop(point);
     parts.scratch_bytes = scratch_bytes(point);
     for (network::MemorySize& size : parts.forward) size.fixed_bytes += parts.scratch_bytes;
+}
+
+/// Of one repetition.
+double useful_pixels(const Point& point) {
+    const double copies = point.settings.replicate ? point.num_ranks : 1;
+    return copies * static_cast<double>(point.source.extent.pixels());
 }
 
 /// Bytes of one sample as it is copied to a device: the stored type, or f32 where noise or a range changed the value.
@@ -135,7 +180,12 @@ double PeakParts::peak(int64_t pixels, int64_t slots) const {
     double largest = 0;
     for (const auto& [per_pixel, fixed] : forward)
         largest = std::max(largest, per_pixel * all_pixels + static_cast<double>(fixed));
-    if (arena) largest = static_cast<double>(network::place_blocks(*arena, pixels).bytes + scratch_bytes);
+    if (crop) {
+        const int64_t windows = pixels / crop->window().pixels();
+        largest = static_cast<double>(crop->place(windows).bytes + scratch_bytes);
+    } else if (arena) {
+        largest = static_cast<double>(network::place_blocks(*arena, pixels).bytes + scratch_bytes);
+    }
     return weights + static_cast<double>(slots) * all_pixels * in_out_per_pixel + largest;
 }
 
@@ -147,12 +197,19 @@ int64_t batches_in_flight(const Point& point) {
 
 double processed_pixels(const Point& point) { return work_of(point).pixels_all_ranks; }
 
+double computed_pixels(const Point& point) { return work_of(point).computed_all_ranks; }
+
 double processed_per_useful(const Point& point) {
-    const auto useful = static_cast<double>(point.source.extent.pixels());
     if (!point.batch && point.settings.workload == config::Workload::tiles)
-        return static_cast<double>(tile_grid(point).processed_pixels()) / useful;
-    const double copies = point.settings.replicate ? point.num_ranks : 1;
-    return processed_pixels(point) / (copies * useful);
+        return static_cast<double>(tile_grid(point).processed_pixels()) /
+               static_cast<double>(point.source.extent.pixels());
+    return processed_pixels(point) / useful_pixels(point);
+}
+
+double computed_per_useful(const Point& point) {
+    if (point.batch) return computed_pixels(point) / useful_pixels(point);
+    if (!is_cropped(point)) return processed_per_useful(point);
+    return CroppedPixels(point).of_all() / static_cast<double>(point.source.extent.pixels());
 }
 
 std::optional<Prediction> predict(const Point& point) {
@@ -166,8 +223,8 @@ std::optional<Prediction> predict(const Point& point) {
                             kMiB;
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
                       .peak_mib = has_own_process(point.settings.engine) ? 0 : peak_mib,
-                      .flop = flop_per_pixel * work.pixels_all_ranks,
-                      .flop_busiest_rank = flop_per_pixel * work.pixels_busiest_rank};
+                      .flop = flop_per_pixel * work.computed_all_ranks,
+                      .flop_busiest_rank = flop_per_pixel * work.computed_busiest_rank};
 }
 
 bool is_beyond_memory(double image_bytes, int64_t free_bytes) {

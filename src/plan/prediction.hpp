@@ -2,6 +2,7 @@
 // allocator.
 #pragma once
 
+#include "network/window_crop.hpp"
 #include "plan/plan.hpp"
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace pb::plan {
 struct Prediction {
     int64_t pixels_per_forward = 0;  // batch * window pixels, or the largest whole-image call
     double peak_mib = 0;             // in the engine's allocator on one rank, see `PeakParts`; 0: unknown
-    double flop = 0;                 // of one repetition on all ranks, for processed pixels
+    double flop = 0;                 // of one repetition on all ranks, see `computed_pixels`
     double flop_busiest_rank = 0;
 };
 
@@ -26,7 +27,8 @@ struct PeakParts {
     /// Engine native: what lies in its arena, whose size is exact for any pixels; it exceeds `forward` only where maps
     /// leave gaps. none: other engines.
     std::optional<network::MemoryPlan> arena;
-    int64_t scratch_bytes = 0;  // of all threads beside the arena; counted in `forward`
+    std::optional<network::WindowCrop> crop;  // of cropped windows, whose maps take less
+    int64_t scratch_bytes = 0;                // of all threads beside the arena; counted in `forward`
 
     /// Peak of a forward call of `pixels` (batch times window pixels) with `slots` batches in flight: weights + input
     /// and output of each slot + the largest of `forward`, or the arena. Within 10 % of what the counting allocator
@@ -41,9 +43,15 @@ struct PeakParts {
 /// Pixels that the network processes in one repetition, on all ranks. Requires a settled halo and batch.
 [[nodiscard]] double processed_pixels(const Point& point);
 
+/// The arithmetic of one repetition on all ranks, by that of a pixel of which each layer computes all: processed
+/// pixels, but less where windows are cropped (cropping.hpp).
+[[nodiscard]] double computed_pixels(const Point& point);
+
 /// Processed pixels of one image by its own pixels. Before the batch is known: without the windows that `last_batch:
 /// pad` repeats. The halo must be known.
 [[nodiscard]] double processed_per_useful(const Point& point);
+/// The same of computed pixels.
+[[nodiscard]] double computed_per_useful(const Point& point);
 
 /// nullopt while halo or batch is open, for refused points, and for networks that the user brings. Windows that
 /// `last_batch: pad` repeats count as processed.

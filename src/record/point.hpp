@@ -192,8 +192,14 @@ struct PointTrace {
     std::string lost_metadata;       // the input's metadata that output_file lacks, in words; empty: none
     double useful_pixels = 0;        // per repetition, summed over ranks
     double processed_pixels = 0;
+    double computed_pixels = 0;  // of which each layer computes all, with the same arithmetic; 0: an older file
     int64_t num_patches = 0;
 };
+
+/// Processed pixels by their arithmetic.
+[[nodiscard]] inline double computed_pixels(const PointTrace& trace) {
+    return trace.computed_pixels > 0 ? trace.computed_pixels : trace.processed_pixels;
+}
 
 /// How often the point was measured. 0 means that no measurement was completed.
 [[nodiscard]] inline int64_t num_measurements(const PointTrace& trace) {
@@ -212,6 +218,9 @@ void fields(V& v, T& trace) {
         work("sample_type", later(trace.sample_type));
         work("useful_pixels", trace.useful_pixels);
         work("processed_pixels", trace.processed_pixels);
+        work(
+            "computed_pixels", later(trace.computed_pixels),
+            "processed pixels with the same arithmetic: less of them where windows are cropped to what the core needs");
     });
     v("prediction", trace.prediction);
     v("reduction", or_null(trace.reduction), "NCCL or MPI");

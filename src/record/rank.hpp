@@ -112,6 +112,7 @@ struct RankTrace {
     int64_t num_windows = 0;  // schedule dynamic: this and the next two are those of the last repetition
     int64_t num_patches = 0;
     int64_t num_batches = 0;
+    double work_per_call = 1;    // arithmetic of a batch of the pass, on average, by that of a resident forward call
     int64_t border_bytes = 0;    // of border rows that it sent to its neighbours in a pass; 0: there are none
     std::vector<double> wall_s;  // from the barrier to this rank's last written pixel (before the closing barrier)
     std::vector<StageSeconds> stage_s;  // device stages from events; stages may overlap, so their sum may exceed wall_s
@@ -132,6 +133,9 @@ void fields(V& v, R& rank) {
     v("num_windows", count(rank.num_windows));
     v("num_patches", count(rank.num_patches));
     v("num_batches", count(rank.num_batches));
+    v("work_per_call", later(rank.work_per_call),
+      "arithmetic of a batch of the pass, on average, by that of a call of forward_call_s: not 1 where windows are "
+      "cropped, of which those at the border of the image need less");
     v("border_bytes", later(rank.border_bytes),
       "border rows of all layers that the rank sent to its neighbours in a pass (halo: exchanged); 0: none");
     v("wall_s", rank.wall_s);

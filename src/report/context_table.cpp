@@ -22,7 +22,7 @@ std::vector<std::string> row_of(const plan::Point& point, const plan::ContextWay
     const std::string least = way.is_at_least ? ">= " : "";
     return {std::to_string(point.index),
             way_text(way),
-            least + readable(way.processed_per_useful),
+            least + readable(way.computed_per_useful),
             least + readable_mib(way.peak_mib),
             way.is_exact ? "exact" : "seams below halo_tolerance",
             verdict_of(point, way)};
@@ -35,7 +35,7 @@ std::string context_table(const plan::Plan& plan, const TextSize& size) {
     TextTable table;
     table.add_column("#");
     table.add_column("halo: auto weighs", left);
-    table.add_column("processed/\nuseful");
+    table.add_column("arithmetic/\nuseful");
     table.add_column("predicted\npeak MiB");
     table.add_column("pixels", left);
     table.add_column("choice", left);

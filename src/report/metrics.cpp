@@ -76,7 +76,7 @@ constexpr Metric kMetrics[] = {
      kSlowest, "median", kHigher, of<&measure::Summary::processed_mpx_per_s>},
     {"images_per_s", "images/s", "", "whole images / pipeline_s", kSlowest, "median", kHigher,
      of<&measure::Summary::images_per_s>},
-    {"tflops", "TFLOP/s", "", "2 x multiply-accumulates of the processed pixels / pipeline_s", kSlowest, "median",
+    {"tflops", "TFLOP/s", "", "2 x multiply-accumulates of the computed pixels / pipeline_s", kSlowest, "median",
      kHigher, of<&measure::Summary::tflops>},
     {"pipeline_s", "s", "pipeline s\n[95 %]", "one pass: host image to host image, exchange to the root included",
      kSlowest, "median", kLower, of<&measure::Summary::pipeline_s>, pipeline_cell, 5, brief_pipeline_cell},

@@ -1,3 +1,4 @@
+#include "plan/cropping.hpp"
 #include "plan/prediction.hpp"
 #include "report/exchange_text.hpp"
 #include "report/numbers.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 /// Describes a point's windows before the run; "?" where `auto` is not yet decided.
 struct WindowTexts {
-    std::string window = "?", windows = "?", batches = "?", patches = "?", processed = "?";
+    std::string window = "?", windows = "?", batches = "?", patches = "?", processed = "?", computed = "?";
 };
 
 std::string span_text(const std::set<int64_t>& counts) {
@@ -38,6 +39,7 @@ WindowTexts describe_tiles(const plan::Point& point) {
     texts.windows = std::to_string(grid.num_windows());
     texts.patches = span_text(patches);
     texts.processed = readable(plan::processed_per_useful(point));
+    texts.computed = readable(plan::computed_per_useful(point));
     if (point.batch) texts.batches = span_text(batches);
     if (point.settings.schedule == config::Schedule::dynamic) {  // known only after the windows are taken
         texts.patches = fmt::format("of {}", grid.num_patches());
@@ -46,25 +48,38 @@ WindowTexts describe_tiles(const plan::Point& point) {
     return texts;
 }
 
-WindowTexts describe_refused() { return {"-", "-", "-", "-", "-"}; }
+WindowTexts describe_refused() { return {"-", "-", "-", "-", "-", "-"}; }
 
 WindowTexts describe_whole(const plan::Point& point) {
     const auto calls = plan::whole_image_calls(point.facts(), point.source.extent, point.settings.odd_shape);
     const Extent window = calls.front().window.extent;
     const std::string idle = point.num_ranks > 1 && !point.settings.replicate ? "0-" : "";
-    return {fmt::format("{} x {}", window.h, window.w), std::to_string(calls.size()),
-            fmt::format("{}{}", idle, calls.size()), idle + "1", readable(plan::processed_per_useful(point))};
+    const std::string processed = readable(plan::processed_per_useful(point));
+    return {fmt::format("{} x {}", window.h, window.w),
+            std::to_string(calls.size()),
+            fmt::format("{}{}", idle, calls.size()),
+            idle + "1",
+            processed,
+            processed};
 }
 
-TextTable make_plan_table(bool with_time) {
+/// Columns that only some plans have.
+struct PlanColumns {
+    bool arithmetic = false;  // where windows are cropped
+    std::optional<double> rank_tflops{};
+};
+
+TextTable make_plan_table(const PlanColumns& columns) {
     using enum TextTable::Align;
     TextTable table;
     table.add_column("#");
     for (const char* heading : {"point", "image\n(h x w x c)", "device"}) table.add_column(heading, left);
-    for (const char* heading : {"ranks", "window\npx", "windows", "batches\na rank", "patches\na rank",
-                                "processed/\nuseful", "predicted\npeak MiB", "TFLOP"})
+    for (const char* heading :
+         {"ranks", "window\npx", "windows", "batches\na rank", "patches\na rank", "processed/\nuseful"})
         table.add_column(heading);
-    if (with_time) table.add_column("predicted\ns");
+    if (columns.arithmetic) table.add_column("arithmetic/\nuseful");
+    for (const char* heading : {"predicted\npeak MiB", "TFLOP"}) table.add_column(heading);
+    if (columns.rank_tflops) table.add_column("predicted\ns");
     return table;
 }
 
@@ -72,7 +87,7 @@ std::string peak_text(const plan::Prediction& prediction) {
     return prediction.peak_mib > 0 ? readable_mib(prediction.peak_mib) : "-";
 }
 
-std::vector<std::string> row_of(const plan::Point& point, std::optional<double> rank_tflops) {
+std::vector<std::string> row_of(const plan::Point& point, const PlanColumns& columns) {
     const bool refused = !point.refusal.empty();
     const auto texts = refused                                              ? describe_refused()
                        : point.settings.workload == config::Workload::tiles ? describe_tiles(point)
@@ -89,10 +104,12 @@ std::vector<std::string> row_of(const plan::Point& point, std::optional<double> 
                                  texts.windows,
                                  texts.batches,
                                  texts.patches,
-                                 texts.processed,
-                                 prediction ? peak_text(*prediction) : open,
-                                 prediction ? readable(prediction->flop / 1e12) : open};
-    if (rank_tflops) row.push_back(prediction ? readable(prediction->flop_busiest_rank / 1e12 / *rank_tflops) : open);
+                                 texts.processed};
+    if (columns.arithmetic) row.push_back(texts.computed);
+    row.push_back(prediction ? peak_text(*prediction) : open);
+    row.push_back(prediction ? readable(prediction->flop / 1e12) : open);
+    if (columns.rank_tflops)
+        row.push_back(prediction ? readable(prediction->flop_busiest_rank / 1e12 / *columns.rank_tflops) : open);
     return row;
 }
 
@@ -117,12 +134,25 @@ std::string carried_formula_of(const plan::Point& point, double weights) {
         static_cast<double>(in_out) / kMiB);
 }
 
+/// Returns "drunet, windows of 640 x 640 cropped to their core: 498.2 MiB of weights + ..", all of which are exact.
+std::string cropped_formula_of(const plan::Point& point, const plan::PeakParts& parts) {
+    const Extent window = plan::tile_grid(point).window();
+    const int64_t batch = point.batch.value_or(1), pixels = batch * window.pixels();
+    const double in_out = parts.in_out_per_pixel * static_cast<double>(pixels);
+    return fmt::format(
+        "    {}, {} window{} of {} x {} cropped to what the core needs: {:.1f} MiB of weights + {:.1f} MiB of maps + "
+        "{:.1f} MiB of input and output\n",
+        point.settings.network.name(), batch, batch == 1 ? "" : "s", window.h, window.w, parts.weights / kMiB,
+        (parts.peak(pixels, 1) - parts.weights - in_out) / kMiB, in_out / kMiB);
+}
+
 /// Returns a formula such as "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".
 std::string formula_of(const plan::Point& point) {
     const auto& settings = point.settings;
     const plan::PeakParts parts = plan::peak_parts(point);
     if (plan::is_carried(point)) return carried_formula_of(point, parts.weights);
     if (plan::is_exchanged(point)) return exchanged_formula_of(point, parts.weights);
+    if (parts.crop) return cropped_formula_of(point, parts);
     const int64_t batches = plan::batches_in_flight(point);
     const std::string in_flight = batches > 1 ? fmt::format(" x {} batches", batches) : "";
     return fmt::format("    {}, {}, {}, {} channel{}: {:.1f} MiB + {:.0f} B x pixels{} + {}\n", settings.network.name(),
@@ -162,11 +192,12 @@ class NumberedNotes {
 
 std::string prediction_text(const plan::Plan& plan) {
     std::vector<std::string> formulas;
-    bool gpu = false;
+    bool gpu = false, cropped = false;
     for (const auto& point : plan.points) {
         if (!point.refusal.empty() || has_own_process(point.settings.engine) || point.settings.network.is_brought())
             continue;
         gpu = gpu || point.device == DeviceKind::cuda;
+        cropped = cropped || plan::is_cropped(point);
         const std::string formula = formula_of(point);
         if (std::find(formulas.begin(), formulas.end(), formula) == formulas.end()) formulas.push_back(formula);
     }
@@ -177,18 +208,19 @@ std::string prediction_text(const plan::Plan& plan) {
         "larger "
         "of two moments\n  of a forward call, at full extent and at the deepest layers; pixels = batch x window"
         "{}\n{}"
-        "  TFLOP: 2 x multiply-accumulates a pixel x pixels processed, halo and repeated windows included\n",
+        "  TFLOP: 2 x multiply-accumulates a pixel x pixels processed, halo and repeated windows included{}\n",
         gpu ? "; on a GPU a batch holds its samples, too, and cuDNN's scratch memory comes on top" : "",
-        fmt::join(formulas, ""));
+        fmt::join(formulas, ""), cropped ? "; of cropped windows what each layer computes" : "");
 }
 
 std::string plan_table(const plan::Plan& plan, std::optional<double> rank_tflops, const TextSize& size) {
-    TextTable table = make_plan_table(rank_tflops.has_value());
+    const PlanColumns columns{std::any_of(plan.points.begin(), plan.points.end(), plan::is_cropped), rank_tflops};
+    TextTable table = make_plan_table(columns);
     NumberedNotes notes;
     bool open = false;
     const bool is_short = plan.points.size() > size.most;
     for (const auto& point : plan.points) {
-        if (!is_short) table.add_row(row_of(point, rank_tflops));
+        if (!is_short) table.add_row(row_of(point, columns));
         open = open || (point.refusal.empty() && (!point.halo || !point.batch));
         if (!point.refusal.empty()) notes.add("refused: " + point.refusal, point.index);
         for (const auto& note : point.notes) notes.add(note, point.index);

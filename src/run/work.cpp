@@ -1,5 +1,6 @@
 #include "run/work.hpp"
 
+#include "plan/cropping.hpp"
 #include "plan/slabs.hpp"
 
 #include <algorithm>
@@ -41,6 +42,7 @@ Work make_tile_work(const plan::Point& point, int rank) {
     work.patches_in = [grid](Range windows) { return windows.size() > 0 ? grid->num_patches(windows) : 0; };
     work.batch = point.batch.value();
     work.last_batch = point.settings.last_batch;
+    if (plan::is_cropped(point)) work.crop = std::make_shared<const network::WindowCrop>(plan::window_crop(point));
     return work;
 }
 
@@ -54,6 +56,21 @@ Work make_whole_work(const plan::Point& point, int rank) {
     work.patches_in = [](Range windows) { return windows.size() > 0 ? 1 : 0; };  // one image is one patch
     work.tile = [calls = std::move(calls)](int64_t index) { return calls.at(static_cast<size_t>(index)); };
     return work;
+}
+
+/// For the cores of all images; null where windows are not cropped.
+std::shared_ptr<const network::WindowCrop> joined_crop(const std::vector<ImageWork>& images) {
+    if (!images.front().work.crop) return nullptr;
+    auto crop = std::make_shared<network::WindowCrop>(*images.front().work.crop);
+    for (const ImageWork& image : images) crop->include(*image.work.crop);
+    return crop;
+}
+
+/// Multiply-accumulates of a batch as it runs.
+double macs_of(const Work& work, const Range& run) {
+    double macs = 0;
+    for (int64_t place = 0; place < work.run_size(run); ++place) macs += work.crop->macs(work.core_at(run, place));
+    return macs;
 }
 
 /// The windows of several images in one numbering.
@@ -110,11 +127,32 @@ Work join_work(std::vector<ImageWork> images, int64_t stride, int64_t batch, Ran
     work.last_batch = images.front().work.last_batch;
     work.windows = windows;
     work.batch = batch;
+    work.crop = joined_crop(images);
     const auto joined = std::make_shared<const JoinedImages>(std::move(images), stride);
     work.tile = [joined](int64_t index) { return joined->tile(index); };
     work.patches_in = [joined](Range range) { return joined->patches_in(range); };
     work.conversion = [joined](int64_t index) { return joined->conversion(index); };
     return work;
+}
+
+int64_t Work::run_size(const Range& run) const { return last_batch == config::LastBatch::pad ? batch : run.size(); }
+
+Rect Work::core_at(const Range& run, int64_t place) const {
+    const auto [window_rect, core] = tile(window_at(run, place));
+    return {core.row - window_rect.row, core.column - window_rect.column, core.extent};
+}
+
+Range Work::resident_batch() const {
+    const std::vector<Range> all = batches();
+    const bool has_full = all.back().size() == all.front().size();
+    return all[(all.size() - (has_full ? 0 : 1)) / 2];
+}
+
+double Work::work_per_call(const std::vector<Range>& runs) const {
+    if (!crop || runs.empty()) return 1;
+    double macs = 0;
+    for (const Range& run : runs) macs += macs_of(*this, run);
+    return macs / static_cast<double>(runs.size()) / macs_of(*this, resident_batch());
 }
 
 double Work::core_pixels(const std::vector<Range>& runs) const {

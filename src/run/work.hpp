@@ -4,8 +4,10 @@
 #include "device/convert.hpp"
 #include "network/band_schedule.hpp"
 #include "network/exchanged_slab.hpp"
+#include "network/window_crop.hpp"
 #include "plan/plan.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -28,8 +30,24 @@ struct Work {
     // The slab of a rank with `halo: exchanged`, whose windows are bands of it. Null: it owns none.
     std::shared_ptr<const network::ExchangedSlab> slab = {};
     int64_t image_rows = 0;  // of the whole image, with `bands`
+    // What is computed of each window, by its core. Null: all of it.
+    std::shared_ptr<const network::WindowCrop> crop = {};
 
     [[nodiscard]] std::vector<Range> batches() const { return plan::cut_batches(windows, batch); }
+    /// The number of windows in a batch as it runs: the full count when the last batch is padded, else its own.
+    [[nodiscard]] int64_t run_size(const Range& run) const;
+    /// The window for a place in a batch. A padded place repeats the last window of the batch.
+    [[nodiscard]] int64_t window_at(const Range& run, int64_t place) const {
+        return std::min(run.begin + place, run.end - 1);
+    }
+    /// The core of that window, in pixels of the window.
+    [[nodiscard]] Rect core_at(const Range& run, int64_t place) const;
+    /// The batch whose cores are those of forward calls on a resident batch: a full one, where there is one, in the
+    /// middle of the rank's own.
+    [[nodiscard]] Range resident_batch() const;
+    /// The arithmetic of `runs`, batches of this work, by that of as many resident batches. 1 where all of a window is
+    /// computed.
+    [[nodiscard]] double work_per_call(const std::vector<Range>& runs) const;
     [[nodiscard]] double core_pixels(const std::vector<Range>& runs) const;
 };
 

@@ -61,6 +61,17 @@ TEST(Summary, ForwardScopeIsTheRankWithTheMostWork) {
     EXPECT_DOUBLE_EQ(summary.forward_patches_per_s.value(), 20);
 }
 
+TEST(Summary, CroppedWindowsCountByWhatIsComputed) {
+    record::PointTrace trace = three_rank_trace();
+    const Summary whole = summarise(trace);
+    trace.computed_pixels = trace.processed_pixels / 2;
+    for (auto& rank : trace.ranks) rank.work_per_call = rank.rank == 0 ? 1.5 : 0.75;
+    const Summary cropped = summarise(trace);
+    EXPECT_DOUBLE_EQ(cropped.tflops.value(), whole.tflops.value() / 2);
+    EXPECT_DOUBLE_EQ(cropped.processed_mpx_per_s.value(), whole.processed_mpx_per_s.value());
+    EXPECT_DOUBLE_EQ(cropped.forward_s.value(), 2 * 0.4 * 1.5) << "rank 0 has become the slowest";
+}
+
 TEST(Summary, ForwardScopeIsAbsentWhenOneRankDidNotMeasureIt) {
     record::PointTrace trace = three_rank_trace();
     trace.ranks[0].forward_call_s.clear();

@@ -14,12 +14,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TuningTrial trial_of(EngineKind engine, int64_t patch, double processed_pixels = 1e6, int64_t least = 256) {
+TuningTrial trial_of(EngineKind engine, int64_t patch, double computed_pixels = 1e6, int64_t least = 256) {
     TuningTrial trial;
     trial.candidate.settings.engine = engine;
     trial.candidate.settings.patch = patch;
     trial.candidate.least_edge = least;
-    trial.candidate.processed_pixels = processed_pixels;
+    trial.candidate.computed_pixels = computed_pixels;
     trial.candidate.peak_mib = 100;
     return trial;
 }

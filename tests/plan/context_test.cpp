@@ -46,7 +46,7 @@ TEST(Context, CarriesRowsWithoutASearchWhereThatIsLeastWork) {
     EXPECT_EQ(point.batch, 1);
     EXPECT_EQ(label_of(point), "dncnn-native-p64-hcarried-b1-fp32");
     EXPECT_DOUBLE_EQ(processed_pixels(point), 300 * 200);
-    EXPECT_THAT(point.halo_note, HasSubstr("halo = auto: carried rows in bands of 64, exact, 1 x the pixels"));
+    EXPECT_THAT(point.halo_note, HasSubstr("halo = auto: carried rows in bands of 64, exact, 1 x the arithmetic"));
     EXPECT_THAT(point.notes, testing::Contains(point.halo_note));
 }
 
@@ -80,7 +80,7 @@ TEST(Context, SeveralRanksExchangeRowsWhereTheirBordersCostMore) {
     EXPECT_EQ(point.halo, 20);
     EXPECT_EQ(label_of(point), "dncnn-native-p64-hexchanged-b1-fp32");
     EXPECT_DOUBLE_EQ(processed_pixels(point), 300 * 200);
-    EXPECT_THAT(point.halo_note, HasSubstr("halo = auto: exchanged rows, exact, 1 x the pixels; carried rows"));
+    EXPECT_THAT(point.halo_note, HasSubstr("halo = auto: exchanged rows, exact, 1 x the arithmetic; carried rows"));
     EXPECT_THAT(point.halo_note, testing::Not(HasSubstr("tiles"))) << "which have other bits";
 }
 

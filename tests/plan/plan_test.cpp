@@ -583,6 +583,7 @@ TEST(Prediction, OfTheEngineNativeIsItsArenaItsScratchAndItsTransformedWeights) 
     config::PointSettings settings = small_point();
     settings.network = network::kind_of<network::DncnnShape>();
     settings.engine = EngineKind::native;
+    settings.workload = config::Workload::whole;  // of tiles less is computed (cropping_test.cpp)
     settings.threads.count = 3;
     const PeakParts parts = peak_parts(point_of(settings, make_local_topology(1)));
     // 18 layers of 64 to 64 channels with 36 values for each kernel, 3 to 64, 64 to 3, and biases of whole panels.

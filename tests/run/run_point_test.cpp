@@ -4,6 +4,7 @@
 #include "run/launch.hpp"
 #include "run/pixels/slab.hpp"
 #include "run/run.hpp"
+#include "run/work.hpp"
 #include "support/networks.hpp"
 #include "support/quiet_study.hpp"
 
@@ -134,6 +135,17 @@ TEST_F(RunPoint, EveryNetworkIsVerified) {
     }
 }
 
+/// What the batches of a rank compute, by the resident call that was timed.
+double pixels_of_calls(const plan::Point& point, const record::RankTrace& rank) {
+    const Work work = make_work(point, rank.rank);
+    if (work.windows.size() == 0) return 0;
+    const Range resident = work.resident_batch();
+    double macs = 0;
+    for (int64_t place = 0; place < work.run_size(resident); ++place)
+        macs += work.crop->macs(work.core_at(resident, place));
+    return static_cast<double>(rank.num_batches) * rank.work_per_call * macs / point.facts().mac_per_pixel;
+}
+
 TEST_F(RunPoint, TheEngineNativeIsVerifiedAndItsPeakIsThePredictedOne) {
     for (const auto network : {network::kind_of<network::DrunetShape>(), network::kind_of<network::UnetShape>(),
                                network::kind_of<network::DncnnShape>()}) {
@@ -147,6 +159,29 @@ TEST_F(RunPoint, TheEngineNativeIsVerifiedAndItsPeakIsThePredictedOne) {
         EXPECT_GT(trace.verification.windows_checked, 0);
         const double predicted = trace.prediction.value().peak_mib;
         EXPECT_NEAR(static_cast<double>(trace.ranks.front().memory.allocated_peak) / kMiB, predicted, 1e-3 * predicted);
+        EXPECT_LT(trace.computed_pixels, 0.99 * trace.processed_pixels) << "windows are cropped";
+        double computed = 0;
+        for (const record::RankTrace& rank : trace.ranks) computed += pixels_of_calls(trace.point, rank);
+        EXPECT_NEAR(computed, trace.computed_pixels, 1e-9 * computed);
+    }
+}
+
+TEST_F(RunPoint, CroppedWindowsGiveTheSameBytesForAnyRanksAndBatch) {
+    for (const auto network : {network::kind_of<network::UnetShape>(),
+                               network::kind_of<network::DncnnShape>()}) {  // with a skip and without
+        config::PointSettings settings = small_point(network);
+        settings.engine = EngineKind::native;
+        settings.protocol.min_reps = 1;
+        settings.protocol.forward_calls = 0;
+        settings.protocol.verify = config::VerifyMode::off;
+        settings.batch.count = 1;
+        const std::string expected = bytes_alone(settings);
+        for (const int64_t batch : {3, 16}) {
+            SCOPED_TRACE(std::string(name_of(network)) + " batch " + std::to_string(batch));
+            settings.batch.count = batch;
+            settings.last_batch = batch == 3 ? config::LastBatch::ragged : config::LastBatch::pad;
+            expect_bytes(settings, expected);
+        }
     }
 }
 

@@ -85,6 +85,20 @@ class SlabPass {
 struct StepTime {
     network::Step step;
     double seconds = 0;
+    double part = 1;  // of its map that it computed
+};
+
+/// Forward calls on windows of which only a part, the core, is used (Note [Cropped windows]). They allocate nothing.
+class CropPass {
+  public:
+    virtual ~CropPass() = default;
+
+    /// `in`, `out`: as of Denoiser::forward, of at most the windows that the pass was made for. `cores[i]`, within
+    /// window i, is one that the crop was made for. There `out` has the bits of Denoiser::forward, elsewhere anything.
+    virtual void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) = 0;
+    /// The same, its steps timed one by one.
+    [[nodiscard]] virtual std::vector<StepTime> run_by_steps(const BatchView& in, const BatchView& out,
+                                                             std::span<const Rect> cores) = 0;
 };
 
 /// Seconds that windows took to a device and back.
@@ -117,6 +131,10 @@ class Denoiser {
     /// Allocates all that the slab needs; it must outlive the pass. Throws OutOfMemory, and UsageError where the engine
     /// cannot exchange rows.
     [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab);
+
+    /// Allocates all that calls on up to `n` windows need; the crop must outlive the pass. Throws OutOfMemory. Null
+    /// where the engine computes whole windows only.
+    [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n);
 
     /// A forward call whose steps are timed one by one, in their order. Empty, and nothing was computed, where the
     /// engine does not tell them apart: on CUDA, in a process of its own.

@@ -5,5 +5,6 @@ namespace pb::network {
 
 class BandSchedule;   // network/band_schedule.hpp
 class ExchangedSlab;  // network/exchanged_slab.hpp
+class WindowCrop;     // network/window_crop.hpp
 
 }  // namespace pb::network

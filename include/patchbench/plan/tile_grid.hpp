@@ -62,6 +62,10 @@ class TileGrid {
     /// Image rows of `windows`, clamped to the image.
     [[nodiscard]] Range window_rows(Range windows) const;
 
+    /// Windows along each axis: window i of the grid is that of row i / columns and column i % columns.
+    [[nodiscard]] const std::vector<AxisTile>& rows() const { return rows_; }
+    [[nodiscard]] const std::vector<AxisTile>& columns() const { return columns_; }
+
     /// Pixels of all distinct windows, each once.
     [[nodiscard]] int64_t processed_pixels() const;
 

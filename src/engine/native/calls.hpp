@@ -9,17 +9,23 @@
 namespace pb::engine::native {
 
 /// The rows of a map in memory. Each window has `places`; row y of the map is at place (y - first) % places, so that
-/// not all rows need be there. The rows of a tile never lie on both sides of a wrap in what is written or summed.
+/// not all rows need be there. The rows of a tile never lie on both sides of a wrap in what is written or summed. A row
+/// holds the columns from `first_column` on.
 template <class Value>
 struct MapRows {
     Value* values = nullptr;  // null: no map
     int64_t first = 0;
     int64_t places = 1;
     int64_t row_floats = 0;
+    int64_t first_column = 0;
+    int64_t channels = 0;
 
     [[nodiscard]] int64_t place(int64_t y) const { return (y - first) % places; }
     [[nodiscard]] Value* row(int64_t window, int64_t y) const {
         return values + (window * places + place(y)) * row_floats;
+    }
+    [[nodiscard]] Value* at(int64_t window, int64_t y, int64_t x) const {
+        return row(window, y) + (x - first_column) * channels;
     }
 };
 
@@ -28,26 +34,19 @@ struct ConvolutionCall {
     network::NativeConvolution layer;
     MapRows<const float> in;
     MapRows<float> out;
-    MapRows<const float> summand;    // of a map like that of `out`, which may be the same
+    MapRows<const float> summand;    // of a map with the extents of `out`, which may be the same
     int64_t n = 0, h = 0, w = 0;     // of the map that is read
     Range rows;                      // of each window of the result, to compute; begins on a tile
+    Range columns;                   // the same; of a transposed convolution begins and ends on an even one
     const float* weights = nullptr;  // see pack.hpp
     const float* bias = nullptr;     // of all columns, zeros where there is none
     bool relu = false;
     bool streams = false;  // write past the caches; rows are multiples of 64 bytes then
 
-    [[nodiscard]] int64_t out_h() const { return extent_out(h); }
-    [[nodiscard]] int64_t out_w() const { return extent_out(w); }
     [[nodiscard]] int64_t padding() const { return layer.kernel == 3 ? 1 : 0; }
     /// Window and row of the result, for a number that counts `rows` over all windows.
     [[nodiscard]] int64_t window_of(int64_t number) const { return number / rows.size(); }
     [[nodiscard]] int64_t row_of(int64_t number) const { return rows.begin + number % rows.size(); }
-
-  private:
-    [[nodiscard]] int64_t extent_out(int64_t in_extent) const {
-        if (layer.transposed) return 2 * in_extent;
-        return (in_extent + 2 * padding() - layer.kernel) / layer.stride + 1;
-    }
 };
 
 /// How a Winograd convolution is cut into work items: item = block of tiles * num_groups + group of output channels.

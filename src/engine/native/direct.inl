@@ -12,20 +12,20 @@ class DirectRow {
           layer_(call.layer),
           window_(call.window_of(number)),
           row_(call.row_of(number)),
-          pixels_(layer_.transposed ? call.w : call.out_w()),
+          pixels_(layer_.transposed ? Range{call.columns.begin / 2, call.columns.end / 2} : call.columns),
           num_segments_(layer_.transposed ? 1 : layer_.kernel),
           stride_(layer_.transposed ? 1 : layer_.stride),
-          out_(call.out.row(window_, row_)),
-          summand_(call.summand.values == nullptr ? nullptr : call.summand.row(window_, row_)),
+          out_(call.out.at(window_, row_, call.columns.begin)),
+          summand_(call.summand.values == nullptr ? nullptr : call.summand.at(window_, row_, call.columns.begin)),
           products_(scratch),
           patch_(scratch + network::kDirectPixels * network::kNativePanel) {}
 
     void run() {
-        const int64_t groups = ceil_div(pixels_, kRows);
+        const int64_t groups = ceil_div(pixels_.size(), kRows);
         for (int64_t panel = 0; panel * network::kNativePanel < layer_.columns(); ++panel)
             for (int64_t group = 0; group < groups; ++group) {
-                const Range range = shard(pixels_, group, groups);
-                multiply_panel(panel, range);
+                const Range range = shard(pixels_.size(), group, groups);
+                multiply_panel(panel, {pixels_.begin + range.begin, pixels_.begin + range.end});
                 for (int64_t i = 0; i < range.size(); ++i)
                     finish(panel, range.begin + i, products_ + i * network::kNativePanel);
             }
@@ -56,7 +56,7 @@ class DirectRow {
         Product product{.num_segments = num_segments_, .a_step = stride_ * channels, .depth = layer_.depth()};
         for (int64_t s = 0; s < num_segments_; ++s)
             product.a[static_cast<size_t>(s)] =
-                is_inside ? call_.in.row(window_, top + s) + left * channels : patch_ + s * columns * channels;
+                is_inside ? call_.in.at(window_, top + s, left) : patch_ + s * columns * channels;
         return product;
     }
 
@@ -67,11 +67,12 @@ class DirectRow {
         for (int64_t s = 0; s < num_segments_; ++s) {
             const int64_t y = top + s;
             if (y < 0 || y >= call_.h) continue;
-            const float* from = call_.in.row(window_, y) + (left + begin) * channels;
+            const float* from = call_.in.at(window_, y, left + begin);
             std::copy_n(from, (end - begin) * channels, patch_ + (s * columns + begin) * channels);
         }
     }
 
+    /// `pixel` counts from the first one that is computed.
     void finish(int64_t panel, int64_t pixel, const float* products) {
         const int64_t first = panel * network::kNativePanel,
                       count = std::min(network::kNativePanel, layer_.columns() - first);
@@ -98,9 +99,9 @@ class DirectRow {
     const ConvolutionCall& call_;
     const network::NativeConvolution& layer_;
     int64_t window_, row_;  // of the result
-    int64_t pixels_;        // products of the row
+    Range pixels_;          // products of the row
     int64_t num_segments_, stride_;
-    float* out_;  // the row
+    float* out_;  // the row, from the first pixel that is computed
     const float* summand_;
     float *products_, *patch_;
 };

@@ -8,7 +8,7 @@ constexpr int64_t kNarrowPixels = 4;
 struct NarrowRow {
     std::array<const float*, 3> in{};  // for each row of the kernel; null: beyond the map
     const float* summand = nullptr;    // null: nothing is added
-    float* out = nullptr;
+    float* out = nullptr;              // this and `summand`: from the first column that is computed
 };
 
 template <int kPixels, int kOutputs>
@@ -23,7 +23,7 @@ void narrow_pixels(const ConvolutionCall& call, const NarrowRow& row, int64_t co
         const float* const line = row.in[static_cast<size_t>(tap / kernel)];
         const int64_t x = column + tap % kernel - call.padding();
         if (line == nullptr || x < 0 || x >= call.w) continue;
-        const float* in = line + x * channels;
+        const float* in = line + (x - call.in.first_column) * channels;
         const float* weights = call.weights + tap * kOutputs * channels;
         for (int64_t c = 0; c < channels; c += kLanes) {
             Vector weight[kOutputs];
@@ -37,7 +37,7 @@ void narrow_pixels(const ConvolutionCall& call, const NarrowRow& row, int64_t co
             }
         }
     }
-    const int64_t at = column * kOutputs;
+    const int64_t at = (column - call.columns.begin) * kOutputs;
     for (int64_t i = 0; i < kPixels; ++i)
         for (int64_t o = 0; o < kOutputs; ++o) {
             float value = hn::GetLane(hn::SumOfLanes(kLanesTag, sums[i][o])) + call.bias[o];
@@ -48,8 +48,8 @@ void narrow_pixels(const ConvolutionCall& call, const NarrowRow& row, int64_t co
 
 NarrowRow narrow_row_at(const ConvolutionCall& call, int64_t number) {
     const int64_t window = call.window_of(number), y = call.row_of(number);
-    NarrowRow row{.out = call.out.row(window, y)};
-    if (call.summand.values != nullptr) row.summand = call.summand.row(window, y);
+    NarrowRow row{.out = call.out.at(window, y, call.columns.begin)};
+    if (call.summand.values != nullptr) row.summand = call.summand.at(window, y, call.columns.begin);
     for (int64_t k = 0; k < call.layer.kernel; ++k) {
         const int64_t line = y + k - call.padding();
         if (line >= 0 && line < call.h) row.in[static_cast<size_t>(k)] = call.in.row(window, line);
@@ -62,8 +62,9 @@ template <int kOutputs>
 void narrow_row(const ConvolutionCall& call, int64_t number) {
     const NarrowRow row = narrow_row_at(call, number);
     const int64_t padding = call.padding();
-    for (int64_t column = 0; column < call.w;) {
-        const bool together = column >= padding && column + kNarrowPixels + padding <= call.w;
+    for (int64_t column = call.columns.begin; column < call.columns.end;) {
+        const bool together = column >= padding && column + kNarrowPixels + padding <= call.w &&
+                              column + kNarrowPixels <= call.columns.end;
         if (together)
             narrow_pixels<kNarrowPixels, kOutputs>(call, row, column);
         else

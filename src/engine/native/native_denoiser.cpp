@@ -1,5 +1,6 @@
 #include "engine/engines.hpp"
 #include "engine/native/bands.hpp"
+#include "engine/native/cropped.hpp"
 #include "engine/native/network.hpp"
 #include "engine/native/slab.hpp"
 #include "engine/views.hpp"
@@ -42,6 +43,10 @@ class NativeDenoiser final : public Denoiser {
 
     [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab) override {
         return std::make_unique<native::Slab>(network_, slab);
+    }
+
+    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n) override {
+        return std::make_unique<native::Cropped>(network_, crop, n, expected_);
     }
 
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,

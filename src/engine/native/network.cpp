@@ -25,7 +25,7 @@ bool is_streamed(const ConvolutionCall& call) {
 /// shared, too, at least two panels each.
 WinogradBlocks winograd_blocks(const ConvolutionCall& call, int64_t threads) {
     const int64_t tile = call.layer.tile;
-    const int64_t tiles = call.n * ceil_div(call.rows.size(), tile) * ceil_div(call.w, tile);
+    const int64_t tiles = call.n * ceil_div(call.rows.size(), tile) * ceil_div(call.columns.size(), tile);
     WinogradBlocks blocks{.num_blocks = ceil_div(tiles, network::winograd_tiles(call.layer.in_channels, tile))};
     const int64_t most_groups = std::max<int64_t>(1, call.layer.out_channels / network::kNativePanel / 2);
     blocks.num_groups = std::min(most_groups, ceil_div(threads, blocks.num_blocks));
@@ -108,8 +108,11 @@ Map Network::map_of(size_t operation, int64_t n, Extent image) const {
             .h = image.h / shape.scale,
             .w = image.w / shape.scale,
             .channels = shape.channels,
-            .made = {}};
+            .made = {},
+            .columns = {}};
+    map.columns = {0, map.w};
     map.rows.row_floats = map.w * map.channels;
+    map.rows.channels = map.channels;
     return map;
 }
 
@@ -159,6 +162,7 @@ void Network::convolve(const Call& call, const Workplace& place) {
                          .h = in.h,
                          .w = in.w,
                          .rows = out.made,
+                         .columns = out.columns,
                          .weights = call.layer->weights,
                          .bias = call.layer->bias,
                          .relu = call.step.is_fused() && !adds};
@@ -184,8 +188,9 @@ void Network::combine(const Call& call, const Workplace& place) {
     const network::OperationKind kind = graph_[call.step.first].kind;
     threads_.run(out.num_made(), [&](Range numbers, int) {
         for_rows(out, numbers, [&](int64_t window, int64_t y) {
-            kernels_.pixelwise({kind, a.rows.row(window, y), b.rows.row(window, y), out.rows.row(window, y)},
-                               {0, out.rows.row_floats});
+            const int64_t x = out.columns.begin;
+            kernels_.pixelwise({kind, a.rows.at(window, y, x), b.rows.at(window, y, x), out.rows.at(window, y, x)},
+                               {0, out.columns.size() * out.channels});
         });
     });
 }
@@ -193,11 +198,12 @@ void Network::combine(const Call& call, const Workplace& place) {
 void Network::concatenate(const Call& call, const Workplace& place) {
     const Map& out = place.maps[call.step.last];
     const auto join_row = [&](int64_t window, int64_t y) {
-        float* to = out.rows.row(window, y);
+        float* to = out.rows.at(window, y, out.columns.begin);
         for (const size_t operand : call.reads) {
             const Map& in = place.maps[operand];
-            const float* from = in.rows.row(window, y);
-            for (int64_t x = 0; x < out.w; ++x) std::copy_n(from + x * in.channels, in.channels, to + x * out.channels);
+            const float* from = in.rows.at(window, y, out.columns.begin);
+            for (int64_t x = 0; x < out.columns.size(); ++x)
+                std::copy_n(from + x * in.channels, in.channels, to + x * out.channels);
             to += in.channels;
         }
     };
@@ -208,8 +214,9 @@ void Network::max_pool(const Call& call, const Workplace& place) {
     const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
     threads_.run(out.num_made(), [&](Range numbers, int) {
         for_rows(out, numbers, [&](int64_t window, int64_t y) {
-            kernels_.max_pool({in.rows.row(window, 2 * y), in.rows.row(window, 2 * y + 1), out.rows.row(window, y),
-                               out.w, out.channels});
+            const int64_t x = out.columns.begin;
+            kernels_.max_pool({in.rows.at(window, 2 * y, 2 * x), in.rows.at(window, 2 * y + 1, 2 * x),
+                               out.rows.at(window, y, x), out.columns.size(), out.channels});
         });
     });
 }
@@ -219,9 +226,8 @@ void Network::upsample(const Call& call, const Workplace& place) {
     const int64_t channels = out.channels;
     threads_.run(out.num_made(), [&](Range numbers, int) {
         for_rows(out, numbers, [&](int64_t window, int64_t y) {
-            const float* from = in.rows.row(window, y / 2);
-            float* to = out.rows.row(window, y);
-            for (int64_t x = 0; x < out.w; ++x) std::copy_n(from + x / 2 * channels, channels, to + x * channels);
+            for (int64_t x = out.columns.begin; x < out.columns.end; ++x)
+                std::copy_n(in.rows.at(window, y / 2, x / 2), channels, out.rows.at(window, y, x));
         });
     });
 }

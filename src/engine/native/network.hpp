@@ -16,13 +16,16 @@
 
 namespace pb::engine::native {
 
-/// A map, NHWC: where its rows are, and which of them a call computes.
+/// A map, NHWC: where its rows are, and which pixels a call computes.
 struct Map {
     MapRows<float> rows;
     int64_t n = 0, h = 0, w = 0, channels = 0;
-    Range made;  // of each window
+    Range made;     // rows of each window
+    Range columns;  // of these rows
 
-    [[nodiscard]] MapRows<const float> read() const { return {rows.values, rows.first, rows.places, rows.row_floats}; }
+    [[nodiscard]] MapRows<const float> read() const {
+        return {rows.values, rows.first, rows.places, rows.row_floats, rows.first_column, rows.channels};
+    }
     [[nodiscard]] int64_t num_made() const { return n * made.size(); }
 };
 
@@ -49,7 +52,8 @@ class Network {
     [[nodiscard]] int64_t scratch_bytes() const { return threads_.size() * scratch_bytes_; }
     /// The memory of each thread in `memory`, which has scratch_bytes().
     [[nodiscard]] std::vector<float*> scratch_in(std::byte* memory) const;
-    /// The map that an operation makes of `n` images, without memory: rows are neither placed nor made.
+    /// The map that an operation makes of `n` images, without memory: rows are neither placed nor made, columns are
+    /// all.
     [[nodiscard]] Map map_of(size_t operation, int64_t n, Extent image) const;
     /// Number `step` of steps(). Rows of the result that it makes, and those of the maps it reads, are in memory.
     void run_step(size_t step, const Workplace& place);

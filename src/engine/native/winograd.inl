@@ -4,15 +4,16 @@
 namespace pb::engine::native::HWY_NAMESPACE {
 namespace {
 
-/// The tiles of the rows to compute, row by row over all windows.
+/// The tiles of the rows and columns to compute, row by row over all windows.
 struct TileRows {
     explicit TileRows(const ConvolutionCall& call)
         : first_row(call.rows.begin),
+          first_column(call.columns.begin),
           tile(call.layer.tile),
           rows(ceil_div(call.rows.size(), tile)),
-          columns(ceil_div(call.w, tile)),
+          columns(ceil_div(call.columns.size(), tile)),
           count(call.n * rows * columns) {}
-    int64_t first_row, tile, rows, columns, count;
+    int64_t first_row, first_column, tile, rows, columns, count;
 };
 
 /// Top left pixel of a tile of the result.
@@ -20,7 +21,7 @@ struct TileCorner {
     TileCorner(const TileRows& tiles, int64_t index)
         : window(index / (tiles.rows * tiles.columns)),
           row(tiles.first_row + index / tiles.columns % tiles.rows * tiles.tile),
-          column(index % tiles.columns * tiles.tile) {}
+          column(tiles.first_column + index % tiles.columns * tiles.tile) {}
     int64_t window, row, column;
 };
 
@@ -44,7 +45,7 @@ class Prefetch {
             offset_ += kLine;
             if (offset_ < row_floats_) continue;
             offset_ = 0;
-            row_begin_ += call_.w * call_.layer.in_channels;
+            row_begin_ += call_.in.row_floats;
             if (++row_ < patch_) continue;
             row_ = 0;
             if (++range_.begin < range_.end) find_tile();
@@ -59,7 +60,9 @@ class Prefetch {
         const TileCorner corner(tiles_, range_.begin);
         const int64_t place = std::min(call_.in.place(std::max(corner.row - 1, call_.in.first)),
                                        std::max<int64_t>(0, call_.in.places - patch_));
-        const int64_t column = std::clamp<int64_t>(corner.column + 1, 0, std::max<int64_t>(0, call_.w - tiles_.tile));
+        const int64_t held = call_.in.row_floats / call_.layer.in_channels;  // columns
+        const int64_t column =
+            std::clamp<int64_t>(corner.column + 1 - call_.in.first_column, 0, std::max<int64_t>(0, held - tiles_.tile));
         row_begin_ = call_.in.values + (corner.window * call_.in.places + place) * call_.in.row_floats +
                      column * call_.layer.in_channels;
     }
@@ -113,7 +116,7 @@ class WinogradBlock {
         PatchPlace patch{.out = operands_ + place * row_floats_, .product_step = max_tiles_ * row_floats_};
         const bool is_inside = row >= 0 && column >= 0 && row + kPatch <= call_.h && column + kPatch <= call_.w;
         if (is_inside && call_.in.place(row) + kPatch <= call_.in.places) {
-            patch.in = call_.in.row(corner.window, row) + column * channels_;
+            patch.in = call_.in.at(corner.window, row, column);
             patch.row_step = call_.in.row_floats;
         } else {
             copy_patch(corner.window, row, column);
@@ -131,7 +134,7 @@ class WinogradBlock {
             for (int64_t x = column; x < column + kPatch; ++x, to += channels_) {
                 const bool is_inside = y >= 0 && y < call_.h && x >= 0 && x < call_.w;
                 if (is_inside)
-                    std::copy_n(call_.in.row(window, y) + x * channels_, channels_, to);
+                    std::copy_n(call_.in.at(window, y, x), channels_, to);
                 else
                     std::fill_n(to, channels_, 0.F);
             }
@@ -158,18 +161,20 @@ class WinogradBlock {
     void transform_results(int64_t tile, int64_t place, int64_t panel) const {
         const TileCorner corner(tiles_, tile);
         const int64_t channels = call_.layer.out_channels;
-        const int64_t at = corner.column * channels + panel * network::kNativePanel;
+        const int64_t channel = panel * network::kNativePanel;
         const bool adds = call_.summand.values != nullptr;
-        const TilePlace target{.products = products_ + place * network::kNativePanel,
-                               .product_step = max_tiles_ * network::kNativePanel,
-                               .bias = call_.bias + panel * network::kNativePanel,
-                               .summand = adds ? call_.summand.row(corner.window, corner.row) + at : nullptr,
-                               .out = call_.out.row(corner.window, corner.row) + at,
-                               .row_step = call_.out.row_floats,
-                               .column_step = channels,
-                               .h = std::min<int64_t>(kTile, call_.h - corner.row),
-                               .w = std::min<int64_t>(kTile, call_.w - corner.column),
-                               .relu = call_.relu};
+        const TilePlace target{
+            .products = products_ + place * network::kNativePanel,
+            .product_step = max_tiles_ * network::kNativePanel,
+            .bias = call_.bias + channel,
+            .summand = adds ? call_.summand.at(corner.window, corner.row, corner.column) + channel : nullptr,
+            .summand_row_step = call_.summand.row_floats,
+            .out = call_.out.at(corner.window, corner.row, corner.column) + channel,
+            .row_step = call_.out.row_floats,
+            .column_step = channels,
+            .h = std::min<int64_t>(kTile, call_.h - corner.row),
+            .w = std::min<int64_t>(kTile, call_.w - corner.column),
+            .relu = call_.relu};
         if (target.h < kTile || target.w < kTile)
             transform_tile<kTile, false, false>(target);
         else if (call_.streams)

@@ -90,7 +90,8 @@ struct TilePlace {
     const float* products = nullptr;
     int64_t product_step = 0;
     const float* bias = nullptr;
-    const float* summand = nullptr;  // as `out`; null: none
+    const float* summand = nullptr;  // null: none
+    int64_t summand_row_step = 0;    // in floats; columns lie as in `out`
     float* out = nullptr;
     int64_t row_step = 0, column_step = 0;  // in floats
     int64_t h = 0, w = 0;                   // of the part that is inside the map
@@ -119,9 +120,10 @@ void transform_tile(const TilePlace& place) {
 #pragma GCC unroll 16
             for (int j = 0; j < kTile; ++j) {
                 if (!kWhole && j >= place.w) break;
-                const int64_t at = i * place.row_step + j * place.column_step + c;
-                const float* summand = place.summand == nullptr ? nullptr : place.summand + at;
-                put<kStreams>(finished(result[j] + bias, summand, place.relu), place.out + at);
+                const int64_t column = j * place.column_step + c;
+                const float* summand =
+                    place.summand == nullptr ? nullptr : place.summand + i * place.summand_row_step + column;
+                put<kStreams>(finished(result[j] + bias, summand, place.relu), place.out + i * place.row_step + column);
             }
         }
     }

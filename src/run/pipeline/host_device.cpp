@@ -14,8 +14,9 @@ namespace {
 
 class HostDevice final : public SlotDevice {
   public:
-    HostDevice(engine::Denoiser& denoiser, const BatchViews& views)
-        : denoiser_(denoiser), views_(views), stream_(views.options.device) {}
+    /// `crop`: of the windows; null: all of each is computed.
+    HostDevice(engine::Denoiser& denoiser, const BatchViews& views, const network::WindowCrop* crop)
+        : denoiser_(denoiser), views_(views), crop_(crop), stream_(views.options.device) {}
 
     [[nodiscard]] DeviceTraits traits() const override {
         DeviceTraits traits;
@@ -30,6 +31,7 @@ class HostDevice final : public SlotDevice {
         out_ = engine::EngineBuffer(views_.options.device, out(n).bytes());
         if (!fused()) samples_.resize(samples(n).bytes());
         denoiser_.prepare(in(n), out(n), stream_);
+        if (crop_ != nullptr) pass_ = denoiser_.make_crop_pass(*crop_, n);
         if (!fused()) return {samples_.data(), samples_.data()};
         return {static_cast<std::byte*>(in_.pointer()), static_cast<std::byte*>(out_.pointer())};
     }
@@ -38,9 +40,11 @@ class HostDevice final : public SlotDevice {
         if (!fused()) device::samples_to_network(samples(n), in(n), views_.options.conversion, stream_);
     }
 
+    void set_cores(size_t /*slot*/, std::span<const Rect> cores) override { cores_ = cores; }
+
     void submit(size_t /*slot*/, int64_t n) override {
         begin_s_ = monotonic_seconds();
-        denoiser_.forward(in(n), out(n), stream_);
+        forward(n);
         end_s_ = monotonic_seconds();
     }
 
@@ -58,13 +62,14 @@ class HostDevice final : public SlotDevice {
 
     double forward_call(size_t /*slot*/, int64_t n) override {
         const Stopwatch watch;
-        denoiser_.forward(in(n), out(n), stream_);
+        forward(n);
         return watch.seconds();
     }
 
     [[nodiscard]] ProfiledCall profiled_call(size_t /*slot*/, int64_t n) override {
         const Stopwatch watch;
-        auto steps = denoiser_.forward_by_steps(in(n), out(n), stream_);
+        auto steps =
+            pass_ ? pass_->run_by_steps(in(n), out(n), cores_) : denoiser_.forward_by_steps(in(n), out(n), stream_);
         return {n, n * views_.window.pixels(), watch.seconds(), std::move(steps)};
     }
 
@@ -75,13 +80,22 @@ class HostDevice final : public SlotDevice {
     [[nodiscard]] bool fused() const {
         return views_.options.precision == Precision::fp32 && views_.options.layout == Layout::channels_last;
     }
+    void forward(int64_t n) {
+        if (pass_)
+            pass_->run(in(n), out(n), cores_);
+        else
+            denoiser_.forward(in(n), out(n), stream_);
+    }
     [[nodiscard]] BatchView in(int64_t n) const { return views_.in(in_.pointer(), n); }
     [[nodiscard]] BatchView out(int64_t n) const { return views_.out(out_.pointer(), n); }
     [[nodiscard]] BatchView samples(int64_t n) { return views_.samples(samples_.data(), n); }
 
     engine::Denoiser& denoiser_;
     BatchViews views_;
+    const network::WindowCrop* crop_;
     device::Stream stream_;
+    std::unique_ptr<engine::CropPass> pass_;  // null: all of each window is computed
+    std::span<const Rect> cores_;
     engine::EngineBuffer in_, out_;
     std::vector<std::byte> samples_;
     double begin_s_ = 0, end_s_ = 0;  // times of the last batch
@@ -94,7 +108,7 @@ std::unique_ptr<Pipeline> make_host_pipeline(engine::Denoiser& denoiser, const W
     PipelineOptions in_host_memory = options;
     in_host_memory.device = {};
     const BatchViews views{work.window, channels, sample_type, in_host_memory};
-    return std::make_unique<SlotPipeline>(std::make_unique<HostDevice>(denoiser, views), work);
+    return std::make_unique<SlotPipeline>(std::make_unique<HostDevice>(denoiser, views, work.crop.get()), work);
 }
 
 }  // namespace pb::run

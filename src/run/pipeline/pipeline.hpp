@@ -44,7 +44,7 @@ class Pipeline {
     /// Processes all of `batches` from `input` to `output` and returns when the last core is written. Adds the times to
     /// `log`. Throws Interrupted between batches after a signal.
     virtual void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) = 0;
-    /// Returns the seconds of one forward call on the resident first batch, or 0 when this rank has no windows.
+    /// Returns the seconds of one forward call on a resident batch, or 0 when this rank has no windows.
     virtual double forward_call() = 0;
     /// The same call, step by step.
     [[nodiscard]] virtual ProfiledCall profiled_call() { return {}; }

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 
 namespace pb::run {
 
@@ -41,6 +42,9 @@ class SlotDevice {
     virtual void begin_pass(const PassLog& /*log*/) {}
     /// Called after the `n` windows of a batch are cut. Its time counts as stage gather.
     virtual void after_cutting(size_t /*slot*/, int64_t /*n*/) {}
+    /// What the next calls must compute of the windows of a slot, within each; valid until other cores are set. Not
+    /// called where all of the windows is computed.
+    virtual void set_cores(size_t /*slot*/, std::span<const Rect> /*cores*/) {}
     /// Starts the network on the `n` windows of a slot.
     virtual void submit(size_t slot, int64_t n) = 0;
     /// Returns when the slot's windows are finished. Adds the device's stages to `log` under batch `number`.

@@ -10,16 +10,8 @@ namespace pb::run {
 
 namespace {
 
-/// The number of windows in a batch as it runs: the full count when the last batch is padded, else its own.
-int64_t run_size(const Range& batch, const Work& work) {
-    return work.last_batch == config::LastBatch::pad ? work.batch : batch.size();
-}
-
 /// The number of the batch on this rank.
 int64_t number_of(const Range& batch, const Work& work) { return (batch.begin - work.windows.begin) / work.batch; }
-
-/// The window for a place in a batch. A padded place repeats the last window of the batch.
-int64_t window_at(const Range& batch, int64_t place) { return std::min(batch.begin + place, batch.end - 1); }
 
 }  // namespace
 
@@ -27,11 +19,13 @@ SlotPipeline::SlotPipeline(std::unique_ptr<SlotDevice> device, const Work& work)
     : device_(std::move(device)), traits_(device_->traits()), work_(work) {
     const auto batches = work.batches();
     if (batches.empty()) return;
-    first_size_ = run_size(batches.front(), work);
+    first_size_ = work.run_size(batches.front());
     // The tail's slot is prepared first. A denoiser keeps captured graphs only for the shape that was prepared last,
     // and the graph is worth more for the many full batches than for the tail.
-    const int64_t last_size = run_size(batches.back(), work);
+    const int64_t last_size = work.run_size(batches.back());
     if (traits_.has_tail_slot && last_size != first_size_) add_slot(tail_, last_size);
+    resident_ = work.resident_batch();
+    cores_.reserve(static_cast<size_t>(work.batch));  // so that a pass does not allocate
     const size_t num_slots = std::min(static_cast<size_t>(traits_.num_slots), batches.size() - tail_.size());
     for (size_t i = 0; i < num_slots; ++i) add_slot(slots_, first_size_);
 }
@@ -54,7 +48,8 @@ void SlotPipeline::pass(BatchQueue& batches, WindowSource& input, CoreSink& outp
         inject_fault("gather");
         gather(slot, *batch, input, log);
         inject_fault("forward");
-        device_->submit(slot.number, run_size(*batch, work_));
+        set_cores(slot, *batch);
+        device_->submit(slot.number, work_.run_size(*batch));
         if (!traits_.overlap) drain(slot, output, log);
     }
     for (size_t i = 0; i < slots_.size(); ++i) drain(slots_[(next + i) % slots_.size()], output, log);
@@ -62,11 +57,22 @@ void SlotPipeline::pass(BatchQueue& batches, WindowSource& input, CoreSink& outp
 }
 
 double SlotPipeline::forward_call() {
-    return slots_.empty() ? 0 : device_->forward_call(slots_.front().number, first_size_);
+    if (slots_.empty()) return 0;
+    set_cores(slots_.front(), resident_);
+    return device_->forward_call(slots_.front().number, first_size_);
 }
 
 ProfiledCall SlotPipeline::profiled_call() {
-    return slots_.empty() ? ProfiledCall{} : device_->profiled_call(slots_.front().number, first_size_);
+    if (slots_.empty()) return {};
+    set_cores(slots_.front(), resident_);
+    return device_->profiled_call(slots_.front().number, first_size_);
+}
+
+void SlotPipeline::set_cores(const Slot& slot, const Range& batch) {
+    if (!work_.crop) return;
+    cores_.clear();
+    for (int64_t place = 0; place < work_.run_size(batch); ++place) cores_.push_back(work_.core_at(batch, place));
+    device_->set_cores(slot.number, cores_);
 }
 
 SlotPipeline::Slot& SlotPipeline::slot_of(const Range& batch, size_t& next) {
@@ -87,8 +93,8 @@ void SlotPipeline::forget_unfinished() {
 
 void SlotPipeline::gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log) {
     StageWatch watch(log, number_of(batch, work_));
-    const int64_t n = run_size(batch, work_);
-    for (int64_t place = 0; place < n; ++place) cut(slot, place, window_at(batch, place), input);
+    const int64_t n = work_.run_size(batch);
+    for (int64_t place = 0; place < n; ++place) cut(slot, place, work_.window_at(batch, place), input);
     device_->after_cutting(slot.number, n);
     slot.batch = batch;
     watch.done(record::Stage::gather);
@@ -112,7 +118,7 @@ void SlotPipeline::drain(Slot& slot, CoreSink& output, PassLog& log) {
     const int64_t number = number_of(*slot.batch, work_);
     device_->wait(slot.number, number, log);
     StageWatch watch(log, number);
-    device_->before_writing(slot.number, run_size(*slot.batch, work_));
+    device_->before_writing(slot.number, work_.run_size(*slot.batch));
     for (int64_t place = 0; place < slot.batch->size(); ++place) write(slot, place, slot.batch->begin + place, output);
     watch.done(record::Stage::scatter);
     slot.batch.reset();

@@ -38,6 +38,8 @@ class SlotPipeline final : public Pipeline {
     void forget_unfinished();
 
     void gather(Slot& slot, const Range& batch, WindowSource& input, PassLog& log);
+    /// Where windows are cropped, tells the device the cores of a batch.
+    void set_cores(const Slot& slot, const Range& batch);
     void cut(const Slot& slot, int64_t place, int64_t window, WindowSource& input) const;
     [[nodiscard]] device::Conversion conversion_of(int64_t window) const;
     /// If the slot has a batch, waits for it and writes its cores.
@@ -49,6 +51,8 @@ class SlotPipeline final : public Pipeline {
     const Work& work_;
     int64_t first_size_ = 0;  // windows in the first batch as it runs
     std::vector<Slot> slots_, tail_;
+    Range resident_;           // whose cores those of a resident batch are
+    std::vector<Rect> cores_;  // of the batch that is computed
 };
 
 }  // namespace pb::run

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace pb::run {
 
@@ -16,6 +17,7 @@ namespace {
 struct StepSeconds {
     size_t first = 0, last = 0;  // the step's operations
     double seconds = 0;          // of all calls
+    double part = 1;             // of its map that it computes
 };
 
 template <class V, record::Like<StepSeconds> S>
@@ -23,6 +25,7 @@ void fields(V& v, S& step) {
     v("first", step.first);
     v("last", step.last);
     v("seconds", step.seconds);
+    v("part", step.part);
 }
 
 /// The calls of one rank together.
@@ -46,8 +49,8 @@ void add(const ProfiledCall& call, RankCalls& sum) {
     sum.seconds += call.seconds;
     sum.steps.resize(call.steps.size());
     for (size_t i = 0; i < call.steps.size(); ++i) {
-        const auto& [step, seconds] = call.steps[i];
-        sum.steps[i] = {step.first, step.last, sum.steps[i].seconds + seconds};
+        const auto& [step, seconds, part] = call.steps[i];
+        sum.steps[i] = {step.first, step.last, sum.steps[i].seconds + seconds, part};
     }
 }
 
@@ -60,8 +63,9 @@ record::Profile profile_of(const RankCalls& calls, const plan::Point& point) {
     profile.layers.reserve(calls.steps.size());
     for (const StepSeconds& step : calls.steps) {
         const network::StepCost cost = network::cost_of(graph, {step.first, step.last});
-        profile.layers.push_back({cost.layer, cost.operation, cost.flop(calls.pixels),
-                                  cost.bytes(calls.pixels, value_bytes), step.seconds / num_calls});
+        const auto pixels = static_cast<int64_t>(std::llround(step.part * static_cast<double>(calls.pixels)));
+        profile.layers.push_back(
+            {cost.layer, cost.operation, cost.flop(pixels), cost.bytes(pixels, value_bytes), step.seconds / num_calls});
     }
     return profile;
 }

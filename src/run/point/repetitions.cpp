@@ -124,6 +124,7 @@ class Repetitions {
     void count_work() {
         mine_.border_bytes = pipeline_.border_bytes();
         mine_.num_batches = static_cast<int64_t>(share_.batches().taken().size());
+        mine_.work_per_call = share_.work().work_per_call(share_.batches().taken());
         for (const Range& run : share_.windows_done()) {
             mine_.num_windows += run.size();
             mine_.num_patches += share_.work().patches_in(run);

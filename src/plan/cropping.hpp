@@ -1,0 +1,46 @@
+// Windows of which only what the core needs is computed (Note [Cropped windows] in network/window_crop.hpp): by the
+// engine native, for tiles with any halo.
+#pragma once
+
+#include "network/window_crop.hpp"
+#include "plan/plan.hpp"
+
+#include <vector>
+
+namespace pb::plan {
+
+/// False while the halo is open.
+[[nodiscard]] bool is_cropped(const Point& point);
+
+/// For the cores of all windows of a cropped point.
+[[nodiscard]] network::WindowCrop window_crop(const Point& point);
+
+/// The arithmetic of windows, in pixels of which each layer computes all: sums over any of them, without going through
+/// them one by one. An image has few kinds of windows, because the cores of all but those near its border lie alike.
+class CroppedPixels {
+  public:
+    /// Of a cropped point.
+    explicit CroppedPixels(const Point& point);
+
+    [[nodiscard]] double of_all() const { return before(num_windows_); }
+    [[nodiscard]] double of(const Range& windows) const { return before(windows.end) - before(windows.begin); }
+
+  private:
+    /// Neighbours along an axis whose cores lie alike in their windows.
+    struct Run {
+        Range core;  // within the window
+        int64_t count = 0;
+    };
+
+    [[nodiscard]] static std::vector<Run> runs_of(const std::vector<AxisTile>& tiles);
+    /// Of the windows in one row of tiles, up to number `columns`.
+    [[nodiscard]] double in_row(size_t row_run, int64_t columns) const;
+    /// Of all windows up to number `window`.
+    [[nodiscard]] double before(int64_t window) const;
+
+    std::vector<Run> rows_, columns_;
+    std::vector<std::vector<double>> pixels_;  // of a window, by row run and column run
+    int64_t num_columns_ = 0, num_windows_ = 0;
+};
+
+}  // namespace pb::plan

@@ -1,0 +1,133 @@
+#include "plan/cropping.hpp"
+
+#include "network/arena.hpp"
+#include "network/native_layout.hpp"
+#include "plan/prediction.hpp"
+#include "plan/winograd.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pb::plan {
+namespace {
+
+config::PointSettings cropped_settings(int64_t patch = 16, int64_t halo = 40) {
+    config::PointSettings settings;
+    settings.engine = EngineKind::native;
+    settings.network = network::kind_of<network::UnetShape>();
+    settings.patch = patch;
+    settings.halo = {config::HaloSetting::Kind::pixels, halo};
+    settings.image.height = 205;
+    settings.image.width = 301;
+    return settings;
+}
+
+Point planned(const config::PointSettings& settings, int num_ranks = 1) {
+    config::Config config;
+    config.points = {settings};
+    return make_plan(config, make_local_topology(num_ranks), [](const config::ImageSettings&) { return SourceFacts{}; })
+        .points.front();
+}
+
+/// The core of a window of the grid, within the window.
+Rect core_of(const TileGrid& grid, int64_t index) {
+    const auto [window, core] = grid.tile(index);
+    return {core.row - window.row, core.column - window.column, core.extent};
+}
+
+/// One by one.
+double pixels_of(const Point& point, const Range& windows) {
+    const TileGrid grid = tile_grid(point);
+    const network::WindowCrop crop = window_crop(point);
+    double macs = 0;
+    for (int64_t i = windows.begin; i < windows.end; ++i) macs += crop.macs(core_of(grid, i));
+    return macs / point.facts().mac_per_pixel;
+}
+
+double flop_of(const Point& point, double pixels) { return 2 * point.facts().mac_per_pixel * pixels; }
+
+TEST(Cropping, IsOfTilesInTheEngineNative) {
+    EXPECT_TRUE(is_cropped(planned(cropped_settings())));
+    const auto changed = [](auto change) {
+        config::PointSettings settings = cropped_settings();
+        change(settings);
+        return is_cropped(planned(settings));
+    };
+    EXPECT_FALSE(changed([](auto& s) { s.engine = EngineKind::torch; }));
+    EXPECT_FALSE(changed([](auto& s) { s.workload = config::Workload::whole; }));
+    EXPECT_FALSE(changed([](auto& s) { s.halo = {config::HaloSetting::Kind::carried, 0}; }));
+    EXPECT_FALSE(changed([](auto& s) {
+        s.halo = {config::HaloSetting::Kind::automatic, 0};
+        s.image.height = s.image.width = 16;
+    })) << "the halo is open";
+}
+
+TEST(Cropping, SumsOverAnyWindowsAreThoseOfEach) {
+    for (const auto& [patch, halo] : {std::pair<int64_t, int64_t>{16, 40}, {64, 8}, {40, 0}, {8, 56}, {512, 56}}) {
+        SCOPED_TRACE(std::to_string(patch) + ", halo " + std::to_string(halo));
+        const Point point = planned(cropped_settings(patch, halo));
+        const CroppedPixels cropped(point);
+        const int64_t windows = tile_grid(point).num_windows();
+        EXPECT_NEAR(cropped.of_all(), pixels_of(point, {0, windows}), 1e-9 * cropped.of_all());
+        for (const int64_t begin : {int64_t{0}, windows / 5, windows / 2, windows - 1})
+            for (const int64_t end : {begin, begin + 1, (begin + windows) / 2, windows})
+                if (end >= begin) {
+                    EXPECT_NEAR(cropped.of({begin, end}), pixels_of(point, {begin, end}), 1e-9 * cropped.of_all());
+                }
+    }
+}
+
+TEST(Cropping, APredictionCountsWhatIsComputedOnEachRank) {
+    config::PointSettings settings = cropped_settings(64, 56);
+    settings.batch.count = 4;
+    for (const bool pads : {true, false}) {
+        settings.last_batch = pads ? config::LastBatch::pad : config::LastBatch::ragged;
+        const Point point = planned(settings, 3);
+        const TileGrid grid = tile_grid(point);
+        double all = 0, busiest = 0;
+        for (int rank = 0; rank < 3; ++rank) {
+            const Range windows = windows_of_rank(point, grid, rank);
+            double pixels = pixels_of(point, windows);
+            for (int64_t i = windows.size(); pads && i % 4 != 0; ++i)
+                pixels += pixels_of(point, {windows.end - 1, windows.end});
+            all += pixels;
+            busiest = std::max(busiest, pixels);
+        }
+        EXPECT_NEAR(predict(point)->flop, flop_of(point, all), 1e-9 * flop_of(point, all));
+        EXPECT_NEAR(predict(point)->flop_busiest_rank, flop_of(point, busiest), 1e-9 * flop_of(point, all));
+        EXPECT_NEAR(computed_pixels(point), all, 1e-9 * all);
+        EXPECT_LT(computed_pixels(point), 0.8 * processed_pixels(point));
+        EXPECT_NEAR(computed_per_useful(point), all / (205 * 301), 1e-9 * all);
+        settings.schedule = config::Schedule::dynamic;
+        const Prediction shared = *predict(planned(settings, 3));
+        EXPECT_LT(shared.flop_busiest_rank, 0.5 * shared.flop) << "of equally fast ranks";
+        settings.schedule = config::Schedule::contiguous;
+    }
+}
+
+TEST(Cropping, ComputesEveryPixelOnceWithoutAHaloAndAPatchLeftOver) {
+    config::PointSettings settings = cropped_settings(64, 0);
+    settings.image.height = settings.image.width = 256;
+    const Point point = planned(settings);
+    EXPECT_NEAR(computed_per_useful(point), 1, 1e-12);
+    Point open = point;
+    open.batch.reset();
+    EXPECT_NEAR(computed_per_useful(open), 1, 1e-12);
+}
+
+TEST(Cropping, ThePeakIsThatOfCroppedMaps) {
+    config::PointSettings settings = cropped_settings(64, 56);
+    settings.batch.count = 2;
+    const Point point = planned(settings);
+    const network::Graph graph = network::graph_of(point.shape());
+    const double window = static_cast<double>(tile_grid(point).window().pixels());
+    const double bytes = static_cast<double>(network::native_weight_bytes(graph, 4) +
+                                             window_crop(point).place(2).bytes + scratch_bytes(point)) +
+                         2 * window * 4 * (3 + 3);
+    EXPECT_DOUBLE_EQ(predict(point)->peak_mib, bytes / kMiB);
+    const auto whole = network::place_blocks(network::plan_memory(graph, network::kNativePath),
+                                             2 * tile_grid(point).window().pixels());
+    EXPECT_LT(window_crop(point).place(2).bytes, whole.bytes);
+}
+
+}  // namespace
+}  // namespace pb::plan
