@@ -114,7 +114,8 @@ class Ours(nn.Module):
 
     def __init__(self, channels=3, channels_in=None):
         super().__init__()
-        self.head, self.body = nn.Conv2d(channels_in or channels, 32, 3, padding=1), nn.Sequential(*map(self.Block, (32, 32)))
+        self.head = nn.Conv2d(channels_in or channels, 32, 3, padding=1)
+        self.body = nn.Sequential(*map(self.Block, (32, 32)))
         self.down, self.wide = nn.Conv2d(32, 48, 3, 2, 1), nn.Conv2d(32, 48, 1)
         self.pool, self.low, self.lowest = nn.MaxPool2d(2), self.Block(48), nn.Conv2d(48, 32, 2, 2)
         self.doubled, self.up = nn.Upsample(scale_factor=2, mode='nearest'), nn.ConvTranspose2d(48 + 32, 32, 2, 2)
