@@ -60,9 +60,39 @@ std::optional<LookedAt> read_card(const fs::path& file) {
     if (!fs::exists(beside)) return std::nullopt;
     const config::CardFile card = config::load_network_card(beside);
     if (card.sha256.empty() || card.sha256 == sha256_of_file(file))
-        return LookedAt{{}, card.card, {}, {}, "the card " + beside.string()};
+        return LookedAt{.card = card.card, .origin = "the card " + beside.string()};
     print_text(stderr, "patchbench: {} is the card of another file: it is not used\n", beside.string());
     return std::nullopt;
+}
+
+LookedAt try_file(const fs::path& file, const engine::EngineOptions& options) {
+    network::FoundCard found = engine::try_network(file, options);
+    return {.card = found.card,
+            .remarks = std::move(found.remarks),
+            .origin = fmt::format("found by trying {} windows in {}", found.num_trials, name_of(options.engine))};
+}
+
+/// A network of our operations: only its range is found by trying, or stated by the card beside it.
+LookedAt look_at_layers(const fs::path& file, network::NetworkCard card, const std::optional<LookedAt>& beside) {
+    const std::string origin =
+        fmt::format("graph of our operations: engines {}", engines_of_file_text(file.string(), Layers::known));
+    if (beside) {
+        card.range = beside->card.range;
+        network::NetworkCard stated = beside->card;
+        stated.layers = card.layers;
+        LookedAt looked{.card = card, .origin = fmt::format("{}; its range is that of {}", origin, beside->origin)};
+        if (stated != card)
+            looked.remarks.push_back(
+                fmt::format("{} says otherwise ({}): the layers hold", beside->origin, network::to_text(beside->card)));
+        return looked;
+    }
+    engine::EngineOptions options;
+    options.threads = static_cast<int>(device::affinity().size());
+    network::FoundCard found = engine::try_layers(file, card, options);
+    return {.card = std::move(found.card),
+            .remarks = std::move(found.remarks),
+            .origin = fmt::format("{}; its range was found by trying {} windows in {}", origin, found.num_trials,
+                                  name_of(options.engine))};
 }
 
 /// Each file once, with the first engine of a point that can run it.
@@ -78,13 +108,12 @@ std::vector<std::pair<std::string, config::EngineSetting>> files_of(const std::v
     return files;
 }
 
-constexpr std::string_view kAfterEngine = ": ";
-
-/// What other ranks must know of a file: the name of a network, or a card, perhaps after that of an engine.
+/// What other ranks must know of a file: the name of a network; or lines with the engine that alone runs it, if any,
+/// the card, and what keeps its layers from being known.
 std::string text_of(const LookedAt& looked) {
     if (looked.known) return std::string(name_of(*looked.known));
-    const std::string card = network::to_text(looked.card);
-    return looked.sole_engine ? std::string(name_of(*looked.sole_engine)).append(kAfterEngine) + card : card;
+    return fmt::format("{}\n{}\n{}", looked.sole_engine ? name_of(*looked.sole_engine) : "",
+                       network::stored_text(looked.card), looked.obstacle);
 }
 
 /// One text a file (text_of).
@@ -101,17 +130,17 @@ std::vector<std::string> look_at_all(const std::vector<config::PointSettings*>& 
 }
 
 void settle(config::PointSettings& settings, const std::string& text) {
-    if (text.find(' ') != std::string::npos) {  // a card
-        const size_t after_engine = text.find(kAfterEngine);
-        const bool names_engine = after_engine != std::string::npos;
-        if (names_engine && settings.engine.is_automatic)  // another one that the user named refuses the file
-            settings.engine = parse_enum<EngineKind>(text.substr(0, after_engine));
-        settings.network.card =
-            network::parse_network_card(names_engine ? text.substr(after_engine + kAfterEngine.size()) : text);
+    const size_t card = text.find('\n');
+    if (card == std::string::npos) {
+        settings.weights = settings.network.file;
+        settings.network = parse_enum<network::NetworkKind>(text);
         return;
     }
-    settings.weights = settings.network.file;
-    settings.network = parse_enum<network::NetworkKind>(text);
+    const size_t obstacle = text.find('\n', card + 1);
+    if (card > 0 && settings.engine.is_automatic)  // another one that the user named refuses the file
+        settings.engine = parse_enum<EngineKind>(text.substr(0, card));
+    settings.network.card = network::parse_network_card(text.substr(card + 1, obstacle - card - 1));
+    settings.network.obstacle = text.substr(obstacle + 1);
 }
 
 void settle_all(const std::vector<config::PointSettings*>& points, const std::vector<std::string>& texts) {
@@ -130,22 +159,17 @@ fs::path card_file(const fs::path& network) { return network.string() + ".card.y
 LookedAt look_at_network(const fs::path& file, const LookOptions& look) {
     check_format(file);
     if (const auto known = engine::known_network(file))
-        return {known, {}, {}, {}, "weights of " + std::string(name_of(*known))};
+        return {.known = known, .origin = "weights of " + std::string(name_of(*known))};
     if (engine::is_code(file) && !look.trusts_model)
         throw UsageError(file.string() + ": is code, which would run as you: add --trust-model where you trust it");
+    const auto card = look.reads_card ? read_card(file) : std::nullopt;
+    engine::LayersInFile layers = engine::layers_in(file);
+    if (layers.card) return look_at_layers(file, *layers.card, card);
     const auto sole = engine::sole_engine_of(file);
-    if (look.reads_card)
-        if (auto card = read_card(file)) {
-            card->sole_engine = sole;
-            return *card;
-        }
-    const engine::EngineOptions options = trial_options(file, look.engine, sole);
-    network::FoundCard found = engine::try_network(file, options);
-    return {{},
-            found.card,
-            std::move(found.remarks),
-            sole,
-            fmt::format("found by trying {} windows in {}", found.num_trials, name_of(options.engine))};
+    LookedAt looked = card ? *card : try_file(file, trial_options(file, look.engine, sole));
+    looked.sole_engine = sole;
+    looked.obstacle = std::move(layers.obstacle);
+    return looked;
 }
 
 fs::path save_card(const fs::path& network, const LookedAt& looked) {

@@ -1,5 +1,5 @@
 // What is known of a network that the user brings as a file (`network: model.onnx`): which network of the list it is,
-// or its card. The card is in a file beside the network, or it is found by running the network.
+// or its card. The card follows from its layers, is in a file beside the network, or is found by running the network.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -15,11 +15,12 @@
 namespace pb::app {
 
 struct LookedAt {
-    std::optional<network::NetworkKind> known;  // the file has weights of this network: every engine runs it
-    network::NetworkCard card;                  // where it is not known
-    std::vector<std::string> remarks;
-    std::optional<EngineKind> sole_engine;  // that alone runs the file, where its name does not say so
-    std::string origin;  // "the card model.onnx.card.yaml", "found by trying 31 windows in onnxruntime"
+    std::optional<network::NetworkKind> known{};  // the file has weights of this network: every engine runs it
+    network::NetworkCard card{};                  // where it is not known
+    std::vector<std::string> remarks{};
+    std::optional<EngineKind> sole_engine{};  // that alone runs the file, where its name does not say so
+    std::string obstacle{};  // why the card of an ONNX model has no layers: its first node that is no operation of ours
+    std::string origin;      // "the card model.onnx.card.yaml", "found by trying 31 windows in onnxruntime"
 };
 
 /// `model.onnx.card.yaml` beside `model.onnx`.

@@ -12,6 +12,7 @@
 #include "base/noise_level.hpp"
 #include "base/user_cache.hpp"
 #include "base/user_paths.hpp"
+#include "engine/brought.hpp"
 #include "report/tuning_table.hpp"
 #include "run/agreement.hpp"
 #include "run/environment.hpp"
@@ -50,6 +51,8 @@ TuneTask task_of(const TuneArguments& arguments) {
     task.settings.image.path = fs::absolute(arguments.image).string();
     std::string& weights = task.settings.weights;
     if (weights != "default" && !weights.starts_with("seed:")) weights = fs::absolute(weights).string();
+    std::string& network = task.settings.network.file;
+    if (!network.empty()) network = fs::absolute(network).string();
     task.limits.memory_limit_mib = task.settings.memory_limit_mib;
     if (!arguments.no_cache) task.cache = cache_folder();
     return task;
@@ -82,17 +85,26 @@ ExitCode finish_tune(const TuneResult& result, const std::string& output) {
     return ExitCode::ok;
 }
 
+/// Refuses a network whose layers are not known: its candidates cannot be predicted. Collective.
+void settle_network(config::PointSettings& settings, const comm::Communicator& world) {
+    const config::NetworkSetting& network = settings.network;
+    if (!network.is_brought() || !engine::is_code(network.file)) settle_networks({&settings}, false, world);
+    if (network.has_layers()) return;
+    const std::string obstacle = network.obstacle.empty() ? "" : fmt::format(" ({})", network.obstacle);
+    throw run::AgreedError(
+        fmt::format("tune: the layers of '{}' are not known{}, which tune needs; measure points with "
+                    "patchbench run",
+                    network.file, obstacle),
+        ExitCode::usage);
+}
+
 ExitCode run_tune(TuneArguments arguments, RankSession& session) {
     const comm::Communicator& world = session.world();
     run::require_same_software(world, run::Software::with_torch);
     TuneTask task;
     run::together(world, [&] { task = task_of(arguments); });
     if (!arguments.names_network) take_network_of_weights(world, task.settings);
-    if (task.settings.network.is_brought())
-        throw run::AgreedError(
-            "tune: '" + task.settings.network.file +
-                "' is not a network of the list, which tune needs; measure points with patchbench run",
-            ExitCode::usage);
+    settle_network(task.settings, world);
     session.watch(config::StudySettings{}.watchdog_s);
     const plan::Topology topology = run::gather_topology(world, {task.settings.device, config::SharingRule::error});
     const TuneResult result = search(task, world, topology);

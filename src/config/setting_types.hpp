@@ -58,11 +58,14 @@ struct NetworkSetting {
     /// What is known of the network in `file`; none until it was looked at. It follows from the file and is not
     /// compared.
     std::optional<network::NetworkCard> card;
+    std::string obstacle;  // why the layers of an ONNX model are not known: its first node that is no operation of ours
 
     NetworkSetting() = default;
     NetworkSetting(network::NetworkKind known) : kind(known) {}  // NOLINT(google-explicit-constructor)
     operator network::NetworkKind() const { return kind; }       // NOLINT(google-explicit-constructor)
     [[nodiscard]] bool is_brought() const { return !file.empty(); }
+    /// Whether all operations are known: of the list, or in a file that has no others.
+    [[nodiscard]] bool has_layers() const { return !is_brought() || (card && card->layers); }
     /// For labels, which become names of files: that of the list, or that of the file without its extension.
     [[nodiscard]] std::string name() const;
     friend bool operator==(const NetworkSetting& a, const NetworkSetting& b) {

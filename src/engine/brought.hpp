@@ -1,5 +1,5 @@
 // Networks that the user brings as a file. Engines in a process of their own run them, and TorchScript the engine
-// torch; nothing here knows their layers.
+// torch. Where an ONNX model has nothing but operations of a Graph, every engine of ours runs it, too.
 #pragma once
 
 #include "network/find_card.hpp"
@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace pb::engine {
@@ -31,7 +32,18 @@ namespace pb::engine {
 /// gives no single image: other than four axes, a fixed size, another type than float32.
 [[nodiscard]] std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path& file);
 
-/// A network without values: engines open the file.
+/// The card of a model whose operations all are those of a Graph, with the range not looked for yet; else why it is
+/// none: "node '/body/Gelu' ('Gelu'): an operator that is not known here".
+struct LayersInFile {
+    std::optional<network::NetworkCard> card;
+    std::string obstacle;
+};
+
+/// Looks at the operations of the ONNX model in `file`; neither card nor obstacle for code. Runs nothing.
+[[nodiscard]] LayersInFile layers_in(const std::filesystem::path& file);
+
+/// A network whose file engines open. It has values where the card has layers. Throws UsageError where those are not
+/// the file's.
 [[nodiscard]] Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card);
 
 /// Whether an engine in a process of its own has its environment; others are always there.
@@ -43,5 +55,9 @@ namespace pb::engine {
 /// Finds the card of the network in `file` by running it in the engine of `options`. Throws UsageError that names the
 /// file, and what making the engine throws.
 [[nodiscard]] network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options);
+
+/// Completes the card of a network with layers: finds its range. Throws likewise.
+[[nodiscard]] network::FoundCard try_layers(const std::filesystem::path& file, const network::NetworkCard& card,
+                                            const EngineOptions& options);
 
 }  // namespace pb::engine

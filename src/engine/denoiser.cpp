@@ -12,9 +12,10 @@
 namespace pb::engine {
 
 std::unique_ptr<Denoiser> make_denoiser(const Weights& weights, const EngineOptions& options) {
-    if (weights.card && !runs_file(options.engine, weights.source))
+    const Layers layers = weights.has_layers() ? Layers::known : Layers::unknown;
+    if (weights.card && !runs_file(options.engine, weights.source, layers))
         throw UsageError(fmt::format("engine = {}: does not know the network '{}'; choose {}", name_of(options.engine),
-                                     weights.source, engines_of_file_text(weights.source)));
+                                     weights.source, engines_of_file_text(weights.source, layers)));
     const std::string refusal =
         precision_refusal(options.engine, std::string(name_of(options.engine)), options.device.kind, options.precision);
     if (!refusal.empty()) throw UsageError(refusal);

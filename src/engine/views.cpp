@@ -48,13 +48,13 @@ ExpectedViews expected_views(const Weights& weights, const EngineOptions& option
         views.device = options.device;
         return views;
     };
-    if (const auto& card = weights.card)
+    if (const auto& card = weights.card; card && !card->layers)
         return with_options({.kind = weights.kind(),
                              .channels_in = card->channels + (card->sigma == network::SigmaInput::none ? 0 : 1),
                              .channels_out = card->channels,
                              .alignment = card->alignment,
                              .widest_map = 1});
-    const network::Graph graph = network::graph_of(weights.shape);
+    const network::Graph graph = weights.graph();
     return with_options({.kind = weights.kind(),
                          .channels_in = graph.channels_in(),
                          .channels_out = graph.channels_out(),

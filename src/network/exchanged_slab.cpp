@@ -22,14 +22,18 @@ std::vector<Range> rows_of_maps(const Graph& graph, const Range& rows) {
     return all;
 }
 
-/// The rows of each map that steps read to make `rows` of their own, and those rows themselves.
+/// The rows of each map that steps read to make `rows` of their own, and those rows themselves. A stride of 2 reads
+/// beside them on one side only: a row of the other one travels, too, because an empty message says that a rank has
+/// failed.
 std::vector<Range> rows_needed(const Graph& graph, const Range& rows, int64_t height) {
     const std::vector<Range> made = rows_of_maps(graph, rows);
     std::vector<Range> needed = made;
     if (rows.size() == 0) return needed;
     for (const Step& step : steps_of(graph, kNativePath.fusing)) {
-        const Range read = pixels_read(graph[step.first], made[step.last]);
+        Range read = pixels_read(graph[step.first], made[step.last]);
         for (const size_t operand : graph[step.first].operands) {
+            const Range& owned = made[operand];
+            if (read.begin < owned.begin || read.end > owned.end) include(read, {owned.begin - 1, owned.end + 1});
             const int64_t length = height / graph.shape(operand).scale;
             include(needed[operand], {std::max<int64_t>(0, read.begin), std::min(read.end, length)});
         }

@@ -2,9 +2,12 @@
 
 #include "network/card_reach.hpp"
 #include "network/card_trials.hpp"
+#include "network/graph_facts.hpp"
+#include "network/receptive_field.hpp"
 #include "network/trial_field.hpp"
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/base/shard.hpp"
 
 #include <fmt/format.h>
 
@@ -78,7 +81,7 @@ double error_with_range(CardTrials& trials, int64_t base, double range) {
 }
 
 /// 255 for a network that takes noise away from samples of up to 255 and none from those of up to 1.
-double find_range(CardTrials& trials, int64_t base) {
+double range_of(CardTrials& trials, int64_t base) {
     constexpr double kLarge = 255, kDenoises = 0.8;
     if (error_with_range(trials, base, 1) <= kTrialSigma) return 1;
     return error_with_range(trials, base, kLarge) < kDenoises * kTrialSigma ? kLarge : 1;
@@ -93,9 +96,42 @@ FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow&
     check_repeatable(trials, base);
     trials.card.alignment = find_alignment(trials, base);
     look_at_sigma(trials, base, found);
-    trials.card.range = find_range(trials, base);
+    trials.card.range = range_of(trials, base);
     find_reach(trials, base, found.remarks);
     check(trials.card);
+    found.card = trials.card;
+    found.num_trials = trials.num_trials();
+    return found;
+}
+
+NetworkCard card_of(const Graph& layers) {
+    constexpr int64_t kFarthestHalo = 8192;  // px
+    const int64_t in = layers.channels_in(), out = layers.channels_out();
+    const bool has_level = takes_sigma(layers);
+    if ((out != 1 && out != 3) || (in != out && !has_level))
+        throw UsageError(
+            fmt::format("takes {} channels and gives {}: an image has 1 or 3, and one more in the input where "
+                        "it is the noise level",
+                        in, out));
+    const int64_t halo = exact_halo_of(layers);
+    if (halo > kFarthestHalo)
+        throw UsageError(fmt::format("its layers see {} px on each side, more than {}", halo, kFarthestHalo));
+    return {.channels = out,
+            .sigma = has_level ? SigmaInput::channel : SigmaInput::none,
+            .alignment = alignment_of(layers),
+            .radius = receptive_radius_of(layers),
+            .halo = halo,
+            .layers = layers};
+}
+
+FoundCard find_range(const NetworkCard& card, const TryWindow& try_window) {
+    CardTrials trials(try_window);
+    trials.card = card;
+    FoundCard found;
+    const int64_t base = round_up(kBaseEdges.front(), card.alignment);
+    check_repeatable(trials, base);
+    look_at_sigma(trials, base, found);
+    trials.card.range = range_of(trials, base);
     found.card = trials.card;
     found.num_trials = trials.num_trials();
     return found;

@@ -39,4 +39,11 @@ struct FoundCard {
 /// output that changes counts. An effect is a change of more than 1e-5 of the range.
 [[nodiscard]] FoundCard find_card(const std::vector<NetworkCard>& candidates, const TryWindow& try_window);
 
+/// The card of a network whose operations are known. All but its range follows from them. Throws UsageError for one
+/// that takes and gives no image, and for one that sees farther than any tiling can.
+[[nodiscard]] NetworkCard card_of(const Graph& layers);
+
+/// Finds the range of such a network by running some windows. Throws as `find_card`.
+[[nodiscard]] FoundCard find_range(const NetworkCard& card, const TryWindow& try_window);
+
 }  // namespace pb::network

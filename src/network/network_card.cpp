@@ -1,5 +1,7 @@
 #include "patchbench/network/network_card.hpp"
 
+#include "network/graph_text.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@ namespace pb::network {
 namespace {
 
 constexpr std::string_view kUnbounded = "unbounded";
+constexpr std::string_view kLayers = ", layers ";
 constexpr int64_t kMostPixels = 1 << 20;
 constexpr double kLargestRange = 1e9;
 
@@ -90,10 +93,16 @@ std::string to_text(const NetworkCard& card) {
     return text;
 }
 
+std::string stored_text(const NetworkCard& card) {
+    return card.layers ? fmt::format("{}{}{}", to_text(card), kLayers, line_of(*card.layers)) : to_text(card);
+}
+
 NetworkCard parse_network_card(std::string_view text) {
     constexpr std::string_view kSeparator = ", ";
     NetworkCard card;
-    for (std::string_view rest = text; !rest.empty();) {
+    const size_t layers = text.find(kLayers);
+    if (layers != std::string_view::npos) card.layers = parse_graph(text.substr(layers + kLayers.size()));
+    for (std::string_view rest = text.substr(0, layers); !rest.empty();) {
         const std::string_view item = rest.substr(0, rest.find(kSeparator));
         const size_t space = item.find(' ');
         if (space == std::string_view::npos) throw UsageError(fmt::format("'{}' is no card of a network", text));

@@ -10,9 +10,8 @@ namespace pb::network {
 
 namespace {
 
-NetworkFacts facts_of(const NetworkShape& shape) {
-    const Graph graph = graph_of(shape);
-    return {.kind = kind_of(shape),
+NetworkFacts facts_of(NetworkKind kind, const Graph& graph) {
+    return {.kind = kind,
             .alignment = alignment_of(graph),
             .receptive_radius = receptive_radius_of(graph),
             .exact_halo = exact_halo_of(graph),
@@ -24,7 +23,10 @@ NetworkFacts facts_of(const NetworkShape& shape) {
             .widest_map = widest_map_of(graph)};
 }
 
+NetworkFacts facts_of(const NetworkShape& shape) { return facts_of(kind_of(shape), graph_of(shape)); }
+
 NetworkFacts facts_of(const NetworkCard& card) {
+    if (card.layers) return facts_of(kBroughtKind, *card.layers);
     return {.kind = kBroughtKind,
             .alignment = card.alignment,
             .receptive_radius = card.radius.value_or(0),

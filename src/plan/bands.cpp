@@ -27,7 +27,7 @@ void for_schedules(const Point& point, Visit visit) {
 
 void check_carried(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    if (settings.network.is_brought())
+    if (!settings.network.has_layers())
         throw Refused(halo_is(point) + "the layers of " + settings.network.file +
                       " are not known; choose halo: exact, auto or a number");
     if (settings.schedule == config::Schedule::dynamic)
@@ -63,14 +63,13 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
     const Range bands = windows_of_rank(point, grid, rank);
     if (bands.size() == 0) return std::nullopt;
     const int64_t band = band_rows_of(point), height = grid.padded().h;
-    return network::BandSchedule(network::graph_of(point.shape()),
-                                 {.rows = {bands.begin * band, std::min(bands.end * band, height)},
-                                  .band = std::min(band, height),
-                                  .image = grid.padded()});
+    return network::BandSchedule(point.graph(), {.rows = {bands.begin * band, std::min(bands.end * band, height)},
+                                                 .band = std::min(band, height),
+                                                 .image = grid.padded()});
 }
 
 BandBytes band_bytes(const Point& point) {
-    const network::Graph graph = network::graph_of(point.shape());
+    const network::Graph graph = point.graph();
     const TileGrid grid = tile_grid(point);
     BandBytes most;
     for_schedules(point, [&](const network::BandSchedule& schedule) {

@@ -22,7 +22,7 @@ std::vector<Range> cores_of(const std::vector<AxisTile>& tiles) {
 }
 
 network::WindowCrop crop_of(const Point& point, const TileGrid& grid) {
-    return {network::graph_of(point.shape()), grid.window(), cores_of(grid.rows()), cores_of(grid.columns())};
+    return {point.graph(), grid.window(), cores_of(grid.rows()), cores_of(grid.columns())};
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ network::WindowCrop crop_of(const Point& point, const TileGrid& grid) {
 bool is_cropped(const Point& point) {
     const config::PointSettings& settings = point.settings;
     return settings.engine == EngineKind::native && settings.workload == config::Workload::tiles && point.halo &&
-           !is_in_bands(point) && !settings.network.is_brought();
+           !is_in_bands(point) && settings.network.has_layers();
 }
 
 network::WindowCrop window_crop(const Point& point) { return crop_of(point, tile_grid(point)); }

@@ -41,9 +41,13 @@ DeviceKind resolve_device(const config::PointSettings& settings, const Topology&
 void check_file(const config::PointSettings& settings) {
     const std::string& file = settings.network.file;
     if (!settings.network.is_brought() || settings.engine == EngineKind::python) return;
-    if (!runs_file(settings.engine, file))
-        throw Refused(fmt::format("network = {}: engine {} does not know it; choose engine: {}", file,
-                                  config::format_setting(settings.engine), engines_of_file_text(file)));
+    const Layers layers = settings.network.has_layers() ? Layers::known : Layers::unknown;
+    const std::string& obstacle = settings.network.obstacle;
+    if (!runs_file(settings.engine, file, layers))
+        throw Refused(fmt::format("network = {}: engine {} does not know it{}; choose engine: {}", file,
+                                  config::format_setting(settings.engine),
+                                  obstacle.empty() ? "" : fmt::format(" ({})", obstacle),
+                                  engines_of_file_text(file, layers)));
     if (file.ends_with(".onnx")) return;
     if (settings.dtype != Precision::fp32)
         throw UsageError(fmt::format("dtype = {}: {} is code, which computes as it is written; choose dtype: fp32",
@@ -117,7 +121,7 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
 
 EngineKind fastest_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    if (settings.network.is_brought()) return engine_of_file(settings);
+    if (!settings.network.has_layers()) return engine_of_file(settings);
     const bool fits_native = point.device == DeviceKind::cpu &&
                              computes_in(EngineKind::native, DeviceKind::cpu, settings.dtype) &&
                              settings.layout == Layout::channels_last;
@@ -132,7 +136,7 @@ EngineKind fastest_engine(const Point& point) {
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology) {
     check_ranks(point, topology);
     const auto members = members_of(topology, point.num_ranks, point.settings.placement);
-    if (point.settings.engine.is_automatic && point.settings.network.is_brought())  // engines decide on the device
+    if (point.settings.engine.is_automatic && !point.settings.network.has_layers())  // engines decide on the device
         point.settings.engine = engine_of_file(point.settings);
     point.device = resolve_device(point.settings, topology, members);
     check_threads(point, topology);

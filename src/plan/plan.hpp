@@ -61,6 +61,8 @@ struct Point {
     [[nodiscard]] network::NetworkShape shape() const {
         return relative.value_or(network::standard_shape(settings.network, source.channels));
     }
+    /// Throws Error where the layers of a network that the user brings are not known.
+    [[nodiscard]] network::Graph graph() const;
     [[nodiscard]] const network::NetworkFacts& facts() const {
         return settings.network.card ? network::network_facts(*settings.network.card) : network::network_facts(shape());
     }
@@ -83,8 +85,8 @@ struct Plan {
 /// and UsageError when it can run nowhere.
 void place_point(Point& point, const config::StudySettings& study, const Topology& topology);
 
-/// The faster of the engines `torch` and `native` that can run the point, of a network of the list, within its memory
-/// limit.
+/// The faster of the engines `torch` and `native` that can run the point, of a network whose layers are known, within
+/// its memory limit.
 [[nodiscard]] EngineKind fastest_engine(const Point& point);
 
 /// Set the halo or batch that `auto` left open, and add the notes that follow from it. Settle the halo first: the batch

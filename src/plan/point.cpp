@@ -78,6 +78,12 @@ Rect crop_of(const config::ImageSettings& image, Extent whole) {
     return {(whole.h - crop.h) / 2, (whole.w - crop.w) / 2, crop};
 }
 
+network::Graph Point::graph() const {
+    if (!settings.network.is_brought()) return network::graph_of(shape());
+    require(settings.network.has_layers(), "the layers of " + settings.network.file + " are not known");
+    return *settings.network.card->layers;
+}
+
 bool exceeds_index_limit(const Point& point, Extent seen) {
     return static_cast<double>(seen.pixels()) >= 0x1p31 / point.facts().widest_map;
 }

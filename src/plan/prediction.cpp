@@ -135,7 +135,7 @@ network::MemoryPath memory_path(const Point& point) {
 
 /// The engine native: its weights as they are packed, its arena, and the scratch memory of its threads.
 void set_native(PeakParts& parts, const Point& point) {
-    const network::Graph graph = network::graph_of(point.shape());
+    const network::Graph graph = point.graph();
     parts.weights = static_cast<double>(network::native_weight_bytes(graph, winograd_tile(point)));
     parts.arena = network::plan_memory(graph, network::kNativePath);
     if (is_cropped(point)) parts.crop = window_crop(point);
@@ -163,7 +163,7 @@ PeakParts peak_parts(const Point& point) {
     const network::NetworkFacts& facts = point.facts();
     const bool is_cuda = point.device == DeviceKind::cuda;
     const network::MemoryPath path = memory_path(point);
-    std::vector<network::MemorySize> forward = network::network_peaks(point.shape(), path);
+    std::vector<network::MemorySize> forward = network::peak_sizes(network::plan_memory(point.graph(), path));
     if (!is_cuda && settings.layout == Layout::contiguous) forward.front().bytes_per_pixel += kReorderedBytesPerPixel;
     const auto value_bytes = static_cast<double>(path.value_bytes);
     const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
@@ -213,7 +213,7 @@ double computed_per_useful(const Point& point) {
 }
 
 std::optional<Prediction> predict(const Point& point) {
-    if (!point.refusal.empty() || !point.halo || !point.batch || point.settings.network.is_brought())
+    if (!point.refusal.empty() || !point.halo || !point.batch || !point.settings.network.has_layers())
         return std::nullopt;
     const Work work = work_of(point);
     const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;

@@ -53,7 +53,7 @@ void settle_exchanged(Point& point) {
 }
 
 int64_t exchanged_band_rows(const Point& point) {
-    const int64_t unit = network::slab_unit(network::graph_of(point.shape()));
+    const int64_t unit = network::slab_unit(point.graph());
     const int64_t units = ceil_div(round_up(point.source.extent.h, point.facts().alignment), unit);
     return unit * units_of_band(ceil_div(units, point.num_ranks), std::max<int64_t>(1, point.settings.patch / unit));
 }
@@ -66,14 +66,14 @@ std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank)
     const TileGrid grid = tile_grid(point);
     const Range rows = rows_of_rank(point, grid, rank);
     if (rows.size() == 0) return std::nullopt;
-    return network::ExchangedSlab(network::graph_of(point.shape()), {.rows = rows,
-                                                                     .above = rows_of_rank(point, grid, rank - 1),
-                                                                     .below = rows_of_rank(point, grid, rank + 1),
-                                                                     .image = grid.padded()});
+    return network::ExchangedSlab(point.graph(), {.rows = rows,
+                                                  .above = rows_of_rank(point, grid, rank - 1),
+                                                  .below = rows_of_rank(point, grid, rank + 1),
+                                                  .image = grid.padded()});
 }
 
 SlabBytes slab_bytes(const Point& point) {
-    const network::Graph graph = network::graph_of(point.shape());
+    const network::Graph graph = point.graph();
     SlabBytes most;
     for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
         const SlabBytes bytes{network::plan_exchanged(graph, slab).arena.bytes + scratch_bytes(point),
@@ -102,7 +102,7 @@ network::SlabTraffic busiest_traffic(const Point& point) {
 }
 
 double exchange_seconds(const Point& point, const Link& link) {
-    const auto exchanges = static_cast<double>(network::travelling_maps(network::graph_of(point.shape())).size());
+    const auto exchanges = static_cast<double>(network::travelling_maps(point.graph()).size());
     if (num_slabs(point) < 2) return 0;
     return exchanges * link.latency_s + static_cast<double>(busiest_traffic(point).bytes) / link.bytes_per_s;
 }

@@ -16,7 +16,7 @@ double least_peak_mib(const Point& point) {
 }
 
 double weights_mib(const Point& point, int64_t tile) {
-    return static_cast<double>(network::native_weight_bytes(network::graph_of(point.shape()), tile)) / kMiB;
+    return static_cast<double>(network::native_weight_bytes(point.graph(), tile)) / kMiB;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void settle_winograd(Point& point) {
 int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
 
 int64_t scratch_bytes(const Point& point) {
-    return point.threads * network::native_scratch_bytes(network::graph_of(point.shape()), winograd_tile(point));
+    return point.threads * network::native_scratch_bytes(point.graph(), winograd_tile(point));
 }
 
 }  // namespace pb::plan

@@ -1,6 +1,7 @@
 #include "report/json_values.hpp"
 
 #include "measure/summary_fields.hpp"
+#include "network/graph_text.hpp"
 #include "record/json_writer.hpp"
 #include "report/metrics.hpp"
 
@@ -12,7 +13,10 @@ record::Json point_json(const plan::Point& point) {
     record::Json all = settings_json(point.settings);
     record::JsonWriter settled(all["settled"]);
     record::settled_fields(settled, point);
-    if (const auto& card = point.settings.network.card) all["settled"]["network"] = network::to_text(*card);
+    if (const auto& card = point.settings.network.card) {
+        all["settled"]["network"] = network::to_text(*card);
+        if (card->layers) all["settled"]["layers"] = network::line_of(*card->layers);
+    }
     if (point.relative) all["settled"]["network"] = network::to_text(*point.relative);
     return all;
 }

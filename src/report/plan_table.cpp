@@ -93,7 +93,7 @@ std::vector<std::string> row_of(const plan::Point& point, const PlanColumns& col
                        : point.settings.workload == config::Workload::tiles ? describe_tiles(point)
                                                                             : describe_whole(point);
     const auto prediction = plan::predict(point);
-    const std::string open = refused || point.settings.network.is_brought() ? "-" : "?";
+    const std::string open = refused || !point.settings.network.has_layers() ? "-" : "?";
     const auto& extent = point.source.extent;
     std::vector<std::string> row{std::to_string(point.index),
                                  plan::label_of(point),
@@ -194,7 +194,7 @@ std::string prediction_text(const plan::Plan& plan) {
     std::vector<std::string> formulas;
     bool gpu = false, cropped = false;
     for (const auto& point : plan.points) {
-        if (!point.refusal.empty() || has_own_process(point.settings.engine) || point.settings.network.is_brought())
+        if (!point.refusal.empty() || has_own_process(point.settings.engine) || !point.settings.network.has_layers())
             continue;
         gpu = gpu || point.device == DeviceKind::cuda;
         cropped = cropped || plan::is_cropped(point);

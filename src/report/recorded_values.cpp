@@ -2,6 +2,7 @@
 
 #include "config/settings_access.hpp"
 #include "measure/summary_fields.hpp"
+#include "network/graph_text.hpp"
 #include "record/json_reader.hpp"
 #include "report/metrics.hpp"
 
@@ -41,6 +42,31 @@ config::PointSettings settings_from(const record::JsonField& json) {
     return settings;
 }
 
+/// Calls `parse` with the text called `key`, where there is one; its errors name the place.
+template <class Parse>
+void parse_text(const record::JsonField& settled, const char* key, Parse parse) {
+    const auto field = settled.find(key);
+    if (!field) return;
+    try {
+        parse(field->text());
+    } catch (const UsageError& error) {
+        field->fail(error.what());
+    }
+}
+
+void read_network(const record::JsonField& settled, plan::Point& point) {
+    config::NetworkSetting& network = point.settings.network;
+    parse_text(settled, "network", [&](const std::string& text) {
+        if (network.is_brought())
+            network.card = network::parse_network_card(text);
+        else
+            point.relative = network::parse_network_shape(network, point.source.channels, text);
+    });
+    parse_text(settled, "layers", [&](const std::string& text) {
+        if (network.card) network.card->layers = network::parse_graph(text);
+    });
+}
+
 plan::Point point_from_settings(const record::JsonField& line) {
     const record::JsonField settled = line["point"]["settled"];
     plan::Point point;
@@ -53,14 +79,7 @@ plan::Point point_from_settings(const record::JsonField& line) {
     point.sigma = asked.is_automatic() ? point.settings.image.noise_sigma : asked.level;
     record::JsonReader reader(settled);
     record::settled_fields(reader, point);
-    if (const auto shape = settled.find("network")) try {
-            if (config::NetworkSetting& network = point.settings.network; network.is_brought())
-                network.card = network::parse_network_card(shape->text());
-            else
-                point.relative = network::parse_network_shape(network, point.source.channels, shape->text());
-        } catch (const UsageError& error) {
-            shape->fail(error.what());
-        }
+    read_network(settled, point);
     return point;
 }
 

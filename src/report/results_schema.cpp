@@ -27,6 +27,8 @@ record::Json point_schema() {
     record::settled_fields(settled, none);
     record::Json object = settled.object();
     object["properties"]["network"] = {{"type", "string"}};  // only in points with a network shape of their own
+    object["properties"]["layers"] = {{"description", "of a network that the user brings, where they are known"},
+                                      {"type", "string"}};
     point.add("settled", object, "");
     return settings_beside(point.object(), {"settled", "network", "image"});
 }

@@ -35,6 +35,8 @@ CARDS = {  # channels, sigma, alignment, radius, halo
     'level_channel': ('3', 'channel', '1', '2', '2'),
     'level_input': ('1', 'input', '1', '2', '2'),
     'pooling': ('3', 'none', '1', 'unbounded', 'unbounded'),
+    'ours': ('3', 'none', '4', '14', '16'),
+    'ours_level': ('3', 'channel', '4', '14', '16'),
 }
 BOUNDED = ('dilated', 'attention', 'shifted', 'even')  # those that are made in each format; and pooling
 BROKEN = {'fixed': 'fixed size', 'five_channels': '5 channels', 'three_axes': '3 axes', 'smaller': 'shape',
@@ -125,6 +127,63 @@ class BroughtTest(program.ProgramTest):
                 self.assert_seamless(point)
                 self.assertEqual(point['summary']['tflops'], None, 'nothing is known of its layers')
                 self.assertIn(f'verified against {other}', self.notes_of(point))
+
+    def test_the_layers_of_our_operations_tell_the_card(self):
+        for name in ('ours', 'ours_level'):
+            card, text = self.card_of(name)
+            self.assertIn('graph of our operations: engines torch, native, onnxruntime, openvino', text)
+            self.assertEqual(tuple(card[key] for key in ('channels', 'sigma', 'alignment', 'radius', 'halo')), CARDS[name])
+
+    def test_a_network_of_our_operations_runs_in_our_engines(self):
+        """As one of the list: predicted, in bands, counted, profiled, held to fp64."""
+        engines = ['torch', 'auto', 'onnxruntime']
+        study = (f'network: {self.file("ours")}\nverify.fp64: true\nprofile: 1\nranks: all\ngroups:\n'
+                 f'  - {{engine: [{", ".join(engines)}], halo: exact}}\n'
+                 '  - {engine: native, halo: [carried, exchanged]}\n'
+                 f'  - {{engine: onnxruntime, halo: exact, network: {self.file("ours_level")}}}\n')
+        result, points = self.run_study(study, ranks=3)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        self.assertIn('graph of our operations', result.stderr)
+        self.assertEqual([point['point']['engine'] for point in points],
+                         [{'auto': 'native'}.get(engine, engine) for engine in engines + ['native'] * 2] +
+                         ['onnxruntime'])
+        for point in points:
+            with self.subTest(label=point['label']):
+                check = point['verification']
+                self.assert_seamless(point)
+                self.assertLessEqual(max(check['window_error'], check['fp64_error'], check['seam_error']), 2e-5)
+                self.assertNotIn('verified against', self.notes_of(point))
+                tells_layers = point['point']['engine'] != 'onnxruntime' and point['point']['halo'] == 'exact'
+                self.assertEqual(len((point['profile'] or {}).get('layers', ())) > 15, tells_layers)
+        self.assertTrue(all(point['summary']['tflops'] > 0 for point in points))
+        self.assertTrue(all(point['point']['network'].endswith('ours_level.onnx') for point in points[-1:]))
+        report = program.run('report', self.folder / 'out' / 'results.jsonl')
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertIn('ours', (self.folder / 'out' / 'report.html').read_text())
+
+    def test_a_network_of_our_operations_is_planned_and_denoises_without_another_engine(self):
+        alone = {**os.environ, 'PATCHBENCH_ENGINES': str(self.folder)}
+        study = self.write('study.yaml', STUDY + f'network: {self.file("ours")}\nengine: auto\nhalo: carried\n')
+        planned = program.run('plan', study, env=alone)
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        row = next(line for line in planned.stdout.splitlines() if ' ours' in line)
+        self.assertNotIn('-', row.split()[-2:], 'memory and arithmetic are predicted')
+        image, files = self.write('in.png', program.png(70, 50)), []
+        for engine, ranks in (('native', 0), ('native', 3), ('torch', 0)):
+            files.append(self.folder / f'{engine}{ranks}.png')
+            result = program.run('denoise', image, files[-1], '--network', self.file('ours'), '--engine', engine,
+                                 '--halo', 'carried' if engine == 'native' else 'exact', ranks=ranks, env=alone)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(files[0].read_bytes(), files[1].read_bytes())
+
+    def test_a_card_beside_layers_states_the_range_alone(self):
+        model = self.folder / 'model.onnx'
+        model.write_bytes(self.file('ours').read_bytes())
+        self.write('model.onnx.card.yaml', 'channels: 3\nrange: 255\nradius: 1\nhalo: 1\n')
+        result = program.run('networks', model)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for line in ('range      255', 'halo       16', 'model.onnx.card.yaml says otherwise'):
+            self.assertIn(line, result.stdout)
 
     def test_openvino_runs_them_too(self):
         if not has('openvino'):
@@ -345,7 +404,9 @@ class BroughtTest(program.ProgramTest):
     def test_engines_that_do_not_run_files_are_refused(self):
         study = self.write('study.yaml', STUDY + f'network: {self.file("dilated")}\nhalo: exact\n')
         self.assert_refused(program.run('run', study, '--out', self.folder / 'out'), 2, 'engine torch', 'dilated.onnx',
-                            'onnxruntime')
+                            "('LeakyRelu')", 'onnxruntime')
+        native = program.run('run', study, '--out', self.folder / 'out', '--set', 'engine=native')
+        self.assert_refused(native, 2, 'engine native', "LeakyRelu'", 'onnxruntime')
 
     def test_plan_says_what_is_not_known(self):
         study = self.write('study.yaml', STUDY + f'network: {self.file("dilated")}\nengine: onnxruntime\nhalo: exact\n')

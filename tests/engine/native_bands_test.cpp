@@ -14,8 +14,8 @@ using test::WholeImage;
 std::vector<float> carry(Denoiser& denoiser, const Weights& weights, const WholeImage& image, int64_t band,
                          const std::vector<int64_t>& cuts) {
     const Shape& shape = image.shape;
-    const network::Graph graph = network::graph_of(weights.shape);
-    const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.channels();
+    const network::Graph graph = weights.graph();
+    const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.graph().channels_out();
     std::vector<float> result(static_cast<size_t>(shape.h * out_floats), -1.F);
     for (size_t rank = 0; rank + 1 < cuts.size(); ++rank) {
         const network::BandSchedule schedule(
@@ -30,7 +30,7 @@ std::vector<float> carry(Denoiser& denoiser, const Weights& weights, const Whole
 }
 
 void expect_whole_image(const Weights& weights, int64_t tile) {
-    const int64_t step = network::network_facts(weights.shape).alignment;
+    const int64_t step = network::alignment_of(weights.graph());
     const auto denoiser = make_denoiser(weights, native_options(tile));
     for (const int64_t rows : {1, 3, 17, 25}) {
         const WholeImage image(weights, tile, rows * step, 5 * step);
@@ -47,6 +47,13 @@ TEST(NativeBands, EqualTheWholeImageBitForBit) {
             SCOPED_TRACE(network::to_text(network::graph_of(network)) + " in tiles of " + std::to_string(tile));
             expect_whole_image(make_seeded_weights(network, test::kRowSeed), tile);
         }
+}
+
+TEST(NativeBands, EqualTheWholeImageBitForBitForAnyGraph) {
+    for (const network::Graph& graph : test::any_graphs(12)) {
+        SCOPED_TRACE(network::to_text(graph));
+        expect_whole_image(test::weights_of(graph, test::kRowSeed), 4);
+    }
 }
 
 void expect_same_bits_for_any_ranks_and_threads(const Weights& weights, int64_t tile) {
@@ -71,7 +78,7 @@ TEST(NativeBands, HaveTheSameBitsForAnyRanksAndThreads) {
 
 TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {
     const Weights weights = make_seeded_weights(network::UnetShape{.widths = {32, 64}}, test::kRowSeed);
-    const network::Graph graph = network::graph_of(weights.shape);
+    const network::Graph graph = weights.graph();
     const auto denoiser = make_denoiser(weights, native_options(4));
     const Shape shape = test::input_shape(weights, 1, 48, 32);
     const network::BandSchedule schedule(graph, {.rows = {0, shape.h}, .band = 16, .image = {shape.h, shape.w}});
@@ -88,7 +95,7 @@ TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {
 
 TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
     const Weights weights = make_seeded_weights(row_networks()[4], test::kRowSeed);
-    const network::Graph graph = network::graph_of(weights.shape);
+    const network::Graph graph = weights.graph();
     const network::BandSchedule schedule(graph, {.rows = {0, 512}, .band = 32, .image = {512, 40}});
     std::vector<float> in(static_cast<size_t>(64 * 40 * 4)), out(static_cast<size_t>(32 * 40 * 3));
     for (const int64_t tile : test::kTiles) {
@@ -104,8 +111,7 @@ TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
 
 TEST(NativeBands, OtherEnginesRefuseThem) {
     const Weights weights = make_seeded_weights(row_networks()[0], test::kRowSeed);
-    const network::BandSchedule schedule(network::graph_of(weights.shape),
-                                         {.rows = {0, 8}, .band = 8, .image = {8, 8}});
+    const network::BandSchedule schedule(weights.graph(), {.rows = {0, 8}, .band = 8, .image = {8, 8}});
     test::expect_others_refuse(weights, [&](Denoiser& denoiser) { return denoiser.make_band_pass(schedule); });
 }
 

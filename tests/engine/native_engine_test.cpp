@@ -1,6 +1,7 @@
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
-#include "support/denoise_batch.hpp"
+#include "network/receptive_field.hpp"
+#include "support/graph_weights.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/network_facts.hpp"
@@ -98,6 +99,17 @@ TEST(NativeEngine, EqualsTheReferenceForAnyShapeOnEveryInstructionSet) {
                 EXPECT_LT(rms_error(run(weights, native, 2, 48, 32), exact), 3e-6)
                     << hwy::TargetName(target) << ", tiles of " << native.winograd_tile;
         }
+    }
+}
+
+TEST(NativeEngine, EqualsTheReferenceForAnyGraph) {
+    for (const network::Graph& graph : test::any_graphs(40)) {
+        SCOPED_TRACE(network::to_text(graph));
+        const Weights weights = test::weights_of(graph, kSeed);
+        const int64_t step = network::alignment_of(graph);
+        const auto exact = run(weights, kReference, 2, 3 * step, 5 * step);
+        if (test::max_abs(exact) == 0) continue;  // a map minus itself
+        EXPECT_LT(relative_difference(run(weights, kNative, 2, 3 * step, 5 * step), exact), 2e-5);
     }
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "engine/memory.hpp"
-#include "support/denoise_batch.hpp"
+#include "network/receptive_field.hpp"
+#include "support/graph_weights.hpp"
 
 #include "patchbench/base/error.hpp"
 #include "patchbench/network/network_facts.hpp"

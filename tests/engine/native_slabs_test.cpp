@@ -51,6 +51,8 @@ class MailExchange final : public RowExchange {
     void start(const BorderRows& above, const BorderRows& below) override {
         require(!is_open_, "one exchange at a time");
         is_open_ = true;
+        for (const BorderRows& side : {above, below})
+            require(side.sent.empty() == side.received.empty(), "an empty message says that a rank has failed");
         rows_ = {above, below};
         if (!above.sent.empty()) above_.up.put(above.sent);
         if (!below.sent.empty()) below_.down.put(below.sent);
@@ -72,8 +74,8 @@ class MailExchange final : public RowExchange {
 std::vector<float> exchange(const Weights& weights, const WholeImage& image, const std::vector<int64_t>& cuts,
                             const EngineOptions& options) {
     const Shape& shape = image.shape;
-    const network::Graph graph = network::graph_of(weights.shape);
-    const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.channels();
+    const network::Graph graph = weights.graph();
+    const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.graph().channels_out();
     std::vector<float> result(static_cast<size_t>(shape.h * out_floats), -1.F);
     std::vector<BorderMail> mail(cuts.size());
     const auto rows = [&](size_t slab) { return Range{cuts[slab], cuts[slab + 1]}; };
@@ -96,8 +98,8 @@ std::vector<float> exchange(const Weights& weights, const WholeImage& image, con
 }
 
 void expect_same_bits_for_any_cuts_and_threads(const Weights& weights, int64_t tile) {
-    const int64_t align = network::network_facts(weights.shape).alignment;
-    const int64_t unit = network::slab_unit(network::graph_of(weights.shape));
+    const int64_t align = network::alignment_of(weights.graph());
+    const int64_t unit = network::slab_unit(weights.graph());
     const int64_t height = 6 * unit + align;  // the last slab is as thin as it can be
     const WholeImage image(weights, tile, height, 5 * align);
     using Cuts = std::vector<int64_t>;
@@ -117,9 +119,16 @@ TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyCutsAndThreads) {
         }
 }
 
+TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyGraph) {
+    for (const network::Graph& graph : test::any_graphs(12)) {
+        SCOPED_TRACE(network::to_text(graph));
+        expect_same_bits_for_any_cuts_and_threads(test::weights_of(graph, test::kRowSeed), 4);
+    }
+}
+
 TEST(NativeSlabs, TakeTheMemoryThatIsPlanned) {
     const Weights weights = make_seeded_weights(row_networks()[4], test::kRowSeed);
-    const network::Graph graph = network::graph_of(weights.shape);
+    const network::Graph graph = weights.graph();
     const network::ExchangedSlab slab(graph,
                                       {.rows = {64, 96}, .above = {0, 64}, .below = {96, 160}, .image = {160, 40}});
     std::vector<float> in(static_cast<size_t>(slab.held(0).size() * 40 * 4)), out(static_cast<size_t>(32 * 40 * 3));
@@ -134,7 +143,7 @@ TEST(NativeSlabs, TakeTheMemoryThatIsPlanned) {
 
 TEST(NativeSlabs, OtherEnginesRefuseThem) {
     const Weights weights = make_seeded_weights(row_networks()[0], test::kRowSeed);
-    const network::ExchangedSlab slab(network::graph_of(weights.shape), {.rows = {0, 8}, .image = {8, 8}});
+    const network::ExchangedSlab slab(weights.graph(), {.rows = {0, 8}, .image = {8, 8}});
     test::expect_others_refuse(weights, [&](Denoiser& denoiser) { return denoiser.make_slab_pass(slab); });
 }
 

@@ -3,6 +3,8 @@
 #include "engine/onnx.hpp"
 
 #include "base/atomic_file.hpp"
+#include "engine/brought.hpp"
+#include "support/graph_weights.hpp"
 #include "support/messages.hpp"
 
 #include "patchbench/network/network_shape.hpp"
@@ -267,11 +269,78 @@ TEST_F(Onnx, FoldsNoNormIntoWhatElseIsRead) {
             << normed;
 }
 
+TEST_F(Onnx, ReadsAnyGraphOfOurOperationsWithItsValues) {
+    for (const network::Graph& graph : test::any_graphs(10)) {
+        SCOPED_TRACE(network::to_text(graph));
+        const Weights weights = test::weights_of(graph, 3);
+        save_onnx(weights, file());
+        EXPECT_FALSE(known_network(file()));
+        const LayersInFile found = layers_in(file());
+        const int64_t in = graph.channels_in(), out = graph.channels_out();
+        if ((out != 1 && out != 3) || (in != out && in != out + 1)) continue;  // of no image
+        ASSERT_TRUE(found.card) << found.obstacle;
+        EXPECT_EQ(found.card->layers, graph);
+        const Weights read = brought_network(file(), *found.card);
+        EXPECT_EQ(read.convolutions.size(), weights.convolutions.size());
+        for (const auto& [name, convolution] : weights.convolutions) {
+            EXPECT_EQ(read.convolution(name).weight, convolution.weight) << name;
+            EXPECT_EQ(read.convolution(name).bias, convolution.bias) << name;
+        }
+    }
+}
+
+TEST_F(Onnx, LayersOfAnotherFileAreRefused) {
+    save_onnx(test::weights_of(test::mixed_graph(), 3), file());
+    const network::NetworkCard card = *layers_in(file()).card;
+    save_onnx(test::weights_of(test::mixed_graph(1), 3), file());
+    EXPECT_THAT(usage_error([&] { (void)brought_network(file(), card); }),
+                AllOf(HasSubstr("network.onnx"), HasSubstr("other layers")));
+}
+
+TEST_F(Onnx, SaysWhichNodeKeepsLayersFromBeingKnown) {
+    const auto obstacle = [&](const std::function<void(ModelProto&)>& change) {
+        ModelProto model = exported(test::weights_of(test::seen_graph(), 3));
+        change(model);
+        write_whole(file(), model.SerializeAsString());
+        const LayersInFile found = layers_in(file());
+        EXPECT_FALSE(found.card);
+        return found.obstacle;
+    };
+    const auto rename = [](NodeProto& node) { node.set_name("/body/Gelu"); };
+    EXPECT_THAT(obstacle([&](ModelProto& m) {
+                    rename(node_of(m, "MaxPool"));
+                    node_of(m, "MaxPool").set_op_type("Gelu");
+                }),
+                testing::StartsWith("node '/body/Gelu' ('Gelu')"));
+    EXPECT_THAT(obstacle([&](ModelProto& m) {
+                    rename(node_of(m, "Conv", 1));
+                    attribute_of(node_of(m, "Conv", 1), "group").set_i(2);
+                }),
+                testing::StartsWith("node '/body/Gelu' ('Conv'): 'group'"));
+    EXPECT_THAT(obstacle([](ModelProto& m) { node_of(m, "Conv").set_input(0, "last"); }), HasSubstr("'last'"))
+        << "a cycle";
+    EXPECT_THAT(obstacle([](ModelProto& m) { node_of(m, "Conv", 1).set_output(0, "first"); }), HasSubstr("two nodes"));
+    EXPECT_THAT(obstacle([](ModelProto& m) { tensor_of(m, "low.weight").set_name("lost"); }),
+                HasSubstr("tensor 'low.weight'"));
+    EXPECT_THAT(obstacle([](ModelProto& m) { set_tensor(m, "low.weight", {2, 3, 3, 3}); }), HasSubstr("3 channels"));
+    EXPECT_THAT(obstacle([](ModelProto& m) { set_tensor(m, "low.weight", {2, 2, 5, 5}); }), HasSubstr("kernel of 5"));
+    EXPECT_THAT(obstacle([](ModelProto& m) {
+                    m.mutable_graph()
+                        ->mutable_input(0)
+                        ->mutable_type()
+                        ->mutable_tensor_type()
+                        ->mutable_shape()
+                        ->mutable_dim(2)
+                        ->set_dim_value(64);
+                }),
+                HasSubstr("fixed size"));
+}
+
 TEST_F(Onnx, SharedWeightsAreNotThoseOfAnotherName) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 4, .width = 4}, 5);
     ModelProto model = exported(weights);
     node_of(model, "Conv", 2).set_input(1, "conv_list.0.weight");
-    const std::string made_up = "conv_list.0.weight (node 6)";  // which the reader calls the second use
+    const std::string made_up = "conv_list.0.node6.weight";  // which the reader calls the second use
     model.mutable_graph()->add_initializer()->set_name(made_up);
     tensor_of(model, made_up).set_data_type(TensorProto::FLOAT);
     set_tensor(model, made_up, {4, 4, 3, 3});

@@ -1,4 +1,5 @@
-#include "support/denoise_batch.hpp"
+#include "network/receptive_field.hpp"
+#include "support/graph_weights.hpp"
 #include "support/networks.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -129,6 +130,35 @@ const std::vector<network::NetworkShape> kRelatives{
     network::DncnnShape{.depth = 3, .width = 24, .residual = network::DncnnResidual::add},
     network::DncnnShape{.channels = 1, .depth = 7, .width = 16, .residual = network::DncnnResidual::subtract},
 };
+
+TEST(Graphs, EqualTheReference) {
+    for (const network::Graph& graph : test::any_graphs(40)) {
+        SCOPED_TRACE(network::to_text(graph));
+        const Weights weights = test::weights_of(graph, kSeed);
+        const int64_t step = network::alignment_of(graph);
+        const Shape shape = input_shape(weights, 2, 3 * step, 5 * step);
+        const EngineOptions torch, reference{.engine = EngineKind::reference};
+        const auto exact = denoise(*make_denoiser(weights, reference), weights, reference, windows(shape), shape);
+        const auto ours = denoise(*make_denoiser(weights, torch), weights, torch, windows(shape), shape);
+        if (test::max_abs(exact) == 0) continue;  // a map minus itself
+        EXPECT_LT(relative_difference(ours, exact), 2e-5);
+    }
+}
+
+/// What follows from the layers is what is found by trying.
+TEST(Graphs, HaveTheCardThatTryingFinds) {
+    const network::NetworkCard expected = network::card_of(test::seen_graph());
+    EXPECT_EQ(network::to_text(expected), "channels 1, sigma none, range 1, alignment 2, radius 5, halo 6");
+    const Weights weights = test::weights_of(test::seen_graph(), kSeed);
+    const EngineOptions contiguous{.layout = Layout::contiguous};
+    const auto denoiser = make_denoiser(weights, contiguous);
+    network::TryWindow run = [&](const network::NetworkCard&, const std::vector<float>& window, const Shape& shape) {
+        if (shape.h % 2 != 0 || shape.w % 2 != 0) return network::TrialOutput{{}, "odd extents"};
+        return network::TrialOutput{denoise(*denoiser, weights, contiguous, window, shape), ""};
+    };
+    EXPECT_EQ(network::to_text(network::find_card({{.channels = 1}}, run).card), network::to_text(expected));
+    EXPECT_EQ(network::find_range(expected, run).card, expected);
+}
 
 TEST(Relatives, EqualTheReference) {
     for (const network::NetworkShape& network : kRelatives) {

@@ -1,5 +1,6 @@
 #include "plan/plan.hpp"
 
+#include "plan/bands.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
 
@@ -379,6 +380,47 @@ TEST(Plan, FilesInBf16) {
     EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("dtype = bf16: own.py is code"), HasSubstr("dtype: fp32")));
     settings.dtype = Precision::fp32;
     EXPECT_EQ(point_of(settings).settings.engine, EngineKind::pytorch);
+}
+
+TEST(Plan, ABroughtNetworkOfOurOperationsIsPlannedAsOneOfTheList) {
+    const network::DncnnShape shape{.depth = 4, .width = 32};
+    config::PointSettings settings = small_point();
+    settings.engine = config::EngineSetting::automatic();
+    settings.network = network::kBroughtKind;
+    settings.network.file = "own.onnx";
+    settings.network.card = network::NetworkCard{.radius = 4, .halo = 4, .layers = shape.graph()};
+    const Point point = point_of(settings);
+    EXPECT_EQ(point.settings.engine, EngineKind::native);
+    EXPECT_EQ(point.graph(), shape.graph());
+    EXPECT_EQ(point.facts().mac_per_pixel, network::network_facts(shape).mac_per_pixel);
+    Point same = point;
+    same.settings.network = network::kind_of<network::DncnnShape>();
+    same.relative = shape;
+    ASSERT_TRUE(predict(point));
+    EXPECT_EQ(predict(point)->peak_mib, predict(same)->peak_mib);
+    EXPECT_EQ(predict(point)->flop, predict(same)->flop);
+    settings.halo = {config::HaloSetting::Kind::carried, 0};
+    EXPECT_TRUE(is_carried(point_of(settings)));
+    for (const EngineKind engine : {EngineKind::torch, EngineKind::onnxruntime, EngineKind::openvino}) {
+        settings.halo = {config::HaloSetting::Kind::exact, 0};
+        settings.engine = engine;
+        EXPECT_EQ(point_of(settings).halo, 4);
+    }
+    settings.engine = EngineKind::jax;
+    EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.onnx"), HasSubstr("torch, native, onnxruntime, openvino")));
+}
+
+TEST(Plan, TheNodeThatKeepsLayersFromBeingKnownIsNamed) {
+    config::PointSettings settings = small_point();
+    settings.network = network::kBroughtKind;
+    settings.network.file = "own.onnx";
+    settings.network.card = network::NetworkCard{.radius = 6, .halo = 6};
+    settings.network.obstacle = "node '/body/Gelu' ('Gelu'): an operator that is not known here";
+    for (const EngineKind engine : {EngineKind::torch, EngineKind::native}) {
+        settings.engine = engine;
+        EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("own.onnx"), HasSubstr("(" + settings.network.obstacle + ")"),
+                                                HasSubstr("onnxruntime, openvino")));
+    }
 }
 
 TEST(Plan, RanksOnOneDeviceAreRefusedOrNoted) {

@@ -1,6 +1,7 @@
 #include "report/results_file.hpp"
 
 #include "measure/telemetry_trace.hpp"
+#include "network/graph_text.hpp"
 #include "report/jsonl_writer.hpp"
 #include "report/line_reader.hpp"
 #include "report/metrics.hpp"
@@ -108,6 +109,24 @@ TEST_F(Results, TheShapeOfARelativeIsReadBack) {
     EXPECT_EQ(results.points.at(0).trace.point.facts().alignment, 2);
     EXPECT_THAT(refusal(replaced("widths 8-16, 2 blocks", "widths 8-0, 2 blocks")),
                 AllOf(HasSubstr(":2: "), HasSubstr("network"), HasSubstr("widths 8-0")));
+}
+
+TEST_F(Results, TheLayersOfABroughtNetworkAreReadBack) {
+    record::PointTrace trace = watched_trace();
+    const network::DncnnShape shape{.channels = trace.point.source.channels, .depth = 3};
+    const network::Graph graph = network::parse_graph(network::line_of(shape.graph()));  // without gains
+    trace.point.settings.network = network::kBroughtKind;
+    trace.point.settings.network.file = "own.onnx";
+    trace.point.settings.network.card = network::NetworkCard{.radius = 3, .halo = 3, .layers = graph};
+    {
+        JsonlWriter writer(file_, {.name = "night"}, environment());
+        writer.write_point(trace, measure::summarise(trace));
+        writer.write_end(measure::judge({measure::summarise(trace)}, false));
+    }
+    const ResultsFile results = load_results(file_);
+    EXPECT_EQ(results.points.at(0).trace.point.settings.network.card, trace.point.settings.network.card);
+    EXPECT_EQ(results.points.at(0).trace.point.facts().num_convolutions, 3);
+    EXPECT_THAT(refusal(replaced("; relu 1;", "; relu 9;")), AllOf(HasSubstr(":2: "), HasSubstr("layers")));
 }
 
 // Tables, FOM lines and verdict of a resumed study use the values that are read back, so none may be lost.

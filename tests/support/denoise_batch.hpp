@@ -28,11 +28,11 @@ inline std::vector<float> random_values(size_t count, uint64_t seed) {
 
 /// Shape of the network's input for `n` windows of h x w.
 inline Shape input_shape(const engine::Weights& weights, int64_t n, int64_t h, int64_t w) {
-    return {n, weights.channels() + (network::takes_sigma(network::graph_of(weights.shape)) ? 1 : 0), h, w};
+    return {n, weights.graph().channels_in(), h, w};
 }
 
 inline Shape output_shape(const engine::Weights& weights, const Shape& in) {
-    return {in.n, weights.channels(), in.h, in.w};
+    return {in.n, weights.graph().channels_out(), in.h, in.w};
 }
 
 inline BatchView view_of(void* pointer, const Shape& shape, const engine::EngineOptions& options) {

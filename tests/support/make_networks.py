@@ -100,6 +100,40 @@ BROUGHT = {'dilated': (Chain, 1), 'pooling': (GlobalPooling, 1), 'attention': (W
            'shifted': (Shifted, 1), 'even': (EvenOnly, 2)}  # the class, and the step of extents that it takes
 
 
+class Ours(nn.Module):
+    """Nothing but operations that patchbench has, in a graph that is none of its networks."""
+
+    class Block(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.layers = nn.Sequential(nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+                                        nn.Dropout(0.1), nn.Conv2d(width, width, 3, padding=1))
+
+        def forward(self, x):
+            return x + self.layers(x)
+
+    def __init__(self, channels=3, channels_in=None):
+        super().__init__()
+        self.head = nn.Conv2d(channels_in or channels, 32, 3, padding=1)
+        self.body = nn.Sequential(*map(self.Block, (32, 32)))
+        self.down, self.wide = nn.Conv2d(32, 48, 3, 2, 1), nn.Conv2d(32, 48, 1)
+        self.pool, self.low, self.lowest = nn.MaxPool2d(2), self.Block(48), nn.Conv2d(48, 32, 2, 2)
+        self.doubled, self.up = nn.Upsample(scale_factor=2, mode='nearest'), nn.ConvTranspose2d(48 + 32, 32, 2, 2)
+        self.tail = nn.Conv2d(32 + 32, channels, 3, padding=1)
+        self.ends_with_noise = channels_in is None
+        for norm in filter(lambda layer: isinstance(layer, nn.BatchNorm2d), self.modules()):
+            for values, low, high in ((norm.weight, 0.5, 1.5), (norm.bias, -0.2, 0.2), (norm.running_mean, -0.2, 0.2),
+                                      (norm.running_var, 0.5, 1.5)):
+                nn.init.uniform_(values, low, high)
+
+    def forward(self, x):
+        y = self.body(torch.relu(self.head(x)))
+        z = torch.relu(self.low(self.down(y) + self.wide(self.pool(y))))
+        z = torch.cat((z, self.doubled(self.lowest(z))), 1)
+        y = self.tail(torch.cat((y, self.up(z)), 1))
+        return x - y if self.ends_with_noise else y
+
+
 class LevelInput(nn.Module):
     """The noise level is a second input, one number a window."""
 
@@ -191,6 +225,8 @@ def main():
     export(folder, 'one_at_a_time', Chain(), dynamic=(2, 3))
     export(folder, 'level_channel', Chain(3, (1, 1), 4), channels=4)
     export(folder, 'level_input', LevelInput(), channels=1, sigma=torch.tensor([0.1]))
+    export(folder, 'ours', Ours())
+    export(folder, 'ours_level', Ours(3, 4), channels=4)
     export(folder, 'fixed', Chain(), dynamic=())
     export(folder, 'five_channels', Chain(5, (1, 1)), channels=5)
     export(folder, 'three_axes', Broken(lambda y: y.mean(1)))

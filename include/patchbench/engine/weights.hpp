@@ -37,13 +37,18 @@ struct Weights {
     bool trained = false;                  ///< false for seeded weights
     std::optional<double> trained_sigma;   ///< in [0,1] units, where a network knows one sigma only and it is known
     std::optional<double> replaced_sigma;  ///< what the file or its card says, where the user stated another
-    /// Of a network that the user brings: engines open the file `source`. There are then no shape and no convolutions.
+    /// Of a network that the user brings: engines open the file `source`. There is then no shape, and there are no
+    /// convolutions but those of the card's layers.
     std::optional<network::NetworkCard> card{};
     std::string note;  ///< which networks and tensors of the file are not read; empty for none
 
     [[nodiscard]] network::NetworkKind kind() const { return card ? network::kBroughtKind : network::kind_of(shape); }
     /// Channels of the image (1 gray, 3 colour), without the sigma map.
     [[nodiscard]] int64_t channels() const { return card ? card->channels : network::channels_of(shape); }
+    /// Whether its operations are known: engines of ours run it.
+    [[nodiscard]] bool has_layers() const { return !card || card->layers; }
+    /// Those operations; throws Error where they are not known.
+    [[nodiscard]] network::Graph graph() const;
     /// Values held: batch norm is folded, so a UNet has 6,528 fewer than as it was trained.
     [[nodiscard]] int64_t parameters() const;
     /// Weights of the filter `name`; throws Error where there are none.

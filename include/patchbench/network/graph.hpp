@@ -5,6 +5,7 @@
 
 #include "patchbench/base/enum_names.hpp"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -48,7 +49,7 @@ struct Filter {
     double gain = 1;     // of seeded weights: deviation of the map over its operand's, after a ReLU that follows
 
     [[nodiscard]] int64_t padding() const { return kernel == 3 ? 1 : 0; }
-    friend bool operator==(const Filter&, const Filter&) = default;
+    friend auto operator<=>(const Filter&, const Filter&) = default;
 };
 
 struct Operation {
@@ -57,7 +58,7 @@ struct Operation {
     int64_t channels = 0;          // of the map that an input or a convolution makes; 0: follows from the operands
     std::optional<Filter> filter;  // of convolutions only
 
-    friend bool operator==(const Operation&, const Operation&) = default;
+    friend auto operator<=>(const Operation&, const Operation&) = default;
 };
 
 struct MapShape {
@@ -65,7 +66,7 @@ struct MapShape {
     int64_t scale = 1;  // pixels of the input along each axis for one of the map: 1, 2, 4, ...
 
     [[nodiscard]] double values_per_pixel() const;  // of the input; exact, because scales are powers of two
-    friend bool operator==(const MapShape&, const MapShape&) = default;
+    friend auto operator<=>(const MapShape&, const MapShape&) = default;
 };
 
 class Graph {
@@ -81,7 +82,7 @@ class Graph {
     [[nodiscard]] int64_t channels_in() const { return shapes_.front().channels; }
     [[nodiscard]] int64_t channels_out() const { return shapes_.back().channels; }
 
-    friend bool operator==(const Graph&, const Graph&) = default;
+    friend auto operator<=>(const Graph&, const Graph&) = default;
 
   private:
     std::vector<Operation> operations_;

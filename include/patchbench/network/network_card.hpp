@@ -1,8 +1,9 @@
-// What plans and engines must know of a network that the user brings as a file. It is found by trying (find_card.hpp),
-// or stated in a card beside the file (load_yaml.hpp).
+// What plans and engines must know of a network that the user brings as a file. It follows from its layers, where those
+// are operations of a Graph; else it is found by trying (find_card.hpp), or stated in a card beside the file
+// (load_yaml.hpp).
 #pragma once
 
-#include "patchbench/base/enum_names.hpp"
+#include "patchbench/network/graph.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -35,11 +36,13 @@ struct NetworkCard {
     std::optional<int64_t> radius;
     /// Pixels on each side that a core aligned to `alignment` depends on, a multiple of it; none: unbounded.
     std::optional<int64_t> halo;
+    /// All operations, where they are known: every engine of ours then runs the network. A card in a file has none.
+    std::optional<Graph> layers{};
 
     friend auto operator<=>(const NetworkCard&, const NetworkCard&) = default;
 };
 
-/// The names of a card's values and their texts: {"channels", "3"}, .., {"radius", "unbounded"}.
+/// The names of a card's values and their texts, without the layers: {"channels", "3"}, .., {"radius", "unbounded"}.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> values_of(const NetworkCard& card);
 
 /// Sets the value called `name`. Throws UsageError for an unknown name and for a text that is no such value.
@@ -52,7 +55,10 @@ void check(const NetworkCard& card);
 /// "channels 3, sigma none, range 1, alignment 8, radius 12, halo 16".
 [[nodiscard]] std::string to_text(const NetworkCard& card);
 
-/// The inverse. Throws UsageError for what is no such text.
+/// The same with the layers behind, where they are known: "..., layers input 3; convolution 0 head 3 1 8 bias; ...".
+[[nodiscard]] std::string stored_text(const NetworkCard& card);
+
+/// The inverse of both. Throws UsageError for what is no such text.
 [[nodiscard]] NetworkCard parse_network_card(std::string_view text);
 
 }  // namespace pb::network

@@ -24,7 +24,8 @@ struct NetworkFacts {
 /// Derived once a shape and valid for the lifetime of the program.
 [[nodiscard]] const NetworkFacts& network_facts(const NetworkShape& shape);
 
-/// Facts of a network that the user brings. What is known of no card is 0: parameters, arithmetic, convolutions.
+/// Facts of a network that the user brings: of its layers, where they are known. Else what no card says is 0:
+/// parameters, arithmetic, convolutions.
 [[nodiscard]] const NetworkFacts& network_facts(const NetworkCard& card);
 
 /// Facts of the standard shape for gray (`channels` 1) or colour images (any other number).

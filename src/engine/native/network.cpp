@@ -46,7 +46,7 @@ float* block_in(void* memory, const network::Arena& arena, size_t block) {
 }
 
 Network::Network(const Weights& weights, int threads, int64_t tile)
-    : graph_(network::graph_of(weights.shape)),
+    : graph_(weights.graph()),
       plan_(network::plan_memory(graph_, network::kNativePath)),
       kernels_(find_kernels()),
       threads_(threads),

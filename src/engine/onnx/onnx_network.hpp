@@ -11,7 +11,7 @@
 namespace pb::engine {
 
 struct OnnxNetwork {
-    network::Graph graph;                             ///< filters have the names of the weights in the file
+    network::Graph graph;  ///< filters have the names of the weights in the file, as words (graph_text.hpp)
     std::map<std::string, Convolution> convolutions;  ///< by those names; batch norm is folded into them
     std::map<std::string, std::string> metadata;      ///< `metadata_props` of the model
 };
@@ -27,5 +27,9 @@ struct OnnxNetwork {
 /// same. Throws UsageError that names the network it resembles and where they differ. `source` is used in messages.
 [[nodiscard]] Weights recognise_network(const OnnxNetwork& found, const std::string& source,
                                         network::NetworkKind preferred = {});
+
+/// The weights of the model in `file`, whose operations must be `layers`. Throws as read_onnx.
+[[nodiscard]] std::map<std::string, Convolution> convolutions_in(const std::filesystem::path& file,
+                                                                 const network::Graph& layers);
 
 }  // namespace pb::engine

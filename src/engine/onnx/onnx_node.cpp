@@ -84,6 +84,8 @@ const AttributeProto* OnnxNode::take(const std::string& name) {
 }
 
 int64_t convolution_stride(OnnxNode& node, int64_t kernel) {
+    constexpr int64_t kLargestKernel = 3;
+    node.demand(kernel <= kLargestKernel, fmt::format("a kernel of {}: only 1, 2 and 3 can be computed here", kernel));
     node.expect("kernel_shape", {kernel, kernel});
     node.expect("dilations", {1, 1});
     node.expect("group", 1);

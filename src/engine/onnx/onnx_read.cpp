@@ -4,6 +4,7 @@
 #include "engine/onnx/onnx_node.hpp"
 #include "engine/onnx/onnx_tensors.hpp"
 #include "engine/weights/batch_norm.hpp"
+#include "network/graph_text.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -12,6 +13,7 @@
 
 #include <limits>
 #include <set>
+#include <string_view>
 
 namespace pb::engine {
 namespace {
@@ -110,13 +112,14 @@ class GraphReader {
                 "onnx: a filter has its name twice");
     }
 
-    /// A new name for weights that another node uses already: in a graph the name of each filter is unique.
-    [[nodiscard]] std::string unused_name(const std::string& name) const {
-        if (!convolutions_.contains(name)) return name;
-        std::string other = name;
-        do other += fmt::format(" (node {})", operations_.size());
-        while (convolutions_.contains(other));
-        return other;
+    /// The name of weights as a word, without the ending `.weight`. Where another node uses them already it is a new
+    /// one: in a graph the name of each filter is unique.
+    [[nodiscard]] std::string unused_name(std::string_view name) const {
+        constexpr std::string_view kEnding = ".weight";
+        if (name.ends_with(kEnding)) name.remove_suffix(kEnding.size());
+        std::string word = network::word_of(name);
+        while (convolutions_.contains(word)) word += fmt::format(".node{}", operations_.size());
+        return word;
     }
 
     void read_norm(OnnxNode& node) {

@@ -134,6 +134,7 @@ Weights brought_network(const std::filesystem::path& file, const network::Networ
     weights.layout = "brought: " + network::to_text(card);
     weights.sha256 = sha256_of_file(file);
     weights.trained = true;
+    if (card.layers) weights.convolutions = convolutions_in(file, *card.layers);
     return weights;
 }
 

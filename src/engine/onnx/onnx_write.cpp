@@ -90,8 +90,7 @@ std::string operator_of(network::OperationKind kind) {
 
 class GraphWriter {
   public:
-    GraphWriter(const Weights& weights, GraphProto& out)
-        : weights_(weights), graph_(network::graph_of(weights.shape)), out_(out) {}
+    GraphWriter(const Weights& weights, GraphProto& out) : weights_(weights), graph_(weights.graph()), out_(out) {}
 
     void write() {
         out_.set_name(std::string(name_of(weights_.kind())));
@@ -170,7 +169,7 @@ std::string describe_input(const network::Graph& graph) {
 }  // namespace
 
 std::string to_onnx(const Weights& weights) {
-    const network::Graph graph = network::graph_of(weights.shape);
+    const network::Graph graph = weights.graph();
     ModelProto model;
     model.set_ir_version(kFormat);
     model.set_producer_name("patchbench");
@@ -180,7 +179,7 @@ std::string to_onnx(const Weights& weights) {
     GraphWriter(weights, *model.mutable_graph()).write();
     const int64_t multiple = network::alignment_of(graph);
     add_metadata(model, "network", std::string(name_of(weights.kind())));
-    add_metadata(model, "shape", network::to_text(weights.shape));
+    if (!weights.card) add_metadata(model, "shape", network::to_text(weights.shape));
     add_metadata(model, "input", describe_input(graph));
     add_metadata(model, "extents", fmt::format("multiples of {}", multiple));
     add_metadata(model, "weights_sha256", weights.sha256);

@@ -31,7 +31,7 @@ void for_each_sample(const BatchView& view, int64_t n, Map& map, Visit visit) {
 class ReferenceNetwork {
   public:
     explicit ReferenceNetwork(Weights weights)
-        : weights_(std::move(weights)), graph_(network::graph_of(weights_.shape)), last_readers_(graph_.size()) {
+        : weights_(std::move(weights)), graph_(weights_.graph()), last_readers_(graph_.size()) {
         for (size_t i = 0; i < graph_.size(); ++i)
             for (const size_t operand : graph_[i].operands) last_readers_[operand] = i;
     }

@@ -48,7 +48,7 @@ at::Tensor concatenate(const std::vector<at::Tensor>& maps, const std::vector<si
 
 }  // namespace
 
-Network::Network(const Weights& weights, const Placement& placement) : graph_(network::graph_of(weights.shape)) {
+Network::Network(const Weights& weights, const Placement& placement) : graph_(weights.graph()) {
     // When a layer cannot be fused, layer.cpp computes its parts one after another.
     const network::MemoryPlan plan = network::plan_memory(graph_, network::kOnednnPath);
     const std::vector<size_t> last_readers = network::last_readers_of(graph_, plan.steps);

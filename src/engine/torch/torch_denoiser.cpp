@@ -57,11 +57,11 @@ class TorchDenoiser final : public Denoiser {
         else
             check_cpu_options(options);
         guarded([&] {
-            if (cuda_ && options.fusion && !weights.card) placement_.fusion = make_fusion(options);
-            if (weights.card)
-                code_ = make_code(weights, placement_);
-            else
+            if (cuda_ && options.fusion && weights.has_layers()) placement_.fusion = make_fusion(options);
+            if (weights.has_layers())
                 network_.emplace(weights, placement_);
+            else
+                code_ = make_code(weights, placement_);
             device::synchronise_device(options_.device);  // weights were copied on the default stream
         });
     }

@@ -71,6 +71,11 @@ int64_t Weights::parameters() const {
     return static_cast<int64_t>(values);
 }
 
+network::Graph Weights::graph() const {
+    require(has_layers(), "engine: the layers of " + source + " are not known");
+    return card ? *card->layers : network::graph_of(shape);
+}
+
 const Convolution& Weights::convolution(const std::string& name) const {
     const auto found = convolutions.find(name);
     require(found != convolutions.end(), "engine: the weights of " + source + " lack '" + name + "'");
@@ -78,7 +83,7 @@ const Convolution& Weights::convolution(const std::string& name) const {
 }
 
 std::string sha256_of_values(const Weights& weights) {
-    if (weights.card) return weights.sha256;
+    if (!weights.has_layers()) return weights.sha256;
     std::string lines;
     for (const auto& [name, convolution] : weights.convolutions) {
         add_digest(lines, name + ".weight", convolution.weight);

@@ -42,8 +42,9 @@ class NetworkTrial {
     void load(const network::NetworkCard& card) {
         denoiser_.reset();
         try {
-            denoiser_ =
-                make_denoiser(brought_network(file_, {.channels = card.channels, .sigma = card.sigma}), options_);
+            const network::NetworkCard known{
+                .channels = card.channels, .sigma = card.sigma, .layers = card.layers};  // its extents are being tried
+            denoiser_ = make_denoiser(brought_network(file_, known), options_);
         } catch (const Interrupted&) {
             throw;
         } catch (const Error& error) {  // the engine is not there, or it does not take the file
@@ -60,6 +61,19 @@ class NetworkTrial {
     std::unique_ptr<Denoiser> denoiser_;
     std::pair<int64_t, network::SigmaInput> key_;
 };
+
+/// Calls `find` with a function that runs windows through the network; its errors name the file.
+template <class Find>
+network::FoundCard try_file(const std::filesystem::path& file, const EngineOptions& options, Find find) {
+    NetworkTrial trial(file, options);
+    try {
+        return find([&](const network::NetworkCard& card, const std::vector<float>& window, const Shape& shape) {
+            return trial.run(card, window, shape);
+        });
+    } catch (const UsageError& error) {
+        throw UsageError(file.string() + ": " + error.what());
+    }
+}
 
 }  // namespace
 
@@ -83,15 +97,13 @@ bool is_installed(EngineKind engine) {
 }
 
 network::FoundCard try_network(const std::filesystem::path& file, const EngineOptions& options) {
-    NetworkTrial trial(file, options);
     const auto candidates = candidates_in(file);
-    try {
-        return network::find_card(candidates, [&](const auto& card, const auto& window, const Shape& shape) {
-            return trial.run(card, window, shape);
-        });
-    } catch (const UsageError& error) {
-        throw UsageError(file.string() + ": " + error.what());
-    }
+    return try_file(file, options, [&](const network::TryWindow& run) { return network::find_card(candidates, run); });
+}
+
+network::FoundCard try_layers(const std::filesystem::path& file, const network::NetworkCard& card,
+                              const EngineOptions& options) {
+    return try_file(file, options, [&](const network::TryWindow& run) { return network::find_range(card, run); });
 }
 
 }  // namespace pb::engine

@@ -18,7 +18,7 @@ namespace pb::run {
 std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& point, const Team& team,
                                                             const std::shared_ptr<const engine::Weights>& network,
                                                             ImageSource& source, std::string* note) {
-    if (network->card) {
+    if (!network->has_layers()) {
         ReferenceEngine reference = make_brought_reference(
             *network, engine_options(point, team.place),
             [&](const engine::EngineOptions& options) { return engines.find(network, options); });
@@ -36,7 +36,7 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_exact_reference(plan::Point& p
                                                                   const std::shared_ptr<const engine::Weights>& network,
                                                                   ImageSource& source) {
     if (!point.settings.protocol.verify_fp64) return nullptr;
-    if (network->card) {
+    if (!network->has_layers()) {
         point.notes.push_back(network->source + ": its layers are not known, so there is no comparison with fp64");
         return nullptr;
     }

@@ -36,11 +36,11 @@ bool converts_windows(const plan::Point& point) {
 }
 
 /// Ranks of several nodes do not share the memory of an image; a streamed output is too large for a group. Whether the
-/// windows of a batch are independent is known of our own networks, not of one that the user brings.
+/// windows of a batch are independent is known of networks whose layers are known, not of others.
 bool can_join(const WaitingImage& image) {
     const plan::Point& point = image.trace.point;
     return !image.team->spans_nodes && image.prepared.share->streamed() == nullptr && !plan::is_simulated(point) &&
-           !point.settings.network.is_brought() && point.settings.workload == config::Workload::tiles &&
+           point.settings.network.has_layers() && point.settings.workload == config::Workload::tiles &&
            !plan::is_in_bands(point) && point.settings.schedule == config::Schedule::contiguous &&
            !point.settings.replicate;
 }

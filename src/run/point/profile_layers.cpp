@@ -55,7 +55,7 @@ void add(const ProfiledCall& call, RankCalls& sum) {
 }
 
 record::Profile profile_of(const RankCalls& calls, const plan::Point& point) {
-    const network::Graph graph = network::graph_of(point.shape());
+    const network::Graph graph = point.graph();
     const auto num_calls = static_cast<double>(point.settings.protocol.profile);
     const auto value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
     record::Profile profile{

@@ -66,10 +66,11 @@ std::vector<Line> walk(const network::Graph& graph, const engine::Weights& weigh
     return lines;
 }
 
-/// Operation 1 cannot but read the input.
+/// Operation 1 cannot but read the input. Where it is no convolution, no weights tell the channels.
 bool first_layer_takes_sigma(const network::Graph& graph, const engine::Weights& weights) {
     const auto& filter = graph[1].filter;
-    return filter && weights.convolution(filter->weights).in_channels == weights.channels() + 1;
+    const int64_t taken = filter ? weights.convolution(filter->weights).in_channels : graph.channels_in();
+    return taken == weights.channels() + 1;
 }
 
 constexpr int64_t kUnboundedContext = 512;  // px
@@ -84,8 +85,8 @@ Reach reach_stated_in(const network::NetworkCard& card) {
 }  // namespace
 
 Reach reach_of(const engine::Weights& weights) {
-    if (weights.card) return reach_stated_in(*weights.card);
-    const network::Graph graph = network::graph_of(weights.shape);
+    if (!weights.has_layers()) return reach_stated_in(*weights.card);
+    const network::Graph graph = weights.graph();
     for (int64_t length = 2048;; length *= 2) {  // until the middle does not see the border
         const std::vector<Line> lines = walk(graph, weights, length);
         const int64_t alignment = length / std::ssize(std::ranges::min(lines, {}, &Line::size));
@@ -98,9 +99,10 @@ Reach reach_of(const engine::Weights& weights) {
 }
 
 std::optional<std::string> find_wrong_fact(const engine::Weights& weights) {
-    if (weights.card) return std::nullopt;
-    const network::NetworkFacts& facts = network::network_facts(weights.shape);
-    const std::string name(name_of(weights.kind()));
+    if (!weights.has_layers()) return std::nullopt;
+    const network::NetworkFacts& facts =
+        weights.card ? network::network_facts(*weights.card) : network::network_facts(weights.shape);
+    const std::string name = weights.card ? weights.source : std::string(name_of(weights.kind()));
     const auto says = [&](const std::string& what, int64_t table, int64_t layers) {
         return fmt::format("{}: its graph says {} {}, its layers {}: a fault of patchbench, please report it", name,
                            what, table, layers);
@@ -115,7 +117,7 @@ std::optional<std::string> find_wrong_fact(const engine::Weights& weights) {
 }
 
 std::optional<std::string> find_short_halo(const plan::Point& point, const engine::Weights& weights) {
-    if (weights.card) return std::nullopt;  // the halo is that of the card
+    if (!weights.has_layers()) return std::nullopt;  // the halo is that of the card
     const int64_t halo = reach_of(weights).halo;
     const config::PointSettings& settings = point.settings;
     const bool is_exact =
