@@ -106,6 +106,7 @@ std::shared_ptr<const std::byte> NodeBlocks::find(const std::string& name, size_
     std::optional<SharedFile> known = table_->open(digest, bytes);
     const bool is_new = !known;
     if (is_new) {
+        require_host_memory(bytes);
         known = SharedFile(bytes);
         known->reserve(0, bytes);
     }
