@@ -36,23 +36,18 @@ ROUND_S = 0.05  # of each side, at least
 PROCESSOR_ROUND_S = 1.0  # the kernel counts processor time in steps of 10 ms
 
 
-class Server:
-    """patchbench's side: benchmarks/forward_server.cpp."""
+class Process:
+    """Answers a line to a line, and computes."""
 
-    def __init__(self, arguments):
-        options = ["--cuda"] if arguments.device == "cuda" else ["--threads", str(arguments.threads)]
-        options += ["--engine", arguments.engine] + (["--avx2"] if arguments.avx2 else [])
-        options += ["--winograd-tile", str(arguments.winograd_tile)]
-        self.process = subprocess.Popen(
-            [arguments.server, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
     def ask(self, *words):
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().strip()
         if not answer or answer.startswith("error"):
-            raise RuntimeError(f"forward_server, {words[0]}: {answer or 'it ended'}")
+            raise RuntimeError(f"{self.process.args[0]}, {words[0]}: {answer or 'it ended'}")
         return answer
 
     def seconds(self, calls):
@@ -67,6 +62,16 @@ class Server:
         """Of all its threads; in ticks of 10 ms."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Server(Process):
+    """patchbench's side: benchmarks/forward_server.cpp."""
+
+    def __init__(self, arguments):
+        options = ["--cuda"] if arguments.device == "cuda" else ["--threads", str(arguments.threads)]
+        options += ["--engine", arguments.engine] + (["--avx2"] if arguments.avx2 else [])
+        options += ["--winograd-tile", str(arguments.winograd_tile)]
+        super().__init__([arguments.server, *options])
 
 
 class Plain:

@@ -51,7 +51,7 @@ Denoise::Denoise(const DenoiseArguments& arguments, const Group& group, DenoiseP
       sigma_(sigma_from(arguments)),
       group_(group),
       study_(study_settings(arguments)),
-      runner_(group.ranks, group.topology, study_),
+      runner_(group.ranks, group.topology, study_, group.blocks),
       progress_(progress),
       report_(std::move(report)) {
     constexpr double kCheckShare = 0.03;  // the other checks take about as much of small images

@@ -3,9 +3,11 @@
 #include "app/printed_text.hpp"
 #include "plan/plan.hpp"
 #include "run/pipeline/batch_queue.hpp"
+#include "run/point/shared_weights.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace pb::app {
@@ -23,7 +25,12 @@ run::BatchQueue make_queue(const DenoiseLaunch& launch) {
 
 DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communicator& world,
                           const plan::Topology& topology, const std::vector<DenoiseJob>& jobs) {
-    DenoiseLaunch launch{arguments, world, topology, jobs, plan::share_images(input_bytes(world, jobs), world.size())};
+    DenoiseLaunch launch{arguments,
+                         world,
+                         topology,
+                         jobs,
+                         plan::share_images(input_bytes(world, jobs), world.size()),
+                         run::make_shared_blocks(world, topology)};
     const std::string line = plan::sharing_line(launch.sharing, world.size());
     if (world.is_root() && !line.empty()) print_text(stdout, "{}\n", line);
     return launch;
@@ -31,9 +38,12 @@ DenoiseLaunch make_launch(const DenoiseArguments& arguments, const comm::Communi
 
 Group make_group(const DenoiseLaunch& launch, bool apart) {
     const int rank = launch.world.rank();
-    Group group{launch.world.split(apart ? rank : 0, rank), launch.topology};
+    Group group{launch.world.split(apart ? rank : 0, rank), launch.topology, launch.blocks};
     if (!apart) return group;
-    group.topology.ranks = {launch.topology.ranks[static_cast<size_t>(rank)]};
+    const plan::RankPlace& place = launch.topology.ranks[static_cast<size_t>(rank)];
+    group.topology.num_apart =
+        static_cast<int>(std::ranges::count(launch.topology.ranks, place.node, &plan::RankPlace::node));
+    group.topology.ranks = {place};
     group.topology.ranks.front().rank = 0;
     return group;
 }

@@ -6,9 +6,12 @@
 #include "plan/image_sharing.hpp"
 #include "plan/topology.hpp"
 
+#include "patchbench/engine/denoiser.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace pb::app {
@@ -19,7 +22,8 @@ struct DenoiseLaunch {
     const plan::Topology& topology;
     const std::vector<DenoiseJob>& jobs;
     plan::ImageSharing sharing;
-    bool single = false;  // one image was named: what is wrong with it ends the program
+    std::shared_ptr<engine::SharedBlocks> blocks;  // of the ranks of each node
+    bool single = false;                           // one image was named: what is wrong with it ends the program
 };
 
 /// Decides how the images are shared out. The root prints it. Collective.
@@ -30,6 +34,7 @@ struct DenoiseLaunch {
 struct Group {
     comm::Communicator ranks;
     plan::Topology topology;
+    std::shared_ptr<engine::SharedBlocks> blocks;
 };
 [[nodiscard]] Group make_group(const DenoiseLaunch& launch, bool apart);
 

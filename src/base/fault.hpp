@@ -9,9 +9,10 @@
 
 namespace pb {
 
-/// Stages: read (the pixels of an image whose header is read), gather, forward, exchange, write (an output file that is
-/// complete but for its name). Actions: kill and stop (SIGKILL and SIGSTOP to this process), throw (an Error), memory
-/// (more is asked of operator new than there is). Throws UsageError where the variable says anything else.
+/// Stages: read (the pixels of an image whose header is read), pack (weights that the ranks of a node share), gather,
+/// forward, exchange, write (an output file that is complete but for its name). Actions: kill and stop (SIGKILL and
+/// SIGSTOP to this process), throw (an Error), memory (more is asked of operator new than there is). Throws UsageError
+/// where the variable says anything else.
 void inject_fault(std::string_view stage);
 
 /// Stages whose values go wrong: output (the core of a window, run/pipeline/faulty_sink.hpp) and weights (a network's,

@@ -6,12 +6,10 @@
 #include "patchbench/base/shard.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 namespace pb::comm {
 namespace {
@@ -48,25 +46,7 @@ SharedFile make_node_file(const Communicator& node, size_t bytes) {
 NodeMemory::NodeMemory(const Communicator& node, size_t bytes) {
     if (node.max(static_cast<double>(bytes)) == 0) return;
     const SharedFile file = make_node_file(node, bytes);
-    NodeMemory mapped;
-    mpi::step_together(node, [&] {
-        mapped.pointer_ = file.map();
-        mapped.size_ = bytes;
-    });
-    *this = std::move(mapped);
-}
-
-NodeMemory::~NodeMemory() {
-    if (pointer_ != nullptr) munmap(pointer_, size_);
-}
-
-NodeMemory::NodeMemory(NodeMemory&& other) noexcept
-    : pointer_(std::exchange(other.pointer_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-NodeMemory& NodeMemory::operator=(NodeMemory&& other) noexcept {
-    std::swap(pointer_, other.pointer_);
-    std::swap(size_, other.size_);
-    return *this;
+    mpi::step_together(node, [&] { mapping_ = file.map(); });
 }
 
 }  // namespace pb::comm

@@ -19,15 +19,11 @@ class NodeMemory {
     /// `bytes` free; Error on all ranks when a rank cannot reach the others' memory (containers with separate process
     /// namespaces).
     NodeMemory(const Communicator& node, size_t bytes);
-    ~NodeMemory();  // not collective: the memory is freed with the last rank that holds it
-    NodeMemory(NodeMemory&& other) noexcept;
-    NodeMemory& operator=(NodeMemory&& other) noexcept;
 
-    [[nodiscard]] std::span<std::byte> bytes() const { return {pointer_, size_}; }
+    [[nodiscard]] std::span<std::byte> bytes() const { return mapping_.bytes(); }
 
   private:
-    std::byte* pointer_ = nullptr;
-    size_t size_ = 0;
+    SharedMapping mapping_;  // the memory is freed with the last rank that holds it
 };
 
 /// The file behind it, open on all ranks of the node. Collective over `node`: its first rank makes a file of `bytes` >

@@ -35,6 +35,14 @@ std::string mib(size_t bytes) { return fmt::format("{} MiB", (bytes >> 20) + 1);
     throw Error(message);
 }
 
+/// A lock of the open file, not of the process: the kernel releases it when the file is closed.
+int set_lock(int descriptor, short type) {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    return fcntl(descriptor, F_OFD_SETLKW, &lock);
+}
+
 struct stat status_of(int descriptor) {
     struct stat status {};
     if (fstat(descriptor, &status) != 0) fail("fstat", errno);
@@ -105,10 +113,34 @@ void SharedFile::reserve(size_t begin, size_t end) const {
     }
 }
 
-std::byte* SharedFile::map() const {
+SharedMapping SharedFile::map() const {
     void* pointer = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
     if (pointer == MAP_FAILED) fail("mmap of " + mib(bytes_), errno);
-    return static_cast<std::byte*>(pointer);
+    return {static_cast<std::byte*>(pointer), bytes_};
 }
+
+SharedMapping::~SharedMapping() {
+    if (pointer_ != nullptr) munmap(pointer_, size_);
+}
+
+SharedMapping::SharedMapping(SharedMapping&& other) noexcept
+    : pointer_(std::exchange(other.pointer_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
+    std::swap(pointer_, other.pointer_);
+    std::swap(size_, other.size_);
+    return *this;
+}
+
+void SharedMapping::protect() const {
+    if (mprotect(pointer_, size_, PROT_READ) != 0) fail("mprotect", errno);
+}
+
+SharedFileLock::SharedFileLock(const SharedFile& file) : descriptor_(file.descriptor_) {
+    while (set_lock(descriptor_, F_WRLCK) != 0)
+        if (errno != EINTR) fail("a lock", errno);
+}
+
+SharedFileLock::~SharedFileLock() { (void)set_lock(descriptor_, F_UNLCK); }
 
 }  // namespace pb::comm

@@ -1,9 +1,11 @@
-// An anonymous memory file (memfd) that several processes of one host map.
+// An anonymous memory file (memfd) that several processes of one host map. The kernel frees it with the last process
+// that holds it, however that ends.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstddef>
+#include <span>
 
 namespace pb::comm {
 
@@ -14,6 +16,24 @@ struct SharedFileAddress {
     dev_t device = 0;  // with inode: proves that the opened file is this one
     ino_t inode = 0;
     size_t bytes = 0;
+};
+
+/// The bytes of a file in the memory of this process. They stay when the file is closed here.
+class SharedMapping {
+  public:
+    SharedMapping() = default;
+    SharedMapping(std::byte* pointer, size_t bytes) : pointer_(pointer), size_(bytes) {}
+    ~SharedMapping();
+    SharedMapping(SharedMapping&& other) noexcept;
+    SharedMapping& operator=(SharedMapping&& other) noexcept;
+
+    [[nodiscard]] std::span<std::byte> bytes() const { return {pointer_, size_}; }
+    /// From now on this process can only read them.
+    void protect() const;
+
+  private:
+    std::byte* pointer_ = nullptr;
+    size_t size_ = 0;
 };
 
 class SharedFile {
@@ -30,12 +50,27 @@ class SharedFile {
     [[nodiscard]] SharedFileAddress address() const;
     /// Allocates the pages of [begin, end) now, so that no later access can fail. Throws OutOfMemory.
     void reserve(size_t begin, size_t end) const;
-    /// Maps the whole file for reading and writing; the mapping outlives this object.
-    [[nodiscard]] std::byte* map() const;
+    /// Maps the whole file for reading and writing.
+    [[nodiscard]] SharedMapping map() const;
 
   private:
+    friend class SharedFileLock;
     int descriptor_ = -1;
     size_t bytes_ = 0;
+};
+
+/// Keeps the other processes that hold the file from locking it; waits until none does. The lock of a process that dies
+/// is released. Not for threads of one process.
+class SharedFileLock {
+  public:
+    /// `file` must outlive it.
+    explicit SharedFileLock(const SharedFile& file);
+    ~SharedFileLock();
+    SharedFileLock(const SharedFileLock&) = delete;
+    SharedFileLock& operator=(const SharedFileLock&) = delete;
+
+  private:
+    int descriptor_;
 };
 
 /// Throws OutOfMemory unless this host and its control group have `bytes` and a margin free: when memory runs out, the

@@ -90,9 +90,8 @@ void* CountingMemory::allocate(size_t size) {
     return static_cast<std::byte*>(block) + kAlignment;
 }
 
-/// Counts `bytes` as allocated; returns a kept block of that size, or null.
-void* CountingMemory::reserve(int64_t bytes) {
-    const std::lock_guard lock(mutex_);
+/// Counts `bytes` as allocated, under the lock.
+void CountingMemory::add(int64_t bytes) {
     auto& c = counters_;
     const bool fits = limit_bytes_ == 0 || c.allocated_bytes + bytes <= limit_bytes_;
     if (!fits) {
@@ -103,9 +102,26 @@ void* CountingMemory::reserve(int64_t bytes) {
     c.allocated_bytes += bytes;
     c.peak_allocated_bytes = std::max(c.peak_allocated_bytes, c.allocated_bytes);
     ++c.num_allocations;
+}
+
+/// Counts `bytes` as allocated; returns a kept block of that size, or null.
+void* CountingMemory::reserve(int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    add(bytes);
     void* block = cache_.take(bytes);
-    cache_.shrink_to(c.peak_allocated_bytes - c.allocated_bytes);
+    cache_.shrink_to(counters_.peak_allocated_bytes - counters_.allocated_bytes);
     return block;
+}
+
+void CountingMemory::count(int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    add(bytes);
+    cache_.shrink_to(counters_.peak_allocated_bytes - counters_.allocated_bytes);
+}
+
+void CountingMemory::discount(int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    counters_.allocated_bytes -= bytes;
 }
 
 void CountingMemory::release(void* pointer) {

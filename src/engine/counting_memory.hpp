@@ -51,6 +51,10 @@ class CountingMemory {
     [[nodiscard]] void* allocate(size_t bytes);
     /// What allocate() gave; null is allowed.
     void release(void* pointer);
+    /// Counts memory that was allocated elsewhere. Throws OutOfMemory beyond the cap.
+    void count(int64_t bytes);
+    /// What count() counted.
+    void discount(int64_t bytes);
 
     [[nodiscard]] AllocatorCounters counters() const;
     /// How often allocate() threw: compiled code passes on that something failed, not what.
@@ -61,6 +65,7 @@ class CountingMemory {
     void empty_cache();
 
   private:
+    void add(int64_t bytes);
     [[nodiscard]] void* reserve(int64_t bytes);
 
     mutable std::mutex mutex_;

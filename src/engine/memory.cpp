@@ -65,4 +65,15 @@ EngineBuffer& EngineBuffer::operator=(EngineBuffer&&) noexcept = default;
 
 void* EngineBuffer::pointer() const { return impl_ ? impl_->memory.get() : nullptr; }
 
+CountedPart::CountedPart(int64_t bytes) : bytes_(bytes) {
+    try {
+        counting_memory().count(bytes_);
+    } catch (const OutOfMemory& error) {
+        throw OutOfMemory(
+            fmt::format("engine: a part of {} bytes of shared memory: out of memory: {}", bytes, error.what()));
+    }
+}
+
+CountedPart::~CountedPart() { counting_memory().discount(bytes_); }
+
 }  // namespace pb::engine

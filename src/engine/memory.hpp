@@ -62,4 +62,17 @@ class EngineBuffer {
     std::unique_ptr<Impl> impl_;
 };
 
+/// Counts memory of the host that lies elsewhere, as if the allocator had given it: this process's part of what several
+/// processes share. Throws OutOfMemory beyond the cap.
+class CountedPart {
+  public:
+    explicit CountedPart(int64_t bytes);
+    ~CountedPart();
+    CountedPart(const CountedPart&) = delete;
+    CountedPart& operator=(const CountedPart&) = delete;
+
+  private:
+    int64_t bytes_;
+};
+
 }  // namespace pb::engine

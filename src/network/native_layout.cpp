@@ -70,13 +70,13 @@ int64_t winograd_tiles(int64_t in_channels, int64_t tile) {
     return (in_channels < kManyChannels ? 28 : 70) * (kWinogradTile / tile);
 }
 
-int64_t native_weight_bytes(const Graph& graph, int64_t tile) {
+int64_t native_weight_bytes(const Graph& graph, int64_t tile, int64_t sharers) {
     int64_t floats = 0;
     for (const size_t index : convolutions_of(graph)) {
         const NativeConvolution layer = native_convolution(graph, index, tile);
         floats += round_up(layer.packed_weights(), kNativeLanes) + layer.packed_bias();
     }
-    return floats * kFloat;
+    return ceil_div(floats * kFloat, sharers);
 }
 
 int64_t native_scratch_bytes(const Graph& graph, int64_t tile) {

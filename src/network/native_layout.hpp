@@ -65,7 +65,8 @@ struct NativeConvolution {
 /// weight.
 [[nodiscard]] int64_t winograd_tiles(int64_t in_channels, int64_t tile);
 
-[[nodiscard]] int64_t native_weight_bytes(const Graph& graph, int64_t tile);
+/// Of all packed weights. `sharers`: the processes that share them; then the part that each of them counts.
+[[nodiscard]] int64_t native_weight_bytes(const Graph& graph, int64_t tile, int64_t sharers = 1);
 
 /// Of each thread; a multiple of 64.
 [[nodiscard]] int64_t native_scratch_bytes(const Graph& graph, int64_t tile);

@@ -94,7 +94,7 @@ bool is_contiguous(const Point& point) { return point.settings.schedule == confi
 /// Whether one rank would carry rows, whatever memory it has.
 bool one_rank_carries(const Point& open) {
     Point alone = open;
-    alone.num_ranks = 1;
+    alone.num_ranks = alone.weight_sharers = 1;
     alone.most_mib = static_cast<double>(open.settings.memory_limit_mib);
     const std::vector<ContextWay> ways = context_ways(alone, std::nullopt);
     return is_carried(cheapest_way(ways).point);

@@ -99,6 +99,12 @@ int threads_of(const config::PointSettings& settings, const Topology& topology, 
     return most;
 }
 
+int fewest_sharers(const Topology& topology, const std::vector<int>& members) {
+    int fewest = topology.num_apart * static_cast<int>(members.size());
+    for (const int rank : members) fewest = std::min(fewest, sharers_of(topology, members, rank));
+    return fewest;
+}
+
 void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, config::SharingRule rule) {
     if (point.device != DeviceKind::cuda) return;
     for (std::vector<int> ranks : shared_devices(topology)) {
@@ -141,6 +147,7 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     point.device = resolve_device(point.settings, topology, members);
     check_threads(point, topology);
     point.threads = threads_of(point.settings, topology, members);
+    point.weight_sharers = fewest_sharers(topology, members);
     if (point.settings.engine.is_automatic) point.settings.engine = fastest_engine(point);
     check_device_choices(point);
     if (point.halo) settle_winograd(point);

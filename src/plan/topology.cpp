@@ -51,6 +51,13 @@ std::vector<int> members_of(const Topology& topology, int num_ranks, config::Pla
     return members;
 }
 
+int sharers_of(const Topology& topology, const std::vector<int>& members, int rank) {
+    const auto node_of = [&](int each) { return topology.ranks[static_cast<size_t>(each)].node; };
+    const auto beside =
+        std::count_if(members.begin(), members.end(), [&](int member) { return node_of(member) == node_of(rank); });
+    return topology.num_apart * static_cast<int>(beside);
+}
+
 std::string binding_of(const Topology& topology, const std::vector<int>& members) {
     const auto place_of = [&](int rank) -> const RankPlace& { return topology.ranks[static_cast<size_t>(rank)]; };
     std::set<std::pair<int, int>> cores_and_sharers;

@@ -30,6 +30,7 @@ struct RankPlace {
 
 struct Topology {
     std::vector<RankPlace> ranks;
+    int num_apart = 1;  // groups of ranks like this one on its node, each with images of its own, that share weights
     [[nodiscard]] int num_ranks() const { return static_cast<int>(ranks.size()); }
     [[nodiscard]] int num_nodes() const;
 };
@@ -44,6 +45,9 @@ struct Topology {
 /// part of each node is one piece of the image. Rank 0 is always the first. compact: as few nodes as possible; scatter:
 /// one rank of each node in turn. Throws Error when fewer ranks were started.
 [[nodiscard]] std::vector<int> members_of(const Topology& topology, int num_ranks, config::Placement placement);
+
+/// Members on the node of the member `rank` that share what is made once a node, those of other groups included.
+[[nodiscard]] int sharers_of(const Topology& topology, const std::vector<int>& members, int rank);
 
 /// The cores of the members: "1 core a rank", "2 cores shared by 4 ranks", joined by "or" when ranks differ. It may
 /// change with the number of members (unbound ranks share all cores), which a scaling study must know.

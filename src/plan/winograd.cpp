@@ -15,9 +15,7 @@ double least_peak_mib(const Point& point) {
     return peak_parts(point).peak(point.halo ? tile_grid(point).window().pixels() : patch * patch, 1) / kMiB;
 }
 
-double weights_mib(const Point& point, int64_t tile) {
-    return static_cast<double>(network::native_weight_bytes(point.graph(), tile)) / kMiB;
-}
+double weights_mib(const Point& point, int64_t tile) { return static_cast<double>(weight_bytes(point, tile)) / kMiB; }
 
 }  // namespace
 
@@ -39,6 +37,10 @@ void settle_winograd(Point& point) {
 }
 
 int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
+
+int64_t weight_bytes(const Point& point, int64_t tile) {
+    return network::native_weight_bytes(point.graph(), tile, point.weight_sharers);
+}
 
 int64_t scratch_bytes(const Point& point) {
     return point.threads * network::native_scratch_bytes(point.graph(), winograd_tile(point));

@@ -19,6 +19,9 @@ void settle_winograd(Point& point);
 /// The tile that it was settled to.
 [[nodiscard]] int64_t winograd_tile(const Point& point);
 
+/// Transformed weights of engine native that a rank counts: its part of those that the ranks of its node share.
+[[nodiscard]] int64_t weight_bytes(const Point& point, int64_t tile);
+
 /// Scratch memory of the threads of a rank of engine native.
 [[nodiscard]] int64_t scratch_bytes(const Point& point);
 

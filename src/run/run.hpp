@@ -7,6 +7,8 @@
 #include "record/point.hpp"
 #include "run/progress.hpp"
 
+#include "patchbench/engine/denoiser.hpp"
+
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -53,8 +55,10 @@ struct ImageJob {
 
 class Runner {
   public:
-    /// `world` and `topology` must outlive it. Collective.
-    Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study);
+    /// `world` and `topology` must outlive it. Collective. `blocks`: those of the launch (make_shared_blocks), where
+    /// `world` is a part of it.
+    Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study,
+           std::shared_ptr<engine::SharedBlocks> blocks = nullptr);
     ~Runner();
 
     /// Tells `listener`, which must outlive the runs, what this rank does. For the ranks that show it.

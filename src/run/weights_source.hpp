@@ -47,6 +47,8 @@ class WeightsCache {
                                                                 int64_t channels);
     /// `sha256_of_values` of the last weights, from which the networks on this rank were built.
     [[nodiscard]] const std::string& digest() const { return kept_.back().digest; }
+    /// The same of weights that were found earlier.
+    [[nodiscard]] std::string digest_of(const engine::Weights& weights) const;
 
   private:
     struct Kept {

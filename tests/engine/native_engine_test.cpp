@@ -10,7 +10,10 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <string>
 
 namespace pb::engine {
@@ -275,6 +278,73 @@ TEST(NativeEngine, RunsOutOfMemoryUnderACapAndRecovers) {
     }
     set_memory_limit({}, 0);
     EXPECT_TRUE(denoise(*denoiser, weights, kNative, windows(shape), shape) == expected);
+}
+
+/// Blocks as several processes would find them.
+class Blocks final : public SharedBlocks {
+  public:
+    [[nodiscard]] std::shared_ptr<const std::byte> find(const std::string& name, size_t bytes,
+                                                        const Fill& fill) override {
+        auto& block = blocks_[name];
+        if (!block) {
+            block = std::make_shared<std::vector<float>>(bytes / sizeof(float));
+            fill(std::as_writable_bytes(std::span(*block)));
+        }
+        return {block, reinterpret_cast<const std::byte*>(block->data())};
+    }
+    [[nodiscard]] size_t size() const { return blocks_.size(); }
+    /// Of the only block.
+    [[nodiscard]] std::vector<float>& values() { return *blocks_.begin()->second; }
+
+  private:
+    std::map<std::string, std::shared_ptr<std::vector<float>>> blocks_;
+};
+
+EngineOptions sharing(EngineOptions options, const std::shared_ptr<Blocks>& blocks, const Weights& weights) {
+    options.shared = {.blocks = blocks, .num_processes = 3, .digest = sha256_of_values(weights)};
+    return options;
+}
+
+TEST(NativeEngine, SharedWeightsGiveTheSameBitsAndArePackedOnce) {
+    for (const network::NetworkShape& network : kShapes) {
+        SCOPED_TRACE(network::to_text(network::graph_of(network)));
+        const Weights weights = make_seeded_weights(network, kSeed), others = make_seeded_weights(network, kSeed + 1);
+        for (const EngineOptions& native : kTiles) {
+            const auto blocks = std::make_shared<Blocks>();
+            const auto alone = run(weights, native, 1, 16, 32);
+            EXPECT_TRUE(run(weights, sharing(native, blocks, weights), 1, 16, 32) == alone);
+            EXPECT_TRUE(run(weights, sharing(native, blocks, weights), 1, 16, 32) == alone);
+            EXPECT_EQ(blocks->size(), 1U);
+            std::fill(blocks->values().begin(), blocks->values().end(), 0.F);
+            EXPECT_FALSE(run(weights, sharing(native, blocks, weights), 1, 16, 32) == alone) << "packed once more";
+            (void)make_denoiser(others, sharing(native, blocks, others));
+            EXPECT_EQ(blocks->size(), 2U) << "other weights";
+        }
+    }
+    const auto blocks = std::make_shared<Blocks>();
+    const Weights weights = make_seeded_weights(kShapes.back(), kSeed);
+    for (const EngineOptions& native : kTiles) (void)make_denoiser(weights, sharing(native, blocks, weights));
+    EXPECT_EQ(blocks->size(), 2U) << "other tiles";
+}
+
+TEST(NativeEngine, CountsItsPartOfSharedWeights) {
+    const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, kSeed);
+    const network::Graph graph = network::graph_of(weights.shape);
+    const int64_t whole = network::native_weight_bytes(graph, 4), part = network::native_weight_bytes(graph, 4, 3);
+    EXPECT_EQ(part, (whole + 2) / 3);
+    const auto blocks = std::make_shared<Blocks>();
+    const EngineOptions options = sharing(kNative, blocks, weights);
+    const int64_t before = allocator_counters({}).allocated_bytes;
+    set_memory_limit({}, before + part - 1);
+    EXPECT_THROW((void)make_denoiser(weights, options), OutOfMemory);
+    EXPECT_EQ(blocks->size(), 0U) << "nothing is packed that cannot be used";
+    set_memory_limit({}, before + part);
+    {
+        const auto denoiser = make_denoiser(weights, options);
+        EXPECT_EQ(allocator_counters({}).allocated_bytes, before + part);
+    }
+    set_memory_limit({}, 0);
+    EXPECT_EQ(allocator_counters({}).allocated_bytes, before);
 }
 
 TEST(NativeEngine, RefusesWhatItCannotComputeAndNamesTheWayOut) {

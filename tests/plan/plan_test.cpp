@@ -307,6 +307,33 @@ TEST(Plan, TilesOfNativeAreSmallWhereOnlyTheirWeightsFitTheMemoryLimit) {
     EXPECT_EQ(small.key, native_point(needed - 1).key);
 }
 
+TEST(Plan, RanksOfANodeShareTheWeightsOfNative) {
+    config::PointSettings settings = small_point();
+    settings.engine = EngineKind::native;
+    const auto weights_mib = [&](const Topology& topology) {
+        return peak_parts(point_of(settings, topology)).weights / kMiB;
+    };
+    Topology topology = make_local_topology(1);
+    const double whole = weights_mib(topology);
+    EXPECT_NEAR(weights_mib(make_local_topology(4)), whole / 4, 1e-6);
+    topology.num_apart = 3;
+    EXPECT_NEAR(weights_mib(topology), whole / 3, 1e-6) << "ranks beside it denoise other images";
+    topology = make_local_topology(5);
+    for (int rank : {3, 4}) {
+        topology.ranks[static_cast<size_t>(rank)].node = 1;
+        topology.ranks[static_cast<size_t>(rank)].local_rank = rank - 3;
+    }
+    EXPECT_NEAR(weights_mib(topology), whole / 2, 1e-6) << "on the node with the fewest ranks";
+    settings.ranks.count = 2;
+    EXPECT_NEAR(weights_mib(topology), whole / 2, 1e-6) << "of the ranks that take part";
+    settings.placement = config::Placement::scatter;
+    EXPECT_NEAR(weights_mib(topology), whole, 1e-6);
+    settings.engine = EngineKind::torch;
+    settings.ranks = {};
+    const double torch = weights_mib(make_local_topology(1));
+    EXPECT_EQ(weights_mib(make_local_topology(4)), torch);
+}
+
 TEST(Plan, AnAutomaticEngineIsNativeWhereWeightsOfSmallTilesFit) {
     config::PointSettings settings = small_point();
     settings.engine = config::EngineSetting::automatic();

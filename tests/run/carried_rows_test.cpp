@@ -45,8 +45,6 @@ TEST_F(CarriedRows, TakeTheMemoryThatIsPredicted) {
     settings.halo.kind = config::HaloSetting::Kind::carried;
     settings.patch = 32;
     expect_predicted_memory(settings);
-    settings.memory_limit_mib = 11;  // the weights of the usual tiles take 10 of them, those of small tiles 5
-    expect_predicted_memory(settings);
 }
 
 TEST_F(CarriedRows, TellHowFarAPassIsLayerByLayer) {

@@ -60,12 +60,7 @@ TEST_F(ExchangedRows, GiveTheWholeImageToMoreRanksThanSlabs) {
     EXPECT_TRUE(made.bytes == whole.bytes);  // both empty elsewhere
 }
 
-TEST_F(ExchangedRows, TakeTheMemoryThatIsPredicted) {
-    config::PointSettings settings = exchanged({200, 64}, 3);
-    expect_predicted_memory(settings);
-    settings.memory_limit_mib = 11;  // of a rank with small tiles
-    expect_predicted_memory(settings);
-}
+TEST_F(ExchangedRows, TakeTheMemoryThatIsPredicted) { expect_predicted_memory(exchanged({200, 64}, 3)); }
 
 TEST_F(ExchangedRows, TellHowFarAPassIsLayerByLayer) {
     test::Steps told;

@@ -1,8 +1,11 @@
 // The whole path of a point on real ranks: the same bytes whatever the rank count, the batch and the threads; per-rank
 // figures complete; failures agreed.
+#include "base/fault.hpp"
+#include "network/native_layout.hpp"
 #include "run/agreement.hpp"
 #include "run/launch.hpp"
 #include "run/pixels/slab.hpp"
+#include "run/point/shared_weights.hpp"
 #include "run/run.hpp"
 #include "run/work.hpp"
 #include "support/networks.hpp"
@@ -11,9 +14,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 namespace pb::run {
 namespace {
@@ -47,6 +52,20 @@ config::PointSettings small_point(network::NetworkKind network) {
 }
 
 plan::SourceFacts facts_of(const config::ImageSettings& image) { return {{image.height, image.width}, image.channels}; }
+
+/// What this process holds of memory files of at least `bytes`, each page divided by the number of processes that have
+/// it.
+double shared_file_bytes(double bytes) {
+    std::ifstream maps("/proc/self/smaps");
+    double kib = 0, size = 0;
+    bool is_file = false;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find('-') < line.find(' ')) is_file = line.find("memfd:patchbench") != std::string::npos;
+        if (is_file && line.starts_with("Size:")) size = 1024 * std::stod(line.substr(5));
+        if (is_file && size >= bytes && line.starts_with("Pss:")) kib += std::stod(line.substr(4));
+    }
+    return 1024 * kib;
+}
 
 class RunPoint : public testing::Test {
   protected:
@@ -92,6 +111,15 @@ class RunPoint : public testing::Test {
         if (world_.is_root()) {
             EXPECT_EQ(bytes_of(folder_ / "all.png") == expected, true) << "other bytes than on one rank";
         }
+        world_.barrier();
+    }
+
+    /// All ranks together hold one shared copy of the packed weights; one rank alone holds none.
+    void expect_one_copy(const config::PointSettings& settings) {
+        const auto bytes = static_cast<double>(
+            network::native_weight_bytes(network::graph_of(network::standard_shape(settings.network, 3)), 4));
+        const double held = world_.sum(shared_file_bytes(bytes));
+        EXPECT_NEAR(held / bytes, world_.size() > 1 ? 1 : 0, 0.05);
         world_.barrier();
     }
 
@@ -182,6 +210,65 @@ TEST_F(RunPoint, CroppedWindowsGiveTheSameBytesForAnyRanksAndBatch) {
             settings.last_batch = batch == 3 ? config::LastBatch::ragged : config::LastBatch::pad;
             expect_bytes(settings, expected);
         }
+    }
+}
+
+TEST_F(RunPoint, RanksOfANodeShareOneCopyOfTheWeightsOfNative) {
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    settings.engine = EngineKind::native;
+    settings.protocol.verify = config::VerifyMode::off;
+    const std::string expected = bytes_alone(settings);
+    all_.runner.keep_engines();
+    expect_bytes(settings, expected);
+    expect_one_copy(settings);
+}
+
+TEST_F(RunPoint, RanksThatWorkApartShareOneCopy) {
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    settings.engine = EngineKind::native;
+    settings.protocol.verify = config::VerifyMode::off;
+    plan::Topology topology = alone_.topology;
+    topology.num_apart = world_.size();
+    const plan::Point point = plan::make_plan({all_.study, {settings}, ""}, topology, facts_of).points.front();
+    const auto blocks = make_shared_blocks(world_, all_.topology);
+    Runner runner(self_, topology, all_.study, blocks);
+    runner.keep_engines();
+    const record::PointTrace trace = runner.run(point, {});
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    const double predicted = trace.prediction.value().peak_mib;
+    EXPECT_NEAR(static_cast<double>(trace.ranks.front().memory.allocated_peak) / kMiB, predicted, 1e-3 * predicted);
+    world_.barrier();
+    expect_one_copy(settings);
+}
+
+TEST_F(RunPoint, EachRankCountsItsPartOfSharedWeights) {
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    settings.engine = EngineKind::native;
+    settings.batch.count = 1;
+    settings.memory_limit_mib = 9;  // less than the weights
+    const record::PointTrace trace = run(settings);
+    EXPECT_EQ(trace.point.winograd_tile.has_value(), world_.size() == 1) << "smaller ones where a rank has them alone";
+    ASSERT_EQ(trace.status, record::PointStatus::ok) << trace.reason;
+    if (!world_.is_root()) return;
+    const double predicted = trace.prediction.value().peak_mib;
+    EXPECT_LE(predicted, 9);
+    for (const record::RankTrace& rank : trace.ranks)
+        EXPECT_NEAR(static_cast<double>(rank.memory.allocated_peak) / kMiB, predicted, 1e-3 * predicted);
+}
+
+TEST_F(RunPoint, AFailureWhileWeightsArePackedIsTheStatusOnAllRanks) {
+    if (world_.size() == 1) GTEST_SKIP() << "needs two ranks";
+    config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
+    settings.engine = EngineKind::native;
+    for (const auto& [action, status] :
+         {std::pair{"memory", record::PointStatus::oom}, std::pair{"throw", record::PointStatus::failed}}) {
+        setenv("PATCHBENCH_FAULT", ("pack:" + std::string(action) + ":1").c_str(), 1);
+        restart_faults();
+        EXPECT_EQ(run(settings).status, status) << action;
+        unsetenv("PATCHBENCH_FAULT");
+        restart_faults();
+        const record::PointTrace next = run(settings);
+        EXPECT_EQ(next.status, record::PointStatus::ok) << next.reason;
     }
 }
 

@@ -27,6 +27,27 @@ struct WorkerOptions {
     std::function<void()> interrupt;  ///< called now and then during a call; what it throws ends the process
 };
 
+/// Blocks of memory that processes of a host share: values that all of them need and none changes.
+class SharedBlocks {
+  public:
+    virtual ~SharedBlocks() = default;
+    using Fill = std::function<void(std::span<std::byte>)>;
+
+    /// The block of this name, page-aligned, as long as the pointer is held. The first process that asks has `fill`
+    /// write to `bytes` zeros; no one writes later. Throws OutOfMemory, and what `fill` throws.
+    [[nodiscard]] virtual std::shared_ptr<const std::byte> find(const std::string& name, size_t bytes,
+                                                                const Fill& fill) = 0;
+};
+
+/// For engines that transform their weights.
+struct SharedWeights {
+    std::shared_ptr<SharedBlocks> blocks;  ///< null: each process has its own copy
+    int64_t num_processes = 1;             ///< that share a block: each counts that part of it as its own memory
+    std::string digest;                    ///< sha256_of_values of the weights
+
+    bool operator==(const SharedWeights&) const = default;
+};
+
 struct EngineOptions {
     EngineKind engine = EngineKind::torch;
     DeviceId device;
@@ -37,6 +58,7 @@ struct EngineOptions {
     bool cuda_graph = false;       ///< CUDA: capture the forward call in prepare() and replay it
     bool fusion = false;        ///< CUDA: bias, ReLU and sums inside the convolutions, where found right in prepare()
     int64_t winograd_tile = 4;  ///< native: 4, or 2 with 4/9 of its transformed weights and slower; other rounding
+    SharedWeights shared;       ///< native
     WorkerOptions worker;
 };
 

@@ -26,7 +26,7 @@ void check(const EngineOptions& options) {
 class NativeDenoiser final : public Denoiser {
   public:
     NativeDenoiser(const Weights& weights, const EngineOptions& options)
-        : expected_(expected_views(weights, options)), network_(weights, options.threads, options.winograd_tile) {}
+        : expected_(expected_views(weights, options)), network_(weights, options) {}
 
     void prepare(const BatchView& in, const BatchView& out, device::Stream& /*stream*/) override {
         check_views(expected_, in, out);

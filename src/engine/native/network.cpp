@@ -1,7 +1,5 @@
 #include "engine/native/network.hpp"
 
-#include "engine/native/pack.hpp"
-
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
@@ -45,37 +43,18 @@ float* block_in(void* memory, const network::Arena& arena, size_t block) {
     return reinterpret_cast<float*>(static_cast<std::byte*>(memory) + arena.offsets[block]);
 }
 
-Network::Network(const Weights& weights, int threads, int64_t tile)
+Network::Network(const Weights& weights, const EngineOptions& options)
     : graph_(weights.graph()),
       plan_(network::plan_memory(graph_, network::kNativePath)),
       kernels_(find_kernels()),
-      threads_(threads),
-      tile_(tile),
-      weights_({}, static_cast<size_t>(network::native_weight_bytes(graph_, tile))),
-      scratch_bytes_(network::native_scratch_bytes(graph_, tile)) {
-    auto* place = static_cast<float*>(weights_.pointer());
-    std::fill_n(place, network::native_weight_bytes(graph_, tile) / int64_t{sizeof(float)}, 0.F);
+      threads_(options.threads),
+      weights_(weights, graph_, options.winograd_tile, options.shared),
+      scratch_bytes_(network::native_scratch_bytes(graph_, options.winograd_tile)) {
     for (const network::Step& step : plan_.steps) {
         Call call{.step = step, .reads = network::maps_read(graph_, step)};
-        if (graph_[step.first].filter) call.layer = pack(weights, step.first, place);
+        if (graph_[step.first].filter) call.layer = weights_.layer(step.first);
         calls_.push_back(std::move(call));
     }
-}
-
-/// Packs one convolution at `place` and moves that behind it.
-Network::Layer Network::pack(const Weights& weights, size_t operation, float*& place) const {
-    Layer layer{.convolution = network::native_convolution(graph_, operation, tile_)};
-    const Convolution& from = weights.convolution(graph_[operation].filter->weights);
-    const auto take = [&place](int64_t floats) {
-        return std::span<float>(std::exchange(place, place + round_up(floats, network::kNativeLanes)),
-                                static_cast<size_t>(floats));
-    };
-    const auto packed = take(layer.convolution.packed_weights()), bias = take(layer.convolution.packed_bias());
-    pack_weights(layer.convolution, from, packed);
-    pack_bias(layer.convolution, from, bias);
-    layer.weights = packed.data();
-    layer.bias = bias.data();
-    return layer;
 }
 
 std::vector<float*> Network::scratch_in(std::byte* memory) const {

@@ -4,12 +4,13 @@
 
 #include "engine/memory.hpp"
 #include "engine/native/calls.hpp"
+#include "engine/native/packed_weights.hpp"
 #include "engine/native/thread_pool.hpp"
 #include "engine/step_clock.hpp"
 #include "network/arena.hpp"
 
 #include "patchbench/base/batch_view.hpp"
-#include "patchbench/engine/weights.hpp"
+#include "patchbench/engine/denoiser.hpp"
 
 #include <optional>
 #include <vector>
@@ -40,8 +41,8 @@ struct Workplace {
 
 class Network {
   public:
-    /// Copies the weights, in the order of the kernels. `tile`: of Winograd's method. Throws OutOfMemory.
-    Network(const Weights& weights, int threads, int64_t tile);
+    /// Packs the weights, or finds them packed. Throws OutOfMemory.
+    Network(const Weights& weights, const EngineOptions& options);
 
     /// out = network(in); both NHWC float32. Throws OutOfMemory before anything is written. `clock`, where there is
     /// one, times the steps.
@@ -59,19 +60,12 @@ class Network {
     void run_step(size_t step, const Workplace& place);
 
   private:
-    struct Layer {
-        network::NativeConvolution convolution;
-        const float* weights = nullptr;
-        const float* bias = nullptr;
-    };
-
     struct Call {
         network::Step step;
-        std::vector<size_t> reads;   // maps that it reads
-        std::optional<Layer> layer;  // of convolutions
+        std::vector<size_t> reads;         // maps that it reads
+        std::optional<PackedLayer> layer;  // of convolutions
     };
 
-    [[nodiscard]] Layer pack(const Weights& weights, size_t operation, float*& place) const;
     [[nodiscard]] Map whole_map(size_t operation, const BatchView& in, const BatchView& out, std::byte* memory) const;
     void convolve(const Call& call, const Workplace& place);
     void combine(const Call& call, const Workplace& place);
@@ -83,8 +77,7 @@ class Network {
     network::MemoryPlan plan_;
     Kernels kernels_;
     ThreadPool threads_;
-    int64_t tile_;
-    EngineBuffer weights_;
+    PackedWeights weights_;
     std::vector<Call> calls_;
     int64_t scratch_bytes_;  // of each thread
     int64_t pixels_ = 0;     // that arena_ is for

@@ -11,7 +11,7 @@ constexpr size_t kMostKept = 4;  // the engine and that of the verification, for
 
 auto fields(const engine::EngineOptions& options) {
     return std::tie(options.engine, options.device, options.precision, options.layout, options.threads,
-                    options.cudnn_benchmark, options.cuda_graph, options.fusion, options.winograd_tile,
+                    options.cudnn_benchmark, options.cuda_graph, options.fusion, options.winograd_tile, options.shared,
                     options.worker.file, options.worker.options);
 }
 

@@ -56,12 +56,20 @@ int64_t Runner::Impl::find_halo(const plan::Point& point, const Team& team,
     });
 }
 
+std::shared_ptr<engine::Denoiser> Runner::Impl::find_engine(const plan::Point& point, const Team& team,
+                                                            const std::shared_ptr<const engine::Weights>& network) {
+    engine::EngineOptions options = engine_options(point, team.place);
+    const int sharers = plan::sharers_of(teams.topology(), team.members, teams.world().rank());
+    if (options.engine == EngineKind::native && shared_blocks && sharers > 1)
+        options.shared = {shared_blocks, sharers, weights.digest_of(*network)};
+    return engines.find(network, options);
+}
+
 /// Settles the halo first, because the grid depends on it, and then the batch.
 void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                           record::PointTrace& trace) {
     plan::Point& point = trace.point;
     const device::Conversion conversion = conversion_for(point, *network);
-    const engine::EngineOptions options = engine_options(point, team.place);
     if (!point.halo) {
         begin(Activity::halo_search);
         int64_t halo = 0;
@@ -74,7 +82,7 @@ void Runner::Impl::settle(Team& team, ImageSource& source, const std::shared_ptr
     if (!point.batch) {
         const engine::MemoryCap cap(team.place.device, point.settings.memory_limit_mib);
         std::shared_ptr<engine::Denoiser> denoiser;
-        together(team.ranks, [&] { denoiser = engines.find(network, options); });
+        together(team.ranks, [&] { denoiser = find_engine(point, team, network); });
         const TrialBench bench{
             point, team, *denoiser, pipeline_options(point, team.place, conversion), source.channels(), source.dtype()};
         plan::settle_batch(point, point.settings.batch.largest ? search_largest(bench, trace) : find_batch(bench));
@@ -97,7 +105,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
             return;
         }
         Stopwatch watch;
-        denoiser = engines.find(network, engine_options(point, team.place));
+        denoiser = find_engine(point, team, network);
         start_s[0] = watch.lap();
         pipeline = make_pipeline(*denoiser, share.work(), options, share.channels(), share.sample_type());
         start_s[1] = watch.lap();
@@ -154,8 +162,9 @@ std::string Runner::Impl::try_step(const Team& team, record::PointTrace& trace, 
     return user_error;
 }
 
-Runner::Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study)
-    : impl_(std::make_unique<Impl>(world, topology, study)) {}
+Runner::Runner(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study,
+               std::shared_ptr<engine::SharedBlocks> blocks)
+    : impl_(std::make_unique<Impl>(world, topology, study, std::move(blocks))) {}
 Runner::~Runner() = default;
 void Runner::keep_engines() {
     impl_->engines.keep();

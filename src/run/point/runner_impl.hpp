@@ -5,6 +5,7 @@
 #include "run/point/engine_cache.hpp"
 #include "run/point/link_speed.hpp"
 #include "run/point/rank_share.hpp"
+#include "run/point/shared_weights.hpp"
 #include "run/point/typical_halo.hpp"
 #include "run/run.hpp"
 #include "run/verify/check_budget.hpp"
@@ -17,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pb::run {
@@ -39,11 +41,15 @@ struct WaitingImage {
 };
 
 struct Runner::Impl {
-    Impl(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study_settings)
-        : study(study_settings), teams(world, topology, study) {}
+    Impl(const comm::Communicator& world, const plan::Topology& topology, const config::StudySettings& study_settings,
+         std::shared_ptr<engine::SharedBlocks> blocks)
+        : study(study_settings),
+          teams(world, topology, study),
+          shared_blocks(blocks ? std::move(blocks) : make_shared_blocks(world, topology)) {}
 
     config::StudySettings study;
     Teams teams;
+    std::shared_ptr<engine::SharedBlocks> shared_blocks;  // null: this rank shares nothing
     WeightsCache weights;
     EngineCache engines;
     ReferenceCache references;
@@ -86,6 +92,9 @@ struct Runner::Impl {
     static std::string try_image_step(const Team& team, record::PointTrace& trace, const std::function<void()>& step);
 
   private:
+    /// The engine that a point is measured with.
+    std::shared_ptr<engine::Denoiser> find_engine(const plan::Point& point, const Team& team,
+                                                  const std::shared_ptr<const engine::Weights>& network);
     void settle(Team& team, ImageSource& source, const std::shared_ptr<const engine::Weights>& network,
                 record::PointTrace& trace);
     int64_t find_halo(const plan::Point& point, const Team& team, const std::shared_ptr<const engine::Weights>& network,
