@@ -36,7 +36,7 @@ pb.settingsOf = (raw, protocolKeys) => {
   delete settings.band_rows;
   delete settings.exchanges_rows;
   delete settings.winograd_tile;  // follows from the memory limit
-  delete settings.layers;  // follow from the network
+  delete settings.layers;         // follow from the network
   return settings;
 };
 
