@@ -51,7 +51,7 @@ bool equal_in(const Rect& core, int64_t n, const std::vector<float>& a, const st
 class CroppedWindows {
   public:
     CroppedWindows(const Weights& weights, const Scene& scene, int64_t n, int64_t tile, int threads)
-        : crop_(network::graph_of(weights.shape), scene.window, scene.rows, scene.columns),
+        : crop_(weights.graph(), scene.window, scene.rows, scene.columns),
           options_(native_options(tile, threads)),
           denoiser_(make_denoiser(weights, options_)),
           in_shape_(test::input_shape(weights, n, scene.window.h, scene.window.w)),
@@ -83,7 +83,7 @@ class CroppedWindows {
 };
 
 void expect_cores_of_whole_windows(const Weights& weights, int64_t n, int64_t tile, int threads) {
-    const int64_t step = network::network_facts(weights.shape).alignment;
+    const int64_t step = network::alignment_of(weights.graph());
     const Extent window{std::max(round_up(33, step), 9 * step), std::max(round_up(21, step), 7 * step)};
     const Scene scene{window, cores_within(window.h, 3 * step + 1, step), cores_within(window.w, 2 * step + 3, step)};
     CroppedWindows windows(weights, scene, n, tile, threads);
@@ -100,6 +100,14 @@ TEST(NativeCropped, HaveTheBitsOfWholeWindowsWhereverTheCoreLies) {
                              ", batch " + std::to_string(n) + ", threads " + std::to_string(threads));
                 expect_cores_of_whole_windows(weights, n, tile, threads);
             }
+    }
+}
+
+TEST(NativeCropped, HaveThemInAnyGraph) {
+    for (const network::Graph& graph : test::any_graphs(12)) {
+        SCOPED_TRACE(network::to_text(graph));
+        const Weights weights = test::weights_of(graph, test::kRowSeed);
+        for (const int64_t tile : test::kTiles) expect_cores_of_whole_windows(weights, 2, tile, 1);
     }
 }
 
