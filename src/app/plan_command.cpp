@@ -43,7 +43,7 @@ std::vector<fs::path> earlier_files(const PlanArguments& arguments, const std::s
 }
 
 /// What an estimate lacks where the earlier points ran on another number of ranks; else empty.
-std::string ranks_text(const report::ExpectedTime& expected, int ranks) {
+std::string earlier_ranks_text(const report::ExpectedTime& expected, int ranks) {
     const auto [fewest, most] = expected.ranks;
     if (fewest == ranks && most == ranks) return "";
     return fmt::format(" They ran on {} rank(s); what {} rank(s) gain or lose is not in it.",
@@ -72,7 +72,7 @@ std::string time_text(const PlanArguments& arguments, const plan::Plan& plan) {
                report::clock_text(expected->seconds()), expected->num_points, expected->num_earlier,
                files.front().string(), files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "",
                report::clock_text(expected->passes_s), report::clock_text(expected->around_s)) +
-           ranks_text(*expected, arguments.ranks);
+           earlier_ranks_text(*expected, arguments.ranks);
 }
 
 /// What travels between ranks, with a line below it; empty when nothing does.

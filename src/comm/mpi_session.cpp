@@ -14,7 +14,11 @@ namespace {
 /// Without a launcher, Open MPI 4 starts a daemon (orted), which was seen to outlive a killed program and to take all
 /// memory of the host. A program that starts no others does not need it.
 void start_alone_without_daemon() {
-    if (!MpiSession::launcher_size()) setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    if (MpiSession::launcher_size()) return;
+    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    // It shares nothing either: without the daemon all such programs have one folder below /tmp, which one that ends
+    // was seen to take from one that starts.
+    setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
 /// A rank that waits gives its core to others. Open MPI does so by itself only where it knows of more ranks than cores,

@@ -21,7 +21,7 @@ std::vector<Range> cores_of(const std::vector<AxisTile>& tiles) {
     return cores;
 }
 
-network::WindowCrop crop_of(const Point& point, const TileGrid& grid) {
+network::WindowCrop make_crop(const Point& point, const TileGrid& grid) {
     return {point.graph(), grid.window(), cores_of(grid.rows()), cores_of(grid.columns())};
 }
 
@@ -33,11 +33,11 @@ bool is_cropped(const Point& point) {
            !is_in_bands(point) && settings.network.has_layers();
 }
 
-network::WindowCrop window_crop(const Point& point) { return crop_of(point, tile_grid(point)); }
+network::WindowCrop window_crop(const Point& point) { return make_crop(point, tile_grid(point)); }
 
 CroppedPixels::CroppedPixels(const Point& point) {
     const TileGrid grid = tile_grid(point);
-    const network::WindowCrop crop = crop_of(point, grid);
+    const network::WindowCrop crop = make_crop(point, grid);
     rows_ = runs_of(grid.rows());
     columns_ = runs_of(grid.columns());
     num_columns_ = std::ssize(grid.columns());
