@@ -21,7 +21,7 @@ config::PointSettings cropped_settings(int64_t patch = 16, int64_t halo = 40) {
     return settings;
 }
 
-Point planned(const config::PointSettings& settings, int num_ranks = 1) {
+Point cropped_point(const config::PointSettings& settings, int num_ranks = 1) {
     config::Config config;
     config.points = {settings};
     return make_plan(config, make_local_topology(num_ranks), [](const config::ImageSettings&) { return SourceFacts{}; })
@@ -46,11 +46,11 @@ double pixels_of(const Point& point, const Range& windows) {
 double flop_of(const Point& point, double pixels) { return 2 * point.facts().mac_per_pixel * pixels; }
 
 TEST(Cropping, IsOfTilesInTheEngineNative) {
-    EXPECT_TRUE(is_cropped(planned(cropped_settings())));
+    EXPECT_TRUE(is_cropped(cropped_point(cropped_settings())));
     const auto changed = [](auto change) {
         config::PointSettings settings = cropped_settings();
         change(settings);
-        return is_cropped(planned(settings));
+        return is_cropped(cropped_point(settings));
     };
     EXPECT_FALSE(changed([](auto& s) { s.engine = EngineKind::torch; }));
     EXPECT_FALSE(changed([](auto& s) { s.workload = config::Workload::whole; }));
@@ -64,7 +64,7 @@ TEST(Cropping, IsOfTilesInTheEngineNative) {
 TEST(Cropping, SumsOverAnyWindowsAreThoseOfEach) {
     for (const auto& [patch, halo] : {std::pair<int64_t, int64_t>{16, 40}, {64, 8}, {40, 0}, {8, 56}, {512, 56}}) {
         SCOPED_TRACE(std::to_string(patch) + ", halo " + std::to_string(halo));
-        const Point point = planned(cropped_settings(patch, halo));
+        const Point point = cropped_point(cropped_settings(patch, halo));
         const CroppedPixels cropped(point);
         const int64_t windows = tile_grid(point).num_windows();
         EXPECT_NEAR(cropped.of_all(), pixels_of(point, {0, windows}), 1e-9 * cropped.of_all());
@@ -81,7 +81,7 @@ TEST(Cropping, APredictionCountsWhatIsComputedOnEachRank) {
     settings.batch.count = 4;
     for (const bool pads : {true, false}) {
         settings.last_batch = pads ? config::LastBatch::pad : config::LastBatch::ragged;
-        const Point point = planned(settings, 3);
+        const Point point = cropped_point(settings, 3);
         const TileGrid grid = tile_grid(point);
         double all = 0, busiest = 0;
         for (int rank = 0; rank < 3; ++rank) {
@@ -98,7 +98,7 @@ TEST(Cropping, APredictionCountsWhatIsComputedOnEachRank) {
         EXPECT_LT(computed_pixels(point), 0.8 * processed_pixels(point));
         EXPECT_NEAR(computed_per_useful(point), all / (205 * 301), 1e-9 * all);
         settings.schedule = config::Schedule::dynamic;
-        const Prediction shared = *predict(planned(settings, 3));
+        const Prediction shared = *predict(cropped_point(settings, 3));
         EXPECT_LT(shared.flop_busiest_rank, 0.5 * shared.flop) << "of equally fast ranks";
         settings.schedule = config::Schedule::contiguous;
     }
@@ -107,7 +107,7 @@ TEST(Cropping, APredictionCountsWhatIsComputedOnEachRank) {
 TEST(Cropping, ComputesEveryPixelOnceWithoutAHaloAndAPatchLeftOver) {
     config::PointSettings settings = cropped_settings(64, 0);
     settings.image.height = settings.image.width = 256;
-    const Point point = planned(settings);
+    const Point point = cropped_point(settings);
     EXPECT_NEAR(computed_per_useful(point), 1, 1e-12);
     Point open = point;
     open.batch.reset();
@@ -117,7 +117,7 @@ TEST(Cropping, ComputesEveryPixelOnceWithoutAHaloAndAPatchLeftOver) {
 TEST(Cropping, ThePeakIsThatOfCroppedMaps) {
     config::PointSettings settings = cropped_settings(64, 56);
     settings.batch.count = 2;
-    const Point point = planned(settings);
+    const Point point = cropped_point(settings);
     const network::Graph graph = network::graph_of(point.shape());
     const double window = static_cast<double>(tile_grid(point).window().pixels());
     const double bytes = static_cast<double>(network::native_weight_bytes(graph, 4) +
