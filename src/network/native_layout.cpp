@@ -23,25 +23,25 @@ int64_t direct_scratch(const NativeConvolution& layer) {
 }  // namespace
 
 NativeMethod NativeConvolution::method() const {
-    const bool whole_vectors = in_channels % kNativeLanes == 0;
-    if (transposed || stride > 1 || !whole_vectors) return NativeMethod::direct;
-    if (out_channels <= kNarrowChannels) return NativeMethod::narrow;
-    return kernel == 3 && out_channels % kNativePanel == 0 ? NativeMethod::winograd : NativeMethod::direct;
+    if (transposed || stride > 1) return NativeMethod::direct;
+    if (out_channels <= kNarrowChannels && in_channels % kNativeLanes == 0) return NativeMethod::narrow;
+    const bool pays = kernel == 3 && std::min(in_channels, out_channels) >= kWinogradChannels;
+    return pays ? NativeMethod::winograd : NativeMethod::direct;
 }
 
 int64_t NativeConvolution::packed_weights() const {
     switch (method()) {
         case NativeMethod::winograd:
-            return winograd_products(tile) * in_channels * out_channels;
+            return winograd_products(tile) * in_channels * panels() * kNativePanel;
         case NativeMethod::narrow:
             return kernel * kernel * in_channels * out_channels;
         case NativeMethod::direct:
             break;
     }
-    return kernel * depth() * round_up(columns(), kNativePanel);
+    return kernel * depth() * panels() * kNativePanel;
 }
 
-int64_t NativeConvolution::packed_bias() const { return round_up(columns(), kNativePanel); }
+int64_t NativeConvolution::packed_bias() const { return panels() * kNativePanel; }
 
 int64_t NativeConvolution::scratch() const {
     switch (method()) {

@@ -14,15 +14,16 @@ inline constexpr MemoryPath kNativePath{
     .fusing = {.relu = true, .sum = true}, .copies_kernels = false, .copies_output = false};
 
 enum class NativeMethod : uint8_t {
-    winograd,  // F(4x4, 3x3): a quarter of the multiplications; F(2x2, 3x3) where memory is short
+    winograd,  // 3x3, F(4x4, 3x3): a quarter of the multiplications; F(2x2, 3x3) where memory is short
     narrow,    // to few channels: dot products over the channels of the operand
     direct     // all others
 };
 
-inline constexpr int64_t kNativeLanes = 16;    // floats in the widest vector
-inline constexpr int64_t kNativePanel = 32;    // output channels whose weights lie side by side
-inline constexpr int64_t kNarrowChannels = 4;  // at most, of the output
-inline constexpr int64_t kDirectPixels = 14;   // of a row, at most, that are computed together
+inline constexpr int64_t kNativeLanes = 16;       // floats in the widest vector
+inline constexpr int64_t kNativePanel = 32;       // output channels whose weights lie side by side
+inline constexpr int64_t kNarrowChannels = 4;     // at most, of the output
+inline constexpr int64_t kWinogradChannels = 16;  // at least, in and out: fewer are not worth the transforms
+inline constexpr int64_t kDirectPixels = 14;      // of a row, at most, that are computed together
 /// Pixels of the output of Winograd's method along each axis. Rows are scheduled in tiles of the usual size, into which
 /// small ones divide evenly: every schedule is right for both.
 inline constexpr int64_t kWinogradTile = 4;
@@ -46,6 +47,8 @@ struct NativeConvolution {
     int64_t tile = kWinogradTile;  // of Winograd's method, whether that is the method or not
 
     [[nodiscard]] NativeMethod method() const;
+    /// Panels of weights, the last one filled up.
+    [[nodiscard]] int64_t panels() const { return ceil_div(columns(), kNativePanel); }
     /// Columns of the products that a direct convolution makes: a transposed one makes two pixels of a row together.
     [[nodiscard]] int64_t columns() const { return transposed ? 2 * out_channels : out_channels; }
     /// Rows of weights for one column and one `segment`, which is a row of the kernel.

@@ -89,6 +89,8 @@ const std::vector<network::NetworkShape> kShapes{
     network::DncnnShape{.channels = 4, .depth = 3, .width = 64},
     network::DncnnShape{.channels = 32, .depth = 3, .width = 32, .residual = network::DncnnResidual::none},
     network::DncnnShape{.channels = 5, .depth = 3, .width = 96},
+    network::DncnnShape{.channels = 17, .depth = 3, .width = 33, .residual = network::DncnnResidual::add},
+    network::DrunetShape{.widths = {17, 37, 60}, .blocks = 1},
 };
 
 TEST(NativeEngine, EqualsTheReferenceForAnyShapeOnEveryInstructionSet) {

@@ -54,7 +54,8 @@ TEST(ExchangedSlabs, BeginWhereTheCoarsestTileDoes) {
     EXPECT_EQ(slab_unit(graph_of(DncnnShape{})), 4);
     EXPECT_EQ(slab_unit(graph_of(UnetShape{})), 32);
     EXPECT_EQ(slab_unit(graph_of(DrunetShape{})), 32);
-    EXPECT_EQ(slab_unit(graph_of(DncnnShape{.width = 24})), 1) << "no tiles: direct convolutions only";
+    EXPECT_EQ(slab_unit(graph_of(DncnnShape{.width = 24})), 4) << "channels that fill no vector";
+    EXPECT_EQ(slab_unit(graph_of(DncnnShape{.width = 8})), 1) << "no tiles: direct convolutions only";
 }
 
 TEST(ExchangedSlabs, OwnEveryRowOfEveryMapOnce) {

@@ -22,7 +22,7 @@ class DirectRow {
 
     void run() {
         const int64_t groups = ceil_div(pixels_.size(), kRows);
-        for (int64_t panel = 0; panel * network::kNativePanel < layer_.columns(); ++panel)
+        for (int64_t panel = 0; panel < layer_.panels(); ++panel)
             for (int64_t group = 0; group < groups; ++group) {
                 const Range range = shard(pixels_.size(), group, groups);
                 multiply_panel(panel, {pixels_.begin + range.begin, pixels_.begin + range.end});
@@ -35,13 +35,13 @@ class DirectRow {
     void multiply_panel(int64_t panel, Range range) {
         Product product = operand_of(range);
         const int64_t panel_floats = num_segments_ * layer_.depth() * network::kNativePanel;
-        const int64_t panels = ceil_div(layer_.columns(), network::kNativePanel);
         const int64_t part = layer_.transposed ? row_ % 2 : 0;
-        const float* weights = call_.weights + (part * panels + panel) * panel_floats;
-        for (int64_t column = 0; column < network::kNativePanel; column += kColumns) {
+        const float* weights = call_.weights + (part * layer_.panels() + panel) * panel_floats;
+        const int64_t columns = panel_columns(layer_, panel);
+        for (int64_t column = 0; column < columns; column += kColumns) {
             product.b = weights + column;
             product.c = products_ + column;
-            multiply(product, range.size());
+            multiply(product, range.size(), columns - column);
         }
     }
 
@@ -74,8 +74,7 @@ class DirectRow {
 
     /// `pixel` counts from the first one that is computed.
     void finish(int64_t panel, int64_t pixel, const float* products) {
-        const int64_t first = panel * network::kNativePanel,
-                      count = std::min(network::kNativePanel, layer_.columns() - first);
+        const int64_t first = panel * network::kNativePanel, count = panel_columns(layer_, panel);
         const int64_t at = pixel * layer_.columns() + first;
         const float* bias = call_.bias + first;
         const float* summand = summand_ == nullptr ? nullptr : summand_ + at;

@@ -14,11 +14,11 @@ struct Product {
     int64_t num_segments = 1;
     int64_t a_step = 0;
     int64_t depth = 0;
-    const float* b = nullptr;  // rows of kNativePanel columns, of which kColumns are multiplied
+    const float* b = nullptr;  // rows of kNativePanel columns, of which at most kColumns are multiplied
     float* c = nullptr;        // rows of kNativePanel columns
 };
 
-template <int kCount>
+template <int kCount, bool kPair>
 void multiply(const Product& product) {
     Vector left[kCount], right[kCount];
 #pragma GCC unroll 16
@@ -28,33 +28,42 @@ void multiply(const Product& product) {
     for (int64_t segment = 0; segment < product.num_segments; ++segment) {
         const float* a = product.a[static_cast<size_t>(segment)];
         for (int64_t k = 0; k < product.depth; ++k, b += network::kNativePanel) {
-            const Vector b_left = load(b), b_right = load(b + kLanes);
+            const Vector b_left = load(b), b_right = kPair ? load(b + kLanes) : hn::Zero(kLanesTag);
 #pragma GCC unroll 16
             for (int i = 0; i < kCount; ++i) {
                 const Vector value = all(a[i * a_step + k]);
                 left[i] = hn::MulAdd(value, b_left, left[i]);
-                right[i] = hn::MulAdd(value, b_right, right[i]);
+                if constexpr (kPair) right[i] = hn::MulAdd(value, b_right, right[i]);
             }
         }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
         store(left[i], product.c + i * network::kNativePanel);
-        store(right[i], product.c + i * network::kNativePanel + kLanes);
+        if constexpr (kPair) store(right[i], product.c + i * network::kNativePanel + kLanes);
     }
 }
 
 using Multiply = void (*)(const Product&);
 
-template <int... kCounts>
+template <bool kPair, int... kCounts>
 constexpr std::array<Multiply, sizeof...(kCounts)> make_multiply(std::integer_sequence<int, kCounts...> /*counts*/) {
-    return {&multiply<kCounts + 1>...};
+    return {&multiply<kCounts + 1, kPair>...};
 }
 
-constexpr auto kMultiply = make_multiply(std::make_integer_sequence<int, kRows>());
+constexpr auto kMultiplyOne = make_multiply<false>(std::make_integer_sequence<int, kRows>());
+constexpr auto kMultiplyPair = make_multiply<true>(std::make_integer_sequence<int, kRows>());
 
-/// `count`: rows of the product, 1 to kRows.
-HWY_INLINE void multiply(const Product& product, int64_t count) { kMultiply[static_cast<size_t>(count - 1)](product); }
+/// `count`: rows of the product, 1 to kRows. `columns`: those that are needed; whole vectors, at most two, are computed.
+HWY_INLINE void multiply(const Product& product, int64_t count, int64_t columns) {
+    const auto& multiply_rows = columns > kLanes ? kMultiplyPair : kMultiplyOne;
+    multiply_rows[static_cast<size_t>(count - 1)](product);
+}
+
+/// Columns of a panel that are not filling.
+HWY_INLINE int64_t panel_columns(const network::NativeConvolution& layer, int64_t panel) {
+    return std::min(network::kNativePanel, layer.columns() - panel * network::kNativePanel);
+}
 
 }  // namespace
 }  // namespace pb::engine::native::HWY_NAMESPACE

@@ -25,7 +25,7 @@ WinogradBlocks winograd_blocks(const ConvolutionCall& call, int64_t threads) {
     const int64_t tile = call.layer.tile;
     const int64_t tiles = call.n * ceil_div(call.rows.size(), tile) * ceil_div(call.columns.size(), tile);
     WinogradBlocks blocks{.num_blocks = ceil_div(tiles, network::winograd_tiles(call.layer.in_channels, tile))};
-    const int64_t most_groups = std::max<int64_t>(1, call.layer.out_channels / network::kNativePanel / 2);
+    const int64_t most_groups = std::max<int64_t>(1, call.layer.panels() / 2);
     blocks.num_groups = std::min(most_groups, ceil_div(threads, blocks.num_blocks));
     return blocks;
 }

@@ -24,6 +24,16 @@ HWY_INLINE Vector finished(Vector value, const float* summand, bool relu) {
     return relu ? positive(value) : value;
 }
 
+/// finished() for the first `count` lanes only; nothing beyond them is read or written.
+HWY_INLINE void put_first(Vector value, int64_t count, const float* summand, bool relu, float* out) {
+    float values[kLanes];
+    store(value, values);
+    for (int64_t i = 0; i < count; ++i) {
+        const float sum = summand == nullptr ? values[i] : values[i] + summand[i];
+        out[i] = relu && sum < 0 ? 0 : sum;
+    }
+}
+
 template <bool kStreams>
 HWY_INLINE void put(Vector value, float* out) {
     if constexpr (kStreams)

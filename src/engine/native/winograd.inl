@@ -93,7 +93,7 @@ class WinogradBlock {
         const int64_t block = item / blocks_.num_groups;
         const Range range = tiles_of(block);
         const Range panels =
-            shard(call_.layer.out_channels / network::kNativePanel, item % blocks_.num_groups, blocks_.num_groups);
+            shard(call_.layer.panels(), item % blocks_.num_groups, blocks_.num_groups);
         for (int64_t tile = range.begin; tile < range.end; ++tile) transform_operands(tile, tile - range.begin);
         const Range next = block + 1 < blocks_.num_blocks ? tiles_of(block + 1) : Range{};
         Prefetch prefetch(call_, tiles_, next, panels.size() * kProducts * ceil_div(range.size(), kRows));
@@ -142,9 +142,9 @@ class WinogradBlock {
 
     void multiply_panel(int64_t panel, int64_t num_tiles, Prefetch& prefetch) {
         const float* weights = call_.weights + panel * kProducts * channels_ * network::kNativePanel;
-        const int64_t groups = ceil_div(num_tiles, kRows);
+        const int64_t groups = ceil_div(num_tiles, kRows), columns = panel_columns(call_.layer, panel);
         for (int64_t p = 0; p < kProducts; ++p, weights += channels_ * network::kNativePanel)
-            for (int64_t column = 0; column < network::kNativePanel; column += kColumns)
+            for (int64_t column = 0; column < columns; column += kColumns)
                 for (int64_t group = 0; group < groups; ++group) {
                     const Range rows = shard(num_tiles, group, groups);
                     if (column == 0) prefetch.advance();
@@ -154,7 +154,7 @@ class WinogradBlock {
                         .depth = channels_,
                         .b = weights + column,
                         .c = products_ + (p * max_tiles_ + rows.begin) * network::kNativePanel + column};
-                    multiply(product, rows.size());
+                    multiply(product, rows.size(), columns - column);
                 }
     }
 
@@ -172,10 +172,11 @@ class WinogradBlock {
             .out = call_.out.at(corner.window, corner.row, corner.column) + channel,
             .row_step = call_.out.row_floats,
             .column_step = channels,
+            .channels = panel_columns(call_.layer, panel),
             .h = std::min<int64_t>(kTile, call_.h - corner.row),
             .w = std::min<int64_t>(kTile, call_.w - corner.column),
             .relu = call_.relu};
-        if (target.h < kTile || target.w < kTile)
+        if (target.h < kTile || target.w < kTile || target.channels % kLanes != 0)
             transform_tile<kTile, false, false>(target);
         else if (call_.streams)
             transform_tile<kTile, true, true>(target);

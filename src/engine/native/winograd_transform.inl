@@ -62,11 +62,14 @@ struct PatchPlace {
     int64_t product_step = 0;
 };
 
-/// The pixels of all channels under a tile become rows of channels, one for each product: 6 x 6 become 36.
+/// The pixels of all channels under a tile become rows of channels, one for each product: 6 x 6 become 36. The last
+/// vector ends with the last channel, whatever their number: some are transformed twice.
 template <int kTile>
 void transform_patch(const PatchPlace& place, int64_t channels) {
+    static_assert(kLanes <= network::kWinogradChannels);
     constexpr int kPatch = network::winograd_patch(kTile);
-    for (int64_t c = 0; c < channels; c += kLanes) {
+    for (int64_t begin = 0; begin < channels; begin += kLanes) {
+        const int64_t c = std::min(begin, channels - kLanes);
         Vector half[kPatch][kPatch], line[kPatch], result[kPatch];
 #pragma GCC unroll 16
         for (int j = 0; j < kPatch; ++j) {
@@ -94,15 +97,17 @@ struct TilePlace {
     int64_t summand_row_step = 0;    // in floats; columns lie as in `out`
     float* out = nullptr;
     int64_t row_step = 0, column_step = 0;  // in floats
+    int64_t channels = 0;                   // of the panel
     int64_t h = 0, w = 0;                   // of the part that is inside the map
     bool relu = false;
 };
 
-/// The products of one panel of channels become the pixels of a tile. kWhole: all of them are inside the map.
+/// The products of one panel of channels become the pixels of a tile. kWhole: all of them are inside the map, and the
+/// channels are whole vectors.
 template <int kTile, bool kWhole, bool kStreams>
 void transform_tile(const TilePlace& place) {
     constexpr int kPatch = network::winograd_patch(kTile);
-    for (int64_t c = 0; c < network::kNativePanel; c += kLanes) {
+    for (int64_t c = 0; c < place.channels; c += kLanes) {
         Vector half[kTile][kPatch], line[kPatch], result[kTile];
         const Vector bias = load(place.bias + c);
 #pragma GCC unroll 16
@@ -123,7 +128,11 @@ void transform_tile(const TilePlace& place) {
                 const int64_t column = j * place.column_step + c;
                 const float* summand =
                     place.summand == nullptr ? nullptr : place.summand + i * place.summand_row_step + column;
-                put<kStreams>(finished(result[j] + bias, summand, place.relu), place.out + i * place.row_step + column);
+                float* const out = place.out + i * place.row_step + column;
+                if (kWhole || c + kLanes <= place.channels)
+                    put<kStreams>(finished(result[j] + bias, summand, place.relu), out);
+                else
+                    put_first(result[j] + bias, place.channels - c, summand, place.relu, out);
             }
         }
     }
