@@ -46,6 +46,7 @@ class Candidates {
             config::PointSettings settings = base_.settings;
             settings.engine = engine;
             settings.dtype = dtype;
+            add_carried(settings);
             for (const int64_t patch : kPatches) {
                 settings.patch = patch;
                 add_patch(settings);
@@ -57,6 +58,34 @@ class Candidates {
 
   private:
     static constexpr std::array<int64_t, 4> kPatches{128, 256, 512, 1024};
+
+    /// Rows of carried bands.
+    static constexpr std::array<int64_t, 2> kBands{64, 128};
+
+    /// Carried rows, which are exact, where the engine has them; and the thinnest bands with fewer ranks, which may be
+    /// faster where ranks share a core or the memory's bandwidth. Other ways to cut the image do not repeat that.
+    void add_carried(config::PointSettings settings) {
+        settings.halo = {config::HaloSetting::Kind::carried, 0};
+        settings.batch = {1, false};
+        for (const int64_t band : kBands) {
+            settings.patch = band;
+            if (!is_possible(settings)) return;
+            add(settings);
+        }
+        settings.patch = kBands.front();
+        for (int ranks = base_.num_ranks / 2; ranks >= 1; ranks /= 2) {
+            settings.ranks.count = ranks;
+            add(settings);
+        }
+    }
+
+    [[nodiscard]] bool is_possible(const config::PointSettings& settings) const {
+        try {
+            return plan_whole_(settings).refusal.empty();
+        } catch (const UsageError&) {
+            return false;
+        }
+    }
 
     [[nodiscard]] bool covers_image(int64_t patch) const {
         return patch >= std::max(base_.source.extent.h, base_.source.extent.w);

@@ -22,7 +22,7 @@ namespace pb::app {
 namespace {
 
 /// Settings that the candidates differ in, sent from the root to all ranks.
-constexpr const char* kSearchedKeys[] = {"engine", "dtype", "patch", "halo", "batch", "workload"};
+constexpr const char* kSearchedKeys[] = {"engine", "dtype", "patch", "halo", "batch", "ranks", "workload"};
 
 config::StudySettings quick_study() {
     config::StudySettings study;

@@ -9,10 +9,10 @@ namespace pb::app {
 
 namespace {
 
-constexpr const char* kKeys[] = {"network",   "weights",     "trained_sigma",    "engine",
-                                 "device",    "dtype",       "threads",          "patch",
-                                 "halo",      "batch",       "memory_limit_mib", "image.path",
-                                 "image.raw", "image.range", "image.nodata",     "image.noise_sigma"};
+constexpr const char* kKeys[] = {"network",      "weights",          "trained_sigma", "engine",    "device",
+                                 "dtype",        "threads",          "patch",         "halo",      "batch",
+                                 "ranks",        "memory_limit_mib", "image.path",    "image.raw", "image.range",
+                                 "image.nodata", "image.noise_sigma"};
 
 /// A double-quoted scalar of YAML, in which any byte but a control character may stand as it is.
 std::string quoted(const std::string& text) {

@@ -43,6 +43,7 @@ std::vector<std::string> trial_row(const measure::TuningTrial& trial, Extent ima
             std::to_string(settings.patch),
             config::format_setting(settings.halo),
             config::format_setting(settings.batch),
+            config::format_setting(settings.ranks),
             crop_text(trial.edge, image),
             readable(trial.job_s),
             readable(trial.job_s ? std::optional(mpx / *trial.job_s) : std::nullopt),
@@ -57,8 +58,8 @@ std::string tuning_table(const measure::TuningTrials& trials, std::optional<size
                          size_t width) {
     TextTable table;
     table.add_column("engine", TextTable::Align::left);
-    for (const char* heading :
-         {"dtype", "patch", "halo", "batch", "crop", "image\ns", "useful\nMpx/s", "PSNR loss\ndB", "peak\nMiB"})
+    for (const char* heading : {"dtype", "patch", "halo", "batch", "ranks", "crop", "image\ns", "useful\nMpx/s",
+                                "PSNR loss\ndB", "peak\nMiB"})
         table.add_column(heading);
     table.add_column("outcome", TextTable::Align::prose);
     std::vector<size_t> order(trials.size());

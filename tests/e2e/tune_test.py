@@ -10,7 +10,7 @@ from program import run
 # A network that takes milliseconds, and no engines of other frameworks. 160 x 140 pixels are 2 x 2 patches of 128.
 QUICK = ('--network', 'dncnn', '--weights', 'seed:1', '--device', 'cpu', '--threads', 1, '--no-cache')
 ALONE = {**os.environ, 'PATCHBENCH_ENGINES': '/nowhere'}
-KEYS = ('network', 'weights', 'engine', 'device', 'dtype', 'threads', 'patch', 'halo', 'batch', 'memory_limit_mib',
+KEYS = ('network', 'weights', 'engine', 'device', 'dtype', 'threads', 'patch', 'halo', 'batch', 'ranks', 'memory_limit_mib',
         'image.path', 'image.noise_sigma')
 
 
@@ -36,11 +36,13 @@ class Tune(program.ProgramTest):
             self.assertIn('★ taken', result.stdout)
             rows = [line.split() for line in result.stdout.splitlines() if re.match('(native|torch) ', line)]
             self.assertEqual({tuple(row[:2]) for row in rows}, {('native', 'fp32'), ('torch', 'fp32'), ('torch', 'bf16')})
+            carried = {(row[2], row[5]) for row in rows if row[0] == 'native' and row[3] == 'carried'}
+            self.assertEqual(carried, {('64', 'all'), ('128', 'all')} | ({('64', '1')} if ranks == 2 else set()))
             written = settings_of(self.output)
             self.assertLessEqual(set(KEYS), set(written))
             self.assertEqual(written['image.path'], str(self.image))
             best, = [row for row in rows if '★' in row]
-            self.assertEqual(best[:5], [written[key] for key in ('engine', 'dtype', 'patch', 'halo', 'batch')])
+            self.assertEqual(best[:6], [written[key] for key in ('engine', 'dtype', 'patch', 'halo', 'batch', 'ranks')])
         result = run('plan', self.output)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, 'dncnn')
