@@ -100,13 +100,18 @@ bool has_lower_precision(const config::PointSettings& settings) {
 
 bool is_contiguous(const config::PointSettings& settings) { return settings.layout == Layout::contiguous; }
 
+/// The percentage of its bound that the arithmetic reaches. Only LibTorch's convolutions are a bound for others.
+std::optional<double> of_arithmetic(const Summary& s) {
+    return s.forward_of_conv_percent ? s.forward_of_conv_percent : s.forward_of_matmul_percent;
+}
+
 /// Returns the resource that the network itself waits for. Without measured bounds it is compute.
 Limit limit_of_network(const Summary& s) {
-    const double compute = s.forward_of_conv_percent.value_or(0);
+    const double compute = of_arithmetic(s).value_or(0);
     const double memory = s.forward_of_memory_percent.value_or(0);
     const bool is_far = compute < kNearBoundPercent && memory < kNearBoundPercent;
     if (is_far && s.convolution_us && *s.convolution_us < kLaunchUs) return Limit::launch;
-    return s.forward_of_conv_percent && memory > compute ? Limit::memory : Limit::compute;
+    return of_arithmetic(s) && memory > compute ? Limit::memory : Limit::compute;
 }
 
 /// Formats "93.5 %", with the same number of digits as the ratio in the table.
@@ -128,8 +133,9 @@ std::string evidence_of_network(Limit limit, const Summary& s) {
     std::string text =
         "the network takes " + exact_percent(share_of_network(s)) + " of the pipeline" + slower_inside(s);
     if (limit == Limit::launch) text += fmt::format(", {} us a convolution", std::lround(*s.convolution_us));
-    if (!s.forward_of_conv_percent) return text + "; bounds: on says how near it is to a bound";
-    text += of_bound(s.forward_of_conv_percent, "the convolution rate");
+    if (!of_arithmetic(s)) return text + "; bounds: on says how near it is to a bound";
+    text +=
+        of_bound(of_arithmetic(s), s.forward_of_conv_percent ? "the convolution rate" : "the rate of a matrix product");
     if (s.forward_of_memory_percent) text += " and " + percents(*s.forward_of_memory_percent) + " of the copy rate";
     return text;
 }

@@ -87,12 +87,14 @@ void add_forward_bounds(const record::PointTrace& trace, Summary& summary) {
     const auto& point = trace.point;
     const double computed = trace.processed_pixels > 0 ? record::computed_pixels(trace) / trace.processed_pixels : 1;
     const double pixels = calls->calls * computed * static_cast<double>(trace.prediction->pixels_per_forward);
-    Rate flop, bytes;
+    Rate flop, executed, bytes;
     flop.add(flop_per_pixel(point) * pixels, calls->seconds);
+    executed.add(executed_flop_per_pixel(point) * pixels, calls->seconds);
     bytes.add(bytes_per_pixel(point) * pixels, calls->seconds);
     summary.forward_tflops = flop.per(kTera);
-    summary.forward_of_matmul_percent = percent_of(trace, record::Bound::matmul_tflops, summary.forward_tflops);
-    summary.forward_of_conv_percent = percent_of(trace, record::Bound::conv_tflops, summary.forward_tflops);
+    summary.executed_tflops = executed.per(kTera);
+    summary.forward_of_matmul_percent = percent_of(trace, record::Bound::matmul_tflops, summary.executed_tflops);
+    summary.forward_of_conv_percent = percent_of(trace, record::Bound::conv_tflops, summary.executed_tflops);
     summary.forward_of_memory_percent = percent_of(trace, record::Bound::device_copy_gb_per_s, bytes.per(kGiga));
     constexpr double kMicrosecondsPerSecond = 1e6;
     summary.convolution_us =

@@ -22,7 +22,7 @@ std::optional<double> least_seconds(const record::LayerProfile& layer, const rec
         std::max(bounds[record::Bound::matmul_tflops].value_or(0), bounds[record::Bound::conv_tflops].value_or(0));
     if (!copy || *copy <= 0 || (layer.flop > 0 && tflops <= 0)) return std::nullopt;
     const double moving_s = layer.bytes / (*copy * kGigabyte);
-    return layer.flop > 0 ? std::max(moving_s, layer.flop / (tflops * kTflop)) : moving_s;
+    return layer.flop > 0 ? std::max(moving_s, layer.executed_flop / (tflops * kTflop)) : moving_s;
 }
 
 LayerShare share_of(const record::LayerProfile& layer, double forward_s, const record::BoundsRecord& bounds) {
@@ -31,6 +31,7 @@ LayerShare share_of(const record::LayerProfile& layer, double forward_s, const r
                      .seconds = layer.seconds,
                      .share = forward_s > 0 ? layer.seconds / forward_s : 0,
                      .flop = layer.flop,
+                     .executed_flop = layer.executed_flop,
                      .bytes = layer.bytes};
     if (const auto least = least_seconds(layer, bounds); least && layer.seconds > 0)
         share.of_bound = *least / layer.seconds;

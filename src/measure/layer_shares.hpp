@@ -15,7 +15,7 @@ struct LayerShare {
     std::string layer, operation;
     double seconds = 0;
     double share = 0;  // of the time of the call
-    double flop = 0, bytes = 0;
+    double flop = 0, executed_flop = 0, bytes = 0;
     /// The least time by the bounds of the rank over the time that it took. None: a bound that it needs was not
     /// measured.
     std::optional<double> of_bound;
@@ -31,9 +31,9 @@ struct PointProfile {
     double other_s = 0;              // of a call, between its layers and around them
 };
 
-/// The profiles of the points that have one, in their order. A layer's bound is the larger of two times: its FLOP at
-/// the faster of matrix product and convolution, and its bytes at the copy rate. With all its data in a cache a layer
-/// can be faster than its bound.
+/// The profiles of the points that have one, in their order. A layer's bound is the larger of two times: the FLOP
+/// that it executes at the faster of matrix product and convolution, and its bytes at the copy rate. With all its data
+/// in a cache a layer can be faster than its bound.
 [[nodiscard]] std::vector<PointProfile> find_profiles(const std::vector<record::PointTrace>& traces);
 
 }  // namespace pb::measure

@@ -1,5 +1,8 @@
 #include "measure/roofline.hpp"
 
+#include "network/native_layout.hpp"
+#include "plan/winograd.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
@@ -32,12 +35,17 @@ std::optional<Roof> roof_of(const std::optional<double>& tflops, double copy_gb_
 
 bool is_bounded(const Summary& summary) {
     const auto copy = summary.bounds[record::Bound::device_copy_gb_per_s];
-    return summary.pipeline_s && summary.forward_tflops.value_or(0) > 0 && copy && *copy > 0;
+    return summary.pipeline_s && summary.forward_tflops.value_or(0) > 0 && summary.executed_tflops && copy && *copy > 0;
 }
 
 }  // namespace
 
 double flop_per_pixel(const plan::Point& point) { return 2 * point.facts().mac_per_pixel; }
+
+double executed_flop_per_pixel(const plan::Point& point) {
+    if (point.settings.engine != EngineKind::native) return flop_per_pixel(point);
+    return network::native_flop_per_pixel(point.graph(), plan::winograd_tile(point));
+}
 
 double bytes_per_pixel(const plan::Point& point) {
     return point.facts().values_per_pixel * static_cast<double>(size_of(storage_of(point.settings.dtype)));
@@ -59,8 +67,10 @@ std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& trac
             all.push_back({point.device, point.settings.dtype, 0, {}, {}, {}});
             bounds.emplace_back();
         }
-        all[place].points.push_back(
-            {summaries[i].index, flop_per_pixel(point) / bytes_per_pixel(point), *summaries[i].forward_tflops});
+        all[place].points.push_back({.point = summaries[i].index,
+                                     .flop_per_byte = flop_per_pixel(point) / bytes_per_pixel(point),
+                                     .tflops = *summaries[i].forward_tflops,
+                                     .executed_tflops = *summaries[i].executed_tflops});
         bounds[place].add(summaries[i].bounds);
     }
     for (size_t i = 0; i < all.size(); ++i) {

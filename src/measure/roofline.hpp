@@ -13,6 +13,8 @@ namespace pb::measure {
 /// FLOP and bytes of the network's layers per pixel of their input. One MAC is 2 FLOP. Bytes count every value that is
 /// read or written once, in the precision of its storage.
 [[nodiscard]] double flop_per_pixel(const plan::Point& point);
+/// What the engine executes of it: native multiplies less by Winograd's method, whose transforms are left out.
+[[nodiscard]] double executed_flop_per_pixel(const plan::Point& point);
 [[nodiscard]] double bytes_per_pixel(const plan::Point& point);
 
 /// An upper bound of the points: it rises with the copy rate up to the ridge and is flat from there on.
@@ -28,6 +30,7 @@ struct Roofline {
         int64_t point = 0;         // index
         double flop_per_byte = 0;  // arithmetic intensity
         double tflops = 0;         // of the network alone, on one rank
+        double executed_tflops = 0;
     };
     DeviceKind device = DeviceKind::cpu;
     Precision dtype = Precision::fp32;

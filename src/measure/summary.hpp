@@ -81,7 +81,8 @@ struct Summary {
     record::BoundsRecord bounds;  // upper bounds of a rank, the least over the ranks
     // The rate of one rank while it works (work of all ranks / sum of their seconds), and its percentage of the mean
     // bound.
-    std::optional<double> forward_tflops, forward_of_matmul_percent, forward_of_conv_percent, forward_of_memory_percent;
+    std::optional<double> forward_tflops, executed_tflops;  // see measure/roofline.hpp
+    std::optional<double> forward_of_matmul_percent, forward_of_conv_percent, forward_of_memory_percent;
     std::optional<double> host_of_copy_percent, h2d_of_bound_percent, d2h_of_bound_percent;
     // What ranks on other nodes send to the root in a pass, and its rate in percent of the measured link rate.
     std::optional<double> exchanged_mib, exchange_gb_per_s, link_gb_per_s, exchange_of_link_percent;

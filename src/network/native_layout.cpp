@@ -1,5 +1,7 @@
 #include "network/native_layout.hpp"
 
+#include "network/step_cost.hpp"
+
 #include <algorithm>
 
 namespace pb::network {
@@ -27,6 +29,11 @@ NativeMethod NativeConvolution::method() const {
     if (out_channels <= kNarrowChannels && in_channels % kNativeLanes == 0) return NativeMethod::narrow;
     const bool pays = kernel == 3 && std::min(in_channels, out_channels) >= kWinogradChannels;
     return pays ? NativeMethod::winograd : NativeMethod::direct;
+}
+
+double NativeConvolution::executed_share() const {
+    if (method() != NativeMethod::winograd) return 1;
+    return static_cast<double>(winograd_products(tile)) / static_cast<double>(tile * tile * kernel * kernel);
 }
 
 int64_t NativeConvolution::packed_weights() const {
@@ -63,6 +70,13 @@ NativeConvolution native_convolution(const Graph& graph, size_t index, int64_t t
             .stride = graph[index].filter->stride,
             .transposed = shapes.transposed,
             .tile = tile};
+}
+
+double native_flop_per_pixel(const Graph& graph, int64_t tile) {
+    double flop = 0;
+    for (const size_t index : convolutions_of(graph))
+        flop += cost_of(graph, {index, index}).flop_per_pixel * native_convolution(graph, index, tile).executed_share();
+    return flop;
 }
 
 int64_t winograd_tiles(int64_t in_channels, int64_t tile) {

@@ -47,6 +47,8 @@ struct NativeConvolution {
     int64_t tile = kWinogradTile;  // of Winograd's method, whether that is the method or not
 
     [[nodiscard]] NativeMethod method() const;
+    /// Multiplications that are executed for each one of a direct convolution; those of transforms are left out.
+    [[nodiscard]] double executed_share() const;
     /// Panels of weights, the last one filled up.
     [[nodiscard]] int64_t panels() const { return ceil_div(columns(), kNativePanel); }
     /// Columns of the products that a direct convolution makes: a transposed one makes two pixels of a row together.
@@ -62,6 +64,9 @@ struct NativeConvolution {
 
 /// Operation `index` of `graph`, which must be a convolution.
 [[nodiscard]] NativeConvolution native_convolution(const Graph& graph, size_t index, int64_t tile = kWinogradTile);
+
+/// FLOP that the engine executes for each pixel of the input: see NativeConvolution::executed_share.
+[[nodiscard]] double native_flop_per_pixel(const Graph& graph, int64_t tile);
 
 /// Tiles that are transformed and multiplied together: so many that both stay in a second-level cache of 1 MiB, and
 /// more where the weights are too many for it. Of small tiles twice as many, so that as much is computed with each

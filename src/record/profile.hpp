@@ -12,10 +12,11 @@ namespace pb::record {
 /// One step of the network. Its figures are those of one call: FLOP and bytes follow from the graph, the time is the
 /// mean over the calls.
 struct LayerProfile {
-    std::string layer;      // name of the convolution in checkpoints, else operation and index: "max_pool 3"
-    std::string operation;  // "convolution 3x3, 64 to 64, relu"
-    double flop = 0;        // 2 for each multiply-accumulate of a convolution
-    double bytes = 0;       // maps and weights, each value read and written once
+    std::string layer;         // name of the convolution in checkpoints, else operation and index: "max_pool 3"
+    std::string operation;     // "convolution 3x3, 64 to 64, relu"
+    double flop = 0;           // 2 for each multiply-accumulate of a convolution
+    double executed_flop = 0;  // fewer where the engine takes Winograd's method, without its transforms
+    double bytes = 0;          // maps and weights, each value read and written once
     double seconds = 0;
 };
 
@@ -24,6 +25,7 @@ void fields(V& v, L& layer) {
     v("layer", layer.layer);
     v("operation", layer.operation);
     v("flop", amount(layer.flop));
+    v("executed_flop", amount(layer.executed_flop));
     v("bytes", amount(layer.bytes));
     v("seconds", amount(layer.seconds));
 }

@@ -34,7 +34,8 @@ record::Json roof_json(const std::optional<measure::Roof>& roof) {
 record::Json sample_json(const measure::Roofline::Sample& sample) {
     return {{"point", sample.point},
             {"flop_per_byte", record::number(sample.flop_per_byte)},
-            {"tflops", record::number(sample.tflops)}};
+            {"tflops", record::number(sample.tflops)},
+            {"executed_tflops", record::number(sample.executed_tflops)}};
 }
 
 record::Json roofline_json(const measure::Roofline& roofline) {
@@ -52,6 +53,7 @@ record::Json layer_json(const measure::LayerShare& layer) {
             {"seconds", record::number(layer.seconds)},
             {"share", record::number(layer.share)},
             {"flop", record::number(layer.flop)},
+            {"executed_flop", record::number(layer.executed_flop)},
             {"bytes", record::number(layer.bytes)},
             {"of_bound", record::number(layer.of_bound)}};
 }

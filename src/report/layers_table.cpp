@@ -28,6 +28,7 @@ std::vector<std::string> layer_row(const measure::LayerShare& layer) {
             readable(kMilli * layer.seconds),
             share_percent(layer.share),
             readable(layer.flop / kGiga),
+            readable(layer.executed_flop / kGiga),
             readable(layer.bytes / kMegabyte),
             readable(rate(layer.flop, layer.seconds)),
             readable(rate(layer.bytes, layer.seconds)),
@@ -40,6 +41,7 @@ measure::LayerShare sum_from(const std::vector<measure::LayerShare>& layers, siz
         sum.seconds += layers[i].seconds;
         sum.share += layers[i].share;
         sum.flop += layers[i].flop;
+        sum.executed_flop += layers[i].executed_flop;
         sum.bytes += layers[i].bytes;
     }
     return sum;
@@ -51,13 +53,14 @@ std::string layers_table(const measure::PointProfile& profile, size_t width) {
     TextTable table;
     table.add_column("layer", TextTable::Align::left);
     table.add_column("operation", TextTable::Align::prose);
-    for (const char* heading : {"ms", "%", "GFLOP", "MB", "GFLOP/s", "GB/s", "% of\nbound"}) table.add_column(heading);
+    for (const char* heading : {"ms", "%", "GFLOP", "exe-\ncuted", "MB", "GFLOP/s", "GB/s", "% of\nbound"})
+        table.add_column(heading);
     const auto& layers = profile.layers;
     const size_t shown = layers.size() > kMostLayers + 1 ? kMostLayers : layers.size();
     for (size_t i = 0; i < shown; ++i) table.add_row(layer_row(layers[i]));
     if (shown < layers.size()) table.add_row(layer_row(sum_from(layers, shown)));
     const double other = profile.forward_s > 0 ? profile.other_s / profile.forward_s : 0;
-    table.add_row({"other", "", readable(kMilli * profile.other_s), share_percent(other), "", "", "", "", ""});
+    table.add_row({"other", "", readable(kMilli * profile.other_s), share_percent(other), "", "", "", "", "", ""});
     return fmt::format("Layers of {}: a forward call of {} window{} takes {} ms on rank {} (mean of {} call{})\n{}",
                        profile.label, profile.windows, profile.windows == 1 ? "" : "s",
                        readable(kMilli * profile.forward_s), profile.rank, profile.calls, profile.calls == 1 ? "" : "s",

@@ -254,6 +254,18 @@ TEST(BoundFigures, RatesAreThoseOfOneRankWhileItWorks) {
     EXPECT_NEAR(summary.d2h_of_bound_percent.value(), 100 * 4.0 * 3 * kPixels / 0.1 / 100e9, 1e-9);
 }
 
+TEST(BoundFigures, TheBoundOfNativeIsTheMatrixProductForWhatItExecutes) {
+    record::PointTrace trace = trace_of_shares({.forward = 0.9});
+    const double of_torch = summarise(trace).forward_of_matmul_percent.value();
+    trace.point.settings.engine = EngineKind::native;
+    for (auto& rank : trace.ranks) rank.bounds[record::Bound::conv_tflops].reset();
+    const Summary summary = summarise(trace);
+    EXPECT_LT(summary.forward_of_matmul_percent.value(), 0.27 * of_torch);
+    EXPECT_NEAR(summary.executed_tflops.value() / summary.forward_tflops.value(),
+                summary.forward_of_matmul_percent.value() / of_torch, 1e-9);
+    EXPECT_THAT(summary.bottleneck.value().evidence, HasSubstr("of the rate of a matrix product"));
+}
+
 TEST(BoundFigures, WindowsTravelWithTheirHaloAndTheirSigma) {
     record::PointTrace trace = trace_of_shares({.gather = 0.1, .h2d = 0.2, .forward = 0.5, .d2h = 0.1, .scatter = 0.1});
     trace.processed_pixels = 2 * trace.useful_pixels;

@@ -9,17 +9,17 @@
 namespace pb::measure {
 namespace {
 
-/// Rank 1 was profiled: 0.5 of 1 s in a convolution of 1 TFLOP, 0.3 s in a sum of 6 GB, 0.1 s in a convolution that
-/// moves much.
+/// Rank 1 was profiled: 0.5 of 1 s in a convolution of 4 TFLOP, of which 1 was executed, 0.3 s in a sum of 6 GB, 0.1 s
+/// in a convolution that moves much.
 record::PointTrace profiled_trace() {
     record::PointTrace trace = three_rank_trace();
     trace.profile = record::Profile{.rank = 1,
                                     .calls = 3,
                                     .windows = 4,
                                     .forward_s = 1,
-                                    .layers = {{"tail", "convolution 3x3, 8 to 3", 1e10, 1.5e9, 0.1},
-                                               {"head", "convolution 3x3, 3 to 8", 1e12, 1e9, 0.5},
-                                               {"add 5", "add", 0, 6e9, 0.3}}};
+                                    .layers = {{"tail", "convolution 3x3, 8 to 3", 1e10, 1e10, 1.5e9, 0.1},
+                                               {"head", "convolution 3x3, 3 to 8", 4e12, 1e12, 1e9, 0.5},
+                                               {"add 5", "add", 0, 0, 6e9, 0.3}}};
     for (auto& rank : trace.ranks) {
         rank.bounds[record::Bound::matmul_tflops] = rank.rank == 1 ? 4 : 100;
         rank.bounds[record::Bound::conv_tflops] = 2;
@@ -43,7 +43,7 @@ TEST(LayerShares, AreOfTheCallLargestFirst) {
 
 TEST(LayerShares, HaveTheBoundOfTheirRank) {
     const PointProfile profile = find_profiles({profiled_trace()}).front();
-    EXPECT_DOUBLE_EQ(profile.layers[0].of_bound.value(), 0.5) << "1 TFLOP at 4 TFLOP/s in 0.5 s";
+    EXPECT_DOUBLE_EQ(profile.layers[0].of_bound.value(), 0.5) << "1 TFLOP executed at 4 TFLOP/s in 0.5 s";
     EXPECT_DOUBLE_EQ(profile.layers[1].of_bound.value(), 0.2 / 0.3) << "6 GB at 30 GB/s in 0.3 s";
     EXPECT_DOUBLE_EQ(profile.layers[2].of_bound.value(), 0.5) << "the bytes take longer than the FLOP";
 }

@@ -230,6 +230,7 @@ measure::PointProfile profile_of_layers(int num_layers) {
                                   .seconds = seconds,
                                   .share = seconds,
                                   .flop = 1e9,
+                                  .executed_flop = 0.5e9,
                                   .bytes = 2e6,
                                   .of_bound = 0.25});
     profile.other_s = 0.1;
@@ -240,14 +241,14 @@ TEST(LayersTable, EndsWithWhatIsBetweenTheLayers) {
     const std::string text = layers_table(profile_of_layers(2));
     EXPECT_THAT(text,
                 HasSubstr("Layers of dncnn-p256: a forward call of 4 windows takes 1000 ms on rank 2 (mean of 3"));
-    EXPECT_THAT(text, ContainsRegex("layer1 +convolution +450.0 +45.0 +1.000 +2.000 +2.222 +0.004444 +25\n"));
+    EXPECT_THAT(text, ContainsRegex("layer1 +convolution +450.0 +45.0 +1.000 +0.5000 +2.000 +2.222 +0.004444 +25\n"));
     EXPECT_THAT(text, ContainsRegex("\nother +100.0 +10.0\n$"));
 }
 
 TEST(LayersTable, AddsUpTheSmallestOnes) {
     const std::string text = layers_table(profile_of_layers(18));
     EXPECT_THAT(text, AllOf(HasSubstr("layer15 "), Not(HasSubstr("layer16 "))));
-    EXPECT_THAT(text, ContainsRegex("2 smaller layers +100.0 +10.0 +2.000 +4.000 "));
+    EXPECT_THAT(text, ContainsRegex("2 smaller layers +100.0 +10.0 +2.000 +1.000 +4.000 "));
     EXPECT_THAT(layers_table(profile_of_layers(17)), Not(HasSubstr("smaller"))) << "a row for one is no shorter";
 }
 

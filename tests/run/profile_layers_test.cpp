@@ -78,10 +78,13 @@ TEST_F(ProfileLayers, NamesTheLayersOfTheGraphInEveryEngine) {
         if (engine == EngineKind::torch) {
             EXPECT_DOUBLE_EQ(sum(profile, &record::LayerProfile::flop), windows * flop);
             EXPECT_DOUBLE_EQ(profile.layers.back().bytes, 4 * 9 * windows);
+            EXPECT_DOUBLE_EQ(sum(profile, &record::LayerProfile::executed_flop), windows * flop);
         } else {  // its windows are cropped, the last layer to the cores
             EXPECT_LT(sum(profile, &record::LayerProfile::flop), windows * flop);
             EXPECT_GT(sum(profile, &record::LayerProfile::flop), cores * flop);
             EXPECT_DOUBLE_EQ(profile.layers.back().bytes, 4 * 9 * cores);
+            EXPECT_DOUBLE_EQ(profile.layers.front().executed_flop, profile.layers.front().flop) << "3 channels";
+            EXPECT_DOUBLE_EQ(profile.layers[1].executed_flop, profile.layers[1].flop / 4) << "Winograd's method";
         }
         EXPECT_LE(sum(profile, &record::LayerProfile::seconds), profile.forward_s) << "its parts are in the call";
         EXPECT_GT(sum(profile, &record::LayerProfile::seconds), 0);

@@ -23,10 +23,10 @@ class BoundsBench {
 
     record::BoundsRecord run() {
         const DeviceId device = team_.place.device;
-        if (options_.engine == EngineKind::torch) {
+        if (options_.engine == EngineKind::torch || options_.engine == EngineKind::native)
             measure(record::Bound::matmul_tflops, [&] { return engine::matmul_tflops(options_, kComputeBudgetS); });
+        if (options_.engine == EngineKind::torch)
             measure(record::Bound::conv_tflops, [&] { return engine::conv_tflops(options_, kComputeBudgetS); });
-        }
         measure(record::Bound::host_copy_gb_per_s, [] { return device::host_copy_gb_per_s(1, kCopyBudgetS); });
         if (device.is_cuda()) {
             measure(record::Bound::device_copy_gb_per_s,

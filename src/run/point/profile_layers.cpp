@@ -1,7 +1,9 @@
 #include "run/point/profile_layers.hpp"
 
 #include "comm/interruption.hpp"
+#include "network/native_layout.hpp"
 #include "network/step_cost.hpp"
+#include "plan/winograd.hpp"
 #include "run/agreement.hpp"
 #include "run/point/gather_records.hpp"
 
@@ -54,6 +56,13 @@ void add(const ProfiledCall& call, RankCalls& sum) {
     }
 }
 
+/// Of the FLOP of a step.
+double executed_share(const plan::Point& point, const network::Graph& graph, size_t operation) {
+    const bool is_native = point.settings.engine == EngineKind::native;
+    if (!is_native || !graph[operation].filter) return 1;
+    return network::native_convolution(graph, operation, plan::winograd_tile(point)).executed_share();
+}
+
 record::Profile profile_of(const RankCalls& calls, const plan::Point& point) {
     const network::Graph graph = point.graph();
     const auto num_calls = static_cast<double>(point.settings.protocol.profile);
@@ -64,8 +73,12 @@ record::Profile profile_of(const RankCalls& calls, const plan::Point& point) {
     for (const StepSeconds& step : calls.steps) {
         const network::StepCost cost = network::cost_of(graph, {step.first, step.last});
         const auto pixels = static_cast<int64_t>(std::llround(step.part * static_cast<double>(calls.pixels)));
-        profile.layers.push_back(
-            {cost.layer, cost.operation, cost.flop(pixels), cost.bytes(pixels, value_bytes), step.seconds / num_calls});
+        profile.layers.push_back({.layer = cost.layer,
+                                  .operation = cost.operation,
+                                  .flop = cost.flop(pixels),
+                                  .executed_flop = cost.flop(pixels) * executed_share(point, graph, step.first),
+                                  .bytes = cost.bytes(pixels, value_bytes),
+                                  .seconds = step.seconds / num_calls});
     }
     return profile;
 }

@@ -38,16 +38,16 @@ pb.layerChart = profile => {
 };
 
 pb.layerTable = profile => pb.table(
-    ['layer', 'operation', 'time', '%', 'GFLOP', 'MB', '% of bound'],
+    ['layer', 'operation', 'time', '%', 'GFLOP', 'executed', 'MB', '% of bound'],
     [
       ...profile.layers.map(
           layer =>
               [layer.layer, layer.operation, pb.seconds(layer.seconds), pb.number(100 * layer.share),
-               pb.number(layer.flop / 1e9), pb.number(layer.bytes / 1e6),
+               pb.number(layer.flop / 1e9), pb.number(layer.executed_flop / 1e9), pb.number(layer.bytes / 1e6),
                layer.of_bound === null ? '–' : pb.number(100 * layer.of_bound)]),
-      ['other', '', pb.seconds(profile.other_s), pb.number(100 * profile.other_s / profile.forward_s), '', '', '']
+      ['other', '', pb.seconds(profile.other_s), pb.number(100 * profile.other_s / profile.forward_s), '', '', '', '']
     ],
-    [2, 3, 4, 5, 6]);
+    [2, 3, 4, 5, 6, 7]);
 
 pb.section({
   id: 'layers',

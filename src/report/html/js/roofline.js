@@ -45,12 +45,28 @@ pb.roofPoints = (roof, model) => {
       }));
 };
 
+/// Returns open markers for the points whose engine multiplies less than the network's layers say.
+pb.executedPoints = (roof, model) => {
+  const fewer = roof.points.filter(sample => sample.executed_tflops < sample.tflops);
+  if (fewer.length === 0) return [];
+  return [{
+    x: fewer.map(sample => sample.flop_per_byte * sample.executed_tflops / sample.tflops),
+    y: fewer.map(sample => sample.executed_tflops),
+    name: pb.plain(`${roof.name}: executed by Winograd's method`),
+    mode: 'markers',
+    marker: {color: roof.colour, size: 9, symbol: 'circle-open', line: {width: 2}},
+    text: fewer.map(sample => pb.hover(roof.file.pointOf(sample.point), pb.boundKeys, model)),
+    hovertemplate: '%{text}<extra>executed</extra>'
+  }];
+};
+
 pb.boundKeys = [
-  'forward_tflops', 'forward_of_matmul_percent', 'forward_of_conv_percent', 'forward_of_memory_percent',
+  'forward_tflops', 'executed_tflops', 'forward_of_matmul_percent', 'forward_of_conv_percent', 'forward_of_memory_percent',
   'host_of_copy_percent', 'h2d_of_bound_percent', 'd2h_of_bound_percent', 'exchange_of_link_percent'
 ];
 pb.boundWords = {
   forward_tflops: 'TFLOP/s',
+  executed_tflops: 'TFLOP/s executed',
   forward_of_matmul_percent: '% of matrix product',
   forward_of_conv_percent: '% of convolution',
   forward_of_memory_percent: '% of device copies',
@@ -66,7 +82,7 @@ pb.roofsOf = roof => [roof.matmul, roof.conv].filter(Boolean);
 pb.intensityRange = roofs => {
   const xs = roofs.flatMap(
       roof =>
-          [...roof.points.map(sample => sample.flop_per_byte),
+          [...roof.points.flatMap(({flop_per_byte: x, tflops, executed_tflops}) => [x, x * executed_tflops / tflops]),
            ...pb.roofsOf(roof).map(each => each.ridge_flop_per_byte)]);
   return [Math.min(...xs) / 2, Math.max(...xs) * 2];
 };
@@ -75,7 +91,7 @@ pb.intensityRange = roofs => {
 pb.rateRange = (roofs, range) => {
   const ys = roofs.flatMap(
       roof =>
-          [...roof.points.map(sample => sample.tflops),
+          [...roof.points.flatMap(sample => [sample.tflops, sample.executed_tflops]),
            ...pb.roofsOf(roof).flatMap(each => range.map(x => pb.roofAt(each, x)))]);
   return [Math.min(...ys) / 1.5, Math.max(...ys) * 1.5];
 };
@@ -103,7 +119,8 @@ pb.section({
     body.append(pb.el(
         'p', {},
         'The network alone against bounds that were measured in the same run, on the same ranks. Left of the bend memory is what limits, right of it arithmetic; ',
-        'how far a point lies below the line is what better kernels could win. Deep layers may do better than the convolution of the bound.'));
+        'how far a point lies below the line is what better kernels could win. Deep layers may do better than the convolution of the bound. Winograd\'s method computes the same with fewer multiplications: ',
+        'filled markers count those of the layers, open ones those that are executed.'));
     const range = pb.intensityRange(roofs);
     pb.chart(
         body, null,
@@ -111,7 +128,8 @@ pb.section({
           traces: roofs.flatMap(
               roof =>
                   [...pb.roofTrace(roof, roof.matmul, 'matrix product', 'solid', range),
-                   ...pb.roofTrace(roof, roof.conv, '3x3 convolution', 'dash', range), ...pb.roofPoints(roof, model)]),
+                   ...pb.roofTrace(roof, roof.conv, '3x3 convolution', 'dash', range), ...pb.roofPoints(roof, model),
+                   ...pb.executedPoints(roof, model)]),
           layout: {
             height: 430,
             xaxis: pb.axis(
