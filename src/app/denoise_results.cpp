@@ -96,11 +96,19 @@ bool is_better(const measure::Summary& a, const measure::Summary& b) {
     return badness(a) < badness(b);
 }
 
-/// Returns "RESULT: UNVERIFIED  <reasons>" where images were not to be verified and nothing else is wrong.
-std::string result_line_of(const measure::ImageVerdict& images) {
+bool is_unfinished(const std::vector<ImageResult>& all, const ImageCounts& counts) {
+    return all.size() < counts.to_do || std::any_of(all.begin(), all.end(), std::mem_fn(&ImageResult::is_interrupted));
+}
+
+/// Where nothing is wrong but images are missing, "RESULT: UNFINISHED  <reasons>"; where they were not to be verified,
+/// "RESULT: UNVERIFIED  <reasons>".
+std::string result_line_of(const measure::ImageVerdict& images, bool unfinished) {
     constexpr std::string_view kValid = "RESULT: VALID";
     std::string line = report::verdict_line(images.verdict);
-    if (images.is_unverified) line.replace(0, kValid.size(), "RESULT: UNVERIFIED");
+    const char* const instead = unfinished             ? "RESULT: UNFINISHED"
+                                : images.is_unverified ? "RESULT: UNVERIFIED"
+                                                       : nullptr;
+    if (instead != nullptr && line.starts_with(kValid)) line.replace(0, kValid.size(), instead);
     return line;
 }
 
@@ -140,7 +148,7 @@ ExitCode conclude(const comm::Communicator& world, ImageResults mine, const Imag
     if (world.is_root()) {
         print(all, counts);
         print_text(stdout, "{}\n", progress.closing_line(world.size() > 1));
-        fmt::print("{}\n", result_line_of(images));
+        fmt::print("{}\n", result_line_of(images, is_unfinished(all, counts)));
     }
     return images.verdict.exit_code;
 }

@@ -150,7 +150,7 @@ class Folders(program.ProgramTest):
         said, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 5, said + errors)
         self.assertRegex(said, r'40 images: \d+ denoised, \d failed,( \d+ interrupted,)? \d+ not begun')
-        self.assertRegex(said, r'RESULT: .*of 40 images skipped')
+        self.assertRegex(said, r'RESULT: UNFINISHED  .*of 40 images skipped')
 
     def test_a_signal_to_one_rank_ends_all(self):
         picture = png(160, 160, value=noise)

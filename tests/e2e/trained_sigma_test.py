@@ -84,6 +84,11 @@ weights:
         line = self.denoise('--sigma', '0.05', '--weights', SHIPPED, '--trained-sigma', '0.1')[1]
         self.assertNotIn('trained_sigma', line)
 
+    def test_a_level_beyond_the_training_is_named(self):
+        for sigma, is_beyond in ((0.2, False), (0.3, True)):
+            line = self.denoise('--network', 'drunet', '--weights', 'default', '--sigma', sigma)[1]
+            self.assertEqual('was trained for noise up to 0.2, not 0.3' in line, is_beyond, line)
+
     def test_a_unet_is_told_no_sigma(self):
         line = self.denoise('--network', 'unet', '--weights', 'seed:1', '--allow-untrained', '--sigma', '0.05')[1]
         self.assertNotIn('sigma 0.05', line)

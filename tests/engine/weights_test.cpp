@@ -381,6 +381,14 @@ TEST_F(WeightsFile, SaysItsDigestAndTheSigmaItWasTrainedFor) {
                 HasSubstr("two noise levels"));
 }
 
+TEST_F(WeightsFile, SaysTheHighestLevelOfItsTraining) {
+    for (const auto& [range, most] : std::map<std::string, std::optional<double>>{
+             {"0 to 0.2", 0.2}, {"0.2", {}}, {"0 to 50", {}}, {"0 to x", {}}}) {
+        save({{"sigma_range", range}});
+        EXPECT_EQ(load_weights(file_, network::kind_of<network::DncnnShape>()).most_sigma, most) << range;
+    }
+}
+
 TEST_F(WeightsFile, OfAnotherNetworkSaysWhichItIs) {
     save({});
     EXPECT_THAT(usage_error([&] { (void)load_weights(file_, network::kind_of<network::DrunetShape>()); }),

@@ -41,6 +41,18 @@ std::optional<double> trained_sigma(const std::map<std::string, std::string>& me
     return known;
 }
 
+/// The end of `sigma_range: <a> to <b>`, in [0,1] units. None where the metadata have none that reads so.
+std::optional<double> most_sigma(const std::map<std::string, std::string>& metadata) {
+    constexpr std::string_view kTo = " to ";
+    const auto found = metadata.find("sigma_range");
+    const size_t at = found == metadata.end() ? std::string::npos : found->second.find(kTo);
+    if (at == std::string::npos) return std::nullopt;
+    const char* const end = found->second.data() + found->second.size();
+    double sigma = 0;
+    const auto [rest, error] = std::from_chars(found->second.data() + at + kTo.size(), end, sigma);
+    return error == std::errc{} && rest == end && sigma > 0 && sigma <= 1 ? std::optional(sigma) : std::nullopt;
+}
+
 void add_digest(std::string& lines, const std::string& key, const std::vector<float>& values) {
     if (!values.empty()) lines += key + " " + sha256_of(std::as_bytes(std::span(values))) + "\n";
 }
@@ -60,6 +72,7 @@ Weights recognise_file(const std::filesystem::path& file, network::NetworkKind e
     weights.source = name;
     if (!checkpoint.note.empty()) weights.note = checkpoint.note + (weights.note.empty() ? "" : "; ") + weights.note;
     weights.trained_sigma = trained_sigma(checkpoint.metadata, name);
+    weights.most_sigma = most_sigma(checkpoint.metadata);
     return weights;
 }
 

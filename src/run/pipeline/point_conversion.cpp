@@ -2,6 +2,8 @@
 
 #include "config/text.hpp"
 
+#include <fmt/format.h>
+
 namespace pb::run {
 
 namespace {
@@ -15,6 +17,14 @@ void leave_sigma_unused(plan::Point& point, const engine::Weights& weights) {
                                              "or ONNX file, unless it was trained for a range"
                                        : "sigma has no effect: " + weights.source + " is not trained";
     if (weights.trained) point.notes.push_back(point.sigma_note);
+}
+
+/// A network extrapolates beyond the levels of its training: it leaves noise, or invents detail.
+void warn_beyond_training(plan::Point& point, const engine::Weights& weights) {
+    if (!weights.most_sigma || point.sigma <= *weights.most_sigma) return;
+    point.sigma_note = fmt::format("{} was trained for noise up to {:g}, not {:.3g}: expect noise that is left",
+                                   weights.source, *weights.most_sigma, point.sigma);
+    point.notes.push_back(point.sigma_note);
 }
 
 }  // namespace
@@ -31,7 +41,7 @@ device::Conversion conversion_for(const plan::Point& point, const engine::Weight
 }
 
 void settle_sigma(plan::Point& point, const engine::Weights& weights) {
-    if (point.facts().takes_sigma) return;
+    if (point.facts().takes_sigma) return warn_beyond_training(point, weights);
     if (!weights.trained_sigma) return leave_sigma_unused(point, weights);
     if (!weights.replaced_sigma) return;
     point.sigma_note = "trained_sigma = " + config::format_setting(*weights.trained_sigma) + " is used, though " +
