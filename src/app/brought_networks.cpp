@@ -3,7 +3,6 @@
 #include "app/printed_text.hpp"
 #include "base/atomic_file.hpp"
 #include "base/engine_files.hpp"
-#include "base/sha256.hpp"
 #include "comm/interruption.hpp"
 #include "config/load_yaml.hpp"
 #include "config/text.hpp"
@@ -49,7 +48,8 @@ engine::EngineOptions trial_options(const fs::path& file, const config::EngineSe
 }
 
 void check_format(const fs::path& file) {
-    if (!fs::is_regular_file(file)) throw UsageError(file.string() + ": there is no such file");
+    if (!fs::exists(file)) throw UsageError(file.string() + ": there is no such file");
+    if (!fs::is_regular_file(file)) throw UsageError(file.string() + ": is no file, but a folder or a device");
     if (file.extension() != ".onnx" && !engine::is_code(file))
         throw UsageError(file.string() + ": a network is taken from a file .onnx, .pt, .pt2 or .py");
 }
@@ -59,7 +59,7 @@ std::optional<LookedAt> read_card(const fs::path& file) {
     const fs::path beside = card_file(file);
     if (!fs::exists(beside)) return std::nullopt;
     const config::CardFile card = config::load_network_card(beside);
-    if (card.sha256.empty() || card.sha256 == sha256_of_file(file))
+    if (card.sha256.empty() || card.sha256 == engine::digest_of_network(file))
         return LookedAt{.card = card.card, .origin = "the card " + beside.string()};
     print_text(stderr, "patchbench: {} is the card of another file: it is not used\n", beside.string());
     return std::nullopt;
@@ -178,7 +178,7 @@ fs::path save_card(const fs::path& network, const LookedAt& looked) {
         "# A value may be corrected; without the line sha256 the card holds whatever the file contains.\n",
         network.filename().string(), looked.origin);
     for (const std::string& remark : looked.remarks) text += "# " + remark + "\n";
-    text += "sha256: " + sha256_of_file(network) + "\n";
+    text += "sha256: " + engine::digest_of_network(network) + "\n";
     for (const auto& [name, value] : network::values_of(looked.card)) text += fmt::format("{}: {}\n", name, value);
     fs::path file = card_file(network);
     write_whole(file, text);

@@ -68,6 +68,7 @@ void print_card(const ExportArguments& arguments) {
     }
     print_text(stdout, "{}: {}\n", file, looked.origin);
     for (const auto& [name, value] : network::values_of(looked.card)) print_text(stdout, "  {:<11}{}\n", name, value);
+    if (!looked.obstacle.empty()) print_text(stdout, "  not for the engines torch and native: {}\n", looked.obstacle);
     for (const std::string& remark : looked.remarks) print_text(stdout, "  {}\n", remark);
     if (arguments.save) fmt::print("saved in {}\n", save_card(file, looked).string());
 }

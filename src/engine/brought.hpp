@@ -46,6 +46,10 @@ struct LayersInFile {
 /// the file's.
 [[nodiscard]] Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card);
 
+/// SHA-256 of the file; of an ONNX model whose weights lie in files beside it, of the digests of all of them. Throws
+/// UsageError where one cannot be read.
+[[nodiscard]] std::string digest_of_network(const std::filesystem::path& file);
+
 /// Whether an engine in a process of its own has its environment; others are always there.
 [[nodiscard]] bool is_installed(EngineKind engine);
 

@@ -28,8 +28,9 @@ void for_schedules(const Point& point, Visit visit) {
 void check_carried(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (!settings.network.has_layers())
-        throw Refused(halo_is(point) + "the layers of " + settings.network.file +
-                      " are not known; choose halo: exact, auto or a number");
+        throw Refused(halo_is(point) + "the layers of " + settings.network.file + " are not known" +
+                      (settings.network.obstacle.empty() ? "" : " (" + settings.network.obstacle + ")") +
+                      "; choose halo: " + (point.facts().is_bounded ? "exact, " : "") + "auto or a number");
     if (settings.schedule == config::Schedule::dynamic)
         throw UsageError(halo_is(point) + "each rank needs rows that follow one another; choose schedule: contiguous");
     if (settings.engine == EngineKind::timed)

@@ -3,6 +3,7 @@
 #include "engine/onnx.hpp"
 
 #include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
 #include "engine/brought.hpp"
 #include "support/graph_weights.hpp"
 #include "support/messages.hpp"
@@ -227,6 +228,11 @@ TEST_F(Onnx, ReadsWhatComputesTheSameInOtherWords) {
     const int count = graph.node_size();
     for (int moved = 0; moved < 2; ++moved)  // to the front, the constant first
         for (int i = count - 2 + moved; i > moved; --i) graph.mutable_node()->SwapElements(i, i - 1);
+    // A concatenation of one map, as exporters write the first step of a dense block.
+    NodeProto concatenation = make_node("Concat", "input", "joined");
+    attribute_of(concatenation, "axis").set_i(1);
+    insert(model, 2, concatenation);
+    node_of(model, "Conv").set_input(0, "joined");
     // A node that nothing reads.
     NodeProto& idle = *graph.add_node();
     idle.set_op_type("Relu");
@@ -352,6 +358,84 @@ TEST_F(Onnx, SharedWeightsAreNotThoseOfAnotherName) {
     EXPECT_EQ(read.convolution("conv_list.1").weight, weights.convolution("conv_list.0").weight);
 }
 
+/// Moves the values of a tensor into a file beside the model, behind 16 other bytes.
+void move_out(TensorProto& tensor, const std::filesystem::path& file, const std::string& location) {
+    write_whole(file, std::string(16, 'x') + tensor.raw_data());
+    const std::string length = std::to_string(tensor.raw_data().size());
+    tensor.clear_raw_data();
+    tensor.set_data_location(TensorProto::EXTERNAL);
+    for (const auto& [key, value] :
+         std::map<std::string, std::string>{{"location", location}, {"offset", "16"}, {"length", length}}) {
+        auto& entry = *tensor.add_external_data();
+        entry.set_key(key);
+        entry.set_value(value);
+    }
+}
+
+void set_external(TensorProto& tensor, const std::string& key, const std::string& value) {
+    for (auto& entry : *tensor.mutable_external_data())
+        if (entry.key() == key) entry.set_value(value);
+}
+
+TEST_F(Onnx, ReadsWeightsInAFileBesideTheModel) {
+    const Weights weights = make_seeded_weights(kSmallDncnn, 5);
+    ModelProto model = exported(weights);
+    TensorProto& tensor = tensor_of(model, "conv_list.0.weight");
+    const std::filesystem::path beside = file().parent_path() / "network.onnx.data";
+    move_out(tensor, beside, "network.onnx.data");
+    const auto refused = [&] {
+        return usage_error([&] { (void)load(model, network::kind_of<network::DncnnShape>()); });
+    };
+    EXPECT_EQ(sha256_of_values(load(model, network::kind_of<network::DncnnShape>())), weights.sha256);
+    set_external(tensor, "length", "8");
+    EXPECT_THAT(refused(), AllOf(HasSubstr("'conv_list.0.weight'"), HasSubstr("its shape asks for 576")));
+    set_external(tensor, "length", "576");
+    set_external(tensor, "offset", "17");
+    EXPECT_THAT(refused(), HasSubstr("cut off"));
+    set_external(tensor, "offset", "-1");
+    EXPECT_THAT(refused(), HasSubstr("'-1'"));
+    set_external(tensor, "offset", "16");
+    set_external(tensor, "location", "none.data");
+    EXPECT_THAT(refused(), HasSubstr("not beside the model"));
+    for (const std::string& outside : {std::string("../data"), std::string("/etc/passwd"), beside.string()}) {
+        set_external(tensor, "location", outside);
+        EXPECT_THAT(refused(), HasSubstr("outside the model's folder")) << outside;
+    }
+    std::filesystem::create_symlink("/etc/passwd", file().parent_path() / "link");
+    set_external(tensor, "location", "link");
+    EXPECT_THAT(refused(), HasSubstr("outside the model's folder"));
+}
+
+// What is remembered of a network must not outlive its values.
+TEST_F(Onnx, TheDigestOfANetworkIsThatOfItsWeightsWhereverTheyLie) {
+    ModelProto model = exported(test::weights_of(test::seen_graph(), 3));
+    const std::filesystem::path beside = file().parent_path() / "data";
+    TensorProto& tensor = tensor_of(model, "low.weight");
+    const std::string values = tensor.raw_data();
+    EXPECT_EQ(digest_of_network(file()), sha256_of_file(file()));
+    move_out(tensor, beside, "data");
+    write_whole(file(), model.SerializeAsString());
+    const std::string first = digest_of_network(file());
+    EXPECT_EQ(brought_network(file(), *layers_in(file()).card).sha256, first);
+    write_whole(beside, std::string(16, 'x') + std::string(values.size(), '\0'));
+    EXPECT_NE(digest_of_network(file()), first);
+}
+
+TEST_F(Onnx, ABroughtNetworkSaysTheNoiseOfItsTraining) {
+    ModelProto model = exported(test::weights_of(test::seen_graph(), 3));
+    auto& entry = *model.add_metadata_props();
+    entry.set_key("sigma_train");
+    for (const auto& [text, level] : std::map<std::string, double>{{"0.1", 0.1}, {"nan", 0}, {"-1", 0}}) {
+        entry.set_value(text);
+        write_whole(file(), model.SerializeAsString());
+        const network::NetworkCard card = *layers_in(file()).card;
+        if (level > 0)
+            EXPECT_EQ(brought_network(file(), card).trained_sigma, level);
+        else
+            EXPECT_THAT(usage_error([&] { (void)brought_network(file(), card); }), HasSubstr("is no noise level"));
+    }
+}
+
 TEST_F(Onnx, ReadsWeightsOfOtherTypes) {
     const Weights weights = make_seeded_weights(kSmallDncnn, 5);
     ModelProto model = exported(weights);
@@ -475,6 +559,12 @@ std::vector<Change> changes() {
         {"has 4 values, and its shape asks for 9", kSmallDncnn,
          [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, 9); }},
         {"its shape is not one", kSmallDncnn, [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_dims(0, -4); }},
+        {"'pads' twice", kSmallDncnn,
+         [](ModelProto& m) {
+             NodeProto& node = node_of(m, "Conv");
+             const onnx::AttributeProto pads = attribute_of(node, "pads");
+             *node.add_attribute() = pads;
+         }},
         {"in another file", kSmallDncnn,
          [](ModelProto& m) { tensor_of(m, "in_conv.bias").set_data_location(TensorProto::EXTERNAL); }},
         {"is there twice", kSmallDncnn,

@@ -20,7 +20,8 @@ struct OnnxNetwork {
 [[nodiscard]] bool is_onnx(Bytes file);
 
 /// Reads a model of one input and one output, whose nodes are the operations of a `Graph` (Identity and Dropout aside).
-/// Nothing is executed and no other file is opened. Throws UsageError that names the file, the node and the reason.
+/// Nothing is executed. `name`: of the file; weights may lie in others in its folder. Throws UsageError that names the
+/// file, the node and the reason.
 [[nodiscard]] OnnxNetwork read_onnx(Bytes file, const std::string& name);
 
 /// Recognises the network that `found` computes, and takes its weights: `preferred` where several networks compute the

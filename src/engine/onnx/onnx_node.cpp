@@ -15,7 +15,8 @@ namespace pb::engine {
 using onnx::AttributeProto;
 
 OnnxNode::OnnxNode(const onnx::NodeProto& node, const std::string& file) : node_(node), file_(file) {
-    for (const AttributeProto& attribute : node.attribute()) unread_.insert(attribute.name());
+    for (const AttributeProto& attribute : node.attribute())
+        demand(unread_.insert(attribute.name()).second, "has " + shown(attribute.name()) + " twice");
 }
 
 const std::string& OnnxNode::input(int i) const {

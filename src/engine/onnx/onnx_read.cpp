@@ -28,9 +28,8 @@ constexpr int64_t kNewestOpset = 22;
 
 class GraphReader {
   public:
-    /// `most_values`: limit for the weights of all convolutions; shared weights count once per convolution.
-    GraphReader(const GraphProto& graph, const std::string& file, size_t most_values)
-        : graph_(graph), file_(file), most_values_(most_values), tensors_(file) {}
+    GraphReader(const GraphProto& graph, const std::string& file, size_t file_bytes)
+        : graph_(graph), file_(file), file_bytes_(file_bytes), tensors_(file) {}
 
     [[nodiscard]] OnnxNetwork read() {
         for (const auto& tensor : graph_.initializer()) tensors_.add(tensor.name(), tensor);
@@ -101,7 +100,8 @@ class GraphReader {
         const auto num_biases = static_cast<int64_t>(convolution.bias.size());
         node.demand(num_biases == 0 || num_biases == convolution.out_channels, "its bias has not one value a channel");
         num_values_ += values.size();
-        node.demand(num_values_ <= most_values_, "its weights and those before are more than the file can need");
+        node.demand(num_values_ <= kMostValuesPerByte * (file_bytes_ + tensors_.num_external_bytes()),
+                    "its weights and those before are more than the file can need");
         const size_t operand = map_of(node, 0);
         const network::Filter filter{.weights = unused_name(name),
                                      .kernel = convolution.kernel,
@@ -139,13 +139,14 @@ class GraphReader {
         fold({part(1), part(2), part(3), part(4), eps}, convolution);
         operations_[index].filter->has_bias = true;
         std::erase_if(
-            maps_, [&](const auto& name) { return name.second == index; });  // the old names meant the map without norm
+            maps_, [&](const auto& name) { return name.second == index && without_norm_.insert(name.first).second; });
         rename(node, index);
     }
 
     void read_concatenation(OnnxNode& node) {
         const int64_t axis = node.integer("axis", 0);
         node.demand(axis == 1 || axis == -3, fmt::format("axis {}: only channels (1) can be joined here", axis));
+        if (node.num_inputs() == 1) return rename(node, map_of(node, 0));
         append_of(node, network::OperationKind::concatenate, node.num_inputs());
     }
 
@@ -198,9 +199,13 @@ class GraphReader {
     }
 
     [[nodiscard]] size_t map_of(const OnnxNode& node, int input) const {
-        const auto found = maps_.find(node.input(input));
-        node.demand(found != maps_.end(),
-                    "its input " + shown(node.input(input)) + " is no map that was computed before");
+        const std::string& name = node.input(input);
+        const auto found = maps_.find(name);
+        const bool is_map = found != maps_.end();
+        node.demand(!without_norm_.contains(name),
+                    "its input " + shown(name) + " is a convolution before its batch norm, which is folded into it");
+        node.demand(is_map || !tensors_.has(name), "its input " + shown(name) + " is a constant");
+        node.demand(is_map, "its input " + shown(name) + " is no map that was computed before");
         return found->second;
     }
 
@@ -262,14 +267,16 @@ class GraphReader {
     }
 
     static constexpr size_t kMostOperations = 4096;
+    static constexpr size_t kMostValuesPerByte = 8;  // nodes may share their weights
 
     const GraphProto& graph_;
     const std::string& file_;
-    size_t most_values_;
+    size_t file_bytes_;
     size_t num_values_ = 0;
     OnnxTensors tensors_;
     std::map<std::string, size_t> maps_;  // name of a value -> operation that makes it
     std::set<std::string> names_;         // names of all values so far
+    std::set<std::string> without_norm_;  // names of convolutions before their batch norm
     std::set<size_t> read_;               // operations that another one reads
     std::vector<network::Operation> operations_;
     std::map<std::string, Convolution> convolutions_;
@@ -294,14 +301,13 @@ bool is_onnx(Bytes file) {
 }
 
 OnnxNetwork read_onnx(Bytes file, const std::string& name) {
-    constexpr size_t kMostValuesPerByte = 8;  // nodes may share their weights
     if (file.size() > std::numeric_limits<int>::max())
         throw UsageError(name + ": an ONNX model of more than 2 GB; such a file is damaged, or no network here");
     ModelProto model;
     if (!model.ParseFromArray(file.data(), static_cast<int>(file.size())) || !model.has_graph())
         throw UsageError(name + ": begins like an ONNX model, but is none: damaged or cut off");
     check_opset(model, name);
-    OnnxNetwork network = GraphReader(model.graph(), name, kMostValuesPerByte * file.size()).read();
+    OnnxNetwork network = GraphReader(model.graph(), name, file.size()).read();
     for (const auto& entry : model.metadata_props()) network.metadata[entry.key()] = entry.value();
     return network;
 }

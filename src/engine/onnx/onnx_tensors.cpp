@@ -1,6 +1,7 @@
 #include "engine/onnx/onnx_tensors.hpp"
 
 #include "engine/checkpoint/element_type.hpp"
+#include "engine/onnx/external_data.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -54,12 +55,12 @@ void OnnxTensors::fail(const std::string& name, const std::string& reason) const
 void OnnxTensors::add(const std::string& name, const TensorProto& tensor) {
     const auto type = element_type(tensor.data_type());
     if (!type) return;  // sizes and indices; an operation that needs one reports it as missing
-    if (tensor.data_location() == TensorProto::EXTERNAL || tensor.external_data_size() > 0)
-        fail(name, "its values lie in another file; save the model with its weights in one file");
     NamedTensor read{{tensor.dims().begin(), tensor.dims().end()}, {}};
     const auto elements = checked_elements(read.shape);
     if (!elements) fail(name, "its shape is not one");
-    if (tensor.has_raw_data()) {
+    if (is_external(tensor)) {
+        read.values = to_floats(external_bytes(name, tensor, *elements * static_cast<int64_t>(size_of(*type))), *type);
+    } else if (tensor.has_raw_data()) {
         const Bytes bytes = std::as_bytes(std::span(tensor.raw_data()));
         if (bytes.size() % size_of(*type) != 0) fail(name, fmt::format("{} bytes are no whole elements", bytes.size()));
         read.values = to_floats(bytes, *type);
@@ -75,6 +76,17 @@ void OnnxTensors::add(const std::string& name, const TensorProto& tensor) {
                          wrong - read.values.begin()));
     if (!tensors_.emplace(name, std::make_shared<const NamedTensor>(std::move(read))).second)
         fail(name, "is there twice");
+}
+
+std::vector<std::byte> OnnxTensors::external_bytes(const std::string& name, const TensorProto& tensor,
+                                                   int64_t num_bytes) {
+    try {
+        std::vector<std::byte> bytes = read_external(tensor, file_, num_bytes);
+        num_external_bytes_ += bytes.size();
+        return bytes;
+    } catch (const UsageError& error) {
+        fail(name, error.what());
+    }
 }
 
 void OnnxTensors::add_alias(const std::string& alias, const std::string& name) {

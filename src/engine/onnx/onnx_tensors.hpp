@@ -13,14 +13,16 @@ namespace pb::engine {
 
 class OnnxTensors {
   public:
+    /// `file`: the model's, for messages and for weights in files beside it.
     explicit OnnxTensors(std::string file) : file_(std::move(file)) {}
 
-    /// Throws UsageError for a type other than float, half, bfloat16 and double, for values that are in another file or
-    /// not finite, or whose number does not fit the shape.
+    /// Throws UsageError for a type other than float, half, bfloat16 and double, for values that are not finite, whose
+    /// number does not fit the shape, or that cannot be read from the file that they lie in.
     void add(const std::string& name, const onnx::TensorProto& tensor);
     /// Adds another name for the tensor `name`.
     void add_alias(const std::string& alias, const std::string& name);
 
+    [[nodiscard]] size_t num_external_bytes() const { return num_external_bytes_; }
     [[nodiscard]] bool has(const std::string& name) const { return tensors_.contains(name); }
     /// Throws UsageError when there is no tensor of this name.
     [[nodiscard]] const NamedTensor& find(const std::string& name) const;
@@ -28,7 +30,10 @@ class OnnxTensors {
   private:
     [[noreturn]] void fail(const std::string& name, const std::string& reason) const;
 
+    std::vector<std::byte> external_bytes(const std::string& name, const onnx::TensorProto& tensor, int64_t num_bytes);
+
     std::string file_;
+    size_t num_external_bytes_ = 0;
     std::map<std::string, std::shared_ptr<const NamedTensor>> tensors_;
 };
 

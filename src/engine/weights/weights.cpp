@@ -1,57 +1,19 @@
 #include "patchbench/engine/weights.hpp"
 
-#include "base/noise_level.hpp"
 #include "base/sha256.hpp"
 #include "engine/checkpoint/readers.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "engine/weights/batch_norm.hpp"
+#include "engine/weights/noise_metadata.hpp"
 #include "engine/weights_file.hpp"
 
 #include "patchbench/base/error.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <span>
 
 namespace pb::engine {
 namespace {
-
-double parse_trained_sigma(const std::string& text, const std::string& where) {
-    double sigma = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sigma);
-    if (error != std::errc{} || end != text.data() + text.size() || !(sigma >= kSmallestSigma && sigma <= 1))
-        throw UsageError(where + ": " + shown(text) +
-                         " is no noise level in [0,1] units (25 of 255 grey levels are 0.098)");
-    return sigma;
-}
-
-// Both words are in use; when a file has both, they must agree.
-std::optional<double> trained_sigma(const std::map<std::string, std::string>& metadata, const std::string& source) {
-    std::optional<double> known;
-    for (const char* word : {"sigma_train", "sigma"}) {
-        const auto found = metadata.find(word);
-        if (found == metadata.end()) continue;
-        const double sigma = parse_trained_sigma(found->second, source + ", metadata " + shown(word));
-        if (known && *known != sigma)
-            throw UsageError(source +
-                             ", metadata 'sigma_train' and 'sigma': they say two noise levels; leave the wrong "
-                             "one out");
-        known = sigma;
-    }
-    return known;
-}
-
-/// The end of `sigma_range: <a> to <b>`, in [0,1] units. None where the metadata have none that reads so.
-std::optional<double> most_sigma(const std::map<std::string, std::string>& metadata) {
-    constexpr std::string_view kTo = " to ";
-    const auto found = metadata.find("sigma_range");
-    const size_t at = found == metadata.end() ? std::string::npos : found->second.find(kTo);
-    if (at == std::string::npos) return std::nullopt;
-    const char* const end = found->second.data() + found->second.size();
-    double sigma = 0;
-    const auto [rest, error] = std::from_chars(found->second.data() + at + kTo.size(), end, sigma);
-    return error == std::errc{} && rest == end && sigma > 0 && sigma <= 1 ? std::optional(sigma) : std::nullopt;
-}
 
 void add_digest(std::string& lines, const std::string& key, const std::vector<float>& values) {
     if (!values.empty()) lines += key + " " + sha256_of(std::as_bytes(std::span(values))) + "\n";

@@ -1,4 +1,5 @@
 // Runs windows of any extent through a network whose card is not known yet.
+#include "device/host_memory.hpp"
 #include "engine/brought.hpp"
 #include "engine/worker/engine_places.hpp"
 #include "engine/worker/worker.hpp"
@@ -17,6 +18,8 @@ class NetworkTrial {
   public:
     NetworkTrial(std::filesystem::path file, const EngineOptions& options) : file_(std::move(file)), options_(options) {
         options_.layout = Layout::contiguous;
+        options_.worker.memory_limit_bytes =
+            device::available_host_memory_bytes().value_or(0) / 2;  // the file may ask for any
     }
 
     network::TrialOutput run(const network::NetworkCard& card, std::vector<float> window, const Shape& shape) {
