@@ -148,6 +148,7 @@ TEST(Plan, RanksThatDoNotTakePartHaveNoWindows) {
 TEST(Plan, OpenHaloKeepsTheBatchOpenUntilItIsSettled) {
     config::PointSettings settings = small_point();
     settings.halo.kind = config::HaloSetting::Kind::automatic;
+    settings.layout = Layout::contiguous;  // in which no engine carries rows
     settings.batch.count = 1000;
     Point point = point_of(settings);
     EXPECT_FALSE(point.halo.has_value());
@@ -775,11 +776,23 @@ TEST(Carried, BordersOfRanksCostWhatANoteSays) {
 }
 
 TEST(Carried, MemoryDoesNotDependOnTheHeight) {
+    for (const EngineKind engine : {EngineKind::native, EngineKind::torch}) {
+        config::PointSettings settings = carried_point();
+        settings.engine = engine;
+        settings.image.height = 1000;
+        const double peak_mib = predict(point_of(settings))->peak_mib;
+        settings.image.height = 1000 + 1500 * settings.patch;
+        EXPECT_DOUBLE_EQ(predict(point_of(settings))->peak_mib, peak_mib);
+    }
+}
+
+TEST(Carried, TorchReadsLessOfItTwiceThanTilesDo) {
     config::PointSettings settings = carried_point();
-    settings.image.height = 1000;
-    const double peak_mib = predict(point_of(settings))->peak_mib;
-    settings.image.height = 50000;
-    EXPECT_DOUBLE_EQ(predict(point_of(settings))->peak_mib, peak_mib);
+    const auto input_rows = [&] { return band_pixels(point_of(settings, make_local_topology(2))).input_rows; };
+    const int64_t of_native = input_rows();
+    settings.engine = EngineKind::torch;
+    EXPECT_EQ(input_rows(), 300 + 2 * 20) << "the receptive field of DnCNN, on both sides of the border";
+    EXPECT_GT(of_native, 300 + 2 * 20);
 }
 
 TEST(Carried, RefusesWhatCannotCarryRows) {
@@ -789,7 +802,21 @@ TEST(Carried, RefusesWhatCannotCarryRows) {
         return refusal_of(settings);
     };
     const auto names_the_halo = HasSubstr("halo = carried");
-    EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::torch; }), names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) {
+                    s.engine = EngineKind::torch;
+                    s.layout = Layout::contiguous;
+                }),
+                names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) {
+                    s.engine = EngineKind::torch;
+                    s.dtype = Precision::bf16;
+                }),
+                names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) {
+                    s.engine = EngineKind::torch;
+                    s.halo.kind = config::HaloSetting::Kind::exchanged;
+                }),
+                HasSubstr("halo = exchanged: needs engine native on the CPU"));
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::reference; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::timed; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.schedule = config::Schedule::dynamic; }), names_the_halo);

@@ -63,7 +63,7 @@ struct EngineOptions {
 };
 
 /// An image that goes through a network in row bands, from top to bottom (Note [Carried rows]). Each row of each map is
-/// computed once, and the output has the bits of the whole image's.
+/// computed once, and the output is the whole image's, native: bit for bit, torch: within rounding.
 class BandPass {
   public:
     virtual ~BandPass() = default;
@@ -147,8 +147,8 @@ class Denoiser {
     /// that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
-    /// Allocates all that the steps of `schedule` need; both must outlive the pass. Throws OutOfMemory, and UsageError
-    /// where the engine cannot carry rows.
+    /// For the steps of `schedule`, which is of the engine's unit and must outlive the pass; native allocates all that they
+    /// need. Throws OutOfMemory, and UsageError where the engine cannot carry rows.
     [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule);
 
     /// Allocates all that the slab needs; it must outlive the pass. Throws OutOfMemory, and UsageError where the engine

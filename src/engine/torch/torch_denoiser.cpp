@@ -2,6 +2,7 @@
 
 #include "base/user_cache.hpp"
 #include "engine/step_clock.hpp"
+#include "engine/torch/bands.hpp"
 #include "engine/torch/code.hpp"
 #include "engine/torch/cropped.hpp"
 #include "engine/torch/cuda_backend.hpp"
@@ -78,6 +79,14 @@ class TorchDenoiser final : public Denoiser {
                 cuda_->run_on(stream, [&] { run(in, out); });
             }
         });
+    }
+
+    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
+        const bool carries =
+            !cuda_ && !code_ && options_.precision == Precision::fp32 && options_.layout == Layout::channels_last;
+        if (!carries) return Denoiser::make_band_pass(schedule);
+        return std::make_unique<Bands>(*network_, schedule, placement_.options,
+                                       [this](const std::function<void()>& work) { on_cpu(work); });
     }
 
     [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n) override {
