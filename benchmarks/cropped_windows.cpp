@@ -1,5 +1,5 @@
-// Windows of which only the core is computed, beside the same windows computed whole: the engine native, one window of
-// patch + 2 x halo pixels, in turns; who goes first alternates. Both calls allocate nothing. Processor seconds.
+// Windows of which only the core is computed, beside the same windows computed whole: the engine native or torch, one
+// window of patch + 2 x halo pixels, in turns; who goes first alternates. Processor seconds.
 #include "base/statistics.hpp"
 #include "device/host_memory.hpp"
 #include "network/window_crop.hpp"
@@ -20,7 +20,9 @@ namespace {
 struct Arguments {
     std::vector<std::string> networks{"dncnn", "unet", "drunet"};
     std::vector<int64_t> patches{256};
-    int64_t halo = -1;  // of the window; below 0: the exact one
+    std::string engine = "native";
+    int64_t halo = -1;       // of the window; below 0: the exact one
+    bool in_corner = false;  // the core is in a corner of the window, as at the corner of an image
     int64_t rounds = 5;
     int threads = 1;
 };
@@ -28,8 +30,9 @@ struct Arguments {
 /// One window and its core, or all of it.
 class Side {
   public:
-    Side(engine::Denoiser& denoiser, const engine::Weights& weights, Extent window, const Range& core)
-        : crop_(network::graph_of(weights.shape), window, {core}, {core}),
+    Side(engine::Denoiser& denoiser, const engine::Weights& weights, Extent window, const Range& core,
+         const network::CropEngine& engine)
+        : crop_(network::graph_of(weights.shape), window, {core}, {core}, engine),
           core_(rect_of(core, core)),
           pass_(denoiser.make_crop_pass(crop_, 1)) {}
 
@@ -39,7 +42,7 @@ class Side {
         return device::process_cpu_seconds() - before;
     }
     [[nodiscard]] double macs() const { return crop_.macs(core_); }
-    [[nodiscard]] double mib() const { return static_cast<double>(crop_.place(1).bytes) / kMiB; }
+    [[nodiscard]] double mib() const { return static_cast<double>(crop_.peak_bytes(1)) / kMiB; }
 
   private:
     network::WindowCrop crop_;
@@ -52,16 +55,23 @@ std::string text_of(const std::vector<double>& values) {
     return fmt::format("{:.3f} [{:.3f}, {:.3f}]", median(values), least, most);
 }
 
+network::CropEngine crop_engine(EngineKind engine) {
+    if (engine == EngineKind::torch) return {network::ComputedUnit::pixel, network::kOnednnPath};
+    return {};
+}
+
 void compare(const std::string& name, int64_t patch, const Arguments& arguments) {
     const auto weights = engine::make_seeded_weights(parse_enum<network::NetworkKind>(name), 3, 1);
     const auto& facts = network::network_facts(weights.shape);
     const int64_t halo = arguments.halo < 0 ? facts.exact_halo : arguments.halo, edge = patch + 2 * halo;
-    const auto denoiser = engine::make_denoiser(weights, {.engine = EngineKind::native, .threads = arguments.threads});
+    const auto engine = parse_enum<EngineKind>(arguments.engine);
+    const auto denoiser = engine::make_denoiser(weights, {.engine = engine, .threads = arguments.threads});
+    const int64_t first = arguments.in_corner ? 0 : halo;
     std::vector<float> values(static_cast<size_t>(edge * edge * 4), 0.5F), result(values.size());
     const BatchView in{values.data(), {1, facts.takes_sigma ? 4 : 3, edge, edge}},
         out{result.data(), {1, 3, edge, edge}};
-    Side whole(*denoiser, weights, {edge, edge}, {0, edge}),
-        core(*denoiser, weights, {edge, edge}, {halo, halo + patch});
+    Side whole(*denoiser, weights, {edge, edge}, {0, edge}, crop_engine(engine)),
+        core(*denoiser, weights, {edge, edge}, {first, first + patch}, crop_engine(engine));
     std::vector<double> whole_s, core_s, ratios;
     for (int64_t round = -1; round < arguments.rounds; ++round) {  // the first one warms up
         std::array<double, 2> seconds{};
@@ -73,9 +83,9 @@ void compare(const std::string& name, int64_t patch, const Arguments& arguments)
         ratios.push_back(seconds[1] / seconds[0]);
     }
     fmt::print(
-        "{}, patch {}, halo {}: whole {:.3f} s, cropped {:.3f} s, ratio {} (n = {}); arithmetic {:.3f}, of useful "
+        "{}, {}, patch {}, halo {}: whole {:.3f} s, cropped {:.3f} s, ratio {} (n = {}); arithmetic {:.3f}, of useful "
         "{:.2f} instead of {:.2f}; maps {:.0f} instead of {:.0f} MiB\n",
-        name, patch, halo, median(whole_s), median(core_s), text_of(ratios), arguments.rounds,
+        name, arguments.engine, patch, halo, median(whole_s), median(core_s), text_of(ratios), arguments.rounds,
         core.macs() / whole.macs(), core.macs() / facts.mac_per_pixel / static_cast<double>(patch * patch),
         static_cast<double>(edge * edge) / static_cast<double>(patch * patch), core.mib(), whole.mib());
     std::cout.flush();
@@ -89,6 +99,8 @@ int main(int argc, char** argv) {
     pb::Arguments arguments;
     app.add_option("--networks", arguments.networks, "joined by commas")->delimiter(',');
     app.add_option("--patch", arguments.patches, "joined by commas")->delimiter(',');
+    app.add_option("--engine", arguments.engine)->check(CLI::IsMember({"native", "torch"}));
+    app.add_flag("--corner", arguments.in_corner, "the core lies in a corner of the window");
     app.add_option("--halo", arguments.halo, "default: the exact one");
     app.add_option("--rounds", arguments.rounds)->check(CLI::PositiveNumber);
     app.add_option("--threads", arguments.threads)->check(CLI::PositiveNumber);

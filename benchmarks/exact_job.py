@@ -34,6 +34,7 @@ from plain_networks import make_network  # noqa: E402
 WHOLE = "PyTorch, whole"
 WAYS = {  # of patchbench: engine, halo
     "torch, tiles with an exact halo": ("torch", "exact"),
+    "torch, carried rows": ("torch", "carried"),
     "native, tiles with an exact halo": ("native", "exact"),
     "native, carried rows": ("native", "carried"),
 }

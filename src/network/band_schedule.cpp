@@ -9,7 +9,7 @@
 namespace pb::network {
 
 BandSchedule::BandSchedule(const Graph& graph, const BandShape& shape)
-    : shape_(shape), computed_(computed_ranges(graph, shape.rows, shape.image.h)) {
+    : shape_(shape), computed_(computed_ranges(graph, shape.rows, shape.image.h, shape.unit)) {
     require(shape.band > 0 && shape.rows.size() > 0, "a band schedule has rows");
     std::vector<State> states;  // from the last step to the first
     for (int64_t end = shape.rows.begin + round_up(shape.rows.size(), shape.band);; end -= shape.band) {
@@ -36,7 +36,7 @@ void BandSchedule::count_macs(const Graph& graph) {
 }
 
 BandSchedule::State BandSchedule::state_at(const Graph& graph, int64_t output_end) const {
-    const std::vector<Range> reached = computed_ranges(graph, {output_end - 1, output_end});
+    const std::vector<Range> reached = computed_ranges(graph, {output_end - 1, output_end}, shape_.unit);
     State state;
     state.made_end.reserve(graph.size());
     for (size_t i = 0; i < graph.size(); ++i)

@@ -4,8 +4,8 @@
 // Note [Carried rows]: step by step the output grows by one band. Each map is computed as far as the output needs it
 // (computed_ranges.hpp), as if the image had no end: the first steps take rows of the input and make no output, and
 // most steps after them have the same shape. Rows that a reader needs again stay: a few of most maps, many of a map
-// that is summed or concatenated with one that is made much later. Bands and ranks do not change the bits, because
-// every tile lies where it lies in the whole image.
+// that is summed or concatenated with one that is made much later. Bands and ranks do not change the bits of native,
+// because every tile lies where it lies in the whole image.
 #pragma once
 
 #include "network/computed_ranges.hpp"
@@ -16,6 +16,7 @@ struct BandShape {
     Range rows;        // of the output
     int64_t band = 0;  // rows of the output that a step makes, a multiple of the alignment
     Extent image;      // of the input; multiples of the alignment
+    ComputedUnit unit = ComputedUnit::tile;
 
     friend bool operator==(const BandShape&, const BandShape&) = default;
 };

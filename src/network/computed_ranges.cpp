@@ -10,10 +10,10 @@ namespace {
 
 static_assert((kWinogradTile & (kWinogradTile - 1)) == 0);
 
-/// Whole tiles; rounds negative numbers outwards, too.
-Range whole_tiles(const Range& range) {
-    constexpr int64_t kMask = kWinogradTile - 1;
-    return {range.begin & ~kMask, (range.end + kMask) & ~kMask};
+/// Rounds negative numbers outwards, too. `unit`: a power of two.
+Range whole(const Range& range, int64_t unit) {
+    const int64_t mask = unit - 1;
+    return {range.begin & ~mask, (range.end + mask) & ~mask};
 }
 
 bool makes_tiles(const Graph& graph, const Step& step) {
@@ -21,15 +21,25 @@ bool makes_tiles(const Graph& graph, const Step& step) {
            native_convolution(graph, step.first).method() == NativeMethod::winograd;
 }
 
+bool doubles(OperationKind kind) {
+    return kind == OperationKind::transposed_convolution || kind == OperationKind::upsample;
+}
+
+/// Pixels of the map of `step` that are computed together.
+int64_t pixels_together(const Graph& graph, const Step& step, ComputedUnit unit) {
+    if (unit == ComputedUnit::tile) return makes_tiles(graph, step) ? kWinogradTile : 1;
+    return doubles(graph[step.first].kind) ? 2 : 1;
+}
+
 }  // namespace
 
-std::vector<Range> computed_ranges(const Graph& graph, Range output) {
+std::vector<Range> computed_ranges(const Graph& graph, Range output, ComputedUnit unit) {
     const std::vector<Step> steps = steps_of(graph, kNativePath.fusing);
     std::vector<Range> ranges(graph.size());
     ranges.back() = output;
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {  // every reader of a map comes after it
         Range& made = ranges[step->last];
-        if (makes_tiles(graph, *step)) made = whole_tiles(made);
+        made = whole(made, pixels_together(graph, *step, unit));
         ranges[step->first] = made;
         if (const auto other = map_summed(graph, *step)) include(ranges[*other], made);
         const Range read = pixels_read(graph[step->first], made);
@@ -38,12 +48,14 @@ std::vector<Range> computed_ranges(const Graph& graph, Range output) {
     return ranges;
 }
 
-std::vector<Range> computed_ranges(const Graph& graph, Range output, int64_t extent) {
-    std::vector<Range> ranges = computed_ranges(graph, output);
-    for (size_t i = 0; i < ranges.size(); ++i) {
-        const int64_t length = extent / graph.shape(i).scale;
-        ranges[i] = {std::clamp<int64_t>(ranges[i].begin, 0, length), std::clamp<int64_t>(ranges[i].end, 0, length)};
-    }
+Range within_map(const Graph& graph, size_t operation, const Range& range, int64_t extent) {
+    const int64_t length = extent / graph.shape(operation).scale;
+    return {std::clamp<int64_t>(range.begin, 0, length), std::clamp<int64_t>(range.end, 0, length)};
+}
+
+std::vector<Range> computed_ranges(const Graph& graph, Range output, int64_t extent, ComputedUnit unit) {
+    std::vector<Range> ranges = computed_ranges(graph, output, unit);
+    for (size_t i = 0; i < ranges.size(); ++i) ranges[i] = within_map(graph, i, ranges[i], extent);
     return ranges;
 }
 

@@ -42,30 +42,34 @@ Range whole_pairs(const Range& range) { return {range.begin / 2 * 2, round_up(ra
 }  // namespace
 
 WindowCrop::WindowCrop(const Graph& graph, Extent window, const std::vector<Range>& row_cores,
-                       const std::vector<Range>& column_cores)
-    : window_(window), memory_(plan_memory(graph, kNativePath)), macs_per_pixel_(graph.size()) {
-    for (size_t i = 0; i < graph.size(); ++i) channels_.push_back(graph.shape(i).channels);
+                       const std::vector<Range>& column_cores, const CropEngine& engine)
+    : graph_(graph),
+      engine_(engine),
+      window_(window),
+      memory_(plan_memory(graph, engine.path)),
+      macs_per_pixel_(graph.size()) {
     for (const size_t i : convolutions_of(graph))
-        macs_per_pixel_[i] = static_cast<double>(channels_[i] * tensor_shapes(graph, i).fan_in());
-    for (const Range& core : row_cores) include_axes(rows_, {axis_of(graph, core, window.h)});
-    for (const Range& core : column_cores) include_axes(columns_, {axis_of(graph, core, window.w)});
+        macs_per_pixel_[i] = static_cast<double>(graph.shape(i).channels * tensor_shapes(graph, i).fan_in());
+    for (const Range& core : row_cores) include_axes(rows_, {axis_of(core, window.h)});
+    for (const Range& core : column_cores) include_axes(columns_, {axis_of(core, window.w)});
 }
 
-Axis WindowCrop::axis_of(const Graph& graph, const Range& core, int64_t extent) const {
-    Axis axis{.core = core, .made = computed_ranges(graph, core, extent), .held = {}};
-    for (size_t i = 0; i < graph.size(); ++i)
-        if (graph[i].kind == OperationKind::transposed_convolution) axis.made[i] = whole_pairs(axis.made[i]);
+Axis WindowCrop::axis_of(const Range& core, int64_t extent) const {
+    Axis axis{.core = core, .made = computed_ranges(graph_, core, extent, engine_.unit), .held = {}};
+    for (size_t i = 0; i < graph_.size(); ++i)
+        if (graph_[i].kind == OperationKind::transposed_convolution) axis.made[i] = whole_pairs(axis.made[i]);
     std::vector<Range> of_block(memory_.blocks.size());
-    for (size_t i = 0; i < graph.size(); ++i)
+    for (size_t i = 0; i < graph_.size(); ++i)
         if (const auto block = memory_.block_of[i]) network::include(of_block[*block], axis.made[i]);
     axis.held = axis.made;
-    for (size_t i = 0; i < graph.size(); ++i)
+    for (size_t i = 0; i < graph_.size(); ++i)
         if (const auto block = memory_.block_of[i]) axis.held[i] = of_block[*block];
     return axis;
 }
 
 void WindowCrop::include(const WindowCrop& other) {
-    require(window_ == other.window_ && channels_ == other.channels_, "crops of different windows");
+    require(window_ == other.window_ && graph_ == other.graph_ && engine_.unit == other.engine_.unit,
+            "crops of different windows");
     include_axes(rows_, other.rows_);
     include_axes(columns_, other.columns_);
 }
@@ -87,13 +91,28 @@ double WindowCrop::macs(const Rect& core) const {
 Arena WindowCrop::place(int64_t n) const {
     MemoryPlan plan = memory_;
     for (MemoryBlock& block : plan.blocks) block.size = {};
-    for (size_t i = 0; i < channels_.size(); ++i) {
+    for (size_t i = 0; i < graph_.size(); ++i) {
         if (!plan.block_of[i]) continue;
-        const int64_t values = n * most_held(rows_, i) * most_held(columns_, i) * channels_[i];
+        const int64_t values = n * most_held(rows_, i) * most_held(columns_, i) * graph_.shape(i).channels;
         int64_t& bytes = plan.blocks[*plan.block_of[i]].size.fixed_bytes;
-        bytes = std::max(bytes, values * kNativePath.value_bytes);
+        bytes = std::max(bytes, values * engine_.path.value_bytes);
     }
     return place_blocks(plan, 0);
+}
+
+std::vector<PieceStep> WindowCrop::steps_for(const Rect& core) const {
+    require(engine_.unit == ComputedUnit::pixel, "pieces of an engine that computes tiles");
+    return piece_steps(graph_, rows_of(core).made, columns_of(core).made, window_);
+}
+
+int64_t WindowCrop::peak_bytes(int64_t n) const {
+    if (engine_.unit == ComputedUnit::tile) return place(n).bytes;
+    int64_t most = 0;
+    for (const Axis& rows : rows_)
+        for (const Axis& columns : columns_)
+            most = std::max(
+                most, peak_of_pieces(graph_, piece_steps(graph_, rows.made, columns.made, window_), n, engine_.path));
+    return most;
 }
 
 }  // namespace pb::network

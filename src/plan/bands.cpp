@@ -2,6 +2,7 @@
 
 #include "config/text.hpp"
 #include "network/band_memory.hpp"
+#include "network/band_pieces.hpp"
 #include "plan/winograd.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 /// "halo = carried: ", the setting that a refusal is about.
 std::string halo_is(const Point& point) { return "halo = " + config::format_setting(point.settings.halo) + ": "; }
+
+/// As the engine native does, and any that cannot carry rows.
+bool computes_tiles(const Point& point) { return point.settings.engine != EngineKind::torch; }
 
 template <class Visit>
 void for_schedules(const Point& point, Visit visit) {
@@ -51,12 +55,21 @@ void settle_rows(Point& point, const char* share, std::string (*note_of)(const P
     if (const std::string note = note_of(point); !note.empty()) point.notes.push_back(note);
 }
 
+bool is_torch_in_rows(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    return settings.engine == EngineKind::torch && point.device == DeviceKind::cpu &&
+           settings.dtype == Precision::fp32 && settings.layout == Layout::channels_last;
+}
+
 void check_carrying_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
-    throw Refused(fmt::format(
-        "{}needs engine native on the CPU in fp32 (here: {}, {}, {}); choose that, or halo: exact", halo_is(point),
-        config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype)));
+    if (is_carried(point) && is_torch_in_rows(point)) return;
+    throw Refused(
+        fmt::format("{}needs engine native{} on the CPU in fp32, channels_last (here: {}, {}, {}, {}); choose "
+                    "that, or halo: exact",
+                    halo_is(point), is_carried(point) ? " or torch" : "", config::format_setting(settings.engine),
+                    name_of(point.device), name_of(settings.dtype), name_of(settings.layout)));
 }
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {
@@ -64,9 +77,11 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
     const Range bands = windows_of_rank(point, grid, rank);
     if (bands.size() == 0) return std::nullopt;
     const int64_t band = band_rows_of(point), height = grid.padded().h;
-    return network::BandSchedule(point.graph(), {.rows = {bands.begin * band, std::min(bands.end * band, height)},
-                                                 .band = std::min(band, height),
-                                                 .image = grid.padded()});
+    return network::BandSchedule(
+        point.graph(), {.rows = {bands.begin * band, std::min(bands.end * band, height)},
+                        .band = std::min(band, height),
+                        .image = grid.padded(),
+                        .unit = computes_tiles(point) ? network::ComputedUnit::tile : network::ComputedUnit::pixel});
 }
 
 BandBytes band_bytes(const Point& point) {
@@ -76,7 +91,9 @@ BandBytes band_bytes(const Point& point) {
     for_schedules(point, [&](const network::BandSchedule& schedule) {
         const int64_t values =
             schedule.most_input_rows() * graph.channels_in() + schedule.shape().band * graph.channels_out();
-        const BandBytes bytes{network::plan_bands(graph, schedule).arena.bytes + scratch_bytes(point),
+        const BandBytes bytes{computes_tiles(point)
+                                  ? network::plan_bands(graph, schedule).arena.bytes + scratch_bytes(point)
+                                  : network::peak_of_bands(graph, schedule, network::kOnednnPath),
                               values * grid.padded().w * network::kNativePath.value_bytes};
         if (bytes.rows + bytes.in_out > most.rows + most.in_out) most = bytes;
     });

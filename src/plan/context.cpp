@@ -147,8 +147,8 @@ bool is_weighed(const Point& point) {
     if (settings.halo.kind != config::HaloSetting::Kind::automatic || settings.workload != config::Workload::tiles)
         return false;
     if (settings.batch.largest || point.source.extent.pixels() < kFullCall) return false;
-    if (settings.engine != EngineKind::native || point.device != DeviceKind::cpu || !point.refusal.empty())
-        return false;
+    const bool is_native = settings.engine == EngineKind::native && point.device == DeviceKind::cpu;
+    if (!(is_native || is_torch_in_rows(point)) || !point.refusal.empty()) return false;
     const TileGrid patches(point.source.extent, {settings.patch, 0, point.facts().alignment});
     return patches.num_patches() > 1;
 }
@@ -160,7 +160,8 @@ std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> 
     open.notes.clear();
     std::vector<ContextWay> ways;
     if (is_contiguous(open)) ways.push_back(carried_way(open));
-    if (is_contiguous(open) && open.num_ranks > 1) ways.push_back(exchanged_way(open));
+    if (is_contiguous(open) && open.num_ranks > 1 && open.settings.engine == EngineKind::native)
+        ways.push_back(exchanged_way(open));
     ways.push_back(tiles_way(open, open.facts().exact_halo));
     ways.push_back(tiles_way(open, seam_halo.value_or(open.facts().alignment)));
     ways.back().is_exact = *ways.back().point.halo >= open.facts().exact_halo;

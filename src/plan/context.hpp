@@ -1,5 +1,6 @@
 // The ways of giving the network its context round the patches, side by side: what each computes and takes, and which
-// of them `halo: auto` takes. For the engine native on the CPU; with others `halo: auto` searches for a halo, always.
+// of them `halo: auto` takes. For the engines native and torch on the CPU in fp32; with others `halo: auto` searches
+// for a halo, always.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -26,11 +27,12 @@ struct ContextWay {
 /// of DnCNN and DRUNet (docs/results/cpu-speed.md).
 [[nodiscard]] double band_cost(int64_t rows);
 
-/// Whether `halo: auto` weighs ways for this point: of engine native, with more than one patch. Not where the largest
-/// batch of windows is searched, nor for small images, whose windows share batches with those of other images.
+/// Whether `halo: auto` weighs ways for this point: of an engine that can carry rows, with more than one patch. Not
+/// where the largest batch of windows is searched, nor for small images, whose windows share batches with those of
+/// other images.
 [[nodiscard]] bool is_weighed(const Point& point);
 
-/// Carried rows and, for several ranks, exchanged rows (both with schedule contiguous), tiles with the exact halo, and
+/// Carried rows and, for several ranks of native, exchanged rows (both with schedule contiguous), tiles with the exact halo, and
 /// tiles with a halo of `seam_halo` px (none: the smallest there is). Where one rank would carry rows, several ranks do
 /// not take tiles, so that the bits do not depend on their number. Requires is_weighed() and a point of make_plan.
 [[nodiscard]] std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> seam_halo);

@@ -3,6 +3,7 @@
 #include "plan/slabs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pb::plan {
 
@@ -21,19 +22,81 @@ std::vector<Range> cores_of(const std::vector<AxisTile>& tiles) {
     return cores;
 }
 
+/// How the point's engine computes cropped windows; none where it computes all of them.
+std::optional<network::CropEngine> crop_engine(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    if (settings.engine == EngineKind::native) return network::CropEngine{};
+    if (settings.engine != EngineKind::torch || point.device != DeviceKind::cpu) return std::nullopt;
+    if (settings.layout != Layout::channels_last) return std::nullopt;
+    network::CropEngine torch{network::ComputedUnit::pixel, network::kOnednnPath};
+    torch.path.value_bytes = static_cast<int64_t>(size_of(storage_of(settings.dtype)));
+    return torch;
+}
+
 network::WindowCrop make_crop(const Point& point, const TileGrid& grid) {
-    return {point.graph(), grid.window(), cores_of(grid.rows()), cores_of(grid.columns())};
+    return {point.graph(), grid.window(), cores_of(grid.rows()), cores_of(grid.columns()), crop_engine(point).value()};
 }
 
 }  // namespace
 
 bool is_cropped(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    return settings.engine == EngineKind::native && settings.workload == config::Workload::tiles && point.halo &&
-           !is_in_bands(point) && settings.network.has_layers();
+    return crop_engine(point) && settings.workload == config::Workload::tiles && point.halo && !is_in_bands(point) &&
+           settings.network.has_layers();
 }
 
 network::WindowCrop window_crop(const Point& point) { return make_crop(point, tile_grid(point)); }
+
+namespace {
+
+/// The most windows that a batch holds side by side, by their core.
+class AlikeCounts {
+  public:
+    void add(const Range& run, int64_t windows, const TileGrid& grid) {
+        int64_t alike = 0;
+        Rect last;
+        for (int64_t place = 0; place < windows; ++place) {
+            const auto [window, core] = grid.tile(std::min(run.begin + place, run.end - 1));
+            const Rect here{core.row - window.row, core.column - window.column, core.extent};
+            alike = here == last ? alike + 1 : 1;
+            last = here;
+            note(here, alike);
+        }
+    }
+
+    [[nodiscard]] const std::vector<std::pair<Rect, int64_t>>& all() const { return counts_; }
+
+  private:
+    void note(const Rect& core, int64_t alike) {
+        const auto known = std::ranges::find(counts_, core, &std::pair<Rect, int64_t>::first);
+        if (known == counts_.end())
+            counts_.emplace_back(core, alike);
+        else
+            known->second = std::max(known->second, alike);
+    }
+
+    std::vector<std::pair<Rect, int64_t>> counts_;
+};
+
+}  // namespace
+
+int64_t most_bytes_of_pieces(const Point& point, int64_t batch) {
+    constexpr int64_t kMostCounted = 100'000;  // of more windows a whole batch is taken to be alike
+    const TileGrid grid = tile_grid(point);
+    const network::WindowCrop crop = make_crop(point, grid);
+    if (grid.num_windows() > kMostCounted) return crop.peak_bytes(batch);
+    const bool is_shared = point.settings.schedule == config::Schedule::dynamic;
+    const bool pads = point.settings.last_batch == config::LastBatch::pad;
+    AlikeCounts counts;
+    for (int rank = 0; rank < (is_shared ? 1 : point.num_ranks); ++rank)
+        for (const Range& run : cut_batches(windows_of_rank(point, grid, rank), batch))
+            counts.add(run, pads ? batch : run.size(), grid);
+    int64_t most = 0;
+    for (const auto& [core, alike] : counts.all())
+        most = std::max(
+            most, network::peak_of_pieces(point.graph(), crop.steps_for(core), alike, crop_engine(point).value().path));
+    return most;
+}
 
 CroppedPixels::CroppedPixels(const Point& point) {
     const TileGrid grid = tile_grid(point);

@@ -1,5 +1,6 @@
 // Windows of which only what the core needs is computed (Note [Cropped windows] in network/window_crop.hpp): by the
-// engine native, for tiles with any halo.
+// engines native and torch on the CPU, for tiles with any halo. On CUDA windows are computed as a whole: a captured
+// graph and the search for fused layers are for calls of one shape.
 #pragma once
 
 #include "network/window_crop.hpp"
@@ -14,6 +15,10 @@ namespace pb::plan {
 
 /// For the cores of all windows of a cropped point.
 [[nodiscard]] network::WindowCrop window_crop(const Point& point);
+
+/// What the maps of a call take in the engine torch, at most in any batch of `batch` windows: those with the same core
+/// are computed together.
+[[nodiscard]] int64_t most_bytes_of_pieces(const Point& point, int64_t batch);
 
 /// The arithmetic of windows, in pixels of which each layer computes all: sums over any of them, without going through
 /// them one by one. An image has few kinds of windows, because the cores of all but those near its border lie alike.

@@ -107,6 +107,12 @@ double peak_in_bands(double weights, const Point& point) {
     return weights + static_cast<double>(rows + in_out);
 }
 
+double peak_in_pieces(const PeakParts& parts, const Point& point) {
+    const int64_t batch = point.batch.value();
+    const auto pixels = static_cast<double>(batch * tile_grid(point).window().pixels());
+    return parts.weights + pixels * parts.in_out_per_pixel + static_cast<double>(most_bytes_of_pieces(point, batch));
+}
+
 Work whole_work(const Point& point) {
     const config::PointSettings& settings = point.settings;
     Work work;
@@ -138,7 +144,6 @@ void set_native(PeakParts& parts, const Point& point) {
     const network::Graph graph = point.graph();
     parts.weights = static_cast<double>(weight_bytes(point, winograd_tile(point)));
     parts.arena = network::plan_memory(graph, network::kNativePath);
-    if (is_cropped(point)) parts.crop = window_crop(point);
     parts.scratch_bytes = scratch_bytes(point);
     for (network::MemorySize& size : parts.forward) size.fixed_bytes += parts.scratch_bytes;
 }
@@ -172,6 +177,7 @@ PeakParts peak_parts(const Point& point) {
                     .in_out_per_pixel = values + (is_cuda ? samples : 0),
                     .forward = std::move(forward)};
     if (settings.engine == EngineKind::native) set_native(parts, point);
+    if (is_cropped(point)) parts.crop = window_crop(point);
     return parts;
 }
 
@@ -182,7 +188,7 @@ double PeakParts::peak(int64_t pixels, int64_t slots) const {
         largest = std::max(largest, per_pixel * all_pixels + static_cast<double>(fixed));
     if (crop) {
         const int64_t windows = pixels / crop->window().pixels();
-        largest = static_cast<double>(crop->place(windows).bytes + scratch_bytes);
+        largest = static_cast<double>(crop->peak_bytes(windows) + scratch_bytes);
     } else if (arena) {
         largest = static_cast<double>(network::place_blocks(*arena, pixels).bytes + scratch_bytes);
     }
@@ -218,11 +224,15 @@ std::optional<Prediction> predict(const Point& point) {
     const Work work = work_of(point);
     const double flop_per_pixel = 2.0 * point.facts().mac_per_pixel;
     const PeakParts parts = peak_parts(point);
-    const double peak_mib = (is_in_bands(point) ? peak_in_bands(parts.weights, point)
-                                                : parts.peak(work.pixels_per_forward, batches_in_flight(point))) /
-                            kMiB;
+    double peak = 0;
+    if (is_in_bands(point))
+        peak = peak_in_bands(parts.weights, point);
+    else if (is_cropped(point) && point.settings.engine == EngineKind::torch)
+        peak = peak_in_pieces(parts, point);
+    else
+        peak = parts.peak(work.pixels_per_forward, batches_in_flight(point));
     return Prediction{.pixels_per_forward = work.pixels_per_forward,
-                      .peak_mib = has_own_process(point.settings.engine) ? 0 : peak_mib,
+                      .peak_mib = has_own_process(point.settings.engine) ? 0 : peak / kMiB,
                       .flop = flop_per_pixel * work.computed_all_ranks,
                       .flop_busiest_rank = flop_per_pixel * work.computed_busiest_rank};
 }

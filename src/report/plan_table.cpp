@@ -122,7 +122,7 @@ std::string peaks_text(const std::vector<network::MemorySize>& peaks) {
     return texts.size() == 1 ? texts.front() : fmt::format("max({})", fmt::join(texts, ", "));
 }
 
-/// Returns "drunet, halo carried, bands of 64 x 1024: 498.2 MiB of weights + ..", all of which are exact.
+/// Returns "drunet, halo carried, bands of 64 x 1024: 498.2 MiB of weights + ..", which is exact of the engine native.
 std::string carried_formula_of(const plan::Point& point, double weights) {
     const Extent band = plan::tile_grid(point).window();
     const auto [rows, in_out] = plan::band_bytes(point);
@@ -134,16 +134,19 @@ std::string carried_formula_of(const plan::Point& point, double weights) {
         static_cast<double>(in_out) / kMiB);
 }
 
-/// Returns "drunet, windows of 640 x 640 cropped to their core: 498.2 MiB of weights + ..", all of which are exact.
+/// Returns "drunet, windows of 640 x 640 cropped to their core: 498.2 MiB of weights + ..", which is exact of the
+/// engine native.
 std::string cropped_formula_of(const plan::Point& point, const plan::PeakParts& parts) {
     const Extent window = plan::tile_grid(point).window();
     const int64_t batch = point.batch.value_or(1), pixels = batch * window.pixels();
     const double in_out = parts.in_out_per_pixel * static_cast<double>(pixels);
+    const auto prediction = plan::predict(point);
+    const double peak = prediction ? prediction->peak_mib * kMiB : parts.peak(pixels, 1);
     return fmt::format(
         "    {}, {} window{} of {} x {} cropped to what the core needs: {:.1f} MiB of weights + {:.1f} MiB of maps + "
         "{:.1f} MiB of input and output\n",
         point.settings.network.name(), batch, batch == 1 ? "" : "s", window.h, window.w, parts.weights / kMiB,
-        (parts.peak(pixels, 1) - parts.weights - in_out) / kMiB, in_out / kMiB);
+        (peak - parts.weights - in_out) / kMiB, in_out / kMiB);
 }
 
 /// Returns a formula such as "drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels + max(..)".

@@ -39,7 +39,8 @@ class Prediction(program.ProgramTest):
     def test_plan_says_how_it_predicts(self):
         result = run('plan', self.write('study.yaml', STUDY))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn('drunet, bf16, channels_last, 3 channels: 62.3 MiB + 14 B x pixels', result.stdout)
+        self.assertIn('drunet, fp32, channels_last, 3 channels: 124.5 MiB + 28 B x pixels', result.stdout)
+        self.assertIn('drunet, 1 window of 48 x 48 cropped to what the core needs: 62.3 MiB of weights + ', result.stdout)
 
 
 if __name__ == '__main__':

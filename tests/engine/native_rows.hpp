@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/memory.hpp"
+#include "network/band_schedule.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_weights.hpp"
 
@@ -39,13 +40,34 @@ inline const std::vector<network::NetworkShape>& row_networks() {
 /// Random values of an image, and what the whole of it gives.
 struct WholeImage {
     WholeImage(const engine::Weights& weights, int64_t tile, int64_t h, int64_t w)
+        : WholeImage(weights, native_options(tile), h, w) {}
+    WholeImage(const engine::Weights& weights, const engine::EngineOptions& options, int64_t h, int64_t w)
         : shape(input_shape(weights, 1, h, w)),
           values(random_values(static_cast<size_t>(shape.elements()), kRowSeed)),
-          denoised(denoise(*engine::make_denoiser(weights, native_options(tile)), weights, native_options(tile), values,
-                           shape)) {}
+          denoised(denoise(*engine::make_denoiser(weights, options), weights, options, values, shape)) {}
     Shape shape;
     std::vector<float> values, denoised;
 };
+
+/// The output rows of ranks that own `cuts[i]` to `cuts[i + 1]`, each with a pass of its own over `image`.
+inline std::vector<float> carry(engine::Denoiser& denoiser, const engine::Weights& weights, const WholeImage& image,
+                                int64_t band, const std::vector<int64_t>& cuts,
+                                network::ComputedUnit unit = network::ComputedUnit::tile) {
+    const Shape& shape = image.shape;
+    const network::Graph graph = weights.graph();
+    const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.graph().channels_out();
+    std::vector<float> result(static_cast<size_t>(shape.h * out_floats), -1.F);
+    for (size_t rank = 0; rank + 1 < cuts.size(); ++rank) {
+        const network::BandSchedule schedule(
+            graph, {.rows = {cuts[rank], cuts[rank + 1]}, .band = band, .image = {shape.h, shape.w}, .unit = unit});
+        const auto pass = denoiser.make_band_pass(schedule);
+        for (int64_t step = 0; step < schedule.num_steps(); ++step) {
+            const Range taken = schedule.made(step, 0), made = schedule.made(step, graph.output());
+            pass->run(step, image.values.data() + taken.begin * in_floats, result.data() + made.begin * out_floats);
+        }
+    }
+    return result;
+}
 
 /// Calls `make_pass`, which must allocate `planned` bytes, then `run`, which must not allocate.
 template <class MakePass, class Run>
@@ -61,8 +83,8 @@ void expect_planned_memory(int64_t planned, MakePass make_pass, Run run) {
 
 /// Calls `make_pass` with engines that have no such pass.
 template <class MakePass>
-void expect_others_refuse(const engine::Weights& weights, MakePass make_pass) {
-    for (const EngineKind engine : {EngineKind::torch, EngineKind::reference}) {
+void expect_others_refuse(const engine::Weights& weights, const std::vector<EngineKind>& others, MakePass make_pass) {
+    for (const EngineKind engine : others) {
         const auto denoiser = engine::make_denoiser(weights, {.engine = engine});
         EXPECT_THROW((void)make_pass(*denoiser), UsageError);
     }

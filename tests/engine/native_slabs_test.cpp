@@ -144,7 +144,8 @@ TEST(NativeSlabs, TakeTheMemoryThatIsPlanned) {
 TEST(NativeSlabs, OtherEnginesRefuseThem) {
     const Weights weights = make_seeded_weights(row_networks()[0], test::kRowSeed);
     const network::ExchangedSlab slab(weights.graph(), {.rows = {0, 8}, .image = {8, 8}});
-    test::expect_others_refuse(weights, [&](Denoiser& denoiser) { return denoiser.make_slab_pass(slab); });
+    test::expect_others_refuse(weights, {EngineKind::torch, EngineKind::reference},
+                               [&](Denoiser& denoiser) { return denoiser.make_slab_pass(slab); });
 }
 
 }  // namespace

@@ -81,8 +81,13 @@ TEST_P(BandSchedules, MakeEachRowOnceWhenItsOperandsAreInMemory) {
     for_shapes([](const Graph& graph, int64_t alignment) {
         const int64_t extent = GetParam() * alignment;
         for (const int64_t band : {alignment, 4 * alignment})
-            for (const Range rows : {Range{0, extent}, Range{extent / 2 / alignment * alignment, extent}}) {
-                const BandSchedule schedule(graph, {.rows = rows, .band = band, .image = {extent, 8 * alignment}});
+            for (const auto& [rows, unit] :
+                 {std::pair{Range{0, extent}, ComputedUnit::tile},
+                  {Range{0, extent}, ComputedUnit::pixel},
+                  {Range{extent / 2 / alignment * alignment, extent}, ComputedUnit::tile},
+                  {Range{extent / 2 / alignment * alignment, extent}, ComputedUnit::pixel}}) {
+                const BandSchedule schedule(
+                    graph, {.rows = rows, .band = band, .image = {extent, 8 * alignment}, .unit = unit});
                 for (const size_t map : stored_maps(graph)) {
                     int64_t next = schedule.computed()[map].begin;
                     for (int64_t step = 0; step < schedule.num_steps(); ++step) {

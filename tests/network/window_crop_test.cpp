@@ -13,6 +13,8 @@
 namespace pb::network {
 namespace {
 
+constexpr CropEngine kTorch{ComputedUnit::pixel, kOnednnPath};
+
 bool holds(const Range& outer, const Range& inner) { return outer.begin <= inner.begin && inner.end <= outer.end; }
 
 /// The pixels of a map of `length` pixels, beyond which are zeros.
@@ -73,18 +75,72 @@ TEST(WindowCrop, OfTheWholeWindowIsTheUsualForwardCall) {
 }
 
 /// Arithmetic of a window in the middle of an image, by that of its core.
-double arithmetic(int64_t patch) {
+double arithmetic(int64_t patch, const CropEngine& engine = {}) {
     const NetworkFacts& facts = network_facts(kind_of<DrunetShape>());
     const int64_t edge = patch + 2 * facts.exact_halo;
     const Range core{facts.exact_halo, facts.exact_halo + patch};
-    const WindowCrop crop(graph_of(DrunetShape{}), {edge, edge}, {core}, {core});
+    const WindowCrop crop(graph_of(DrunetShape{}), {edge, edge}, {core}, {core}, engine);
     return crop.macs(rect_of(core, core)) / facts.mac_per_pixel / static_cast<double>(patch * patch);
 }
 
-// Computed apart from this program, layer by layer. If layers did not need whole tiles it would be 3.235 and 1.409.
+// Computed apart from this program, layer by layer.
 TEST(WindowCrop, SavesArithmeticOfDrunetWithTheExactHalo) {
     EXPECT_NEAR(arithmetic(256), 4.838, 5e-4) << "of 6.25";
     EXPECT_NEAR(arithmetic(1024), 1.665, 5e-4) << "of 1.89";
+    EXPECT_NEAR(arithmetic(256, kTorch), 3.23604, 5e-6) << "no tiles, but pairs of pixels where a map is doubled";
+    EXPECT_NEAR(arithmetic(1024, kTorch), 1.40952, 5e-6);
+}
+
+/// Goes through the steps as an engine does: what is read is there and lies in its map, and zeros are beyond it.
+void expect_sound_pieces(const Graph& graph, const std::vector<PieceStep>& steps, int64_t extent) {
+    std::vector<Piece> held(graph.size());
+    held.front() = {{0, extent}, {0, extent}};
+    for (const PieceStep& step : steps) {
+        for (size_t i = 0; i < step.maps.size(); ++i) {
+            EXPECT_TRUE(holds(held[step.maps[i]].rows, step.read[i].rows)) << step.maps[i];
+            EXPECT_TRUE(holds(held[step.maps[i]].columns, step.read[i].columns)) << step.maps[i];
+        }
+        const Operation& operation = graph[step.step.first];
+        if (operation.kind == OperationKind::convolution) {
+            const auto& [before, after, padding] = step.zeros_in_rows;
+            const int64_t pixels = step.read.front().rows.size() + before + after + 2 * padding;
+            EXPECT_EQ((pixels - operation.filter->kernel) / operation.filter->stride + 1, step.made.rows.size());
+            EXPECT_EQ(step.read.front().rows.begin - before - padding, pixels_read(operation, step.made.rows).begin);
+        }
+        if (step.overwritten) {
+            EXPECT_EQ(held[*step.overwritten], step.made);
+        }
+        held[step.step.last] = step.made;
+        for (const size_t map : step.released) held[map] = {};
+        for (const auto& [map, piece] : step.kept) {
+            EXPECT_TRUE(holds(held[map].rows, piece.rows) && holds(held[map].columns, piece.columns)) << map;
+            held[map] = piece;
+        }
+    }
+    for (size_t map = 1; map < graph.output(); ++map) EXPECT_EQ(held[map].pixels(), 0) << map << " is never released";
+}
+
+TEST(WindowCrop, PiecesAreReadWhereTheyAre) {
+    for_graphs([](const Graph& graph) {
+        const int64_t unit = alignment_of(graph), extent = 24 * unit;
+        const std::vector<Range> cores{
+            {0, 8 * unit}, {8 * unit, 16 * unit}, {20 * unit - 3, extent}, {5 * unit, 5 * unit + 1}, {0, extent}};
+        const WindowCrop crop(graph, {extent, extent}, cores, cores, kTorch);
+        for (const Range& rows : cores)
+            for (const Range& columns : {cores[0], cores[3]})
+                expect_sound_pieces(graph, crop.steps_for(rect_of(rows, columns)), extent);
+    });
+}
+
+TEST(WindowCrop, InPiecesOfTheWholeWindowIsTheUsualForwardCall) {
+    for (const NetworkKind network : test::all_networks()) {
+        const Graph graph = graph_of(standard_shape(network, 3));
+        const Extent window{48, 80};
+        const WindowCrop crop(graph, window, {{0, window.h}}, {{0, window.w}}, kTorch);
+        EXPECT_EQ(crop.peak_bytes(3), network::peak_bytes(plan_memory(graph, kOnednnPath), 3 * window.pixels()));
+        for (const PieceStep& step : crop.steps_for({0, 0, window}))
+            EXPECT_FALSE(step.copies || !step.kept.empty()) << step.step.last;
+    }
 }
 
 TEST(WindowCrop, AtTheBorderOfAnImageNeedsLess) {

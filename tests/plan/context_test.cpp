@@ -69,7 +69,12 @@ TEST(Context, IsNotWeighedForOnePatchSmallImagesOtherEnginesAndTheLargestBatch) 
     EXPECT_TRUE(stays_open([](auto& s) { s.patch = 300; }));
     EXPECT_TRUE(stays_open([](auto& s) { s.image.height = 81; })) << "it shares batches with other images";
     EXPECT_FALSE(stays_open([](auto& s) { s.image.height = 82; }));
-    EXPECT_TRUE(stays_open([](auto& s) { s.engine = EngineKind::torch; }));
+    EXPECT_TRUE(stays_open([](auto& s) { s.engine = EngineKind::onnxruntime; }));
+    EXPECT_FALSE(stays_open([](auto& s) { s.engine = EngineKind::torch; }));
+    EXPECT_TRUE(stays_open([](auto& s) {
+        s.engine = EngineKind::torch;
+        s.dtype = Precision::bf16;
+    }));
     EXPECT_TRUE(stays_open([](auto& s) { s.batch = {0, true}; }));
 }
 

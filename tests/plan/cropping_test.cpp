@@ -45,14 +45,23 @@ double pixels_of(const Point& point, const Range& windows) {
 
 double flop_of(const Point& point, double pixels) { return 2 * point.facts().mac_per_pixel * pixels; }
 
-TEST(Cropping, IsOfTilesInTheEngineNative) {
+TEST(Cropping, IsOfTilesInTheEnginesNativeAndTorchOnTheCpu) {
     EXPECT_TRUE(is_cropped(cropped_point(cropped_settings())));
     const auto changed = [](auto change) {
         config::PointSettings settings = cropped_settings();
         change(settings);
         return is_cropped(cropped_point(settings));
     };
-    EXPECT_FALSE(changed([](auto& s) { s.engine = EngineKind::torch; }));
+    EXPECT_TRUE(changed([](auto& s) { s.engine = EngineKind::torch; }));
+    EXPECT_FALSE(changed([](auto& s) { s.engine = EngineKind::onnxruntime; }));
+    EXPECT_FALSE(changed([](auto& s) {
+        s.engine = EngineKind::torch;
+        s.layout = Layout::contiguous;
+    }));
+    Point on_cuda = cropped_point(cropped_settings());
+    on_cuda.settings.engine = EngineKind::torch;
+    on_cuda.device = DeviceKind::cuda;
+    EXPECT_FALSE(is_cropped(on_cuda));
     EXPECT_FALSE(changed([](auto& s) { s.workload = config::Workload::whole; }));
     EXPECT_FALSE(changed([](auto& s) { s.halo = {config::HaloSetting::Kind::carried, 0}; }));
     EXPECT_FALSE(changed([](auto& s) {
@@ -112,6 +121,22 @@ TEST(Cropping, ComputesEveryPixelOnceWithoutAHaloAndAPatchLeftOver) {
     Point open = point;
     open.batch.reset();
     EXPECT_NEAR(computed_per_useful(open), 1, 1e-12);
+}
+
+TEST(Cropping, OfTorchComputeLessThanTilesDo) {
+    config::PointSettings settings = cropped_settings(64, 56);
+    settings.batch.count = 1;
+    const double tiles = computed_pixels(cropped_point(settings));
+    settings.engine = EngineKind::torch;
+    const Point point = cropped_point(settings);
+    EXPECT_LT(computed_pixels(point), 0.95 * tiles);
+    EXPECT_NEAR(computed_pixels(point), pixels_of(point, {0, tile_grid(point).num_windows()}),
+                1e-9 * computed_pixels(point));
+    const double window = static_cast<double>(tile_grid(point).window().pixels());
+    const double bytes = static_cast<double>(4 * point.facts().parameters + window_crop(point).peak_bytes(1));
+    EXPECT_DOUBLE_EQ(predict(point)->peak_mib, (bytes + window * 4 * (3 + 3)) / kMiB);
+    settings.dtype = Precision::bf16;
+    EXPECT_NEAR(predict(cropped_point(settings))->peak_mib, predict(point)->peak_mib / 2, 1e-6);
 }
 
 TEST(Cropping, ThePeakIsThatOfCroppedMaps) {

@@ -148,6 +148,7 @@ TEST(Plan, RanksThatDoNotTakePartHaveNoWindows) {
 TEST(Plan, OpenHaloKeepsTheBatchOpenUntilItIsSettled) {
     config::PointSettings settings = small_point();
     settings.halo.kind = config::HaloSetting::Kind::automatic;
+    settings.layout = Layout::contiguous;  // in which no engine carries rows
     settings.batch.count = 1000;
     Point point = point_of(settings);
     EXPECT_FALSE(point.halo.has_value());
@@ -179,7 +180,7 @@ TEST(Plan, NotesSayWhatIsWastefulOrNotAsAsked) {
     settings.network = network::kind_of<network::DrunetShape>();
     settings.image.height = settings.image.width = 2048;
     settings.patch = 128;
-    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("processed / useful")));
+    EXPECT_THAT(point_of(settings).notes, Contains(HasSubstr("arithmetic / that of the useful pixels")));
     settings.image.height = settings.image.width = 100;
     EXPECT_THAT(point_of(settings).notes, testing::Not(Contains(HasSubstr("processed"))));
     settings.patch = 64;
@@ -606,6 +607,7 @@ TEST(Plan, WholeImagesAreOneBatchEach) {
 
 TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
     config::PointSettings settings = small_point();
+    settings.layout = Layout::contiguous;  // in which windows are not cropped
     settings.batch.count = 4;
     const Point padded = point_of(settings, make_local_topology(3));
     const TileGrid grid = tile_grid(padded);
@@ -626,7 +628,8 @@ TEST(Prediction, CountsPaddedBatchesAndFollowsTheFormula) {
     const int one_fewer = static_cast<int>(grid.num_windows()) - 1;  // one rank has two windows, the others one
     EXPECT_DOUBLE_EQ(predict(point_of(settings, make_local_topology(one_fewer)))->flop_busiest_rank,
                      2.0 * 667'008 * window * 2);
-    EXPECT_DOUBLE_EQ(predict(padded)->peak_mib * kMiB, 668'227 * 4 + 64 * 64 * 9 * 4 + 4 * window * (512 + 4 * 6));
+    EXPECT_DOUBLE_EQ(predict(padded)->peak_mib * kMiB,
+                     668'227 * 4 + 64 * 64 * 9 * 4 + 4 * window * (512 + 512 + 4 * 6));
 }
 
 PeakParts parts_of(const config::PointSettings& settings, DeviceKind device, const SourceFacts& source = {}) {
@@ -773,11 +776,23 @@ TEST(Carried, BordersOfRanksCostWhatANoteSays) {
 }
 
 TEST(Carried, MemoryDoesNotDependOnTheHeight) {
+    for (const EngineKind engine : {EngineKind::native, EngineKind::torch}) {
+        config::PointSettings settings = carried_point();
+        settings.engine = engine;
+        settings.image.height = 1000;
+        const double peak_mib = predict(point_of(settings))->peak_mib;
+        settings.image.height = 1000 + 1500 * settings.patch;
+        EXPECT_DOUBLE_EQ(predict(point_of(settings))->peak_mib, peak_mib);
+    }
+}
+
+TEST(Carried, TorchReadsLessOfItTwiceThanTilesDo) {
     config::PointSettings settings = carried_point();
-    settings.image.height = 1000;
-    const double peak_mib = predict(point_of(settings))->peak_mib;
-    settings.image.height = 50000;
-    EXPECT_DOUBLE_EQ(predict(point_of(settings))->peak_mib, peak_mib);
+    const auto input_rows = [&] { return band_pixels(point_of(settings, make_local_topology(2))).input_rows; };
+    const int64_t of_native = input_rows();
+    settings.engine = EngineKind::torch;
+    EXPECT_EQ(input_rows(), 300 + 2 * 20) << "the receptive field of DnCNN, on both sides of the border";
+    EXPECT_GT(of_native, 300 + 2 * 20);
 }
 
 TEST(Carried, RefusesWhatCannotCarryRows) {
@@ -787,7 +802,21 @@ TEST(Carried, RefusesWhatCannotCarryRows) {
         return refusal_of(settings);
     };
     const auto names_the_halo = HasSubstr("halo = carried");
-    EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::torch; }), names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) {
+                    s.engine = EngineKind::torch;
+                    s.layout = Layout::contiguous;
+                }),
+                names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) {
+                    s.engine = EngineKind::torch;
+                    s.dtype = Precision::bf16;
+                }),
+                names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) {
+                    s.engine = EngineKind::torch;
+                    s.halo.kind = config::HaloSetting::Kind::exchanged;
+                }),
+                HasSubstr("halo = exchanged: needs engine native on the CPU"));
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::reference; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::timed; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.schedule = config::Schedule::dynamic; }), names_the_halo);

@@ -1,5 +1,8 @@
-// `halo: carried` on 1 to 3 ranks: the bits of the whole image by the same engine, whatever bands and ranks there are.
+// `halo: carried` on 1 to 3 ranks: the whole image by the same engine, native bit for bit, torch within rounding,
+// whatever bands and ranks there are.
 #include "run/row_points.hpp"
+
+#include <cstdlib>
 
 namespace pb::run {
 namespace {
@@ -38,6 +41,34 @@ TEST_F(CarriedRows, GiveTheWholeImageOfDrunet) {
     config::PointSettings settings = row_point(network::kind_of<network::DrunetShape>(), {150, 29});
     settings.protocol.verify = config::VerifyMode::off;  // bands of DRUNet with all their context take long
     expect_whole_image(settings, {64});
+}
+
+/// The largest difference of samples, all of 8 bits.
+int largest_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+    int largest = 0;
+    for (size_t i = 0; i < a.size(); ++i)
+        largest = std::max(largest, std::abs(std::to_integer<int>(a[i]) - std::to_integer<int>(b[i])));
+    return largest;
+}
+
+TEST_F(CarriedRows, OfTorchGiveTheWholeImageWithinRoundingInThePredictedMemory) {
+    config::PointSettings settings = row_point(network::kind_of<network::UnetShape>(), {147, 37});
+    settings.engine = EngineKind::torch;
+    settings.workload = config::Workload::whole;
+    const Made whole = run(settings);
+    ASSERT_EQ(whole.trace.status, record::PointStatus::ok) << whole.trace.reason;
+    settings.workload = config::Workload::tiles;
+    settings.halo.kind = config::HaloSetting::Kind::carried;
+    settings.patch = 32;
+    const Made made = run(settings);
+    expect_passed(made);
+    ASSERT_EQ(made.bytes.size(), whole.bytes.size());
+    EXPECT_LE(largest_difference(made.bytes, whole.bytes), 1) << "a sample that is rounded the other way";
+    if (!world_.is_root()) return;
+    EXPECT_EQ(made.bytes.size(), size_t{147 * 37 * 3});
+    int64_t most = 0;
+    for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
+    EXPECT_NEAR(static_cast<double>(most) / kMiB / made.trace.prediction->peak_mib, 1, 0.1);
 }
 
 TEST_F(CarriedRows, TakeTheMemoryThatIsPredicted) {

@@ -386,6 +386,7 @@ TEST_F(RunPoint, HaloAndBatchAutoAreSettled) {
 config::PointSettings searched_point(int64_t limit_mib) {
     config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.batch = {0, true};
+    settings.layout = Layout::contiguous;  // whole windows: cropped ones take less or more by which are together
     settings.memory_limit_mib = limit_mib;
     settings.protocol.min_reps = 1;
     return settings;

@@ -78,15 +78,20 @@ inline double max_abs(const std::vector<float>& values) {
     return largest;
 }
 
-/// max |a - b| / max |b|; infinite where a value is not a number.
-inline double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
+/// max |a - b|; infinite where a value is not a number.
+inline double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
     double largest = 0;
     for (size_t i = 0; i < b.size(); ++i) {
         const double difference = std::abs(static_cast<double>(a.at(i)) - static_cast<double>(b[i]));
         if (!(difference < std::numeric_limits<double>::infinity())) return std::numeric_limits<double>::infinity();
         largest = std::max(largest, difference);
     }
-    return largest / max_abs(b);
+    return largest;
+}
+
+/// max |a - b| / max |b|.
+inline double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
+    return largest_difference(a, b) / max_abs(b);
 }
 
 }  // namespace pb::test

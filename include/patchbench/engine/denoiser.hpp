@@ -63,7 +63,7 @@ struct EngineOptions {
 };
 
 /// An image that goes through a network in row bands, from top to bottom (Note [Carried rows]). Each row of each map is
-/// computed once, and the output has the bits of the whole image's.
+/// computed once, and the output is the whole image's, native: bit for bit, torch: within rounding.
 class BandPass {
   public:
     virtual ~BandPass() = default;
@@ -110,13 +110,14 @@ struct StepTime {
     double part = 1;  // of its map that it computed
 };
 
-/// Forward calls on windows of which only a part, the core, is used (Note [Cropped windows]). They allocate nothing.
+/// Forward calls on windows of which only a part, the core, is used (Note [Cropped windows]).
 class CropPass {
   public:
     virtual ~CropPass() = default;
 
     /// `in`, `out`: as of Denoiser::forward, of at most the windows that the pass was made for. `cores[i]`, within
-    /// window i, is one that the crop was made for. There `out` has the bits of Denoiser::forward, elsewhere anything.
+    /// window i, is one that the crop was made for. There `out` is that of Denoiser::forward, native: bit for bit,
+    /// torch: within rounding; elsewhere anything.
     virtual void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) = 0;
     /// The same, its steps timed one by one.
     [[nodiscard]] virtual std::vector<StepTime> run_by_steps(const BatchView& in, const BatchView& out,
@@ -146,16 +147,16 @@ class Denoiser {
     /// that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
-    /// Allocates all that the steps of `schedule` need; both must outlive the pass. Throws OutOfMemory, and UsageError
-    /// where the engine cannot carry rows.
+    /// For the steps of `schedule`, which is of the engine's unit and must outlive the pass; native allocates all that they
+    /// need. Throws OutOfMemory, and UsageError where the engine cannot carry rows.
     [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule);
 
     /// Allocates all that the slab needs; it must outlive the pass. Throws OutOfMemory, and UsageError where the engine
     /// cannot exchange rows.
     [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab);
 
-    /// Allocates all that calls on up to `n` windows need; the crop must outlive the pass. Throws OutOfMemory. Null
-    /// where the engine computes whole windows only.
+    /// For calls on up to `n` windows, for which native allocates all that they need; the crop must outlive the pass,
+    /// and be of the engine's kind (CropEngine). Throws OutOfMemory. Null where whole windows are computed only.
     [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n);
 
     /// A forward call whose steps are timed one by one, in their order. Empty, and nothing was computed, where the

@@ -1,9 +1,8 @@
-// Windows of which only the cores are used, with a native network: windows with the same core go through it together.
+// Windows of which only the cores are used, with a native network.
 #pragma once
 
+#include "engine/alike_windows.hpp"
 #include "engine/native/network.hpp"
-#include "engine/views.hpp"
-#include "network/window_crop.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
 
@@ -19,15 +18,12 @@ class Cropped final : public CropPass {
                                                      std::span<const Rect> cores) override;
 
   private:
-    void check(const BatchView& in, const BatchView& out, std::span<const Rect> cores) const;
-    void place_maps(const BatchView& in, const BatchView& out, const Range& windows, const Rect& core);
+    void place_maps(const BatchView& in, const BatchView& out, const Rect& core);
     [[nodiscard]] Map map_at(size_t operation, int64_t n, const Rect& core) const;
     [[nodiscard]] double part_of(const network::Step& step) const;
 
     Network& network_;
-    const network::WindowCrop& crop_;
-    int64_t most_windows_;
-    ExpectedViews expected_;
+    AlikeWindows windows_;
     network::Arena arena_;
     EngineBuffer buffer_;
     Workplace place_;

@@ -9,6 +9,7 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sub.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace pb::engine::torch_engine {
@@ -40,23 +41,31 @@ at::Tensor double_nearest(const at::Tensor& x) {
     return y;
 }
 
-at::Tensor concatenate(const std::vector<at::Tensor>& maps, const std::vector<size_t>& operands) {
-    std::vector<at::Tensor> joined;
-    for (const size_t operand : operands) joined.push_back(maps[operand]);
-    return at::cat(joined, 1);
+/// a - b, in the memory of operand number `overwritten`.
+at::Tensor subtract(at::Tensor a, at::Tensor b, const std::optional<size_t>& overwritten) {
+    if (!overwritten) return at::sub(a, b);
+    return overwritten == 0 ? a.sub_(b) : at::sub_out(b, a, b);
+}
+
+/// Number of `map` among `maps`.
+std::optional<size_t> number_of(const std::optional<size_t>& map, const std::vector<size_t>& maps) {
+    if (!map) return std::nullopt;
+    return static_cast<size_t>(std::ranges::find(maps, *map) - maps.begin());
 }
 
 }  // namespace
 
-Network::Network(const Weights& weights, const Placement& placement) : graph_(weights.graph()) {
-    // When a layer cannot be fused, layer.cpp computes its parts one after another.
-    const network::MemoryPlan plan = network::plan_memory(graph_, network::kOnednnPath);
-    const std::vector<size_t> last_readers = network::last_readers_of(graph_, plan.steps);
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-        const network::Step& step = plan.steps[s];
+Network::Network(const Weights& weights, const Placement& placement)
+    : graph_(weights.graph()),
+      // When a layer cannot be fused, layer.cpp computes its parts one after another.
+      plan_(network::plan_memory(graph_, network::kOnednnPath)),
+      format_(placement.format) {
+    const std::vector<size_t> last_readers = network::last_readers_of(graph_, plan_.steps);
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+        const network::Step& step = plan_.steps[s];
         Call call{.step = step,
                   .reads = network::maps_read(graph_, step),
-                  .overwritten = network::map_overwritten(graph_, plan, step)};
+                  .overwritten = network::map_overwritten(graph_, plan_, step)};
         for (const size_t map : call.reads)
             if (last_readers[map] == s) call.last_reads.push_back(map);
         if (const auto& filter = graph_[step.first].filter)
@@ -70,44 +79,50 @@ void Network::run(const at::Tensor& in, at::Tensor& out, StepClock* clock) const
     maps.front() = in;
     if (clock != nullptr) clock->start();
     for (const Call& call : calls_) {
-        run(call, maps, out);
+        if (call.step.last == graph_.output())
+            write(call, operands_of(call, maps), call.layer, out);
+        else
+            maps[call.step.last] = compute(call, operands_of(call, maps), call.layer);
         for (const size_t map : call.last_reads) maps[map].reset();
         if (clock != nullptr) clock->add(call.step);
     }
 }
 
-void Network::run(const Call& call, Maps& maps, at::Tensor& out) const {
-    const auto& [first, last] = call.step;
-    if (last != graph_.output())
-        maps[last] = compute(call, maps);
-    else if (graph_[first].kind == network::OperationKind::add)
-        at::add_out(out, maps[call.reads[0]], maps[call.reads[1]]);
-    else if (graph_[first].kind == network::OperationKind::subtract)
-        at::sub_out(out, maps[call.reads[0]], maps[call.reads[1]]);
-    else
-        out.copy_(compute(call, maps));
+Network::Operands Network::operands_of(const Call& call, const Maps& maps) const {
+    Operands operands{.maps = {}, .overwritten = number_of(call.overwritten, call.reads)};
+    for (const size_t map : call.reads) operands.maps.push_back(maps[map]);
+    return operands;
 }
 
-at::Tensor Network::compute(const Call& call, Maps& maps) const {
-    const auto operand = [&](size_t i) -> at::Tensor& { return maps[call.reads[i]]; };
-    const bool in_place = call.overwritten.has_value();
-    const bool in_second = in_place && call.overwritten != call.reads.front();
+void Network::write(const Call& call, const Operands& operands, const std::optional<Layer>& layer,
+                    at::Tensor& out) const {
+    if (graph_[call.step.first].kind == network::OperationKind::add)
+        at::add_out(out, operands.maps[0], operands.maps[1]);
+    else if (graph_[call.step.first].kind == network::OperationKind::subtract)
+        at::sub_out(out, operands.maps[0], operands.maps[1]);
+    else
+        out.copy_(compute(call, operands, layer));
+}
+
+at::Tensor Network::compute(const Call& call, const Operands& operands, const std::optional<Layer>& layer) const {
+    const auto operand = [&](size_t i) { return operands.maps[i]; };
+    const bool in_place = operands.overwritten.has_value();
+    const bool in_second = in_place && operands.overwritten != 0;
     switch (graph_[call.step.first].kind) {
         case network::OperationKind::input:
             break;
         case network::OperationKind::convolution:
         case network::OperationKind::transposed_convolution:
-            return convolve_with(call, maps);
+            return convolve_with(call, operands, layer.value());
         case network::OperationKind::relu:
             return in_place ? operand(0).relu_() : at::relu(operand(0));
         case network::OperationKind::add:
             if (in_second) return operand(1).add_(operand(0));
             return in_place ? operand(0).add_(operand(1)) : at::add(operand(0), operand(1));
         case network::OperationKind::subtract:
-            if (in_second) return at::sub_out(operand(1), operand(0), operand(1));
-            return in_place ? operand(0).sub_(operand(1)) : at::sub(operand(0), operand(1));
+            return subtract(operands.maps[0], operands.maps[1], operands.overwritten);
         case network::OperationKind::concatenate:
-            return concatenate(maps, call.reads);
+            return at::cat(operands.maps, 1);
         case network::OperationKind::max_pool:
             return max_pool_2x2(operand(0));
         case network::OperationKind::upsample:
@@ -116,13 +131,13 @@ at::Tensor Network::compute(const Call& call, Maps& maps) const {
     throw Error("engine: an operation that torch does not know");
 }
 
-at::Tensor Network::convolve_with(const Call& call, Maps& maps) const {
-    const at::Tensor& x = maps[call.reads.front()];
-    if (!call.step.is_fused()) return convolve(x, *call.layer);
-    if (graph_[call.step.last].kind == network::OperationKind::relu) return convolve_relu(x, *call.layer);
-    at::Tensor& other = maps[call.reads.back()];
-    if (!call.overwritten) return convolve_add(other, x, *call.layer);
-    convolve_onto(other, x, *call.layer);
+at::Tensor Network::convolve_with(const Call& call, const Operands& operands, const Layer& layer) const {
+    const at::Tensor& x = operands.maps.front();
+    if (!call.step.is_fused()) return convolve(x, layer);
+    if (graph_[call.step.last].kind == network::OperationKind::relu) return convolve_relu(x, layer);
+    at::Tensor other = operands.maps.back();
+    if (!operands.overwritten) return convolve_add(other, x, layer);
+    convolve_onto(other, x, layer);
     return other;
 }
 

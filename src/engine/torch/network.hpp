@@ -4,6 +4,7 @@
 
 #include "engine/step_clock.hpp"
 #include "engine/torch/layer.hpp"
+#include "network/pieces.hpp"
 
 #include "patchbench/network/memory_plan.hpp"
 
@@ -12,6 +13,14 @@
 
 namespace pb::engine::torch_engine {
 
+/// Pieces of the maps of a network.
+struct PieceMaps {
+    explicit PieceMaps(size_t num_operations) : maps(num_operations), held(num_operations) {}
+
+    std::vector<at::Tensor> maps;      // by operation; undefined where nothing is held
+    std::vector<network::Piece> held;  // what each is of its map
+};
+
 class Network {
   public:
     /// Copies the weights to the device and type of `placement`.
@@ -19,6 +28,17 @@ class Network {
 
     /// out = network(in). Call under InferenceMode. `clock`, where there is one, times the steps; CPU only.
     void run(const at::Tensor& in, at::Tensor& out, StepClock* clock = nullptr) const;
+
+    /// Makes pieces of all maps: of `out` that of the last one of `steps`, which are piece_steps() of this network and
+    /// of windows of the extent of `in`.
+    void run_pieces(const std::vector<network::PieceStep>& steps, const at::Tensor& in, at::Tensor& out,
+                    StepClock* clock = nullptr) const;
+    /// Makes the piece of one of them, number `number`, from those that are held. That of the output is written to
+    /// `out`, which has its extents.
+    void run_piece(size_t number, const network::PieceStep& step, PieceMaps& pieces, at::Tensor& out) const;
+
+    [[nodiscard]] const network::Graph& graph() const { return graph_; }
+    [[nodiscard]] const network::MemoryPlan& memory() const { return plan_; }
 
   private:
     using Maps = std::vector<at::Tensor>;  // by operation
@@ -31,11 +51,25 @@ class Network {
         std::optional<Layer> layer;         // for convolutions
     };
 
-    void run(const Call& call, Maps& maps, at::Tensor& out) const;
-    [[nodiscard]] at::Tensor compute(const Call& call, Maps& maps) const;
-    [[nodiscard]] at::Tensor convolve_with(const Call& call, Maps& maps) const;
+    /// What a call works on.
+    struct Operands {
+        std::vector<at::Tensor> maps;       // those that it reads
+        std::optional<size_t> overwritten;  // number of the one of them whose memory holds the result
+    };
+
+    [[nodiscard]] Operands operands_of(const Call& call, const Maps& maps) const;
+    void write(const Call& call, const Operands& operands, const std::optional<Layer>& layer, at::Tensor& out) const;
+    [[nodiscard]] at::Tensor compute(const Call& call, const Operands& operands,
+                                     const std::optional<Layer>& layer) const;
+    [[nodiscard]] at::Tensor convolve_with(const Call& call, const Operands& operands, const Layer& layer) const;
+
+    [[nodiscard]] Operands operands_of(const network::PieceStep& step, const PieceMaps& pieces) const;
+    /// What no later step needs. `early`: before the step computes.
+    void give_up(const network::PieceStep& step, PieceMaps& pieces, bool early) const;
 
     network::Graph graph_;
+    network::MemoryPlan plan_;
+    at::MemoryFormat format_;
     std::vector<Call> calls_;
 };
 

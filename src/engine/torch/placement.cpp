@@ -5,6 +5,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/from_blob.h>
 #include <fmt/format.h>
 
 #include <mutex>
@@ -49,6 +50,11 @@ void check_cpu_options(const EngineOptions& options) {
     const std::string refusal = precision_refusal(EngineKind::torch, "torch", DeviceKind::cpu, options.precision);
     if (!refusal.empty()) throw UsageError(refusal);
     require(options.threads > 0, fmt::format("engine: {} threads", options.threads));
+}
+
+at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options) {
+    const auto [n, c, h, w] = view.shape;
+    return at::from_blob(view.pointer, {n, c, h, w}, strides_of(view.shape, view.layout), options);
 }
 
 // OpenMP has a number of threads for each calling thread, so it is set at every forward call. Only if it differs:

@@ -3,6 +3,7 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/TensorOptions.h>
 
@@ -26,6 +27,9 @@ struct Placement {
 
 /// Strides of n, c, h and w of a dense tensor, in elements.
 [[nodiscard]] std::vector<int64_t> strides_of(const Shape& shape, Layout layout);
+
+/// The view as a tensor that owns nothing.
+[[nodiscard]] at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options);
 
 /// Sets the number of threads of CPU operators that the calling thread runs from now on.
 void use_threads(int threads);

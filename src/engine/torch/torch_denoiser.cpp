@@ -2,33 +2,28 @@
 
 #include "base/user_cache.hpp"
 #include "engine/step_clock.hpp"
+#include "engine/torch/bands.hpp"
 #include "engine/torch/code.hpp"
+#include "engine/torch/cropped.hpp"
 #include "engine/torch/cuda_backend.hpp"
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/network.hpp"
 #include "engine/torch/tensor_memory.hpp"
 #include "engine/torch/translate_errors.hpp"
-#include "engine/views.hpp"
 
 #include <ATen/Version.h>
-#include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 #include <oneapi/dnnl/dnnl_version.h>
 #include <torch/headeronly/version.h>
 
+#include <functional>
 #include <utility>
 
 namespace pb::engine::torch_engine {
 
 namespace {
-
-/// The view as a tensor that owns nothing.
-at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options) {
-    const auto [n, c, h, w] = view.shape;
-    return at::from_blob(view.pointer, {n, c, h, w}, strides_of(view.shape, view.layout), options);
-}
 
 std::shared_ptr<Fusion> make_fusion(const EngineOptions& options) {
     auto plans = make_cudnn_plans(options.device.index, options.cudnn_benchmark, cache_folder());
@@ -86,15 +81,28 @@ class TorchDenoiser final : public Denoiser {
         });
     }
 
+    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
+        const bool carries =
+            !cuda_ && !code_ && options_.precision == Precision::fp32 && options_.layout == Layout::channels_last;
+        if (!carries) return Denoiser::make_band_pass(schedule);
+        return std::make_unique<Bands>(*network_, schedule, placement_.options,
+                                       [this](const std::function<void()>& work) { on_cpu(work); });
+    }
+
+    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n) override {
+        if (cuda_ || code_) return nullptr;
+        // A checkpoint can hold a relative of the network that was planned for: other layers, computed as a whole.
+        if (crop.memory().steps != network_->memory().steps) return nullptr;
+        return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options,
+                                         [this](const std::function<void()>& work) { on_cpu(work); });
+    }
+
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,
                                                          device::Stream& /*stream*/) override {
         if (cuda_ || code_) return {};
         check_views(expected_, in, out);
         StepClock clock;
-        guarded([&] {
-            use_threads(options_.threads);
-            run(in, out, &clock);
-        });
+        on_cpu([&] { run(in, out, &clock); });
         return clock.times();
     }
 
@@ -118,6 +126,13 @@ class TorchDenoiser final : public Denoiser {
                 const c10::InferenceMode inference;
                 work();
             });
+    }
+
+    void on_cpu(const std::function<void()>& work) {
+        guarded([&] {
+            use_threads(options_.threads);
+            work();
+        });
     }
 
     void run(const BatchView& in, const BatchView& out, StepClock* clock = nullptr) {

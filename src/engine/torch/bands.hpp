@@ -1,0 +1,58 @@
+// A band schedule with LibTorch, Note [Carried rows]: a tensor for each map, whose last rows stay for the next step.
+#pragma once
+
+#include "engine/layer_report.hpp"
+#include "engine/torch/network.hpp"
+#include "network/band_pieces.hpp"
+
+#include "patchbench/engine/denoiser.hpp"
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+namespace pb::engine::torch_engine {
+
+class Bands final : public BandPass, public LayerReport {
+  public:
+    /// Runs work that calls LibTorch.
+    using Runner = std::function<void(const std::function<void()>&)>;
+
+    /// `network`, `schedule` and what `runner` holds must outlive it.
+    Bands(const Network& network, const network::BandSchedule& schedule, at::TensorOptions options, Runner runner);
+
+    void run(int64_t step, const float* in, float* out) override;
+
+  private:
+    struct Chunk {
+        Range rows;
+        at::Tensor values;
+    };
+
+    /// As if the steps before had been run, on zeros: for timing.
+    void pretend_before(int64_t step);
+    void run_layers(int64_t step, at::Tensor& out);
+    void make(int64_t step, size_t layer, at::Tensor& out);
+    [[nodiscard]] at::Tensor tensor_at(float* pointer, size_t operation, const Range& rows) const;
+    /// New rows of a map: adds them to those kept before.
+    void store(int64_t step, size_t map);
+    /// Copies the rows that later steps need.
+    void keep(int64_t step, size_t map);
+    /// Gives up the others, after their last reader.
+    void retire(int64_t step, size_t map);
+    [[nodiscard]] at::Tensor rows_of_ring(size_t map, const Range& rows) const;
+
+    const Network& network_;
+    const network::BandSchedule& schedule_;
+    at::TensorOptions options_;
+    Runner runner_;
+    std::vector<size_t> last_readers_;
+    std::vector<bool> is_ring_;
+    int64_t next_ = 0;                       // step
+    PieceMaps pieces_;                       // of a step
+    std::vector<at::Tensor> kept_;           // by operation
+    std::vector<bool> is_kept_;              // in this step already
+    std::vector<std::deque<Chunk>> chunks_;  // of rings
+};
+
+}  // namespace pb::engine::torch_engine

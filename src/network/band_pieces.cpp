@@ -1,0 +1,191 @@
+#include "network/band_pieces.hpp"
+
+#include "network/band_memory.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace pb::network {
+
+namespace {
+
+/// Goes through the steps of a pass and adds up what is allocated.
+class BandCounter {
+  public:
+    BandCounter(const Graph& graph, const BandSchedule& schedule, const MemoryPath& path)
+        : graph_(graph),
+          schedule_(schedule),
+          path_(path),
+          memory_(plan_memory(graph, path)),
+          last_readers_(last_readers_of(graph, memory_.steps)),
+          is_ring_(rings_of(graph, schedule)),
+          maps_(graph.size()),
+          kept_(graph.size()),
+          is_kept_(graph.size()),
+          chunks_(graph.size()) {}
+
+    int64_t peak() {
+        const int64_t bands = schedule_.num_steps(), different = num_different();
+        for (int64_t band = 0; band < bands; ++band) {
+            if (band == different && 2 * different < bands) {
+                band = bands - different;
+                hold_what_is_kept(band - 1);
+            }
+            is_kept_.assign(graph_.size(), false);
+            store(band, 0);
+            for (size_t s = 0; s < memory_.steps.size(); ++s) run(band, s);
+        }
+        return peak_;
+    }
+
+  private:
+    struct Chunk {
+        Range rows;
+        int64_t bytes;
+    };
+
+    /// Steps until each has the shape of the one before. From there on no more are at the end of the image.
+    [[nodiscard]] int64_t num_different() const {
+        int64_t first = 0;
+        while (first + 1 < schedule_.num_steps() && schedule_.made(first, graph_.output()).size() == 0) ++first;
+        constexpr int64_t kMore = 8;
+        return first + kMore;
+    }
+
+    /// What there is after a step, as if the ones before it had been run.
+    void hold_what_is_kept(int64_t band) {
+        live_ = 0;
+        for (size_t map = 0; map < graph_.size(); ++map) {
+            const Range kept = schedule_.kept(band, map);
+            chunks_[map].clear();
+            kept_[map] = is_ring_[map] ? 0 : bytes_of(map, kept);
+            live_ += kept_[map];
+            for (int64_t made = band; is_ring_[map] && made >= 0; --made) {
+                const Range rows = schedule_.made(made, map);
+                if (rows.end <= kept.begin) break;
+                chunks_[map].push_front({rows, bytes_of(map, rows)});
+                live_ += bytes_of(map, rows);
+            }
+        }
+    }
+
+    [[nodiscard]] int64_t bytes_of(size_t map, const Range& rows) const {
+        return piece_of_rows(graph_, schedule_, map, rows).pixels() * graph_.shape(map).channels * path_.value_bytes;
+    }
+
+    void take(int64_t bytes) {
+        live_ += bytes;
+        peak_ = std::max(peak_, live_);
+    }
+
+    void run(int64_t band, size_t s) {
+        const Step& step = memory_.steps[s];
+        if (schedule_.made(band, step.last).size() > 0) make(band, step);
+        for (const size_t map : maps_read(graph_, step))
+            if (last_readers_[map] == s) retire(band, map);
+        if (step.last != graph_.output()) store(band, step.last);
+    }
+
+    void make(int64_t band, const Step& step) {
+        const PieceStep piece = band_piece(graph_, schedule_, band, step);
+        int64_t scratch = piece.copies ? copied_bytes(graph_, piece, 1, path_) : 0;
+        for (size_t i = 0; i < piece.maps.size(); ++i) scratch += joined_bytes(piece.maps[i], piece.read[i].rows);
+        take(scratch);
+        const size_t first = piece.maps.front();
+        if (piece.gives_up_early(first) && is_last_reader(step, first) && !is_ring_[first]) retire(band, first);
+        auto overwritten = map_overwritten(graph_, memory_, step);
+        if (overwritten && is_ring_[*overwritten]) overwritten.reset();
+        if (overwritten) keep(band, *overwritten);
+        const bool is_written_out = step.last == graph_.output() && is_sum(graph_[step.last].kind);
+        const int64_t result = overwritten || is_written_out ? 0 : bytes_of(step.last, piece.made.rows);
+        const int64_t kernel = kernel_bytes(graph_, piece, 1, path_);
+        take(kernel + result);
+        live_ -= scratch + kernel;
+        if (step.last == graph_.output())
+            live_ -= result;
+        else
+            maps_[step.last] = overwritten ? std::exchange(maps_[*overwritten], 0) : result;
+    }
+
+    [[nodiscard]] bool is_last_reader(const Step& step, size_t map) const {
+        return memory_.steps[last_readers_[map]] == step;
+    }
+
+    /// Of rows of a ring that lie in several chunks.
+    [[nodiscard]] int64_t joined_bytes(size_t map, const Range& rows) const {
+        if (!is_ring_[map]) return 0;
+        const bool in_one = std::ranges::any_of(chunks_[map], [&](const Chunk& chunk) {
+            return chunk.rows.begin <= rows.begin && rows.end <= chunk.rows.end;
+        });
+        return in_one ? 0 : bytes_of(map, rows);
+    }
+
+    /// The rows that are made and those kept before, as one tensor or as chunks.
+    void store(int64_t band, size_t map) {
+        const Range made = schedule_.made(band, map);
+        if (is_ring_[map]) {
+            if (map == 0 && made.size() > 0) take(maps_[map] = bytes_of(map, made));  // a copy of what is the caller's
+            if (made.size() > 0) chunks_[map].push_back({made, std::exchange(maps_[map], 0)});
+        } else if (kept_[map] > 0 && made.size() > 0) {
+            const int64_t held = bytes_of(map, schedule_.held(band, map));
+            take(held);
+            live_ -= std::exchange(kept_[map], 0) + std::exchange(maps_[map], held);
+        } else if (kept_[map] > 0) {
+            maps_[map] = std::exchange(kept_[map], 0);
+        }
+    }
+
+    /// Copies the rows that later bands need.
+    void keep(int64_t band, size_t map) {
+        is_kept_[map] = true;
+        take(kept_[map] = bytes_of(map, schedule_.kept(band, map)));
+    }
+
+    void retire(int64_t band, size_t map) {
+        if (is_ring_[map]) {
+            auto& chunks = chunks_[map];
+            while (!chunks.empty() && chunks.front().rows.end <= schedule_.kept(band, map).begin) {
+                live_ -= chunks.front().bytes;
+                chunks.pop_front();
+            }
+            return;
+        }
+        if (!is_kept_[map]) keep(band, map);
+        live_ -= std::exchange(maps_[map], 0);
+    }
+
+    const Graph& graph_;
+    const BandSchedule& schedule_;
+    const MemoryPath& path_;
+    MemoryPlan memory_;
+    std::vector<size_t> last_readers_;
+    std::vector<bool> is_ring_;
+    std::vector<int64_t> maps_, kept_;  // bytes, by operation
+    std::vector<bool> is_kept_;         // in this step already
+    std::vector<std::deque<Chunk>> chunks_;
+    int64_t live_ = 0, peak_ = 0;
+};
+
+}  // namespace
+
+std::vector<bool> rings_of(const Graph& graph, const BandSchedule& schedule) {
+    std::vector<bool> rings;
+    for (const BandMap& map : plan_bands(graph, schedule).maps) rings.push_back(map.is_ring);
+    return rings;
+}
+
+Piece piece_of_rows(const Graph& graph, const BandSchedule& schedule, size_t operation, const Range& rows) {
+    return {rows, {0, schedule.shape().image.w / graph.shape(operation).scale}};
+}
+
+PieceStep band_piece(const Graph& graph, const BandSchedule& schedule, int64_t band, const Step& step) {
+    const Piece made = piece_of_rows(graph, schedule, step.last, schedule.made(band, step.last));
+    return piece_step(graph, step, made, schedule.shape().image);
+}
+
+int64_t peak_of_bands(const Graph& graph, const BandSchedule& schedule, const MemoryPath& path) {
+    return BandCounter(graph, schedule, path).peak();
+}
+
+}  // namespace pb::network
