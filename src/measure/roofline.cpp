@@ -1,5 +1,7 @@
 #include "measure/roofline.hpp"
 
+#include "base/engine_precision.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
@@ -40,7 +42,8 @@ bool is_bounded(const Summary& summary) {
 double flop_per_pixel(const plan::Point& point) { return 2 * point.facts().mac_per_pixel; }
 
 double bytes_per_pixel(const plan::Point& point) {
-    return point.facts().values_per_pixel * static_cast<double>(size_of(storage_of(point.settings.dtype)));
+    return point.facts().values_per_pixel *
+           static_cast<double>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
 }
 
 std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,

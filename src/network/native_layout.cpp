@@ -9,10 +9,10 @@ namespace {
 constexpr int64_t kFloat = sizeof(float);
 
 int64_t winograd_scratch(const NativeConvolution& layer) {
-    const int64_t tiles = winograd_tiles(layer.in_channels, layer.tile);
-    const int64_t operands = tiles * (layer.in_channels + kWinogradSkew);
+    const int64_t tiles = winograd_tiles(layer.in_channels, layer.winograd);
+    const int64_t operands = tiles * (layer.winograd.operand_floats(layer.in_channels) + kWinogradSkew);
     const int64_t products = tiles * kNativePanel;
-    return winograd_products(layer.tile) * (operands + products + layer.in_channels);  // one patch
+    return winograd_products(layer.winograd.tile) * (operands + products + layer.in_channels);  // one patch
 }
 
 int64_t direct_scratch(const NativeConvolution& layer) {
@@ -32,7 +32,7 @@ NativeMethod NativeConvolution::method() const {
 int64_t NativeConvolution::packed_weights() const {
     switch (method()) {
         case NativeMethod::winograd:
-            return winograd_products(tile) * in_channels * out_channels;
+            return winograd_products(winograd.tile) * winograd.operand_floats(in_channels) * out_channels;
         case NativeMethod::narrow:
             return kernel * kernel * in_channels * out_channels;
         case NativeMethod::direct:
@@ -55,34 +55,44 @@ int64_t NativeConvolution::scratch() const {
     return direct_scratch(*this);
 }
 
-NativeConvolution native_convolution(const Graph& graph, size_t index, int64_t tile) {
+NativeConvolution native_convolution(const Graph& graph, size_t index, WinogradForm form) {
     const TensorShapes shapes = tensor_shapes(graph, index);
     return {.in_channels = shapes.in_channels,
             .out_channels = shapes.out_channels,
             .kernel = shapes.kernel,
             .stride = graph[index].filter->stride,
             .transposed = shapes.transposed,
-            .tile = tile};
+            .winograd = form};
 }
 
-int64_t winograd_tiles(int64_t in_channels, int64_t tile) {
+double winograd_share(const Graph& graph) {
+    double macs = 0;
+    for (const size_t index : convolutions_of(graph)) {
+        if (native_convolution(graph, index).method() != NativeMethod::winograd) continue;
+        macs += graph.shape(index).values_per_pixel() * static_cast<double>(tensor_shapes(graph, index).fan_in());
+    }
+    return macs / mac_per_pixel(graph);
+}
+
+int64_t winograd_tiles(int64_t in_channels, WinogradForm form) {
     constexpr int64_t kManyChannels = 512;
-    return (in_channels < kManyChannels ? 28 : 70) * (kWinogradTile / tile);
+    const int64_t tiles = in_channels < kManyChannels ? 28 : 70;
+    return form.bf16 ? tiles : tiles * (kWinogradTile / form.tile);
 }
 
-int64_t native_weight_bytes(const Graph& graph, int64_t tile, int64_t sharers) {
+int64_t native_weight_bytes(const Graph& graph, WinogradForm form, int64_t sharers) {
     int64_t floats = 0;
     for (const size_t index : convolutions_of(graph)) {
-        const NativeConvolution layer = native_convolution(graph, index, tile);
+        const NativeConvolution layer = native_convolution(graph, index, form);
         floats += round_up(layer.packed_weights(), kNativeLanes) + layer.packed_bias();
     }
     return ceil_div(floats * kFloat, sharers);
 }
 
-int64_t native_scratch_bytes(const Graph& graph, int64_t tile) {
+int64_t native_scratch_bytes(const Graph& graph, WinogradForm form) {
     int64_t floats = 0;
     for (const size_t index : convolutions_of(graph))
-        floats = std::max(floats, native_convolution(graph, index, tile).scratch());
+        floats = std::max(floats, native_convolution(graph, index, form).scratch());
     return round_up(floats, kNativeLanes) * kFloat;
 }
 

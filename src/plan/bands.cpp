@@ -53,9 +53,9 @@ void settle_rows(Point& point, const char* share, std::string (*note_of)(const P
 void check_carrying_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
-    throw Refused(fmt::format(
-        "{}needs engine native on the CPU in fp32 (here: {}, {}, {}); choose that, or halo: exact", halo_is(point),
-        config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype)));
+    throw Refused(fmt::format("{}needs engine native on the CPU (here: {}, {}, {}); choose that, or halo: exact",
+                              halo_is(point), config::format_setting(settings.engine), name_of(point.device),
+                              name_of(settings.dtype)));
 }
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {

@@ -15,7 +15,17 @@ double least_peak_mib(const Point& point) {
     return peak_parts(point).peak(point.halo ? tile_grid(point).window().pixels() : patch * patch, 1) / kMiB;
 }
 
-double weights_mib(const Point& point, int64_t tile) { return static_cast<double>(weight_bytes(point, tile)) / kMiB; }
+network::WinogradForm form_of(const Point& point) {
+    return network::winograd_form(winograd_tile(point), point.settings.dtype);
+}
+
+int64_t weight_bytes_in(const Point& point, network::WinogradForm form) {
+    return network::native_weight_bytes(point.graph(), form, point.weight_sharers);
+}
+
+double weights_mib(const Point& point, int64_t tile) {
+    return static_cast<double>(weight_bytes_in(point, {tile})) / kMiB;
+}
 
 }  // namespace
 
@@ -26,7 +36,8 @@ bool fits_limit(const Point& point) {
 
 void settle_winograd(Point& point) {
     point.winograd_tile.reset();
-    if (point.settings.engine != EngineKind::native || fits_limit(point)) return;
+    if (point.settings.engine != EngineKind::native || point.settings.dtype != Precision::fp32) return;
+    if (fits_limit(point)) return;
     point.winograd_tile = network::kSmallWinogradTile;
     if (!fits_limit(point)) return point.winograd_tile.reset();
     point.notes.push_back(fmt::format(
@@ -38,12 +49,10 @@ void settle_winograd(Point& point) {
 
 int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
 
-int64_t weight_bytes(const Point& point, int64_t tile) {
-    return network::native_weight_bytes(point.graph(), tile, point.weight_sharers);
-}
+int64_t weight_bytes(const Point& point) { return weight_bytes_in(point, form_of(point)); }
 
 int64_t scratch_bytes(const Point& point) {
-    return point.threads * network::native_scratch_bytes(point.graph(), winograd_tile(point));
+    return point.threads * network::native_scratch_bytes(point.graph(), form_of(point));
 }
 
 }  // namespace pb::plan

@@ -50,9 +50,9 @@ bool equal_in(const Rect& core, int64_t n, const std::vector<float>& a, const st
 
 class CroppedWindows {
   public:
-    CroppedWindows(const Weights& weights, const Scene& scene, int64_t n, int64_t tile, int threads)
+    CroppedWindows(const Weights& weights, const Scene& scene, int64_t n, network::WinogradForm form, int threads)
         : crop_(weights.graph(), scene.window, scene.rows, scene.columns),
-          options_(native_options(tile, threads)),
+          options_(native_options(form, threads)),
           denoiser_(make_denoiser(weights, options_)),
           in_shape_(test::input_shape(weights, n, scene.window.h, scene.window.w)),
           out_shape_(test::output_shape(weights, in_shape_)),
@@ -82,11 +82,11 @@ class CroppedWindows {
     std::unique_ptr<CropPass> pass_;
 };
 
-void expect_cores_of_whole_windows(const Weights& weights, int64_t n, int64_t tile, int threads) {
+void expect_cores_of_whole_windows(const Weights& weights, int64_t n, network::WinogradForm form, int threads) {
     const int64_t step = network::alignment_of(weights.graph());
     const Extent window{std::max(round_up(33, step), 9 * step), std::max(round_up(21, step), 7 * step)};
     const Scene scene{window, cores_within(window.h, 3 * step + 1, step), cores_within(window.w, 2 * step + 3, step)};
-    CroppedWindows windows(weights, scene, n, tile, threads);
+    CroppedWindows windows(weights, scene, n, form, threads);
     for (size_t first = 0; first < 2 * scene.rows.size() * scene.columns.size(); first += static_cast<size_t>(n) + 1)
         windows.expect_equal(cores_of(scene, n, first));
 }
@@ -94,11 +94,11 @@ void expect_cores_of_whole_windows(const Weights& weights, int64_t n, int64_t ti
 TEST(NativeCropped, HaveTheBitsOfWholeWindowsWhereverTheCoreLies) {
     for (const network::NetworkShape& network : row_networks()) {
         const Weights weights = make_seeded_weights(network, test::kRowSeed);
-        for (const int64_t tile : test::kTiles)
+        for (const network::WinogradForm form : test::forms())
             for (const auto& [n, threads] : {std::pair{1, 1}, {1, 3}, {4, 3}}) {
-                SCOPED_TRACE(network::to_text(network::graph_of(network)) + " in tiles of " + std::to_string(tile) +
-                             ", batch " + std::to_string(n) + ", threads " + std::to_string(threads));
-                expect_cores_of_whole_windows(weights, n, tile, threads);
+                SCOPED_TRACE(test::text_of(network::graph_of(network), form) + ", batch " + std::to_string(n) +
+                             ", threads " + std::to_string(threads));
+                expect_cores_of_whole_windows(weights, n, form, threads);
             }
     }
 }
@@ -107,7 +107,7 @@ TEST(NativeCropped, HaveThemInAnyGraph) {
     for (const network::Graph& graph : test::any_graphs(12)) {
         SCOPED_TRACE(network::to_text(graph));
         const Weights weights = test::weights_of(graph, test::kRowSeed);
-        for (const int64_t tile : test::kTiles) expect_cores_of_whole_windows(weights, 2, tile, 1);
+        for (const network::WinogradForm form : test::forms()) expect_cores_of_whole_windows(weights, 2, form, 1);
     }
 }
 
@@ -116,7 +116,7 @@ TEST(NativeCropped, HaveThemInThePublishedNetworks) {
         SCOPED_TRACE(name_of(network));
         const Weights weights = make_seeded_weights(network, 3, test::kRowSeed);
         const Scene scene{{72, 56}, {{0, 16}, {24, 40}}, {{24, 40}, {40, 56}}};
-        CroppedWindows windows(weights, scene, 1, 4, 1);
+        CroppedWindows windows(weights, scene, 1, {}, 1);
         for (const Rect& core : {Rect{0, 24, {16, 16}}, Rect{24, 40, {16, 16}}}) windows.expect_equal({core});
     }
 }
@@ -128,11 +128,11 @@ TEST(NativeCropped, TakeTheMemoryThatIsPlanned) {
     const Shape shape = test::input_shape(weights, 2, 96, 64);
     auto values = test::random_values(static_cast<size_t>(shape.elements()), test::kRowSeed);
     std::vector<float> result(values.size());
-    for (const int64_t tile : test::kTiles) {
-        const EngineOptions options = native_options(tile, 2);
+    for (const network::WinogradForm form : test::forms()) {
+        const EngineOptions options = native_options(form, 2);
         const auto denoiser = make_denoiser(weights, options);
         test::expect_planned_memory(
-            crop.place(2).bytes + 2 * network::native_scratch_bytes(graph, tile),
+            crop.place(2).bytes + 2 * network::native_scratch_bytes(graph, form),
             [&] { return denoiser->make_crop_pass(crop, 2); },
             [&](CropPass& pass) {
                 const std::vector<Rect> cores{{0, 0, {32, 32}}, {32, 16, {32, 32}}};
@@ -146,7 +146,7 @@ TEST(NativeCropped, TimesItsStepsAndSaysWhatTheyComputed) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 5, .width = 32}, test::kRowSeed);
     const network::Graph graph = network::graph_of(weights.shape);
     const Scene scene{{40, 40}, {{0, 16}, {0, 40}}, {{0, 16}, {0, 40}}};
-    CroppedWindows windows(weights, scene, 2, 4, 1);
+    CroppedWindows windows(weights, scene, 2, {}, 1);
     const std::vector<Rect> cores{{0, 0, {16, 16}}, {0, 0, {40, 40}}};
     const auto steps = windows.pass().run_by_steps(windows.in(), windows.out(), cores);
     const auto expected = network::steps_of(graph, network::kNativePath.fusing);
@@ -163,7 +163,7 @@ TEST(NativeCropped, TimesItsStepsAndSaysWhatTheyComputed) {
 TEST(NativeCropped, RefuseWhatTheyWereNotMadeFor) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, test::kRowSeed);
     const Scene scene{{40, 40}, {{0, 16}}, {{0, 16}}};
-    CroppedWindows windows(weights, scene, 1, 4, 1);
+    CroppedWindows windows(weights, scene, 1, {}, 1);
     const std::vector<Rect> core{{0, 0, {16, 16}}};
     EXPECT_THROW(windows.pass().run(windows.in(), windows.out(), std::vector<Rect>{{0, 1, {16, 16}}}), Error);
     EXPECT_THROW(windows.pass().run(windows.in(), windows.out(), std::vector<Rect>{core[0], core[0]}), Error);

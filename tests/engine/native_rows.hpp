@@ -1,7 +1,9 @@
 // What the tests of carried and exchanged rows share.
 #pragma once
 
+#include "engine/engines.hpp"
 #include "engine/memory.hpp"
+#include "network/native_layout.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_weights.hpp"
 
@@ -10,18 +12,31 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <string>
 #include <vector>
 
 namespace pb::test {
 
 inline constexpr uint64_t kRowSeed = 7;
 
-/// `tile`: of Winograd's method. Schedules of rows are the same for both sizes.
-inline engine::EngineOptions native_options(int64_t tile, int threads = 1) {
-    return {.engine = EngineKind::native, .threads = threads, .winograd_tile = tile};
+/// Schedules of rows are the same for all forms of Winograd's method.
+inline engine::EngineOptions native_options(network::WinogradForm form = {}, int threads = 1) {
+    return {.engine = EngineKind::native,
+            .precision = form.bf16 ? Precision::bf16 : Precision::fp32,
+            .threads = threads,
+            .winograd_tile = form.tile};
 }
-inline constexpr std::array<int64_t, 2> kTiles{4, 2};
+
+/// Those that this processor can compute.
+inline std::vector<network::WinogradForm> forms() {
+    std::vector<network::WinogradForm> forms{{4}, {2}};
+    if (engine::native_multiplies_bf16()) forms.push_back({2, true});
+    return forms;
+}
+
+inline std::string text_of(const network::Graph& graph, network::WinogradForm form) {
+    return network::to_text(graph) + " in tiles of " + std::to_string(form.tile) + (form.bf16 ? " in bf16" : "");
+}
 
 /// Relatives of each network, with Winograd's tiles wherever they can be and without.
 inline const std::vector<network::NetworkShape>& row_networks() {
@@ -38,10 +53,10 @@ inline const std::vector<network::NetworkShape>& row_networks() {
 
 /// Random values of an image, and what the whole of it gives.
 struct WholeImage {
-    WholeImage(const engine::Weights& weights, int64_t tile, int64_t h, int64_t w)
+    WholeImage(const engine::Weights& weights, network::WinogradForm form, int64_t h, int64_t w)
         : shape(input_shape(weights, 1, h, w)),
           values(random_values(static_cast<size_t>(shape.elements()), kRowSeed)),
-          denoised(denoise(*engine::make_denoiser(weights, native_options(tile)), weights, native_options(tile), values,
+          denoised(denoise(*engine::make_denoiser(weights, native_options(form)), weights, native_options(form), values,
                            shape)) {}
     Shape shape;
     std::vector<float> values, denoised;

@@ -1,5 +1,6 @@
 #include "run/point/profile_layers.hpp"
 
+#include "base/engine_precision.hpp"
 #include "comm/interruption.hpp"
 #include "network/step_cost.hpp"
 #include "run/agreement.hpp"
@@ -57,7 +58,7 @@ void add(const ProfiledCall& call, RankCalls& sum) {
 record::Profile profile_of(const RankCalls& calls, const plan::Point& point) {
     const network::Graph graph = point.graph();
     const auto num_calls = static_cast<double>(point.settings.protocol.profile);
-    const auto value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
+    const auto value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
     record::Profile profile{
         .calls = point.settings.protocol.profile, .windows = calls.windows, .forward_s = calls.seconds / num_calls};
     profile.layers.reserve(calls.steps.size());
