@@ -36,10 +36,9 @@ bool fits_limit(const Point& point) {
 
 void settle_winograd(Point& point) {
     point.winograd_tile.reset();
-    if (point.settings.engine != EngineKind::native || point.settings.dtype != Precision::fp32) return;
-    if (fits_limit(point)) return;
+    if (point.settings.engine != EngineKind::native || fits_limit(point)) return;
     point.winograd_tile = network::kSmallWinogradTile;
-    if (!fits_limit(point)) return point.winograd_tile.reset();
+    if (!fits_limit(point)) return point.winograd_tile.reset();  // always in bf16, which has one size of tiles
     point.notes.push_back(fmt::format(
         "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
         "weights; about {} times the time",
