@@ -7,11 +7,11 @@ usage: .venv/bin/python benchmarks/beside_frameworks.py BUILD [--networks drunet
 BUILD is the folder with patchbench and benchmarks/forward_server. patchbench writes the network as ONNX, of which
 .engines/<framework> (launch/engines.sh) makes its own; PyTorch runs plain_networks.py. ncnn has no environment of
 launch/engines.sh: `python3 -m venv .engines/ncnn && .engines/ncnn/bin/pip install ncnn numpy`. What is not installed is
-left out, and said so.
+left out, and said so. `--dtype bf16` compares PyTorch and OpenVINO in bf16, and native in fp32, with native in bf16.
 
 A round counts the processor seconds of a few calls of each side, in an order that turns round from one to the next. The
 ratio is the other's time / native's of each round, as median [smallest, largest]: above 1, native is faster. Outputs are
-compared with PyTorch's first: beyond the tolerance is a failure (exit code 1), a ratio below 1 is not.
+compared with PyTorch's in fp32 first: beyond the tolerance is a failure (exit code 1), a ratio below 1 is not.
 """
 
 import argparse
@@ -28,29 +28,34 @@ import beside_pytorch as plain
 from plain_networks import NETWORKS, make_network
 
 HERE = pathlib.Path(__file__).resolve().parent
+BF16 = ("pytorch", "openvino")
 ENGINES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "ncnn": f"python:{HERE / 'ncnn_adapter.py'}"}
 
 
 class Framework(plain.Process):
     """framework_server.py in the environment of a framework."""
 
-    def __init__(self, python, engine, threads):
-        super().__init__([python, HERE / "framework_server.py", engine, "--threads", str(threads)])
+    def __init__(self, python, engine, arguments):
+        super().__init__([python, HERE / "framework_server.py", engine, "--threads", str(arguments.threads),
+                          "--dtype", arguments.dtype])
 
 
 class Sides:
     """Processes that compute: native, and the frameworks that are installed."""
 
     def __init__(self, arguments):
-        self.native = plain.Server(arguments)
+        self.native = {"native": (plain.Server(arguments), arguments.dtype)}
+        if arguments.dtype != "fp32":
+            self.native["native fp32"] = plain.Server(arguments), "fp32"
         self.frameworks = {}
-        for name in arguments.frameworks.split(","):
+        names = [name for name in arguments.frameworks.split(",") if arguments.dtype == "fp32" or name in BF16]
+        for name in names:
             python = arguments.engines / name / "bin/python"
             if name in ENGINES and python.exists():
-                self.frameworks[name] = Framework(python, ENGINES[name], arguments.threads)
+                self.frameworks[name] = Framework(python, ENGINES[name], arguments)
             elif name != "pytorch":
                 print(f"{name} is left out: there is no {python}", flush=True)
-        self.has_pytorch = "pytorch" in arguments.frameworks.split(",")
+        self.has_pytorch = "pytorch" in names
 
 
 class Comparison:
@@ -61,9 +66,9 @@ class Comparison:
         self.samples, self.batch = plain.make_windows(network, arguments)
         plain.save_npy(folder / "samples.npy", self.samples)
         plain.save_npy(folder / "batch.npy", self.batch)
-        self.pytorch = plain.Plain(make_network(network), self.batch, "fp32", "cpu")
-        self.expected = self.pytorch.out
-        self.errors = {}
+        self.pytorch = plain.Plain(make_network(network), self.batch, arguments.dtype, "cpu")
+        self.expected = plain.Plain(make_network(network), self.batch, "fp32", "cpu").out
+        self.errors = {"pytorch": plain.relative_difference(self.pytorch.out.float(), self.expected)}
         self.load(network)
 
     def load(self, network):
@@ -71,8 +76,9 @@ class Comparison:
         torch.save(make_network(network).state_dict(), weights)
         export = ["networks", "--network", network, "--weights", weights, "--export", model]
         subprocess.run([self.arguments.build / "patchbench", *export], check=True, stdout=subprocess.DEVNULL)
-        self.sides.native.ask("load", network, weights, "fp32", self.folder / "samples.npy", plain.SIGMA)
-        self.compare("native", self.sides.native, self.samples.shape, (0, 3, 1, 2))
+        for name, (process, dtype) in self.sides.native.items():
+            process.ask("load", network, weights, dtype, self.folder / "samples.npy", plain.SIGMA)
+            self.compare(name, process, self.samples.shape, (0, 3, 1, 2))
         for name, process in self.sides.frameworks.items():
             process.ask("load", model, self.folder / "batch.npy")
             self.compare(name, process, self.expected.shape, (0, 1, 2, 3))
@@ -84,7 +90,7 @@ class Comparison:
 
     def run(self):
         """Processor seconds of a call, a list for each side with a value a round."""
-        seconds = {"native": self.sides.native.processor_seconds}
+        seconds = {name: process.processor_seconds for name, (process, _) in self.sides.native.items()}
         if self.sides.has_pytorch:
             seconds["pytorch"] = self.pytorch.processor_seconds
         seconds |= {name: process.processor_seconds for name, process in self.sides.frameworks.items()}
@@ -103,10 +109,8 @@ def ratio_of(times, name):
 
 
 def difference_text(result, name):
-    error = result["errors"].get(name)
-    if error is None:
-        return ""
-    return f", difference to PyTorch {error:.1e}" + ("  OUTPUTS DIFFER" if error > plain.TOLERANCE["fp32"] else "")
+    error, tolerance = result["errors"][name], plain.TOLERANCE[result["dtype"]]
+    return f", difference to PyTorch in fp32 {error:.1e}" + ("  OUTPUTS DIFFER" if error > tolerance else "")
 
 
 def lines_of(result):
@@ -126,6 +130,7 @@ def parse_arguments():
     parser.add_argument("--batches", default="1,4")
     parser.add_argument("--frameworks", default="pytorch,onnxruntime,openvino,ncnn")
     parser.add_argument("--engines", type=pathlib.Path, default=HERE.parent / ".engines", help="their environments")
+    parser.add_argument("--dtype", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--edge", type=int, default=256, help="pixels; a multiple of 8")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1, help="of each side")
@@ -148,13 +153,13 @@ def main():
                 comparison = Comparison(network, arguments, sides, pathlib.Path(folder))
                 times = comparison.run()
             others = [name for name in times if name != "native"]
-            results.append({"network": network, "batch": batch, "window_px": arguments.edge, "seconds": times,
+            results.append({"network": network, "dtype": arguments.dtype, "batch": batch, "window_px": arguments.edge, "seconds": times,
                             "errors": comparison.errors, "ratios": {name: ratio_of(times, name) for name in others}})
             print(*lines_of(results[-1]), sep="\n", flush=True)
             if arguments.out:
                 arguments.out.write_text(json.dumps(results, indent=1))
     errors = [error for result in results for error in result["errors"].values()]
-    sys.exit(1 if max(errors) > plain.TOLERANCE["fp32"] else 0)
+    sys.exit(1 if max(errors) > plain.TOLERANCE[arguments.dtype] else 0)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 //   load NETWORK WEIGHTS DTYPE WINDOWS.npy SIGMA   -> ready
 //   time CALLS                                     -> seconds of that many forward calls
 //   save OUT.npy                                   -> saved
+#include "base/engine_precision.hpp"
 #include "device/convert.hpp"
 #include "engine/memory.hpp"
 #include "peer/npy.hpp"
@@ -45,8 +46,8 @@ class Resident {
             ++in.c;
         }
         samples_ = allocate(shape, DType::f32, samples_memory_);
-        in_ = allocate(in, storage_of(options_.precision), in_memory_);
-        out_ = allocate(shape, storage_of(options_.precision), out_memory_);
+        in_ = allocate(in, storage_of(options_.engine, options_.precision), in_memory_);
+        out_ = allocate(shape, storage_of(options_.engine, options_.precision), out_memory_);
         device::copy_to_device(samples_.pointer, windows_.values.data(), samples_.bytes(), stream_);
         device::samples_to_network(samples_, in_, conversion_, stream_);
         denoiser_->prepare(in_, out_, stream_);

@@ -2,7 +2,7 @@
 """Runs forward calls of another framework when it is told to, as forward_server.cpp does of patchbench's engines: for
 beside_frameworks.py. Networks are loaded by the adapters of docs/engines.md.
 
-usage: framework_server.py ENGINE [--threads N]      (ENGINE: of engines/adapters, or python:FILE)
+usage: framework_server.py ENGINE [--threads N] [--dtype fp32|bf16]      (ENGINE: of engines/adapters, or python:FILE)
 
 Commands, one a line on stdin, each answered by one line on stdout (`error <what>` when it failed):
   load MODEL.onnx WINDOWS.npy   -> ready    windows (N, C, H, W), float32
@@ -20,10 +20,10 @@ import worker  # noqa: E402
 
 
 class Server:
-    def __init__(self, engine, threads):
+    def __init__(self, engine, threads, dtype):
         worker.limit_threads(threads)
         self.adapter = worker.load_adapter(engine)
-        self.options = {"threads": threads, "layout": "NCHW", "dtype": "fp32", "device": "cpu"}
+        self.options = {"threads": threads, "layout": "NCHW", "dtype": dtype, "device": "cpu"}
         self.call = self.windows = self.out = None
 
     def load(self, model, windows):
@@ -53,8 +53,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("engine")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--dtype", choices=("fp32", "bf16"), default="fp32")
     arguments = parser.parse_args()
-    server = Server(arguments.engine, arguments.threads)
+    server = Server(arguments.engine, arguments.threads, arguments.dtype)
     commands = {"load": server.load, "time": server.time, "save": server.save}
     for line in sys.stdin:
         command, *words = line.split()

@@ -2,6 +2,7 @@
 
 #include "app/brought_networks.hpp"
 #include "config/load_yaml.hpp"
+#include "engine/engines.hpp"
 #include "report/measured_calls.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/weights_source.hpp"
@@ -33,9 +34,11 @@ void read_measured_calls(config::Config& config) {
 plan::Plan plan_locally(config::Config config, int ranks, bool trusts_model) {
     settle_networks(points_of(config), trusts_model);
     run::WeightsCache weights;
-    return plan::make_plan(
-        config, plan::make_local_topology(ranks), run::source_facts,
-        [&](const auto& settings, int64_t channels) { return weights.shape_of(settings, channels); });
+    plan::Topology topology = plan::make_local_topology(ranks);
+    for (plan::RankPlace& place : topology.ranks) place.multiplies_bf16 = engine::native_multiplies_bf16();
+    return plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
+        return weights.shape_of(settings, channels);
+    });
 }
 
 }  // namespace pb::app

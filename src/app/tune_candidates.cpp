@@ -13,8 +13,8 @@ namespace {
 
 using Families = std::vector<std::pair<EngineKind, Precision>>;
 
-Families families_for(DeviceKind device) {
-    if (device == DeviceKind::cuda)
+Families families_for(const plan::Point& point) {
+    if (point.device == DeviceKind::cuda)
         return {{EngineKind::torch, Precision::fp32},
                 {EngineKind::torch, Precision::tf32},
                 {EngineKind::torch, Precision::fp16},
@@ -22,6 +22,7 @@ Families families_for(DeviceKind device) {
     Families families{{EngineKind::native, Precision::fp32},
                       {EngineKind::torch, Precision::fp32},
                       {EngineKind::torch, Precision::bf16}};
+    if (point.multiplies_bf16) families.insert(families.begin() + 1, {EngineKind::native, Precision::bf16});
     for (const EngineKind engine : {EngineKind::onnxruntime, EngineKind::openvino})
         if (engine::is_installed(engine)) families.emplace_back(engine, Precision::fp32);
     return families;
@@ -42,7 +43,7 @@ class Candidates {
     }
 
     measure::TuningTrials make() {
-        for (const auto& [engine, dtype] : families_for(base_.device)) {
+        for (const auto& [engine, dtype] : families_for(base_)) {
             config::PointSettings settings = base_.settings;
             settings.engine = engine;
             settings.dtype = dtype;

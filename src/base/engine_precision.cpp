@@ -23,7 +23,7 @@ constexpr std::array kAll{Precision::fp32, Precision::tf32, Precision::bf16, Pre
 
 // ONNX Runtime's kernels for the CPU have no bf16. The engine reference computes in fp64 on fp32 samples.
 constexpr std::array kRows{Row{EngineKind::torch, kFp32AndBf16, kAll},
-                           Row{EngineKind::native, kFp32, {}},
+                           Row{EngineKind::native, kFp32AndBf16, {}},
                            Row{EngineKind::reference, kFp32, {}},
                            Row{EngineKind::timed, kAll, {}},
                            Row{EngineKind::onnxruntime, kFp32, kFp32AndTf32},
@@ -65,6 +65,17 @@ std::string precision_refusal(EngineKind engine, const std::string& name, Device
     const std::string others = engines_text(precision);
     return dtype + fmt::format("engine {} computes in {} only; choose dtype: {}{}", name, joined(known, " and "),
                                joined(known, " or "), others.empty() ? "" : ", or one of the engines " + others);
+}
+
+std::string native_bf16_refusal(const std::string& where) {
+    return fmt::format(
+        "dtype = bf16: engine native needs a processor with AVX512-BF16, which is not there {}; choose dtype: fp32, or "
+        "engine: torch",
+        where);
+}
+
+DType storage_of(EngineKind engine, Precision precision) {
+    return engine == EngineKind::native ? DType::f32 : storage_of(precision);
 }
 
 std::string precisions_text(EngineKind engine) {

@@ -18,6 +18,14 @@ namespace pb {
 [[nodiscard]] std::string precision_refusal(EngineKind engine, const std::string& name, DeviceKind kind,
                                             Precision precision);
 
+/// Why engine native cannot compute in bf16 on processors without products of it, with the way out. `where`: "on rank
+/// 1".
+[[nodiscard]] std::string native_bf16_refusal(const std::string& where);
+
+/// Element type of the windows that `engine` takes and gives, and of its maps between layers. Native rounds within
+/// layers only.
+[[nodiscard]] DType storage_of(EngineKind engine, Precision precision);
+
 /// "CPU: fp32, bf16; CUDA: fp32, tf32, bf16, fp16": the row of an engine in docs/engines.md.
 [[nodiscard]] std::string precisions_text(EngineKind engine);
 

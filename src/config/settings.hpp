@@ -109,7 +109,8 @@ void work_fields(Settings& s, Visitor&& v) {
                 "noise level that the weights were trained for; auto: as they, or their model card, say",
                 {0, 1}},
       s.trained_sigma);
-    v(FieldName{"engine", "", "what runs the network; auto: native on the CPU in fp32, else torch"}, s.engine);
+    v(FieldName{"engine", "", "what runs the network; auto: native on the CPU where it can run the point, else torch"},
+      s.engine);
     v(FieldName{"device", "", "auto takes CUDA devices when there are any"}, s.device);
     v(FieldName{"dtype", "", "precision of the network (tf32, fp16: CUDA only)"}, s.dtype);
     v(FieldName{"layout", "", "memory layout of the network's tensors"}, s.layout);

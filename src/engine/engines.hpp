@@ -7,9 +7,13 @@
 namespace pb::engine {
 
 /// The engine `native`: Winograd's method and direct convolutions through Highway, for the instruction set of the
-/// processor. CPU only, fp32, channels last; about three times as fast as the engine torch there. Throws UsageError for
-/// another layout.
+/// processor. CPU only, channels last; about three times as fast as the engine torch there. fp32, or bf16 where the
+/// processor has products of it: then Winograd's method rounds what it multiplies, and all else, windows included, is
+/// fp32. Throws UsageError for another layout, and for bf16 on another processor.
 [[nodiscard]] std::unique_ptr<Denoiser> make_native_denoiser(const Weights& weights, const EngineOptions& options);
+
+/// Whether this processor has the products that engine native needs for bf16: AVX512-BF16.
+[[nodiscard]] bool native_multiplies_bf16();
 
 namespace worker_engine {
 

@@ -1,5 +1,6 @@
 #include "engine/views.hpp"
 
+#include "base/engine_precision.hpp"
 #include "network/graph_facts.hpp"
 #include "network/receptive_field.hpp"
 
@@ -43,7 +44,7 @@ void check_index_limit(const ExpectedViews& expected, const Shape& shape) {
 
 ExpectedViews expected_views(const Weights& weights, const EngineOptions& options) {
     const auto with_options = [&](ExpectedViews views) {
-        views.dtype = storage_of(options.precision);
+        views.dtype = storage_of(options.engine, options.precision);
         views.layout = options.layout;
         views.device = options.device;
         return views;

@@ -92,7 +92,7 @@ const LimitMeaning& meaning_of(Limit limit) {
     return *std::find_if(all.begin(), all.end(), [&](const LimitMeaning& meaning) { return meaning.limit == limit; });
 }
 
-/// The engine native computes in fp32 only, and lower precisions are not lowered again.
+/// The engine native has a lower one on some processors only, and lower precisions are not lowered again.
 bool has_lower_precision(const config::PointSettings& settings) {
     return settings.engine != EngineKind::native &&
            (settings.dtype == Precision::fp32 || settings.dtype == Precision::tf32);

@@ -1,5 +1,6 @@
 #include "measure/bound_figures.hpp"
 
+#include "base/engine_precision.hpp"
 #include "measure/roofline.hpp"
 #include "plan/slabs.hpp"
 
@@ -108,7 +109,7 @@ double host_bytes(const record::PointTrace& trace) {
     const auto channels = static_cast<double>(point.source.channels);
     const double sample = channels * static_cast<double>(size_of(trace.sample_type));
     if (point.device == DeviceKind::cuda) return 2 * sample * (trace.processed_pixels + trace.useful_pixels);
-    const auto value = static_cast<double>(size_of(storage_of(point.settings.dtype)));
+    const auto value = static_cast<double>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
     const double sigma = point.facts().takes_sigma ? 1 : 0;
     return trace.processed_pixels * (sample + (channels + sigma) * value) +
            trace.useful_pixels * (channels * value + sample);

@@ -1,5 +1,6 @@
 #include "measure/roofline.hpp"
 
+#include "base/engine_precision.hpp"
 #include "network/native_layout.hpp"
 #include "plan/winograd.hpp"
 
@@ -44,11 +45,12 @@ double flop_per_pixel(const plan::Point& point) { return 2 * point.facts().mac_p
 
 double executed_flop_per_pixel(const plan::Point& point) {
     if (point.settings.engine != EngineKind::native) return flop_per_pixel(point);
-    return network::native_flop_per_pixel(point.graph(), plan::winograd_tile(point));
+    return network::native_flop_per_pixel(point.graph(), plan::winograd_form(point));
 }
 
 double bytes_per_pixel(const plan::Point& point) {
-    return point.facts().values_per_pixel * static_cast<double>(size_of(storage_of(point.settings.dtype)));
+    return point.facts().values_per_pixel *
+           static_cast<double>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
 }
 
 std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& traces,

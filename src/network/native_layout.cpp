@@ -11,10 +11,10 @@ namespace {
 constexpr int64_t kFloat = sizeof(float);
 
 int64_t winograd_scratch(const NativeConvolution& layer) {
-    const int64_t tiles = winograd_tiles(layer.in_channels, layer.tile);
-    const int64_t operands = tiles * (layer.in_channels + kWinogradSkew);
+    const int64_t tiles = winograd_tiles(layer.in_channels, layer.winograd);
+    const int64_t operands = tiles * (layer.winograd.operand_floats(layer.in_channels) + kWinogradSkew);
     const int64_t products = tiles * kNativePanel;
-    return winograd_products(layer.tile) * (operands + products + layer.in_channels);  // one patch
+    return winograd_products(layer.winograd.tile) * (operands + products + layer.in_channels);  // one patch
 }
 
 int64_t direct_scratch(const NativeConvolution& layer) {
@@ -27,19 +27,21 @@ int64_t direct_scratch(const NativeConvolution& layer) {
 NativeMethod NativeConvolution::method() const {
     if (transposed || stride > 1) return NativeMethod::direct;
     if (out_channels <= kNarrowChannels && in_channels % kNativeLanes == 0) return NativeMethod::narrow;
-    const bool pays = kernel == 3 && std::min(in_channels, out_channels) >= kWinogradChannels;
+    const bool pairs = !winograd.bf16 || in_channels % 2 == 0;  // of channels, which bf16 multiplies together
+    const bool pays = kernel == 3 && pairs && std::min(in_channels, out_channels) >= kWinogradChannels;
     return pays ? NativeMethod::winograd : NativeMethod::direct;
 }
 
 double NativeConvolution::executed_share() const {
     if (method() != NativeMethod::winograd) return 1;
-    return static_cast<double>(winograd_products(tile)) / static_cast<double>(tile * tile * kernel * kernel);
+    return static_cast<double>(winograd_products(winograd.tile)) /
+           static_cast<double>(winograd.tile * winograd.tile * kernel * kernel);
 }
 
 int64_t NativeConvolution::packed_weights() const {
     switch (method()) {
         case NativeMethod::winograd:
-            return winograd_products(tile) * in_channels * panels() * kNativePanel;
+            return winograd_products(winograd.tile) * winograd.operand_floats(in_channels) * panels() * kNativePanel;
         case NativeMethod::narrow:
             return kernel * kernel * in_channels * out_channels;
         case NativeMethod::direct:
@@ -62,41 +64,51 @@ int64_t NativeConvolution::scratch() const {
     return direct_scratch(*this);
 }
 
-NativeConvolution native_convolution(const Graph& graph, size_t index, int64_t tile) {
+NativeConvolution native_convolution(const Graph& graph, size_t index, WinogradForm form) {
     const TensorShapes shapes = tensor_shapes(graph, index);
     return {.in_channels = shapes.in_channels,
             .out_channels = shapes.out_channels,
             .kernel = shapes.kernel,
             .stride = graph[index].filter->stride,
             .transposed = shapes.transposed,
-            .tile = tile};
+            .winograd = form};
 }
 
-double native_flop_per_pixel(const Graph& graph, int64_t tile) {
+double native_flop_per_pixel(const Graph& graph, WinogradForm form) {
     double flop = 0;
     for (const size_t index : convolutions_of(graph))
-        flop += cost_of(graph, {index, index}).flop_per_pixel * native_convolution(graph, index, tile).executed_share();
+        flop += cost_of(graph, {index, index}).flop_per_pixel * native_convolution(graph, index, form).executed_share();
     return flop;
 }
 
-int64_t winograd_tiles(int64_t in_channels, int64_t tile) {
-    constexpr int64_t kManyChannels = 512;
-    return (in_channels < kManyChannels ? 28 : 70) * (kWinogradTile / tile);
+double winograd_share(const Graph& graph) {
+    double macs = 0;
+    for (const size_t index : convolutions_of(graph)) {
+        if (native_convolution(graph, index).method() != NativeMethod::winograd) continue;
+        macs += graph.shape(index).values_per_pixel() * static_cast<double>(tensor_shapes(graph, index).fan_in());
+    }
+    return macs / mac_per_pixel(graph);
 }
 
-int64_t native_weight_bytes(const Graph& graph, int64_t tile, int64_t sharers) {
+int64_t winograd_tiles(int64_t in_channels, WinogradForm form) {
+    constexpr int64_t kManyChannels = 512;
+    const int64_t tiles = in_channels < kManyChannels ? 28 : 70;
+    return form.bf16 ? tiles : tiles * (kWinogradTile / form.tile);
+}
+
+int64_t native_weight_bytes(const Graph& graph, WinogradForm form, int64_t sharers) {
     int64_t floats = 0;
     for (const size_t index : convolutions_of(graph)) {
-        const NativeConvolution layer = native_convolution(graph, index, tile);
+        const NativeConvolution layer = native_convolution(graph, index, form);
         floats += round_up(layer.packed_weights(), kNativeLanes) + layer.packed_bias();
     }
     return ceil_div(floats * kFloat, sharers);
 }
 
-int64_t native_scratch_bytes(const Graph& graph, int64_t tile) {
+int64_t native_scratch_bytes(const Graph& graph, WinogradForm form) {
     int64_t floats = 0;
     for (const size_t index : convolutions_of(graph))
-        floats = std::max(floats, native_convolution(graph, index, tile).scratch());
+        floats = std::max(floats, native_convolution(graph, index, form).scratch());
     return round_up(floats, kNativeLanes) * kFloat;
 }
 

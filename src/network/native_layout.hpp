@@ -1,10 +1,11 @@
 // How the CPU engine `native` computes each convolution, and the memory that its weights and its scratch take. The
-// engine allocates by these figures and the plan predicts with them. They depend on the graph alone, never on the
-// processor.
+// engine allocates by these figures and the plan predicts with them. They depend on the graph and the precision,
+// never on the processor.
 #pragma once
 
 #include "network/graph_facts.hpp"
 
+#include "patchbench/base/shape.hpp"
 #include "patchbench/network/memory_plan.hpp"
 
 namespace pb::network {
@@ -37,6 +38,23 @@ constexpr int64_t winograd_patch(int64_t tile) { return tile + 2; }
 /// Products for one tile and one channel.
 constexpr int64_t winograd_products(int64_t tile) { return winograd_patch(tile) * winograd_patch(tile); }
 
+/// How Winograd's method computes.
+struct WinogradForm {
+    int64_t tile = kWinogradTile;
+    bool bf16 = false;  // operands and weights are rounded to bf16 after they are transformed; sums are fp32
+
+    bool operator==(const WinogradForm&) const = default;
+    /// Floats of memory in which the operands of `channels`, an even number, lie.
+    [[nodiscard]] constexpr int64_t operand_floats(int64_t channels) const { return bf16 ? channels / 2 : channels; }
+};
+
+/// `tile`: in fp32. In bf16 tiles are small: with the usual ones the sums would lose what bf16 has left (relative error
+/// of a layer 1.4e-2 instead of 4e-3).
+constexpr WinogradForm winograd_form(int64_t tile, Precision precision) {
+    const bool bf16 = precision == Precision::bf16;
+    return {bf16 ? kSmallWinogradTile : tile, bf16};
+}
+
 /// One convolution as the engine sees it.
 struct NativeConvolution {
     int64_t in_channels = 0;
@@ -44,7 +62,7 @@ struct NativeConvolution {
     int64_t kernel = 0;
     int64_t stride = 1;
     bool transposed = false;
-    int64_t tile = kWinogradTile;  // of Winograd's method, whether that is the method or not
+    WinogradForm winograd;  // of Winograd's method, whether that is the method or not
 
     [[nodiscard]] NativeMethod method() const;
     /// Multiplications that are executed for each one of a direct convolution; those of transforms are left out.
@@ -63,20 +81,23 @@ struct NativeConvolution {
 };
 
 /// Operation `index` of `graph`, which must be a convolution.
-[[nodiscard]] NativeConvolution native_convolution(const Graph& graph, size_t index, int64_t tile = kWinogradTile);
+[[nodiscard]] NativeConvolution native_convolution(const Graph& graph, size_t index, WinogradForm form = {});
+
+/// The part of a network's multiplications that Winograd's method computes: those that bf16 makes faster.
+[[nodiscard]] double winograd_share(const Graph& graph);
 
 /// FLOP that the engine executes for each pixel of the input: see NativeConvolution::executed_share.
-[[nodiscard]] double native_flop_per_pixel(const Graph& graph, int64_t tile);
+[[nodiscard]] double native_flop_per_pixel(const Graph& graph, WinogradForm form);
 
 /// Tiles that are transformed and multiplied together: so many that both stay in a second-level cache of 1 MiB, and
-/// more where the weights are too many for it. Of small tiles twice as many, so that as much is computed with each
-/// weight.
-[[nodiscard]] int64_t winograd_tiles(int64_t in_channels, int64_t tile);
+/// more where the weights are too many for it. Of small tiles in fp32 twice as many, so that as much is computed
+/// with each weight.
+[[nodiscard]] int64_t winograd_tiles(int64_t in_channels, WinogradForm form);
 
 /// Of all packed weights. `sharers`: the processes that share them; then the part that each of them counts.
-[[nodiscard]] int64_t native_weight_bytes(const Graph& graph, int64_t tile, int64_t sharers = 1);
+[[nodiscard]] int64_t native_weight_bytes(const Graph& graph, WinogradForm form, int64_t sharers = 1);
 
 /// Of each thread; a multiple of 64.
-[[nodiscard]] int64_t native_scratch_bytes(const Graph& graph, int64_t tile);
+[[nodiscard]] int64_t native_scratch_bytes(const Graph& graph, WinogradForm form);
 
 }  // namespace pb::network

@@ -65,11 +65,10 @@ void check_carrying_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
     if (is_carried(point) && is_torch_in_rows(point)) return;
-    throw Refused(
-        fmt::format("{}needs engine native{} on the CPU in fp32, channels_last (here: {}, {}, {}, {}); choose "
-                    "that, or halo: exact",
-                    halo_is(point), is_carried(point) ? " or torch" : "", config::format_setting(settings.engine),
-                    name_of(point.device), name_of(settings.dtype), name_of(settings.layout)));
+    throw Refused(fmt::format("{}needs engine native on the CPU{} (here: {}, {}, {}, {}); choose that, or halo: exact",
+                              halo_is(point), is_carried(point) ? ", or torch there in fp32, channels_last" : "",
+                              config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype),
+                              name_of(settings.layout)));
 }
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {

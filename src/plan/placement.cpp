@@ -3,6 +3,7 @@
 #include "base/engine_precision.hpp"
 #include "base/rank_list.hpp"
 #include "config/text.hpp"
+#include "network/native_layout.hpp"
 #include "plan/plan.hpp"
 #include "plan/slabs.hpp"
 #include "plan/winograd.hpp"
@@ -16,6 +17,10 @@
 namespace pb::plan {
 
 namespace {
+
+/// Native computes all but this part of a network in fp32, torch all of it in bf16 at twice that rate. With effective
+/// rates of 520, 180 and 390 GFLOP/s native is the faster one from 0.82 on (docs/studies.md).
+constexpr double kLeastShareInBf16 = 0.85;
 
 void check_ranks(const Point& point, const Topology& topology) {
     if (topology.num_ranks() < 1) throw UsageError("no ranks were started");
@@ -105,6 +110,13 @@ int fewest_sharers(const Topology& topology, const std::vector<int>& members) {
     return fewest;
 }
 
+std::vector<int> ranks_without_bf16(const Topology& topology, const std::vector<int>& members) {
+    std::vector<int> without;
+    std::copy_if(members.begin(), members.end(), std::back_inserter(without),
+                 [&](int rank) { return !topology.ranks[static_cast<size_t>(rank)].multiplies_bf16; });
+    return without;
+}
+
 void check_sharing(Point& point, const Topology& topology, const std::vector<int>& members, config::SharingRule rule) {
     if (point.device != DeviceKind::cuda) return;
     for (std::vector<int> ranks : shared_devices(topology)) {
@@ -128,11 +140,13 @@ void check_sharing(Point& point, const Topology& topology, const std::vector<int
 EngineKind fastest_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (!settings.network.has_layers()) return engine_of_file(settings);
-    const bool fits_native = point.device == DeviceKind::cpu &&
-                             computes_in(EngineKind::native, DeviceKind::cpu, settings.dtype) &&
-                             settings.layout == Layout::channels_last;
+    const bool fits_native =
+        point.device == DeviceKind::cpu && computes_in(EngineKind::native, DeviceKind::cpu, settings.dtype) &&
+        (settings.dtype != Precision::bf16 || point.multiplies_bf16) && settings.layout == Layout::channels_last;
     if (!fits_native) return EngineKind::torch;
     if (is_in_bands(point)) return EngineKind::native;
+    if (settings.dtype == Precision::bf16 && network::winograd_share(point.graph()) < kLeastShareInBf16)
+        return EngineKind::torch;
     Point native = point;  // its transformed weights are twice to four times as large as those of torch
     native.settings.engine = EngineKind::native;
     settle_winograd(native);
@@ -148,8 +162,13 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     check_threads(point, topology);
     point.threads = threads_of(point.settings, topology, members);
     point.weight_sharers = fewest_sharers(topology, members);
+    const std::vector<int> without_bf16 = ranks_without_bf16(topology, members);
+    point.multiplies_bf16 = without_bf16.empty();
     if (point.settings.engine.is_automatic) point.settings.engine = fastest_engine(point);
     check_device_choices(point);
+    if (point.settings.engine == EngineKind::native && point.settings.dtype == Precision::bf16 &&
+        !point.multiplies_bf16)
+        throw Refused(native_bf16_refusal("on " + ranks_text(without_bf16)));
     if (point.halo) settle_winograd(point);
     check_sharing(point, topology, members, study.device_sharing);
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)

@@ -43,6 +43,7 @@ struct Point {
     int num_ranks = 1;
     int weight_sharers = 1;  // ranks of a node that share transformed weights; the fewest where nodes differ
     int threads = 1;         // of each rank inside a forward call; the most where `auto` gives ranks different ones
+    bool multiplies_bf16 = false;      // the processors of all ranks, as engine native needs it
     std::optional<int64_t> halo;       // pixels; nullopt while `auto` is open
     std::optional<int64_t> band_rows;  // of carried rows: the rows of a band; none: tiles, or exchanged rows
     bool exchanges_rows = false;       // ranks send each other border rows, by halo exchanged or as halo auto chose

@@ -142,7 +142,7 @@ network::MemoryPath memory_path(const Point& point) {
 /// The engine native: its weights as they are packed, its arena, and the scratch memory of its threads.
 void set_native(PeakParts& parts, const Point& point) {
     const network::Graph graph = point.graph();
-    parts.weights = static_cast<double>(weight_bytes(point, winograd_tile(point)));
+    parts.weights = static_cast<double>(weight_bytes(point));
     parts.arena = network::plan_memory(graph, network::kNativePath);
     parts.scratch_bytes = scratch_bytes(point);
     for (network::MemorySize& size : parts.forward) size.fixed_bytes += parts.scratch_bytes;

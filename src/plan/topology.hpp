@@ -21,11 +21,12 @@ struct RankPlace {
     std::string device_name;
     std::string device_uuid;  // empty on the CPU
     std::string pci_bus_id;
-    std::string affinity;         // "0-3"
-    int num_cores = 1;            // in the affinity mask
-    int threads = 1;              // value of `threads: auto` on this rank
-    int64_t memory_bytes = 0;     // memory of the device
-    int64_t free_host_bytes = 0;  // memory that the host has left at the start; 0: unknown
+    std::string affinity;          // "0-3"
+    int num_cores = 1;             // in the affinity mask
+    int threads = 1;               // value of `threads: auto` on this rank
+    int64_t memory_bytes = 0;      // memory of the device
+    int64_t free_host_bytes = 0;   // memory that the host has left at the start; 0: unknown
+    bool multiplies_bf16 = false;  // its processor, as engine native needs it
 };
 
 struct Topology {

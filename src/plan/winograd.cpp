@@ -15,7 +15,13 @@ double least_peak_mib(const Point& point) {
     return peak_parts(point).peak(point.halo ? tile_grid(point).window().pixels() : patch * patch, 1) / kMiB;
 }
 
-double weights_mib(const Point& point, int64_t tile) { return static_cast<double>(weight_bytes(point, tile)) / kMiB; }
+int64_t weight_bytes_in(const Point& point, network::WinogradForm form) {
+    return network::native_weight_bytes(point.graph(), form, point.weight_sharers);
+}
+
+double weights_mib(const Point& point, int64_t tile) {
+    return static_cast<double>(weight_bytes_in(point, {tile})) / kMiB;
+}
 
 }  // namespace
 
@@ -28,7 +34,7 @@ void settle_winograd(Point& point) {
     point.winograd_tile.reset();
     if (point.settings.engine != EngineKind::native || fits_limit(point)) return;
     point.winograd_tile = network::kSmallWinogradTile;
-    if (!fits_limit(point)) return point.winograd_tile.reset();
+    if (!fits_limit(point)) return point.winograd_tile.reset();  // always in bf16, which has one size of tiles
     point.notes.push_back(fmt::format(
         "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
         "weights; about {} times the time",
@@ -38,12 +44,14 @@ void settle_winograd(Point& point) {
 
 int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }
 
-int64_t weight_bytes(const Point& point, int64_t tile) {
-    return network::native_weight_bytes(point.graph(), tile, point.weight_sharers);
+network::WinogradForm winograd_form(const Point& point) {
+    return network::winograd_form(winograd_tile(point), point.settings.dtype);
 }
 
+int64_t weight_bytes(const Point& point) { return weight_bytes_in(point, winograd_form(point)); }
+
 int64_t scratch_bytes(const Point& point) {
-    return point.threads * network::native_scratch_bytes(point.graph(), winograd_tile(point));
+    return point.threads * network::native_scratch_bytes(point.graph(), winograd_form(point));
 }
 
 }  // namespace pb::plan

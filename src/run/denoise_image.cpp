@@ -1,6 +1,8 @@
 // Denoises one image on one rank without MPI, with the pipeline that the program measures.
+#include "base/engine_precision.hpp"
 #include "base/noise_level.hpp"
 #include "device/host_memory.hpp"
+#include "engine/engines.hpp"
 #include "image/quality.hpp"
 #include "run/pipeline/pipeline.hpp"
 #include "run/pipeline/point_conversion.hpp"
@@ -66,6 +68,7 @@ plan::Point make_point(const FloatImageView& image, const engine::Weights& weigh
     point.sigma = options.sigma ? *options.sigma : std::max(kSmallestSigma, image::estimate_noise(view_of(image)));
     plan::settle_halo(point, options.halo.value_or(point.facts().exact_halo));
     plan::settle_batch(point, options.batch);
+    point.multiplies_bf16 = engine::native_multiplies_bf16();
     point.settings.engine = plan::fastest_engine(point);
     return point;
 }
@@ -110,10 +113,11 @@ FloatImage denoise(const FloatImageView& image, const DenoiseOptions& options) {
     device::select_device(options.device);
     const auto denoiser = engine::make_denoiser(weights, engine_options(point, options));
     const config::PointSettings& settings = point.settings;
-    const auto pipeline = run::make_pipeline(*denoiser, work,
-                                             {options.device, settings.dtype, settings.layout,
-                                              run::conversion_for(point, weights), settings.slots, settings.overlap},
-                                             image.channels, DType::f32);
+    const auto pipeline =
+        run::make_pipeline(*denoiser, work,
+                           {options.device, storage_of(settings.engine, settings.dtype), settings.layout,
+                            run::conversion_for(point, weights), settings.slots, settings.overlap},
+                           image.channels, DType::f32);
     FloatImage denoised{std::vector<float>(static_cast<size_t>(image.extent.pixels() * image.channels)), image.extent,
                         image.channels};
     run::MemoryWindows windows(slab_of(const_cast<float*>(image.values), image));  // NOLINT: windows are only read

@@ -2,6 +2,7 @@
 
 #include "base/rank_list.hpp"
 #include "device/host_memory.hpp"
+#include "engine/engines.hpp"
 #include "run/agreement.hpp"
 
 #include "patchbench/device/device.hpp"
@@ -66,7 +67,8 @@ std::string pack(const plan::RankPlace& place) {
          << place.num_cores << '\n'
          << place.threads << '\n'
          << place.memory_bytes << '\n'
-         << place.free_host_bytes << '\n';
+         << place.free_host_bytes << '\n'
+         << place.multiplies_bf16 << '\n';
     return text.str();
 }
 
@@ -91,6 +93,7 @@ plan::RankPlace unpack(const std::string& packed) {
     place.threads = std::stoi(line());
     place.memory_bytes = std::stoll(line());
     place.free_host_bytes = std::stoll(line());
+    place.multiplies_bf16 = std::stoi(line()) != 0;
     return place;
 }
 
@@ -104,6 +107,7 @@ plan::RankPlace own_place(const comm::Communicator& world, const comm::Communica
     place.affinity = device::affinity_text(processors);
     place.num_cores = static_cast<int>(processors.size());
     place.free_host_bytes = device::available_host_memory_bytes().value_or(0);
+    place.multiplies_bf16 = engine::native_multiplies_bf16();
     const auto masks = node.all_gather(place.affinity);
     place.threads = fair_threads(place.affinity, place.num_cores, masks);
     together(world, [&] {

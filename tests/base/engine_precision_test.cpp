@@ -33,13 +33,23 @@ TEST(EnginePrecision, EnginesThatAreForTheCpuAloneAreRefusedOnCuda) {
 }
 
 TEST(EnginePrecision, Bf16IsRefusedWithTheWayOut) {
-    EXPECT_EQ(engines_text(Precision::bf16), "torch, openvino, pytorch, tensorflow, jax");
-    for (const EngineKind engine : {EngineKind::native, EngineKind::reference, EngineKind::onnxruntime})
+    EXPECT_EQ(engines_text(Precision::bf16), "torch, native, openvino, pytorch, tensorflow, jax");
+    for (const EngineKind engine : {EngineKind::reference, EngineKind::onnxruntime})
         EXPECT_THAT(refusal(engine, Precision::bf16),
                     AllOf(HasSubstr("dtype = bf16: engine " + std::string(name_of(engine)) + " computes in fp32 only"),
-                          HasSubstr("choose dtype: fp32, or one of the engines torch, openvino")));
-    for (const EngineKind engine : {EngineKind::openvino, EngineKind::pytorch, EngineKind::python, EngineKind::timed})
+                          HasSubstr("choose dtype: fp32, or one of the engines torch, native")));
+    for (const EngineKind engine :
+         {EngineKind::native, EngineKind::openvino, EngineKind::pytorch, EngineKind::python, EngineKind::timed})
         EXPECT_THAT(refusal(engine, Precision::bf16), IsEmpty());
+    EXPECT_THAT(native_bf16_refusal("on rank 3"),
+                AllOf(HasSubstr("AVX512-BF16"), HasSubstr("on rank 3"), HasSubstr("engine: torch")));
+}
+
+TEST(EnginePrecision, NativeTakesWindowsInFp32AndOthersInThePrecision) {
+    for (const auto& [engine, name] : enum_names(EngineKind{}))
+        EXPECT_EQ(storage_of(engine, Precision::bf16), engine == EngineKind::native ? DType::f32 : DType::bf16) << name;
+    EXPECT_EQ(storage_of(EngineKind::torch, Precision::fp16), DType::f16);
+    EXPECT_EQ(storage_of(EngineKind::torch, Precision::tf32), DType::f32);
 }
 
 TEST(EnginePrecision, WhatNeedsADeviceSaysSo) {

@@ -11,11 +11,11 @@ using test::native_options;
 using test::row_networks;
 using test::WholeImage;
 
-void expect_whole_image(const Weights& weights, int64_t tile) {
+void expect_whole_image(const Weights& weights, network::WinogradForm form) {
     const int64_t step = network::alignment_of(weights.graph());
-    const auto denoiser = make_denoiser(weights, native_options(tile));
+    const auto denoiser = make_denoiser(weights, native_options(form));
     for (const int64_t rows : {1, 3, 17, 25}) {
-        const WholeImage image(weights, tile, rows * step, 5 * step);
+        const WholeImage image(weights, form, rows * step, 5 * step);
         for (const int64_t band : {step, 32 / step * step, 64 / step * step}) {
             const auto bands = carry(*denoiser, weights, image, band, {0, image.shape.h});
             EXPECT_TRUE(bands == image.denoised) << rows << " x " << step << " rows, bands of " << band;
@@ -25,24 +25,24 @@ void expect_whole_image(const Weights& weights, int64_t tile) {
 
 TEST(NativeBands, EqualTheWholeImageBitForBit) {
     for (const network::NetworkShape& network : row_networks())
-        for (const int64_t tile : test::kTiles) {
-            SCOPED_TRACE(network::to_text(network::graph_of(network)) + " in tiles of " + std::to_string(tile));
-            expect_whole_image(make_seeded_weights(network, test::kRowSeed), tile);
+        for (const network::WinogradForm form : test::forms()) {
+            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
+            expect_whole_image(make_seeded_weights(network, test::kRowSeed), form);
         }
 }
 
 TEST(NativeBands, EqualTheWholeImageBitForBitForAnyGraph) {
     for (const network::Graph& graph : test::any_graphs(12)) {
         SCOPED_TRACE(network::to_text(graph));
-        expect_whole_image(test::weights_of(graph, test::kRowSeed), 4);
+        expect_whole_image(test::weights_of(graph, test::kRowSeed), {});
     }
 }
 
-void expect_same_bits_for_any_ranks_and_threads(const Weights& weights, int64_t tile) {
+void expect_same_bits_for_any_ranks_and_threads(const Weights& weights, network::WinogradForm form) {
     const int64_t step = network::network_facts(weights.shape).alignment;
-    const WholeImage image(weights, tile, 24 * step, 6 * step);
+    const WholeImage image(weights, form, 24 * step, 6 * step);
     for (const int threads : {1, 2, 3}) {
-        const auto denoiser = make_denoiser(weights, native_options(tile, threads));
+        const auto denoiser = make_denoiser(weights, native_options(form, threads));
         for (const auto& cuts : {std::vector<int64_t>{0, 12 * step, image.shape.h},
                                  std::vector<int64_t>{0, 8 * step, 17 * step, image.shape.h}})
             EXPECT_TRUE(carry(*denoiser, weights, image, 8 * step, cuts) == image.denoised)
@@ -52,16 +52,16 @@ void expect_same_bits_for_any_ranks_and_threads(const Weights& weights, int64_t 
 
 TEST(NativeBands, HaveTheSameBitsForAnyRanksAndThreads) {
     for (const network::NetworkShape& network : row_networks())
-        for (const int64_t tile : test::kTiles) {
-            SCOPED_TRACE(network::to_text(network::graph_of(network)) + " in tiles of " + std::to_string(tile));
-            expect_same_bits_for_any_ranks_and_threads(make_seeded_weights(network, test::kRowSeed), tile);
+        for (const network::WinogradForm form : test::forms()) {
+            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
+            expect_same_bits_for_any_ranks_and_threads(make_seeded_weights(network, test::kRowSeed), form);
         }
 }
 
 TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {
     const Weights weights = make_seeded_weights(network::UnetShape{.widths = {32, 64}}, test::kRowSeed);
     const network::Graph graph = weights.graph();
-    const auto denoiser = make_denoiser(weights, native_options(4));
+    const auto denoiser = make_denoiser(weights, native_options());
     const Shape shape = test::input_shape(weights, 1, 48, 32);
     const network::BandSchedule schedule(graph, {.rows = {0, shape.h}, .band = 16, .image = {shape.h, shape.w}});
     const auto pass = denoiser->make_band_pass(schedule);
@@ -71,7 +71,7 @@ TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {
         for (int64_t step = 0; step < schedule.num_steps(); ++step)
             pass->run(step, values.data() + schedule.made(step, 0).begin * shape.w * shape.c,
                       result.data() + schedule.made(step, graph.output()).begin * shape.w * shape.c);
-        EXPECT_TRUE(result == test::denoise(*denoiser, weights, native_options(4), values, shape));
+        EXPECT_TRUE(result == test::denoise(*denoiser, weights, native_options(), values, shape));
     }
 }
 
@@ -80,10 +80,10 @@ TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
     const network::Graph graph = weights.graph();
     const network::BandSchedule schedule(graph, {.rows = {0, 512}, .band = 32, .image = {512, 40}});
     std::vector<float> in(static_cast<size_t>(64 * 40 * 4)), out(static_cast<size_t>(32 * 40 * 3));
-    for (const int64_t tile : test::kTiles) {
-        const auto denoiser = make_denoiser(weights, native_options(tile, 2));
+    for (const network::WinogradForm form : test::forms()) {
+        const auto denoiser = make_denoiser(weights, native_options(form, 2));
         test::expect_planned_memory(
-            network::plan_bands(graph, schedule).arena.bytes + 2 * network::native_scratch_bytes(graph, tile),
+            network::plan_bands(graph, schedule).arena.bytes + 2 * network::native_scratch_bytes(graph, form),
             [&] { return denoiser->make_band_pass(schedule); },
             [&](BandPass& pass) {
                 for (int64_t step = 0; step < schedule.num_steps(); ++step) pass.run(step, in.data(), out.data());

@@ -13,9 +13,9 @@ using test::row_networks;
 using test::Scene;
 using test::view_of;
 
-void expect_cores_of_whole_windows(const Weights& weights, int64_t n, int64_t tile, int threads) {
+void expect_cores_of_whole_windows(const Weights& weights, int64_t n, network::WinogradForm form, int threads) {
     const Scene scene = test::scene_of(network::alignment_of(weights.graph()));
-    CroppedWindows windows(weights, scene, n, native_options(tile, threads));
+    CroppedWindows windows(weights, scene, n, native_options(form, threads));
     test::for_batches(windows, scene, n,
                       [](const CroppedWindows::Pixels& pixels) { EXPECT_TRUE(pixels.cropped == pixels.whole); });
 }
@@ -23,11 +23,11 @@ void expect_cores_of_whole_windows(const Weights& weights, int64_t n, int64_t ti
 TEST(NativeCropped, HaveTheBitsOfWholeWindowsWhereverTheCoreLies) {
     for (const network::NetworkShape& network : row_networks()) {
         const Weights weights = make_seeded_weights(network, test::kRowSeed);
-        for (const int64_t tile : test::kTiles)
+        for (const network::WinogradForm form : test::forms())
             for (const auto& [n, threads] : {std::pair{1, 1}, {1, 3}, {4, 3}}) {
-                SCOPED_TRACE(network::to_text(network::graph_of(network)) + " in tiles of " + std::to_string(tile) +
-                             ", batch " + std::to_string(n) + ", threads " + std::to_string(threads));
-                expect_cores_of_whole_windows(weights, n, tile, threads);
+                SCOPED_TRACE(test::text_of(network::graph_of(network), form) + ", batch " + std::to_string(n) +
+                             ", threads " + std::to_string(threads));
+                expect_cores_of_whole_windows(weights, n, form, threads);
             }
     }
 }
@@ -36,7 +36,7 @@ TEST(NativeCropped, HaveThemInAnyGraph) {
     for (const network::Graph& graph : test::any_graphs(12)) {
         SCOPED_TRACE(network::to_text(graph));
         const Weights weights = test::weights_of(graph, test::kRowSeed);
-        for (const int64_t tile : test::kTiles) expect_cores_of_whole_windows(weights, 2, tile, 1);
+        for (const network::WinogradForm form : test::forms()) expect_cores_of_whole_windows(weights, 2, form, 1);
     }
 }
 
@@ -45,7 +45,7 @@ TEST(NativeCropped, HaveThemInThePublishedNetworks) {
         SCOPED_TRACE(name_of(network));
         const Weights weights = make_seeded_weights(network, 3, test::kRowSeed);
         const Scene scene{{72, 56}, {{0, 16}, {24, 40}}, {{24, 40}, {40, 56}}};
-        CroppedWindows windows(weights, scene, 1, native_options(4));
+        CroppedWindows windows(weights, scene, 1, native_options({}));
         for (const Rect& core : {Rect{0, 24, {16, 16}}, Rect{24, 40, {16, 16}}}) {
             const CroppedWindows::Pixels pixels = windows.run({core});
             EXPECT_TRUE(pixels.cropped == pixels.whole);
@@ -60,11 +60,11 @@ TEST(NativeCropped, TakeTheMemoryThatIsPlanned) {
     const Shape shape = test::input_shape(weights, 2, 96, 64);
     auto values = test::random_values(static_cast<size_t>(shape.elements()), test::kRowSeed);
     std::vector<float> result(values.size());
-    for (const int64_t tile : test::kTiles) {
-        const EngineOptions options = native_options(tile, 2);
+    for (const network::WinogradForm form : test::forms()) {
+        const EngineOptions options = native_options(form, 2);
         const auto denoiser = make_denoiser(weights, options);
         test::expect_planned_memory(
-            crop.place(2).bytes + 2 * network::native_scratch_bytes(graph, tile),
+            crop.place(2).bytes + 2 * network::native_scratch_bytes(graph, form),
             [&] { return denoiser->make_crop_pass(crop, 2); },
             [&](CropPass& pass) {
                 const std::vector<Rect> cores{{0, 0, {32, 32}}, {32, 16, {32, 32}}};
@@ -78,7 +78,7 @@ TEST(NativeCropped, TimesItsStepsAndSaysWhatTheyComputed) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 5, .width = 32}, test::kRowSeed);
     const network::Graph graph = network::graph_of(weights.shape);
     const Scene scene{{40, 40}, {{0, 16}, {0, 40}}, {{0, 16}, {0, 40}}};
-    CroppedWindows windows(weights, scene, 2, native_options(4));
+    CroppedWindows windows(weights, scene, 2, native_options({}));
     const std::vector<Rect> cores{{0, 0, {16, 16}}, {0, 0, {40, 40}}};
     const auto steps = windows.pass().run_by_steps(windows.in(), windows.out(), cores);
     const auto expected = network::steps_of(graph, network::kNativePath.fusing);
@@ -95,7 +95,7 @@ TEST(NativeCropped, TimesItsStepsAndSaysWhatTheyComputed) {
 TEST(NativeCropped, RefuseWhatTheyWereNotMadeFor) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, test::kRowSeed);
     const Scene scene{{40, 40}, {{0, 16}}, {{0, 16}}};
-    CroppedWindows windows(weights, scene, 1, native_options(4));
+    CroppedWindows windows(weights, scene, 1, native_options({}));
     const std::vector<Rect> core{{0, 0, {16, 16}}};
     EXPECT_THROW(windows.pass().run(windows.in(), windows.out(), std::vector<Rect>{{0, 1, {16, 16}}}), Error);
     EXPECT_THROW(windows.pass().run(windows.in(), windows.out(), std::vector<Rect>{core[0], core[0]}), Error);

@@ -1,8 +1,10 @@
 // What the tests of carried and exchanged rows share.
 #pragma once
 
+#include "engine/engines.hpp"
 #include "engine/memory.hpp"
 #include "network/band_schedule.hpp"
+#include "network/native_layout.hpp"
 #include "network/receptive_field.hpp"
 #include "support/graph_weights.hpp"
 
@@ -11,24 +13,37 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <string>
 #include <vector>
 
 namespace pb::test {
 
 inline constexpr uint64_t kRowSeed = 7;
 
-/// `tile`: of Winograd's method. Schedules of rows are the same for both sizes.
-inline engine::EngineOptions native_options(int64_t tile, int threads = 1) {
-    return {.engine = EngineKind::native, .threads = threads, .winograd_tile = tile};
+/// Schedules of rows are the same for all forms of Winograd's method.
+inline engine::EngineOptions native_options(network::WinogradForm form = {}, int threads = 1) {
+    return {.engine = EngineKind::native,
+            .precision = form.bf16 ? Precision::bf16 : Precision::fp32,
+            .threads = threads,
+            .winograd_tile = form.tile};
 }
-inline constexpr std::array<int64_t, 2> kTiles{4, 2};
+
+/// Those that this processor can compute.
+inline std::vector<network::WinogradForm> forms() {
+    std::vector<network::WinogradForm> forms{{4}, {2}};
+    if (engine::native_multiplies_bf16()) forms.push_back({2, true});
+    return forms;
+}
+
+inline std::string text_of(const network::Graph& graph, network::WinogradForm form) {
+    return network::to_text(graph) + " in tiles of " + std::to_string(form.tile) + (form.bf16 ? " in bf16" : "");
+}
 
 /// Relatives of each network, with Winograd's tiles wherever they can be and without.
 inline const std::vector<network::NetworkShape>& row_networks() {
     static const std::vector<network::NetworkShape> networks{
         network::DncnnShape{.depth = 5, .width = 32},
-        network::DncnnShape{.channels = 1, .depth = 4, .width = 24, .residual = network::DncnnResidual::subtract},
+        network::DncnnShape{.channels = 1, .depth = 4, .width = 33, .residual = network::DncnnResidual::subtract},
         network::UnetShape{.widths = {32, 64, 32}},
         network::UnetShape{.channels = 1, .widths = {16, 20, 32}},
         network::DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2},
@@ -39,8 +54,8 @@ inline const std::vector<network::NetworkShape>& row_networks() {
 
 /// Random values of an image, and what the whole of it gives.
 struct WholeImage {
-    WholeImage(const engine::Weights& weights, int64_t tile, int64_t h, int64_t w)
-        : WholeImage(weights, native_options(tile), h, w) {}
+    WholeImage(const engine::Weights& weights, network::WinogradForm form, int64_t h, int64_t w)
+        : WholeImage(weights, native_options(form), h, w) {}
     WholeImage(const engine::Weights& weights, const engine::EngineOptions& options, int64_t h, int64_t w)
         : shape(input_shape(weights, 1, h, w)),
           values(random_values(static_cast<size_t>(shape.elements()), kRowSeed)),

@@ -97,32 +97,32 @@ std::vector<float> exchange(const Weights& weights, const WholeImage& image, con
     return result;
 }
 
-void expect_same_bits_for_any_cuts_and_threads(const Weights& weights, int64_t tile) {
+void expect_same_bits_for_any_cuts_and_threads(const Weights& weights, network::WinogradForm form) {
     const int64_t align = network::alignment_of(weights.graph());
     const int64_t unit = network::slab_unit(weights.graph());
     const int64_t height = 6 * unit + align;  // the last slab is as thin as it can be
-    const WholeImage image(weights, tile, height, 5 * align);
+    const WholeImage image(weights, form, height, 5 * align);
     using Cuts = std::vector<int64_t>;
     for (const auto& [cuts, threads] : {std::pair{Cuts{0, height}, 1},
                                         {Cuts{0, 3 * unit, height}, 2},
                                         {Cuts{0, unit, 4 * unit, height}, 1},
                                         {Cuts{0, unit, 2 * unit, 3 * unit, 4 * unit, 5 * unit, 6 * unit, height}, 1}})
-        EXPECT_TRUE(exchange(weights, image, cuts, native_options(tile, threads)) == image.denoised)
+        EXPECT_TRUE(exchange(weights, image, cuts, native_options(form, threads)) == image.denoised)
             << cuts.size() - 1 << " slabs, " << threads << " threads";
 }
 
 TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyCutsAndThreads) {
     for (const network::NetworkShape& network : row_networks())
-        for (const int64_t tile : test::kTiles) {
-            SCOPED_TRACE(network::to_text(network::graph_of(network)) + " in tiles of " + std::to_string(tile));
-            expect_same_bits_for_any_cuts_and_threads(make_seeded_weights(network, test::kRowSeed), tile);
+        for (const network::WinogradForm form : test::forms()) {
+            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
+            expect_same_bits_for_any_cuts_and_threads(make_seeded_weights(network, test::kRowSeed), form);
         }
 }
 
 TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyGraph) {
     for (const network::Graph& graph : test::any_graphs(12)) {
         SCOPED_TRACE(network::to_text(graph));
-        expect_same_bits_for_any_cuts_and_threads(test::weights_of(graph, test::kRowSeed), 4);
+        expect_same_bits_for_any_cuts_and_threads(test::weights_of(graph, test::kRowSeed), {});
     }
 }
 
@@ -132,10 +132,10 @@ TEST(NativeSlabs, TakeTheMemoryThatIsPlanned) {
     const network::ExchangedSlab slab(graph,
                                       {.rows = {64, 96}, .above = {0, 64}, .below = {96, 160}, .image = {160, 40}});
     std::vector<float> in(static_cast<size_t>(slab.held(0).size() * 40 * 4)), out(static_cast<size_t>(32 * 40 * 3));
-    for (const int64_t tile : test::kTiles) {
-        const auto denoiser = make_denoiser(weights, native_options(tile, 2));
+    for (const network::WinogradForm form : test::forms()) {
+        const auto denoiser = make_denoiser(weights, native_options(form, 2));
         test::expect_planned_memory(
-            network::plan_exchanged(graph, slab).arena.bytes + 2 * network::native_scratch_bytes(graph, tile),
+            network::plan_exchanged(graph, slab).arena.bytes + 2 * network::native_scratch_bytes(graph, form),
             [&] { return denoiser->make_slab_pass(slab); },
             [&](SlabPass& pass) { pass.run(in.data(), out.data(), nullptr); });
     }

@@ -145,7 +145,7 @@ TEST(Cropping, ThePeakIsThatOfCroppedMaps) {
     const Point point = cropped_point(settings);
     const network::Graph graph = network::graph_of(point.shape());
     const double window = static_cast<double>(tile_grid(point).window().pixels());
-    const double bytes = static_cast<double>(network::native_weight_bytes(graph, 4) +
+    const double bytes = static_cast<double>(network::native_weight_bytes(graph, {}) +
                                              window_crop(point).place(2).bytes + scratch_bytes(point)) +
                          2 * window * 4 * (3 + 3);
     EXPECT_DOUBLE_EQ(predict(point)->peak_mib, bytes / kMiB);

@@ -31,6 +31,13 @@ Topology cuda_topology(int num_ranks) {
     return topology;
 }
 
+/// CPU ranks of which `with_bf16` have products of bf16.
+Topology bf16_topology(int num_ranks, int with_bf16) {
+    Topology topology = make_local_topology(num_ranks);
+    for (RankPlace& place : topology.ranks) place.multiplies_bf16 = place.rank < with_bf16;
+    return topology;
+}
+
 config::PointSettings small_point() {
     config::PointSettings settings;
     settings.patch = 64;
@@ -230,7 +237,13 @@ TEST(Plan, DeviceChoicesThatCannotBeAreRefused) {
     settings.dtype = Precision::bf16;
     EXPECT_THAT(refusal_of(settings), AllOf(HasSubstr("dtype = bf16"), HasSubstr("engine reference")));
     settings.engine = EngineKind::native;
-    EXPECT_THAT(refusal_of(settings), HasSubstr("native computes in fp32 only"));
+    EXPECT_THAT(refusal_of(settings, bf16_topology(3, 1)), AllOf(HasSubstr("AVX512-BF16"), HasSubstr("ranks 1-2")));
+    EXPECT_EQ(point_of(settings, bf16_topology(3, 3)).device, DeviceKind::cpu);
+    settings.ranks.count = 1;
+    EXPECT_EQ(point_of(settings, bf16_topology(3, 1)).num_ranks, 1) << "the others take no part";
+    settings.ranks = {};
+    settings.dtype = Precision::fp16;
+    EXPECT_THAT(refusal_of(settings), HasSubstr("native computes in fp32 and bf16 only"));
     settings.dtype = Precision::fp32;
     EXPECT_EQ(point_of(settings, cuda_topology(1)).device, DeviceKind::cpu);
     settings.layout = Layout::contiguous;
@@ -276,6 +289,21 @@ TEST(Plan, AnAutomaticEngineIsNativeWhereItCanRunThePoint) {
     settings.layout = Layout::channels_last;
     settings.dtype = Precision::bf16;
     EXPECT_EQ(point_of(settings).settings.engine, EngineKind::torch);
+    EXPECT_EQ(point_of(settings, bf16_topology(2, 1)).settings.engine, EngineKind::torch);
+    EXPECT_EQ(point_of(settings, bf16_topology(2, 2)).settings.engine, EngineKind::native);
+    settings.dtype = Precision::fp16;
+    EXPECT_THAT(refusal_of(settings, bf16_topology(1, 1)), HasSubstr("needs a CUDA device"));
+}
+
+TEST(Plan, AnAutomaticEngineIsTorchInBf16WhereWinogradsMethodFitsFewLayers) {
+    Point point = point_of(small_point(), bf16_topology(1, 1));
+    point.settings.dtype = Precision::bf16;
+    for (const auto& [width, engine] : {std::pair{32, EngineKind::native}, {8, EngineKind::torch}}) {
+        point.relative = network::DncnnShape{.width = width};
+        EXPECT_EQ(fastest_engine(point), engine) << width;
+    }
+    point.settings.halo.kind = config::HaloSetting::Kind::carried;
+    EXPECT_EQ(fastest_engine(point), EngineKind::native) << "no other engine carries rows";
 }
 
 TEST(Plan, AnAutomaticEngineIsTorchWhereTransformedWeightsDoNotFit) {
@@ -306,6 +334,17 @@ TEST(Plan, TilesOfNativeAreSmallWhereOnlyTheirWeightsFitTheMemoryLimit) {
     EXPECT_THAT(small.notes, testing::Contains(HasSubstr("for 5 instead of 10 MiB of weights")));
     EXPECT_FALSE(native_point(needed - 7).winograd_tile.has_value()) << "they would not fit, either";
     EXPECT_EQ(small.key, native_point(needed - 1).key);
+}
+
+TEST(Plan, TilesOfNativeHaveOneSizeInBf16) {
+    config::PointSettings settings = small_point();
+    settings.engine = EngineKind::native;
+    settings.dtype = Precision::bf16;
+    const Point usual = point_of(settings, bf16_topology(1, 1));
+    settings.memory_limit_mib = static_cast<int64_t>(predict(usual)->peak_mib);
+    const Point limited = point_of(settings, bf16_topology(1, 1));
+    EXPECT_FALSE(limited.winograd_tile.has_value());
+    EXPECT_DOUBLE_EQ(predict(limited)->peak_mib, predict(usual)->peak_mib);
 }
 
 TEST(Plan, RanksOfANodeShareTheWeightsOfNative) {
@@ -663,6 +702,25 @@ TEST(Prediction, OfTheEngineNativeIsItsArenaItsScratchAndItsTransformedWeights) 
     const int64_t scratch = 3 * 4 * (36 * 28 * (64 + 16) + 36 * 28 * 32 + 36 * 64);
     EXPECT_EQ(parts.scratch_bytes, scratch);
     EXPECT_DOUBLE_EQ(parts.peak(1 << 20, 1), parts.weights + (1 << 20) * (4 * 6 + 512.0) + scratch);
+}
+
+TEST(Prediction, OfTheEngineNativeInBf16HasSmallerWeightsAndTheSameMaps) {
+    config::PointSettings settings = small_point();
+    settings.network = network::kind_of<network::DncnnShape>();
+    settings.engine = EngineKind::native;
+    settings.workload = config::Workload::whole;
+    const auto of = [&](Precision dtype) {
+        settings.dtype = dtype;
+        return peak_parts(point_of(settings, bf16_topology(1, 1)));
+    };
+    const PeakParts in_bf16 = of(Precision::bf16), in_fp32 = of(Precision::fp32);
+    // Two bytes for each of 16 values of a kernel; all else is fp32.
+    EXPECT_DOUBLE_EQ(in_bf16.weights, 18 * (2.0 * 16 * 64 * 64 + 4 * 64) + 4.0 * (9 * 3 * 64 + 64 + 9 * 64 * 3 + 32));
+    EXPECT_EQ(in_bf16.scratch_bytes, 4 * 16 * (28 * (32 + 16) + 28 * 32 + 64));
+    const auto maps = [](const PeakParts& parts) {
+        return parts.peak(1 << 20, 1) - parts.weights - static_cast<double>(parts.scratch_bytes);
+    };
+    EXPECT_DOUBLE_EQ(maps(in_bf16), maps(in_fp32));
 }
 
 TEST(Prediction, ContiguousMapsAreCopiedOnTheCpuOnly) {

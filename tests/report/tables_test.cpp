@@ -355,6 +355,8 @@ TEST(PlanTable, SaysWhyAPointIsRefused) {
 TEST(PlanTable, PredictsNoPeakOfAnotherFramework) {
     plan::Plan plan;
     plan.points = {traced_point()};
+    EXPECT_THAT(prediction_text(plan), HasSubstr("cropped to what the core needs: 2.5 MiB of weights + "));
+    plan.points[0].settings.layout = Layout::contiguous;  // not cropped
     EXPECT_THAT(prediction_text(plan), HasSubstr("MiB + "));
     plan.points[0].settings.engine = EngineKind::openvino;
     EXPECT_THAT(plan_table(plan),
@@ -387,16 +389,15 @@ TEST(PlanTable, ShowsWholeImages) {
 TEST(PlanTable, SaysHowItPredicts) {
     plan::Plan plan;
     plan.points = {traced_point(), traced_point(), traced_point()};
+    for (auto& point : plan.points) point.settings.layout = Layout::contiguous;  // not cropped
     plan.points[1].settings.network = network::kind_of<network::DrunetShape>();
     plan.points[1].settings.dtype = Precision::bf16;
     plan.points[2].device = DeviceKind::cuda;
     const std::string text = prediction_text(plan);
-    // 668,227 parameters of 4 bytes; 3 channels in and out; two maps of 64 channels
+    // 668,227 parameters of 4 bytes; 3 channels in and out; two maps of 64 channels, and both in oneDNN's layout
     EXPECT_THAT(
-        text,
-        HasSubstr("dncnn, fp32, channels_last, 3 channels: 2.5 MiB + 24 B x pixels + 512 B x pixels + 0.1 MiB\n"));
-    EXPECT_THAT(text,
-                HasSubstr("drunet, bf16, channels_last, 3 channels: 62.3 MiB + 14 B x pixels + max(384 B x pixels"));
+        text, HasSubstr("dncnn, fp32, contiguous, 3 channels: 2.5 MiB + 24 B x pixels + 1024 B x pixels + 0.1 MiB\n"));
+    EXPECT_THAT(text, HasSubstr("drunet, bf16, contiguous, 3 channels: 62.3 MiB + 14 B x pixels + max(896 B x pixels"));
     EXPECT_THAT(text, HasSubstr("48 B x pixels x 2 batches"));
     EXPECT_THAT(text, HasSubstr("scratch"));
     plan.points.resize(2);

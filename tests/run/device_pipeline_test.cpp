@@ -115,7 +115,7 @@ TEST_P(DevicePipelineOnCpu, GivesTheBitsOfTheHostPipeline) {
                     PipelineCase chosen = case_of(GetParam());
                     chosen.samples = samples;
                     chosen.batch = batch;
-                    chosen.options.precision = precision;
+                    chosen.options.values = storage_of(precision);
                     chosen.options.layout = layout;
                     chosen.options.conversion.gain = 0.83F;
                     if (batch != 7) chosen.options.conversion.sigma = 0.1F;

@@ -73,10 +73,14 @@ class RowPoints : public testing::Test {
     }
 
     /// What a rank takes at most is what the plan says, for the usual tiles and, under a limit that these miss by less
-    /// than 1 MiB, for small ones.
+    /// than 1 MiB, for small ones, and in bf16.
     void expect_predicted_memory(config::PointSettings settings) {
         expect_predicted_peak(settings);
         settings.memory_limit_mib = static_cast<int64_t>(plan::predict(point_of(settings)).value().peak_mib);
+        expect_predicted_peak(settings);
+        if (!topology_.ranks.front().multiplies_bf16) return;
+        settings.memory_limit_mib = 0;
+        settings.dtype = Precision::bf16;
         expect_predicted_peak(settings);
     }
 

@@ -117,7 +117,7 @@ class RunPoint : public testing::Test {
     /// All ranks together hold one shared copy of the packed weights; one rank alone holds none.
     void expect_one_copy(const config::PointSettings& settings) {
         const auto bytes = static_cast<double>(
-            network::native_weight_bytes(network::graph_of(network::standard_shape(settings.network, 3)), 4));
+            network::native_weight_bytes(network::graph_of(network::standard_shape(settings.network, 3)), {}));
         const double held = world_.sum(shared_file_bytes(bytes));
         EXPECT_NEAR(held / bytes, world_.size() > 1 ? 1 : 0, 0.05);
         world_.barrier();

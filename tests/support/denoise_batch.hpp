@@ -1,6 +1,7 @@
 // Windows of known pixels through a Denoiser, for the tests of engines on any device.
 #pragma once
 
+#include "base/engine_precision.hpp"
 #include "base/half.hpp"
 #include "engine/memory.hpp"
 #include "network/graph_facts.hpp"
@@ -38,12 +39,13 @@ inline Shape output_shape(const engine::Weights& weights, const Shape& in) {
 inline BatchView view_of(void* pointer, const Shape& shape, const engine::EngineOptions& options) {
     return {.pointer = pointer,
             .shape = shape,
-            .dtype = storage_of(options.precision),
+            .dtype = storage_of(options.engine, options.precision),
             .layout = options.layout,
             .device = options.device};
 }
 
-/// The network's output for f32 `values` of `shape`, both in the layout of the options. CPU, fp32.
+/// The network's output for f32 `values` of `shape`, both in the layout of the options. CPU, fp32; native in any
+/// precision.
 inline std::vector<float> denoise(engine::Denoiser& denoiser, const engine::Weights& weights,
                                   const engine::EngineOptions& options, std::vector<float> values, const Shape& shape) {
     const Shape out_shape = output_shape(weights, shape);

@@ -7,7 +7,7 @@
 
 namespace pb {
 
-/// native: kernels of our own for the CPU in fp32. timed: no network at all; each rank's device is a clock that takes
+/// native: kernels of our own for the CPU. timed: no network at all; each rank's device is a clock that takes
 /// T(b) for a batch (settings `timed`). onnxruntime and those after it run in a process of their own; python: an
 /// adapter of the user (docs/engines.md).
 enum class EngineKind : uint8_t {

@@ -57,7 +57,7 @@ struct EngineOptions {
     bool cudnn_benchmark = false;  ///< CUDA: time cuDNN's algorithms in prepare()
     bool cuda_graph = false;       ///< CUDA: capture the forward call in prepare() and replay it
     bool fusion = false;        ///< CUDA: bias, ReLU and sums inside the convolutions, where found right in prepare()
-    int64_t winograd_tile = 4;  ///< native: 4, or 2 with 4/9 of its transformed weights and slower; other rounding
+    int64_t winograd_tile = 4;  ///< native in fp32: 4, or 2: 4/9 of its transformed weights, slower, other rounding
     SharedWeights shared;       ///< native
     WorkerOptions worker;
 };
@@ -130,8 +130,8 @@ struct CopySeconds {
 };
 
 /// One network on one device. Not thread-safe. Every call may throw OutOfMemory (nothing is leaked; the next call
-/// works) or IndexLimit. On the CPU in fp32 a window's output has the same bits whatever its place in the batch, the
-/// size of the batch and the number of threads.
+/// works) or IndexLimit. On the CPU in fp32, and in bf16 by engine native, a window's output has the same bits whatever
+/// its place in the batch, the size of the batch and the number of threads.
 class Denoiser {
   public:
     virtual ~Denoiser() = default;
@@ -143,12 +143,12 @@ class Denoiser {
     virtual void prepare(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
     /// `in`: n windows of channels (+ 1 when the network takes sigma), `out`: n windows of channels; element type
-    /// storage_of(precision), layout of the options, extents multiples of the alignment. Enqueued on `stream`. Views
-    /// that were not prepared are served, too, and may allocate.
+    /// storage_of(precision), of engine native always fp32; layout of the options, extents multiples of the alignment.
+    /// Enqueued on `stream`. Views that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
-    /// For the steps of `schedule`, which is of the engine's unit and must outlive the pass; native allocates all that they
-    /// need. Throws OutOfMemory, and UsageError where the engine cannot carry rows.
+    /// For the steps of `schedule`, which is of the engine's unit and must outlive the pass; native allocates all that
+    /// they need. Throws OutOfMemory, and UsageError where the engine cannot carry rows.
     [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule);
 
     /// Allocates all that the slab needs; it must outlive the pass. Throws OutOfMemory, and UsageError where the engine

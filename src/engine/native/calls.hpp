@@ -78,7 +78,9 @@ struct MaxPoolCall {
 /// over all windows); the bits of a value do not depend on the range that it is in. `scratch`: memory of the calling
 /// thread, 64-byte aligned, `layer.scratch()` floats.
 struct Kernels {
-    void (*winograd)(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch);
+    using Winograd = void (*)(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch);
+    Winograd winograd;
+    Winograd winograd_bf16;  // null: the processor has no products of bf16
     void (*direct)(const ConvolutionCall& call, Range numbers, float* scratch);
     void (*narrow)(const ConvolutionCall& call, Range numbers);
     void (*pixelwise)(const PixelwiseCall& call, Range values);

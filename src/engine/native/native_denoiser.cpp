@@ -1,3 +1,4 @@
+#include "base/engine_precision.hpp"
 #include "engine/engines.hpp"
 #include "engine/native/bands.hpp"
 #include "engine/native/cropped.hpp"
@@ -21,12 +22,16 @@ void check(const EngineOptions& options) {
     const int64_t tile = options.winograd_tile;
     require(tile == network::kWinogradTile || tile == network::kSmallWinogradTile,
             fmt::format("engine: Winograd tiles of {} pixels", tile));
+    if (options.precision == Precision::bf16 && !native_multiplies_bf16())
+        throw UsageError(native_bf16_refusal("here"));
 }
 
 class NativeDenoiser final : public Denoiser {
   public:
     NativeDenoiser(const Weights& weights, const EngineOptions& options)
-        : expected_(expected_views(weights, options)), network_(weights, options) {}
+        : expected_(expected_views(weights, options)),
+          network_(weights, options),
+          bf16_(options.precision == Precision::bf16) {}
 
     void prepare(const BatchView& in, const BatchView& out, device::Stream& /*stream*/) override {
         check_views(expected_, in, out);
@@ -35,6 +40,13 @@ class NativeDenoiser final : public Denoiser {
     void forward(const BatchView& in, const BatchView& out, device::Stream& /*stream*/) override {
         check_views(expected_, in, out);
         network_.run(in, out);
+    }
+
+    [[nodiscard]] std::string remark() const override {
+        if (!bf16_) return {};
+        return "native rounds the operands of 3x3 convolutions by Winograd's method to bf16; sums, maps and other "
+               "layers "
+               "are fp32";
     }
 
     [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
@@ -60,9 +72,12 @@ class NativeDenoiser final : public Denoiser {
   private:
     ExpectedViews expected_;
     native::Network network_;
+    bool bf16_;
 };
 
 }  // namespace
+
+bool native_multiplies_bf16() { return native::find_kernels().winograd_bf16 != nullptr; }
 
 std::unique_ptr<Denoiser> make_native_denoiser(const Weights& weights, const EngineOptions& options) {
     check(options);

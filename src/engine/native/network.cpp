@@ -22,12 +22,17 @@ bool is_streamed(const ConvolutionCall& call) {
 /// Blocks of as many tiles as fit into a cache; where that makes fewer than there are threads, the output channels are
 /// shared, too, at least two panels each.
 WinogradBlocks winograd_blocks(const ConvolutionCall& call, int64_t threads) {
-    const int64_t tile = call.layer.tile;
+    const int64_t tile = call.layer.winograd.tile;
     const int64_t tiles = call.n * ceil_div(call.rows.size(), tile) * ceil_div(call.columns.size(), tile);
-    WinogradBlocks blocks{.num_blocks = ceil_div(tiles, network::winograd_tiles(call.layer.in_channels, tile))};
+    WinogradBlocks blocks{.num_blocks =
+                              ceil_div(tiles, network::winograd_tiles(call.layer.in_channels, call.layer.winograd))};
     const int64_t most_groups = std::max<int64_t>(1, call.layer.panels() / 2);
     blocks.num_groups = std::min(most_groups, ceil_div(threads, blocks.num_blocks));
     return blocks;
+}
+
+network::WinogradForm form_of(const EngineOptions& options) {
+    return network::winograd_form(options.winograd_tile, options.precision);
 }
 
 /// Calls `row_of(window, row)` for some of the rows that are made of `map`.
@@ -48,8 +53,8 @@ Network::Network(const Weights& weights, const EngineOptions& options)
       plan_(network::plan_memory(graph_, network::kNativePath)),
       kernels_(find_kernels()),
       threads_(options.threads),
-      weights_(weights, graph_, options.winograd_tile, options.shared),
-      scratch_bytes_(network::native_scratch_bytes(graph_, options.winograd_tile)) {
+      weights_(weights, graph_, form_of(options), options.shared),
+      scratch_bytes_(network::native_scratch_bytes(graph_, form_of(options))) {
     for (const network::Step& step : plan_.steps) {
         Call call{.step = step, .reads = network::maps_read(graph_, step)};
         if (graph_[step.first].filter) call.layer = weights_.layer(step.first);
@@ -148,11 +153,11 @@ void Network::convolve(const Call& call, const Workplace& place) {
     work.streams = is_streamed(work);
     const auto scratch = [&place](int thread) { return place.scratch[static_cast<size_t>(thread)]; };
     const WinogradBlocks blocks = winograd_blocks(work, threads_.size());
+    const auto winograd = work.layer.winograd.bf16 ? kernels_.winograd_bf16 : kernels_.winograd;
     switch (work.layer.method()) {
         case network::NativeMethod::winograd:
-            return threads_.run(blocks.num_items(), [&](Range items, int thread) {
-                kernels_.winograd(work, blocks, items, scratch(thread));
-            });
+            return threads_.run(blocks.num_items(),
+                                [&](Range items, int thread) { winograd(work, blocks, items, scratch(thread)); });
         case network::NativeMethod::narrow:
             return threads_.run(out.num_made(), [&](Range numbers, int) { kernels_.narrow(work, numbers); });
         case network::NativeMethod::direct:

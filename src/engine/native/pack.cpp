@@ -1,6 +1,9 @@
 #include "engine/native/pack.hpp"
 
+#include "base/half.hpp"
+
 #include <array>
+#include <bit>
 
 namespace pb::engine::native {
 
@@ -51,16 +54,30 @@ size_t place_in_panel(int64_t row, int64_t depth, int64_t column) {
                                column % network::kNativePanel);
 }
 
+/// Replaces one of the two values of bf16 that lie in `pair`.
+void put_bf16(float value, int64_t half, float& pair) {
+    auto halves = std::bit_cast<std::array<uint16_t, 2>>(pair);
+    halves[static_cast<size_t>(half)] = bf16_bits(value);
+    pair = std::bit_cast<float>(halves);
+}
+
 template <size_t kPatch>
 void pack_winograd(const network::NativeConvolution& layer, const Transform<kPatch>& g, const float* weight,
                    std::span<float> packed) {
     constexpr auto kProducts = static_cast<int64_t>(kPatch * kPatch);
+    const bool bf16 = layer.winograd.bf16;
+    const int64_t depth = layer.winograd.operand_floats(layer.in_channels);
     for (int64_t o = 0; o < layer.out_channels; ++o)
         for (int64_t i = 0; i < layer.in_channels; ++i, weight += kKernel * kKernel) {
             const auto values = transform_kernel(g, weight);
-            for (int64_t p = 0; p < kProducts; ++p)
-                packed[place_in_panel(p * layer.in_channels + i, kProducts * layer.in_channels, o)] =
-                    static_cast<float>(values[static_cast<size_t>(p)]);
+            for (int64_t p = 0; p < kProducts; ++p) {
+                const auto value = static_cast<float>(values[static_cast<size_t>(p)]);
+                float& place = packed[place_in_panel(p * depth + (bf16 ? i / 2 : i), kProducts * depth, o)];
+                if (bf16)
+                    put_bf16(value, i % 2, place);
+                else
+                    place = value;
+            }
         }
 }
 
@@ -98,7 +115,8 @@ void pack_weights(const network::NativeConvolution& layer, const Convolution& fr
     if (layer.transposed) return pack_transposed(layer, weight, packed);
     switch (layer.method()) {
         case network::NativeMethod::winograd:
-            if (layer.tile == network::kSmallWinogradTile) return pack_winograd(layer, kSmallTransform, weight, packed);
+            if (layer.winograd.tile == network::kSmallWinogradTile)
+                return pack_winograd(layer, kSmallTransform, weight, packed);
             return pack_winograd(layer, kTransform, weight, packed);
         case network::NativeMethod::narrow:
             return pack_narrow(layer, weight, packed);

@@ -14,15 +14,15 @@ namespace {
 
 using Layers = std::vector<std::optional<PackedLayer>>;
 
-/// The layers of a block that begins at `place`. They depend on the graph and the tile alone, so they are the same in
+/// The layers of a block that begins at `place`. They depend on the graph and the form alone, so they are the same in
 /// all processes.
-Layers layers_in(const float* place, const network::Graph& graph, int64_t tile) {
+Layers layers_in(const float* place, const network::Graph& graph, network::WinogradForm form) {
     Layers layers(graph.size());
     const auto take = [&place](int64_t floats) {
         return std::exchange(place, place + round_up(floats, network::kNativeLanes));
     };
     for (const size_t operation : network::convolutions_of(graph)) {
-        const network::NativeConvolution convolution = network::native_convolution(graph, operation, tile);
+        const network::NativeConvolution convolution = network::native_convolution(graph, operation, form);
         const float* const weights = take(convolution.packed_weights());
         layers[operation] = {convolution, weights, take(convolution.packed_bias())};
     }
@@ -34,8 +34,8 @@ std::span<float> part_of(std::span<float> block, const float* part, int64_t floa
 }
 
 /// `block`: zeros.
-void pack(const Weights& weights, const network::Graph& graph, int64_t tile, std::span<float> block) {
-    const Layers layers = layers_in(block.data(), graph, tile);
+void pack(const Weights& weights, const network::Graph& graph, network::WinogradForm form, std::span<float> block) {
+    const Layers layers = layers_in(block.data(), graph, form);
     for (const size_t operation : network::convolutions_of(graph)) {
         const auto& [convolution, packed, bias] = *layers[operation];
         const Convolution& from = weights.convolution(graph[operation].filter->weights);
@@ -45,29 +45,30 @@ void pack(const Weights& weights, const network::Graph& graph, int64_t tile, std
 }
 
 /// Says all that the packed values depend on.
-std::string name_of_block(const std::string& digest, const network::Graph& graph, int64_t tile) {
-    return fmt::format("native weights {}, tiles of {}\n{}", digest, tile, network::to_text(graph));
+std::string name_of_block(const std::string& digest, const network::Graph& graph, network::WinogradForm form) {
+    return fmt::format("native weights {}, tiles of {}{}\n{}", digest, form.tile, form.bf16 ? ", bf16" : "",
+                       network::to_text(graph));
 }
 
 }  // namespace
 
-PackedWeights::PackedWeights(const Weights& weights, const network::Graph& graph, int64_t tile,
+PackedWeights::PackedWeights(const Weights& weights, const network::Graph& graph, network::WinogradForm form,
                              const SharedWeights& shared) {
-    const auto bytes = static_cast<size_t>(network::native_weight_bytes(graph, tile));
+    const auto bytes = static_cast<size_t>(network::native_weight_bytes(graph, form));
     const auto pack_into = [&](std::span<std::byte> block) {
-        pack(weights, graph, tile, {reinterpret_cast<float*>(block.data()), block.size() / sizeof(float)});
+        pack(weights, graph, form, {reinterpret_cast<float*>(block.data()), block.size() / sizeof(float)});
     };
     if (shared.blocks != nullptr) {
-        counted_.emplace(network::native_weight_bytes(graph, tile, shared.num_processes));
-        shared_ = shared.blocks->find(name_of_block(shared.digest, graph, tile), bytes, pack_into);
-        layers_ = layers_in(reinterpret_cast<const float*>(shared_.get()), graph, tile);
+        counted_.emplace(network::native_weight_bytes(graph, form, shared.num_processes));
+        shared_ = shared.blocks->find(name_of_block(shared.digest, graph, form), bytes, pack_into);
+        layers_ = layers_in(reinterpret_cast<const float*>(shared_.get()), graph, form);
         return;
     }
     own_ = EngineBuffer({}, bytes);
     auto* const block = static_cast<std::byte*>(own_.pointer());
     std::fill_n(block, bytes, std::byte{0});
     pack_into({block, bytes});
-    layers_ = layers_in(static_cast<const float*>(own_.pointer()), graph, tile);
+    layers_ = layers_in(static_cast<const float*>(own_.pointer()), graph, form);
 }
 
 }  // namespace pb::engine::native

@@ -21,8 +21,9 @@ struct PackedLayer {
 
 class PackedWeights {
   public:
-    /// `tile`: of Winograd's method. Throws OutOfMemory.
-    PackedWeights(const Weights& weights, const network::Graph& graph, int64_t tile, const SharedWeights& shared);
+    /// Throws OutOfMemory.
+    PackedWeights(const Weights& weights, const network::Graph& graph, network::WinogradForm form,
+                  const SharedWeights& shared);
 
     /// Of an operation that is a convolution.
     [[nodiscard]] const PackedLayer& layer(size_t operation) const { return *layers_[operation]; }

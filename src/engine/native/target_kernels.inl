@@ -13,11 +13,15 @@ HWY_BEFORE_NAMESPACE();
 #include "engine/native/direct.inl"
 #include "engine/native/narrow.inl"
 #include "engine/native/pixelwise.inl"
+HWY_AFTER_NAMESPACE();
+#include "engine/native/bf16.inl"  // with an instruction set of its own
+HWY_BEFORE_NAMESPACE();
+#include "engine/native/winograd_bf16.inl"
 // clang-format on
 
 namespace pb::engine::native::HWY_NAMESPACE {
 
-Kernels kernels_of_target() { return {&winograd, &direct, &narrow, &pixelwise, &max_pool}; }
+Kernels kernels_of_target() { return {&winograd, find_winograd_bf16(), &direct, &narrow, &pixelwise, &max_pool}; }
 
 }  // namespace pb::engine::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

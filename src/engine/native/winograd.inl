@@ -9,10 +9,12 @@ struct TileRows {
     explicit TileRows(const ConvolutionCall& call)
         : first_row(call.rows.begin),
           first_column(call.columns.begin),
-          tile(call.layer.tile),
+          tile(call.layer.winograd.tile),
           rows(ceil_div(call.rows.size(), tile)),
           columns(ceil_div(call.columns.size(), tile)),
           count(call.n * rows * columns) {}
+    /// From tile `index` to the end of its row.
+    [[nodiscard]] int64_t left_in_row(int64_t index) const { return columns - index % columns; }
     int64_t first_row, first_column, tile, rows, columns, count;
 };
 
@@ -75,7 +77,23 @@ class Prefetch {
     int64_t row_ = 0, offset_ = 0;
 };
 
-template <int kTile>
+/// Winograd's method with operands of fp32.
+template <int kPixels>
+struct Fp32Operands {
+    static constexpr int kTile = kPixels;
+    static void transform(PatchPlace place, int64_t channels) {
+        for (int64_t tile = 0; tile < place.num_tiles; ++tile) {
+            transform_patch<kTile>(place, channels);
+            place.in += kTile * place.column_step;
+            place.out += place.tile_step;
+        }
+    }
+    static void multiply(const Product& product, int64_t count, int64_t columns) {
+        native::HWY_NAMESPACE::multiply(product, count, columns);
+    }
+};
+
+template <class Operands>
 class WinogradBlock {
   public:
     WinogradBlock(const ConvolutionCall& call, const WinogradBlocks& blocks, float* scratch)
@@ -83,8 +101,9 @@ class WinogradBlock {
           blocks_(blocks),
           tiles_(call),
           channels_(call.layer.in_channels),
-          row_floats_(channels_ + network::kWinogradSkew),
-          max_tiles_(network::winograd_tiles(channels_, kTile)),
+          depth_(call.layer.winograd.operand_floats(channels_)),
+          row_floats_(depth_ + network::kWinogradSkew),
+          max_tiles_(network::winograd_tiles(channels_, call.layer.winograd)),
           operands_(scratch),
           products_(operands_ + kProducts * max_tiles_ * row_floats_),
           patch_(products_ + kProducts * max_tiles_ * network::kNativePanel) {}
@@ -94,7 +113,7 @@ class WinogradBlock {
         const Range range = tiles_of(block);
         const Range panels =
             shard(call_.layer.panels(), item % blocks_.num_groups, blocks_.num_groups);
-        for (int64_t tile = range.begin; tile < range.end; ++tile) transform_operands(tile, tile - range.begin);
+        for (Range rest = range; rest.size() > 0;) rest.begin += transform_operands(rest, rest.begin - range.begin);
         const Range next = block + 1 < blocks_.num_blocks ? tiles_of(block + 1) : Range{};
         Prefetch prefetch(call_, tiles_, next, panels.size() * kProducts * ceil_div(range.size(), kRows));
         for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
@@ -105,26 +124,39 @@ class WinogradBlock {
     }
 
   private:
+    static constexpr int kTile = Operands::kTile;
     static constexpr int64_t kPatch = network::winograd_patch(kTile);
     static constexpr int64_t kProducts = network::winograd_products(kTile);
 
     [[nodiscard]] Range tiles_of(int64_t block) const { return shard(tiles_.count, block, blocks_.num_blocks); }
 
-    void transform_operands(int64_t tile, int64_t place) {
-        const TileCorner corner(tiles_, tile);
+    /// The first of `tiles` and those beside it whose operands lie in memory in the same way. Returns how many.
+    int64_t transform_operands(const Range& tiles, int64_t place) {
+        const TileCorner corner(tiles_, tiles.begin);
         const int64_t row = corner.row - 1, column = corner.column - 1;
-        PatchPlace patch{.out = operands_ + place * row_floats_, .product_step = max_tiles_ * row_floats_};
-        const bool is_inside = row >= 0 && column >= 0 && row + kPatch <= call_.h && column + kPatch <= call_.w;
-        if (is_inside && call_.in.place(row) + kPatch <= call_.in.places) {
+        PatchPlace patch{.column_step = channels_,
+                         .out = operands_ + place * row_floats_,
+                         .product_step = max_tiles_ * row_floats_,
+                         .tile_step = row_floats_};
+        const int64_t inside = std::min({tiles_inside(row, column), tiles.size(), tiles_.left_in_row(tiles.begin)});
+        if (inside > 0) {
             patch.in = call_.in.at(corner.window, row, column);
             patch.row_step = call_.in.row_floats;
+            patch.num_tiles = inside;
         } else {
             copy_patch(corner.window, row, column);
             patch.in = patch_;
             patch.row_step = kPatch * channels_;
         }
-        patch.column_step = channels_;
-        transform_patch<kTile>(patch, channels_);
+        Operands::transform(patch, channels_);
+        return patch.num_tiles;
+    }
+
+    /// Tiles from the one whose operands begin here to the right whose operands are all inside the map.
+    [[nodiscard]] int64_t tiles_inside(int64_t row, int64_t column) const {
+        const bool rows_are = row >= 0 && row + kPatch <= call_.h && call_.in.place(row) + kPatch <= call_.in.places;
+        const int64_t columns_right = call_.w - kPatch - column;
+        return rows_are && column >= 0 && columns_right >= 0 ? columns_right / kTile + 1 : 0;
     }
 
     /// With zeros beyond the map.
@@ -141,9 +173,9 @@ class WinogradBlock {
     }
 
     void multiply_panel(int64_t panel, int64_t num_tiles, Prefetch& prefetch) {
-        const float* weights = call_.weights + panel * kProducts * channels_ * network::kNativePanel;
+        const float* weights = call_.weights + panel * kProducts * depth_ * network::kNativePanel;
         const int64_t groups = ceil_div(num_tiles, kRows), columns = panel_columns(call_.layer, panel);
-        for (int64_t p = 0; p < kProducts; ++p, weights += channels_ * network::kNativePanel)
+        for (int64_t p = 0; p < kProducts; ++p, weights += depth_ * network::kNativePanel)
             for (int64_t column = 0; column < columns; column += kColumns)
                 for (int64_t group = 0; group < groups; ++group) {
                     const Range rows = shard(num_tiles, group, groups);
@@ -151,10 +183,10 @@ class WinogradBlock {
                     const Product product{
                         .a = {operands_ + (p * max_tiles_ + rows.begin) * row_floats_},
                         .a_step = row_floats_,
-                        .depth = channels_,
+                        .depth = depth_,
                         .b = weights + column,
                         .c = products_ + (p * max_tiles_ + rows.begin) * network::kNativePanel + column};
-                    multiply(product, rows.size(), columns - column);
+                    Operands::multiply(product, rows.size(), columns - column);
                 }
     }
 
@@ -187,22 +219,22 @@ class WinogradBlock {
     const ConvolutionCall& call_;
     const WinogradBlocks& blocks_;
     TileRows tiles_;
-    int64_t channels_, row_floats_, max_tiles_;
+    int64_t channels_, depth_, row_floats_, max_tiles_;
     float *operands_, *products_, *patch_;
 };
 
-template <int kTile>
+template <class Operands>
 void run_blocks(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch) {
-    WinogradBlock<kTile> block(call, blocks, scratch);
+    WinogradBlock<Operands> block(call, blocks, scratch);
     for (int64_t item = items.begin; item < items.end; ++item) block.run(item);
+    if (call.streams) hwy::FlushStream();
 }
 
 void winograd(const ConvolutionCall& call, const WinogradBlocks& blocks, Range items, float* scratch) {
-    if (call.layer.tile == network::kSmallWinogradTile)
-        run_blocks<network::kSmallWinogradTile>(call, blocks, items, scratch);
+    if (call.layer.winograd.tile == network::kSmallWinogradTile)
+        run_blocks<Fp32Operands<network::kSmallWinogradTile>>(call, blocks, items, scratch);
     else
-        run_blocks<network::kWinogradTile>(call, blocks, items, scratch);
-    if (call.streams) hwy::FlushStream();
+        run_blocks<Fp32Operands<network::kWinogradTile>>(call, blocks, items, scratch);
 }
 
 }  // namespace

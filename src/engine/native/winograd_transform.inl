@@ -54,16 +54,17 @@ struct Transform<2> {
     }
 };
 
-/// Pixels of one operand, and where its products begin.
+/// Pixels of the operands of tiles that lie side by side, and where their products begin.
 struct PatchPlace {
     const float* in = nullptr;
     int64_t row_step = 0, column_step = 0;  // in floats
     float* out = nullptr;
-    int64_t product_step = 0;
+    int64_t product_step = 0, tile_step = 0;
+    int64_t num_tiles = 1;
 };
 
-/// The pixels of all channels under a tile become rows of channels, one for each product: 6 x 6 become 36. The last
-/// vector ends with the last channel, whatever their number: some are transformed twice.
+/// The pixels of all channels under the first tile become rows of channels, one for each product: 6 x 6 become 36. The
+/// last vector ends with the last channel, whatever their number: some are transformed twice.
 template <int kTile>
 void transform_patch(const PatchPlace& place, int64_t channels) {
     static_assert(kLanes <= network::kWinogradChannels);

@@ -22,10 +22,12 @@ void add_identity_norm(StateDict& tensors, const std::string& key, int64_t chann
 
 void negate(std::vector<float>& values) { std::transform(values.begin(), values.end(), values.begin(), std::negate()); }
 
-/// Name of the convolution whose map is subtracted from the input; empty: none.
-std::string subtracted_convolution(const network::Graph& graph) {
-    const network::Operation& last = graph[graph.output()];
-    return last.kind == network::OperationKind::subtract ? graph[last.operands.back()].filter.value().weights : "";
+/// deepinv's DnCNN, whose layout is written, adds its last convolution to the input: one that is subtracted changes its
+/// sign. Its name; empty: none is.
+std::string negated_convolution(const network::NetworkShape& shape, const network::Graph& graph) {
+    const auto* dncnn = std::get_if<network::DncnnShape>(&shape);
+    if (dncnn == nullptr || dncnn->residual != network::DncnnResidual::subtract) return "";
+    return graph[graph[graph.output()].operands.back()].filter.value().weights;
 }
 
 }  // namespace
@@ -33,10 +35,10 @@ std::string subtracted_convolution(const network::Graph& graph) {
 StateDict to_state_dict(const Weights& weights) {
     StateDict tensors;
     const network::Graph graph = network::graph_of(weights.shape);
-    const std::string subtracted = subtracted_convolution(graph);
+    const std::string negated = negated_convolution(weights.shape, graph);
     for (const auto& [name, shapes] : network::checkpoint_shapes(graph)) {
         Convolution convolution = weights.convolution(name);
-        if (name == subtracted) {
+        if (name == negated) {
             negate(convolution.weight);
             negate(convolution.bias);
         }

@@ -78,7 +78,7 @@ class HostDevice final : public SlotDevice {
 
   private:
     [[nodiscard]] bool fused() const {
-        return views_.options.precision == Precision::fp32 && views_.options.layout == Layout::channels_last;
+        return views_.options.values == DType::f32 && views_.options.layout == Layout::channels_last;
     }
     void forward(int64_t n) {
         if (pass_)

@@ -21,7 +21,7 @@ namespace pb::run {
 
 struct PipelineOptions {
     DeviceId device;
-    Precision precision = Precision::fp32;
+    DType values = DType::f32;  // of the network's input and output
     Layout layout = Layout::channels_last;
     device::Conversion conversion;
     int64_t slots = 2;

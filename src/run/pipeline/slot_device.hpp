@@ -80,11 +80,7 @@ struct BatchViews {
 
   private:
     [[nodiscard]] BatchView network(void* pointer, int64_t n, int64_t network_channels) const {
-        return {pointer,
-                {n, network_channels, window.h, window.w},
-                storage_of(options.precision),
-                options.layout,
-                options.device};
+        return {pointer, {n, network_channels, window.h, window.w}, options.values, options.layout, options.device};
     }
 };
 

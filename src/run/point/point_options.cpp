@@ -1,5 +1,6 @@
 #include "run/point/point_options.hpp"
 
+#include "base/engine_precision.hpp"
 #include "comm/interruption.hpp"
 #include "config/call_times.hpp"
 #include "plan/winograd.hpp"
@@ -29,7 +30,8 @@ engine::EngineOptions engine_options(const plan::Point& point, const plan::RankP
 PipelineOptions pipeline_options(const plan::Point& point, const plan::RankPlace& place,
                                  const device::Conversion& conversion) {
     const config::PointSettings& settings = point.settings;
-    return {place.device, settings.dtype, settings.layout, conversion, settings.slots, settings.overlap};
+    return {place.device,    storage_of(settings.engine, settings.dtype), settings.layout, conversion, settings.slots,
+            settings.overlap};
 }
 
 CallSeconds call_seconds(const config::TimedSettings& timed, int rank) {

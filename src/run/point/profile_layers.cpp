@@ -1,5 +1,6 @@
 #include "run/point/profile_layers.hpp"
 
+#include "base/engine_precision.hpp"
 #include "comm/interruption.hpp"
 #include "network/native_layout.hpp"
 #include "network/step_cost.hpp"
@@ -60,13 +61,13 @@ void add(const ProfiledCall& call, RankCalls& sum) {
 double executed_share(const plan::Point& point, const network::Graph& graph, size_t operation) {
     const bool is_native = point.settings.engine == EngineKind::native;
     if (!is_native || !graph[operation].filter) return 1;
-    return network::native_convolution(graph, operation, plan::winograd_tile(point)).executed_share();
+    return network::native_convolution(graph, operation, plan::winograd_form(point)).executed_share();
 }
 
 record::Profile profile_of(const RankCalls& calls, const plan::Point& point) {
     const network::Graph graph = point.graph();
     const auto num_calls = static_cast<double>(point.settings.protocol.profile);
-    const auto value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
+    const auto value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.engine, point.settings.dtype)));
     record::Profile profile{
         .calls = point.settings.protocol.profile, .windows = calls.windows, .forward_s = calls.seconds / num_calls};
     profile.layers.reserve(calls.steps.size());

@@ -34,7 +34,7 @@ PipelineCase random_case(std::mt19937_64& random) {
     chosen.batch = pick<int64_t>(random, {1, 2, 4, 7, 15});
     chosen.last_batch = pick(random, {config::LastBatch::pad, config::LastBatch::ragged});
     chosen.options.device = {DeviceKind::cuda, pick(random, {0, 1})};
-    chosen.options.precision = pick(random, {Precision::fp32, Precision::bf16, Precision::fp16});
+    chosen.options.values = pick(random, {DType::f32, DType::bf16, DType::f16});
     chosen.options.layout = pick(random, {Layout::channels_last, Layout::contiguous});
     chosen.options.slots = pick<int64_t>(random, {1, 2, 3});
     chosen.options.overlap = pick(random, {true, true, true, false});
@@ -44,9 +44,9 @@ PipelineCase random_case(std::mt19937_64& random) {
 
 /// The host pipeline's pixels; those of a case that came before are kept.
 const std::vector<std::byte>& expected_pixels(const PipelineCase& chosen) {
-    static std::map<std::tuple<DType, int64_t, Precision, bool>, std::vector<std::byte>> known;
-    const auto key = std::tuple(chosen.samples, chosen.channels, chosen.options.precision,
-                                chosen.options.conversion.sigma.has_value());
+    static std::map<std::tuple<DType, int64_t, DType, bool>, std::vector<std::byte>> known;
+    const auto key =
+        std::tuple(chosen.samples, chosen.channels, chosen.options.values, chosen.options.conversion.sigma.has_value());
     if (!known.contains(key)) {
         BlendDenoiser denoiser;
         known[key] = host_pixels(chosen, denoiser);
