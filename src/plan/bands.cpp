@@ -58,7 +58,8 @@ void settle_rows(Point& point, const char* share, std::string (*note_of)(const P
 bool is_torch_in_rows(const Point& point) {
     const config::PointSettings& settings = point.settings;
     return settings.engine == EngineKind::torch && point.device == DeviceKind::cpu &&
-           settings.dtype == Precision::fp32 && settings.layout == Layout::channels_last;
+           settings.dtype == Precision::fp32 && settings.layout == Layout::channels_last &&
+           settings.network.has_layers();
 }
 
 void check_carrying_engine(const Point& point) {

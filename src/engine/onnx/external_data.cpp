@@ -40,7 +40,7 @@ fs::path file_of(const onnx::TensorProto& tensor, const fs::path& model) {
     const std::string location = entry_of(tensor, "location");
     if (location.empty()) throw UsageError("its values lie in another file, which it does not name");
     const fs::path folder = fs::weakly_canonical(fs::absolute(model).parent_path());
-    const fs::path file = fs::weakly_canonical(folder / location);
+    fs::path file = fs::weakly_canonical(folder / location);
     const bool is_inside = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
     if (fs::path(location).is_absolute() || !is_inside)
         throw UsageError(fmt::format("its values lie in {}, which is outside the model's folder", shown(location)));
