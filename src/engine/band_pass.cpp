@@ -5,7 +5,8 @@
 namespace pb::engine {
 
 std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& /*schedule*/) {
-    throw UsageError("halo = carried: only the engines native and torch on a CPU in fp32 carry rows; choose one of them");
+    throw UsageError(
+        "halo = carried: only the engines native and torch on a CPU in fp32 carry rows; choose one of them");
 }
 
 std::unique_ptr<SlabPass> Denoiser::make_slab_pass(const network::ExchangedSlab& /*slab*/) {

@@ -32,9 +32,10 @@ struct ContextWay {
 /// other images.
 [[nodiscard]] bool is_weighed(const Point& point);
 
-/// Carried rows and, for several ranks of native, exchanged rows (both with schedule contiguous), tiles with the exact halo, and
-/// tiles with a halo of `seam_halo` px (none: the smallest there is). Where one rank would carry rows, several ranks do
-/// not take tiles, so that the bits do not depend on their number. Requires is_weighed() and a point of make_plan.
+/// Carried rows and, for several ranks of native, exchanged rows (both with schedule contiguous), tiles with the exact
+/// halo, and tiles with a halo of `seam_halo` px (none: the smallest there is). Where one rank would carry rows,
+/// several ranks do not take tiles, so that the bits do not depend on their number. Requires is_weighed() and a point
+/// of make_plan.
 [[nodiscard]] std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> seam_halo);
 
 /// The way of least work among those without obstacle. Ways within 8 % of it are equal: of these an exact one, and of

@@ -61,8 +61,9 @@ pb.executedPoints = (roof, model) => {
 };
 
 pb.boundKeys = [
-  'forward_tflops', 'executed_tflops', 'forward_of_matmul_percent', 'forward_of_conv_percent', 'forward_of_memory_percent',
-  'host_of_copy_percent', 'h2d_of_bound_percent', 'd2h_of_bound_percent', 'exchange_of_link_percent'
+  'forward_tflops', 'executed_tflops', 'forward_of_matmul_percent', 'forward_of_conv_percent',
+  'forward_of_memory_percent', 'host_of_copy_percent', 'h2d_of_bound_percent', 'd2h_of_bound_percent',
+  'exchange_of_link_percent'
 ];
 pb.boundWords = {
   forward_tflops: 'TFLOP/s',
@@ -123,21 +124,20 @@ pb.section({
         'filled markers count those of the layers, open ones those that are executed.'));
     const range = pb.intensityRange(roofs);
     pb.chart(
-        body, null,
-        () => ({
-          traces: roofs.flatMap(
-              roof =>
-                  [...pb.roofTrace(roof, roof.matmul, 'matrix product', 'solid', range),
-                   ...pb.roofTrace(roof, roof.conv, '3x3 convolution', 'dash', range), ...pb.roofPoints(roof, model),
-                   ...pb.executedPoints(roof, model)]),
-          layout: {
-            height: 430,
-            xaxis: pb.axis(
-                pb.isNarrow() ? 'FLOP for each byte' : 'FLOP for each byte that the layers read or write',
-                pb.logAxis(range)),
-            yaxis: pb.axis('TFLOP/s of a rank', pb.logAxis(pb.rateRange(roofs, range)))
-          }
-        }));
+        body, null, () => ({
+                      traces: roofs.flatMap(
+                          roof =>
+                              [...pb.roofTrace(roof, roof.matmul, 'matrix product', 'solid', range),
+                               ...pb.roofTrace(roof, roof.conv, '3x3 convolution', 'dash', range),
+                               ...pb.roofPoints(roof, model), ...pb.executedPoints(roof, model)]),
+                      layout: {
+                        height: 430,
+                        xaxis: pb.axis(
+                            pb.isNarrow() ? 'FLOP for each byte' : 'FLOP for each byte that the layers read or write',
+                            pb.logAxis(range)),
+                        yaxis: pb.axis('TFLOP/s of a rank', pb.logAxis(pb.rateRange(roofs, range)))
+                      }
+                    }));
     body.append(pb.el('details', {}, pb.el('summary', {}, 'Share of each bound'), pb.boundTable(roofs)));
   },
 });
