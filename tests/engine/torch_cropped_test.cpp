@@ -12,13 +12,13 @@ using test::row_networks;
 using test::Scene;
 
 constexpr network::CropEngine kTorch{network::ComputedUnit::pixel, network::kOnednnPath};
-constexpr double kRounding = 1e-5;
+constexpr double kCroppedRounding = 1e-5;
 
 void expect_cores_of_whole_windows(const Weights& weights, int64_t n, int threads) {
     const Scene scene = test::scene_of(network::alignment_of(weights.graph()));
     CroppedWindows windows(weights, scene, n, {.threads = threads}, kTorch);
     test::for_batches(windows, scene, n, [&](const CroppedWindows::Pixels& pixels) {
-        EXPECT_LE(test::largest_difference(pixels.cropped, pixels.whole), kRounding * windows.largest());
+        EXPECT_LE(test::largest_difference(pixels.cropped, pixels.whole), kCroppedRounding * windows.largest());
     });
 }
 
