@@ -1,5 +1,6 @@
 // Makes a graph from the nodes of an ONNX model. Reading is strict: an operator that does more than an operation of the
 // graph is refused.
+#include "engine/onnx/onnx_model.hpp"
 #include "engine/onnx/onnx_network.hpp"
 #include "engine/onnx/onnx_node.hpp"
 #include "engine/onnx/onnx_tensors.hpp"
@@ -19,12 +20,7 @@ namespace pb::engine {
 namespace {
 
 using onnx::GraphProto;
-using onnx::ModelProto;
 using onnx::NodeProto;
-
-// The operators below have the same meaning in all opsets of this range.
-constexpr int64_t kOldestOpset = 11;
-constexpr int64_t kNewestOpset = 22;
 
 class GraphReader {
   public:
@@ -138,8 +134,9 @@ class GraphReader {
         for (const float variance : part(4)) node.demand(double{variance} + eps > 0, "a negative variance");
         fold({part(1), part(2), part(3), part(4), eps}, convolution);
         operations_[index].filter->has_bias = true;
-        std::erase_if(
-            maps_, [&](const auto& name) { return name.second == index && without_norm_.insert(name.first).second; });
+        for (const auto& [name, map] : maps_)
+            if (map == index) without_norm_.insert(name);
+        std::erase_if(maps_, [&](const auto& name) { return name.second == index; });
         rename(node, index);
     }
 
@@ -282,16 +279,6 @@ class GraphReader {
     std::map<std::string, Convolution> convolutions_;
 };
 
-void check_opset(const ModelProto& model, const std::string& file) {
-    for (const auto& opset : model.opset_import()) {
-        if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
-        if (opset.version() >= kOldestOpset && opset.version() <= kNewestOpset) return;
-        throw UsageError(fmt::format("{}: opset {}: export it with one from {} to {}", file, opset.version(),
-                                     kOldestOpset, kNewestOpset));
-    }
-    throw UsageError(file + ": names no opset of ONNX; it is damaged, or no ONNX model");
-}
-
 }  // namespace
 
 bool is_onnx(Bytes file) {
@@ -303,12 +290,10 @@ bool is_onnx(Bytes file) {
 OnnxNetwork read_onnx(Bytes file, const std::string& name) {
     if (file.size() > std::numeric_limits<int>::max())
         throw UsageError(name + ": an ONNX model of more than 2 GB; such a file is damaged, or no network here");
-    ModelProto model;
-    if (!model.ParseFromArray(file.data(), static_cast<int>(file.size())) || !model.has_graph())
-        throw UsageError(name + ": begins like an ONNX model, but is none: damaged or cut off");
+    const onnx::ModelProto model = parse_onnx(file, name);
     check_opset(model, name);
     OnnxNetwork network = GraphReader(model.graph(), name, file.size()).read();
-    for (const auto& entry : model.metadata_props()) network.metadata[entry.key()] = entry.value();
+    network.metadata = metadata_of(model);
     return network;
 }
 

@@ -2,8 +2,8 @@
 #include "base/sha256.hpp"
 #include "engine/brought.hpp"
 #include "engine/onnx/external_data.hpp"
+#include "engine/onnx/onnx_model.hpp"
 #include "engine/onnx/onnx_network.hpp"
-#include "engine/weights/noise_metadata.hpp"
 #include "engine/weights_file.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -20,7 +20,6 @@ namespace {
 
 constexpr int kImageAxes = 4;
 constexpr int kChannelAxis = 1;
-constexpr size_t kDigestLength = 64;
 
 class SignatureReader {
   public:
@@ -106,17 +105,20 @@ std::vector<std::byte> read_onnx_file(const std::filesystem::path& file) {
 }
 
 onnx::ModelProto parse_model(const std::filesystem::path& file) {
-    const std::vector<std::byte> bytes = read_onnx_file(file);
-    onnx::ModelProto model;
-    if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !model.has_graph())
-        throw UsageError(file.string() + ": begins like an ONNX model, but is none: damaged or cut off");
-    return model;
+    return parse_onnx(read_onnx_file(file), file.string());
 }
 
-Metadata metadata_of(const onnx::ModelProto& model) {
-    Metadata metadata;
-    for (const auto& entry : model.metadata_props()) metadata[entry.key()] = entry.value();
-    return metadata;
+/// See digest_of_network. `model`: what is in `file`.
+std::string digest_of(const onnx::ModelProto& model, const std::filesystem::path& file) {
+    std::string digests = sha256_of_file(file);
+    try {
+        const auto others = external_files(model.graph(), file);
+        if (others.empty()) return digests;
+        for (const auto& other : others) digests += "\n" + sha256_of_file(other);
+    } catch (const UsageError& error) {
+        throw UsageError(file.string() + ": a tensor: " + error.what());
+    }
+    return sha256_of(std::as_bytes(std::span(digests)));
 }
 
 }  // namespace
@@ -143,15 +145,7 @@ std::vector<network::NetworkCard> candidates_in_onnx(const std::filesystem::path
 }
 
 std::string digest_of_network(const std::filesystem::path& file) {
-    if (is_code(file)) return sha256_of_file(file);
-    std::string digests = sha256_of_file(file);
-    const onnx::ModelProto model = parse_model(file);
-    try {
-        for (const auto& other : external_files(model.graph(), file)) digests += "\n" + sha256_of_file(other);
-    } catch (const UsageError& error) {
-        throw UsageError(file.string() + ": a tensor: " + error.what());
-    }
-    return digests.size() == kDigestLength ? digests : sha256_of(std::as_bytes(std::span(digests)));
+    return is_code(file) ? sha256_of_file(file) : digest_of(parse_model(file), file);
 }
 
 Weights brought_network(const std::filesystem::path& file, const network::NetworkCard& card) {
@@ -159,9 +153,14 @@ Weights brought_network(const std::filesystem::path& file, const network::Networ
     weights.card = card;
     weights.source = file.string();
     weights.layout = "brought: " + network::to_text(card);
-    weights.sha256 = digest_of_network(file);
     weights.trained = true;
-    if (!is_code(file)) weights.trained_sigma = trained_sigma(metadata_of(parse_model(file)), file.string());
+    if (is_code(file)) {
+        weights.sha256 = sha256_of_file(file);
+        return weights;
+    }
+    const onnx::ModelProto model = parse_model(file);
+    weights.sha256 = digest_of(model, file);
+    weights.trained_sigma = trained_sigma(metadata_of(model), file.string());
     if (card.layers) weights.convolutions = convolutions_in(file, *card.layers);
     return weights;
 }
