@@ -5,10 +5,14 @@ HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512bf16")
 namespace pb::engine::native::HWY_NAMESPACE {
 namespace {
 
-/// As multiply() of pairs: `depth`, `a_step` and `b` count floats. Each result is one chain of additions of pairs of
-/// products, in fp32.
+/// Of pairs: `depth`, `a_step` and `b` count floats. Each result is one chain of additions of pairs of products, in fp32.
+struct Bf16Product {
+    template <int kCount, bool kPair>
+    static void multiply(const Product& product);
+};
+
 template <int kCount, bool kPair>
-void multiply_pairs(const Product& product) {
+void Bf16Product::multiply(const Product& product) {
     __m512 left[kCount], right[kCount];
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) left[i] = right[i] = _mm512_setzero_ps();
@@ -30,15 +34,6 @@ void multiply_pairs(const Product& product) {
         if constexpr (kPair) store(Vector{right[i]}, product.c + i * network::kNativePanel + kLanes);
     }
 }
-
-template <bool kPair, int... kCounts>
-constexpr std::array<Multiply, sizeof...(kCounts)> make_multiply_pairs(
-    std::integer_sequence<int, kCounts...> /*counts*/) {
-    return {&multiply_pairs<kCounts + 1, kPair>...};
-}
-
-constexpr auto kMultiplyPairsOne = make_multiply_pairs<false>(std::make_integer_sequence<int, kRows>());
-constexpr auto kMultiplyPairsPair = make_multiply_pairs<true>(std::make_integer_sequence<int, kRows>());
 
 /// Rounds to the nearest, ties to even.
 HWY_INLINE void store_rounded(Vector value, float* out) {

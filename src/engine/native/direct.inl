@@ -41,7 +41,7 @@ class DirectRow {
         for (int64_t column = 0; column < columns; column += kColumns) {
             product.b = weights + column;
             product.c = products_ + column;
-            multiply(product, range.size(), columns - column);
+            multiply<Fp32Product>(product, range.size(), columns - column);
         }
     }
 

@@ -18,8 +18,14 @@ struct Product {
     float* c = nullptr;        // rows of kNativePanel columns
 };
 
+/// kPair: both vectors of columns are needed.
+struct Fp32Product {
+    template <int kCount, bool kPair>
+    static void multiply(const Product& product);
+};
+
 template <int kCount, bool kPair>
-void multiply(const Product& product) {
+void Fp32Product::multiply(const Product& product) {
     Vector left[kCount], right[kCount];
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) left[i] = right[i] = hn::Zero(kLanesTag);
@@ -46,18 +52,17 @@ void multiply(const Product& product) {
 
 using Multiply = void (*)(const Product&);
 
-template <bool kPair, int... kCounts>
+template <class Kernel, bool kPair, int... kCounts>
 constexpr std::array<Multiply, sizeof...(kCounts)> make_multiply(std::integer_sequence<int, kCounts...> /*counts*/) {
-    return {&multiply<kCounts + 1, kPair>...};
+    return {&Kernel::template multiply<kCounts + 1, kPair>...};
 }
 
-constexpr auto kMultiplyOne = make_multiply<false>(std::make_integer_sequence<int, kRows>());
-constexpr auto kMultiplyPair = make_multiply<true>(std::make_integer_sequence<int, kRows>());
-
 /// `count`: rows of the product, 1 to kRows. `columns`: those that are needed; whole vectors, at most two, are computed.
+template <class Kernel>
 HWY_INLINE void multiply(const Product& product, int64_t count, int64_t columns) {
-    const auto& multiply_rows = columns > kLanes ? kMultiplyPair : kMultiplyOne;
-    multiply_rows[static_cast<size_t>(count - 1)](product);
+    static constexpr auto kOne = make_multiply<Kernel, false>(std::make_integer_sequence<int, kRows>());
+    static constexpr auto kTwo = make_multiply<Kernel, true>(std::make_integer_sequence<int, kRows>());
+    (columns > kLanes ? kTwo : kOne)[static_cast<size_t>(count - 1)](product);
 }
 
 /// Columns of a panel that are not filling.

@@ -81,15 +81,13 @@ class Prefetch {
 template <int kPixels>
 struct Fp32Operands {
     static constexpr int kTile = kPixels;
+    using Kernel = Fp32Product;
     static void transform(PatchPlace place, int64_t channels) {
         for (int64_t tile = 0; tile < place.num_tiles; ++tile) {
             transform_patch<kTile>(place, channels);
             place.in += kTile * place.column_step;
             place.out += place.tile_step;
         }
-    }
-    static void multiply(const Product& product, int64_t count, int64_t columns) {
-        native::HWY_NAMESPACE::multiply(product, count, columns);
     }
 };
 
@@ -111,8 +109,7 @@ class WinogradBlock {
     void run(int64_t item) {
         const int64_t block = item / blocks_.num_groups;
         const Range range = tiles_of(block);
-        const Range panels =
-            shard(call_.layer.panels(), item % blocks_.num_groups, blocks_.num_groups);
+        const Range panels = shard(call_.layer.panels(), item % blocks_.num_groups, blocks_.num_groups);
         for (Range rest = range; rest.size() > 0;) rest.begin += transform_operands(rest, rest.begin - range.begin);
         const Range next = block + 1 < blocks_.num_blocks ? tiles_of(block + 1) : Range{};
         Prefetch prefetch(call_, tiles_, next, panels.size() * kProducts * ceil_div(range.size(), kRows));
@@ -186,7 +183,7 @@ class WinogradBlock {
                         .depth = depth_,
                         .b = weights + column,
                         .c = products_ + (p * max_tiles_ + rows.begin) * network::kNativePanel + column};
-                    Operands::multiply(product, rows.size(), columns - column);
+                    multiply<typename Operands::Kernel>(product, rows.size(), columns - column);
                 }
     }
 

@@ -5,11 +5,8 @@ namespace {
 #if HWY_TARGET == HWY_AVX3
 struct Bf16Operands {
     static constexpr int kTile = network::kSmallWinogradTile;
+    using Kernel = Bf16Product;
     static void transform(const PatchPlace& place, int64_t channels) { transform_pairs(place, channels); }
-    static void multiply(const Product& product, int64_t count, int64_t columns) {
-        const auto& multiply_rows = columns > kLanes ? kMultiplyPairsPair : kMultiplyPairsOne;
-        multiply_rows[static_cast<size_t>(count - 1)](product);
-    }
 };
 
 Kernels::Winograd find_winograd_bf16() {
