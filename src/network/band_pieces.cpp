@@ -112,7 +112,7 @@ class BandCounter {
         return memory_.steps[last_readers_[map]] == step;
     }
 
-    /// Of rows of a ring that lie in several chunks.
+    /// The copy that joins rows of a ring from several chunks.
     [[nodiscard]] int64_t joined_bytes(size_t map, const Range& rows) const {
         if (!is_ring_[map]) return 0;
         const bool in_one = std::ranges::any_of(chunks_[map], [&](const Chunk& chunk) {

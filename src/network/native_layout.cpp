@@ -3,6 +3,7 @@
 #include "network/step_cost.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace pb::network {
 
@@ -20,6 +21,16 @@ int64_t winograd_scratch(const NativeConvolution& layer) {
 int64_t direct_scratch(const NativeConvolution& layer) {
     const int64_t columns = (kDirectPixels - 1) * layer.stride + layer.kernel;
     return layer.kernel * columns * layer.in_channels + kDirectPixels * kNativePanel;
+}
+
+/// FLOP of the layers for each pixel of the input, each by what `share_of` says of it.
+template <class ShareOf>
+double summed_flop(const Graph& graph, WinogradForm form, ShareOf share_of) {
+    double flop = 0;
+    for (const size_t index : convolutions_of(graph))
+        flop += cost_of(graph, {index, index}).flop_per_pixel *
+                std::invoke(share_of, native_convolution(graph, index, form));
+    return flop;
 }
 
 }  // namespace
@@ -75,19 +86,14 @@ NativeConvolution native_convolution(const Graph& graph, size_t index, WinogradF
 }
 
 double native_flop_per_pixel(const Graph& graph, WinogradForm form) {
-    double flop = 0;
-    for (const size_t index : convolutions_of(graph))
-        flop += cost_of(graph, {index, index}).flop_per_pixel * native_convolution(graph, index, form).executed_share();
-    return flop;
+    return summed_flop(graph, form, &NativeConvolution::executed_share);
 }
 
 double winograd_share(const Graph& graph) {
-    double macs = 0;
-    for (const size_t index : convolutions_of(graph)) {
-        if (native_convolution(graph, index).method() != NativeMethod::winograd) continue;
-        macs += graph.shape(index).values_per_pixel() * static_cast<double>(tensor_shapes(graph, index).fan_in());
-    }
-    return macs / mac_per_pixel(graph);
+    const auto is_winograd = [](const NativeConvolution& layer) {
+        return layer.method() == NativeMethod::winograd ? 1.0 : 0.0;
+    };
+    return summed_flop(graph, {}, is_winograd) / (2 * mac_per_pixel(graph));
 }
 
 int64_t winograd_tiles(int64_t in_channels, WinogradForm form) {

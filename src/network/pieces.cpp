@@ -92,7 +92,7 @@ int64_t bytes_of_piece(const Graph& graph, size_t map, const Piece& piece, int64
     return n * piece.pixels() * graph.shape(map).channels * path.value_bytes;
 }
 
-/// Of what a convolution reads, with zeros beside it.
+/// The copy of what a convolution reads, with zeros beside it.
 Piece copied_piece(const PieceStep& step) {
     const auto &rows = step.zeros_in_rows, &columns = step.zeros_in_columns;
     const Piece& read = step.read.front();

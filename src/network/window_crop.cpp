@@ -105,13 +105,15 @@ std::vector<PieceStep> WindowCrop::steps_for(const Rect& core) const {
     return piece_steps(graph_, rows_of(core).made, columns_of(core).made, window_);
 }
 
+int64_t WindowCrop::peak_bytes(const Rect& core, int64_t n) const {
+    return peak_of_pieces(graph_, steps_for(core), n, engine_.path);
+}
+
 int64_t WindowCrop::peak_bytes(int64_t n) const {
     if (engine_.unit == ComputedUnit::tile) return place(n).bytes;
     int64_t most = 0;
     for (const Axis& rows : rows_)
-        for (const Axis& columns : columns_)
-            most = std::max(
-                most, peak_of_pieces(graph_, piece_steps(graph_, rows.made, columns.made, window_), n, engine_.path));
+        for (const Axis& columns : columns_) most = std::max(most, peak_bytes(rect_of(rows.core, columns.core), n));
     return most;
 }
 

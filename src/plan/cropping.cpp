@@ -37,18 +37,6 @@ network::WindowCrop make_crop(const Point& point, const TileGrid& grid) {
     return {point.graph(), grid.window(), cores_of(grid.rows()), cores_of(grid.columns()), crop_engine(point).value()};
 }
 
-}  // namespace
-
-bool is_cropped(const Point& point) {
-    const config::PointSettings& settings = point.settings;
-    return crop_engine(point) && settings.workload == config::Workload::tiles && point.halo && !is_in_bands(point) &&
-           settings.network.has_layers();
-}
-
-network::WindowCrop window_crop(const Point& point) { return make_crop(point, tile_grid(point)); }
-
-namespace {
-
 /// The most windows that a batch holds side by side, by their core.
 class AlikeCounts {
   public:
@@ -80,6 +68,14 @@ class AlikeCounts {
 
 }  // namespace
 
+bool is_cropped(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    return crop_engine(point) && settings.workload == config::Workload::tiles && point.halo && !is_in_bands(point) &&
+           settings.network.has_layers();
+}
+
+network::WindowCrop window_crop(const Point& point) { return make_crop(point, tile_grid(point)); }
+
 int64_t most_bytes_of_pieces(const Point& point, int64_t batch) {
     constexpr int64_t kMostCounted = 100'000;  // of more windows a whole batch is taken to be alike
     const TileGrid grid = tile_grid(point);
@@ -92,9 +88,7 @@ int64_t most_bytes_of_pieces(const Point& point, int64_t batch) {
         for (const Range& run : cut_batches(windows_of_rank(point, grid, rank), batch))
             counts.add(run, pads ? batch : run.size(), grid);
     int64_t most = 0;
-    for (const auto& [core, alike] : counts.all())
-        most = std::max(
-            most, network::peak_of_pieces(point.graph(), crop.steps_for(core), alike, crop_engine(point).value().path));
+    for (const auto& [core, alike] : counts.all()) most = std::max(most, crop.peak_bytes(core, alike));
     return most;
 }
 

@@ -31,13 +31,12 @@ struct Weights {
     /// By the names of the graph's filters, which are deepinv's: `m_head`, `m_down1.0.res.0`, `Conv1.0`, `in_conv`,
     /// `conv_list.3`. A bias may be empty where the graph has one: some checkpoints were trained without.
     std::map<std::string, Convolution> convolutions;
-    std::string source;                   ///< the file, or "seed:<n>"
-    std::string layout;                   ///< which key layout was recognised, e.g. "dncnn (KAIR, batch norm merged)"
-    std::string sha256;                   ///< of the file, or of the canonical values for a seed; hex
-    bool trained = false;                 ///< false for seeded weights
-    std::optional<double> trained_sigma;  ///< in [0,1] units, where a network knows one sigma only and it is known
-    std::optional<double>
-        most_sigma;  ///< of a network that is told the level: the highest it was trained for, where known
+    std::string source;                    ///< the file, or "seed:<n>"
+    std::string layout;                    ///< which key layout was recognised, e.g. "dncnn (KAIR, batch norm merged)"
+    std::string sha256;                    ///< of the file, or of the canonical values for a seed; hex
+    bool trained = false;                  ///< false for seeded weights
+    std::optional<double> trained_sigma;   ///< in [0,1] units, where a network knows one sigma only and it is known
+    std::optional<double> most_sigma;      ///< the highest level that a network which is told it was trained for
     std::optional<double> replaced_sigma;  ///< what the file or its card says, where the user stated another
     /// Of a network that the user brings: engines open the file `source`. There is then no shape, and there are no
     /// convolutions but those of the card's layers.

@@ -45,8 +45,7 @@ class NativeDenoiser final : public Denoiser {
     [[nodiscard]] std::string remark() const override {
         if (!bf16_) return {};
         return "native rounds the operands of 3x3 convolutions by Winograd's method to bf16; sums, maps and other "
-               "layers "
-               "are fp32";
+               "layers are fp32";
     }
 
     [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {

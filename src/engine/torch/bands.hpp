@@ -8,16 +8,12 @@
 #include "patchbench/engine/denoiser.hpp"
 
 #include <deque>
-#include <functional>
 #include <vector>
 
 namespace pb::engine::torch_engine {
 
 class Bands final : public BandPass, public LayerReport {
   public:
-    /// Runs work that calls LibTorch.
-    using Runner = std::function<void(const std::function<void()>&)>;
-
     /// `network`, `schedule` and what `runner` holds must outlive it.
     Bands(const Network& network, const network::BandSchedule& schedule, at::TensorOptions options, Runner runner);
 

@@ -6,7 +6,6 @@
 
 #include "patchbench/engine/denoiser.hpp"
 
-#include <functional>
 #include <vector>
 
 namespace pb::engine::torch_engine {
@@ -14,9 +13,6 @@ namespace pb::engine::torch_engine {
 /// Maps are allocated in each call, as those of whole windows.
 class Cropped final : public CropPass {
   public:
-    /// Runs work that calls LibTorch.
-    using Runner = std::function<void(const std::function<void()>&)>;
-
     /// `network`, the crop of `windows` and what `runner` holds must outlive it.
     Cropped(const Network& network, AlikeWindows windows, at::TensorOptions options, Runner runner);
 
@@ -31,7 +27,7 @@ class Cropped final : public CropPass {
     };
 
     void run_alike(const BatchView& in, const BatchView& out, const Rect& core, StepClock* clock);
-    /// Of a core; an image has few different ones.
+    /// Makes the steps of each core once: an image has few different ones.
     const std::vector<network::PieceStep>& steps_for(const Rect& core);
 
     const Network& network_;

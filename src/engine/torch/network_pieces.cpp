@@ -31,7 +31,7 @@ at::Tensor with_zeros(const at::Tensor& x, const network::Zeros& rows, const net
     return y;
 }
 
-/// Of all pixels of its map.
+/// The share of a map's pixels that the step makes.
 double part_made(const network::Graph& graph, const network::PieceStep& step, const at::Tensor& in) {
     const int64_t scale = graph.shape(step.step.last).scale;
     return static_cast<double>(step.made.pixels() * scale * scale) / static_cast<double>(whole(in).pixels());

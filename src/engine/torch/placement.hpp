@@ -7,6 +7,7 @@
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/TensorOptions.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Placement {
 
 /// The view as a tensor that owns nothing.
 [[nodiscard]] at::Tensor as_tensor(const BatchView& view, const at::TensorOptions& options);
+
+/// Runs work that calls LibTorch: with the threads and the errors of an engine.
+using Runner = std::function<void(const std::function<void()>&)>;
 
 /// Sets the number of threads of CPU operators that the calling thread runs from now on.
 void use_threads(int threads);

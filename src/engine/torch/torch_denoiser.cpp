@@ -85,16 +85,14 @@ class TorchDenoiser final : public Denoiser {
         const bool carries =
             !cuda_ && !code_ && options_.precision == Precision::fp32 && options_.layout == Layout::channels_last;
         if (!carries) return Denoiser::make_band_pass(schedule);
-        return std::make_unique<Bands>(*network_, schedule, placement_.options,
-                                       [this](const std::function<void()>& work) { on_cpu(work); });
+        return std::make_unique<Bands>(*network_, schedule, placement_.options, cpu_runner());
     }
 
     [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n) override {
         if (cuda_ || code_) return nullptr;
         // A checkpoint can hold a relative of the network that was planned for: other layers, computed as a whole.
         if (crop.memory().steps != network_->memory().steps) return nullptr;
-        return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options,
-                                         [this](const std::function<void()>& work) { on_cpu(work); });
+        return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options, cpu_runner());
     }
 
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,
@@ -126,6 +124,10 @@ class TorchDenoiser final : public Denoiser {
                 const c10::InferenceMode inference;
                 work();
             });
+    }
+
+    [[nodiscard]] Runner cpu_runner() {
+        return [this](const std::function<void()>& work) { on_cpu(work); };
     }
 
     void on_cpu(const std::function<void()>& work) {

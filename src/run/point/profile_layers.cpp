@@ -57,7 +57,7 @@ void add(const ProfiledCall& call, RankCalls& sum) {
     }
 }
 
-/// Of the FLOP of a step.
+/// The share of a step's FLOP that the engine executes.
 double executed_share(const plan::Point& point, const network::Graph& graph, size_t operation) {
     const bool is_native = point.settings.engine == EngineKind::native;
     if (!is_native || !graph[operation].filter) return 1;
