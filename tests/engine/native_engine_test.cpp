@@ -291,11 +291,15 @@ TEST(NativeEngine, GivesTheSameBitsInAnyFormForAnyBatchPlaceAndThreads) {
 TEST(NativeEngine, GivesTheSameBitsForMapsThatAreWrittenPastTheCache) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 64}, kSeed);
     const auto values = windows(input_shape(weights, 3, 128, 128));  // maps of 12 MiB; of one window 4 MiB
-    for (const EngineOptions& native : forms()) {
-        const auto denoiser = make_denoiser(weights, native);
-        const auto together = run_some(*denoiser, weights, values, input_shape(weights, 3, 128, 128), 0);
-        const auto last = run_some(*denoiser, weights, values, input_shape(weights, 1, 128, 128), 2);
-        EXPECT_TRUE(std::equal(last.begin(), last.end(), together.end() - static_cast<int64_t>(last.size())));
+    for (const int64_t target : targets()) {
+        const OnTarget on(target);
+        for (const EngineOptions& native : forms()) {
+            const auto denoiser = make_denoiser(weights, native);
+            const auto together = run_some(*denoiser, weights, values, input_shape(weights, 3, 128, 128), 0);
+            const auto last = run_some(*denoiser, weights, values, input_shape(weights, 1, 128, 128), 2);
+            EXPECT_TRUE(std::equal(last.begin(), last.end(), together.end() - static_cast<int64_t>(last.size())))
+                << hwy::TargetName(target) << ", " << text_of(native);
+        }
     }
 }
 

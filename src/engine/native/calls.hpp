@@ -85,6 +85,7 @@ struct Kernels {
     void (*narrow)(const ConvolutionCall& call, Range numbers);
     void (*pixelwise)(const PixelwiseCall& call, Range values);
     void (*max_pool)(const MaxPoolCall& call);
+    int64_t rows = 1;  // of a product, tiles or pixels, that are computed together; blocks hold a multiple
 };
 
 /// Those for the best instruction set of this processor that Highway supports.

@@ -21,11 +21,11 @@ bool is_streamed(const ConvolutionCall& call) {
 
 /// Blocks of as many tiles as fit into a cache; where that makes fewer than there are threads, the output channels are
 /// shared, too, at least two panels each.
-WinogradBlocks winograd_blocks(const ConvolutionCall& call, int64_t threads) {
+WinogradBlocks winograd_blocks(const ConvolutionCall& call, int64_t threads, int64_t rows) {
     const int64_t tile = call.layer.winograd.tile;
     const int64_t tiles = call.n * ceil_div(call.rows.size(), tile) * ceil_div(call.columns.size(), tile);
-    WinogradBlocks blocks{.num_blocks =
-                              ceil_div(tiles, network::winograd_tiles(call.layer.in_channels, call.layer.winograd))};
+    const int64_t most = network::winograd_tiles(call.layer.in_channels, call.layer.winograd);
+    WinogradBlocks blocks{.num_blocks = ceil_div(tiles, most / rows * rows)};
     const int64_t most_groups = std::max<int64_t>(1, call.layer.panels() / 2);
     blocks.num_groups = std::min(most_groups, ceil_div(threads, blocks.num_blocks));
     return blocks;
@@ -152,7 +152,7 @@ void Network::convolve(const Call& call, const Workplace& place) {
                          .relu = call.step.is_fused() && !adds};
     work.streams = is_streamed(work);
     const auto scratch = [&place](int thread) { return place.scratch[static_cast<size_t>(thread)]; };
-    const WinogradBlocks blocks = winograd_blocks(work, threads_.size());
+    const WinogradBlocks blocks = winograd_blocks(work, threads_.size(), kernels_.rows);
     const auto winograd = work.layer.winograd.bf16 ? kernels_.winograd_bf16 : kernels_.winograd;
     switch (work.layer.method()) {
         case network::NativeMethod::winograd:

@@ -21,7 +21,9 @@ HWY_BEFORE_NAMESPACE();
 
 namespace pb::engine::native::HWY_NAMESPACE {
 
-Kernels kernels_of_target() { return {&winograd, find_winograd_bf16(), &direct, &narrow, &pixelwise, &max_pool}; }
+Kernels kernels_of_target() {
+    return {&winograd, find_winograd_bf16(), &direct, &narrow, &pixelwise, &max_pool, kRows};
+}
 
 }  // namespace pb::engine::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -208,7 +208,7 @@ class WinogradBlock {
         if (target.h < kTile || target.w < kTile || target.channels % kLanes != 0)
             transform_tile<kTile, false, false>(target);
         else if (call_.streams)
-            transform_tile<kTile, true, true>(target);
+            stream_tile<kTile>(target);
         else
             transform_tile<kTile, true, false>(target);
     }

@@ -139,5 +139,26 @@ void transform_tile(const TilePlace& place) {
     }
 }
 
+/// transform_tile() of a whole tile past the caches. Where a vector is only a part of a cache line, the pixels are put
+/// together first: more lines than the processor can gather at a time would be begun, and written in parts.
+template <int kTile>
+void stream_tile(const TilePlace& place) {
+    if constexpr (kLanes == network::kNativeLanes) {
+        transform_tile<kTile, true, true>(place);
+    } else {
+        float pixels[kTile * kTile * network::kNativePanel];
+        TilePlace gathered = place;
+        gathered.out = pixels;
+        gathered.column_step = place.channels;
+        gathered.row_step = kTile * place.channels;
+        transform_tile<kTile, true, false>(gathered);
+        const float* from = pixels;
+        for (int i = 0; i < kTile; ++i)
+            for (int j = 0; j < kTile; ++j, from += place.channels)
+                for (int64_t c = 0; c < place.channels; c += kLanes)
+                    put<true>(load(from + c), place.out + i * place.row_step + j * place.column_step + c);
+    }
+}
+
 }  // namespace
 }  // namespace pb::engine::native::HWY_NAMESPACE
