@@ -29,6 +29,7 @@ run_tests() { # folder, name, options of ctest..
 }
 
 cd "$root"
+export GOMP_SPINCOUNT=${GOMP_SPINCOUNT:-1000} # tests, and other people's programs in them, share the processors
 launch/setup.sh
 data/get_photos.sh
 # Other people's programs, to compare with or to run under; without a network their tests skip and say so.

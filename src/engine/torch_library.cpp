@@ -7,6 +7,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
 namespace pb::engine {
 
 namespace {
@@ -23,7 +27,29 @@ const char* file_name() {
                 "--verify none)");
 }
 
+/// While LibTorch is loaded, its OpenMP reads how long threads may spin where they wait for each other: at the end of
+/// every loop of every layer. Its own choice is milliseconds, in which they take the processor from the thread that
+/// they wait for, where other programs run beside: a job took 4 times as long. This is what it chooses itself for more
+/// threads than processors. What the user has set stays.
+class BriefSpinning {
+  public:
+    BriefSpinning() {
+        constexpr std::array kChoices{"OMP_WAIT_POLICY", kVariable};
+        if (std::ranges::all_of(kChoices, [](const char* name) { return std::getenv(name) == nullptr; }))
+            is_set_ = setenv(kVariable, "1000", 0) == 0;
+    }
+    ~BriefSpinning() {
+        if (is_set_) unsetenv(kVariable);  // not for the programs that this one starts
+    }
+    BriefSpinning(const BriefSpinning&) = delete;
+
+  private:
+    static constexpr const char* kVariable = "GOMP_SPINCOUNT";
+    bool is_set_ = false;
+};
+
 const TorchLibrary& load() {
+    const BriefSpinning spinning;
     // Global, as if the program linked it: packages of AOTInductor look for LibTorch's functions. Never closed.
     void* library = dlopen(file_name(), RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) refuse();

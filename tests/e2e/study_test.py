@@ -43,6 +43,21 @@ class Study(program.ProgramTest):
                 self.assertEqual(len(list(csv.DictReader(file))), 2)
             self.assertEqual(len(list(out.glob('*.png'))), 2)
 
+    def test_threads_of_libtorch_spin_briefly_unless_the_user_chooses(self):
+        study = self.write('tiny.yaml', STUDY)
+        for variables, expected in (({}, '1000'), ({'GOMP_SPINCOUNT': '7'}, '7'), ({'OMP_WAIT_POLICY': 'active'}, None)):
+            bare = {name: value for name, value in os.environ.items() if name not in ('GOMP_SPINCOUNT', 'OMP_WAIT_POLICY')}
+            result = run('run', study, '--set', 'batch=1', '--out', self.folder / 'out',
+                         env=bare | {'OMP_DISPLAY_ENV': 'verbose'} | variables)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            found = re.search(r"GOMP_SPINCOUNT = '(\d+)'", result.stderr)
+            if found is None:
+                self.skipTest('LibTorch has another OpenMP than that of GNU')
+            if expected:
+                self.assertEqual(found[1], expected, variables)
+            else:
+                self.assertGreater(int(found[1]), 10**6, variables)
+
     def test_images_do_not_depend_on_the_ranks(self):
         study = self.write('tiny.yaml', STUDY)
         images = []
