@@ -71,6 +71,7 @@ std::vector<Roofline> find_rooflines(const std::vector<record::PointTrace>& trac
         }
         all[place].points.push_back({.point = summaries[i].index,
                                      .flop_per_byte = flop_per_pixel(point) / bytes_per_pixel(point),
+                                     .executed_flop_per_byte = executed_flop_per_pixel(point) / bytes_per_pixel(point),
                                      .tflops = *summaries[i].forward_tflops,
                                      .executed_tflops = *summaries[i].executed_tflops});
         bounds[place].add(summaries[i].bounds);

@@ -29,7 +29,8 @@ struct Roofline {
     struct Sample {
         int64_t point = 0;         // index
         double flop_per_byte = 0;  // arithmetic intensity
-        double tflops = 0;         // of the network alone, on one rank
+        double executed_flop_per_byte = 0;
+        double tflops = 0;  // of the network alone, on one rank
         double executed_tflops = 0;
     };
     DeviceKind device = DeviceKind::cpu;

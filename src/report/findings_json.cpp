@@ -34,6 +34,7 @@ record::Json roof_json(const std::optional<measure::Roof>& roof) {
 record::Json sample_json(const measure::Roofline::Sample& sample) {
     return {{"point", sample.point},
             {"flop_per_byte", record::number(sample.flop_per_byte)},
+            {"executed_flop_per_byte", record::number(sample.executed_flop_per_byte)},
             {"tflops", record::number(sample.tflops)},
             {"executed_tflops", record::number(sample.executed_tflops)}};
 }

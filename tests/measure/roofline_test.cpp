@@ -70,11 +70,14 @@ TEST(Roofline, TellsWhatIsExecutedFromWhatTheLayersSay) {
     auto trace = bounded_trace(4, {{3, 2, 5}, {1, 1, 2}, {12, 40, 30}});
     const auto torch = rooflines_of({trace}).at(0).points.at(0);
     EXPECT_DOUBLE_EQ(torch.executed_tflops, torch.tflops);
+    EXPECT_DOUBLE_EQ(torch.executed_flop_per_byte, torch.flop_per_byte);
     trace.point.settings.engine = EngineKind::native;
     const auto native = rooflines_of({trace}).at(0).points.at(0);
     EXPECT_DOUBLE_EQ(native.tflops, torch.tflops);
     // 18 layers of 64 x 64 x 9 MAC by 36 products for 16 pixels; the first and the last, 1728 each, as they are.
     EXPECT_NEAR(native.executed_tflops / native.tflops, (2 * 1728 + 18 * 36864 / 4.0) / 667008, 1e-9);
+    EXPECT_DOUBLE_EQ(native.flop_per_byte, torch.flop_per_byte);
+    EXPECT_NEAR(native.executed_flop_per_byte / native.flop_per_byte, native.executed_tflops / native.tflops, 1e-9);
     trace.point.winograd_tile = 2;
     EXPECT_NEAR(rooflines_of({trace}).at(0).points.at(0).executed_tflops / native.tflops,
                 (2 * 1728 + 18 * 36864 / 2.25) / 667008, 1e-9);

@@ -25,7 +25,7 @@ SECTIONS = {
     'gpu': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
     'shapes': ['shape', 'timeline', 'stages', 'seams', *END],
     'scaling': ['scaling', 'timeline', 'stages', *END],
-    'engines': ['engines', 'timeline', 'stages', 'seams', *END],
+    'engines': ['engines', 'roofline', 'timeline', 'stages', 'seams', *END],
     'both': [*BATCHES, 'precision', 'devices', 'roofline', 'timeline', 'stages', 'layers', 'seams', 'images',
              *END],
     'launches': [*BATCHES, 'precision', 'devices', 'timeline', 'stages', 'seams', *END],
@@ -170,11 +170,19 @@ class Page(unittest.TestCase):
                                                    '.files[0].summary'), self.summary_of(name))
 
     def test_roofs_and_intensities_are_those_of_the_file(self):
-        self.open('tiny')
-        roofline, = self.summary_of('tiny')['rooflines']
+        for name, native in (('tiny', 0), ('engines', 2)):
+            with self.subTest(page=name):
+                self.assert_roofline_is_drawn(name, native)
+
+    def assert_roofline_is_drawn(self, name, native):
+        self.open(name)
+        roofline, = self.summary_of(name)['rooflines']
         traces = self.drawn('roofline', '[trace.mode, trace.x, trace.y]')
         points = [(x, y) for mode, xs, ys in traces if mode == 'markers' for x, y in zip(xs, ys)]
-        self.assertEqual(points, [(one['flop_per_byte'], one['tflops']) for one in roofline['points']])
+        fewer = [one for one in roofline['points'] if one['executed_tflops'] < one['tflops']]
+        self.assertEqual(len(fewer), native, 'points of the engine native')
+        self.assertCountEqual(points, [(one['flop_per_byte'], one['tflops']) for one in roofline['points']] +
+                         [(one['executed_flop_per_byte'], one['executed_tflops']) for one in fewer])
         bends = [(xs[1], ys[1]) for mode, xs, ys in traces if mode == 'lines']
         self.assertEqual(bends, [(roof['ridge_flop_per_byte'], roof['tflops'])
                                  for roof in (roofline['matmul'], roofline['conv'])])

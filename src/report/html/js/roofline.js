@@ -45,15 +45,12 @@ pb.roofPoints = (roof, model) => {
       }));
 };
 
-/// Returns the arithmetic intensity of what is executed.
-pb.executedIntensity = ({flop_per_byte, tflops, executed_tflops}) => flop_per_byte * executed_tflops / tflops;
-
 /// Returns open markers for the points whose engine multiplies less than the network's layers say.
 pb.executedPoints = (roof, model) => {
   const fewer = roof.points.filter(sample => sample.executed_tflops < sample.tflops);
   if (fewer.length === 0) return [];
   return [{
-    x: fewer.map(pb.executedIntensity),
+    x: fewer.map(sample => sample.executed_flop_per_byte),
     y: fewer.map(sample => sample.executed_tflops),
     name: pb.plain(`${roof.name}: executed by Winograd's method`),
     mode: 'markers',
@@ -86,7 +83,7 @@ pb.roofsOf = roof => [roof.matmul, roof.conv].filter(Boolean);
 pb.intensityRange = roofs => {
   const xs = roofs.flatMap(
       roof =>
-          [...roof.points.flatMap(sample => [sample.flop_per_byte, pb.executedIntensity(sample)]),
+          [...roof.points.flatMap(sample => [sample.flop_per_byte, sample.executed_flop_per_byte]),
            ...pb.roofsOf(roof).map(each => each.ridge_flop_per_byte)]);
   return [Math.min(...xs) / 2, Math.max(...xs) * 2];
 };
