@@ -13,7 +13,8 @@ std::unique_ptr<SlabPass> Denoiser::make_slab_pass(const network::ExchangedSlab&
     throw UsageError("halo = exchanged: only the engine native exchanges rows; choose engine: native");
 }
 
-std::unique_ptr<CropPass> Denoiser::make_crop_pass(const network::WindowCrop& /*crop*/, int64_t /*n*/) {
+std::unique_ptr<CropPass> Denoiser::make_crop_pass(const network::WindowCrop& /*crop*/, int64_t /*n*/,
+                                                   device::Stream& /*stream*/) {
     return nullptr;
 }
 

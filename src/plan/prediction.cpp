@@ -110,7 +110,8 @@ double peak_in_bands(double weights, const Point& point) {
 double peak_in_pieces(const PeakParts& parts, const Point& point) {
     const int64_t batch = point.batch.value();
     const auto pixels = static_cast<double>(batch * tile_grid(point).window().pixels());
-    return parts.weights + pixels * parts.in_out_per_pixel + static_cast<double>(most_bytes_of_pieces(point, batch));
+    const double in_out = static_cast<double>(batches_in_flight(point)) * pixels * parts.in_out_per_pixel;
+    return parts.weights + in_out + static_cast<double>(most_bytes_of_pieces(point, batch));
 }
 
 Work whole_work(const Point& point) {

@@ -192,6 +192,67 @@ TEST_P(DevicePipelineOnCpu, AFaultEndsThePassAndTheNextOneIsWhole) {
         }
 }
 
+/// Computes nothing outside of cores, of which the pass is told.
+class CroppedBlend final : public engine::Denoiser {
+  public:
+    void prepare(const BatchView&, const BatchView&, device::Stream&) override { ADD_FAILURE() << "whole windows"; }
+    void forward(const BatchView&, const BatchView&, device::Stream&) override { ADD_FAILURE() << "whole windows"; }
+    [[nodiscard]] std::unique_ptr<engine::CropPass> make_crop_pass(const network::WindowCrop&, int64_t n,
+                                                                   device::Stream& stream) override {
+        return std::make_unique<Pass>(n, stream);
+    }
+
+  private:
+    class Pass final : public engine::CropPass {
+      public:
+        Pass(int64_t n, device::Stream& stream) : n_(n), stream_(stream) {}
+        void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) override {
+            EXPECT_LE(in.shape.n, n_);
+            ASSERT_EQ(std::ssize(cores), in.shape.n);
+            blend_.forward(in, out, stream_);
+            auto* values = static_cast<float*>(out.pointer);
+            for (int64_t i = 0; i < out.shape.n; ++i)
+                for (int64_t pixel = 0; pixel < out.shape.h * out.shape.w; ++pixel, values += out.shape.c)
+                    if (!holds(cores[static_cast<size_t>(i)], pixel / out.shape.w, pixel % out.shape.w))
+                        std::fill_n(values, out.shape.c, 9.0F);
+        }
+        [[nodiscard]] std::vector<engine::StepTime> run_by_steps(const BatchView&, const BatchView&,
+                                                                 std::span<const Rect>) override {
+            return {};
+        }
+
+      private:
+        static bool holds(const Rect& core, int64_t row, int64_t column) {
+            return row >= core.row && row < core.row + core.extent.h && column >= core.column &&
+                   column < core.column + core.extent.w;
+        }
+
+        int64_t n_;
+        device::Stream& stream_;
+        BlendDenoiser blend_;
+    };
+};
+
+TEST_P(DevicePipelineOnCpu, ComputesTheCoresOfEachBatchWhereWindowsAreCropped) {
+    for (const int64_t batch : {1, 4, 7, 15}) {
+        PipelineCase chosen = case_of(GetParam());
+        chosen.batch = batch;
+        PipelineScene scene(chosen);
+        run::Work work = scene.work();
+        work.crop = std::make_shared<const network::WindowCrop>(network::graph_of(network::DncnnShape{}),
+                                                                work.window, std::vector<Range>{{0, 8}},
+                                                                std::vector<Range>{{0, 8}});
+        CroppedBlend cropped;
+        const auto pipeline =
+            run::make_device_pipeline(cropped, work, chosen.options, chosen.channels, chosen.samples);
+        run::BatchQueue batches(work.batches());
+        run::PassLog log;
+        BlendDenoiser whole;
+        EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), host_pixels(chosen, whole)) << batch;
+        EXPECT_GT(pipeline->forward_call(), 0);
+    }
+}
+
 TEST(DevicePipeline, PreparesASlotForEachShapeAndNoneForNothing) {
     PipelineCase chosen;
     chosen.options.slots = 3;

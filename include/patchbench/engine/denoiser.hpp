@@ -119,7 +119,7 @@ class CropPass {
     /// window i, is one that the crop was made for. There `out` is that of Denoiser::forward, native: bit for bit,
     /// torch: within rounding; elsewhere anything.
     virtual void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) = 0;
-    /// The same, its steps timed one by one.
+    /// The same, its steps timed one by one; empty, and nothing was computed, on CUDA.
     [[nodiscard]] virtual std::vector<StepTime> run_by_steps(const BatchView& in, const BatchView& out,
                                                              std::span<const Rect> cores) = 0;
 };
@@ -155,9 +155,11 @@ class Denoiser {
     /// cannot exchange rows.
     [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab);
 
-    /// For calls on up to `n` windows, for which native allocates all that they need; the crop must outlive the pass,
-    /// and be of the engine's kind (CropEngine). Throws OutOfMemory. Null where whole windows are computed only.
-    [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n);
+    /// For calls on up to `n` windows, for which native allocates all that they need; the crop must be of the engine's
+    /// kind (CropEngine). Calls are enqueued on `stream`, and their views need no prepare(). Crop and stream must outlive
+    /// the pass. Throws OutOfMemory. Null where whole windows are computed only.
+    [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
+                                                                   device::Stream& stream);
 
     /// A forward call whose steps are timed one by one, in their order. Empty, and nothing was computed, where the
     /// engine does not tell them apart: on CUDA, in a process of its own.

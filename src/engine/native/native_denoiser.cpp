@@ -56,7 +56,8 @@ class NativeDenoiser final : public Denoiser {
         return std::make_unique<native::Slab>(network_, slab);
     }
 
-    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n) override {
+    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
+                                                           device::Stream& /*stream*/) override {
         return std::make_unique<native::Cropped>(network_, crop, n, expected_);
     }
 

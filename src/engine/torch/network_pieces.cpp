@@ -67,7 +67,10 @@ void Network::give_up(const network::PieceStep& step, PieceMaps& pieces, bool ea
 void Network::run_piece(size_t number, const network::PieceStep& step, PieceMaps& pieces, at::Tensor& out) const {
     const Call& call = calls_[number];
     std::optional<Layer> layer = call.layer;
-    if (layer) layer->padding = {step.zeros_in_rows.padding, step.zeros_in_columns.padding};
+    if (layer) {
+        layer->padding = {step.zeros_in_rows.padding, step.zeros_in_columns.padding};
+        layer->fusion.reset();  // its plans pad both axes alike, and are for few shapes
+    }
     const size_t made = call.step.last;
     {
         const Operands operands = operands_of(step, pieces);

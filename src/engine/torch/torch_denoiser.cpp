@@ -88,11 +88,13 @@ class TorchDenoiser final : public Denoiser {
         return std::make_unique<Bands>(*network_, schedule, placement_.options, cpu_runner());
     }
 
-    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n) override {
-        if (cuda_ || code_) return nullptr;
+    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
+                                                           device::Stream& stream) override {
+        if (code_ || options_.cuda_graph || options_.fusion) return nullptr;
         // A checkpoint can hold a relative of the network that was planned for: other layers, computed as a whole.
         if (crop.memory().steps != network_->memory().steps) return nullptr;
-        return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options, cpu_runner());
+        return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options,
+                                         runner(stream));
     }
 
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,
@@ -128,6 +130,17 @@ class TorchDenoiser final : public Denoiser {
 
     [[nodiscard]] Runner cpu_runner() {
         return [this](const std::function<void()>& work) { on_cpu(work); };
+    }
+
+    /// For pieces of maps. They have many shapes, for each of which cuDNN would search as long as for whole windows: it
+    /// takes what it expects to be fastest.
+    [[nodiscard]] Runner runner(device::Stream& stream) {
+        if (!cuda_) return cpu_runner();
+        EngineOptions options = options_;
+        options.cudnn_benchmark = false;
+        return [this, &stream, cuda = std::shared_ptr(make_cuda_backend(options))](const std::function<void()>& work) {
+            guarded([&] { cuda->run_on(stream, work); });
+        };
     }
 
     void on_cpu(const std::function<void()>& work) {
