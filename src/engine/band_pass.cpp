@@ -4,9 +4,11 @@
 
 namespace pb::engine {
 
-std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& /*schedule*/) {
+std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& /*schedule*/,
+                                                   device::Stream& /*stream*/) {
     throw UsageError(
-        "halo = carried: only the engines native and torch on a CPU in fp32 carry rows; choose one of them");
+        "halo = carried: only the engines native and torch (channels_last, on a CPU in fp32) carry rows; choose one of "
+        "them");
 }
 
 std::unique_ptr<SlabPass> Denoiser::make_slab_pass(const network::ExchangedSlab& /*slab*/) {

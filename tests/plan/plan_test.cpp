@@ -1,6 +1,7 @@
 #include "plan/plan.hpp"
 
 #include "plan/bands.hpp"
+#include "plan/context.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
 
@@ -851,6 +852,40 @@ TEST(Carried, TorchReadsLessOfItTwiceThanTilesDo) {
     settings.engine = EngineKind::torch;
     EXPECT_EQ(input_rows(), 300 + 2 * 20) << "the receptive field of DnCNN, on both sides of the border";
     EXPECT_GT(of_native, 300 + 2 * 20);
+}
+
+TEST(Carried, OfTorchAreOnCudaInEveryPrecision) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    settings.device = config::DeviceChoice::cuda;
+    const auto peak_mib = [&](Precision dtype) {
+        settings.dtype = dtype;
+        const Point point = point_of(settings, cuda_topology(1));
+        EXPECT_EQ(point.refusal, "");
+        EXPECT_EQ(point.device, DeviceKind::cuda);
+        EXPECT_TRUE(is_carried(point));
+        return predict(point)->peak_mib;
+    };
+    EXPECT_NEAR(peak_mib(Precision::tf32), peak_mib(Precision::fp32), 1e-9);
+    EXPECT_NEAR(peak_mib(Precision::fp16), peak_mib(Precision::bf16), 1e-9);
+    const Point point = point_of(settings, cuda_topology(1));
+    const auto schedule = band_schedule(point, 0);
+    ASSERT_TRUE(schedule.has_value());
+    EXPECT_EQ(schedule->shape().unit, network::ComputedUnit::pixel);
+    const int64_t rows = schedule->most_input_rows() + schedule->shape().band;
+    EXPECT_EQ(band_bytes(point).in_out, rows * 200 * 3 * (2 + 4)) << "16-bit values, f32 samples";
+    settings.cuda_graph = true;
+    EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Contains(HasSubstr("cuda_graph")));
+    settings.layout = Layout::contiguous;
+    EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("halo = carried"));
+}
+
+TEST(Carried, AreNotWeighedOnCuda) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    settings.device = config::DeviceChoice::cuda;
+    settings.halo = {config::HaloSetting::Kind::automatic, 0};
+    EXPECT_FALSE(is_weighed(point_of(settings, cuda_topology(1))));
 }
 
 TEST(Carried, RefusesWhatCannotCarryRows) {

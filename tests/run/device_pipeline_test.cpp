@@ -2,6 +2,7 @@
 // whatever the slots and batches; and what it does when a pass is broken off. Its order on streams: fakes/cudart.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
+#include "support/band_scene.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"
 
@@ -250,6 +251,36 @@ TEST_P(DevicePipelineOnCpu, ComputesTheCoresOfEachBatchWhereWindowsAreCropped) {
         BlendDenoiser whole;
         EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), host_pixels(chosen, whole)) << batch;
         EXPECT_GT(pipeline->forward_call(), 0);
+    }
+}
+
+TEST(DeviceBands, GiveTheBitsOfTheHostAndLogEveryStage) {
+    const engine::Weights weights = engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 16}, 1);
+    const auto denoiser = engine::make_denoiser(weights, {.engine = EngineKind::native});
+    const BandScene bands(weights.graph(), network::ComputedUnit::tile);
+    const run::Work work = bands.work();
+    for (const DType samples : {DType::u8, DType::u16, DType::f32}) {
+        PipelineCase chosen;
+        chosen.samples = samples;
+        chosen.options.conversion.gain = 0.83F;
+        PipelineScene scene(chosen);
+        run::BatchQueue batches(work.batches());
+        run::PassLog log, log_of_host;
+        const auto host = run::make_band_pipeline(*denoiser, work, chosen.options, chosen.channels);
+        const auto expected = pixels_of_pass(scene, *host, batches, log_of_host);
+        const auto pipeline =
+            run::make_device_band_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
+        EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), expected);
+        EXPECT_GT(pipeline->forward_call(), 0);
+        run::SpanLog spans(100);
+        log.spans = &spans;
+        EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), expected) << "second pass";
+        std::map<record::Stage, int64_t> times;
+        for (const record::Span& span : spans.spans()) ++times[span.stage];
+        EXPECT_EQ(times[record::Stage::forward], bands.schedule().num_steps());
+        EXPECT_EQ(times[record::Stage::d2h], work.windows.size());
+        EXPECT_EQ(times[record::Stage::scatter], work.windows.size());
+        EXPECT_GE(times[record::Stage::h2d], work.windows.size() - 1);
     }
 }
 

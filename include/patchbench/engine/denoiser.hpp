@@ -68,10 +68,10 @@ class BandPass {
   public:
     virtual ~BandPass() = default;
 
-    /// Runs a step of the schedule; steps follow one another from 0 on, and step 0 begins an image. `in`: the rows of
-    /// the input that the step takes, `out`: memory for those of the output that it makes; NHWC float32, both unused
-    /// where there are none.
-    virtual void run(int64_t step, const float* in, float* out) = 0;
+    /// Runs a step of the schedule, or enqueues it; steps follow one another from 0 on, and step 0 begins an image.
+    /// `in`: the rows of the input that the step takes, `out`: memory for those of the output that it makes; NHWC, of
+    /// the type of Denoiser::forward, on the denoiser's device, both unused where there are none.
+    virtual void run(int64_t step, const void* in, void* out) = 0;
 };
 
 /// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour.
@@ -147,9 +147,11 @@ class Denoiser {
     /// Enqueued on `stream`. Views that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
-    /// For the steps of `schedule`, which is of the engine's unit and must outlive the pass; native allocates all that
-    /// they need. Throws OutOfMemory, and UsageError where the engine cannot carry rows.
-    [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule);
+    /// For the steps of `schedule`, which is of the engine's unit; native allocates all that they need. On CUDA they are
+    /// enqueued on `stream`. Schedule and stream must outlive the pass. Throws OutOfMemory, and UsageError where the
+    /// engine cannot carry rows.
+    [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
+                                                                   device::Stream& stream);
 
     /// Allocates all that the slab needs; it must outlive the pass. Throws OutOfMemory, and UsageError where the engine
     /// cannot exchange rows.

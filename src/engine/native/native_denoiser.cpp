@@ -48,7 +48,8 @@ class NativeDenoiser final : public Denoiser {
                "layers are fp32";
     }
 
-    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
+    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
+                                                           device::Stream& /*stream*/) override {
         return std::make_unique<native::Bands>(network_, schedule);
     }
 

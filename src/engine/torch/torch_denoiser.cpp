@@ -81,11 +81,12 @@ class TorchDenoiser final : public Denoiser {
         });
     }
 
-    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
-        const bool carries =
-            !cuda_ && !code_ && options_.precision == Precision::fp32 && options_.layout == Layout::channels_last;
-        if (!carries) return Denoiser::make_band_pass(schedule);
-        return std::make_unique<Bands>(*network_, schedule, placement_.options, cpu_runner());
+    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
+                                                           device::Stream& stream) override {
+        const bool carries = !code_ && options_.layout == Layout::channels_last &&
+                             (cuda_ || options_.precision == Precision::fp32);
+        if (!carries) return Denoiser::make_band_pass(schedule, stream);
+        return std::make_unique<Bands>(*network_, schedule, placement_.options, runner(stream));
     }
 
     [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
@@ -128,14 +129,10 @@ class TorchDenoiser final : public Denoiser {
             });
     }
 
-    [[nodiscard]] Runner cpu_runner() {
-        return [this](const std::function<void()>& work) { on_cpu(work); };
-    }
-
     /// For pieces of maps. They have many shapes, for each of which cuDNN would search as long as for whole windows: it
     /// takes what it expects to be fastest.
     [[nodiscard]] Runner runner(device::Stream& stream) {
-        if (!cuda_) return cpu_runner();
+        if (!cuda_) return [this](const std::function<void()>& work) { on_cpu(work); };
         EngineOptions options = options_;
         options.cudnn_benchmark = false;
         return [this, &stream, cuda = std::shared_ptr(make_cuda_backend(options))](const std::function<void()>& work) {

@@ -4,6 +4,7 @@
 #include "blend_on_device.hpp"
 #include "comm/interruption.hpp"
 #include "fake_cuda.hpp"
+#include "support/band_scene.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"
 
@@ -163,6 +164,40 @@ TEST(PipelineOverFakeCuda, ASignalAndFaultsHarmNothing) {
         unsetenv("PATCHBENCH_FAULT");
         const comm::InterruptionGuard forgets_the_signal;
         bench.expect_whole_pass(chosen);
+    });
+}
+
+/// One that the picture itself comes back through: without a map of the noise level, in a type that holds its samples.
+PipelineCase case_of_bands(PipelineCase chosen) {
+    chosen.options.conversion.sigma.reset();
+    chosen.options.layout = Layout::channels_last;
+    if (chosen.samples != DType::u8 || chosen.options.values == DType::bf16) chosen.options.values = DType::f32;
+    return chosen;
+}
+
+TEST(PipelineOverFakeCuda, CarriesRowsInAnyOrder) {
+    const BandScene bands(network::graph_of(network::DncnnShape{.depth = 4}));
+    const run::Work work = bands.work();
+    for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& any, std::mt19937_64& random) {
+        const PipelineCase chosen = case_of_bands(any);
+        const fakes::FakeCuda machine({seed, 2, size_t{1} << 30});
+        PipelineScene scene(chosen);
+        KeptRowsDenoiser denoiser(chosen);
+        const auto pipeline =
+            run::make_device_band_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
+        run::BatchQueue batches(work.batches());
+        run::PassLog log;
+        const run::Slab picture = scene.input();
+        const std::vector<std::byte> expected(picture.pixels.pixels, picture.pixels.pixels + picture.pixels.bytes());
+        EXPECT_TRUE(pixels_of_pass(scene, *pipeline, batches, log) == expected);
+        SceneWindows windows(scene, [reads = random() % 3]() mutable {
+            if (reads-- == 0) throw Error("rows that cannot be read");
+        });
+        SceneSink output(scene);
+        batches.begin_pass();
+        EXPECT_THROW(pipeline->pass(batches, windows, output, log), Error);
+        EXPECT_TRUE(pixels_of_pass(scene, *pipeline, batches, log) == expected) << "after a pass that broke off";
+        EXPECT_GT(pipeline->forward_call(), 0);
     });
 }
 
