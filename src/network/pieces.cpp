@@ -118,6 +118,7 @@ class PieceCounter {
         else
             hold(made, result);
         give_up(step, false);
+        if (step.widened) widen(made, *step.widened);
     }
 
     [[nodiscard]] int64_t peak() const { return peak_; }
@@ -141,6 +142,13 @@ class PieceCounter {
             live_ -= bytes_of(map, piece);
             hold(map, bytes_of(map, piece));
         }
+    }
+
+    void widen(size_t map, const Piece& piece) {
+        const int64_t bytes = bytes_of(map, piece);
+        take(bytes);
+        live_ -= bytes;
+        hold(map, bytes);
     }
 
     void hold(size_t map, int64_t bytes) { live_ += bytes - std::exchange(bytes_[map], bytes); }

@@ -22,13 +22,6 @@ std::string halo_is(const Point& point) { return "halo = " + config::format_sett
 /// As the engine native does, and any that cannot carry rows.
 bool computes_tiles(const Point& point) { return point.settings.engine != EngineKind::torch; }
 
-network::MemoryPath path_of_bands(const Point& point) {
-    if (point.device == DeviceKind::cpu) return network::kOnednnPath;  // in fp32, as native
-    network::MemoryPath path = network::kCudnnPiecesPath;
-    path.value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
-    return path;
-}
-
 template <class Visit>
 void for_schedules(const Point& point, Visit visit) {
     for (int rank = 0; rank < point.num_ranks; ++rank)
@@ -70,14 +63,23 @@ bool is_torch_in_rows(const Point& point) {
            settings.layout == Layout::channels_last && settings.network.has_layers();
 }
 
+network::MemoryPath path_in_rows(const Point& point) {
+    if (point.device == DeviceKind::cpu) return network::kOnednnPath;  // in fp32, as native
+    network::MemoryPath path = network::kCudnnPiecesPath;
+    path.value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
+    return path;
+}
+
 void check_carrying_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
-    if (is_carried(point) && is_torch_in_rows(point)) return;
-    throw Refused(fmt::format("{}needs engine native on the CPU{} (here: {}, {}, {}, {}); choose that, or halo: exact",
-                              halo_is(point), is_carried(point) ? ", or torch in channels_last, on the CPU in fp32" : "",
-                              config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype),
-                              name_of(settings.layout)));
+    if (is_torch_in_rows(point)) return;
+    throw Refused(
+        fmt::format("{}needs engine native on the CPU, or torch in channels_last, on the CPU in fp32 (here: {}, {}, "
+                    "{}, {}); choose that, "
+                    "or halo: exact",
+                    halo_is(point), config::format_setting(settings.engine), name_of(point.device),
+                    name_of(settings.dtype), name_of(settings.layout)));
 }
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {
@@ -95,13 +97,12 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
 BandBytes band_bytes(const Point& point) {
     const network::Graph graph = point.graph();
     const int64_t width = tile_grid(point).padded().w;
-    const network::MemoryPath path = path_of_bands(point);
+    const network::MemoryPath path = path_in_rows(point);
     BandBytes most;
     for_schedules(point, [&](const network::BandSchedule& schedule) {
         const int64_t taken = schedule.most_input_rows(), made = schedule.shape().band;
         int64_t row_bytes = path.value_bytes * (taken * graph.channels_in() + made * graph.channels_out());
-        if (point.device == DeviceKind::cuda)
-            row_bytes += sample_bytes(point) * (taken + made) * point.source.channels;
+        if (point.device == DeviceKind::cuda) row_bytes += sample_bytes(point) * (taken + made) * point.source.channels;
         const BandBytes bytes{computes_tiles(point)
                                   ? network::plan_bands(graph, schedule).arena.bytes + scratch_bytes(point)
                                   : network::peak_of_bands(graph, schedule, path),

@@ -33,6 +33,9 @@ void settle_rows(Point& point, const char* share, std::string (*note_of)(const P
 /// engine native always can.
 [[nodiscard]] bool is_torch_in_rows(const Point& point);
 
+/// How the engine torch allocates maps where rows are carried or exchanged; native's values are as large.
+[[nodiscard]] network::MemoryPath path_in_rows(const Point& point);
+
 /// Throws Refused where the engine or the device cannot carry or exchange rows.
 void check_carrying_engine(const Point& point);
 

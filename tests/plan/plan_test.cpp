@@ -3,6 +3,7 @@
 #include "plan/bands.hpp"
 #include "plan/context.hpp"
 #include "plan/prediction.hpp"
+#include "plan/slabs.hpp"
 #include "support/messages.hpp"
 
 #include <gmock/gmock.h>
@@ -880,6 +881,22 @@ TEST(Carried, OfTorchAreOnCudaInEveryPrecision) {
     EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("halo = carried"));
 }
 
+TEST(Exchanged, OfTorchAreOnCudaInEveryPrecision) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    settings.device = config::DeviceChoice::cuda;
+    settings.halo.kind = config::HaloSetting::Kind::exchanged;
+    const auto traffic_of = [&](Precision dtype) {
+        settings.dtype = dtype;
+        const Point point = point_of(settings, cuda_topology(2));
+        EXPECT_TRUE(is_exchanged(point));
+        EXPECT_GT(predict(point)->peak_mib, 0);
+        return busiest_traffic(point).bytes;
+    };
+    EXPECT_EQ(traffic_of(Precision::fp32), 19 * 200 * 64 * 4);
+    EXPECT_EQ(traffic_of(Precision::bf16), 19 * 200 * 64 * 2);
+}
+
 TEST(Carried, AreNotWeighedOnCuda) {
     config::PointSettings settings = carried_point();
     settings.engine = EngineKind::torch;
@@ -908,8 +925,15 @@ TEST(Carried, RefusesWhatCannotCarryRows) {
     EXPECT_THAT(refused_with([](auto& s) {
                     s.engine = EngineKind::torch;
                     s.halo.kind = config::HaloSetting::Kind::exchanged;
+                    s.dtype = Precision::bf16;
                 }),
                 HasSubstr("halo = exchanged: needs engine native on the CPU"));
+    config::PointSettings on_gpu = carried_point();
+    on_gpu.engine = EngineKind::torch;
+    on_gpu.device = config::DeviceChoice::cuda;
+    on_gpu.halo.kind = config::HaloSetting::Kind::exchanged;
+    on_gpu.layout = Layout::contiguous;
+    EXPECT_THAT(refusal_of(on_gpu, cuda_topology(1)), HasSubstr("halo = exchanged"));
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::reference; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::timed; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.schedule = config::Schedule::dynamic; }), names_the_halo);

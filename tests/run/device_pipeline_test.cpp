@@ -240,12 +240,10 @@ TEST_P(DevicePipelineOnCpu, ComputesTheCoresOfEachBatchWhereWindowsAreCropped) {
         chosen.batch = batch;
         PipelineScene scene(chosen);
         run::Work work = scene.work();
-        work.crop = std::make_shared<const network::WindowCrop>(network::graph_of(network::DncnnShape{}),
-                                                                work.window, std::vector<Range>{{0, 8}},
-                                                                std::vector<Range>{{0, 8}});
+        work.crop = std::make_shared<const network::WindowCrop>(network::graph_of(network::DncnnShape{}), work.window,
+                                                                std::vector<Range>{{0, 8}}, std::vector<Range>{{0, 8}});
         CroppedBlend cropped;
-        const auto pipeline =
-            run::make_device_pipeline(cropped, work, chosen.options, chosen.channels, chosen.samples);
+        const auto pipeline = run::make_device_pipeline(cropped, work, chosen.options, chosen.channels, chosen.samples);
         run::BatchQueue batches(work.batches());
         run::PassLog log;
         BlendDenoiser whole;
@@ -268,8 +266,7 @@ TEST(DeviceBands, GiveTheBitsOfTheHostAndLogEveryStage) {
         run::PassLog log, log_of_host;
         const auto host = run::make_band_pipeline(*denoiser, work, chosen.options, chosen.channels);
         const auto expected = pixels_of_pass(scene, *host, batches, log_of_host);
-        const auto pipeline =
-            run::make_device_band_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
+        const auto pipeline = run::make_device_band_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
         EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), expected);
         EXPECT_GT(pipeline->forward_call(), 0);
         run::SpanLog spans(100);

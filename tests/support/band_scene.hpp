@@ -16,10 +16,9 @@ class BandScene {
     explicit BandScene(const network::Graph& graph, network::ComputedUnit unit = network::ComputedUnit::pixel)
         : grid_(PipelineScene::kImage, {8, 0, 1, true}),
           schedule_(std::make_shared<const network::BandSchedule>(
-              graph, network::BandShape{.rows = {0, PipelineScene::kImage.h},
-                                        .band = 8,
-                                        .image = PipelineScene::kImage,
-                                        .unit = unit})) {}
+              graph,
+              network::BandShape{
+                  .rows = {0, PipelineScene::kImage.h}, .band = 8, .image = PipelineScene::kImage, .unit = unit})) {}
 
     [[nodiscard]] const network::BandSchedule& schedule() const { return *schedule_; }
     [[nodiscard]] run::Work work() const {

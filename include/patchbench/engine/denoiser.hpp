@@ -74,8 +74,8 @@ class BandPass {
     virtual void run(int64_t step, const void* in, void* out) = 0;
 };
 
-/// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour.
-/// Both are empty where there is no neighbour.
+/// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour, in
+/// memory of the denoiser's device. Both are empty where there is no neighbour.
 struct BorderRows {
     std::span<const std::byte> sent;
     std::span<std::byte> received;
@@ -86,21 +86,24 @@ struct BorderRows {
 class RowExchange {
   public:
     virtual ~RowExchange() = default;
-    /// Begins to send and to receive. The rows stay where they are, and `sent` stays unchanged, until finish().
+    /// Begins to send and to receive. The rows stay where they are, and `sent` stays unchanged, until finish(). On CUDA
+    /// the rows are those after the work that was enqueued on the pass's stream before.
     virtual void start(const BorderRows& above, const BorderRows& below) = 0;
-    /// Returns when the rows have arrived, and those of this slab have left.
+    /// Returns when the rows have arrived, on CUDA for work that is enqueued later, and those of this slab have left.
     virtual void finish() = 0;
 };
 
 /// A slab of rows of an image that goes through a network together with the slabs of its neighbours (Note [Exchanged
-/// rows]). Each row of each map is computed once, and the output has the bits of the whole image's.
+/// rows]). Each row of each map is computed once, and the output is the whole image's, native: bit for bit, torch:
+/// within rounding.
 class SlabPass {
   public:
     virtual ~SlabPass() = default;
 
-    /// `in`: the rows of the input that the slab holds, `out`: memory for those of the output that it owns; NHWC
-    /// float32. Without `exchange` the arithmetic is the same, on border rows that hold anything: for timing.
-    virtual void run(const float* in, float* out, RowExchange* exchange) = 0;
+    /// Runs the network on the slab, or enqueues it. `in`: the rows of the input that the slab holds, `out`: memory for
+    /// those of the output that it owns; NHWC, of the type of Denoiser::forward, on the denoiser's device. Without
+    /// `exchange` the arithmetic is the same, on border rows that hold anything: for timing.
+    virtual void run(const void* in, void* out, RowExchange* exchange) = 0;
 };
 
 /// How long one step of a forward call took.
@@ -147,19 +150,20 @@ class Denoiser {
     /// Enqueued on `stream`. Views that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
-    /// For the steps of `schedule`, which is of the engine's unit; native allocates all that they need. On CUDA they are
-    /// enqueued on `stream`. Schedule and stream must outlive the pass. Throws OutOfMemory, and UsageError where the
-    /// engine cannot carry rows.
+    /// For the steps of `schedule`, which is of the engine's unit; native allocates all that they need. On CUDA they
+    /// are enqueued on `stream`. Schedule and stream must outlive the pass. Throws OutOfMemory, and UsageError where
+    /// the engine cannot carry rows.
     [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
                                                                    device::Stream& stream);
 
-    /// Allocates all that the slab needs; it must outlive the pass. Throws OutOfMemory, and UsageError where the engine
-    /// cannot exchange rows.
-    [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab);
+    /// For a slab; native allocates all that it needs. On CUDA work is enqueued on `stream`. Slab and stream must
+    /// outlive the pass. Throws OutOfMemory, and UsageError where the engine cannot exchange rows.
+    [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
+                                                                   device::Stream& stream);
 
     /// For calls on up to `n` windows, for which native allocates all that they need; the crop must be of the engine's
-    /// kind (CropEngine). Calls are enqueued on `stream`, and their views need no prepare(). Crop and stream must outlive
-    /// the pass. Throws OutOfMemory. Null where whole windows are computed only.
+    /// kind (CropEngine). Calls are enqueued on `stream`, and their views need no prepare(). Crop and stream must
+    /// outlive the pass. Throws OutOfMemory. Null where whole windows are computed only.
     [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
                                                                    device::Stream& stream);
 

@@ -53,7 +53,8 @@ class NativeDenoiser final : public Denoiser {
         return std::make_unique<native::Bands>(network_, schedule);
     }
 
-    [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab) override {
+    [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
+                                                           device::Stream& /*stream*/) override {
         return std::make_unique<native::Slab>(network_, slab);
     }
 

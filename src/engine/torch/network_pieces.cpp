@@ -3,6 +3,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <utility>
+
 namespace pb::engine::torch_engine {
 
 namespace {
@@ -82,6 +84,16 @@ void Network::run_piece(size_t number, const network::PieceStep& step, PieceMaps
     }
     pieces.held[made] = step.made;
     give_up(step, pieces, false);
+    if (step.widened) widen(made, *step.widened, pieces);
+}
+
+void Network::widen(size_t map, const Piece& piece, PieceMaps& pieces) const {
+    const at::Tensor& there = pieces.maps[map];
+    at::Tensor wide =
+        at::empty({there.size(0), there.size(1), piece.rows.size(), piece.columns.size()}, there.options(), format_);
+    part_of(wide, piece, pieces.held[map]).copy_(there);
+    pieces.maps[map] = std::move(wide);
+    pieces.held[map] = piece;
 }
 
 void Network::run_pieces(const std::vector<network::PieceStep>& steps, const at::Tensor& in, at::Tensor& out,

@@ -9,6 +9,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/network.hpp"
+#include "engine/torch/slab.hpp"
 #include "engine/torch/tensor_memory.hpp"
 #include "engine/torch/translate_errors.hpp"
 
@@ -83,10 +84,14 @@ class TorchDenoiser final : public Denoiser {
 
     [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
                                                            device::Stream& stream) override {
-        const bool carries = !code_ && options_.layout == Layout::channels_last &&
-                             (cuda_ || options_.precision == Precision::fp32);
-        if (!carries) return Denoiser::make_band_pass(schedule, stream);
+        if (!runs_in_rows()) return Denoiser::make_band_pass(schedule, stream);
         return std::make_unique<Bands>(*network_, schedule, placement_.options, runner(stream));
+    }
+
+    [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
+                                                           device::Stream& stream) override {
+        if (!runs_in_rows()) return Denoiser::make_slab_pass(slab, stream);
+        return std::make_unique<Slab>(*network_, slab, placement_.options, runner(stream));
     }
 
     [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
@@ -127,6 +132,11 @@ class TorchDenoiser final : public Denoiser {
                 const c10::InferenceMode inference;
                 work();
             });
+    }
+
+    /// Whether rows are carried or exchanged.
+    [[nodiscard]] bool runs_in_rows() const {
+        return !code_ && options_.layout == Layout::channels_last && (cuda_ || options_.precision == Precision::fp32);
     }
 
     /// For pieces of maps. They have many shapes, for each of which cuDNN would search as long as for whole windows: it

@@ -80,6 +80,10 @@ class Pipeline {
 /// when one fails, it fails on the others with NeighbourFailed.
 [[nodiscard]] std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                            const PipelineOptions& options, int64_t channels);
+/// The same on a CUDA device, in any precision.
+[[nodiscard]] std::unique_ptr<Pipeline> make_device_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                                                  const PipelineOptions& options, int64_t channels,
+                                                                  DType sample_type);
 [[nodiscard]] std::unique_ptr<Pipeline> make_device_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                              const PipelineOptions& options, int64_t channels,
                                                              DType sample_type);

@@ -56,8 +56,8 @@ class StreamDevice final : public SlotDevice {
     }
 
     [[nodiscard]] SlotMemory add_slot(int64_t n) override {
-        StreamSlot& slot = slots_.emplace_back(views_.options.device, views_.samples(nullptr, n),
-                                                     views_.in(nullptr, n), views_.out(nullptr, n));
+        StreamSlot& slot = slots_.emplace_back(views_.options.device, views_.samples(nullptr, n), views_.in(nullptr, n),
+                                               views_.out(nullptr, n));
         if (crop_ != nullptr) slot.crop_pass = denoiser_.make_crop_pass(*crop_, n, compute_);
         if (!slot.crop_pass) denoiser_.prepare(in(slot, n), out(slot, n), compute_);
         compute_.synchronise();
