@@ -23,7 +23,7 @@ FIRST_TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl
 ENGINE_TEST = "gpu_engine_test"
 # configs/gpu_check/<name>.yaml, each a `patchbench run` of its own, so that one that fails costs its own part only.
 FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 110))
-LATER_STUDIES = (("reduced", 60), ("fp32", 60), ("photo", 40), ("slots", 45), ("largest", 60))
+LATER_STUDIES = (("reduced", 60), ("fp32", 90), ("photo", 40), ("slots", 45), ("largest", 60))
 
 
 class Check:

@@ -124,9 +124,9 @@ void work_fields(Settings& s, Visitor&& v) {
                 "px",
                 "context round a patch: none, a multiple of the alignment, exact, carried: bands of `patch` rows over "
                 "the whole width, each row computed once (engines native and torch), exchanged: the same, and ranks "
-                "send each other the border rows of every layer (engine native), or auto: engines native and torch on "
-                "a CPU take the cheapest of these and the smallest halo without visible seams, others search for that "
-                "halo",
+                "send each other the border rows of every layer (engines native and torch), or auto: engines native "
+                "and torch on a CPU take the cheapest of these and the smallest halo without visible seams, others "
+                "search for that halo",
                 {0, kMaxEdge}},
       s.halo);
     v(FieldName{"halo_tolerance", "[0,1]", "largest seam error that halo auto accepts", {0, 1}}, s.halo_tolerance);

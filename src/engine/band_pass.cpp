@@ -4,16 +4,21 @@
 
 namespace pb::engine {
 
-std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& /*schedule*/) {
+std::unique_ptr<BandPass> Denoiser::make_band_pass(const network::BandSchedule& /*schedule*/,
+                                                   device::Stream& /*stream*/) {
     throw UsageError(
-        "halo = carried: only the engines native and torch on a CPU in fp32 carry rows; choose one of them");
+        "halo = carried: only the engines native and torch (channels_last, on a CPU in fp32) carry rows; choose one of "
+        "them");
 }
 
-std::unique_ptr<SlabPass> Denoiser::make_slab_pass(const network::ExchangedSlab& /*slab*/) {
-    throw UsageError("halo = exchanged: only the engine native exchanges rows; choose engine: native");
+std::unique_ptr<SlabPass> Denoiser::make_slab_pass(const network::ExchangedSlab& /*slab*/, device::Stream& /*stream*/) {
+    throw UsageError(
+        "halo = exchanged: only the engines native and torch (channels_last, on a CPU in fp32) exchange rows; "
+        "choose one of them");
 }
 
-std::unique_ptr<CropPass> Denoiser::make_crop_pass(const network::WindowCrop& /*crop*/, int64_t /*n*/) {
+std::unique_ptr<CropPass> Denoiser::make_crop_pass(const network::WindowCrop& /*crop*/, int64_t /*n*/,
+                                                   device::Stream& /*stream*/) {
     return nullptr;
 }
 

@@ -88,7 +88,7 @@ class BandCounter {
     }
 
     void make(int64_t band, const Step& step) {
-        const PieceStep piece = band_piece(graph_, schedule_, band, step);
+        PieceStep piece = band_piece(graph_, schedule_, band, step);
         int64_t scratch = piece.copies ? copied_bytes(graph_, piece, 1, path_) : 0;
         for (size_t i = 0; i < piece.maps.size(); ++i) scratch += joined_bytes(piece.maps[i], piece.read[i].rows);
         take(scratch);
@@ -99,6 +99,7 @@ class BandCounter {
         if (overwritten) keep(band, *overwritten);
         const bool is_written_out = step.last == graph_.output() && is_sum(graph_[step.last].kind);
         const int64_t result = overwritten || is_written_out ? 0 : bytes_of(step.last, piece.made.rows);
+        piece.overwritten = overwritten;
         const int64_t kernel = kernel_bytes(graph_, piece, 1, path_);
         take(kernel + result);
         live_ -= scratch + kernel;

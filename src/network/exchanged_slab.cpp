@@ -81,12 +81,12 @@ ExchangedSlab::ExchangedSlab(const Graph& graph, const SlabShape& shape)
     row_bytes_.reserve(graph.size());
     for (size_t i = 0; i < graph.size(); ++i) {
         const MapShape& map = graph.shape(i);
-        row_bytes_.push_back(shape.image.w / map.scale * map.channels * kNativePath.value_bytes);
+        row_bytes_.push_back(shape.image.w / map.scale * map.channels * shape.value_bytes);
     }
 }
 
 void ExchangedSlab::check_shape(const Graph& graph) const {
-    const auto& [rows, above, below, image] = shape_;
+    const auto& [rows, above, below, image, value_bytes] = shape_;
     const int64_t unit = slab_unit(graph);
     const bool joins = (has_neighbour(Side::above) ? above.end : 0) == rows.begin &&
                        (has_neighbour(Side::below) ? below.begin : image.h) == rows.end;

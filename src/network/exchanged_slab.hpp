@@ -23,10 +23,11 @@ namespace pb::network {
 [[nodiscard]] std::vector<size_t> travelling_maps(const Graph& graph);
 
 struct SlabShape {
-    Range rows;    // of the image, that the slab owns
-    Range above;   // those of the slab above; no rows: this is the first slab
-    Range below;   // those of the slab below; no rows: this is the last slab
-    Extent image;  // multiples of the alignment
+    Range rows;                                     // of the image, that the slab owns
+    Range above;                                    // those of the slab above; no rows: this is the first slab
+    Range below;                                    // those of the slab below; no rows: this is the last slab
+    Extent image;                                   // multiples of the alignment
+    int64_t value_bytes = kNativePath.value_bytes;  // of maps
 
     friend bool operator==(const SlabShape&, const SlabShape&) = default;
 };

@@ -118,6 +118,7 @@ class PieceCounter {
         else
             hold(made, result);
         give_up(step, false);
+        if (step.widened) widen(made, *step.widened);
     }
 
     [[nodiscard]] int64_t peak() const { return peak_; }
@@ -141,6 +142,13 @@ class PieceCounter {
             live_ -= bytes_of(map, piece);
             hold(map, bytes_of(map, piece));
         }
+    }
+
+    void widen(size_t map, const Piece& piece) {
+        const int64_t bytes = bytes_of(map, piece);
+        take(bytes);
+        live_ -= bytes;
+        hold(map, bytes);
     }
 
     void hold(size_t map, int64_t bytes) { live_ += bytes - std::exchange(bytes_[map], bytes); }
@@ -183,12 +191,24 @@ int64_t kernel_bytes(const Graph& graph, const PieceStep& step, int64_t n, const
     const TensorShapes shapes = tensor_shapes(graph, first);
     const int64_t taps = shapes.transposed && path.transposes_by_taps ? 4 : 1;
     const int64_t kernel = shapes.out_channels * shapes.in_channels * shapes.kernel * shapes.kernel;
-    const int64_t bytes = path.copies_kernels ? kernel * path.value_bytes / taps : 0;
-    return taps == 1 ? bytes : bytes + bytes_of_piece(graph, step.step.last, step.made, n, path) / taps;
+    int64_t bytes = path.copies_kernels ? kernel * path.value_bytes / taps : 0;
+    const int64_t result = bytes_of_piece(graph, step.step.last, step.made, n, path);
+    if (taps > 1) bytes += result / taps;
+    if (path.sums_after_layer && step.overwritten && map_summed(graph, step.step)) bytes += result;
+    return bytes;
 }
 
 int64_t copied_bytes(const Graph& graph, const PieceStep& step, int64_t n, const MemoryPath& path) {
     return bytes_of_piece(graph, step.maps.front(), copied_piece(step), n, path);
+}
+
+int64_t bytes_copied_beside(const Graph& graph, const std::vector<PieceStep>& steps, const MemoryPath& path) {
+    int64_t bytes = 0;
+    for (const PieceStep& step : steps) {
+        if (step.copies) bytes += copied_bytes(graph, step, 1, path);
+        for (const auto& [map, piece] : step.kept) bytes += bytes_of_piece(graph, map, piece, 1, path);
+    }
+    return bytes;
 }
 
 int64_t peak_of_pieces(const Graph& graph, const std::vector<PieceStep>& steps, int64_t n, const MemoryPath& path) {

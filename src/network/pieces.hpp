@@ -37,6 +37,7 @@ struct PieceStep {
     std::optional<size_t> overwritten;           // the map whose piece becomes the result
     std::vector<size_t> released;                // maps that no later step reads
     std::vector<std::pair<size_t, Piece>> kept;  // what later steps need of other maps, where that is less than all
+    std::optional<Piece> widened;                // the larger piece into which the result is copied
     bool copies = false;  // what a convolution reads: with zeros beside it, or because its map is larger
 
     /// Whether `map` is released, or cut to what is kept, before the step computes: where it works on a copy.
@@ -57,9 +58,15 @@ struct PieceStep {
 [[nodiscard]] std::vector<PieceStep> piece_steps(const Graph& graph, const std::vector<Range>& rows,
                                                  const std::vector<Range>& columns, Extent window);
 
-/// Bytes that a step on `n` windows needs only while it runs: of its kernel, and of the copy of what it reads.
+/// Bytes that a step on `n` windows needs only while it runs: of its kernel, with a layer's result that is then added
+/// to a map, and of the copy of what it reads.
 [[nodiscard]] int64_t kernel_bytes(const Graph& graph, const PieceStep& step, int64_t n, const MemoryPath& path);
 [[nodiscard]] int64_t copied_bytes(const Graph& graph, const PieceStep& step, int64_t n, const MemoryPath& path);
+
+/// Bytes that such a call on one window copies, which a call that computes whole maps does not: with zeros beside them,
+/// out of larger maps, and of what is kept.
+[[nodiscard]] int64_t bytes_copied_beside(const Graph& graph, const std::vector<PieceStep>& steps,
+                                          const MemoryPath& path);
 
 /// Bytes of the maps and of copies of kernels at the peak of such a call on `n` windows.
 [[nodiscard]] int64_t peak_of_pieces(const Graph& graph, const std::vector<PieceStep>& steps, int64_t n,

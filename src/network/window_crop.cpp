@@ -105,6 +105,10 @@ std::vector<PieceStep> WindowCrop::steps_for(const Rect& core) const {
     return piece_steps(graph_, rows_of(core).made, columns_of(core).made, window_);
 }
 
+int64_t WindowCrop::copied_bytes(const Rect& core) const {
+    return bytes_copied_beside(graph_, steps_for(core), engine_.path);
+}
+
 int64_t WindowCrop::peak_bytes(const Rect& core, int64_t n) const {
     return peak_of_pieces(graph_, steps_for(core), n, engine_.path);
 }

@@ -50,6 +50,8 @@ class WindowCrop {
     [[nodiscard]] Arena place(int64_t n) const;
     /// The steps of a call on windows with this core, for unit pixel.
     [[nodiscard]] std::vector<PieceStep> steps_for(const Rect& core) const;
+    /// What is copied in a call on one window with this core, for unit pixel: bytes_copied_beside().
+    [[nodiscard]] int64_t copied_bytes(const Rect& core) const;
     /// What `n` windows with this core take, for unit pixel.
     [[nodiscard]] int64_t peak_bytes(const Rect& core, int64_t n) const;
     /// What `n` windows with any of the cores take at most, without the scratch memory of threads.

@@ -3,6 +3,7 @@
 #include "config/text.hpp"
 #include "network/band_memory.hpp"
 #include "network/band_pieces.hpp"
+#include "plan/prediction.hpp"
 #include "plan/winograd.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -57,19 +58,28 @@ void settle_rows(Point& point, const char* share, std::string (*note_of)(const P
 
 bool is_torch_in_rows(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    return settings.engine == EngineKind::torch && point.device == DeviceKind::cpu &&
-           settings.dtype == Precision::fp32 && settings.layout == Layout::channels_last &&
-           settings.network.has_layers();
+    return settings.engine == EngineKind::torch &&
+           (point.device == DeviceKind::cuda || settings.dtype == Precision::fp32) &&
+           settings.layout == Layout::channels_last && settings.network.has_layers();
+}
+
+network::MemoryPath path_in_rows(const Point& point) {
+    if (point.device == DeviceKind::cpu) return network::kOnednnPath;  // in fp32, as native
+    network::MemoryPath path = network::kCudnnPiecesPath;
+    path.value_bytes = static_cast<int64_t>(size_of(storage_of(point.settings.dtype)));
+    return path;
 }
 
 void check_carrying_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native && point.device == DeviceKind::cpu) return;
-    if (is_carried(point) && is_torch_in_rows(point)) return;
-    throw Refused(fmt::format("{}needs engine native on the CPU{} (here: {}, {}, {}, {}); choose that, or halo: exact",
-                              halo_is(point), is_carried(point) ? ", or torch there in fp32, channels_last" : "",
-                              config::format_setting(settings.engine), name_of(point.device), name_of(settings.dtype),
-                              name_of(settings.layout)));
+    if (is_torch_in_rows(point)) return;
+    throw Refused(
+        fmt::format("{}needs engine native on the CPU, or torch in channels_last, on the CPU in fp32 (here: {}, {}, "
+                    "{}, {}); choose that, "
+                    "or halo: exact",
+                    halo_is(point), config::format_setting(settings.engine), name_of(point.device),
+                    name_of(settings.dtype), name_of(settings.layout)));
 }
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {
@@ -86,15 +96,17 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
 
 BandBytes band_bytes(const Point& point) {
     const network::Graph graph = point.graph();
-    const TileGrid grid = tile_grid(point);
+    const int64_t width = tile_grid(point).padded().w;
+    const network::MemoryPath path = path_in_rows(point);
     BandBytes most;
     for_schedules(point, [&](const network::BandSchedule& schedule) {
-        const int64_t values =
-            schedule.most_input_rows() * graph.channels_in() + schedule.shape().band * graph.channels_out();
+        const int64_t taken = schedule.most_input_rows(), made = schedule.shape().band;
+        int64_t row_bytes = path.value_bytes * (taken * graph.channels_in() + made * graph.channels_out());
+        if (point.device == DeviceKind::cuda) row_bytes += sample_bytes(point) * (taken + made) * point.source.channels;
         const BandBytes bytes{computes_tiles(point)
                                   ? network::plan_bands(graph, schedule).arena.bytes + scratch_bytes(point)
-                                  : network::peak_of_bands(graph, schedule, network::kOnednnPath),
-                              values * grid.padded().w * network::kNativePath.value_bytes};
+                                  : network::peak_of_bands(graph, schedule, path),
+                              row_bytes * width};
         if (bytes.rows + bytes.in_out > most.rows + most.in_out) most = bytes;
     });
     return most;

@@ -29,8 +29,12 @@ void settle_carried(Point& point, int64_t band_rows);
 /// what the borders of ranks cost.
 void settle_rows(Point& point, const char* share, std::string (*note_of)(const Point&));
 
-/// Whether the engine torch can carry rows as the point is placed. The engine native always can.
+/// Whether the engine torch can carry rows as the point is placed: on the CPU in fp32, on CUDA in every precision. The
+/// engine native always can.
 [[nodiscard]] bool is_torch_in_rows(const Point& point);
+
+/// How the engine torch allocates maps where rows are carried or exchanged; native's values are as large.
+[[nodiscard]] network::MemoryPath path_in_rows(const Point& point);
 
 /// Throws Refused where the engine or the device cannot carry or exchange rows.
 void check_carrying_engine(const Point& point);

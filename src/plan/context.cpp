@@ -148,7 +148,8 @@ bool is_weighed(const Point& point) {
         return false;
     if (settings.batch.largest || point.source.extent.pixels() < kFullCall) return false;
     const bool is_native = settings.engine == EngineKind::native && point.device == DeviceKind::cpu;
-    if (!(is_native || is_torch_in_rows(point)) || !point.refusal.empty()) return false;
+    const bool is_torch = is_torch_in_rows(point) && point.device == DeviceKind::cpu;  // whose costs are measured
+    if (!(is_native || is_torch) || !point.refusal.empty()) return false;
     const TileGrid patches(point.source.extent, {settings.patch, 0, point.facts().alignment});
     return patches.num_patches() > 1;
 }

@@ -26,15 +26,49 @@ std::vector<Range> cores_of(const std::vector<AxisTile>& tiles) {
 std::optional<network::CropEngine> crop_engine(const Point& point) {
     const config::PointSettings& settings = point.settings;
     if (settings.engine == EngineKind::native) return network::CropEngine{};
-    if (settings.engine != EngineKind::torch || point.device != DeviceKind::cpu) return std::nullopt;
-    if (settings.layout != Layout::channels_last) return std::nullopt;
-    network::CropEngine torch{network::ComputedUnit::pixel, network::kOnednnPath};
+    if (settings.engine != EngineKind::torch) return std::nullopt;
+    const bool is_cuda = point.device == DeviceKind::cuda;
+    if (!is_cuda && settings.layout != Layout::channels_last) return std::nullopt;  // oneDNN copies other maps
+    if (is_cuda && (settings.cuda_graph || is_fused(settings, point.device))) return std::nullopt;
+    network::CropEngine torch{network::ComputedUnit::pixel, is_cuda ? network::kCudnnPiecesPath : network::kOnednnPath};
     torch.path.value_bytes = static_cast<int64_t>(size_of(storage_of(settings.dtype)));
     return torch;
 }
 
 network::WindowCrop make_crop(const Point& point, const TileGrid& grid) {
     return {point.graph(), grid.window(), cores_of(grid.rows()), cores_of(grid.columns()), crop_engine(point).value()};
+}
+
+/// Dense FLOP a second of an H100 (SXM) by its data sheet, which no convolution reaches.
+double peak_flops(Precision precision) {
+    switch (precision) {
+        case Precision::fp32:
+            return 67e12;
+        case Precision::tf32:
+            return 495e12;
+        default:
+            return 990e12;
+    }
+}
+
+/// The core along an axis of a window within the image; all of an axis that has one window.
+Range inner_core(const Point& point, int64_t window) {
+    const int64_t patch = point.settings.patch, halo = *point.halo;
+    return window < patch + 2 * halo ? Range{0, window} : Range{halo, halo + patch};
+}
+
+/// Note [Cropped windows on CUDA]. The same for all images that share batches: they have windows of one extent.
+bool gains_on_cuda(const Point& point) {
+    constexpr double kBytesPerS = 3.35e12;  // of an H100
+    constexpr double kLaunchS = 5e-6;       // of a step
+    const Extent window = tile_grid(point).window();
+    const Range rows = inner_core(point, window.h), columns = inner_core(point, window.w);
+    const network::WindowCrop crop(point.graph(), window, {rows}, {columns}, crop_engine(point).value());
+    const Rect core = rect_of(rows, columns);
+    const double whole = point.facts().mac_per_pixel * static_cast<double>(window.pixels());
+    const double saved_s = 2 * (whole - crop.macs(core)) / peak_flops(point.settings.dtype);
+    const double copies_s = 2 * static_cast<double>(crop.copied_bytes(core)) / kBytesPerS;  // read and written
+    return saved_s > copies_s + kLaunchS * static_cast<double>(crop.memory().steps.size());
 }
 
 /// The most windows that a batch holds side by side, by their core.
@@ -70,8 +104,10 @@ class AlikeCounts {
 
 bool is_cropped(const Point& point) {
     const config::PointSettings& settings = point.settings;
-    return crop_engine(point) && settings.workload == config::Workload::tiles && point.halo && !is_in_bands(point) &&
-           settings.network.has_layers();
+    const bool can_be = crop_engine(point) && settings.workload == config::Workload::tiles && point.halo &&
+                        !is_in_bands(point) && settings.network.has_layers();
+    const bool is_on_cuda = settings.engine == EngineKind::torch && point.device == DeviceKind::cuda;
+    return can_be && (!is_on_cuda || gains_on_cuda(point));
 }
 
 network::WindowCrop window_crop(const Point& point) { return make_crop(point, tile_grid(point)); }

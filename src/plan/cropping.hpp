@@ -1,6 +1,11 @@
 // Windows of which only what the core needs is computed (Note [Cropped windows] in network/window_crop.hpp): by the
-// engines native and torch on the CPU, for tiles with any halo. On CUDA windows are computed as a whole: a captured
-// graph and the search for fused layers are for calls of one shape.
+// engines native and torch, for tiles with any halo.
+//
+// Note [Cropped windows on CUDA]: a batch becomes a call for each run of windows with one core, whose shapes are many
+// and unlike those of whole windows. So windows are whole where calls are captured as a graph or run with fused layers,
+// which are made for calls of one shape. Elsewhere a point is cropped where that is sure to gain: where the arithmetic
+// that a window within the image saves would take longer, at the peak of an H100, than launching all steps of a call of
+// its own and copying what is cut out of maps. Never run on a GPU so far.
 #pragma once
 
 #include "network/window_crop.hpp"
@@ -10,7 +15,7 @@
 
 namespace pb::plan {
 
-/// False while the halo is open.
+/// False while the halo is open. Does not depend on the batch.
 [[nodiscard]] bool is_cropped(const Point& point);
 
 /// For the cores of all windows of a cropped point.

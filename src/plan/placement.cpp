@@ -171,6 +171,9 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
         throw Refused(native_bf16_refusal("on " + ranks_text(without_bf16)));
     if (point.halo) settle_winograd(point);
     check_sharing(point, topology, members, study.device_sharing);
+    const bool is_fast = point.settings.cuda_graph || is_fused(point.settings, point.device);
+    if (is_in_bands(point) && is_fast && point.device == DeviceKind::cuda)
+        point.notes.emplace_back("cuda_graph and fusion have no effect on carried and exchanged rows");
     if (point.settings.cuda_graph && point.device == DeviceKind::cpu)
         point.notes.emplace_back("cuda_graph has no effect on the CPU");
     if (point.settings.fusion == FusionKind::on && point.device == DeviceKind::cpu)

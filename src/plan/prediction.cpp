@@ -110,7 +110,8 @@ double peak_in_bands(double weights, const Point& point) {
 double peak_in_pieces(const PeakParts& parts, const Point& point) {
     const int64_t batch = point.batch.value();
     const auto pixels = static_cast<double>(batch * tile_grid(point).window().pixels());
-    return parts.weights + pixels * parts.in_out_per_pixel + static_cast<double>(most_bytes_of_pieces(point, batch));
+    const double in_out = static_cast<double>(batches_in_flight(point)) * pixels * parts.in_out_per_pixel;
+    return parts.weights + in_out + static_cast<double>(most_bytes_of_pieces(point, batch));
 }
 
 Work whole_work(const Point& point) {
@@ -154,13 +155,13 @@ double useful_pixels(const Point& point) {
     return copies * static_cast<double>(point.source.extent.pixels());
 }
 
-/// Bytes of one sample as it is copied to a device: the stored type, or f32 where noise or a range changed the value.
-double sample_bytes(const config::ImageSettings& image, const SourceFacts& source) {
-    const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty();
-    return static_cast<double>(size_of(is_made ? DType::f32 : source.dtype));
-}
-
 }  // namespace
+
+int64_t sample_bytes(const Point& point) {
+    const config::ImageSettings& image = point.settings.image;
+    const bool is_made = image.noise_sigma > 0 || !(image.range + image.nodata).empty();
+    return static_cast<int64_t>(size_of(is_made ? DType::f32 : point.source.dtype));
+}
 
 PeakParts peak_parts(const Point& point) {
     const config::PointSettings& settings = point.settings;
@@ -172,7 +173,7 @@ PeakParts peak_parts(const Point& point) {
     if (!is_cuda && settings.layout == Layout::contiguous) forward.front().bytes_per_pixel += kReorderedBytesPerPixel;
     const auto value_bytes = static_cast<double>(path.value_bytes);
     const double values = value_bytes * static_cast<double>(2 * source.channels + (facts.takes_sigma ? 1 : 0));
-    const auto samples = static_cast<double>(2 * source.channels) * sample_bytes(settings.image, source);
+    const auto samples = static_cast<double>(2 * source.channels * sample_bytes(point));
     PeakParts parts{.weights = value_bytes * static_cast<double>(facts.parameters),
                     .in_out_per_pixel = values + (is_cuda ? samples : 0),
                     .forward = std::move(forward)};

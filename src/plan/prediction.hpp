@@ -37,6 +37,9 @@ struct PeakParts {
 };
 [[nodiscard]] PeakParts peak_parts(const Point& point);
 
+/// Bytes of one sample as it is copied to a device: the stored type, or f32 where noise or a range changed the value.
+[[nodiscard]] int64_t sample_bytes(const Point& point);
+
 /// Number of batches that a rank of the point has in flight.
 [[nodiscard]] int64_t batches_in_flight(const Point& point);
 

@@ -1,6 +1,8 @@
 #include "plan/slabs.hpp"
 
 #include "network/exchanged_memory.hpp"
+#include "network/slab_pieces.hpp"
+#include "plan/prediction.hpp"
 #include "plan/winograd.hpp"
 
 #include <fmt/format.h>
@@ -69,16 +71,23 @@ std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank)
     return network::ExchangedSlab(point.graph(), {.rows = rows,
                                                   .above = rows_of_rank(point, grid, rank - 1),
                                                   .below = rows_of_rank(point, grid, rank + 1),
-                                                  .image = grid.padded()});
+                                                  .image = grid.padded(),
+                                                  .value_bytes = path_in_rows(point).value_bytes});
 }
 
 SlabBytes slab_bytes(const Point& point) {
     const network::Graph graph = point.graph();
+    const bool is_torch = point.settings.engine == EngineKind::torch;
     SlabBytes most;
     for_different_slabs(point, [&](const network::ExchangedSlab& slab) {
-        const SlabBytes bytes{network::plan_exchanged(graph, slab).arena.bytes + scratch_bytes(point),
-                              slab.held(0).size() * slab.row_bytes(0) +
-                                  slab.owned(graph.output()).size() * slab.row_bytes(graph.output())};
+        const int64_t maps =
+            is_torch ? network::peak_of_pieces(graph, network::slab_steps(graph, slab), 1, path_in_rows(point))
+                     : network::plan_exchanged(graph, slab).arena.bytes + scratch_bytes(point);
+        const int64_t taken = slab.held(0).size(), made = slab.owned(graph.output()).size();
+        int64_t in_out = taken * slab.row_bytes(0) + made * slab.row_bytes(graph.output());
+        if (point.device == DeviceKind::cuda)
+            in_out += sample_bytes(point) * (taken + made) * slab.shape().image.w * point.source.channels;
+        const SlabBytes bytes{maps, in_out};
         if (bytes.maps + bytes.in_out > most.maps + most.in_out) most = bytes;
     });
     return most;

@@ -58,9 +58,9 @@ Work make_whole_work(const plan::Point& point, int rank) {
     return work;
 }
 
-/// For the cores of all images; null where windows are not cropped.
+/// For the cores of all images; null where windows of any of them are not cropped.
 std::shared_ptr<const network::WindowCrop> joined_crop(const std::vector<ImageWork>& images) {
-    if (!images.front().work.crop) return nullptr;
+    if (!std::ranges::all_of(images, [](const ImageWork& image) { return image.work.crop != nullptr; })) return nullptr;
     auto crop = std::make_shared<network::WindowCrop>(*images.front().work.crop);
     for (const ImageWork& image : images) crop->include(*image.work.crop);
     return crop;

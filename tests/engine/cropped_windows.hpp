@@ -65,7 +65,7 @@ class CroppedWindows {
           values_(random_values(static_cast<size_t>(in_shape_.elements()), kRowSeed)),
           whole_(denoise(*denoiser_, weights, options_, values_, in_shape_)),
           cropped_(whole_.size()),
-          pass_(denoiser_->make_crop_pass(crop_, n)) {}
+          pass_(denoiser_->make_crop_pass(crop_, n, stream_)) {}
 
     [[nodiscard]] BatchView in() { return view_of(values_.data(), in_shape_, options_); }
     [[nodiscard]] BatchView out() { return view_of(cropped_.data(), out_shape_, options_); }
@@ -97,6 +97,7 @@ class CroppedWindows {
     network::WindowCrop crop_;
     engine::EngineOptions options_;
     std::unique_ptr<engine::Denoiser> denoiser_;
+    device::Stream stream_{options_.device};
     Shape in_shape_, out_shape_;
     std::vector<float> values_, whole_, cropped_;
     std::unique_ptr<engine::CropPass> pass_;

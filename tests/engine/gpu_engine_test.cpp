@@ -1,5 +1,6 @@
 // The torch engine on a CUDA device against the same engine on the CPU in fp32.
 #include "engine/compute_rates.hpp"
+#include "engine/cropped_windows.hpp"
 #include "plan/whole_image.hpp"
 #include "support/denoise_batch.hpp"
 #include "support/networks.hpp"
@@ -107,6 +108,74 @@ TEST_P(GpuEngine, EveryPrecisionAndLayoutIsNearTheCpu) {
                 EXPECT_LT(errors.add(precision, relative_difference(ours, expected)), tolerance_of(precision))
                     << channels << " channels, " << name << ", " << name_of(layout);
             }
+    }
+}
+
+TEST_P(GpuEngine, CroppedWindowsAreNearTheCpu) {
+    RecordedErrors errors;
+    const test::Scene scene = test::scene_of(network::network_facts(GetParam()).alignment);
+    const network::WindowCrop crop(weights_.graph(), scene.window, scene.rows, scene.columns,
+                                   {network::ComputedUnit::pixel, network::kCudnnPiecesPath});
+    const Shape shape{.n = 4, .c = 3, .h = scene.window.h, .w = scene.window.w};
+    const auto whole = denoise(weights_, {}, shape);
+    for (const auto& [precision, name] : enum_names(Precision{}))
+        for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
+            const EngineOptions options{.device = kCuda, .precision = precision, .layout = layout};
+            const auto denoiser = make_denoiser(weights_, options);
+            device::Stream stream(kCuda);
+            Slot slot(weights_, options, shape);
+            const auto pass = denoiser->make_crop_pass(crop, shape.n, stream);
+            std::vector<float> ours, expected;
+            for (size_t first = 0; first < 2 * scene.rows.size() * scene.columns.size(); first += 5) {
+                const std::vector<Rect> cores = test::cores_of(scene, shape.n, first);
+                slot.load(windows_of(weights_, shape), stream);
+                pass->run(slot.in(), slot.out(), cores);
+                const auto cropped = slot.result(stream);
+                for (int64_t i = 0; i < shape.n; ++i) {
+                    const auto append = [&](std::vector<float>& all, const std::vector<float>& windows) {
+                        const auto pixels = test::pixels_in(cores[static_cast<size_t>(i)], i, windows, shape);
+                        all.insert(all.end(), pixels.begin(), pixels.end());
+                    };
+                    append(ours, cropped);
+                    append(expected, whole);
+                }
+            }
+            EXPECT_LT(errors.add(precision, relative_difference(ours, expected)), tolerance_of(precision))
+                << name << ", " << name_of(layout);
+        }
+}
+
+TEST_P(GpuEngine, CarriedRowsAreNearTheWholeImageAndAllocateNothingMore) {
+    RecordedErrors errors;
+    const int64_t step = network::network_facts(GetParam()).alignment;
+    const Shape image{.n = 1, .c = 3, .h = round_up(200, step), .w = round_up(72, step)};
+    const network::BandSchedule schedule(weights_.graph(), {.rows = {0, image.h},
+                                                            .band = round_up(32, step),
+                                                            .image = {image.h, image.w},
+                                                            .unit = network::ComputedUnit::pixel});
+    const auto whole = denoise(weights_, {}, image);
+    for (const auto& [precision, name] : enum_names(Precision{})) {
+        const EngineOptions options{.device = kCuda, .precision = precision};
+        const auto denoiser = make_denoiser(weights_, options);
+        device::Stream stream(kCuda);
+        Slot slot(weights_, options, image);
+        const auto pass = denoiser->make_band_pass(schedule, stream);
+        const auto rows_of = [&](const BatchView& view, const Range& rows) {
+            return static_cast<std::byte*>(view.pointer) +
+                   static_cast<size_t>(rows.begin) * (view.bytes() / static_cast<size_t>(image.h));
+        };
+        const auto carry = [&] {
+            slot.load(windows_of(weights_, image), stream);
+            for (int64_t s = 0; s < schedule.num_steps(); ++s)
+                pass->run(s, rows_of(slot.in(), schedule.made(s, 0)),
+                          rows_of(slot.out(), schedule.made(s, weights_.graph().output())));
+            return slot.result(stream);
+        };
+        const auto first = carry();
+        EXPECT_LT(errors.add(precision, relative_difference(first, whole)), tolerance_of(precision)) << name;
+        const int64_t allocations = allocator_counters(kCuda).num_allocations;
+        EXPECT_TRUE(carry() == first) << name << ", a second image";
+        EXPECT_EQ(allocator_counters(kCuda).num_allocations, allocations) << name;
     }
 }
 

@@ -64,7 +64,8 @@ TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {
     const auto denoiser = make_denoiser(weights, native_options());
     const Shape shape = test::input_shape(weights, 1, 48, 32);
     const network::BandSchedule schedule(graph, {.rows = {0, shape.h}, .band = 16, .image = {shape.h, shape.w}});
-    const auto pass = denoiser->make_band_pass(schedule);
+    device::Stream stream({});
+    const auto pass = denoiser->make_band_pass(schedule, stream);
     for (const uint64_t seed : {1, 2}) {
         const auto values = test::random_values(static_cast<size_t>(shape.elements()), seed);
         std::vector<float> result(values.size());
@@ -80,11 +81,12 @@ TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
     const network::Graph graph = weights.graph();
     const network::BandSchedule schedule(graph, {.rows = {0, 512}, .band = 32, .image = {512, 40}});
     std::vector<float> in(static_cast<size_t>(64 * 40 * 4)), out(static_cast<size_t>(32 * 40 * 3));
+    device::Stream stream({});
     for (const network::WinogradForm form : test::forms()) {
         const auto denoiser = make_denoiser(weights, native_options(form, 2));
         test::expect_planned_memory(
             network::plan_bands(graph, schedule).arena.bytes + 2 * network::native_scratch_bytes(graph, form),
-            [&] { return denoiser->make_band_pass(schedule); },
+            [&] { return denoiser->make_band_pass(schedule, stream); },
             [&](BandPass& pass) {
                 for (int64_t step = 0; step < schedule.num_steps(); ++step) pass.run(step, in.data(), out.data());
             });
@@ -94,8 +96,9 @@ TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
 TEST(NativeBands, OtherEnginesRefuseThem) {
     const Weights weights = make_seeded_weights(row_networks()[0], test::kRowSeed);
     const network::BandSchedule schedule(weights.graph(), {.rows = {0, 8}, .band = 8, .image = {8, 8}});
+    device::Stream stream({});
     test::expect_others_refuse(weights, {EngineKind::reference},
-                               [&](Denoiser& denoiser) { return denoiser.make_band_pass(schedule); });
+                               [&](Denoiser& denoiser) { return denoiser.make_band_pass(schedule, stream); });
 }
 
 }  // namespace

@@ -63,9 +63,10 @@ TEST(NativeCropped, TakeTheMemoryThatIsPlanned) {
     for (const network::WinogradForm form : test::forms()) {
         const EngineOptions options = native_options(form, 2);
         const auto denoiser = make_denoiser(weights, options);
+        device::Stream stream({});
         test::expect_planned_memory(
             crop.place(2).bytes + 2 * network::native_scratch_bytes(graph, form),
-            [&] { return denoiser->make_crop_pass(crop, 2); },
+            [&] { return denoiser->make_crop_pass(crop, 2, stream); },
             [&](CropPass& pass) {
                 const std::vector<Rect> cores{{0, 0, {32, 32}}, {32, 16, {32, 32}}};
                 pass.run(view_of(values.data(), shape, options),
@@ -108,7 +109,8 @@ TEST(NativeCropped, RefuseWhatTheyWereNotMadeFor) {
 TEST(NativeCropped, OtherEnginesComputeWholeWindows) {
     const Weights weights = make_seeded_weights(row_networks()[0], test::kRowSeed);
     const network::WindowCrop crop(network::graph_of(weights.shape), {8, 8}, {{0, 8}}, {{0, 8}});
-    EXPECT_EQ(make_denoiser(weights, {.engine = EngineKind::reference})->make_crop_pass(crop, 1), nullptr);
+    device::Stream stream({});
+    EXPECT_EQ(make_denoiser(weights, {.engine = EngineKind::reference})->make_crop_pass(crop, 1, stream), nullptr);
 }
 
 }  // namespace

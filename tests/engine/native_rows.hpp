@@ -75,7 +75,8 @@ inline std::vector<float> carry(engine::Denoiser& denoiser, const engine::Weight
     for (size_t rank = 0; rank + 1 < cuts.size(); ++rank) {
         const network::BandSchedule schedule(
             graph, {.rows = {cuts[rank], cuts[rank + 1]}, .band = band, .image = {shape.h, shape.w}, .unit = unit});
-        const auto pass = denoiser.make_band_pass(schedule);
+        device::Stream stream({});
+        const auto pass = denoiser.make_band_pass(schedule, stream);
         for (int64_t step = 0; step < schedule.num_steps(); ++step) {
             const Range taken = schedule.made(step, 0), made = schedule.made(step, graph.output());
             pass->run(step, image.values.data() + taken.begin * in_floats, result.data() + made.begin * out_floats);

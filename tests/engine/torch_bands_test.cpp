@@ -75,7 +75,8 @@ TEST(TorchBands, ASecondPassDoesNotSeeTheFirst) {
     const network::BandSchedule schedule(
         weights.graph(), {.rows = {0, 48}, .band = 16, .image = {48, 32}, .unit = network::ComputedUnit::pixel});
     const auto denoiser = make_denoiser(weights, torch_options());
-    const auto pass = denoiser->make_band_pass(schedule), other = denoiser->make_band_pass(schedule);
+    device::Stream stream({});
+    const auto pass = denoiser->make_band_pass(schedule, stream), other = denoiser->make_band_pass(schedule, stream);
     const size_t output = weights.graph().output();
     const auto first = run_pass(*pass, schedule, output, 0.25F);
     (void)run_pass(*other, schedule, output, 0.75F);
@@ -88,7 +89,8 @@ TEST(TorchBands, ASecondPassDoesNotSeeTheFirst) {
 
 int64_t peak_of_pass(const Weights& weights, const network::BandSchedule& schedule) {
     const auto denoiser = make_denoiser(weights, torch_options());
-    const auto pass = denoiser->make_band_pass(schedule);
+    device::Stream stream({});
+    const auto pass = denoiser->make_band_pass(schedule, stream);
     (void)run_pass(*pass, schedule, weights.graph().output(), 0.5F);
     reset_allocator_peaks({});
     const int64_t before = allocator_counters({}).allocated_bytes;
@@ -117,9 +119,10 @@ TEST(TorchBands, TakeTheMemoryThatIsPlannedWhateverTheHeight) {
 TEST(TorchBands, AreRefusedWhereTheyWereNotMade) {
     const Weights weights = make_seeded_weights(row_networks()[0], test::kRowSeed);
     const network::BandSchedule schedule(weights.graph(), {.rows = {0, 8}, .band = 8, .image = {8, 8}});
+    device::Stream stream({});
     for (const EngineOptions& options :
          {EngineOptions{.precision = Precision::bf16}, EngineOptions{.layout = Layout::contiguous}})
-        EXPECT_THROW((void)make_denoiser(weights, options)->make_band_pass(schedule), UsageError);
+        EXPECT_THROW((void)make_denoiser(weights, options)->make_band_pass(schedule, stream), UsageError);
 }
 
 }  // namespace

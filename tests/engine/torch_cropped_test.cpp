@@ -86,7 +86,8 @@ TEST(TorchCropped, AreWholeWhereTheCropIsOfAnotherNetwork) {
     const Weights weights = make_seeded_weights(network::DncnnShape{.depth = 3, .width = 32}, test::kRowSeed);
     const network::Graph deeper = network::graph_of(network::DncnnShape{.depth = 5, .width = 32});
     const network::WindowCrop crop(deeper, {40, 40}, {{0, 16}}, {{0, 16}}, kTorch);
-    EXPECT_EQ(make_denoiser(weights, {})->make_crop_pass(crop, 1), nullptr);
+    device::Stream stream({});
+    EXPECT_EQ(make_denoiser(weights, {})->make_crop_pass(crop, 1, stream), nullptr);
 }
 
 TEST(TorchCropped, RefuseWhatTheyWereNotMadeFor) {

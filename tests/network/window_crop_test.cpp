@@ -143,6 +143,28 @@ TEST(WindowCrop, InPiecesOfTheWholeWindowIsTheUsualForwardCall) {
     }
 }
 
+TEST(WindowCrop, OnCudaASumTakesAMapMoreThanOnTheCpu) {
+    for (const NetworkKind network : test::all_networks()) {
+        SCOPED_TRACE(name_of(network));
+        const Graph graph = graph_of(standard_shape(network, 3));
+        const Extent window{48, 80};
+        const CropEngine cuda{ComputedUnit::pixel, kCudnnPiecesPath};
+        const WindowCrop crop(graph, window, {{0, window.h}}, {{0, window.w}}, cuda);
+        EXPECT_EQ(crop.peak_bytes(3), network::peak_bytes(plan_memory(graph, kCudnnPath), 3 * window.pixels()));
+        EXPECT_EQ(crop.copied_bytes({0, 0, window}), 0);
+    }
+}
+
+// A chain of 3x3 layers reads all that the one before made; only the input is cut out.
+TEST(WindowCrop, WithinAnImageAChainCopiesNothingButTheInput) {
+    const Graph graph = graph_of(DncnnShape{.depth = 5, .width = 32});
+    const Range within{8, 40}, beside{0, 32};
+    const WindowCrop crop(graph, {48, 48}, {within, beside}, {within, beside}, kTorch);
+    EXPECT_EQ(crop.copied_bytes(rect_of(within, within)), 42 * 42 * graph.channels_in() * 4);
+    EXPECT_GT(crop.copied_bytes(rect_of(beside, within)), 10 * crop.copied_bytes(rect_of(within, within)))
+        << "with zeros beside each map";
+}
+
 TEST(WindowCrop, AtTheBorderOfAnImageNeedsLess) {
     const Graph graph = graph_of(DncnnShape{.depth = 5, .width = 32});
     const WindowCrop crop(graph, {50, 50}, {{0, 32}, {8, 40}}, {{0, 32}, {8, 40}});

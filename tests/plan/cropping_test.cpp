@@ -45,7 +45,7 @@ double pixels_of(const Point& point, const Range& windows) {
 
 double flop_of(const Point& point, double pixels) { return 2 * point.facts().mac_per_pixel * pixels; }
 
-TEST(Cropping, IsOfTilesInTheEnginesNativeAndTorchOnTheCpu) {
+TEST(Cropping, IsOfTilesInTheEnginesNativeAndTorch) {
     EXPECT_TRUE(is_cropped(cropped_point(cropped_settings())));
     const auto changed = [](auto change) {
         config::PointSettings settings = cropped_settings();
@@ -58,16 +58,67 @@ TEST(Cropping, IsOfTilesInTheEnginesNativeAndTorchOnTheCpu) {
         s.engine = EngineKind::torch;
         s.layout = Layout::contiguous;
     }));
-    Point on_cuda = cropped_point(cropped_settings());
-    on_cuda.settings.engine = EngineKind::torch;
-    on_cuda.device = DeviceKind::cuda;
-    EXPECT_FALSE(is_cropped(on_cuda));
     EXPECT_FALSE(changed([](auto& s) { s.workload = config::Workload::whole; }));
     EXPECT_FALSE(changed([](auto& s) { s.halo = {config::HaloSetting::Kind::carried, 0}; }));
     EXPECT_FALSE(changed([](auto& s) {
         s.halo = {config::HaloSetting::Kind::automatic, 0};
         s.image.height = s.image.width = 16;
     })) << "the halo is open";
+}
+
+/// A point of the engine torch on a CUDA device.
+template <class Network>
+Point cuda_point(int64_t patch, int64_t halo, Precision dtype) {
+    config::PointSettings settings = cropped_settings(patch, halo);
+    settings.engine = EngineKind::torch;
+    settings.network = network::kind_of<Network>();
+    settings.image.height = settings.image.width = 1280;
+    Point point = cropped_point(settings);
+    point.device = DeviceKind::cuda;
+    point.settings.dtype = dtype;  // the CPU has not all of them
+    return point;
+}
+
+// By hand, of a window within the image: DRUNet of 640 px saves 48 % of 1.8 TFLOP, 0.9 ms in bf16, and has 66 steps of
+// 5 us; DnCNN of 296 px saves 13 % of 0.12 TFLOP, 0.2 ms in fp32, 0.02 ms in bf16, and has 20 steps.
+TEST(Cropping, OnCudaIsWhereItIsSureToGain) {
+    using network::DncnnShape;
+    using network::DrunetShape;
+    EXPECT_TRUE(is_cropped(cuda_point<DrunetShape>(256, 192, Precision::bf16)));
+    EXPECT_TRUE(is_cropped(cuda_point<DncnnShape>(256, 20, Precision::fp32)));
+    EXPECT_FALSE(is_cropped(cuda_point<DncnnShape>(256, 20, Precision::bf16)));
+    EXPECT_FALSE(is_cropped(cuda_point<DncnnShape>(256, 20, Precision::tf32)));
+    EXPECT_FALSE(is_cropped(cuda_point<DrunetShape>(256, 0, Precision::fp32))) << "nothing is saved";
+    EXPECT_FALSE(is_cropped(cuda_point<DrunetShape>(2048, 192, Precision::fp32))) << "the image is one window";
+}
+
+TEST(Cropping, OnCudaIsOfCallsOfManyShapes) {
+    const auto changed = [](auto change) {
+        Point point = cuda_point<network::DrunetShape>(256, 192, Precision::fp32);
+        change(point.settings);
+        return is_cropped(point);
+    };
+    EXPECT_TRUE(changed([](auto& s) { s.layout = Layout::contiguous; }));
+    EXPECT_FALSE(changed([](auto& s) { s.cuda_graph = true; }));
+    EXPECT_FALSE(changed([](auto& s) { s.fusion = FusionKind::on; }));
+}
+
+TEST(Cropping, OnCudaThePeakHoldsAllSlotsAndTheirSamples) {
+    Point point = cuda_point<network::DrunetShape>(256, 192, Precision::fp16);
+    point.batch = 2;
+    point.settings.slots = 3;
+    point.settings.last_batch = config::LastBatch::ragged;
+    const auto window = static_cast<double>(tile_grid(point).window().pixels());
+    const double in_out = 3 * 2 * window * (2 * (3 + 4) + 4 * (3 + 3));  // f16 values, f32 samples
+    const double bytes = in_out + 2 * static_cast<double>(point.facts().parameters) +
+                         static_cast<double>(most_bytes_of_pieces(point, 2));
+    EXPECT_NEAR(predict(point)->peak_mib, bytes / kMiB, 1e-6);
+    Point whole = point;
+    whole.settings.cuda_graph = true;
+    EXPECT_LT(predict(point)->peak_mib, predict(whole)->peak_mib);
+    EXPECT_NEAR(computed_pixels(point), pixels_of(point, {0, tile_grid(point).num_windows()}),
+                1e-9 * computed_pixels(point));
+    EXPECT_EQ(computed_pixels(whole), processed_pixels(whole));
 }
 
 TEST(Cropping, SumsOverAnyWindowsAreThoseOfEach) {

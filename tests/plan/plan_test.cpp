@@ -1,7 +1,9 @@
 #include "plan/plan.hpp"
 
 #include "plan/bands.hpp"
+#include "plan/context.hpp"
 #include "plan/prediction.hpp"
+#include "plan/slabs.hpp"
 #include "support/messages.hpp"
 
 #include <gmock/gmock.h>
@@ -853,6 +855,56 @@ TEST(Carried, TorchReadsLessOfItTwiceThanTilesDo) {
     EXPECT_GT(of_native, 300 + 2 * 20);
 }
 
+TEST(Carried, OfTorchAreOnCudaInEveryPrecision) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    settings.device = config::DeviceChoice::cuda;
+    const auto peak_mib = [&](Precision dtype) {
+        settings.dtype = dtype;
+        const Point point = point_of(settings, cuda_topology(1));
+        EXPECT_EQ(point.refusal, "");
+        EXPECT_EQ(point.device, DeviceKind::cuda);
+        EXPECT_TRUE(is_carried(point));
+        return predict(point)->peak_mib;
+    };
+    EXPECT_NEAR(peak_mib(Precision::tf32), peak_mib(Precision::fp32), 1e-9);
+    EXPECT_NEAR(peak_mib(Precision::fp16), peak_mib(Precision::bf16), 1e-9);
+    const Point point = point_of(settings, cuda_topology(1));
+    const auto schedule = band_schedule(point, 0);
+    ASSERT_TRUE(schedule.has_value());
+    EXPECT_EQ(schedule->shape().unit, network::ComputedUnit::pixel);
+    const int64_t rows = schedule->most_input_rows() + schedule->shape().band;
+    EXPECT_EQ(band_bytes(point).in_out, rows * 200 * 3 * (2 + 4)) << "16-bit values, f32 samples";
+    settings.cuda_graph = true;
+    EXPECT_THAT(point_of(settings, cuda_topology(1)).notes, Contains(HasSubstr("cuda_graph")));
+    settings.layout = Layout::contiguous;
+    EXPECT_THAT(refusal_of(settings, cuda_topology(1)), HasSubstr("halo = carried"));
+}
+
+TEST(Exchanged, OfTorchAreOnCudaInEveryPrecision) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    settings.device = config::DeviceChoice::cuda;
+    settings.halo.kind = config::HaloSetting::Kind::exchanged;
+    const auto traffic_of = [&](Precision dtype) {
+        settings.dtype = dtype;
+        const Point point = point_of(settings, cuda_topology(2));
+        EXPECT_TRUE(is_exchanged(point));
+        EXPECT_GT(predict(point)->peak_mib, 0);
+        return busiest_traffic(point).bytes;
+    };
+    EXPECT_EQ(traffic_of(Precision::fp32), 19 * 200 * 64 * 4);
+    EXPECT_EQ(traffic_of(Precision::bf16), 19 * 200 * 64 * 2);
+}
+
+TEST(Carried, AreNotWeighedOnCuda) {
+    config::PointSettings settings = carried_point();
+    settings.engine = EngineKind::torch;
+    settings.device = config::DeviceChoice::cuda;
+    settings.halo = {config::HaloSetting::Kind::automatic, 0};
+    EXPECT_FALSE(is_weighed(point_of(settings, cuda_topology(1))));
+}
+
 TEST(Carried, RefusesWhatCannotCarryRows) {
     const auto refused_with = [](auto change) {
         config::PointSettings settings = carried_point();
@@ -873,8 +925,15 @@ TEST(Carried, RefusesWhatCannotCarryRows) {
     EXPECT_THAT(refused_with([](auto& s) {
                     s.engine = EngineKind::torch;
                     s.halo.kind = config::HaloSetting::Kind::exchanged;
+                    s.dtype = Precision::bf16;
                 }),
                 HasSubstr("halo = exchanged: needs engine native on the CPU"));
+    config::PointSettings on_gpu = carried_point();
+    on_gpu.engine = EngineKind::torch;
+    on_gpu.device = config::DeviceChoice::cuda;
+    on_gpu.halo.kind = config::HaloSetting::Kind::exchanged;
+    on_gpu.layout = Layout::contiguous;
+    EXPECT_THAT(refusal_of(on_gpu, cuda_topology(1)), HasSubstr("halo = exchanged"));
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::reference; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::timed; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.schedule = config::Schedule::dynamic; }), names_the_halo);

@@ -99,7 +99,11 @@ TEST(Exchanged, RefusesWhatCannotExchangeRows) {
         return usage_error([&] { (void)slab_point(settings); });
     };
     const auto names_the_halo = HasSubstr("halo = exchanged");
-    EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::torch; }), names_the_halo);
+    EXPECT_THAT(refused_with([](auto& s) {
+                    s.engine = EngineKind::torch;
+                    s.layout = Layout::contiguous;
+                }),
+                names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.engine = EngineKind::timed; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.schedule = config::Schedule::dynamic; }), names_the_halo);
     EXPECT_THAT(refused_with([](auto& s) { s.dtype = Precision::bf16; }), HasSubstr("bf16"));

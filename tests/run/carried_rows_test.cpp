@@ -43,14 +43,6 @@ TEST_F(CarriedRows, GiveTheWholeImageOfDrunet) {
     expect_whole_image(settings, {64});
 }
 
-/// The largest difference of samples, all of 8 bits.
-int largest_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-    int largest = 0;
-    for (size_t i = 0; i < a.size(); ++i)
-        largest = std::max(largest, std::abs(std::to_integer<int>(a[i]) - std::to_integer<int>(b[i])));
-    return largest;
-}
-
 TEST_F(CarriedRows, OfTorchGiveTheWholeImageWithinRoundingInThePredictedMemory) {
     config::PointSettings settings = row_point(network::kind_of<network::UnetShape>(), {147, 37});
     settings.engine = EngineKind::torch;
@@ -63,7 +55,7 @@ TEST_F(CarriedRows, OfTorchGiveTheWholeImageWithinRoundingInThePredictedMemory) 
     const Made made = run(settings);
     expect_passed(made);
     ASSERT_EQ(made.bytes.size(), whole.bytes.size());
-    EXPECT_LE(largest_difference(made.bytes, whole.bytes), 1) << "a sample that is rounded the other way";
+    EXPECT_LE(test::largest_difference(made.bytes, whole.bytes), 1) << "a sample that is rounded the other way";
     if (!world_.is_root()) return;
     EXPECT_EQ(made.bytes.size(), size_t{147 * 37 * 3});
     int64_t most = 0;

@@ -2,6 +2,7 @@
 // whatever the slots and batches; and what it does when a pass is broken off. Its order on streams: fakes/cudart.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
+#include "support/band_scene.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"
 
@@ -190,6 +191,94 @@ TEST_P(DevicePipelineOnCpu, AFaultEndsThePassAndTheNextOneIsWhole) {
             unsetenv("PATCHBENCH_FAULT");
             ASSERT_EQ(bench.pixels(), expected) << "after a fault at " << stage << " " << at;
         }
+}
+
+/// Computes nothing outside of cores, of which the pass is told.
+class CroppedBlend final : public engine::Denoiser {
+  public:
+    void prepare(const BatchView&, const BatchView&, device::Stream&) override { ADD_FAILURE() << "whole windows"; }
+    void forward(const BatchView&, const BatchView&, device::Stream&) override { ADD_FAILURE() << "whole windows"; }
+    [[nodiscard]] std::unique_ptr<engine::CropPass> make_crop_pass(const network::WindowCrop&, int64_t n,
+                                                                   device::Stream& stream) override {
+        return std::make_unique<Pass>(n, stream);
+    }
+
+  private:
+    class Pass final : public engine::CropPass {
+      public:
+        Pass(int64_t n, device::Stream& stream) : n_(n), stream_(stream) {}
+        void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) override {
+            EXPECT_LE(in.shape.n, n_);
+            ASSERT_EQ(std::ssize(cores), in.shape.n);
+            blend_.forward(in, out, stream_);
+            auto* values = static_cast<float*>(out.pointer);
+            for (int64_t i = 0; i < out.shape.n; ++i)
+                for (int64_t pixel = 0; pixel < out.shape.h * out.shape.w; ++pixel, values += out.shape.c)
+                    if (!holds(cores[static_cast<size_t>(i)], pixel / out.shape.w, pixel % out.shape.w))
+                        std::fill_n(values, out.shape.c, 9.0F);
+        }
+        [[nodiscard]] std::vector<engine::StepTime> run_by_steps(const BatchView&, const BatchView&,
+                                                                 std::span<const Rect>) override {
+            return {};
+        }
+
+      private:
+        static bool holds(const Rect& core, int64_t row, int64_t column) {
+            return row >= core.row && row < core.row + core.extent.h && column >= core.column &&
+                   column < core.column + core.extent.w;
+        }
+
+        int64_t n_;
+        device::Stream& stream_;
+        BlendDenoiser blend_;
+    };
+};
+
+TEST_P(DevicePipelineOnCpu, ComputesTheCoresOfEachBatchWhereWindowsAreCropped) {
+    for (const int64_t batch : {1, 4, 7, 15}) {
+        PipelineCase chosen = case_of(GetParam());
+        chosen.batch = batch;
+        PipelineScene scene(chosen);
+        run::Work work = scene.work();
+        work.crop = std::make_shared<const network::WindowCrop>(network::graph_of(network::DncnnShape{}), work.window,
+                                                                std::vector<Range>{{0, 8}}, std::vector<Range>{{0, 8}});
+        CroppedBlend cropped;
+        const auto pipeline = run::make_device_pipeline(cropped, work, chosen.options, chosen.channels, chosen.samples);
+        run::BatchQueue batches(work.batches());
+        run::PassLog log;
+        BlendDenoiser whole;
+        EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), host_pixels(chosen, whole)) << batch;
+        EXPECT_GT(pipeline->forward_call(), 0);
+    }
+}
+
+TEST(DeviceBands, GiveTheBitsOfTheHostAndLogEveryStage) {
+    const engine::Weights weights = engine::make_seeded_weights(network::DncnnShape{.depth = 3, .width = 16}, 1);
+    const auto denoiser = engine::make_denoiser(weights, {.engine = EngineKind::native});
+    const BandScene bands(weights.graph(), network::ComputedUnit::tile);
+    const run::Work work = bands.work();
+    for (const DType samples : {DType::u8, DType::u16, DType::f32}) {
+        PipelineCase chosen;
+        chosen.samples = samples;
+        chosen.options.conversion.gain = 0.83F;
+        PipelineScene scene(chosen);
+        run::BatchQueue batches(work.batches());
+        run::PassLog log, log_of_host;
+        const auto host = run::make_band_pipeline(*denoiser, work, chosen.options, chosen.channels);
+        const auto expected = pixels_of_pass(scene, *host, batches, log_of_host);
+        const auto pipeline = run::make_device_band_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
+        EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), expected);
+        EXPECT_GT(pipeline->forward_call(), 0);
+        run::SpanLog spans(100);
+        log.spans = &spans;
+        EXPECT_EQ(pixels_of_pass(scene, *pipeline, batches, log), expected) << "second pass";
+        std::map<record::Stage, int64_t> times;
+        for (const record::Span& span : spans.spans()) ++times[span.stage];
+        EXPECT_EQ(times[record::Stage::forward], bands.schedule().num_steps());
+        EXPECT_EQ(times[record::Stage::d2h], work.windows.size());
+        EXPECT_EQ(times[record::Stage::scatter], work.windows.size());
+        EXPECT_GE(times[record::Stage::h2d], work.windows.size() - 1);
+    }
 }
 
 TEST(DevicePipeline, PreparesASlotForEachShapeAndNoneForNothing) {

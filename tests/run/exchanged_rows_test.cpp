@@ -1,9 +1,11 @@
-// `halo: exchanged` on 6 ranks and fewer: the bits of the whole image by the same engine, and ranks that fail while
-// their neighbours wait for rows.
+// `halo: exchanged` on 6 ranks and fewer: the whole image by the same engine, native bit for bit, torch within
+// rounding, and ranks that fail while their neighbours wait for rows.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
 #include "plan/slabs.hpp"
 #include "run/row_points.hpp"
+#include "run/work.hpp"
+#include "support/pipeline_scene.hpp"
 
 #include <cstdlib>
 
@@ -61,6 +63,57 @@ TEST_F(ExchangedRows, GiveTheWholeImageToMoreRanksThanSlabs) {
 }
 
 TEST_F(ExchangedRows, TakeTheMemoryThatIsPredicted) { expect_predicted_memory(exchanged({200, 64}, 3)); }
+
+TEST_F(ExchangedRows, OfTorchGiveTheWholeImageWithinRoundingInThePredictedMemory) {
+    config::PointSettings settings = exchanged({160, 40}, 3);
+    settings.network = network::kind_of<network::UnetShape>();
+    settings.engine = EngineKind::torch;
+    settings.workload = config::Workload::whole;
+    const Made whole = run(settings);
+    ASSERT_EQ(whole.trace.status, record::PointStatus::ok) << whole.trace.reason;
+    settings.workload = config::Workload::tiles;
+    const Made made = run(settings);
+    expect_passed(made);
+    ASSERT_EQ(made.bytes.size(), whole.bytes.size());
+    EXPECT_LE(test::largest_difference(made.bytes, whole.bytes), 1) << "a sample that is rounded the other way";
+    if (!world_.is_root()) return;
+    int64_t most = 0;
+    for (const record::RankTrace& rank : made.trace.ranks) {
+        most = std::max(most, rank.memory.allocated_peak);
+        EXPECT_GT(rank.border_bytes, 0) << rank.rank;
+    }
+    EXPECT_NEAR(static_cast<double>(most) / kMiB / made.trace.prediction->peak_mib, 1, 0.1);
+}
+
+TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHost) {
+    if (world_.rank() >= 3) return;
+    const Work work = make_work(point_of(exchanged(test::PipelineScene::kImage, 3)), world_.rank());
+    const auto denoiser = engine::make_denoiser(
+        engine::make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1), {.engine = EngineKind::native});
+    for (const DType samples : {DType::u8, DType::f32}) {
+        test::PipelineCase chosen;
+        chosen.samples = samples;
+        chosen.options.ranks = &world_;
+        test::PipelineScene scene(chosen);
+        const auto pixels_of = [&](Pipeline& pipeline) {
+            test::SceneWindows windows(scene);
+            test::SceneSink output(scene);
+            BatchQueue batches(work.batches());
+            PassLog log;
+            for (int pass = 0; pass < 2; ++pass) {
+                batches.begin_pass();
+                pipeline.pass(batches, windows, output, log);
+            }
+            EXPECT_EQ(pipeline.border_bytes(),
+                      (world_.rank() == 1 ? 2 : 1) * 19 * test::PipelineScene::kImage.w * 64 * 4);
+            return output.pixels();
+        };
+        const auto host = make_slab_pipeline(*denoiser, work, chosen.options, chosen.channels);
+        const auto device = make_device_slab_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
+        EXPECT_TRUE(pixels_of(*device) == pixels_of(*host));
+        EXPECT_GT(device->forward_call(), 0);
+    }
+}
 
 TEST_F(ExchangedRows, TellHowFarAPassIsLayerByLayer) {
     test::Steps told;

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace pb::test {
 
@@ -27,6 +28,14 @@ inline config::PointSettings row_point(network::NetworkKind network, Extent imag
     settings.image.height = image.h;
     settings.image.width = image.w;
     return settings;
+}
+
+/// The largest difference of samples, all of 8 bits.
+inline int largest_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+    int largest = 0;
+    for (size_t i = 0; i < a.size(); ++i)
+        largest = std::max(largest, std::abs(std::to_integer<int>(a[i]) - std::to_integer<int>(b[i])));
+    return largest;
 }
 
 /// How far passes are, as they tell it.

@@ -31,6 +31,9 @@ class Slot {
 
     void prepare(engine::Denoiser& denoiser, device::Stream& stream) { denoiser.prepare(in_, out_, stream); }
 
+    [[nodiscard]] const BatchView& in() const { return in_; }
+    [[nodiscard]] const BatchView& out() const { return out_; }
+
     void load(const std::vector<float>& values, device::Stream& stream) {
         copy_in(samples_, values, stream);
         device::samples_to_network(samples_view(), in_, conversion_, stream);

@@ -68,14 +68,14 @@ class BandPass {
   public:
     virtual ~BandPass() = default;
 
-    /// Runs a step of the schedule; steps follow one another from 0 on, and step 0 begins an image. `in`: the rows of
-    /// the input that the step takes, `out`: memory for those of the output that it makes; NHWC float32, both unused
-    /// where there are none.
-    virtual void run(int64_t step, const float* in, float* out) = 0;
+    /// Runs a step of the schedule, or enqueues it; steps follow one another from 0 on, and step 0 begins an image.
+    /// `in`: the rows of the input that the step takes, `out`: memory for those of the output that it makes; NHWC, of
+    /// the type of Denoiser::forward, on the denoiser's device, both unused where there are none.
+    virtual void run(int64_t step, const void* in, void* out) = 0;
 };
 
-/// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour.
-/// Both are empty where there is no neighbour.
+/// The border rows of one map on one side of a slab: own rows for the neighbour, and room for rows of the neighbour, in
+/// memory of the denoiser's device. Both are empty where there is no neighbour.
 struct BorderRows {
     std::span<const std::byte> sent;
     std::span<std::byte> received;
@@ -86,21 +86,24 @@ struct BorderRows {
 class RowExchange {
   public:
     virtual ~RowExchange() = default;
-    /// Begins to send and to receive. The rows stay where they are, and `sent` stays unchanged, until finish().
+    /// Begins to send and to receive. The rows stay where they are, and `sent` stays unchanged, until finish(). On CUDA
+    /// the rows are those after the work that was enqueued on the pass's stream before.
     virtual void start(const BorderRows& above, const BorderRows& below) = 0;
-    /// Returns when the rows have arrived, and those of this slab have left.
+    /// Returns when the rows have arrived, on CUDA for work that is enqueued later, and those of this slab have left.
     virtual void finish() = 0;
 };
 
 /// A slab of rows of an image that goes through a network together with the slabs of its neighbours (Note [Exchanged
-/// rows]). Each row of each map is computed once, and the output has the bits of the whole image's.
+/// rows]). Each row of each map is computed once, and the output is the whole image's, native: bit for bit, torch:
+/// within rounding.
 class SlabPass {
   public:
     virtual ~SlabPass() = default;
 
-    /// `in`: the rows of the input that the slab holds, `out`: memory for those of the output that it owns; NHWC
-    /// float32. Without `exchange` the arithmetic is the same, on border rows that hold anything: for timing.
-    virtual void run(const float* in, float* out, RowExchange* exchange) = 0;
+    /// Runs the network on the slab, or enqueues it. `in`: the rows of the input that the slab holds, `out`: memory for
+    /// those of the output that it owns; NHWC, of the type of Denoiser::forward, on the denoiser's device. Without
+    /// `exchange` the arithmetic is the same, on border rows that hold anything: for timing.
+    virtual void run(const void* in, void* out, RowExchange* exchange) = 0;
 };
 
 /// How long one step of a forward call took.
@@ -119,7 +122,7 @@ class CropPass {
     /// window i, is one that the crop was made for. There `out` is that of Denoiser::forward, native: bit for bit,
     /// torch: within rounding; elsewhere anything.
     virtual void run(const BatchView& in, const BatchView& out, std::span<const Rect> cores) = 0;
-    /// The same, its steps timed one by one.
+    /// The same, its steps timed one by one; empty, and nothing was computed, on CUDA.
     [[nodiscard]] virtual std::vector<StepTime> run_by_steps(const BatchView& in, const BatchView& out,
                                                              std::span<const Rect> cores) = 0;
 };
@@ -147,17 +150,22 @@ class Denoiser {
     /// Enqueued on `stream`. Views that were not prepared are served, too, and may allocate.
     virtual void forward(const BatchView& in, const BatchView& out, device::Stream& stream) = 0;
 
-    /// For the steps of `schedule`, which is of the engine's unit and must outlive the pass; native allocates all that
-    /// they need. Throws OutOfMemory, and UsageError where the engine cannot carry rows.
-    [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule);
+    /// For the steps of `schedule`, which is of the engine's unit; native allocates all that they need. On CUDA they
+    /// are enqueued on `stream`. Schedule and stream must outlive the pass. Throws OutOfMemory, and UsageError where
+    /// the engine cannot carry rows.
+    [[nodiscard]] virtual std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
+                                                                   device::Stream& stream);
 
-    /// Allocates all that the slab needs; it must outlive the pass. Throws OutOfMemory, and UsageError where the engine
-    /// cannot exchange rows.
-    [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab);
+    /// For a slab; native allocates all that it needs. On CUDA work is enqueued on `stream`. Slab and stream must
+    /// outlive the pass. Throws OutOfMemory, and UsageError where the engine cannot exchange rows.
+    [[nodiscard]] virtual std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
+                                                                   device::Stream& stream);
 
-    /// For calls on up to `n` windows, for which native allocates all that they need; the crop must outlive the pass,
-    /// and be of the engine's kind (CropEngine). Throws OutOfMemory. Null where whole windows are computed only.
-    [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n);
+    /// For calls on up to `n` windows, for which native allocates all that they need; the crop must be of the engine's
+    /// kind (CropEngine). Calls are enqueued on `stream`, and their views need no prepare(). Crop and stream must
+    /// outlive the pass. Throws OutOfMemory. Null where whole windows are computed only.
+    [[nodiscard]] virtual std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
+                                                                   device::Stream& stream);
 
     /// A forward call whose steps are timed one by one, in their order. Empty, and nothing was computed, where the
     /// engine does not tell them apart: on CUDA, in a process of its own.

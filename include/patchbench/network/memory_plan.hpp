@@ -12,6 +12,7 @@ struct MemoryPath {
     bool transposes_by_taps = false;  // a transposed convolution makes each quarter of its map apart, then copies it
     bool copies_kernels = true;       // a convolution runs with a copy of its kernel, in an order of its own
     bool copies_output = true;        // an output that no sum makes is a map first, then copied to the caller's
+    bool sums_after_layer = false;    // a layer with a fused sum is a map first, then added to the other operand
     int64_t value_bytes = 4;          // of maps and kernels
 };
 
@@ -20,6 +21,8 @@ inline constexpr MemoryPath kOnednnPath{.fusing = {.relu = true, .sum = true}, .
 /// On CUDA: cuDNN, whose scratch memory is counted as a copy of the kernel.
 inline constexpr MemoryPath kCudnnPath{.fusing = {.relu = true, .sum = false}};
 inline constexpr MemoryPath kFusedCudnnPath{.fusing = {.relu = true, .sum = true}};
+/// On CUDA where pieces of maps are computed (network/pieces.hpp): the steps of the CPU, each layer by cuDNN.
+inline constexpr MemoryPath kCudnnPiecesPath{.fusing = {.relu = true, .sum = true}, .sums_after_layer = true};
 
 struct MemorySize {
     double bytes_per_pixel = 0;  // of the input at full extent, times the batch

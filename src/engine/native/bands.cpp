@@ -30,15 +30,15 @@ Map Bands::map_at(int64_t step, size_t operation) const {
     return map;
 }
 
-void Bands::run(int64_t step, const float* in, float* out) {
+void Bands::run(int64_t step, const void* in, void* out) {
     for (size_t i = 0; i < place_.maps.size(); ++i) place_.maps[i] = map_at(step, i);
     const size_t output = network_.graph().output();
     const Range finished = schedule_.made(step, output);
-    place_.maps[output].rows.values = out;
+    place_.maps[output].rows.values = static_cast<float*>(out);
     place_.maps[output].rows.first = finished.begin;
     place_.maps[output].rows.places = std::max<int64_t>(1, finished.size());
     bring(step, 0);
-    take(schedule_.made(step, 0), in);
+    take(schedule_.made(step, 0), static_cast<const float*>(in));
     for (size_t s = 0; s < last_read_.size(); ++s) {
         const size_t made = network_.steps()[s].last;
         bring(step, made);

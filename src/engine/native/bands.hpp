@@ -14,7 +14,7 @@ class Bands final : public BandPass, public LayerReport {
     /// Both must outlive it. Throws OutOfMemory.
     Bands(Network& network, const network::BandSchedule& schedule);
 
-    void run(int64_t step, const float* in, float* out) override;
+    void run(int64_t step, const void* in, void* out) override;
 
   private:
     [[nodiscard]] Map map_at(int64_t step, size_t operation) const;

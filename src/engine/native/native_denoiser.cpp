@@ -48,15 +48,18 @@ class NativeDenoiser final : public Denoiser {
                "layers are fp32";
     }
 
-    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
+    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
+                                                           device::Stream& /*stream*/) override {
         return std::make_unique<native::Bands>(network_, schedule);
     }
 
-    [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab) override {
+    [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
+                                                           device::Stream& /*stream*/) override {
         return std::make_unique<native::Slab>(network_, slab);
     }
 
-    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n) override {
+    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
+                                                           device::Stream& /*stream*/) override {
         return std::make_unique<native::Cropped>(network_, crop, n, expected_);
     }
 

@@ -31,9 +31,9 @@ Map Slab::map_at(size_t operation) const {
     return map;
 }
 
-void Slab::run(const float* in, float* out, RowExchange* exchange) {
-    place_.maps.front().rows.values = const_cast<float*>(in);  // which no step writes
-    place_.maps[network_.graph().output()].rows.values = out;
+void Slab::run(const void* in, void* out, RowExchange* exchange) {
+    place_.maps.front().rows.values = static_cast<float*>(const_cast<void*>(in));  // which no step writes
+    place_.maps[network_.graph().output()].rows.values = static_cast<float*>(out);
     in_flight_.reset();
     for (size_t step = 0; step < network_.steps().size(); ++step) {
         if (reads(step, in_flight_)) {

@@ -16,7 +16,7 @@ class Slab final : public SlabPass {
     /// Both must outlive it. Throws OutOfMemory.
     Slab(Network& network, const network::ExchangedSlab& slab);
 
-    void run(const float* in, float* out, RowExchange* exchange) override;
+    void run(const void* in, void* out, RowExchange* exchange) override;
 
   private:
     [[nodiscard]] Map map_at(size_t operation) const;

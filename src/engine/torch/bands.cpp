@@ -43,7 +43,7 @@ Bands::Bands(const Network& network, const network::BandSchedule& schedule, at::
       is_kept_(network.graph().size()),
       chunks_(network.graph().size()) {}
 
-at::Tensor Bands::tensor_at(float* pointer, size_t operation, const Range& rows) const {
+at::Tensor Bands::tensor_at(void* pointer, size_t operation, const Range& rows) const {
     const network::Graph& graph = network_.graph();
     const network::Piece piece = network::piece_of_rows(graph, schedule_, operation, rows);
     const BatchView view{
@@ -53,7 +53,7 @@ at::Tensor Bands::tensor_at(float* pointer, size_t operation, const Range& rows)
     return as_tensor(view, options_);
 }
 
-void Bands::run(int64_t step, const float* in, float* out) {
+void Bands::run(int64_t step, const void* in, void* out) {
     runner_([&] {
         if (step == 0 || step != next_) {
             kept_.assign(kept_.size(), {});
@@ -64,7 +64,7 @@ void Bands::run(int64_t step, const float* in, float* out) {
         pieces_ = PieceMaps(kept_.size());
         is_kept_.assign(kept_.size(), false);
         const Range taken = schedule_.made(step, 0);
-        if (taken.size() > 0) pieces_.maps.front() = tensor_at(const_cast<float*>(in), 0, taken);
+        if (taken.size() > 0) pieces_.maps.front() = tensor_at(const_cast<void*>(in), 0, taken);
         store(step, 0);
         const size_t output = network_.graph().output();
         at::Tensor made = tensor_at(out, output, schedule_.made(step, output));

@@ -17,7 +17,7 @@ class Bands final : public BandPass, public LayerReport {
     /// `network`, `schedule` and what `runner` holds must outlive it.
     Bands(const Network& network, const network::BandSchedule& schedule, at::TensorOptions options, Runner runner);
 
-    void run(int64_t step, const float* in, float* out) override;
+    void run(int64_t step, const void* in, void* out) override;
 
   private:
     struct Chunk {
@@ -29,7 +29,7 @@ class Bands final : public BandPass, public LayerReport {
     void pretend_before(int64_t step);
     void run_layers(int64_t step, at::Tensor& out);
     void make(int64_t step, size_t layer, at::Tensor& out);
-    [[nodiscard]] at::Tensor tensor_at(float* pointer, size_t operation, const Range& rows) const;
+    [[nodiscard]] at::Tensor tensor_at(void* pointer, size_t operation, const Range& rows) const;
     /// New rows of a map: adds them to those kept before.
     void store(int64_t step, size_t map);
     /// Copies the rows that later steps need.

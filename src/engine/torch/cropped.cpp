@@ -15,6 +15,7 @@ void Cropped::run(const BatchView& in, const BatchView& out, std::span<const Rec
 }
 
 std::vector<StepTime> Cropped::run_by_steps(const BatchView& in, const BatchView& out, std::span<const Rect> cores) {
+    if (options_.device().is_cuda()) return {};
     const auto timed = [this](const BatchView& some_in, const BatchView& some_out, const Rect& core, StepClock& clock) {
         run_alike(some_in, some_out, core, &clock);
     };

@@ -1,4 +1,4 @@
-// Windows of which only the cores are used, with LibTorch on the CPU.
+// Windows of which only the cores are used, with LibTorch.
 #pragma once
 
 #include "engine/alike_windows.hpp"

@@ -66,6 +66,8 @@ class Network {
     [[nodiscard]] Operands operands_of(const network::PieceStep& step, const PieceMaps& pieces) const;
     /// What no later step needs. `early`: before the step computes.
     void give_up(const network::PieceStep& step, PieceMaps& pieces, bool early) const;
+    /// Copies what is held of a map into `piece`, whose other pixels hold anything.
+    void widen(size_t map, const network::Piece& piece, PieceMaps& pieces) const;
 
     network::Graph graph_;
     network::MemoryPlan plan_;

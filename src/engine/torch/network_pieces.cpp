@@ -3,6 +3,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <utility>
+
 namespace pb::engine::torch_engine {
 
 namespace {
@@ -67,7 +69,10 @@ void Network::give_up(const network::PieceStep& step, PieceMaps& pieces, bool ea
 void Network::run_piece(size_t number, const network::PieceStep& step, PieceMaps& pieces, at::Tensor& out) const {
     const Call& call = calls_[number];
     std::optional<Layer> layer = call.layer;
-    if (layer) layer->padding = {step.zeros_in_rows.padding, step.zeros_in_columns.padding};
+    if (layer) {
+        layer->padding = {step.zeros_in_rows.padding, step.zeros_in_columns.padding};
+        layer->fusion.reset();  // its plans pad both axes alike, and are for few shapes
+    }
     const size_t made = call.step.last;
     {
         const Operands operands = operands_of(step, pieces);
@@ -79,6 +84,16 @@ void Network::run_piece(size_t number, const network::PieceStep& step, PieceMaps
     }
     pieces.held[made] = step.made;
     give_up(step, pieces, false);
+    if (step.widened) widen(made, *step.widened, pieces);
+}
+
+void Network::widen(size_t map, const Piece& piece, PieceMaps& pieces) const {
+    const at::Tensor& there = pieces.maps[map];
+    at::Tensor wide =
+        at::empty({there.size(0), there.size(1), piece.rows.size(), piece.columns.size()}, there.options(), format_);
+    part_of(wide, piece, pieces.held[map]).copy_(there);
+    pieces.maps[map] = std::move(wide);
+    pieces.held[map] = piece;
 }
 
 void Network::run_pieces(const std::vector<network::PieceStep>& steps, const at::Tensor& in, at::Tensor& out,

@@ -9,6 +9,7 @@
 #include "engine/torch/fusion/cudnn_plans.hpp"
 #include "engine/torch/fusion/fusion.hpp"
 #include "engine/torch/network.hpp"
+#include "engine/torch/slab.hpp"
 #include "engine/torch/tensor_memory.hpp"
 #include "engine/torch/translate_errors.hpp"
 
@@ -81,18 +82,25 @@ class TorchDenoiser final : public Denoiser {
         });
     }
 
-    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule) override {
-        const bool carries =
-            !cuda_ && !code_ && options_.precision == Precision::fp32 && options_.layout == Layout::channels_last;
-        if (!carries) return Denoiser::make_band_pass(schedule);
-        return std::make_unique<Bands>(*network_, schedule, placement_.options, cpu_runner());
+    [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
+                                                           device::Stream& stream) override {
+        if (!runs_in_rows()) return Denoiser::make_band_pass(schedule, stream);
+        return std::make_unique<Bands>(*network_, schedule, placement_.options, runner(stream));
     }
 
-    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n) override {
-        if (cuda_ || code_) return nullptr;
+    [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
+                                                           device::Stream& stream) override {
+        if (!runs_in_rows()) return Denoiser::make_slab_pass(slab, stream);
+        return std::make_unique<Slab>(*network_, slab, placement_.options, runner(stream));
+    }
+
+    [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
+                                                           device::Stream& stream) override {
+        if (code_ || options_.cuda_graph || options_.fusion) return nullptr;
         // A checkpoint can hold a relative of the network that was planned for: other layers, computed as a whole.
         if (crop.memory().steps != network_->memory().steps) return nullptr;
-        return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options, cpu_runner());
+        return std::make_unique<Cropped>(*network_, AlikeWindows(crop, n, expected_), placement_.options,
+                                         runner(stream));
     }
 
     [[nodiscard]] std::vector<StepTime> forward_by_steps(const BatchView& in, const BatchView& out,
@@ -126,8 +134,20 @@ class TorchDenoiser final : public Denoiser {
             });
     }
 
-    [[nodiscard]] Runner cpu_runner() {
-        return [this](const std::function<void()>& work) { on_cpu(work); };
+    /// Whether rows are carried or exchanged.
+    [[nodiscard]] bool runs_in_rows() const {
+        return !code_ && options_.layout == Layout::channels_last && (cuda_ || options_.precision == Precision::fp32);
+    }
+
+    /// For pieces of maps. They have many shapes, for each of which cuDNN would search as long as for whole windows: it
+    /// takes what it expects to be fastest.
+    [[nodiscard]] Runner runner(device::Stream& stream) {
+        if (!cuda_) return [this](const std::function<void()>& work) { on_cpu(work); };
+        EngineOptions options = options_;
+        options.cudnn_benchmark = false;
+        return [this, &stream, cuda = std::shared_ptr(make_cuda_backend(options))](const std::function<void()>& work) {
+            guarded([&] { cuda->run_on(stream, work); });
+        };
     }
 
     void on_cpu(const std::function<void()>& work) {

@@ -1,13 +1,14 @@
 // The pass of one rank over carried rows (Note [Carried rows]): each step takes some rows of the input; when a band of
-// the output is complete, it is written as the core of its window. CPU only, computes inline.
+// the output is complete, it is written as the core of its window. Where steps are computed: step_device.hpp.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
 #include "engine/layer_report.hpp"
-#include "engine/memory.hpp"
 #include "run/pipeline/pipeline.hpp"
+#include "run/pipeline/step_device.hpp"
 #include "run/pipeline/stopwatch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pb::run {
 
@@ -15,15 +16,9 @@ namespace {
 
 class BandPipeline final : public Pipeline {
   public:
-    BandPipeline(engine::Denoiser& denoiser, const Work& work, const PipelineOptions& options, int64_t channels)
-        : work_(work),
-          schedule_(*work.bands),
-          conversion_(options.conversion),
-          in_channels_(channels + (options.conversion.sigma ? 1 : 0)),
-          in_({}, bytes_of(schedule_.most_input_rows(), in_channels_)),
-          out_({}, bytes_of(schedule_.shape().band, channels)),
-          pass_(denoiser.make_band_pass(schedule_)) {
-        auto* const report = dynamic_cast<engine::LayerReport*>(pass_.get());
+    BandPipeline(std::unique_ptr<StepDevice> device, const Work& work)
+        : device_(std::move(device)), work_(work), schedule_(*work.bands) {
+        auto* const report = dynamic_cast<engine::LayerReport*>(&device_->pass());
         if (report == nullptr) return;
         report->report_layers([this](int64_t done, int64_t all) {
             if (told_ != nullptr) told_->report_step(step_ * all + done, schedule_.num_steps() * all);
@@ -39,7 +34,7 @@ class BandPipeline final : public Pipeline {
             StageWatch watch(log, band - work_.windows.begin);
             plan::Tile made = work_.tile(band);
             made.window.row = made.core.row;  // the last band is not shifted inwards
-            write_core_from_f32(out(), made, conversion_, output);
+            device_->write(made, output);
             watch.done(record::Stage::scatter);
         }
         told_ = nullptr;  // forward calls are no part of a pass
@@ -48,17 +43,11 @@ class BandPipeline final : public Pipeline {
     /// The step that computes most, in proportion to a whole band.
     double forward_call() override {
         const Stopwatch watch;
-        pass_->run(schedule_.busiest_step(), in(), out());
+        device_->compute(schedule_.busiest_step());
         return watch.seconds() / schedule_.busiest_part();
     }
 
   private:
-    [[nodiscard]] size_t bytes_of(int64_t rows, int64_t channels) const {
-        return static_cast<size_t>(rows * schedule_.shape().image.w * channels) * sizeof(float);
-    }
-    [[nodiscard]] float* in() const { return static_cast<float*>(in_.pointer()); }
-    [[nodiscard]] float* out() const { return static_cast<float*>(out_.pointer()); }
-
     /// Whether the step completes a band.
     bool run_step(int64_t step, int64_t band, WindowSource& input, PassLog& log) {
         comm::stop_if_interrupted();
@@ -67,8 +56,7 @@ class BandPipeline final : public Pipeline {
         cut(schedule_.made(step, 0), input);
         watch.done(record::Stage::gather);
         inject_fault("forward");
-        pass_->run(step, in(), out());
-        watch.done(record::Stage::forward);
+        device_->run(step, watch);
         return schedule_.made(step, schedule_.computed().size() - 1).size() > 0;
     }
 
@@ -76,15 +64,12 @@ class BandPipeline final : public Pipeline {
     void cut(const Range& rows, WindowSource& input) {
         if (rows.size() == 0) return;
         const int64_t begin = std::min(rows.begin, work_.image_rows - 1);
-        cut_window_to_f32(input, {begin, 0, {rows.size(), schedule_.shape().image.w}}, conversion_, in());
+        device_->cut({begin, 0, {rows.size(), schedule_.shape().image.w}}, input);
     }
 
+    std::unique_ptr<StepDevice> device_;
     const Work& work_;
     const network::BandSchedule& schedule_;
-    device::Conversion conversion_;
-    int64_t in_channels_;
-    engine::EngineBuffer in_, out_;
-    std::unique_ptr<engine::BandPass> pass_;
     BatchQueue* told_ = nullptr;  // of the pass that runs
     int64_t step_ = 0;
 };
@@ -93,7 +78,14 @@ class BandPipeline final : public Pipeline {
 
 std::unique_ptr<Pipeline> make_band_pipeline(engine::Denoiser& denoiser, const Work& work,
                                              const PipelineOptions& options, int64_t channels) {
-    return std::make_unique<BandPipeline>(denoiser, work, options, channels);
+    return std::make_unique<BandPipeline>(make_host_steps(denoiser, *work.bands, options, channels), work);
+}
+
+std::unique_ptr<Pipeline> make_device_band_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                                    const PipelineOptions& options, int64_t channels,
+                                                    DType sample_type) {
+    auto steps = make_stream_steps(denoiser, *work.bands, options, channels, sample_type);
+    return std::make_unique<BandPipeline>(std::move(steps), work);
 }
 
 }  // namespace pb::run

@@ -31,7 +31,7 @@ class HostDevice final : public SlotDevice {
         out_ = engine::EngineBuffer(views_.options.device, out(n).bytes());
         if (!fused()) samples_.resize(samples(n).bytes());
         denoiser_.prepare(in(n), out(n), stream_);
-        if (crop_ != nullptr) pass_ = denoiser_.make_crop_pass(*crop_, n);
+        if (crop_ != nullptr) pass_ = denoiser_.make_crop_pass(*crop_, n, stream_);
         if (!fused()) return {samples_.data(), samples_.data()};
         return {static_cast<std::byte*>(in_.pointer()), static_cast<std::byte*>(out_.pointer())};
     }

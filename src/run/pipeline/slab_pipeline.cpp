@@ -1,15 +1,16 @@
 // The pass of one rank over its slab (Note [Exchanged rows]): the rows of the slab are read, go through the network
-// together with the slabs of the other ranks, and are written band by band. CPU only, computes inline.
+// together with the slabs of the other ranks, and are written band by band. Where slabs are computed: slab_device.hpp.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
 #include "comm/neighbours.hpp"
-#include "engine/memory.hpp"
 #include "run/pipeline/pipeline.hpp"
+#include "run/pipeline/slab_device.hpp"
 #include "run/pipeline/stopwatch.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pb::run {
 
@@ -52,16 +53,12 @@ class BorderExchange final : public engine::RowExchange {
 
 class SlabPipeline final : public Pipeline {
   public:
-    SlabPipeline(engine::Denoiser& denoiser, const Work& work, const PipelineOptions& options, int64_t channels)
-        : work_(work),
+    SlabPipeline(std::unique_ptr<SlabDevice> device, const Work& work, const comm::Communicator& ranks)
+        : device_(std::move(device)),
+          work_(work),
           slab_(*work.slab),
-          conversion_(options.conversion),
-          in_({}, bytes_of(slab_.held(0).size(), channels + (options.conversion.sigma ? 1 : 0))),
-          out_({}, bytes_of(slab_.shape().rows.size(), channels)),
-          out_row_floats_(slab_.shape().image.w * channels),
-          pass_(denoiser.make_slab_pass(slab_)),
-          ranks_(neighbours_of(slab_, *options.ranks)),
-          neighbours_(*options.ranks, ranks_, static_cast<size_t>(slab_.traffic().largest)) {}
+          ranks_(neighbours_of(slab_, ranks)),
+          neighbours_(ranks, ranks_, static_cast<size_t>(slab_.traffic().largest)) {}
 
     void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) override {
         neighbours_.begin_pass(ranks_.are_none() ? 0 : std::ssize(slab_.travelling()));
@@ -76,19 +73,13 @@ class SlabPipeline final : public Pipeline {
     /// The arithmetic of the slab, without its neighbours, in proportion to a whole window.
     double forward_call() override {
         const Stopwatch watch;
-        pass_->run(in(), out(), nullptr);
+        device_->compute();
         return watch.seconds() * static_cast<double>(work_.window.h) / static_cast<double>(slab_.shape().rows.size());
     }
 
     [[nodiscard]] int64_t border_bytes() const override { return neighbours_.bytes_sent(); }
 
   private:
-    [[nodiscard]] size_t bytes_of(int64_t rows, int64_t channels) const {
-        return static_cast<size_t>(rows * slab_.shape().image.w * channels) * sizeof(float);
-    }
-    [[nodiscard]] float* in() const { return static_cast<float*>(in_.pointer()); }
-    [[nodiscard]] float* out() const { return static_cast<float*>(out_.pointer()); }
-
     void run_pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) {
         compute(batches, input, log);
         while (const auto batch = batches.next()) {
@@ -97,7 +88,7 @@ class SlabPipeline final : public Pipeline {
             plan::Tile made = work_.tile(batch->begin);
             made.window.row = made.core.row;  // the last band is not shifted inwards
             const int64_t row = made.core.row - slab_.shape().rows.begin;
-            write_core_from_f32(out() + row * out_row_floats_, made, conversion_, output);
+            device_->write(row, made, output);
             watch.done(record::Stage::scatter);
         }
     }
@@ -107,20 +98,16 @@ class SlabPipeline final : public Pipeline {
         StageWatch watch(log, 0);
         inject_fault("gather");
         const Range rows = slab_.held(0);  // those beyond the image are copies of its last one
-        cut_window_to_f32(input, {rows.begin, 0, {rows.size(), slab_.shape().image.w}}, conversion_, in());
+        device_->cut({rows.begin, 0, {rows.size(), slab_.shape().image.w}}, input);
         watch.done(record::Stage::gather);
         inject_fault("forward");
         BorderExchange exchange(neighbours_, watch, batches, std::ssize(slab_.travelling()));
-        pass_->run(in(), out(), ranks_.are_none() ? nullptr : &exchange);
-        watch.done(record::Stage::forward);
+        device_->run(ranks_.are_none() ? nullptr : &exchange, watch);
     }
 
+    std::unique_ptr<SlabDevice> device_;
     const Work& work_;
     const network::ExchangedSlab& slab_;
-    device::Conversion conversion_;
-    engine::EngineBuffer in_, out_;
-    int64_t out_row_floats_;
-    std::unique_ptr<engine::SlabPass> pass_;
     comm::Neighbours::Ranks ranks_;
     comm::Neighbours neighbours_;
 };
@@ -130,7 +117,16 @@ class SlabPipeline final : public Pipeline {
 std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
                                              const PipelineOptions& options, int64_t channels) {
     require(options.ranks != nullptr, "a slab needs the ranks of its neighbours");
-    return std::make_unique<SlabPipeline>(denoiser, work, options, channels);
+    auto device = make_host_slab(denoiser, *work.slab, options, channels);
+    return std::make_unique<SlabPipeline>(std::move(device), work, *options.ranks);
+}
+
+std::unique_ptr<Pipeline> make_device_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
+                                                    const PipelineOptions& options, int64_t channels,
+                                                    DType sample_type) {
+    require(options.ranks != nullptr, "a slab needs the ranks of its neighbours");
+    auto device = make_stream_slab(denoiser, *work.slab, options, channels, sample_type);
+    return std::make_unique<SlabPipeline>(std::move(device), work, *options.ranks);
 }
 
 }  // namespace pb::run

@@ -29,14 +29,17 @@ struct StreamSlot {
 
     device::PinnedBuffer pinned_in, pinned_out;
     engine::EngineBuffer device_in, device_out, in, out;
+    std::unique_ptr<engine::CropPass> crop_pass;  // null: all of each window is computed
     device::Event copy_in_start, copy_in_end, forward_start, forward_end, copy_out_start, copy_out_end;
 };
 
 class StreamDevice final : public SlotDevice {
   public:
-    StreamDevice(engine::Denoiser& denoiser, const BatchViews& views)
+    /// `crop`: of the windows; null: all of each is computed.
+    StreamDevice(engine::Denoiser& denoiser, const BatchViews& views, const network::WindowCrop* crop)
         : denoiser_(denoiser),
           views_(views),
+          crop_(crop),
           overlap_(views.options.overlap),
           copy_in_(views.options.device),
           compute_(views.options.device),
@@ -53,9 +56,10 @@ class StreamDevice final : public SlotDevice {
     }
 
     [[nodiscard]] SlotMemory add_slot(int64_t n) override {
-        const StreamSlot& slot = slots_.emplace_back(views_.options.device, views_.samples(nullptr, n),
-                                                     views_.in(nullptr, n), views_.out(nullptr, n));
-        denoiser_.prepare(in(slot, n), out(slot, n), compute_);
+        StreamSlot& slot = slots_.emplace_back(views_.options.device, views_.samples(nullptr, n), views_.in(nullptr, n),
+                                               views_.out(nullptr, n));
+        if (crop_ != nullptr) slot.crop_pass = denoiser_.make_crop_pass(*crop_, n, compute_);
+        if (!slot.crop_pass) denoiser_.prepare(in(slot, n), out(slot, n), compute_);
         compute_.synchronise();
         return {slot.pinned_in.pointer(), slot.pinned_out.pointer()};
     }
@@ -67,6 +71,8 @@ class StreamDevice final : public SlotDevice {
         origin_.synchronise();
         origin_s_ = monotonic_seconds();
     }
+
+    void set_cores(size_t /*slot*/, std::span<const Rect> cores) override { cores_ = cores; }
 
     void submit(size_t number, int64_t n) override {
         StreamSlot& slot = slots_[number];
@@ -101,7 +107,7 @@ class StreamDevice final : public SlotDevice {
     double forward_call(size_t number, int64_t n) override {
         StreamSlot& slot = slots_[number];
         slot.forward_start.record(compute_);
-        denoiser_.forward(in(slot, n), out(slot, n), compute_);
+        forward(slot, n);
         slot.forward_end.record(compute_);
         slot.forward_end.synchronise();
         return slot.forward_end.seconds_since(slot.forward_start);
@@ -120,10 +126,17 @@ class StreamDevice final : public SlotDevice {
     [[nodiscard]] BatchView in(const StreamSlot& slot, int64_t n) const { return views_.in(slot.in.pointer(), n); }
     [[nodiscard]] BatchView out(const StreamSlot& slot, int64_t n) const { return views_.out(slot.out.pointer(), n); }
 
+    void forward(const StreamSlot& slot, int64_t n) {
+        if (slot.crop_pass)
+            slot.crop_pass->run(in(slot, n), out(slot, n), cores_);
+        else
+            denoiser_.forward(in(slot, n), out(slot, n), compute_);
+    }
+
     void compute(const StreamSlot& slot, int64_t n) {
         const device::Conversion& conversion = views_.options.conversion;
         device::samples_to_network(views_.samples(slot.device_in.pointer(), n), in(slot, n), conversion, compute_);
-        denoiser_.forward(in(slot, n), out(slot, n), compute_);
+        forward(slot, n);
         device::network_to_samples(out(slot, n), views_.samples(slot.device_out.pointer(), n), conversion, compute_);
     }
 
@@ -142,6 +155,8 @@ class StreamDevice final : public SlotDevice {
 
     engine::Denoiser& denoiser_;
     BatchViews views_;
+    const network::WindowCrop* crop_;
+    std::span<const Rect> cores_;  // of the batch that is computed
     bool overlap_;
     device::Stream copy_in_, compute_, copy_out_;
     device::Event origin_;  // zero of the spans' times
@@ -154,7 +169,7 @@ class StreamDevice final : public SlotDevice {
 std::unique_ptr<Pipeline> make_device_pipeline(engine::Denoiser& denoiser, const Work& work,
                                                const PipelineOptions& options, int64_t channels, DType sample_type) {
     const BatchViews views{work.window, channels, sample_type, options};
-    return std::make_unique<SlotPipeline>(std::make_unique<StreamDevice>(denoiser, views), work);
+    return std::make_unique<SlotPipeline>(std::make_unique<StreamDevice>(denoiser, views, work.crop.get()), work);
 }
 
 }  // namespace pb::run

@@ -4,14 +4,18 @@
 #include "blend_on_device.hpp"
 #include "comm/interruption.hpp"
 #include "fake_cuda.hpp"
+#include "run/pipeline/slab_device.hpp"
+#include "support/band_scene.hpp"
 #include "support/blend_denoiser.hpp"
 #include "support/pipeline_scene.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <random>
 #include <tuple>
@@ -163,6 +167,135 @@ TEST(PipelineOverFakeCuda, ASignalAndFaultsHarmNothing) {
         unsetenv("PATCHBENCH_FAULT");
         const comm::InterruptionGuard forgets_the_signal;
         bench.expect_whole_pass(chosen);
+    });
+}
+
+/// One that the picture itself comes back through: without a map of the noise level, in a type that holds its samples.
+PipelineCase case_of_bands(PipelineCase chosen) {
+    chosen.options.conversion.sigma.reset();
+    chosen.options.layout = Layout::channels_last;
+    if (chosen.samples != DType::u8 || chosen.options.values == DType::bf16) chosen.options.values = DType::f32;
+    return chosen;
+}
+
+TEST(PipelineOverFakeCuda, CarriesRowsInAnyOrder) {
+    const BandScene bands(network::graph_of(network::DncnnShape{.depth = 4}));
+    const run::Work work = bands.work();
+    for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& any, std::mt19937_64& random) {
+        const PipelineCase chosen = case_of_bands(any);
+        const fakes::FakeCuda machine({seed, 2, size_t{1} << 30});
+        PipelineScene scene(chosen);
+        KeptRowsDenoiser denoiser(chosen);
+        const auto pipeline =
+            run::make_device_band_pipeline(denoiser, work, chosen.options, chosen.channels, chosen.samples);
+        run::BatchQueue batches(work.batches());
+        run::PassLog log;
+        const run::Slab picture = scene.input();
+        const std::vector<std::byte> expected(picture.pixels.pixels, picture.pixels.pixels + picture.pixels.bytes());
+        EXPECT_TRUE(pixels_of_pass(scene, *pipeline, batches, log) == expected);
+        SceneWindows windows(scene, [reads = random() % 3]() mutable {
+            if (reads-- == 0) throw Error("rows that cannot be read");
+        });
+        SceneSink output(scene);
+        batches.begin_pass();
+        EXPECT_THROW(pipeline->pass(batches, windows, output, log), Error);
+        EXPECT_TRUE(pixels_of_pass(scene, *pipeline, batches, log) == expected) << "after a pass that broke off";
+        EXPECT_GT(pipeline->forward_call(), 0);
+    });
+}
+
+/// Gives the rows that it was given, after its first and its last row were exchanged.
+class ExchangedEnds final : public engine::SlabPass {
+  public:
+    ExchangedEnds(const network::ExchangedSlab& slab, size_t row_bytes, device::Stream& stream)
+        : slab_(slab),
+          row_bytes_(row_bytes),
+          own_(stream.device(), static_cast<size_t>(slab.shape().rows.size()) * row_bytes),
+          border_(stream.device(), 2 * row_bytes),
+          stream_(stream) {}
+
+    void run(const void* in, void* out, engine::RowExchange* exchange) override {
+        const Range owned = slab_.shape().rows;
+        const size_t bytes = static_cast<size_t>(owned.size()) * row_bytes_, last = bytes - row_bytes_;
+        const auto offset = static_cast<size_t>(owned.begin - slab_.held(0).begin) * row_bytes_;
+        auto* const own = static_cast<std::byte*>(own_.pointer());
+        auto* const border = static_cast<std::byte*>(border_.pointer());
+        device::copy_on_device(own, static_cast<const std::byte*>(in) + offset, bytes, stream_);
+        if (exchange != nullptr) {
+            exchange->start({{own, row_bytes_}, {border, row_bytes_}},
+                            {{own + last, row_bytes_}, {border + row_bytes_, row_bytes_}});
+            exchange->finish();
+            device::copy_on_device(own, border, row_bytes_, stream_);
+            device::copy_on_device(own + last, border + row_bytes_, row_bytes_, stream_);
+        }
+        device::copy_on_device(out, own, bytes, stream_);
+    }
+
+  private:
+    const network::ExchangedSlab& slab_;
+    size_t row_bytes_;
+    engine::EngineBuffer own_, border_;
+    device::Stream& stream_;
+};
+
+class ExchangedEndsDenoiser final : public engine::Denoiser {
+  public:
+    explicit ExchangedEndsDenoiser(size_t row_bytes) : row_bytes_(row_bytes) {}
+    void prepare(const BatchView&, const BatchView&, device::Stream&) override {}
+    void forward(const BatchView&, const BatchView&, device::Stream&) override {}
+    [[nodiscard]] std::unique_ptr<engine::SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
+                                                                   device::Stream& stream) override {
+        return std::make_unique<ExchangedEnds>(slab, row_bytes_, stream);
+    }
+
+  private:
+    size_t row_bytes_;
+};
+
+/// The neighbours of a slab, which send what it sends to the other one.
+class Mirror final : public engine::RowExchange {
+  public:
+    void start(const engine::BorderRows& above, const engine::BorderRows& below) override { rows_ = {above, below}; }
+    void finish() override {
+        std::ranges::copy(rows_[0].sent, rows_[1].received.begin());
+        std::ranges::copy(rows_[1].sent, rows_[0].received.begin());
+    }
+
+  private:
+    std::array<engine::BorderRows, 2> rows_;
+};
+
+TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostInAnyOrder) {
+    const network::ExchangedSlab slab(
+        network::graph_of(network::DncnnShape{.depth = 4}),
+        {.rows = {8, 20}, .above = {0, 8}, .below = {20, PipelineScene::kImage.h}, .image = PipelineScene::kImage});
+    const plan::Tile rows{{8, 0, {12, PipelineScene::kImage.w}}, {8, 0, {12, PipelineScene::kImage.w}}};
+    for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& any, std::mt19937_64&) {
+        const PipelineCase chosen = case_of_bands(any);
+        const fakes::FakeCuda machine({seed, 2, size_t{1} << 30});
+        PipelineScene scene(chosen);
+        const auto samples = static_cast<size_t>(PipelineScene::kImage.w * chosen.channels);
+        ExchangedEndsDenoiser denoiser(samples * size_of(chosen.options.values));
+        const auto device = run::make_stream_slab(denoiser, slab, chosen.options, chosen.channels, chosen.samples);
+        SceneWindows windows(scene);
+        run::PassLog log;
+        for (int pass = 0; pass < 2; ++pass) {
+            SceneSink output(scene);
+            run::StageWatch watch(log, 0);
+            Mirror neighbours;
+            device->cut({7, 0, {14, PipelineScene::kImage.w}}, windows);
+            device->run(&neighbours, watch);
+            device->write(0, rows, output);
+            const run::Slab picture = scene.input();
+            const auto is_row = [&](int64_t made, int64_t expected) {
+                const size_t bytes = samples * size_of(chosen.samples);
+                return std::memcmp(output.pixels().data() + static_cast<size_t>(made) * bytes, picture.at(expected, 0),
+                                   bytes) == 0;
+            };
+            EXPECT_TRUE(is_row(8, 19) && is_row(19, 8)) << "exchanged";
+            for (int64_t row = 9; row < 19; ++row) EXPECT_TRUE(is_row(row, row)) << row;
+        }
+        device->compute();
     });
 }
 

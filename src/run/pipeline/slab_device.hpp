@@ -1,0 +1,33 @@
+// Where the slab of a rank is computed: on a CPU in fp32, or on a CUDA device. It holds the rows of the slab before and
+// after the network. The pass is in slab_pipeline.cpp.
+#pragma once
+
+#include "run/pipeline/pipeline.hpp"
+
+#include <memory>
+
+namespace pb::run {
+
+class SlabDevice {
+  public:
+    virtual ~SlabDevice() = default;
+    /// Reads `rows`, those of the input that the slab holds, over the whole width.
+    virtual void cut(const Rect& rows, WindowSource& input) = 0;
+    /// Runs the network and waits for it; `exchange` moves border rows between ranks, in host memory. Null: there are
+    /// no neighbours. Notes its stages.
+    virtual void run(engine::RowExchange* exchange, StageWatch& watch) = 0;
+    /// Writes rows of the output from number `row` of the slab on; `band` begins with the first of them.
+    virtual void write(int64_t row, const plan::Tile& band, CoreSink& output) = 0;
+    /// The arithmetic alone, without neighbours, and waits for it: for timing.
+    virtual void compute() = 0;
+};
+
+/// `denoiser` and `slab` must outlive it. Throw OutOfMemory.
+[[nodiscard]] std::unique_ptr<SlabDevice> make_host_slab(engine::Denoiser& denoiser, const network::ExchangedSlab& slab,
+                                                         const PipelineOptions& options, int64_t channels);
+[[nodiscard]] std::unique_ptr<SlabDevice> make_stream_slab(engine::Denoiser& denoiser,
+                                                           const network::ExchangedSlab& slab,
+                                                           const PipelineOptions& options, int64_t channels,
+                                                           DType sample_type);
+
+}  // namespace pb::run

@@ -1,0 +1,83 @@
+// Carried rows of the picture of pipeline_scene.hpp, and a network that costs nothing: the picture itself.
+#pragma once
+
+#include "engine/memory.hpp"
+#include "support/pipeline_scene.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace pb::test {
+
+/// A rank that owns the whole picture, in four bands.
+class BandScene {
+  public:
+    explicit BandScene(const network::Graph& graph, network::ComputedUnit unit = network::ComputedUnit::pixel)
+        : grid_(PipelineScene::kImage, {8, 0, 1, true}),
+          schedule_(std::make_shared<const network::BandSchedule>(
+              graph,
+              network::BandShape{
+                  .rows = {0, PipelineScene::kImage.h}, .band = 8, .image = PipelineScene::kImage, .unit = unit})) {}
+
+    [[nodiscard]] const network::BandSchedule& schedule() const { return *schedule_; }
+    [[nodiscard]] run::Work work() const {
+        run::Work work;
+        work.tile = [grid = &grid_](int64_t index) { return grid->tile(index); };
+        work.window = grid_.window();
+        work.windows = {0, grid_.num_windows()};
+        work.window_rows = {0, PipelineScene::kImage.h};
+        work.patches_in = [](Range run) { return run.size(); };
+        work.bands = schedule_;
+        work.image_rows = PipelineScene::kImage.h;
+        return work;
+    }
+
+  private:
+    plan::TileGrid grid_;
+    std::shared_ptr<const network::BandSchedule> schedule_;
+};
+
+/// Keeps all rows that it was given, and gives those that a step makes.
+class KeptRows final : public engine::BandPass {
+  public:
+    KeptRows(const network::BandSchedule& schedule, size_t pixel_bytes, device::Stream& stream)
+        : schedule_(schedule),
+          row_bytes_(static_cast<size_t>(schedule.shape().image.w) * pixel_bytes),
+          memory_(stream.device(), static_cast<size_t>(schedule.shape().image.h) * row_bytes_),
+          stream_(stream) {}
+
+    void run(int64_t step, const void* in, void* out) override {
+        const Range taken = schedule_.made(step, 0), made = schedule_.made(step, schedule_.computed().size() - 1);
+        if (taken.size() > 0) device::copy_on_device(row(taken.begin), in, bytes_of(taken), stream_);
+        if (made.size() > 0) device::copy_on_device(out, row(made.begin), bytes_of(made), stream_);
+    }
+
+  private:
+    [[nodiscard]] size_t bytes_of(const Range& rows) const { return static_cast<size_t>(rows.size()) * row_bytes_; }
+    [[nodiscard]] std::byte* row(int64_t index) const {
+        return static_cast<std::byte*>(memory_.pointer()) + static_cast<size_t>(index) * row_bytes_;
+    }
+
+    const network::BandSchedule& schedule_;
+    size_t row_bytes_;
+    engine::EngineBuffer memory_;
+    device::Stream& stream_;
+};
+
+class KeptRowsDenoiser final : public engine::Denoiser {
+  public:
+    explicit KeptRowsDenoiser(const PipelineCase& chosen)
+        : pixel_bytes_(static_cast<size_t>(chosen.channels) * size_of(chosen.options.values)) {}
+    void prepare(const BatchView&, const BatchView&, device::Stream&) override { ADD_FAILURE() << "windows"; }
+    void forward(const BatchView&, const BatchView&, device::Stream&) override { ADD_FAILURE() << "windows"; }
+    [[nodiscard]] std::unique_ptr<engine::BandPass> make_band_pass(const network::BandSchedule& schedule,
+                                                                   device::Stream& stream) override {
+        return std::make_unique<KeptRows>(schedule, pixel_bytes_, stream);
+    }
+
+  private:
+    size_t pixel_bytes_;
+};
+
+}  // namespace pb::test
