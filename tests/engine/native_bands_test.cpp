@@ -58,6 +58,31 @@ TEST(NativeBands, HaveTheSameBitsForAnyRanksAndThreads) {
         }
 }
 
+void expect_whole_image_in_strips(const Weights& weights, network::WinogradForm form) {
+    const network::Graph graph = weights.graph();
+    const int64_t step = network::alignment_of(graph);
+    const auto denoiser = make_denoiser(weights, native_options(form));
+    for (const int64_t more : {0, 1, 6}) {  // of a width that is no multiple of tiles
+        const int64_t width = test::width_of_strips(graph, network::ComputedUnit::tile, more);
+        const WholeImage image(weights, form, 3 * step, width);
+        for (const int64_t strips : {2, 3})
+            EXPECT_TRUE(test::carry_in_strips(*denoiser, weights, image, 2 * step, strips) == image.denoised)
+                << strips << " strips of " << width << " columns";
+    }
+}
+
+TEST(NativeBands, InStripsEqualTheWholeImageBitForBit) {
+    for (const network::NetworkShape& network : row_networks())
+        for (const network::WinogradForm form : test::forms()) {
+            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
+            expect_whole_image_in_strips(make_seeded_weights(network, test::kRowSeed), form);
+        }
+    for (const network::Graph& graph : test::any_graphs(6)) {
+        SCOPED_TRACE(network::to_text(graph));
+        expect_whole_image_in_strips(test::weights_of(graph, test::kRowSeed), {});
+    }
+}
+
 TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {
     const Weights weights = make_seeded_weights(network::UnetShape{.widths = {32, 64}}, test::kRowSeed);
     const network::Graph graph = weights.graph();
