@@ -76,17 +76,20 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
     const int64_t strips = std::ssize(grid.columns());
     const Range bands{windows.begin / strips, windows.end / strips};
     const int64_t band = band_rows_of(point), height = grid.padded().h;
-    return network::BandSchedule(point.graph(), {.rows = {bands.begin * band, std::min(bands.end * band, height)},
-                                                 .band = std::min(band, height),
-                                                 .image = {height, grid.window().w},
-                                                 .unit = computed_unit(point)});
+    const network::BandShape shape{.rows = {bands.begin * band, std::min(bands.end * band, height)},
+                                   .band = std::min(band, height),
+                                   .image = {height, grid.window().w},
+                                   .unit = computed_unit(point)};
+    const bool computes_tiles = shape.unit == network::ComputedUnit::tile;
+    return computes_tiles ? network::smallest_schedule(point.graph(), shape)
+                          : network::BandSchedule(point.graph(), shape);
 }
 
 BandBytes band_bytes(const Point& point) {
-    const network::Graph graph = point.graph();
     const TileGrid grid = tile_grid(point);
     BandBytes most;
     for_schedules(point, [&](const network::BandSchedule& schedule) {
+        const network::Graph& graph = schedule.graph();
         const int64_t values =
             schedule.most_input_rows() * graph.channels_in() + schedule.shape().band * graph.channels_out();
         const BandBytes bytes{schedule.shape().unit == network::ComputedUnit::tile

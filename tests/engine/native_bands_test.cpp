@@ -1,5 +1,6 @@
 #include "engine/native_rows.hpp"
 #include "network/band_memory.hpp"
+#include "network/late_maps.hpp"
 
 #include <string>
 
@@ -81,6 +82,30 @@ TEST(NativeBands, InStripsEqualTheWholeImageBitForBit) {
         SCOPED_TRACE(network::to_text(graph));
         expect_whole_image_in_strips(test::weights_of(graph, test::kRowSeed), {});
     }
+}
+
+void expect_whole_image_with_a_late_map(const Weights& weights, const network::Graph& late) {
+    const int64_t step = network::alignment_of(late);
+    const auto denoiser = make_denoiser(weights, native_options());
+    const WholeImage image(weights, network::WinogradForm{}, 25 * step, 5 * step);
+    for (const int64_t band : {step, 32 / step * step})
+        EXPECT_TRUE(test::carry(*denoiser, weights, image, band, {0, 9 * step, image.shape.h},
+                                network::ComputedUnit::tile, late) == image.denoised)
+            << "bands of " << band;
+}
+
+TEST(NativeBands, WithALateMapEqualTheWholeImageBitForBit) {
+    int num_late = 0;
+    const auto check = [&](const Weights& weights) {
+        const auto late = network::with_late_map(weights.graph());
+        if (!late) return;
+        SCOPED_TRACE(network::to_text(late->graph));
+        expect_whole_image_with_a_late_map(weights, late->graph);
+        ++num_late;
+    };
+    for (const network::NetworkShape& network : row_networks()) check(make_seeded_weights(network, test::kRowSeed));
+    for (const network::Graph& graph : test::any_graphs(40)) check(test::weights_of(graph, test::kRowSeed));
+    EXPECT_GE(num_late, 4);
 }
 
 TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {

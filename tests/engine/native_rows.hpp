@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,12 +68,14 @@ struct WholeImage {
     std::vector<float> values, denoised;
 };
 
-/// The output rows of ranks that own `cuts[i]` to `cuts[i + 1]`, each with a pass of its own over `image`.
+/// The output rows of ranks that own `cuts[i]` to `cuts[i + 1]`, each with a pass of its own over `image`. `scheduled`:
+/// the graph of the schedule where it is not that of the weights.
 inline std::vector<float> carry(engine::Denoiser& denoiser, const engine::Weights& weights, const WholeImage& image,
                                 int64_t band, const std::vector<int64_t>& cuts,
-                                network::ComputedUnit unit = network::ComputedUnit::tile) {
+                                network::ComputedUnit unit = network::ComputedUnit::tile,
+                                const std::optional<network::Graph>& scheduled = {}) {
     const Shape& shape = image.shape;
-    const network::Graph graph = weights.graph();
+    const network::Graph graph = scheduled.value_or(weights.graph());
     const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.graph().channels_out();
     std::vector<float> result(static_cast<size_t>(shape.h * out_floats), -1.F);
     for (size_t rank = 0; rank + 1 < cuts.size(); ++rank) {
