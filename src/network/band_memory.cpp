@@ -1,5 +1,7 @@
 #include "network/band_memory.hpp"
 
+#include "network/late_maps.hpp"
+
 #include <algorithm>
 
 namespace pb::network {
@@ -64,5 +66,14 @@ class BandPlanner {
 }  // namespace
 
 BandMemory plan_bands(const Graph& graph, const BandSchedule& schedule) { return BandPlanner(graph, schedule).run(); }
+
+BandSchedule smallest_schedule(const Graph& graph, const BandShape& shape) {
+    BandSchedule schedule(graph, shape);
+    const auto late = with_late_map(graph);
+    if (!late) return schedule;
+    BandSchedule other(late->graph, shape);
+    const bool is_smaller = plan_bands(late->graph, other).arena.bytes < plan_bands(graph, schedule).arena.bytes;
+    return is_smaller ? other : schedule;
+}
 
 }  // namespace pb::network

@@ -28,4 +28,8 @@ struct BandMemory {
 /// their own, so that the maps of a step can share memory.
 [[nodiscard]] BandMemory plan_bands(const Graph& graph, const BandSchedule& schedule);
 
+/// The schedule of an engine that computes tiles which takes least memory: of the graph, or of that with a late map
+/// (late_maps.hpp).
+[[nodiscard]] BandSchedule smallest_schedule(const Graph& graph, const BandShape& shape);
+
 }  // namespace pb::network

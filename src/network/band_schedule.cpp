@@ -9,25 +9,25 @@
 namespace pb::network {
 
 BandSchedule::BandSchedule(const Graph& graph, const BandShape& shape)
-    : shape_(shape), computed_(computed_ranges(graph, shape.rows, shape.image.h, shape.unit)) {
+    : graph_(graph), shape_(shape), computed_(computed_ranges(graph, shape.rows, shape.image.h, shape.unit)) {
     require(shape.band > 0 && shape.rows.size() > 0, "a band schedule has rows");
     std::vector<State> states;  // from the last step to the first
     for (int64_t end = shape.rows.begin + round_up(shape.rows.size(), shape.band);; end -= shape.band) {
-        states.push_back(state_at(graph, end));
+        states.push_back(state_at(end));
         if (states.back().made_end.front() == computed_.front().begin) break;  // no input is taken before
     }
     states_.assign(states.rbegin(), states.rend());
     states_.front().kept_begin = states_.front().made_end;
-    count_macs(graph);
+    count_macs();
 }
 
-void BandSchedule::count_macs(const Graph& graph) {
-    const double band = mac_per_pixel(graph) * static_cast<double>(shape_.band * shape_.image.w);
-    macs_ = macs_of(graph, computed_, shape_.image.w);
+void BandSchedule::count_macs() {
+    const double band = mac_per_pixel(graph_) * static_cast<double>(shape_.band * shape_.image.w);
+    macs_ = macs_of(graph_, computed_, shape_.image.w);
     for (int64_t step = 0; step < num_steps(); ++step) {
-        std::vector<Range> rows(graph.size());
+        std::vector<Range> rows(graph_.size());
         for (size_t i = 0; i < rows.size(); ++i) rows[i] = made(step, i);
-        const double part = macs_of(graph, rows, shape_.image.w) / band;
+        const double part = macs_of(graph_, rows, shape_.image.w) / band;
         if (part > busiest_part_) {
             busiest_part_ = part;
             busiest_step_ = step;
@@ -35,29 +35,29 @@ void BandSchedule::count_macs(const Graph& graph) {
     }
 }
 
-BandSchedule::State BandSchedule::state_at(const Graph& graph, int64_t output_end) const {
-    const std::vector<Range> reached = computed_ranges(graph, {output_end - 1, output_end}, shape_.unit);
+BandSchedule::State BandSchedule::state_at(int64_t output_end) const {
+    const std::vector<Range> reached = computed_ranges(graph_, {output_end - 1, output_end}, shape_.unit);
     State state;
-    state.made_end.reserve(graph.size());
-    for (size_t i = 0; i < graph.size(); ++i)
+    state.made_end.reserve(graph_.size());
+    for (size_t i = 0; i < graph_.size(); ++i)
         state.made_end.push_back(std::clamp(reached[i].end, computed_[i].begin, computed_[i].end));
-    release_rows(graph, state);
+    release_rows(state);
     return state;
 }
 
 /// A row is needed until all its readers are beyond it.
-void BandSchedule::release_rows(const Graph& graph, State& state) const {
+void BandSchedule::release_rows(State& state) const {
     state.kept_begin = state.made_end;
     const auto need = [&](size_t map, int64_t first_row) {
         int64_t& kept = state.kept_begin[map];
         kept = std::max(computed_[map].begin, std::min(kept, first_row));
     };
-    for (const Step& step : steps_of(graph, kNativePath.fusing)) {
+    for (const Step& step : steps_of(graph_, kNativePath.fusing)) {
         const int64_t next = state.made_end[step.last];
         if (next == computed_[step.last].end) continue;
-        const Range read = pixels_read(graph[step.first], {next, next + 1});
-        for (const size_t operand : graph[step.first].operands) need(operand, read.begin);
-        if (const auto other = map_summed(graph, step)) need(*other, next);
+        const Range read = pixels_read(graph_[step.first], {next, next + 1});
+        for (const size_t operand : graph_[step.first].operands) need(operand, read.begin);
+        if (const auto other = map_summed(graph_, step)) need(*other, next);
     }
 }
 

@@ -25,6 +25,8 @@ class BandSchedule {
   public:
     BandSchedule(const Graph& graph, const BandShape& shape);
 
+    /// Operations are those of this graph.
+    [[nodiscard]] const Graph& graph() const { return graph_; }
     [[nodiscard]] const BandShape& shape() const { return shape_; }
     [[nodiscard]] int64_t num_steps() const { return std::ssize(states_) - 1; }
 
@@ -52,12 +54,13 @@ class BandSchedule {
         std::vector<int64_t> made_end, kept_begin;
     };
 
-    [[nodiscard]] State state_at(const Graph& graph, int64_t output_end) const;
-    void release_rows(const Graph& graph, State& state) const;
-    void count_macs(const Graph& graph);
+    [[nodiscard]] State state_at(int64_t output_end) const;
+    void release_rows(State& state) const;
+    void count_macs();
     [[nodiscard]] const State& before(int64_t step) const { return states_[static_cast<size_t>(step)]; }
     [[nodiscard]] const State& after(int64_t step) const { return states_[static_cast<size_t>(step) + 1]; }
 
+    Graph graph_;
     BandShape shape_;
     std::vector<Range> computed_;
     std::vector<State> states_;  // the first one: before all steps

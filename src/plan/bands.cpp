@@ -19,9 +19,6 @@ namespace {
 /// "halo = carried: ", the setting that a refusal is about.
 std::string halo_is(const Point& point) { return "halo = " + config::format_setting(point.settings.halo) + ": "; }
 
-/// As the engine native does, and any that cannot carry rows.
-bool computes_tiles(const Point& point) { return point.settings.engine != EngineKind::torch; }
-
 template <class Visit>
 void for_schedules(const Point& point, Visit visit) {
     for (int rank = 0; rank < point.num_ranks; ++rank)
@@ -84,26 +81,30 @@ void check_carrying_engine(const Point& point) {
 
 std::optional<network::BandSchedule> band_schedule(const Point& point, int rank) {
     const TileGrid grid = tile_grid(point);
-    const Range bands = windows_of_rank(point, grid, rank);
-    if (bands.size() == 0) return std::nullopt;
+    const Range windows = windows_of_rank(point, grid, rank);
+    if (windows.size() == 0) return std::nullopt;
+    const int64_t strips = std::ssize(grid.columns());
+    const Range bands{windows.begin / strips, windows.end / strips};
     const int64_t band = band_rows_of(point), height = grid.padded().h;
-    return network::BandSchedule(
-        point.graph(), {.rows = {bands.begin * band, std::min(bands.end * band, height)},
-                        .band = std::min(band, height),
-                        .image = grid.padded(),
-                        .unit = computes_tiles(point) ? network::ComputedUnit::tile : network::ComputedUnit::pixel});
+    const network::BandShape shape{.rows = {bands.begin * band, std::min(bands.end * band, height)},
+                                   .band = std::min(band, height),
+                                   .image = {height, grid.window().w},
+                                   .unit = computed_unit(point)};
+    const bool computes_tiles = shape.unit == network::ComputedUnit::tile;
+    return computes_tiles ? network::smallest_schedule(point.graph(), shape)
+                          : network::BandSchedule(point.graph(), shape);
 }
 
 BandBytes band_bytes(const Point& point) {
-    const network::Graph graph = point.graph();
-    const int64_t width = tile_grid(point).padded().w;
+    const int64_t width = tile_grid(point).window().w;
     const network::MemoryPath path = path_in_rows(point);
     BandBytes most;
     for_schedules(point, [&](const network::BandSchedule& schedule) {
+        const network::Graph& graph = schedule.graph();
         const int64_t taken = schedule.most_input_rows(), made = schedule.shape().band;
         int64_t row_bytes = path.value_bytes * (taken * graph.channels_in() + made * graph.channels_out());
         if (point.device == DeviceKind::cuda) row_bytes += sample_bytes(point) * (taken + made) * point.source.channels;
-        const BandBytes bytes{computes_tiles(point)
+        const BandBytes bytes{schedule.shape().unit == network::ComputedUnit::tile
                                   ? network::plan_bands(graph, schedule).arena.bytes + scratch_bytes(point)
                                   : network::peak_of_bands(graph, schedule, path),
                               row_bytes * width};
@@ -113,9 +114,11 @@ BandBytes band_bytes(const Point& point) {
 }
 
 BandPixels band_pixels(const Point& point) {
-    BandPixels pixels;
+    const TileGrid grid = tile_grid(point);
+    const auto strips = static_cast<double>(grid.columns().size());
+    BandPixels pixels{.image = strips * static_cast<double>(grid.padded().h * grid.window().w)};
     for_schedules(point, [&](const network::BandSchedule& schedule) {
-        const double here = schedule.macs() / point.facts().mac_per_pixel;
+        const double here = strips * schedule.macs() / point.facts().mac_per_pixel;
         pixels.all_ranks += here;
         pixels.busiest_rank = std::max(pixels.busiest_rank, here);
         pixels.input_rows += schedule.computed().front().size();
@@ -124,13 +127,13 @@ BandPixels band_pixels(const Point& point) {
 }
 
 std::string borders_note(const Point& point) {
-    const Extent padded = tile_grid(point).padded();
+    const int64_t rows = tile_grid(point).padded().h;
     const BandPixels pixels = band_pixels(point);
-    if (pixels.input_rows == padded.h) return "";
-    const double share = pixels.all_ranks / static_cast<double>(padded.pixels()) - 1;
+    if (pixels.input_rows == rows) return "";
+    const double share = pixels.all_ranks / pixels.image - 1;
     return fmt::format(
         "halo = carried: at the borders of ranks {} rows of the input are read again, {:.3g} % more arithmetic",
-        pixels.input_rows - padded.h, 100 * share);
+        pixels.input_rows - rows, 100 * share);
 }
 
 }  // namespace pb::plan

@@ -1,5 +1,6 @@
 // Points whose rows are carried, by `halo: carried` or because `halo: auto` chose it (context.hpp): the band schedules
-// of their ranks, and what these take. A window of such a point is a band of the whole width, without context.
+// of their ranks, and what these take. A window of such a point is a band of the whole width or of a strip
+// (strips.hpp), without context above and below.
 #pragma once
 
 #include "network/band_schedule.hpp"
@@ -21,6 +22,11 @@ void check_carried(const Point& point);
 /// Rows of each band but the last.
 [[nodiscard]] inline int64_t band_rows_of(const Point& point) { return point.band_rows.value_or(point.settings.patch); }
 
+/// What the engine computes of a map together; tiles for engines that cannot carry rows.
+[[nodiscard]] inline network::ComputedUnit computed_unit(const Point& point) {
+    return point.settings.engine == EngineKind::torch ? network::ComputedUnit::pixel : network::ComputedUnit::tile;
+}
+
 /// Settles halo, bands and batch of a point with carried rows, and adds the notes that follow. The halo is that of
 /// tiles which give the same pixels. Throws as check_carried().
 void settle_carried(Point& point, int64_t band_rows);
@@ -39,7 +45,7 @@ void settle_rows(Point& point, const char* share, std::string (*note_of)(const P
 /// Throws Refused where the engine or the device cannot carry or exchange rows.
 void check_carrying_engine(const Point& point);
 
-/// The schedule of a rank; none where it has no band.
+/// The schedule of a rank, for each of its strips; none where it has no band.
 [[nodiscard]] std::optional<network::BandSchedule> band_schedule(const Point& point, int rank);
 
 /// What the engine's allocator holds besides the weights, on the rank where it is most.
@@ -53,6 +59,7 @@ struct BandBytes {
 struct BandPixels {
     double all_ranks = 0;
     double busiest_rank = 0;
+    double image = 0;        // of the padded image, in its strips
     int64_t input_rows = 0;  // that all ranks take; those of the image, and the context at borders of ranks
 };
 [[nodiscard]] BandPixels band_pixels(const Point& point);

@@ -2,6 +2,7 @@
 
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
+#include "plan/strips.hpp"
 #include "plan/winograd.hpp"
 
 #include <fmt/format.h>
@@ -19,27 +20,12 @@ constexpr double kEqual = 1.08;      // times are not predicted better: the spre
 constexpr int64_t kFewestRows = 32;  // of a band: thinner ones take more time, and hardly less memory
 constexpr int64_t kUsualRows = 128;  // thicker ones take more memory and save no time (docs/results/cpu-speed.md)
 constexpr int64_t kFullCall = int64_t{128} * 128;  // px: images below it share calls (docs/studies/batch_fit.md)
-constexpr double kShareOfMemory = 0.5;             // of what the host has left; the rest is for images
 constexpr double kWholeWidth = 1.06;               // work of a pixel in maps of the whole width, see `band_cost`
-
-/// What a rank may take; 0: unknown.
-double most_mib_of(const Point& point, const Topology& topology) {
-    if (point.settings.memory_limit_mib > 0) return static_cast<double>(point.settings.memory_limit_mib);
-    double least = std::numeric_limits<double>::infinity();
-    for (const RankPlace& place : topology.ranks) {
-        const auto beside = std::count_if(topology.ranks.begin(), topology.ranks.end(),
-                                          [&](const RankPlace& other) { return other.node == place.node; });
-        if (place.free_host_bytes > 0)
-            least = std::min(least, kShareOfMemory * static_cast<double>(place.free_host_bytes) / kMiB /
-                                        static_cast<double>(beside));
-    }
-    return std::isinf(least) ? 0 : least;
-}
 
 /// Fills in what follows from the settled point.
 ContextWay weigh(Point point) {
     ContextWay way{.point = std::move(point)};
-    settle_winograd(way.point);
+    settle_memory(way.point);
     const Prediction needs = predict(way.point).value();
     way.computed_per_useful = computed_per_useful(way.point);
     way.work_px = needs.flop_busiest_rank / (2 * way.point.facts().mac_per_pixel);
@@ -67,18 +53,28 @@ ContextWay bands_way(const Point& open, int64_t band_rows) {
     return weigh(std::move(point));
 }
 
-/// Thinner bands only where they fit, or need no small tiles, and thicker ones do not, or where they share the work out
-/// more evenly.
+/// Whether something is done for want of memory.
+bool saves_memory(const ContextWay& way) {
+    return !way.obstacle.empty() || way.point.winograd_tile.has_value() || way.point.strip_columns.has_value();
+}
+
+/// Strips and small tiles for thick bands only where thin ones take clearly longer.
+bool should_be_thinner(const ContextWay& thinner, const ContextWay& thicker) {
+    if (!thinner.obstacle.empty()) return !thicker.obstacle.empty() && thinner.peak_mib < thicker.peak_mib;
+    const bool is_simpler = !saves_memory(thinner) && saves_memory(thicker);
+    return !thicker.obstacle.empty() || thinner.work_px < thicker.work_px * (is_simpler ? kEqual : 1);
+}
+
+/// Thinner bands only where they fit, or need no small tiles or strips, and thicker ones do not, or where they share
+/// the work out more evenly.
 ContextWay carried_way(const Point& open) {
     const int64_t alignment = open.facts().alignment;
     int64_t rows = std::min(open.settings.patch, round_up(kUsualRows, alignment));
     ContextWay best = bands_way(open, rows);
-    while (rows / 2 >= kFewestRows &&
-           (open.num_ranks > 1 || !best.obstacle.empty() || best.point.winograd_tile.has_value())) {
+    while (rows / 2 >= kFewestRows && (open.num_ranks > 1 || saves_memory(best))) {
         rows = round_up(rows / 2, alignment);
         ContextWay thinner = bands_way(open, rows);
-        const bool is_better = thinner.obstacle.empty() && (!best.obstacle.empty() || thinner.work_px < best.work_px);
-        if (is_better || (!best.obstacle.empty() && thinner.peak_mib < best.peak_mib)) best = std::move(thinner);
+        if (should_be_thinner(thinner, best)) best = std::move(thinner);
     }
     return best;
 }
@@ -130,7 +126,7 @@ void take(Point& point, const std::vector<ContextWay>& ways, const ContextWay& w
         settle_exchanged(point);
     else
         settle_halo(point, *way.point.halo);
-    settle_winograd(point);
+    settle_memory(point);
     point.halo_note = reason_of(ways, way);
     point.notes.push_back(point.halo_note);
 }
@@ -157,6 +153,7 @@ bool is_weighed(const Point& point) {
 std::vector<ContextWay> context_ways(const Point& point, std::optional<int64_t> seam_halo) {
     Point open = point;
     open.band_rows.reset();
+    open.strip_columns.reset();
     open.exchanges_rows = false;
     open.notes.clear();
     std::vector<ContextWay> ways;
@@ -189,7 +186,8 @@ const ContextWay& cheapest_way(const std::vector<ContextWay>& ways) {
 }
 
 std::string way_text(const ContextWay& way) {
-    if (is_carried(way.point)) return fmt::format("carried rows in bands of {}", band_rows_of(way.point));
+    const std::string strips = way.point.strip_columns ? ", " + strips_text(way.point) : "";
+    if (is_carried(way.point)) return fmt::format("carried rows in bands of {}{}", band_rows_of(way.point), strips);
     if (is_exchanged(way.point)) return "exchanged rows";
     const int64_t halo = *way.point.halo;
     if (way.is_exact) return fmt::format("tiles with the exact halo of {} px", halo);

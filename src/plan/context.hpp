@@ -42,7 +42,8 @@ struct ContextWay {
 /// several the one that takes least memory. Without any, the way that takes least memory.
 [[nodiscard]] const ContextWay& cheapest_way(const std::vector<ContextWay>& ways);
 
-/// "carried rows", "tiles with the exact halo of 20 px", "tiles with a halo of 8 px".
+/// "carried rows in bands of 64, 3 strips of 1216 columns", "tiles with the exact halo of 20 px", "tiles with a halo of
+/// 8 px".
 [[nodiscard]] std::string way_text(const ContextWay& way);
 
 /// A step of make_plan: settles an open halo where an exact way wins, whatever halo a search would find. Otherwise the

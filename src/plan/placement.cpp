@@ -6,6 +6,7 @@
 #include "network/native_layout.hpp"
 #include "plan/plan.hpp"
 #include "plan/slabs.hpp"
+#include "plan/strips.hpp"
 #include "plan/winograd.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -169,7 +170,9 @@ void place_point(Point& point, const config::StudySettings& study, const Topolog
     if (point.settings.engine == EngineKind::native && point.settings.dtype == Precision::bf16 &&
         !point.multiplies_bf16)
         throw Refused(native_bf16_refusal("on " + ranks_text(without_bf16)));
-    if (point.halo) settle_winograd(point);
+    if (is_carried(point)) point.most_mib = most_mib_of(point, topology);
+    if (point.halo) settle_memory(point);
+    if (is_carried(point)) check_strips(point);
     check_sharing(point, topology, members, study.device_sharing);
     const bool is_fast = point.settings.cuda_graph || is_fused(point.settings, point.device);
     if (is_in_bands(point) && is_fast && point.device == DeviceKind::cuda)

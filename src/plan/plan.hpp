@@ -43,10 +43,11 @@ struct Point {
     int num_ranks = 1;
     int weight_sharers = 1;  // ranks of a node that share transformed weights; the fewest where nodes differ
     int threads = 1;         // of each rank inside a forward call; the most where `auto` gives ranks different ones
-    bool multiplies_bf16 = false;      // the processors of all ranks, as engine native needs it
-    std::optional<int64_t> halo;       // pixels; nullopt while `auto` is open
-    std::optional<int64_t> band_rows;  // of carried rows: the rows of a band; none: tiles, or exchanged rows
-    bool exchanges_rows = false;       // ranks send each other border rows, by halo exchanged or as halo auto chose
+    bool multiplies_bf16 = false;          // the processors of all ranks, as engine native needs it
+    std::optional<int64_t> halo;           // pixels; nullopt while `auto` is open
+    std::optional<int64_t> band_rows;      // of carried rows: the rows of a band; none: tiles, or exchanged rows
+    std::optional<int64_t> strip_columns;  // of carried rows: columns of a strip's window; none: the whole width
+    bool exchanges_rows = false;           // ranks send each other border rows, by halo exchanged or as halo auto chose
     std::optional<int64_t> batch;  // effective (no larger than the largest share); nullopt while it or the halo is open
     std::optional<int64_t> winograd_tile;  // of engine native where memory is short (winograd.hpp); none: the usual one
     std::string refusal;       // why it cannot run here; empty when it can. Recorded as `refused`, never run

@@ -4,6 +4,7 @@
 #include "plan/plan.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
+#include "plan/strips.hpp"
 
 #include "patchbench/base/error.hpp"
 
@@ -34,6 +35,14 @@ void note_grid(Point& point, const TileGrid& grid) {
     if (exceeds_index_limit(point, grid.window()))
         point.notes.push_back("a window of " + extent_text(grid.window()) +
                               " px has 2^31 or more elements in the widest layer: status index_limit");
+}
+
+TileGrid strip_grid(const Point& point) {
+    const TileSpec bands{band_rows(point), 0, point.facts().alignment, true};
+    std::vector<AxisTile> columns;
+    for (const auto& [window, core] : strips_of(point))
+        columns.push_back({window.begin, {core.begin, std::min(core.end, point.source.extent.w)}});
+    return {point.source.extent, bands, std::move(columns), *point.strip_columns};
 }
 
 uint64_t fnv1a(const std::string& text) {
@@ -110,6 +119,7 @@ TileGrid tile_grid(const Point& point) {
     require(point.settings.workload == config::Workload::tiles, "a whole-image point has no tile grid");
     require(point.halo.has_value(), "the halo of the point is still open");
     const int64_t alignment = point.facts().alignment;
+    if (is_carried(point) && point.strip_columns) return strip_grid(point);
     if (is_in_bands(point)) return {point.source.extent, {band_rows(point), 0, alignment, true}};
     return {point.source.extent, {point.settings.patch, *point.halo, alignment}};
 }
@@ -117,7 +127,11 @@ TileGrid tile_grid(const Point& point) {
 Range windows_of_rank(const Point& point, const TileGrid& grid, int rank) {
     if (rank < 0 || rank >= point.num_ranks) return {};
     if (point.settings.schedule == config::Schedule::dynamic) return {0, grid.num_windows()};
-    if (!is_exchanged(point)) return shard(grid.num_windows(), rank, point.num_ranks);
+    if (!is_exchanged(point)) {
+        const int64_t strips = grid.has_own_columns() ? std::ssize(grid.columns()) : 1;  // a rank has all of a band
+        const Range rows = shard(grid.num_windows() / strips, rank, point.num_ranks);
+        return {rows.begin * strips, rows.end * strips};
+    }
     const int64_t slabs = std::min<int64_t>(point.num_ranks, grid.num_windows());  // side by side on the first ranks
     return rank < slabs ? shard(grid.num_windows(), rank, slabs) : Range{};
 }

@@ -35,8 +35,7 @@ Work all_computed(Work work) {
 
 Work carried_work(const Point& point) {
     const BandPixels pixels = band_pixels(point);
-    const Extent padded = tile_grid(point).padded();
-    return all_computed({std::min(band_rows_of(point), padded.h) * padded.w, pixels.busiest_rank, pixels.all_ranks});
+    return all_computed({tile_grid(point).window().pixels(), pixels.busiest_rank, pixels.all_ranks});
 }
 
 /// Every pixel once.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace pb::plan {
 
@@ -78,18 +79,27 @@ TileGrid::TileGrid(Extent image, const TileSpec& spec) : image_(image), spec_(sp
     columns_ = axis_tiles(image.w, padded_.w, window_.w, patch_.w, spec.halo);
 }
 
+TileGrid::TileGrid(Extent image, const TileSpec& spec, std::vector<AxisTile> columns, int64_t window_columns)
+    : TileGrid(image, spec) {
+    columns_ = std::move(columns);
+    patch_.w = window_.w = window_columns;
+    has_own_columns_ = true;
+}
+
 int64_t TileGrid::num_windows() const { return count(rows_) * count(columns_); }
 
-int64_t TileGrid::num_patches() const { return ceil_div(image_.h, patch_.h) * ceil_div(image_.w, patch_.w); }
+int64_t TileGrid::patches_per_row() const { return has_own_columns_ ? count(columns_) : ceil_div(image_.w, patch_.w); }
+
+int64_t TileGrid::num_patches() const { return ceil_div(image_.h, patch_.h) * patches_per_row(); }
 
 int64_t TileGrid::num_patches(Range windows) const {
-    const int64_t patches_per_row = ceil_div(image_.w, patch_.w);
     // Patches in all windows before `index`: whole tile rows, then a part of one. Cores start at patch borders.
     const auto before = [&](int64_t index) {
         if (index == num_windows()) return num_patches();
         const AxisTile& row = at(rows_, index / count(columns_));
-        const AxisTile& column = at(columns_, index % count(columns_));
-        return row.core.begin / patch_.h * patches_per_row + row.num_patches * (column.core.begin / patch_.w);
+        const int64_t column = index % count(columns_);
+        const int64_t left = has_own_columns_ ? column : at(columns_, column).core.begin / patch_.w;
+        return row.core.begin / patch_.h * patches_per_row() + row.num_patches * left;
     };
     return windows.size() <= 0 ? 0 : before(windows.end) - before(windows.begin);
 }

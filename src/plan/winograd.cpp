@@ -35,6 +35,15 @@ void settle_winograd(Point& point) {
     if (point.settings.engine != EngineKind::native || fits_limit(point)) return;
     point.winograd_tile = network::kSmallWinogradTile;
     if (!fits_limit(point)) return point.winograd_tile.reset();  // always in bf16, which has one size of tiles
+    note_small_tiles(point);
+}
+
+bool has_small_tiles(const Point& point) {
+    const config::PointSettings& settings = point.settings;
+    return settings.engine == EngineKind::native && settings.dtype == Precision::fp32 && settings.memory_limit_mib > 0;
+}
+
+void note_small_tiles(Point& point) {
     point.notes.push_back(fmt::format(
         "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
         "weights; about {} times the time",

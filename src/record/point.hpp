@@ -150,6 +150,8 @@ void settled_fields(V& v, P& point) {
     v("num_ranks", count(point.num_ranks, 1));
     v("halo_px", count(point.halo));
     v("band_rows", count(point.band_rows, 1), "of carried rows, which halo carried has and halo auto may take");
+    v("strip_columns", count(point.strip_columns, 1),
+      "of carried rows where the whole width does not fit into memory: of a strip with its context");
     v("exchanges_rows", later(point.exchanges_rows), "as halo exchanged does and halo auto may");
     v("batch", count(point.batch, 1));
     v("winograd_tile", count(point.winograd_tile, 1),

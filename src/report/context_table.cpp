@@ -14,6 +14,7 @@ std::string verdict_of(const plan::Point& point, const plan::ContextWay& way) {
     if (!way.obstacle.empty()) return way.obstacle;
     if (!point.halo) return "weighed after the search for a halo";
     const bool is_taken = point.band_rows == way.point.band_rows && point.halo == way.point.halo &&
+                          point.strip_columns == way.point.strip_columns &&
                           point.exchanges_rows == way.point.exchanges_rows;
     return is_taken ? "taken" : "";
 }

@@ -1,5 +1,6 @@
 #include "plan/cropping.hpp"
 #include "plan/prediction.hpp"
+#include "plan/strips.hpp"
 #include "report/exchange_text.hpp"
 #include "report/numbers.hpp"
 #include "report/report.hpp"
@@ -126,11 +127,12 @@ std::string peaks_text(const std::vector<network::MemorySize>& peaks) {
 std::string carried_formula_of(const plan::Point& point, double weights) {
     const Extent band = plan::tile_grid(point).window();
     const auto [rows, in_out] = plan::band_bytes(point);
+    const std::string strips = point.strip_columns ? " in " + plan::strips_text(point) : "";
     return fmt::format(
-        "    {}, halo carried, bands of {} x {}: {:.1f} MiB of weights + {:.1f} MiB of rows, whatever the height + "
+        "    {}, halo carried, bands of {} x {}{}: {:.1f} MiB of weights + {:.1f} MiB of rows, whatever the height + "
         "{:.1f} "
         "MiB of a band's input and output\n",
-        point.settings.network.name(), band.h, band.w, weights / kMiB, static_cast<double>(rows) / kMiB,
+        point.settings.network.name(), band.h, band.w, strips, weights / kMiB, static_cast<double>(rows) / kMiB,
         static_cast<double>(in_out) / kMiB);
 }
 

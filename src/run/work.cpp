@@ -2,6 +2,7 @@
 
 #include "plan/cropping.hpp"
 #include "plan/slabs.hpp"
+#include "plan/strips.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -19,6 +20,7 @@ void carry(const plan::Point& point, int rank, Work& work) {
     work.image_rows = point.source.extent.h;
     work.window_rows = {begin, std::min(end, work.image_rows)};
     work.bands = std::make_shared<const network::BandSchedule>(*schedule);
+    work.strips = std::ssize(plan::strips_of(point));
 }
 
 /// A rank reads its slab and the rows beside it that the first layers need.

@@ -25,8 +25,9 @@ struct Work {
     // By window index, for images that differ in their noise level. Empty: all windows have that of the pipeline.
     std::function<device::Conversion(int64_t)> conversion = {};
 
-    // Of a rank with `halo: carried`, whose windows are bands. Null: windows are independent.
+    // Of a rank with `halo: carried`, whose windows are bands, each of all strips. Null: windows are independent.
     std::shared_ptr<const network::BandSchedule> bands = {};
+    int64_t strips = 1;
     // The slab of a rank with `halo: exchanged`, whose windows are bands of it. Null: it owns none.
     std::shared_ptr<const network::ExchangedSlab> slab = {};
     int64_t image_rows = 0;  // of the whole image, with `bands`

@@ -1,5 +1,6 @@
 #include "engine/native_rows.hpp"
 #include "network/band_memory.hpp"
+#include "network/late_maps.hpp"
 
 #include <string>
 
@@ -56,6 +57,55 @@ TEST(NativeBands, HaveTheSameBitsForAnyRanksAndThreads) {
             SCOPED_TRACE(test::text_of(network::graph_of(network), form));
             expect_same_bits_for_any_ranks_and_threads(make_seeded_weights(network, test::kRowSeed), form);
         }
+}
+
+void expect_whole_image_in_strips(const Weights& weights, network::WinogradForm form) {
+    const network::Graph graph = weights.graph();
+    const int64_t step = network::alignment_of(graph);
+    const auto denoiser = make_denoiser(weights, native_options(form));
+    for (const int64_t more : {0, 1, 6}) {  // of a width that is no multiple of tiles
+        const int64_t width = test::width_of_strips(graph, network::ComputedUnit::tile, more);
+        const WholeImage image(weights, form, 3 * step, width);
+        for (const int64_t strips : {2, 3})
+            EXPECT_TRUE(test::carry_in_strips(*denoiser, weights, image, 2 * step, strips) == image.denoised)
+                << strips << " strips of " << width << " columns";
+    }
+}
+
+TEST(NativeBands, InStripsEqualTheWholeImageBitForBit) {
+    for (const network::NetworkShape& network : row_networks())
+        for (const network::WinogradForm form : test::forms()) {
+            SCOPED_TRACE(test::text_of(network::graph_of(network), form));
+            expect_whole_image_in_strips(make_seeded_weights(network, test::kRowSeed), form);
+        }
+    for (const network::Graph& graph : test::any_graphs(6)) {
+        SCOPED_TRACE(network::to_text(graph));
+        expect_whole_image_in_strips(test::weights_of(graph, test::kRowSeed), {});
+    }
+}
+
+void expect_whole_image_with_a_late_map(const Weights& weights, const network::Graph& late) {
+    const int64_t step = network::alignment_of(late);
+    const auto denoiser = make_denoiser(weights, native_options());
+    const WholeImage image(weights, network::WinogradForm{}, 25 * step, 5 * step);
+    for (const int64_t band : {step, 32 / step * step})
+        EXPECT_TRUE(test::carry(*denoiser, weights, image, band, {0, 9 * step, image.shape.h},
+                                network::ComputedUnit::tile, late) == image.denoised)
+            << "bands of " << band;
+}
+
+TEST(NativeBands, WithALateMapEqualTheWholeImageBitForBit) {
+    int num_late = 0;
+    const auto check = [&](const Weights& weights) {
+        const auto late = network::with_late_map(weights.graph());
+        if (!late) return;
+        SCOPED_TRACE(network::to_text(late->graph));
+        expect_whole_image_with_a_late_map(weights, late->graph);
+        ++num_late;
+    };
+    for (const network::NetworkShape& network : row_networks()) check(make_seeded_weights(network, test::kRowSeed));
+    for (const network::Graph& graph : test::any_graphs(40)) check(test::weights_of(graph, test::kRowSeed));
+    EXPECT_GE(num_late, 4);
 }
 
 TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {

@@ -6,6 +6,7 @@
 #include "network/band_schedule.hpp"
 #include "network/native_layout.hpp"
 #include "network/receptive_field.hpp"
+#include "network/strips.hpp"
 #include "support/graph_weights.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -13,7 +14,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pb::test {
@@ -64,12 +68,14 @@ struct WholeImage {
     std::vector<float> values, denoised;
 };
 
-/// The output rows of ranks that own `cuts[i]` to `cuts[i + 1]`, each with a pass of its own over `image`.
+/// The output rows of ranks that own `cuts[i]` to `cuts[i + 1]`, each with a pass of its own over `image`. `scheduled`:
+/// the graph of the schedule where it is not that of the weights.
 inline std::vector<float> carry(engine::Denoiser& denoiser, const engine::Weights& weights, const WholeImage& image,
                                 int64_t band, const std::vector<int64_t>& cuts,
-                                network::ComputedUnit unit = network::ComputedUnit::tile) {
+                                network::ComputedUnit unit = network::ComputedUnit::tile,
+                                const std::optional<network::Graph>& scheduled = {}) {
     const Shape& shape = image.shape;
-    const network::Graph graph = weights.graph();
+    const network::Graph graph = scheduled.value_or(weights.graph());
     const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.graph().channels_out();
     std::vector<float> result(static_cast<size_t>(shape.h * out_floats), -1.F);
     for (size_t rank = 0; rank + 1 < cuts.size(); ++rank) {
@@ -83,6 +89,43 @@ inline std::vector<float> carry(engine::Denoiser& denoiser, const engine::Weight
         }
     }
     return result;
+}
+
+/// Some columns of the image. It is not denoised.
+inline WholeImage columns_of(WholeImage image, const Range& columns) {
+    const Shape& shape = image.shape;
+    std::vector<float> values;
+    for (int64_t y = 0; y < shape.h; ++y) {
+        const auto row = image.values.begin() + y * shape.w * shape.c;
+        values.insert(values.end(), row + columns.begin * shape.c, row + columns.end * shape.c);
+    }
+    image.values = std::move(values);
+    image.shape.w = columns.size();
+    return image;
+}
+
+/// The same, strip by strip.
+inline std::vector<float> carry_in_strips(engine::Denoiser& denoiser, const engine::Weights& weights,
+                                          const WholeImage& image, int64_t band, int64_t num_strips,
+                                          network::ComputedUnit unit = network::ComputedUnit::tile) {
+    const int64_t channels = weights.graph().channels_out(), height = image.shape.h, width = image.shape.w;
+    const network::StripCut cut(weights.graph(), width, unit);
+    std::vector<float> result(static_cast<size_t>(height * width * channels), -1.F);
+    for (const auto& [window, core] : cut.strips(cut.window_of(num_strips))) {
+        const auto strip = carry(denoiser, weights, columns_of(image, window), band, {0, height}, unit);
+        for (int64_t y = 0; y < height; ++y)
+            std::copy_n(strip.begin() + (y * window.size() + core.begin - window.begin) * channels,
+                        core.size() * channels, result.begin() + (y * width + core.begin) * channels);
+    }
+    return result;
+}
+
+/// The width of the narrowest image of which three strips can be cut, and so many alignments more.
+inline int64_t width_of_strips(const network::Graph& graph, network::ComputedUnit unit, int64_t more) {
+    const int64_t alignment = network::alignment_of(graph);
+    int64_t width = alignment;
+    while (network::StripCut(graph, width, unit).most_strips() < 3) width += alignment;
+    return width + more * alignment;
 }
 
 /// Calls `make_pass`, which must allocate `planned` bytes, then `run`, which must not allocate.

@@ -60,6 +60,21 @@ TEST(TorchBands, EqualItForAnyRanks) {
     }
 }
 
+TEST(TorchBands, EqualItInStrips) {
+    for (const auto& network : {row_networks()[0], row_networks()[2], row_networks()[5]}) {
+        SCOPED_TRACE(network::to_text(network::graph_of(network)));
+        const Weights weights = make_seeded_weights(network, test::kRowSeed);
+        const int64_t step = network::alignment_of(weights.graph());
+        const int64_t width = test::width_of_strips(weights.graph(), network::ComputedUnit::pixel, 4);
+        const WholeImage image(weights, torch_options(), 5 * step, width);
+        const auto denoiser = make_denoiser(weights, torch_options());
+        for (const int64_t strips : {2, 3})
+            expect_equal(
+                test::carry_in_strips(*denoiser, weights, image, 2 * step, strips, network::ComputedUnit::pixel),
+                image);
+    }
+}
+
 /// Runs all steps of `schedule` on an image of one value.
 std::vector<float> run_pass(BandPass& pass, const network::BandSchedule& schedule, size_t output, float value) {
     const Extent image = schedule.shape().image;

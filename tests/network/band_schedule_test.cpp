@@ -1,6 +1,7 @@
 #include "network/band_schedule.hpp"
 
 #include "network/band_memory.hpp"
+#include "network/late_maps.hpp"
 #include "network/receptive_field.hpp"
 
 #include "patchbench/network/network_shape.hpp"
@@ -157,6 +158,41 @@ TEST(BandMemory, KeepsRowsOfSkipsInRings) {
     EXPECT_FALSE(next.is_ring);
     EXPECT_EQ(next.kept_places, 5);  // a row above a tile, and the tile that the next layer is behind
     EXPECT_EQ(next.places, 5 + 32);
+}
+
+// The copy of the head is computed together with the sum that reads it, and is not stored at all.
+TEST(LateMaps, OfDrunetAreReadByItsLastSum) {
+    const Graph graph = graph_of(DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2});
+    const auto late = with_late_map(graph);
+    ASSERT_TRUE(late.has_value());
+    ASSERT_EQ(late->graph.size(), graph.size() + 1);
+    const size_t copy = graph.output() - 1, sum = copy + 1;  // before the last two operations of the network
+    EXPECT_EQ(late->graph[copy].filter->weights, "m_head again");
+    EXPECT_EQ(late->origin[copy], 1U);
+    EXPECT_EQ(late->graph[sum].operands.back(), copy);
+    EXPECT_EQ(late->origin[sum], sum - 1);
+    const auto steps = steps_of(late->graph, kNativePath.fusing);
+    EXPECT_EQ(std::ranges::count(steps, Step{copy, sum}), 1);
+    for (size_t i = 0; i < late->graph.size(); ++i)
+        EXPECT_EQ(late->graph.shape(i), graph.shape(late->origin[i])) << "operation " << i;
+}
+
+TEST(LateMaps, AreNotMadeWhereNothingWaits) {
+    EXPECT_FALSE(with_late_map(graph_of(DncnnShape{.depth = 5, .width = 32})).has_value());
+    EXPECT_FALSE(with_late_map(graph_of(UnetShape{.widths = {32, 64, 32}})).has_value());
+}
+
+TEST(LateMaps, TakeLessMemoryInImagesOfManyBands) {
+    const Graph graph = graph_of(DrunetShape{});
+    const auto bytes = [&](const BandSchedule& schedule) { return plan_bands(schedule.graph(), schedule).arena.bytes; };
+    const BandShape high{.rows = {0, 4096}, .band = 64, .image = {4096, 256}};
+    const BandSchedule usual(graph, high), late = smallest_schedule(graph, high);
+    EXPECT_EQ(late.graph(), with_late_map(graph)->graph);
+    EXPECT_LT(bytes(late), bytes(usual) - int64_t{40} * 1024 * 256) << "of 64 channels wait only 4";
+    const BandShape low{.rows = {0, 8}, .band = 8, .image = {8, 256}};
+    EXPECT_EQ(bytes(smallest_schedule(graph, low)),
+              std::min(bytes({graph, low}), bytes({with_late_map(graph)->graph, low})));
+    EXPECT_NEAR(late.macs() / usual.macs(), 1, 0.002);
 }
 
 }  // namespace

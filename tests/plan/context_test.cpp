@@ -141,6 +141,8 @@ TEST(Context, BandsAreAsThinAsTheMemoryLimitAsks) {
     EXPECT_EQ(planned(settings).band_rows, 32) << "thinner bands cost less than small tiles";
     EXPECT_FALSE(planned(settings).winograd_tile.has_value());
     settings.memory_limit_mib = static_cast<int64_t>(peak_mib(32)) - 8;  // small tiles save less
+    EXPECT_TRUE(context_ways(planned(settings), 8).front().point.strip_columns.has_value());
+    settings.memory_limit_mib = 8;  // less than any strips take
     const Point tiles = planned(settings);
     EXPECT_FALSE(tiles.band_rows.has_value());
     EXPECT_THAT(context_ways(tiles, 8).front().obstacle, HasSubstr("MiB a rank"));

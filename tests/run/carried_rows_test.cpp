@@ -70,6 +70,59 @@ TEST_F(CarriedRows, TakeTheMemoryThatIsPredicted) {
     expect_predicted_memory(settings);
 }
 
+/// A wide image, and a limit that its whole width does not fit.
+class CarriedStrips : public CarriedRows {
+  protected:
+    [[nodiscard]] config::PointSettings strip_settings(EngineKind engine) const {
+        config::PointSettings settings = row_point(network::kind_of<network::DncnnShape>(), {61, 401});
+        settings.halo.kind = config::HaloSetting::Kind::carried;
+        settings.engine = engine;
+        settings.patch = 16;
+        settings.memory_limit_mib = static_cast<int64_t>(0.85 * plan::predict(point_of(settings)).value().peak_mib);
+        return settings;
+    }
+
+    [[nodiscard]] Made run_whole(config::PointSettings settings) {
+        settings.workload = config::Workload::whole;
+        settings.memory_limit_mib = 0;
+        return run(settings);
+    }
+};
+
+TEST_F(CarriedStrips, GiveTheWholeImageInTheMemoryThatIsPredicted) {
+    const config::PointSettings settings = strip_settings(EngineKind::native);
+    const Made made = run(settings), whole = run_whole(settings);
+    ASSERT_TRUE(made.trace.point.strip_columns.has_value());
+    expect_passed(made);
+    EXPECT_TRUE(made.bytes == whole.bytes);
+    if (!world_.is_root()) return;
+    EXPECT_TRUE(made.trace.verification.seam_decides);
+    int64_t most = 0;
+    for (const record::RankTrace& rank : made.trace.ranks) most = std::max(most, rank.memory.allocated_peak);
+    EXPECT_NEAR(static_cast<double>(most) / kMiB, made.trace.prediction->peak_mib, 0.01);
+    EXPECT_LE(made.trace.prediction->peak_mib, static_cast<double>(settings.memory_limit_mib));
+}
+
+TEST_F(CarriedStrips, OfTorchGiveItWithinRounding) {
+    const config::PointSettings settings = strip_settings(EngineKind::torch);
+    const Made made = run(settings), whole = run_whole(settings);
+    ASSERT_TRUE(made.trace.point.strip_columns.has_value());
+    expect_passed(made);
+    ASSERT_EQ(made.bytes.size(), whole.bytes.size());
+    EXPECT_LE(test::largest_difference(made.bytes, whole.bytes), 1);
+}
+
+TEST_F(CarriedStrips, AreWrittenOneByOneIntoAChecksumAndTellHowFarTheyAre) {
+    config::PointSettings settings = strip_settings(EngineKind::native);
+    settings.output = config::OutputKind::checksum;
+    test::Steps told;
+    expect_passed(run(settings, &told));
+    const int64_t all = told.steps.back().second;
+    EXPECT_EQ(std::ssize(told.steps), all + 1);
+    for (int64_t done = 1; done <= all; ++done)
+        EXPECT_EQ(told.steps[static_cast<size_t>(done)], std::pair(done, all)) << "after the first, which is 0";
+}
+
 TEST_F(CarriedRows, TellHowFarAPassIsLayerByLayer) {
     config::PointSettings settings = row_point(network::kind_of<network::DncnnShape>(), {83, 45});
     settings.halo.kind = config::HaloSetting::Kind::carried;

@@ -1,6 +1,8 @@
 // Two descriptions of the tile geometry that share no code.
 #include "run/verify/expected_tiles.hpp"
 
+#include "run/verify/expected_strips.hpp"
+
 #include "patchbench/plan/tile_grid.hpp"
 
 #include <gtest/gtest.h>
@@ -32,6 +34,37 @@ TEST(ExpectedTiles, SeeAndKeepWhatTheDefinitionSays) {
     EXPECT_EQ(tiles.tile(0).core, (Rect{0, 0, {24, 24}}));
     EXPECT_EQ(tiles.tile(11).window, (Rect{48, 32, {40, 40}}));
     EXPECT_EQ(tiles.tile(11).core, (Rect{72, 48, {16, 22}}));
+}
+
+/// Strips of 60 columns of an image of 98, padded to 100, with a halo of 9.
+const StripRules kRules{.width = 98, .padded = 100, .columns = 60, .unit = 4, .halo = 9};
+
+std::vector<plan::Tile> two_strips() {
+    return {{{0, 0, {8, 60}}, {0, 0, {8, 50}}}, {{0, 40, {8, 60}}, {0, 50, {8, 48}}}};
+}
+
+TEST(ExpectedStrips, HaveTheirContextAndKeepEachColumnOnce) {
+    EXPECT_EQ(find_wrong_strip(two_strips(), kRules), std::nullopt);
+    const auto is_wrong = [](auto change) {
+        std::vector<plan::Tile> strips = two_strips();
+        change(strips);
+        return find_wrong_strip(strips, kRules).has_value();
+    };
+    const auto move_border = [](std::vector<plan::Tile>& strips, int64_t columns) {
+        strips[0].core.extent.w += columns;
+        strips[1].core.column += columns;
+        strips[1].core.extent.w -= columns;
+    };
+    EXPECT_FALSE(is_wrong([&](auto& strips) { move_border(strips, 1); }));
+    EXPECT_TRUE(is_wrong([&](auto& strips) { move_border(strips, 2); })) << "the left one lacks a column of context";
+    EXPECT_FALSE(is_wrong([&](auto& strips) { move_border(strips, -1); }));
+    EXPECT_TRUE(is_wrong([&](auto& strips) { move_border(strips, -2); })) << "the right one does";
+    EXPECT_TRUE(is_wrong([](auto& strips) { ++strips[1].core.column; })) << "a column is missing";
+    EXPECT_TRUE(is_wrong([](auto& strips) { --strips[1].core.column; })) << "a column is made twice";
+    EXPECT_TRUE(is_wrong([](auto& strips) { --strips[1].core.extent.w; })) << "the last column is missing";
+    EXPECT_TRUE(is_wrong([](auto& strips) { strips.pop_back(); }));
+    EXPECT_TRUE(is_wrong([](auto& strips) { strips[1].window.column = 38; })) << "not where tiles begin";
+    EXPECT_TRUE(is_wrong([](auto& strips) { strips[1].window.extent.w = 56; }));
 }
 
 }  // namespace

@@ -42,16 +42,20 @@ class TileGrid {
     /// Throws UsageError naming the nearest legal values when patch or halo is not a multiple of the alignment, patch <
     /// 1 or halo < 0; and for an empty image or one that would be cut into more than 2^22 patches along an edge.
     TileGrid(Extent image, const TileSpec& spec);
+    /// The same, but the windows along a row are `columns`, each `window_columns` wide, and each core is a patch.
+    TileGrid(Extent image, const TileSpec& spec, std::vector<AxisTile> columns, int64_t window_columns);
 
     [[nodiscard]] Extent image() const { return image_; }
     [[nodiscard]] Extent padded() const { return padded_; }  // multiples of the alignment, replicated right and bottom
     [[nodiscard]] Extent window() const { return window_; }
     [[nodiscard]] const TileSpec& spec() const { return spec_; }
+    /// With columns that were given: as wide as a window.
     [[nodiscard]] Extent patch() const { return patch_; }
+    [[nodiscard]] bool has_own_columns() const { return has_own_columns_; }
 
     /// Distinct windows, row-major.
     [[nodiscard]] int64_t num_windows() const;
-    /// Patches of the image: ceil(H/patch) * ceil(W/patch), or ceil(H/patch) bands.
+    /// Patches of the image: ceil(H/patch) * ceil(W/patch), or ceil(H/patch) bands, by the columns that were given.
     [[nodiscard]] int64_t num_patches() const;
     [[nodiscard]] int64_t num_patches(Range windows) const;
 
@@ -70,9 +74,12 @@ class TileGrid {
     [[nodiscard]] int64_t processed_pixels() const;
 
   private:
+    [[nodiscard]] int64_t patches_per_row() const;
+
     Extent image_, padded_, patch_, window_;
     TileSpec spec_;
     std::vector<AxisTile> rows_, columns_;
+    bool has_own_columns_ = false;
 };
 
 /// Rectangles (at most three) that the cores of a contiguous run of windows cover: a part of a first tile row, whole

@@ -1,5 +1,6 @@
 // The pass of one rank over carried rows (Note [Carried rows]): each step takes some rows of the input; when a band of
-// the output is complete, it is written as the core of its window. Where steps are computed: step_device.hpp.
+// the output is complete, it is written as the core of its window. Where the image is cut into strips (Note [Strips]),
+// each of them goes through all rows before the next one begins. Where steps are computed: step_device.hpp.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
 #include "engine/layer_report.hpp"
@@ -21,18 +22,19 @@ class BandPipeline final : public Pipeline {
         auto* const report = dynamic_cast<engine::LayerReport*>(&device_->pass());
         if (report == nullptr) return;
         report->report_layers([this](int64_t done, int64_t all) {
-            if (told_ != nullptr) told_->report_step(step_ * all + done, schedule_.num_steps() * all);
+            if (told_ == nullptr) return;
+            told_->report_step(steps_done_ * all + done, work_.strips * schedule_.num_steps() * all);
         });
     }
 
     void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) override {
         told_ = &batches;
-        step_ = 0;
+        steps_done_ = 0;
         while (const auto batch = batches.next()) {
-            const int64_t band = batch->begin;
-            for (bool is_complete = false; !is_complete; ++step_) is_complete = run_step(step_, band, input, log);
-            StageWatch watch(log, band - work_.windows.begin);
-            plan::Tile made = work_.tile(band);
+            const int64_t window = strip_by_strip(batch->begin);
+            for (bool is_complete = false; !is_complete; ++steps_done_) is_complete = run_step(window, input, log);
+            StageWatch watch(log, window - work_.windows.begin);
+            plan::Tile made = work_.tile(window);
             made.window.row = made.core.row;  // the last band is not shifted inwards
             device_->write(made, output);
             watch.done(record::Stage::scatter);
@@ -48,12 +50,19 @@ class BandPipeline final : public Pipeline {
     }
 
   private:
-    /// Whether the step completes a band.
-    bool run_step(int64_t step, int64_t band, WindowSource& input, PassLog& log) {
+    /// The windows of a strip follow one another, unlike those of the rank.
+    [[nodiscard]] int64_t strip_by_strip(int64_t window) const {
+        const int64_t place = window - work_.windows.begin, bands = work_.windows.size() / work_.strips;
+        return work_.windows.begin + place % bands * work_.strips + place / bands;
+    }
+
+    /// Whether the next step of the window's strip completes it.
+    bool run_step(int64_t window, WindowSource& input, PassLog& log) {
         comm::stop_if_interrupted();
-        StageWatch watch(log, band - work_.windows.begin);
+        StageWatch watch(log, window - work_.windows.begin);
+        const int64_t step = steps_done_ % schedule_.num_steps();
         inject_fault("gather");
-        cut(schedule_.made(step, 0), input);
+        cut(schedule_.made(step, 0), work_.tile(window).window.column, input);
         watch.done(record::Stage::gather);
         inject_fault("forward");
         device_->run(step, watch);
@@ -61,17 +70,17 @@ class BandPipeline final : public Pipeline {
     }
 
     /// Rows beyond the image are copies of its last one.
-    void cut(const Range& rows, WindowSource& input) {
+    void cut(const Range& rows, int64_t column, WindowSource& input) {
         if (rows.size() == 0) return;
         const int64_t begin = std::min(rows.begin, work_.image_rows - 1);
-        device_->cut({begin, 0, {rows.size(), schedule_.shape().image.w}}, input);
+        device_->cut({begin, column, {rows.size(), schedule_.shape().image.w}}, input);
     }
 
     std::unique_ptr<StepDevice> device_;
     const Work& work_;
     const network::BandSchedule& schedule_;
     BatchQueue* told_ = nullptr;  // of the pass that runs
-    int64_t step_ = 0;
+    int64_t steps_done_ = 0;      // in the pass, of all strips
 };
 
 }  // namespace

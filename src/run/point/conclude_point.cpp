@@ -23,12 +23,13 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_reference(const plan::Point& p
             *network, engine_options(point, team.place),
             [&](const engine::EngineOptions& options) { return engines.find(network, options); });
         if (note != nullptr) *note = std::move(reference.note);
-        return std::make_unique<ReferencePath>(*network, std::move(reference.denoiser), team.place.device, point.sigma,
-                                               source);
+        return std::make_unique<ReferencePath>(*network, std::move(reference.denoiser), Layout::contiguous,
+                                               team.place.device, point.sigma, source);
     }
-    const int threads = engine_options(point, team.place).threads;
     const DeviceId device = team.place.device;
-    return std::make_unique<ReferencePath>(*network, engines.find(network, reference_options(device, threads)), device,
+    const engine::EngineOptions options =
+        reference_options(device, engine_options(point, team.place).threads, point.settings.engine);
+    return std::make_unique<ReferencePath>(*network, engines.find(network, options), options.layout, device,
                                            point.sigma, source);
 }
 
@@ -40,9 +41,10 @@ std::unique_ptr<ReferencePath> Runner::Impl::make_exact_reference(plan::Point& p
         point.notes.push_back(network->source + ": its layers are not known, so there is no comparison with fp64");
         return nullptr;
     }
-    engine::EngineOptions options = reference_options(DeviceId{}, 1);
-    options.engine = EngineKind::reference;
-    return std::make_unique<ReferencePath>(*network, engines.find(network, options), DeviceId{}, point.sigma, source);
+    const engine::EngineOptions options{
+        .engine = EngineKind::reference, .precision = Precision::fp32, .layout = Layout::contiguous, .threads = 1};
+    return std::make_unique<ReferencePath>(*network, engines.find(network, options), options.layout, DeviceId{},
+                                           point.sigma, source);
 }
 
 void Runner::Impl::check(Team& team, const PreparedPoint& point, ImageSource& source, record::PointTrace& trace,

@@ -18,6 +18,15 @@ std::vector<int64_t> seams(int64_t length, int64_t patch) {
     return positions;
 }
 
+/// The same of columns.
+std::vector<int64_t> column_seams(const plan::TileGrid& grid) {
+    std::vector<int64_t> positions;
+    if (!grid.has_own_columns()) return seams(grid.image().w, grid.patch().w);
+    for (const plan::AxisTile& column : grid.columns())
+        if (column.core.begin > 0) positions.push_back(column.core.begin);
+    return positions;
+}
+
 /// An aligned range of length kProbeEdge around `centre`, limited to [0, length).
 Range stretch(int64_t centre, int64_t length, int64_t alignment) {
     const int64_t edge = std::min(kProbeEdge, length);
@@ -60,7 +69,7 @@ std::vector<int64_t> pick(Range range, int64_t count, uint64_t seed) {
 std::vector<Rect> seam_probes(const plan::TileGrid& grid, int64_t count) {
     if (grid.num_windows() <= 1) return {};
     const auto rows = seams(grid.image().h, grid.patch().h);
-    const auto columns = seams(grid.image().w, grid.patch().w);
+    const auto columns = column_seams(grid);
     const auto num_columns = static_cast<int64_t>(columns.size());
     std::vector<Rect> probes;
     for (const int64_t index : pick({0, static_cast<int64_t>(rows.size()) * num_columns}, count, kProbeSeed)) {

@@ -63,18 +63,20 @@ ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::E
                                        weights.source, own, reason)};
 }
 
-engine::EngineOptions reference_options(DeviceId device, int threads) {
+engine::EngineOptions reference_options(DeviceId device, int threads, EngineKind pipeline) {
+    const bool has_others_kernels = device.is_cuda() || pipeline == EngineKind::torch;
     engine::EngineOptions options;
     options.device = device;
     options.precision = Precision::fp32;
-    options.layout = Layout::contiguous;
+    options.layout = has_others_kernels ? Layout::contiguous : Layout::channels_last;
     options.threads = threads;
     return options;
 }
 
-ReferencePath::ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser,
+ReferencePath::ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser, Layout layout,
                              DeviceId device, double sigma, ImageSource& source)
     : weights_(weights),
+      layout_(layout),
       device_(denoiser->takes_host_memory() ? DeviceId{} : device),
       source_(source),
       stream_(device_),
@@ -102,23 +104,26 @@ image::Image ReferencePath::read(const Rect& inside) {
     return unit;
 }
 
-/// Returns the input in NCHW. Beyond the image, its last row and column are repeated.
+size_t ReferencePath::place(int64_t channel, int64_t pixel, int64_t channels, int64_t pixels) const {
+    return static_cast<size_t>(layout_ == Layout::contiguous ? channel * pixels + pixel : pixel * channels + channel);
+}
+
+/// Beyond the image, its last row and column are repeated.
 std::vector<float> ReferencePath::network_input(const Rect& seen) {
     Rect inside = seen;
     inside.extent.h = std::min(seen.extent.h, source_.extent().h - seen.row);
     inside.extent.w = std::min(seen.extent.w, source_.extent().w - seen.column);
     const image::Image part = read(inside);
-    const int64_t channels = part.channels();
-    std::vector<float> input;
-    input.reserve(static_cast<size_t>((channels + 1) * seen.extent.pixels()));
+    const int64_t channels = part.channels(), all_channels = channels + (sigma_ ? 1 : 0), pixels = seen.extent.pixels();
+    std::vector<float> input(static_cast<size_t>(all_channels * pixels), sigma_.value_or(0));
     for (int64_t c = 0; c < channels; ++c)
         for (int64_t y = 0; y < seen.extent.h; ++y)
             for (int64_t x = 0; x < seen.extent.w; ++x) {
                 const int64_t pixel =
                     std::min(y, inside.extent.h - 1) * inside.extent.w + std::min(x, inside.extent.w - 1);
-                input.push_back(static_cast<float>(gain_ * part.as<float>()[pixel * channels + c]));
+                input[place(c, y * seen.extent.w + x, all_channels, pixels)] =
+                    static_cast<float>(gain_ * part.as<float>()[pixel * channels + c]);
             }
-    if (sigma_) input.insert(input.end(), static_cast<size_t>(seen.extent.pixels()), *sigma_);
     return input;
 }
 
@@ -130,8 +135,8 @@ image::Image ReferencePath::run(const Rect& seen) {
     std::vector<float> output(static_cast<size_t>(channels * seen.extent.pixels()));
     const engine::EngineBuffer in(device_, input.size() * sizeof(float)), out(device_, output.size() * sizeof(float));
     const BatchView in_view{
-        in.pointer(), {1, channels + (sigma_ ? 1 : 0), height, width}, DType::f32, Layout::contiguous, device_};
-    const BatchView out_view{out.pointer(), {1, channels, height, width}, DType::f32, Layout::contiguous, device_};
+        in.pointer(), {1, channels + (sigma_ ? 1 : 0), height, width}, DType::f32, layout_, device_};
+    const BatchView out_view{out.pointer(), {1, channels, height, width}, DType::f32, layout_, device_};
     device::copy_to_device(in.pointer(), input.data(), input.size() * sizeof(float), stream_);
     denoiser_->forward(in_view, out_view, stream_);
     device::copy_to_host(output.data(), out.pointer(), output.size() * sizeof(float), stream_);
@@ -141,7 +146,7 @@ image::Image ReferencePath::run(const Rect& seen) {
     for (int64_t c = 0; c < channels; ++c)
         for (int64_t pixel = 0; pixel < seen.extent.pixels(); ++pixel)
             image.as<float>()[pixel * channels + c] =
-                static_cast<float>(output[static_cast<size_t>(c * seen.extent.pixels() + pixel)] / gain_);
+                static_cast<float>(output[place(c, pixel, channels, seen.extent.pixels())] / gain_);
     MutablePixelView inside = image.view();
     inside.extent = {std::min(height, source_.extent().h - seen.row),
                      std::min(width, source_.extent().w - seen.column)};

@@ -1,4 +1,4 @@
-// The independent serial path: fp32, contiguous, one window at a time, input read again from the source. The output of
+// The independent serial path: fp32, one window at a time, input read again from the source. The output of
 // the pipeline is compared with it, and probes use it. It shares only the network's layers with the pipeline; it has
 // its own code for window, padding, scale, gain and sigma channel.
 #pragma once
@@ -28,15 +28,17 @@ using MakeEngine = std::function<std::shared_ptr<engine::Denoiser>(const engine:
 [[nodiscard]] ReferenceEngine make_brought_reference(const engine::Weights& weights, engine::EngineOptions options,
                                                      const MakeEngine& make);
 
-/// The options of the engine of a ReferencePath.
-[[nodiscard]] engine::EngineOptions reference_options(DeviceId device, int threads);
+/// The options of the engine of a ReferencePath beside a pipeline of `pipeline`. On a CPU LibTorch takes half of the
+/// time with the channels of a pixel side by side. But beside the engine torch, which may have them so, its kernels are
+/// to be others.
+[[nodiscard]] engine::EngineOptions reference_options(DeviceId device, int threads, EngineKind pipeline);
 
 class ReferencePath {
   public:
-    /// `denoiser` has reference_options(device, ..). `sigma`: the noise level that is passed to the network, [0,1]
-    /// units. `weights` and `source` must outlive it.
-    ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser, DeviceId device,
-                  double sigma, ImageSource& source);
+    /// `denoiser` computes in fp32 in `layout`. `sigma`: the noise level that is passed to the network, [0,1] units.
+    /// `weights` and `source` must outlive it.
+    ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser, Layout layout,
+                  DeviceId device, double sigma, ImageSource& source);
 
     /// Returns the output of the network for the window `seen` (image coordinates, may extend beyond the image): f32,
     /// extent of `seen`, [0,1] units. Gaps have the values of the network's input.
@@ -50,12 +52,16 @@ class ReferencePath {
     [[nodiscard]] ImageSource& source() { return source_; }
     [[nodiscard]] const engine::Weights& weights() const { return weights_; }
     [[nodiscard]] double gain() const { return gain_; }
+    [[nodiscard]] Layout layout() const { return layout_; }
 
   private:
     [[nodiscard]] image::Image read(const Rect& inside);
     [[nodiscard]] std::vector<float> network_input(const Rect& seen);
+    /// Where a value lies in memory, of `channels` of `pixels`.
+    [[nodiscard]] size_t place(int64_t channel, int64_t pixel, int64_t channels, int64_t pixels) const;
 
     const engine::Weights& weights_;
+    Layout layout_;
     DeviceId device_;
     ImageSource& source_;
     int64_t alignment_ = 1;       // of the network, in pixels

@@ -2,6 +2,7 @@
 
 #include "plan/slabs.hpp"
 #include "run/agreement.hpp"
+#include "run/verify/expected_strips.hpp"
 #include "run/verify/expected_tiles.hpp"
 #include "run/verify/fp64_check.hpp"
 #include "run/verify/noise_check.hpp"
@@ -28,6 +29,36 @@ void ask_all(const Team& team, record::Verification& result, Find&& find) {
     if (const auto all = team.ranks.agree(mine)) result.reasons.push_back(*all);
 }
 
+/// The same rows, and the columns of a strip.
+plan::Tile at_columns_of(const plan::Tile& strip, const plan::Tile& band) {
+    return {{band.window.row, strip.window.column, {band.window.extent.h, strip.window.extent.w}},
+            {band.core.row, strip.core.column, {band.core.extent.h, strip.core.extent.w}}};
+}
+
+/// The halo is that of the side which needs more, in whole alignments: the other side may need one of these less.
+StripRules strip_rules(const Subject& subject) {
+    const Reach reach = reach_of(subject.reference.weights());
+    const int64_t least_halo = reach.halo - (reach.alignment > 1 ? reach.alignment : 0);
+    const int64_t width = subject.reference.source().extent().w, columns = subject.point().strip_columns.value();
+    const int64_t tile = subject.settings().engine == EngineKind::native ? 4 : 1;
+    return {width, round_up(width, reach.alignment), columns, reach.alignment * tile, least_halo};
+}
+
+/// `expected`: by index, of which there are `count`.
+template <class Expected>
+std::optional<std::string> compare_tiles(const RankShare& share, int64_t count, Expected expected) {
+    for (const Range& run : share.windows_done())
+        for (int64_t index = run.begin; index < run.end; ++index) {
+            const plan::Tile tile = share.work().tile(index);
+            if (index < count && tile == expected(index)) continue;
+            return fmt::format(
+                "window {} lies at row {}, column {} and keeps row {}, column {}, which is not where the tile geometry "
+                "puts it: a fault of the tiling, please report it",
+                index, tile.window.row, tile.window.column, tile.core.row, tile.core.column);
+        }
+    return std::nullopt;
+}
+
 /// Compares the tiles of this rank with their definition.
 std::optional<std::string> find_wrong_tile(const Subject& subject) {
     const plan::Point& point = subject.point();
@@ -38,17 +69,14 @@ std::optional<std::string> find_wrong_tile(const Subject& subject) {
     const int64_t patch = in_bands ? plan::band_rows(point) : point.settings.patch;
     const ExpectedTiles expected(image, {patch, in_bands ? round_up(image.w, alignment) : patch},
                                  in_bands ? 0 : point.halo.value(), alignment);
-    for (const Range& run : subject.share.windows_done())
-        for (int64_t index = run.begin; index < run.end; ++index) {
-            const plan::Tile tile = subject.share.work().tile(index);
-            const bool is_there = index < expected.count();
-            if (is_there && tile == expected.tile(index)) continue;
-            return fmt::format(
-                "window {} lies at row {}, column {} and keeps row {}, column {}, which is not where the tile geometry "
-                "puts it: a fault of the tiling, please report it",
-                index, tile.window.row, tile.window.column, tile.core.row, tile.core.column);
-        }
-    return std::nullopt;
+    if (!point.strip_columns)
+        return compare_tiles(subject.share, expected.count(), [&](int64_t index) { return expected.tile(index); });
+    const std::vector<plan::Tile> strips = strips_of_band(subject.share.work(), image.w);
+    if (auto wrong = find_wrong_strip(strips, strip_rules(subject))) return wrong;
+    const int64_t count = std::ssize(strips);
+    return compare_tiles(subject.share, expected.count() * count, [&](int64_t index) {
+        return at_columns_of(strips[static_cast<size_t>(index % count)], expected.tile(index / count));
+    });
 }
 
 /// Checks the noise in some of this rank's windows, as the pipeline read them.

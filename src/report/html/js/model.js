@@ -35,8 +35,9 @@ pb.settingsOf = (raw, protocolKeys) => {
     settings.halo_px = 'exchanged';
   delete settings.band_rows;
   delete settings.exchanges_rows;
-  delete settings.winograd_tile;  // follows from the memory limit
-  delete settings.layers;         // follow from the network
+  delete settings.strip_columns;  // follow from the memory limit
+  delete settings.winograd_tile;
+  delete settings.layers;  // follow from the network
   return settings;
 };
 

@@ -1,0 +1,81 @@
+#include "network/late_maps.hpp"
+
+#include "network/native_layout.hpp"
+
+#include "patchbench/network/steps.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pb::network {
+
+namespace {
+
+bool is_wider_than_the_input(const Graph& graph, const Step& step) {
+    const Operation& operation = graph[step.first];
+    return operation.kind == OperationKind::convolution && operation.operands.front() == 0 &&
+           !map_summed(graph, step) && graph.shape(step.last).channels > graph.channels_in();
+}
+
+/// The steps that read `map`.
+std::vector<Step> readers_of(const Graph& graph, const std::vector<Step>& steps, size_t map) {
+    std::vector<Step> readers;
+    std::ranges::copy_if(steps, std::back_inserter(readers),
+                         [&](const Step& step) { return std::ranges::count(maps_read(graph, step), map) > 0; });
+    return readers;
+}
+
+/// Copies a graph, and in front of operation `reader.first` the operations of `head` once more.
+class LateCopy {
+  public:
+    LateCopy(const Graph& graph, const Step& head, const Step& reader) : graph_(graph), head_(head), reader_(reader) {}
+
+    LateGraph run() {
+        for (size_t i = 0; i < graph_.size(); ++i) {
+            if (i == reader_.first) repeat_head();
+            Operation operation = graph_[i];
+            const bool reads_copy = i == reader_.first || i == reader_.last;
+            for (size_t& operand : operation.operands)
+                operand = reads_copy && operand == head_.last ? copy_ : places_[operand];
+            places_.push_back(append(std::move(operation), i));
+        }
+        return {Graph(std::move(operations_)), std::move(origin_)};
+    }
+
+  private:
+    void repeat_head() {
+        Operation convolution = graph_[head_.first];
+        convolution.filter->weights += " again";  // names are of one operation
+        copy_ = append(std::move(convolution), head_.first);
+        if (head_.first == head_.last) return;
+        Operation activation = graph_[head_.last];
+        activation.operands = {copy_};
+        copy_ = append(std::move(activation), head_.last);
+    }
+
+    size_t append(Operation operation, size_t origin) {
+        operations_.push_back(std::move(operation));
+        origin_.push_back(origin);
+        return operations_.size() - 1;
+    }
+
+    const Graph& graph_;
+    Step head_, reader_;
+    std::vector<Operation> operations_;
+    std::vector<size_t> origin_, places_;  // where operations of the graph are in the copy
+    size_t copy_ = 0;
+};
+
+}  // namespace
+
+std::optional<LateGraph> with_late_map(const Graph& graph) {
+    const std::vector<Step> steps = steps_of(graph, kNativePath.fusing);
+    for (const Step& step : steps) {
+        if (!is_wider_than_the_input(graph, step)) continue;
+        const std::vector<Step> readers = readers_of(graph, steps, step.last);
+        if (readers.size() > 1) return LateCopy(graph, step, readers.back()).run();
+    }
+    return std::nullopt;
+}
+
+}  // namespace pb::network

@@ -1,0 +1,203 @@
+// Into how many strips carried rows are cut so that they fit into memory, by arithmetic alone.
+#include "plan/strips.hpp"
+
+#include "plan/bands.hpp"
+#include "plan/context.hpp"
+#include "plan/prediction.hpp"
+#include "support/messages.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace pb::plan {
+namespace {
+
+using testing::HasSubstr;
+
+/// DnCNN with carried rows, on an image that is much wider than the context of a strip.
+config::PointSettings wide_point(EngineKind engine = EngineKind::native) {
+    config::PointSettings settings;
+    settings.engine = engine;
+    settings.halo.kind = config::HaloSetting::Kind::carried;
+    settings.patch = 64;
+    settings.image.height = 300;
+    settings.image.width = 1501;
+    return settings;
+}
+
+Point strip_point(const config::PointSettings& settings, const Topology& topology = make_local_topology(1)) {
+    const auto no_lookup = [](const config::ImageSettings&) -> SourceFacts { throw UsageError("there is no file"); };
+    config::StudySettings study;
+    study.device_sharing = config::SharingRule::allow;
+    return make_plan({study, {settings}, ""}, topology, no_lookup).points.front();
+}
+
+config::PointSettings limited(config::PointSettings settings, double share_of_whole) {
+    settings.memory_limit_mib = static_cast<int64_t>(share_of_whole * predict(strip_point(settings)).value().peak_mib);
+    return settings;
+}
+
+TEST(StripPoints, HaveAsFewStripsAsFitIntoTheLimit) {
+    for (const EngineKind engine : {EngineKind::native, EngineKind::torch})
+        for (const double share : {0.9, 0.7, 0.5}) {
+            const config::PointSettings settings = limited(wide_point(engine), share);
+            const auto limit = static_cast<double>(settings.memory_limit_mib);
+            Point point = strip_point(settings);
+            ASSERT_TRUE(point.strip_columns.has_value()) << name_of(engine) << ", " << share;
+            const double inexact = engine == EngineKind::torch ? 1.1 : 1;  // of what is predicted
+            EXPECT_LE(inexact * predict(point)->peak_mib, limit);
+            const network::StripCut cut(point.graph(), 1501, computed_unit(point));
+            const int64_t number = std::ssize(strips_of(point));
+            EXPECT_EQ(point.strip_columns, cut.window_of(number)) << "no wider than so many strips need";
+            point.strip_columns = cut.window_of(number - 1);
+            EXPECT_GT(inexact * predict(point)->peak_mib, limit) << number;
+        }
+}
+
+TEST(StripPoints, FitIntoTheMemoryOfTheGpuThatRanksShare) {
+    config::PointSettings settings = wide_point(EngineKind::torch);
+    settings.device = config::DeviceChoice::cuda;
+    Topology topology = make_local_topology(2);
+    for (RankPlace& place : topology.ranks) {
+        place.device = {DeviceKind::cuda, 0};
+        place.device_uuid = "GPU-0";
+        place.memory_bytes = int64_t{1} << 40;
+        place.free_host_bytes = 1;
+    }
+    const Point whole = strip_point(settings, topology);
+    EXPECT_FALSE(whole.strip_columns.has_value()) << "memory of the host is not what it takes";
+    const double peak = predict(whole)->peak_mib;
+    for (RankPlace& place : topology.ranks) place.memory_bytes = static_cast<int64_t>(2 * peak * kMiB);
+    const Point cut = strip_point(settings, topology);
+    EXPECT_TRUE(cut.strip_columns.has_value());
+    EXPECT_LT(predict(cut)->peak_mib, 0.8 * peak);
+    topology.ranks.back().device_uuid = "GPU-1";
+    EXPECT_FALSE(strip_point(settings, topology).strip_columns.has_value()) << "each has a GPU of its own";
+}
+
+TEST(StripPoints, AreNotCutWhereTheWholeWidthFits) {
+    for (const double share : {0.0, 1.05}) {
+        const Point point = strip_point(limited(wide_point(), share));
+        EXPECT_FALSE(point.strip_columns.has_value());
+        EXPECT_DOUBLE_EQ(strip_cost(point), 1);
+        EXPECT_EQ(strips_text(point), "");
+        EXPECT_EQ(tile_grid(point).num_windows(), 5);
+    }
+}
+
+TEST(StripPoints, WindowsAreBandsOfStripsAndARankHasAllOfItsBands) {
+    const Point point = strip_point(limited(wide_point(), 0.7), make_local_topology(2));
+    const TileGrid grid = tile_grid(point);
+    const int64_t strips = std::ssize(strips_of(point));
+    ASSERT_GE(strips, 2);
+    EXPECT_EQ(grid.num_windows(), 5 * strips);
+    EXPECT_EQ(grid.num_patches(), 5 * strips);
+    EXPECT_EQ(grid.num_patches({1, 1 + strips}), strips);
+    EXPECT_EQ(grid.window(0).extent, (Extent{64, *point.strip_columns}));
+    EXPECT_EQ(grid.core(strips - 1).column + grid.core(strips - 1).extent.w, 1501);
+    EXPECT_EQ(windows_of_rank(point, grid, 0), (Range{0, 2 * strips}));
+    EXPECT_EQ(windows_of_rank(point, grid, 1), (Range{2 * strips, 5 * strips}));
+    EXPECT_EQ(covered_rects(grid, windows_of_rank(point, grid, 1)), (std::vector<Rect>{{128, 0, {172, 1501}}}));
+    const auto schedule = band_schedule(point, 1);
+    EXPECT_EQ(schedule->shape().rows, (Range{128, 300}));
+    EXPECT_EQ(schedule->shape().image, (Extent{300, *point.strip_columns}));
+}
+
+TEST(StripPoints, OwnEachPixelOnceBesideThePadding) {
+    config::PointSettings settings = wide_point();
+    settings.network = network::kind_of<network::UnetShape>();
+    settings.image.width = 1501;  // padded to 1504
+    settings.image.height = 70;
+    const Point point = strip_point(limited(settings, 0.8));
+    const TileGrid grid = tile_grid(point);
+    ASSERT_TRUE(point.strip_columns.has_value());
+    std::vector<int> times(static_cast<size_t>(grid.image().pixels()), 0);
+    for (int64_t i = 0; i < grid.num_windows(); ++i) {
+        const Rect core = grid.core(i), window = grid.window(i);
+        EXPECT_GE(core.column, window.column);
+        EXPECT_LE(core.column + core.extent.w, window.column + window.extent.w);
+        for (int64_t y = core.row; y < core.row + core.extent.h; ++y)
+            for (int64_t x = core.column; x < core.column + core.extent.w; ++x)
+                ++times.at(static_cast<size_t>(y * grid.image().w + x));
+    }
+    EXPECT_TRUE(std::ranges::all_of(times, [](int n) { return n == 1; }));
+}
+
+TEST(StripPoints, CostTheirContextAndSaySo) {
+    const Point point = strip_point(limited(wide_point(), 0.7));
+    const double cost = strip_cost(point);
+    EXPECT_GT(cost, 1);
+    EXPECT_DOUBLE_EQ(processed_pixels(point), cost * 300 * 1501);
+    EXPECT_DOUBLE_EQ(computed_per_useful(point), cost);
+    EXPECT_EQ(predict(point)->pixels_per_forward, 64 * *point.strip_columns);
+    EXPECT_THAT(point.notes, testing::Contains(HasSubstr("halo = carried: " + strips_text(point))));
+    EXPECT_EQ(label_of(point), "dncnn-native-p64-hcarried-b1-fp32");
+}
+
+TEST(StripPoints, BordersOfRanksCostTheSamePartInStrips) {
+    const config::PointSettings settings = limited(wide_point(), 0.7);
+    const BandPixels cut = band_pixels(strip_point(settings, make_local_topology(2)));
+    const BandPixels whole = band_pixels(strip_point(wide_point(), make_local_topology(2)));
+    EXPECT_GT(cut.all_ranks, whole.all_ranks);
+    EXPECT_NEAR(cut.all_ranks / cut.image, whole.all_ranks / whole.image, 1e-9);
+}
+
+TEST(StripPoints, RanksOfAHostShareItsFreeMemory) {
+    Topology topology = make_local_topology(2);
+    const double whole = predict(strip_point(wide_point(), topology))->peak_mib;
+    for (RankPlace& place : topology.ranks)
+        place.free_host_bytes = static_cast<int64_t>(2 * 2 * 0.8 * whole) << 20;  // half of it, by two ranks
+    const Point point = strip_point(wide_point(), topology);
+    EXPECT_TRUE(point.strip_columns.has_value());
+    EXPECT_LE(predict(point)->peak_mib, 0.8 * whole);
+    for (RankPlace& place : topology.ranks) place.free_host_bytes *= 2;
+    EXPECT_FALSE(strip_point(wide_point(), topology).strip_columns.has_value());
+    for (RankPlace& place : topology.ranks) place.free_host_bytes = 1 << 20;
+    const Point tried = strip_point(wide_point(), topology);
+    EXPECT_TRUE(tried.refusal.empty()) << "memory that is free is no limit";
+    EXPECT_FALSE(tried.strip_columns.has_value());
+}
+
+TEST(StripPoints, AreRefusedWithTheMemoryThatTheyTakeAtLeast) {
+    config::PointSettings settings = wide_point();
+    settings.memory_limit_mib = 3;
+    const std::string refusal = usage_error([&] { (void)strip_point(settings); });
+    EXPECT_THAT(refusal, testing::AllOf(HasSubstr("halo = carried"), HasSubstr("memory_limit_mib = 3")));
+    const size_t number = refusal.find("takes ") + std::string("takes ").size();
+    settings.memory_limit_mib = std::stoll(refusal.substr(number));
+    EXPECT_TRUE(strip_point(settings).strip_columns.has_value()) << refusal;
+    --settings.memory_limit_mib;
+    EXPECT_THAT(usage_error([&] { (void)strip_point(settings); }), HasSubstr("halo = carried"));
+}
+
+TEST(StripPoints, TakeSmallTilesWhereTheseCostLess) {
+    config::PointSettings settings = wide_point();
+    settings.image.width = 200;  // two strips would compute 1.7 times as much
+    const Point small = strip_point(limited(settings, 0.95));
+    EXPECT_EQ(small.winograd_tile, 2);
+    EXPECT_FALSE(small.strip_columns.has_value());
+    const Point cut = strip_point(limited(wide_point(), 0.95));
+    EXPECT_FALSE(cut.winograd_tile.has_value());
+    EXPECT_TRUE(cut.strip_columns.has_value());
+}
+
+TEST(StripPoints, OfAnAutomaticHaloAreWeighedByWhatTheyCompute) {
+    config::PointSettings settings = wide_point();
+    settings.patch = 32;  // no bands are thinner
+    settings.image.width = 6000;
+    settings = limited(settings, 0.7);
+    settings.halo.kind = config::HaloSetting::Kind::automatic;
+    const Point point = strip_point(settings);
+    ASSERT_EQ(point.band_rows, 32) << point.halo_note;
+    EXPECT_TRUE(point.strip_columns.has_value());
+    EXPECT_THAT(point.halo_note, HasSubstr("carried rows in bands of 32, " + strips_text(point) + ", exact"));
+    const ContextWay way = context_ways(point, 1).front();
+    EXPECT_EQ(way.point.strip_columns, point.strip_columns);
+    EXPECT_NEAR(way.work_px, band_cost(32) * strip_cost(point) * 300 * 6000, 1);
+    EXPECT_EQ(way.obstacle, "");
+}
+
+}  // namespace
+}  // namespace pb::plan
