@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 #include <utility>
 
 namespace pb::app {
@@ -70,8 +72,9 @@ class Candidates {
         settings.batch = {1, false};
         for (const int64_t band : kBands) {
             settings.patch = band;
-            if (!is_possible(settings)) return;
-            add(settings);
+            const std::optional<plan::Point> point = possible_point(settings);
+            if (!point) return;
+            add_or_drop(settings, [&planned = *point] { return planned; });
         }
         settings.patch = kBands.front();
         for (int ranks = base_.num_ranks / 2; ranks >= 1; ranks /= 2) {
@@ -80,11 +83,12 @@ class Candidates {
         }
     }
 
-    [[nodiscard]] bool is_possible(const config::PointSettings& settings) const {
+    [[nodiscard]] std::optional<plan::Point> possible_point(const config::PointSettings& settings) const {
         try {
-            return plan_whole_(settings).refusal.empty();
+            plan::Point point = plan_whole_(settings);
+            return point.refusal.empty() ? std::optional(std::move(point)) : std::nullopt;
         } catch (const UsageError&) {
-            return false;
+            return std::nullopt;
         }
     }
 
@@ -103,11 +107,15 @@ class Candidates {
             }
     }
 
-    /// Leaves out more patches at once than the image has, except for the smallest patch alone.
     void add(const config::PointSettings& settings) {
+        add_or_drop(settings, [&] { return plan_whole_(settings); });
+    }
+
+    /// Leaves out more patches at once than the image has, except for the smallest patch alone.
+    void add_or_drop(const config::PointSettings& settings, const std::function<plan::Point()>& make_point) {
         measure::TuningTrial trial{.candidate = {.settings = settings}};
         try {
-            const plan::Point point = plan_whole_(settings);
+            const plan::Point point = make_point();
             const int64_t wanted = settings.batch.count * point.num_ranks;
             const bool is_least = settings.patch == kPatches.front() && settings.batch.count == 1;
             if (wanted > plan::tile_grid(point).num_windows() && !is_least) return;
