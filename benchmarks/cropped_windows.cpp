@@ -34,7 +34,8 @@ class Side {
          const network::CropEngine& engine)
         : crop_(network::graph_of(weights.shape), window, {core}, {core}, engine),
           core_(rect_of(core, core)),
-          pass_(denoiser.make_crop_pass(crop_, 1)) {}
+          stream_(DeviceId{}),
+          pass_(denoiser.make_crop_pass(crop_, 1, stream_)) {}
 
     double seconds(const BatchView& in, const BatchView& out) {
         const double before = device::process_cpu_seconds();
@@ -47,6 +48,7 @@ class Side {
   private:
     network::WindowCrop crop_;
     Rect core_;
+    device::Stream stream_;  // ends after the pass that uses it
     std::unique_ptr<engine::CropPass> pass_;
 };
 
