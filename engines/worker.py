@@ -40,6 +40,8 @@ def limit_threads(count):
     """Set before a framework is imported: most read these variables once."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC"):  # NPROC: the pools of XLA
         os.environ[name] = str(count)
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as patchbench sets for LibTorch: frameworks wait alike
 
 
 def find_modules():

@@ -1,17 +1,20 @@
 """What adapters say of bf16 (engines/adapters/bf16.py) and do on a GPU (gpu.py), where this machine cannot show it:
-processors without bf16, an OpenVINO that computes in another type than it was asked for, an ONNX Runtime that has a GPU.
-Needs no framework."""
+processors without bf16, an OpenVINO that computes in another type than it was asked for, an ONNX Runtime that has a GPU;
+and what the worker tells all frameworks of threads. Needs no framework."""
 import importlib
+import os
 import pathlib
 import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'engines'))
 for absent in ('numpy', 'openvino', 'onnxruntime'):
     sys.modules.setdefault(absent, types.ModuleType(absent))
 
+import worker  # noqa: E402
 from adapters import bf16, gpu  # noqa: E402
 
 
@@ -43,6 +46,15 @@ class Compiled:
 
     def get_runtime_model(self):
         return types.SimpleNamespace(get_ops=lambda: self.layers)
+
+
+class ThreadsTest(unittest.TestCase):
+    def test_they_spin_briefly_unless_the_user_chooses(self):
+        for given, expected in (({}, '1000'), ({'GOMP_SPINCOUNT': '7'}, '7'), ({'OMP_WAIT_POLICY': 'active'}, None)):
+            with self.subTest(given), mock.patch.dict(os.environ, given, clear=True):
+                worker.limit_threads(2)
+                self.assertEqual(os.environ.get('GOMP_SPINCOUNT'), expected)
+                self.assertEqual(os.environ['OMP_NUM_THREADS'], '2')
 
 
 class Bf16Test(unittest.TestCase):
