@@ -141,7 +141,7 @@ std::string carried_formula_of(const plan::Point& point, double weights) {
 std::string cropped_formula_of(const plan::Point& point, const plan::PeakParts& parts) {
     const Extent window = plan::tile_grid(point).window();
     const int64_t batch = point.batch.value_or(1), pixels = batch * window.pixels();
-    const double in_out = parts.in_out_per_pixel * static_cast<double>(pixels);
+    const double in_out = parts.in_out_per_pixel * static_cast<double>(plan::batches_in_flight(point) * pixels);
     const auto prediction = plan::predict(point);
     const double peak = prediction ? prediction->peak_mib * kMiB : parts.peak(pixels, 1);
     return fmt::format(

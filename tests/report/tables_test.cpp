@@ -393,6 +393,7 @@ TEST(PlanTable, SaysHowItPredicts) {
     plan.points[1].settings.network = network::kind_of<network::DrunetShape>();
     plan.points[1].settings.dtype = Precision::bf16;
     plan.points[2].device = DeviceKind::cuda;
+    plan.points[2].settings.cuda_graph = true;  // not cropped there
     const std::string text = prediction_text(plan);
     // 668,227 parameters of 4 bytes; 3 channels in and out; two maps of 64 channels, and both in oneDNN's layout
     EXPECT_THAT(
@@ -400,6 +401,8 @@ TEST(PlanTable, SaysHowItPredicts) {
     EXPECT_THAT(text, HasSubstr("drunet, bf16, contiguous, 3 channels: 62.3 MiB + 14 B x pixels + max(896 B x pixels"));
     EXPECT_THAT(text, HasSubstr("48 B x pixels x 2 batches"));
     EXPECT_THAT(text, HasSubstr("scratch"));
+    plan.points[2].settings.cuda_graph = false;  // 4 windows of 296 x 296 in each of two batches
+    EXPECT_THAT(prediction_text(plan), HasSubstr("32.1 MiB of input and output"));
     plan.points.resize(2);
     EXPECT_THAT(prediction_text(plan), Not(HasSubstr("scratch")));
     for (auto& point : plan.points) point.refusal = "no";
