@@ -10,7 +10,7 @@ namespace {
 using test::row_networks;
 using test::WholeImage;
 
-constexpr double kRounding = 1e-5;
+constexpr double kSlabRounding = 1e-5;
 
 void expect_whole_image_for_any_cuts(const Weights& weights) {
     const int64_t align = network::alignment_of(weights.graph());
@@ -21,7 +21,7 @@ void expect_whole_image_for_any_cuts(const Weights& weights) {
     for (const Cuts& cuts :
          {Cuts{0, height}, Cuts{0, unit, 3 * unit, height}, Cuts{0, unit, 2 * unit, 4 * unit, height}})
         EXPECT_LE(test::largest_difference(test::exchange(weights, image, cuts, {}), image.denoised),
-                  kRounding * test::max_abs(image.denoised))
+                  kSlabRounding * test::max_abs(image.denoised))
             << cuts.size() - 1 << " slabs";
 }
 

@@ -146,7 +146,7 @@ void stream_tile(const TilePlace& place) {
     if constexpr (kLanes == network::kNativeLanes) {
         transform_tile<kTile, true, true>(place);
     } else {
-        float pixels[kTile * kTile * network::kNativePanel];
+        float pixels[int64_t{kTile} * kTile * network::kNativePanel];
         TilePlace gathered = place;
         gathered.out = pixels;
         gathered.column_step = place.channels;
