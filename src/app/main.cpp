@@ -11,7 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -144,22 +147,35 @@ int run_program(const Arguments& arguments) {
     return static_cast<int>(code == ExitCode::ok && !flush_standard_output() ? ExitCode::failed : code);
 }
 
+int run_and_report(int argc, char** argv) {
+    try {
+        Words words(argc, argv);
+        return run_program(words.arguments());
+    } catch (const Error& error) {  // before MPI: the same error in every process
+        if (is_first_process()) print_error(error.what());
+        return static_cast<int>(error.code());
+    } catch (const std::filesystem::filesystem_error& error) {
+        if (is_first_process()) print_error(describe(error));
+        return static_cast<int>(ExitCode::usage);
+    } catch (const std::exception& error) {
+        if (is_first_process()) print_error(error.what());
+        return static_cast<int>(ExitCode::failed);
+    }
+}
+
+/// Ends the process without the destructors of libraries: LibTorch takes a tenth of a second to remove its operators
+/// one by one. What the program itself holds is gone by then.
+[[noreturn]] void leave(int code) {
+    std::cout.flush();
+    std::cerr.flush();
+    std::fflush(nullptr);
+    std::_Exit(code);
+}
+
 }  // namespace
 }  // namespace pb::app
 
 int main(int argc, char** argv) {
     pb::app::prepare_standard_streams();
-    try {
-        pb::app::Words words(argc, argv);
-        return pb::app::run_program(words.arguments());
-    } catch (const pb::Error& error) {  // before MPI: the same error in every process
-        if (pb::app::is_first_process()) pb::app::print_error(error.what());
-        return static_cast<int>(error.code());
-    } catch (const std::filesystem::filesystem_error& error) {
-        if (pb::app::is_first_process()) pb::app::print_error(pb::describe(error));
-        return static_cast<int>(pb::ExitCode::usage);
-    } catch (const std::exception& error) {
-        if (pb::app::is_first_process()) pb::app::print_error(error.what());
-        return static_cast<int>(pb::ExitCode::failed);
-    }
+    pb::app::leave(pb::app::run_and_report(argc, argv));
 }

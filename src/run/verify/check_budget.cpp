@@ -1,8 +1,10 @@
 #include "run/verify/check_budget.hpp"
 
+#include "network/graph_facts.hpp"
 #include "plan/slabs.hpp"
 #include "run/verify/probes.hpp"
 #include "run/verify/reach.hpp"
+#include "run/verify/reference_path.hpp"
 
 #include <algorithm>
 
@@ -19,6 +21,17 @@ double reference_cost(const plan::Point& point) {
     return is_same_path ? 1 : 3;
 }
 
+/// The work of a part within the image, as pixels of the whole network.
+double pixels_with_context(const Extent& part, const plan::Point& point, const engine::Weights& weights) {
+    const Extent padded = plan::tile_grid(point).padded();
+    const int64_t context = reach_of(weights).context;
+    const Extent seen{std::min(part.h + 2 * context, padded.h), std::min(part.w + 2 * context, padded.w)};
+    if (!can_crop(weights, point.device)) return static_cast<double>(seen.pixels());
+    const Rect core{(seen.h - part.h) / 2, (seen.w - part.w) / 2, part};
+    const network::Graph graph = weights.graph();
+    return crop_to(graph, seen, core).macs(core) / network::mac_per_pixel(graph);
+}
+
 }  // namespace
 
 CheckDepth CheckBudget::decide(double pass_px, double check_px) {
@@ -32,15 +45,11 @@ double check_pixels(const plan::Point& point, const engine::Weights& weights) {
     const plan::TileGrid grid = plan::tile_grid(point);
     const int64_t probes = point.settings.protocol.verify_probes;
     const int64_t windows = std::min(grid.num_windows(), std::max<int64_t>(point.num_ranks, probes));
-    const int64_t context = reach_of(weights).context;
-    const auto seen_from = [&](const Extent& part) {
-        return static_cast<double>(std::min(part.h + 2 * context, grid.padded().h) *
-                                   std::min(part.w + 2 * context, grid.padded().w));
-    };
+    const auto pixels_of = [&](const Extent& part) { return pixels_with_context(part, point, weights); };
     if (plan::is_in_bands(point))
-        return reference_cost(point) * static_cast<double>(windows) * seen_from({kProbeEdge, kProbeEdge});
+        return reference_cost(point) * static_cast<double>(windows) * pixels_of({kProbeEdge, kProbeEdge});
     auto pixels = static_cast<double>(windows * grid.window().pixels());
-    for (const Rect& probe : seam_probes(grid, probes)) pixels += seen_from(probe.extent);
+    for (const Rect& probe : seam_probes(grid, probes)) pixels += pixels_of(probe.extent);
     return reference_cost(point) * pixels;
 }
 

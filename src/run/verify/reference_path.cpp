@@ -73,6 +73,18 @@ engine::EngineOptions reference_options(DeviceId device, int threads, EngineKind
     return options;
 }
 
+bool can_crop(const engine::Weights& weights, DeviceKind device) {
+    return weights.has_layers() && device == DeviceKind::cpu;
+}
+
+network::WindowCrop crop_to(const network::Graph& graph, Extent window, const Rect& core) {
+    return {graph,
+            window,
+            {{core.row, core.row + core.extent.h}},
+            {{core.column, core.column + core.extent.w}},
+            {network::ComputedUnit::pixel, network::kOnednnPath}};
+}
+
 ReferencePath::ReferencePath(const engine::Weights& weights, std::shared_ptr<engine::Denoiser> denoiser, Layout layout,
                              DeviceId device, double sigma, ImageSource& source)
     : weights_(weights),
@@ -127,7 +139,19 @@ std::vector<float> ReferencePath::network_input(const Rect& seen) {
     return input;
 }
 
-image::Image ReferencePath::run(const Rect& seen) {
+/// Whole windows are computed as a whole: those that an engine has cropped are compared with them.
+void ReferencePath::forward(const BatchView& in, const BatchView& out, const Rect& core) {
+    const Extent window{in.shape.h, in.shape.w};
+    if (core.extent != window && can_crop(weights_, device_.kind)) {
+        const network::WindowCrop crop = crop_to(weights_.graph(), window, core);
+        if (const auto pass = denoiser_->make_crop_pass(crop, 1, stream_)) return pass->run(in, out, {&core, 1});
+    }
+    denoiser_->forward(in, out, stream_);
+}
+
+image::Image ReferencePath::run(const Rect& seen) { return compute(seen, {0, 0, seen.extent}); }
+
+image::Image ReferencePath::compute(const Rect& seen, const Rect& core) {
     comm::stop_if_interrupted();
     const std::vector<float> input = network_input(seen);
     const auto [height, width] = seen.extent;
@@ -138,7 +162,7 @@ image::Image ReferencePath::run(const Rect& seen) {
         in.pointer(), {1, channels + (sigma_ ? 1 : 0), height, width}, DType::f32, layout_, device_};
     const BatchView out_view{out.pointer(), {1, channels, height, width}, DType::f32, layout_, device_};
     device::copy_to_device(in.pointer(), input.data(), input.size() * sizeof(float), stream_);
-    denoiser_->forward(in_view, out_view, stream_);
+    forward(in_view, out_view, core);
     device::copy_to_host(output.data(), out.pointer(), output.size() * sizeof(float), stream_);
     stream_.synchronise();
 
@@ -160,7 +184,8 @@ image::Image ReferencePath::run_with_context(const Rect& wanted, int64_t context
     const int64_t bottom = std::min(padded.h, round_up(wanted.row + wanted.extent.h, alignment_) + context);
     const int64_t right = std::min(padded.w, round_up(wanted.column + wanted.extent.w, alignment_) + context);
     const Rect seen{top, left, {bottom - top, right - left}};
-    return crop(run(seen), seen, wanted);
+    const Rect core{wanted.row - top, wanted.column - left, wanted.extent};
+    return crop(compute(seen, core), seen, wanted);
 }
 
 image::Image crop(const image::Image& image, const Rect& origin, const Rect& part) {

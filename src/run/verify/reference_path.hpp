@@ -3,6 +3,7 @@
 // its own code for window, padding, scale, gain and sigma channel.
 #pragma once
 
+#include "network/window_crop.hpp"
 #include "run/pixels/image_source.hpp"
 
 #include "patchbench/engine/denoiser.hpp"
@@ -33,6 +34,13 @@ using MakeEngine = std::function<std::shared_ptr<engine::Denoiser>(const engine:
 /// to be others.
 [[nodiscard]] engine::EngineOptions reference_options(DeviceId device, int threads, EngineKind pipeline);
 
+/// Whether the path computes only what is used of a window. On a GPU it does not: the engine's cropped calls there have
+/// not been proven yet.
+[[nodiscard]] bool can_crop(const engine::Weights& weights, DeviceKind device);
+
+/// What it then computes of a window of which `core` is used.
+[[nodiscard]] network::WindowCrop crop_to(const network::Graph& graph, Extent window, const Rect& core);
+
 class ReferencePath {
   public:
     /// `denoiser` computes in fp32 in `layout`. `sigma`: the noise level that is passed to the network, [0,1] units.
@@ -46,7 +54,7 @@ class ReferencePath {
 
     /// Returns the output for `wanted`, computed with a halo of `context` on each side, cut at the border of the padded
     /// image. If `context` is the network's reach, it equals the output for the whole image. `context` and the first
-    /// row and column of `wanted` must be multiples of the alignment.
+    /// row and column of `wanted` must be multiples of the alignment. Cropped where can_crop() says so.
     [[nodiscard]] image::Image run_with_context(const Rect& wanted, int64_t context, Extent padded);
 
     [[nodiscard]] ImageSource& source() { return source_; }
@@ -55,6 +63,9 @@ class ReferencePath {
     [[nodiscard]] Layout layout() const { return layout_; }
 
   private:
+    /// The output for the window `seen`, of which only `core`, within the window, is used.
+    [[nodiscard]] image::Image compute(const Rect& seen, const Rect& core);
+    void forward(const BatchView& in, const BatchView& out, const Rect& core);
     [[nodiscard]] image::Image read(const Rect& inside);
     [[nodiscard]] std::vector<float> network_input(const Rect& seen);
     /// Where a value lies in memory, of `channels` of `pixels`.
