@@ -50,8 +50,10 @@ class BriefSpinning {
 
 const TorchLibrary& load() {
     const BriefSpinning spinning;
-    // Global, as if the program linked it: packages of AOTInductor look for LibTorch's functions. Never closed.
-    void* library = dlopen(file_name(), RTLD_NOW | RTLD_GLOBAL);
+    // Global, as if the program linked it: packages of AOTInductor look for LibTorch's functions. Lazy, because to bind
+    // all of LibTorch's calls takes a fifth as long as to load it; the library itself is linked to bind its own at once
+    // (engine/torch/CMakeLists.txt), so that another LibTorch is refused here. Never closed.
+    void* library = dlopen(file_name(), RTLD_LAZY | RTLD_GLOBAL);
     if (library == nullptr) refuse();
     auto* entry = reinterpret_cast<TorchEntry*>(dlsym(library, kTorchEntry));
     if (entry == nullptr) refuse();
