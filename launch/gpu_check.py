@@ -19,10 +19,12 @@ REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 BUDGET_S = 560  # of the whole, the summary included
 ARCHIVE_EVERY_S = 30
 NETWORKS = ("drunet", "unet", "dncnn")
-FIRST_TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test")
+FIRST_TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test",
+               "gpu_nccl_borders_test")
 ENGINE_TEST = "gpu_engine_test"
 # configs/gpu_check/<name>.yaml, each a `patchbench run` of its own, so that one that fails costs its own part only.
 FIRST_STUDIES = (("bf16", 130), ("graphs", 50), ("fusion", 110))
+STUDY_OF_SEVERAL = ("borders", 45)  # where there is more than one GPU
 LATER_STUDIES = (("reduced", 60), ("fp32", 90), ("photo", 40), ("slots", 45), ("largest", 60))
 
 
@@ -38,10 +40,11 @@ class Check:
     def run_all(self):
         first = [(self.study, *study) for study in FIRST_STUDIES]
         later = [(self.study, *study) for study in LATER_STUDIES]
+        several = [(self.study, *STUDY_OF_SEVERAL)] if self.gpus > 1 else []
         engine = (self.tests, (ENGINE_TEST,), 150)
         others = (self.tests, self.other_tests(), 60)
         for part, *arguments in [(self.machine,), (self.tests, FIRST_TESTS, 60), *first, engine, *later[:2],
-                                 (self.beside_pytorch,), others, *later[2:], (self.sanitizer,), (self.profiles,),
+                                 *several, (self.beside_pytorch,), others, *later[2:], (self.sanitizer,), (self.profiles,),
                                  (self.judge,)]:
             try:
                 part(*arguments)

@@ -14,6 +14,10 @@ std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator&, const st
     throw UsageError("this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON");
 }
 
+std::unique_ptr<DeviceBorders> make_nccl_borders(const Communicator&, DeviceId, double) {
+    throw UsageError("this build has no NCCL: configure with -DPATCHBENCH_CUDA=ON");
+}
+
 std::string nccl_header_version() { return "absent"; }
 std::string nccl_loaded_version() { return "absent"; }
 

@@ -1,7 +1,8 @@
-// What metric_reduction.cpp and transfer_channel.cpp need from NCCL. Implemented in nccl_reduction.cpp and
-// nccl_channel.cpp, or in nccl_absent.cpp when the build has no NCCL.
+// What metric_reduction.cpp, transfer_channel.cpp and border_channel.cpp need from NCCL. Implemented in
+// nccl_reduction.cpp, nccl_channel.cpp and nccl_borders.cpp, or in nccl_absent.cpp when the build has no NCCL.
 #pragma once
 
+#include "comm/border_channel.hpp"
 #include "comm/metric_reduction.hpp"
 #include "comm/transfer_channel.hpp"
 
@@ -18,6 +19,9 @@ namespace pb::comm {
 /// Why this rank cannot take part in NCCL; nullopt when it can.
 [[nodiscard]] std::optional<std::string> find_nccl_obstacle(DeviceId device, bool own_device);
 
+/// Collective: UsageError on all ranks, with the reasons, when a rank cannot take part in an exchange by NCCL.
+void require_nccl_for_exchange(const Communicator& ranks, DeviceId device, bool own_device);
+
 /// Collective; every rank has a CUDA device of its own. Contract: make_metric_reduction.
 [[nodiscard]] std::unique_ptr<MetricReduction> make_nccl_reduction(const Communicator& communicator, DeviceId device,
                                                                    double timeout_s);
@@ -26,5 +30,9 @@ namespace pb::comm {
 [[nodiscard]] std::unique_ptr<TransferChannel> make_nccl_channel(const Communicator& ranks,
                                                                  const std::vector<int>& senders, DeviceId device,
                                                                  double timeout_s);
+
+/// Collective, with the same condition. Contract: make_device_borders.
+[[nodiscard]] std::unique_ptr<DeviceBorders> make_nccl_borders(const Communicator& ranks, DeviceId device,
+                                                               double timeout_s);
 
 }  // namespace pb::comm

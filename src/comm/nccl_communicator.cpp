@@ -17,10 +17,24 @@ namespace {
 
 constexpr std::chrono::microseconds kSpin{200};
 
+bool has_failed(ncclResult_t status) { return status != ncclSuccess && status != ncclInProgress; }
+
+/// Whether work of a device has ended, which `state` of a query says.
+bool has_ended(cudaError_t state) {
+    if (state == cudaErrorNotReady) return false;
+    pb::device::check(state);
+    return true;
+}
+
+ncclResult_t enqueue(const DeviceBytes& message, ncclComm_t native, cudaStream_t stream) {
+    return message.sent != nullptr ? ncclSend(message.sent, message.bytes, ncclUint8, message.peer, native, stream)
+                                   : ncclRecv(message.received, message.bytes, ncclUint8, message.peer, native, stream);
+}
+
 }  // namespace
 
 void check(ncclResult_t status, ncclComm_t communicator, std::source_location where) {
-    if (status == ncclSuccess || status == ncclInProgress) return;
+    if (!has_failed(status)) return;
     const char* last = ncclGetLastError(communicator);
     const std::string_view path = where.file_name();
     throw Error(fmt::format("NCCL: {}{}, at {}:{} in {}; NCCL_DEBUG=INFO says more", ncclGetErrorString(status),
@@ -82,12 +96,28 @@ void NcclCommunicator::run(const std::function<ncclResult_t(ncclComm_t)>& submit
     this->submit(submit, what);
     const auto has_run = [&] {
         check_health();
-        const cudaError_t state = cudaStreamQuery(stream);
-        if (state == cudaErrorNotReady) return false;
-        pb::device::check(state);
-        return true;
+        return has_ended(cudaStreamQuery(stream));
     };
     poll(has_run, what, timeout_s_);
+}
+
+void NcclCommunicator::exchange(std::span<const DeviceBytes> messages, cudaStream_t stream) {
+    const auto send_and_receive = [&](ncclComm_t native) {
+        ncclResult_t status = ncclGroupStart();
+        for (const DeviceBytes& message : messages)
+            if (!has_failed(status)) status = enqueue(message, native, stream);
+        const ncclResult_t ended = ncclGroupEnd();
+        return has_failed(status) ? status : ended;
+    };
+    submit(send_and_receive, "ncclSend and ncclRecv");
+}
+
+void NcclCommunicator::wait_for(const device::Event& event, const std::string& what) const {
+    const auto is_reached = [&] {
+        check_health();
+        return has_ended(cudaEventQuery(static_cast<cudaEvent_t>(event.native())));
+    };
+    poll(is_reached, what, timeout_s_);
 }
 
 void NcclCommunicator::abort() noexcept {

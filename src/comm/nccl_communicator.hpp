@@ -2,12 +2,14 @@
 #pragma once
 
 #include "patchbench/base/error.hpp"
+#include "patchbench/device/stream.hpp"
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
 #include <functional>
 #include <source_location>
+#include <span>
 #include <string>
 
 namespace pb::comm::nccl {
@@ -27,6 +29,14 @@ class TimedOut : public Error {
 /// sleep takes longer than a chunk of the output, and then calls `done` about every millisecond.
 void poll(const std::function<bool()>& done, const std::string& what, double timeout_s);
 
+/// Bytes in memory of the device that go to another rank, or come from it.
+struct DeviceBytes {
+    int peer = 0;
+    const std::byte* sent = nullptr;  // null: they are received
+    std::byte* received = nullptr;
+    size_t bytes = 0;
+};
+
 class NcclCommunicator {
   public:
     NcclCommunicator() = default;
@@ -41,6 +51,11 @@ class NcclCommunicator {
     void submit(const std::function<ncclResult_t(ncclComm_t)>& submit, const std::string& what);
     /// As submit(), and waits until it has run on `stream`.
     void run(const std::function<ncclResult_t(ncclComm_t)>& submit, cudaStream_t stream, const std::string& what);
+    /// Submits one group of ncclSend and ncclRecv, which need not be empty, to `stream`. Peers submit their
+    /// counterpart.
+    void exchange(std::span<const DeviceBytes> messages, cudaStream_t stream);
+    /// Waits until `event`, which was recorded after submitted operations, is reached.
+    void wait_for(const device::Event& event, const std::string& what) const;
     /// Throws Error when a submitted operation has failed.
     void check_health() const { (void)is_idle(); }
     /// Ends it without waiting for its peers.

@@ -1,15 +1,6 @@
 #include "comm/nccl_link.hpp"
 
-#include "device/cuda_check.hpp"
-
-#include <cuda_runtime_api.h>
-
 namespace pb::comm::nccl {
-namespace {
-
-bool has_failed(ncclResult_t status) { return status != ncclSuccess && status != ncclInProgress; }
-
-}  // namespace
 
 NcclLink::NcclLink(NcclRanks& ranks, size_t num_lanes, size_t chunk_bytes) : ranks_(ranks), chunk_bytes_(chunk_bytes) {
     for (size_t slot = 0; slot < kSlots; ++slot)
@@ -31,19 +22,12 @@ void NcclLink::begin(size_t slot_index, std::span<const Chunk> chunks) {
     for (const Chunk& chunk : chunks)
         if (chunk.is_sent)
             device::copy_to_device(on_device(slot, chunk), chunk.bytes.data(), chunk.bytes.size(), ranks_.stream());
-    const auto send_and_receive = [&](ncclComm_t native) {
-        ncclResult_t status = ncclGroupStart();
-        for (const Chunk& chunk : chunks) {
-            if (has_failed(status)) break;
-            status = chunk.is_sent ? ncclSend(on_device(slot, chunk), chunk.bytes.size(), ncclUint8, chunk.peer, native,
-                                              ranks_.cuda_stream())
-                                   : ncclRecv(on_device(slot, chunk), chunk.bytes.size(), ncclUint8, chunk.peer, native,
-                                              ranks_.cuda_stream());
-        }
-        const ncclResult_t ended = ncclGroupEnd();
-        return has_failed(status) ? status : ended;
-    };
-    ranks_.nccl().submit(send_and_receive, "ncclSend and ncclRecv");
+    std::vector<DeviceBytes> messages;
+    for (const Chunk& chunk : chunks) {
+        std::byte* const place = on_device(slot, chunk);
+        messages.push_back({chunk.peer, chunk.is_sent ? place : nullptr, place, chunk.bytes.size()});
+    }
+    ranks_.nccl().exchange(messages, ranks_.cuda_stream());
     for (const Chunk& chunk : chunks)
         if (!chunk.is_sent)
             device::copy_to_host(chunk.bytes.data(), on_device(slot, chunk), chunk.bytes.size(), ranks_.stream());
@@ -54,14 +38,7 @@ void NcclLink::begin(size_t slot_index, std::span<const Chunk> chunks) {
 void NcclLink::end(size_t slot_index) {
     Slot& slot = slots_[slot_index];
     if (!slot.is_moving) return;
-    const auto has_moved = [&] {
-        ranks_.nccl().check_health();
-        const cudaError_t state = cudaEventQuery(static_cast<cudaEvent_t>(slot.done.native()));
-        if (state == cudaErrorNotReady) return false;
-        pb::device::check(state);
-        return true;
-    };
-    poll(has_moved, "a chunk of the output by NCCL", ranks_.timeout_s());
+    ranks_.nccl().wait_for(slot.done, "a chunk of the output by NCCL");
     slot.is_moving = false;
 }
 

@@ -1,29 +1,19 @@
 #include "comm/neighbours.hpp"
 
+#include "comm/end_job.hpp"
 #include "comm/mpi_calls.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
-#include <iostream>
 #include <limits>
+#include <vector>
 
 namespace pb::comm {
 
 namespace {
 
 constexpr int kBorderTag = 0x5244;
-
-/// Runs `call`; when it throws, ends the job.
-template <class Call>
-void or_end_job(Call call) {
-    try {
-        call();
-    } catch (const std::exception& error) {
-        std::cerr << fmt::format("patchbench: border rows: {}: ending the job\n", error.what()) << std::flush;
-        MpiSession::abort(static_cast<int>(ExitCode::failed));
-    }
-}
+constexpr const char* kWhat = "border rows";
 
 }  // namespace
 
@@ -63,24 +53,27 @@ struct Neighbours::Impl {
     }
 
     void finish_all() {
-        or_end_job([&] {
+        or_end_job(name, kWhat, [&] {
             for (Border& border : borders) finish(border);
         });
         in_flight = false;
     }
 
+    std::string name;  // of this rank
     MPI_Comm communicator = MPI_COMM_NULL;
     std::array<Border, 2> borders;  // above, below
     int64_t num_exchanges = 0, num_started = 0, bytes_sent = 0;
     bool in_flight = false;
 };
 
-Neighbours::Neighbours(const Communicator& all, const Ranks& ranks, size_t largest) : impl_(std::make_unique<Impl>()) {
+Neighbours::Neighbours(const Communicator& all, const NeighbourRanks& ranks, size_t largest)
+    : impl_(std::make_unique<Impl>()) {
     if (largest > static_cast<size_t>(std::numeric_limits<int>::max()))
         throw UsageError(
             fmt::format("halo = exchanged: a border row has {} bytes, MPI counts up to {}: choose a "
                         "narrower image, or halo: carried",
                         largest, std::numeric_limits<int>::max()));
+    impl_->name = name_of_rank(all);
     impl_->communicator = mpi::native(all);
     impl_->borders[0].rank = ranks.above;
     impl_->borders[1].rank = ranks.below;
@@ -100,23 +93,36 @@ void Neighbours::start(const NeighbourMessage& above, const NeighbourMessage& be
     require(!impl_->in_flight && impl_->num_started < impl_->num_exchanges, "border rows: an exchange too many");
     ++impl_->num_started;
     impl_->in_flight = true;
-    or_end_job([&] {
+    or_end_job(impl_->name, kWhat, [&] {
         impl_->start(impl_->borders[0], above);
         impl_->start(impl_->borders[1], below);
     });
 }
 
 void Neighbours::finish() {
-    impl_->finish_all();
+    wait();
+    require_alive();
+}
+
+void Neighbours::wait() { impl_->finish_all(); }
+
+void Neighbours::require_alive() const {
     for (const Impl::Border& border : impl_->borders)
         if (border.has_failed) throw NeighbourFailed(fmt::format("rank {} has failed", *border.rank));
+}
+
+std::array<std::optional<int>, 2> Neighbours::alive() const {
+    std::array<std::optional<int>, 2> ranks;
+    for (size_t side = 0; side < ranks.size(); ++side)
+        if (impl_->borders[side].is_open()) ranks[side] = impl_->borders[side].rank;
+    return ranks;
 }
 
 void Neighbours::give_up() noexcept {
     if (impl_->in_flight) impl_->finish_all();
     if (impl_->num_started == impl_->num_exchanges) return;  // no neighbour waits
     ++impl_->num_started;
-    or_end_job([&] {
+    or_end_job(impl_->name, kWhat, [&] {
         for (Impl::Border& border : impl_->borders) {
             impl_->start(border, {{}, border.unwanted});
             border.expected = 0;

@@ -97,12 +97,16 @@ class MpiChannel final : public TransferChannel {
 
 }  // namespace
 
+void require_nccl_for_exchange(const Communicator& ranks, DeviceId device, bool own_device) {
+    if (const auto obstacle = ranks.agree(find_nccl_obstacle(device, own_device)))
+        throw UsageError("exchange: nccl is not possible\n" + *obstacle);
+}
+
 std::unique_ptr<TransferChannel> make_transfer_channel(const Communicator& ranks, const std::vector<int>& senders,
                                                        ExchangeKind kind, DeviceId device, bool own_device,
                                                        double timeout_s) {
     if (kind != ExchangeKind::nccl) return std::make_unique<MpiChannel>(ranks);
-    if (const auto obstacle = ranks.agree(find_nccl_obstacle(device, own_device)))
-        throw UsageError("exchange: nccl is not possible\n" + *obstacle);
+    require_nccl_for_exchange(ranks, device, own_device);
     return make_nccl_channel(ranks, senders, device, timeout_s);
 }
 

@@ -1,11 +1,11 @@
 #include "comm/watchdog.hpp"
 
 #include "comm/node_memory.hpp"
+#include "comm/signals_blocked.hpp"
 
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,22 +36,6 @@ struct alignas(64) Beat {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "atomics shared by processes must be lock-free");
-
-/// While it exists, new threads start with all signals blocked: a signal then interrupts a sleep of the main thread.
-class SignalsBlocked {
-  public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &former_);
-    }
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-  private:
-    sigset_t former_{};
-};
 
 /// Makes the beats of all ranks in shared memory; returns when every rank of the node has made its own.
 NodeMemory make_beats(const Communicator& node) {

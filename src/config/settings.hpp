@@ -215,7 +215,8 @@ void study_fields(Settings& s, Visitor&& v) {
       s.device_sharing);
     v(FieldName{"metrics.reduction", "", "what carries per-rank figures to rank 0"}, s.reduction);
     v(FieldName{"exchange", "",
-                "what carries output between nodes: mpi, or nccl through the GPUs (not yet run on any); auto: mpi"},
+                "what carries output between nodes, and border rows between GPUs (halo: exchanged): mpi, or nccl (not "
+                "yet run on any); auto: mpi"},
       s.exchange);
     v(FieldName{"watchdog_s", "s", "a rank that is stopped this long ends the job; 0: never", {0, kMaxSeconds}},
       s.watchdog_s);

@@ -1,8 +1,8 @@
 #include "run/agreement.hpp"
 
 #include "base/user_paths.hpp"
+#include "comm/border_channel.hpp"
 #include "comm/collective_step.hpp"
-#include "comm/neighbours.hpp"
 
 namespace pb::run {
 

@@ -18,8 +18,8 @@ class NeighbourRows : public testing::Test {
   protected:
     NeighbourRows() : world_(Communicator::world()), neighbours_(world_, ranks(), kLargest) {}
 
-    [[nodiscard]] Neighbours::Ranks ranks() const {
-        Neighbours::Ranks ranks;
+    [[nodiscard]] NeighbourRanks ranks() const {
+        NeighbourRanks ranks;
         if (world_.rank() > 0) ranks.above = world_.rank() - 1;
         if (world_.rank() + 1 < world_.size()) ranks.below = world_.rank() + 1;
         return ranks;

@@ -8,7 +8,8 @@ import signal
 import sys
 import time
 
-TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test", "gpu_engine_test")
+TESTS = ("gpu_convert_test", "gpu_stream_test", "gpu_nccl_test", "gpu_nccl_exchange_test", "gpu_nccl_borders_test",
+         "gpu_engine_test")
 STUDIES = ("bf16", "graphs", "slots", "largest", "reduced", "fp32", "photo", "fusion")
 
 

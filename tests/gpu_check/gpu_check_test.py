@@ -74,6 +74,7 @@ class GpuCheckTest(unittest.TestCase):
     def test_all_is_well(self):
         self.assertEqual(self.check(), 0, self.page)
         self.assertEqual(self.failed(), [])
+        self.assertNotIn("borders |", self.page.replace("gpu_nccl_borders", ""), "a study of several GPUs")
         self.assert_others_stand(self.page)
         for words in ("| drunet-bf16-1 | ok | 123.4 | 271.8 | 41 | 77 | 35.5 | 0.97 | 1980 | 0 | 0.001 | 1024 "
                       "| +2.4 % | memory |",
@@ -195,7 +196,8 @@ class GpuCheckTest(unittest.TestCase):
     def test_two_gpus_with_their_tools(self):
         self.make_tools("nsys", "ncu")
         self.assertEqual(self.check(device="cuda"), 0, self.page)
-        for step in ("gpu_nccl_test_2_ranks", "gpu_nccl_exchange_test_2_ranks", "sanitizer", "profile_unet"):
+        for step in ("gpu_nccl_test_2_ranks", "gpu_nccl_exchange_test_2_ranks", "gpu_nccl_borders_test_2_ranks",
+                     "study_borders", "sanitizer", "profile_unet"):
             self.assertIn(f"| {step} | ok |", self.page)
         self.assertIn("nsys profile", (self.out / "profile_unet.log").read_text())
         (self.folder / "tools" / "nsys").unlink()

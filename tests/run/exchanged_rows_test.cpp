@@ -2,6 +2,7 @@
 // rounding, and ranks that fail while their neighbours wait for rows.
 #include "base/fault.hpp"
 #include "comm/interruption.hpp"
+#include "comm/neighbours.hpp"
 #include "plan/slabs.hpp"
 #include "run/row_points.hpp"
 #include "run/work.hpp"
@@ -11,6 +12,19 @@
 
 namespace pb::run {
 namespace {
+
+/// Stands for NCCL where the memory of the device is that of the host.
+class BordersInPlace final : public comm::DeviceBorders {
+  public:
+    explicit BordersInPlace(const comm::Communicator& ranks) : ranks_(ranks) {}
+    [[nodiscard]] std::unique_ptr<comm::BorderChannel> open(const comm::NeighbourRanks& neighbours,
+                                                            device::Stream& /*stream*/) override {
+        return std::make_unique<comm::Neighbours>(ranks_, neighbours, size_t{1} << 20);
+    }
+
+  private:
+    const comm::Communicator& ranks_;
+};
 
 class ExchangedRows : public test::RowPoints {
   protected:
@@ -85,7 +99,7 @@ TEST_F(ExchangedRows, OfTorchGiveTheWholeImageWithinRoundingInThePredictedMemory
     EXPECT_NEAR(static_cast<double>(most) / kMiB / made.trace.prediction->peak_mib, 1, 0.1);
 }
 
-TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHost) {
+TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHostAndFromDeviceToDevice) {
     if (world_.rank() >= 3) return;
     const Work work = make_work(point_of(exchanged(test::PipelineScene::kImage, 3)), world_.rank());
     const auto denoiser = engine::make_denoiser(
@@ -109,10 +123,23 @@ TEST_F(ExchangedRows, GiveTheSameOnADeviceThroughMemoryOfTheHost) {
             return output.pixels();
         };
         const auto host = make_slab_pipeline(*denoiser, work, chosen.options, chosen.channels);
-        const auto device = make_device_slab_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
-        EXPECT_TRUE(pixels_of(*device) == pixels_of(*host));
-        EXPECT_GT(device->forward_call(), 0);
+        const std::vector<std::byte> expected = pixels_of(*host);
+        BordersInPlace in_place(world_);
+        for (comm::DeviceBorders* const borders : {static_cast<BordersInPlace*>(nullptr), &in_place}) {
+            chosen.options.device_borders = borders;
+            const auto device = make_device_slab_pipeline(*denoiser, work, chosen.options, chosen.channels, samples);
+            EXPECT_TRUE(pixels_of(*device) == expected);
+            EXPECT_GT(device->forward_call(), 0);
+        }
     }
+}
+
+TEST_F(ExchangedRows, ByNcclAreRefusedOnACpuWhereThereAreNeighbours) {
+    config::StudySettings study = study_;
+    study.exchange = ExchangeKind::nccl;
+    Runner runner(world_, topology_, study);
+    EXPECT_THROW((void)runner.run(point_of(exchanged({83, 45}, 6)), {}), UsageError);
+    EXPECT_EQ(runner.run(point_of(exchanged({83, 45}, 1)), {}).status, record::PointStatus::ok);
 }
 
 TEST_F(ExchangedRows, TellHowFarAPassIsLayerByLayer) {

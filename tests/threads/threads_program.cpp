@@ -1,7 +1,9 @@
 // Every thread that patchbench itself starts, under the thread sanitizer: threads_program <mode>
 // watch: ranks watch each other, and leave one after the other. missing: a rank never beats; the job ends.
 // sample: a sampler of gauges is started and stopped beside work. copy: a team of threads copies together. signal: a
-// signal comes while threads look for it. share: the threads of the engine native share loops.
+// signal comes while threads look for it. share: the threads of the engine native share loops. limit: a thread looks
+// whether calls return, until one does not.
+#include "comm/end_job.hpp"
 #include "comm/interruption.hpp"
 #include "comm/node_memory.hpp"
 #include "comm/watchdog.hpp"
@@ -108,13 +110,22 @@ void share() {
     for (const int64_t value : values) expect(value == 200, "a value that no thread computed");
 }
 
+void limit() {
+    pb::comm::CallLimit limit("rank 0@here", "a call", 0.5);
+    for (int call = 0; call < 20; ++call) limit([] { std::this_thread::sleep_for(milliseconds(20)); });
+    pb::test::expect_abort();
+    limit([] { std::this_thread::sleep_for(std::chrono::seconds(30)); });
+    expect(false, "the job was not ended");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::map<std::string, void (*)()> modes{{"watch", watch}, {"missing", miss},       {"sample", sample},
-                                                  {"copy", copy},   {"signal", meet_signal}, {"share", share}};
+                                                  {"copy", copy},   {"signal", meet_signal}, {"share", share},
+                                                  {"limit", limit}};
     const auto mode = modes.find(argc > 1 ? argv[1] : "");
-    expect(mode != modes.end(), "threads_program watch|missing|sample|copy|signal|share");
+    expect(mode != modes.end(), "threads_program watch|missing|sample|copy|signal|share|limit");
     mode->second();
     return 0;
 }

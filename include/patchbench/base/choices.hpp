@@ -58,7 +58,7 @@ constexpr auto enum_names(FusionKind) {
         {{FusionKind::automatic, "auto"}, {FusionKind::on, "on"}, {FusionKind::off, "off"}});
 }
 
-/// What carries output from other nodes to rank 0.
+/// What carries output from other nodes to rank 0, and border rows between GPUs.
 enum class ExchangeKind : uint8_t { automatic, mpi, nccl };
 
 constexpr auto enum_names(ExchangeKind) {

@@ -16,14 +16,17 @@ class HostSlab final : public SlabDevice {
 
     void cut(const Rect& rows, WindowSource& input) override { rows_.cut(rows, input); }
 
-    void run(engine::RowExchange* exchange, StageWatch& watch) override {
+    void run(engine::RowExchange* exchange, StageWatch& /*watch*/) override {
         pass_->run(rows_.in(), rows_.out(), exchange);
-        watch.done(record::Stage::forward);
     }
+
+    void receive(StageWatch& watch) override { watch.done(record::Stage::forward); }
 
     void write(int64_t row, const plan::Tile& band, CoreSink& output) override { rows_.write(row, band, output); }
 
     void compute() override { pass_->run(rows_.in(), rows_.out(), nullptr); }
+
+    [[nodiscard]] device::Stream& stream() override { return stream_; }
 
   private:
     HostRows rows_;

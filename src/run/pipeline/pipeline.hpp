@@ -4,7 +4,7 @@
 // construction a pass allocates nothing and never synchronises the whole device.
 #pragma once
 
-#include "comm/communicator.hpp"
+#include "comm/border_channel.hpp"
 #include "run/pipeline/batch_queue.hpp"
 #include "run/pipeline/span_log.hpp"
 #include "run/pixels/core_sink.hpp"
@@ -26,7 +26,8 @@ struct PipelineOptions {
     device::Conversion conversion;
     int64_t slots = 2;
     bool overlap = true;
-    const comm::Communicator* ranks = nullptr;  // of the point; null where passes of ranks are independent
+    const comm::Communicator* ranks = nullptr;      // of the point; null where passes of ranks are independent
+    comm::DeviceBorders* device_borders = nullptr;  // null: border rows go by MPI, through memory of the host
 };
 
 /// One forward call whose steps were timed one by one (`Denoiser::forward_by_steps`). No steps: the engine does not

@@ -13,13 +13,17 @@ class SlabDevice {
     virtual ~SlabDevice() = default;
     /// Reads `rows`, those of the input that the slab holds, over the whole width.
     virtual void cut(const Rect& rows, WindowSource& input) = 0;
-    /// Runs the network and waits for it; `exchange` moves border rows between ranks, in host memory. Null: there are
-    /// no neighbours. Notes its stages.
+    /// Runs the network, or enqueues it; `exchange` moves border rows between ranks, in memory of the device where the
+    /// options have `device_borders`, else of the host. Null: there are no neighbours. Notes its stages.
     virtual void run(engine::RowExchange* exchange, StageWatch& watch) = 0;
+    /// Waits for the output. Notes its stages.
+    virtual void receive(StageWatch& watch) = 0;
     /// Writes rows of the output from number `row` of the slab on; `band` begins with the first of them.
     virtual void write(int64_t row, const plan::Tile& band, CoreSink& output) = 0;
     /// The arithmetic alone, without neighbours, and waits for it: for timing.
     virtual void compute() = 0;
+    /// Where run() enqueues its work.
+    [[nodiscard]] virtual device::Stream& stream() = 0;
 };
 
 /// `denoiser` and `slab` must outlive it. Throw OutOfMemory.

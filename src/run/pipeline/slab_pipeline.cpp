@@ -17,35 +17,35 @@ namespace pb::run {
 namespace {
 
 /// Slabs are on the first ranks, in their order.
-comm::Neighbours::Ranks neighbours_of(const network::ExchangedSlab& slab, const comm::Communicator& ranks) {
-    comm::Neighbours::Ranks neighbours;
+comm::NeighbourRanks neighbours_of(const network::ExchangedSlab& slab, const comm::Communicator& ranks) {
+    comm::NeighbourRanks neighbours;
     if (slab.has_neighbour(network::Side::above)) neighbours.above = ranks.rank() - 1;
     if (slab.has_neighbour(network::Side::below)) neighbours.below = ranks.rank() + 1;
     return neighbours;
 }
 
-/// Border rows by MPI. Waiting for them counts as the stage exchange, what lies between as forward. Each exchange is a
-/// step of the pass that `batches` reports.
+/// Border rows as a channel carries them. Waiting in the channel counts as the stage exchange, what lies between as
+/// forward. Each exchange is a step of the pass that `batches` reports.
 class BorderExchange final : public engine::RowExchange {
   public:
-    BorderExchange(comm::Neighbours& neighbours, StageWatch& watch, BatchQueue& batches, int64_t num_exchanges)
-        : neighbours_(neighbours), watch_(watch), batches_(batches), num_exchanges_(num_exchanges) {}
+    BorderExchange(comm::BorderChannel& channel, StageWatch& watch, BatchQueue& batches, int64_t num_exchanges)
+        : channel_(channel), watch_(watch), batches_(batches), num_exchanges_(num_exchanges) {}
 
     void start(const engine::BorderRows& above, const engine::BorderRows& below) override {
         comm::stop_if_interrupted();
         inject_fault("exchange");
-        neighbours_.start({above.sent, above.received}, {below.sent, below.received});
+        channel_.start({above.sent, above.received}, {below.sent, below.received});
         batches_.report_step(++num_started_, num_exchanges_);
     }
 
     void finish() override {
         watch_.done(record::Stage::forward);
-        neighbours_.finish();
+        channel_.finish();
         watch_.done(record::Stage::exchange);
     }
 
   private:
-    comm::Neighbours& neighbours_;
+    comm::BorderChannel& channel_;
     StageWatch& watch_;
     BatchQueue& batches_;
     int64_t num_exchanges_, num_started_ = 0;
@@ -53,19 +53,19 @@ class BorderExchange final : public engine::RowExchange {
 
 class SlabPipeline final : public Pipeline {
   public:
-    SlabPipeline(std::unique_ptr<SlabDevice> device, const Work& work, const comm::Communicator& ranks)
+    SlabPipeline(std::unique_ptr<SlabDevice> device, const Work& work, const PipelineOptions& options)
         : device_(std::move(device)),
           work_(work),
           slab_(*work.slab),
-          ranks_(neighbours_of(slab_, ranks)),
-          neighbours_(ranks, ranks_, static_cast<size_t>(slab_.traffic().largest)) {}
+          neighbours_(neighbours_of(slab_, *options.ranks)),
+          channel_(open_channel(options)) {}
 
     void pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) override {
-        neighbours_.begin_pass(ranks_.are_none() ? 0 : std::ssize(slab_.travelling()));
+        channel_->begin_pass(neighbours_.are_none() ? 0 : std::ssize(slab_.travelling()));
         try {
             run_pass(batches, input, output, log);
         } catch (...) {
-            neighbours_.give_up();
+            channel_->give_up();
             throw;
         }
     }
@@ -77,9 +77,15 @@ class SlabPipeline final : public Pipeline {
         return watch.seconds() * static_cast<double>(work_.window.h) / static_cast<double>(slab_.shape().rows.size());
     }
 
-    [[nodiscard]] int64_t border_bytes() const override { return neighbours_.bytes_sent(); }
+    [[nodiscard]] int64_t border_bytes() const override { return channel_->bytes_sent(); }
 
   private:
+    [[nodiscard]] std::unique_ptr<comm::BorderChannel> open_channel(const PipelineOptions& options) {
+        if (options.device_borders != nullptr) return options.device_borders->open(neighbours_, device_->stream());
+        return std::make_unique<comm::Neighbours>(*options.ranks, neighbours_,
+                                                  static_cast<size_t>(slab_.traffic().largest));
+    }
+
     void run_pass(BatchQueue& batches, WindowSource& input, CoreSink& output, PassLog& log) {
         compute(batches, input, log);
         while (const auto batch = batches.next()) {
@@ -101,15 +107,17 @@ class SlabPipeline final : public Pipeline {
         device_->cut({rows.begin, 0, {rows.size(), slab_.shape().image.w}}, input);
         watch.done(record::Stage::gather);
         inject_fault("forward");
-        BorderExchange exchange(neighbours_, watch, batches, std::ssize(slab_.travelling()));
-        device_->run(ranks_.are_none() ? nullptr : &exchange, watch);
+        BorderExchange exchange(*channel_, watch, batches, std::ssize(slab_.travelling()));
+        device_->run(neighbours_.are_none() ? nullptr : &exchange, watch);
+        channel_->finish_pass();
+        device_->receive(watch);
     }
 
     std::unique_ptr<SlabDevice> device_;
     const Work& work_;
     const network::ExchangedSlab& slab_;
-    comm::Neighbours::Ranks ranks_;
-    comm::Neighbours neighbours_;
+    comm::NeighbourRanks neighbours_;
+    std::unique_ptr<comm::BorderChannel> channel_;
 };
 
 }  // namespace
@@ -118,7 +126,7 @@ std::unique_ptr<Pipeline> make_slab_pipeline(engine::Denoiser& denoiser, const W
                                              const PipelineOptions& options, int64_t channels) {
     require(options.ranks != nullptr, "a slab needs the ranks of its neighbours");
     auto device = make_host_slab(denoiser, *work.slab, options, channels);
-    return std::make_unique<SlabPipeline>(std::move(device), work, *options.ranks);
+    return std::make_unique<SlabPipeline>(std::move(device), work, options);
 }
 
 std::unique_ptr<Pipeline> make_device_slab_pipeline(engine::Denoiser& denoiser, const Work& work,
@@ -126,7 +134,7 @@ std::unique_ptr<Pipeline> make_device_slab_pipeline(engine::Denoiser& denoiser, 
                                                     DType sample_type) {
     require(options.ranks != nullptr, "a slab needs the ranks of its neighbours");
     auto device = make_stream_slab(denoiser, *work.slab, options, channels, sample_type);
-    return std::make_unique<SlabPipeline>(std::move(device), work, *options.ranks);
+    return std::make_unique<SlabPipeline>(std::move(device), work, options);
 }
 
 }  // namespace pb::run

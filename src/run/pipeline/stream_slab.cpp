@@ -1,4 +1,5 @@
-// A slab on a CUDA device. Border rows go through page-locked memory of the host, from where MPI sends them.
+// A slab on a CUDA device. Border rows go straight from its memory (NCCL), or through page-locked memory of the host,
+// from where MPI sends them.
 #include "run/pipeline/device_rows.hpp"
 #include "run/pipeline/slab_device.hpp"
 
@@ -52,7 +53,8 @@ class StreamSlab final : public SlabDevice {
     StreamSlab(engine::Denoiser& denoiser, const network::ExchangedSlab& slab, const BatchViews& row)
         : slab_(slab),
           largest_(static_cast<size_t>(slab.traffic().largest)),
-          borders_(row.options.device, std::max<size_t>(1, 4 * largest_)),
+          is_staged_(row.options.device_borders == nullptr),
+          borders_(row.options.device, is_staged_ ? std::max<size_t>(1, 4 * largest_) : 1),
           rows_(row, slab.held(0).size(), slab.shape().rows.size()),
           pass_(denoiser.make_slab_pass(slab, rows_.stream())) {}
     /// The maps of the pass are in use until then.
@@ -64,14 +66,15 @@ class StreamSlab final : public SlabDevice {
 
     void run(engine::RowExchange* exchange, StageWatch& watch) override {
         rows_.send(slab_.held(0).size(), watch);
-        if (exchange == nullptr) {
-            pass_->run(rows_.in(), rows_.out(), nullptr);
+        if (exchange == nullptr || !is_staged_) {
+            pass_->run(rows_.in(), rows_.out(), exchange);
         } else {
             StagedExchange staged(*exchange, borders_.pointer(), largest_, rows_.stream());
             pass_->run(rows_.in(), rows_.out(), &staged);
         }
-        rows_.receive(slab_.shape().rows.size(), watch);
     }
+
+    void receive(StageWatch& watch) override { rows_.receive(slab_.shape().rows.size(), watch); }
 
     void write(int64_t row, const plan::Tile& band, CoreSink& output) override {
         write_core(rows_.made() + static_cast<size_t>(row) * rows_.row_bytes(), band, output);
@@ -82,10 +85,13 @@ class StreamSlab final : public SlabDevice {
         rows_.stream().synchronise();
     }
 
+    [[nodiscard]] device::Stream& stream() override { return rows_.stream(); }
+
   private:
     const network::ExchangedSlab& slab_;
     size_t largest_;  // bytes of a message
-    device::PinnedBuffer borders_;
+    bool is_staged_;
+    device::PinnedBuffer borders_;  // in use where it is staged
     DeviceRows rows_;
     std::unique_ptr<engine::SlabPass> pass_;
 };

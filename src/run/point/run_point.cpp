@@ -99,6 +99,7 @@ void Runner::Impl::measure(Team& team, RankShare& share, const std::shared_ptr<c
     together(team.ranks, [&] {
         PipelineOptions options = pipeline_options(point, team.place, conversion_for(point, *network));
         options.ranks = &team.ranks;
+        options.device_borders = team.borders.get();
         if (plan::is_simulated(point)) {
             pipeline = make_timed_pipeline(call_seconds(point.settings.timed, team.ranks.rank()), share.work(), options,
                                            static_cast<size_t>(share.channels()) * size_of(share.sample_type()));

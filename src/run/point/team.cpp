@@ -1,5 +1,7 @@
 #include "run/point/team.hpp"
 
+#include "plan/slabs.hpp"
+
 #include "patchbench/base/error.hpp"
 
 #include <fmt/format.h>
@@ -88,6 +90,14 @@ Team make_team(const comm::Communicator& world, const plan::Topology& topology, 
 }  // namespace
 
 Team& Teams::of(const plan::Point& point) {
+    Team& team = team_of(point);
+    if (team.takes_part() && !team.borders && plan::is_exchanged(point) && team.ranks.size() > 1)
+        team.borders = comm::make_device_borders(team.ranks, study_.exchange, team.place.device,
+                                                 !shares(topology_, world_.rank(), team.members), kBringUpTimeoutS);
+    return team;
+}
+
+Team& Teams::team_of(const plan::Point& point) {
     const Key key(point.num_ranks, point.settings.placement, point.device);
     const auto found = teams_.find(key);
     if (found != teams_.end()) return found->second;

@@ -1,6 +1,7 @@
 // The ranks that take part in a point: all or some of the started ranks.
 #pragma once
 
+#include "comm/border_channel.hpp"
 #include "comm/communicator.hpp"
 #include "comm/metric_reduction.hpp"
 #include "comm/transfer_channel.hpp"
@@ -26,6 +27,7 @@ struct Team {
     bool spans_nodes = false;
     std::unique_ptr<comm::MetricReduction> reduction;
     std::unique_ptr<comm::TransferChannel> channel;  // null on one node
+    std::unique_ptr<comm::DeviceBorders> borders;    // null where border rows go by MPI, or none have gone yet
     std::unique_ptr<device::Telemetry> telemetry;
     bool shares_device = false;  // true: two members use one GPU
     plan::RankPlace place;       // place of this rank
@@ -50,6 +52,9 @@ class Teams {
     [[nodiscard]] const comm::Communicator& world() const { return world_; }
 
   private:
+    /// The team of a point, without what carries border rows.
+    [[nodiscard]] Team& team_of(const plan::Point& point);
+
     const comm::Communicator& world_;
     const plan::Topology& topology_;
     const config::StudySettings& study_;

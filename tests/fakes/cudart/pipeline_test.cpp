@@ -265,13 +265,39 @@ class Mirror final : public engine::RowExchange {
     std::array<engine::BorderRows, 2> rows_;
 };
 
-TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostInAnyOrder) {
+/// The same from device to device, without waiting.
+class MirrorOnDevice final : public engine::RowExchange {
+  public:
+    explicit MirrorOnDevice(device::Stream& stream) : stream_(stream) {}
+    void start(const engine::BorderRows& above, const engine::BorderRows& below) override { rows_ = {above, below}; }
+    void finish() override {
+        for (size_t side = 0; side < rows_.size(); ++side)
+            device::copy_on_device(rows_[1 - side].received.data(), rows_[side].sent.data(), rows_[side].sent.size(),
+                                   stream_);
+    }
+
+  private:
+    device::Stream& stream_;
+    std::array<engine::BorderRows, 2> rows_;
+};
+
+/// Says that border rows stay on the device.
+class BordersOnDevice final : public comm::DeviceBorders {
+  public:
+    [[nodiscard]] std::unique_ptr<comm::BorderChannel> open(const comm::NeighbourRanks&, device::Stream&) override {
+        throw Error("a slab opens no channel");
+    }
+};
+
+TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostOrOnTheDeviceInAnyOrder) {
     const network::ExchangedSlab slab(
         network::graph_of(network::DncnnShape{.depth = 4}),
         {.rows = {8, 20}, .above = {0, 8}, .below = {20, PipelineScene::kImage.h}, .image = PipelineScene::kImage});
     const plan::Tile rows{{8, 0, {12, PipelineScene::kImage.w}}, {8, 0, {12, PipelineScene::kImage.w}}};
-    for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& any, std::mt19937_64&) {
-        const PipelineCase chosen = case_of_bands(any);
+    BordersOnDevice on_device;
+    for_seeds(kFewSeeds, [&](uint64_t seed, const PipelineCase& any, std::mt19937_64& random) {
+        PipelineCase chosen = case_of_bands(any);
+        if (pick(random, {true, false})) chosen.options.device_borders = &on_device;
         const fakes::FakeCuda machine({seed, 2, size_t{1} << 30});
         PipelineScene scene(chosen);
         const auto samples = static_cast<size_t>(PipelineScene::kImage.w * chosen.channels);
@@ -282,9 +308,12 @@ TEST(PipelineOverFakeCuda, ExchangesBorderRowsThroughTheHostInAnyOrder) {
         for (int pass = 0; pass < 2; ++pass) {
             SceneSink output(scene);
             run::StageWatch watch(log, 0);
-            Mirror neighbours;
+            Mirror through_host;
+            MirrorOnDevice direct(device->stream());
+            const bool is_direct = chosen.options.device_borders != nullptr;
             device->cut({7, 0, {14, PipelineScene::kImage.w}}, windows);
-            device->run(&neighbours, watch);
+            device->run(is_direct ? static_cast<engine::RowExchange*>(&direct) : &through_host, watch);
+            device->receive(watch);
             device->write(0, rows, output);
             const run::Slab picture = scene.input();
             const auto is_row = [&](int64_t made, int64_t expected) {

@@ -31,6 +31,7 @@ Trouble meet(std::string_view call) {
     if (current.trouble == Trouble::none || call != current.call || --calls_left != 0) return Trouble::none;
     while (current.trouble == Trouble::never_returns) pause();
     if (current.trouble == Trouble::stops) (void)std::raise(SIGSTOP);
+    if (current.trouble == Trouble::dies) (void)std::raise(SIGKILL);
     return current.trouble;
 }
 

@@ -18,6 +18,7 @@ enum class Trouble {
     never_runs,         // the operation is in its stream, and never ends there
     never_returns,      // the call hangs, as in a driver
     stops,              // the process is stopped in the call
+    dies,               // the process is killed in the call
     wrong_values,       // a collective's result on this rank is another
 };
 
