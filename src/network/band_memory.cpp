@@ -11,7 +11,10 @@ namespace {
 class BandPlanner {
   public:
     BandPlanner(const Graph& graph, const BandSchedule& schedule)
-        : graph_(graph), schedule_(schedule), steps_(steps_of(graph, kNativePath.fusing)), maps_(graph.size()) {}
+        : graph_(graph),
+          schedule_(schedule),
+          steps_(steps_of(graph, fusing_of(schedule.shape().unit))),
+          maps_(graph.size()) {}
 
     BandMemory run() {
         const std::vector<size_t> last_readers = last_readers_of(graph_, steps_);

@@ -52,11 +52,11 @@ void BandSchedule::release_rows(State& state) const {
         int64_t& kept = state.kept_begin[map];
         kept = std::max(computed_[map].begin, std::min(kept, first_row));
     };
-    for (const Step& step : steps_of(graph_, kNativePath.fusing)) {
+    for (const Step& step : steps_of(graph_, fusing_of(shape_.unit))) {
         const int64_t next = state.made_end[step.last];
         if (next == computed_[step.last].end) continue;
         const Range read = pixels_read(graph_[step.first], {next, next + 1});
-        for (const size_t operand : graph_[step.first].operands) need(operand, read.begin);
+        for (const size_t operand : operands_of(graph_, step)) need(operand, read.begin);
         if (const auto other = map_summed(graph_, step)) need(*other, next);
     }
 }

@@ -16,25 +16,20 @@ Range whole(const Range& range, int64_t unit) {
     return {range.begin & ~mask, (range.end + mask) & ~mask};
 }
 
-bool makes_tiles(const Graph& graph, const Step& step) {
-    return is_convolution(graph[step.first].kind) &&
-           native_convolution(graph, step.first).method() == NativeMethod::winograd;
-}
-
 bool doubles(OperationKind kind) {
     return kind == OperationKind::transposed_convolution || kind == OperationKind::upsample;
 }
 
 /// Pixels of the map of `step` that are computed together.
 int64_t pixels_together(const Graph& graph, const Step& step, ComputedUnit unit) {
-    if (unit == ComputedUnit::tile) return makes_tiles(graph, step) ? kWinogradTile : 1;
+    if (unit == ComputedUnit::tile) return uses_winograd(graph, step.first) ? kWinogradTile : 1;
     return doubles(graph[step.first].kind) ? 2 : 1;
 }
 
 }  // namespace
 
 std::vector<Range> computed_ranges(const Graph& graph, Range output, ComputedUnit unit) {
-    const std::vector<Step> steps = steps_of(graph, kNativePath.fusing);
+    const std::vector<Step> steps = steps_of(graph, {});  // the range of a concatenation is that of its operands
     std::vector<Range> ranges(graph.size());
     ranges.back() = output;
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {  // every reader of a map comes after it

@@ -15,6 +15,11 @@ enum class ComputedUnit : uint8_t {
     pixel  // torch: any pixels; of a map that is doubled, both that have the same source
 };
 
+/// What the engine that computes so fuses.
+constexpr Fusing fusing_of(ComputedUnit unit) {
+    return unit == ComputedUnit::tile ? kNativePath.fusing : kOnednnPath.fusing;
+}
+
 /// By operation, for an input without end on either side: ranges may begin below 0. The range of a fused step is that
 /// of its last operation, and of both. Begins and ends are multiples of what is computed together.
 [[nodiscard]] std::vector<Range> computed_ranges(const Graph& graph, Range output,

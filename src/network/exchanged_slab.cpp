@@ -25,16 +25,16 @@ std::vector<Range> rows_of_maps(const Graph& graph, const Range& rows) {
 /// The rows of each map that steps read to make `rows` of their own, and those rows themselves. A stride of 2 reads
 /// beside them on one side only: a row of the other one travels, too, because an empty message says that a rank has
 /// failed.
-std::vector<Range> rows_needed(const Graph& graph, const Range& rows, int64_t height) {
+std::vector<Range> rows_needed(const Graph& graph, const SlabShape& shape, const Range& rows) {
     const std::vector<Range> made = rows_of_maps(graph, rows);
     std::vector<Range> needed = made;
     if (rows.size() == 0) return needed;
-    for (const Step& step : steps_of(graph, kNativePath.fusing)) {
+    for (const Step& step : steps_of(graph, fusing_of(shape.unit))) {
         Range read = pixels_read(graph[step.first], made[step.last]);
-        for (const size_t operand : graph[step.first].operands) {
+        for (const size_t operand : operands_of(graph, step)) {
             const Range& owned = made[operand];
             if (read.begin < owned.begin || read.end > owned.end) include(read, {owned.begin - 1, owned.end + 1});
-            const int64_t length = height / graph.shape(operand).scale;
+            const int64_t length = shape.image.h / graph.shape(operand).scale;
             include(needed[operand], {std::max<int64_t>(0, read.begin), std::min(read.end, length)});
         }
     }
@@ -54,16 +54,15 @@ bool reads_beside(const Graph& graph, const Step& step) {
 int64_t slab_unit(const Graph& graph) {
     int64_t unit = alignment_of(graph);  // scales and tiles are powers of two: the largest is a multiple of all others
     for (const size_t i : convolutions_of(graph))
-        if (native_convolution(graph, i).method() == NativeMethod::winograd)
-            unit = std::max(unit, kWinogradTile * graph.shape(i).scale);
+        if (uses_winograd(graph, i)) unit = std::max(unit, kWinogradTile * graph.shape(i).scale);
     return unit;
 }
 
-std::vector<size_t> travelling_maps(const Graph& graph) {
+std::vector<size_t> travelling_maps(const Graph& graph, ComputedUnit unit) {
     std::vector<size_t> maps;
-    for (const Step& step : steps_of(graph, kNativePath.fusing))
+    for (const Step& step : steps_of(graph, fusing_of(unit)))
         if (reads_beside(graph, step))
-            for (const size_t operand : graph[step.first].operands)
+            for (const size_t operand : operands_of(graph, step))
                 if (operand != 0) maps.push_back(operand);
     std::sort(maps.begin(), maps.end());  // operations are in the order in which their maps are made
     maps.erase(std::unique(maps.begin(), maps.end()), maps.end());
@@ -72,11 +71,11 @@ std::vector<size_t> travelling_maps(const Graph& graph) {
 
 ExchangedSlab::ExchangedSlab(const Graph& graph, const SlabShape& shape)
     : shape_(shape),
-      travelling_(travelling_maps(graph)),
+      travelling_(travelling_maps(graph, shape.unit)),
       owned_(rows_of_maps(graph, shape.rows)),
-      held_(rows_needed(graph, shape.rows, shape.image.h)),
-      held_above_(rows_needed(graph, shape.above, shape.image.h)),
-      held_below_(rows_needed(graph, shape.below, shape.image.h)) {
+      held_(rows_needed(graph, shape, shape.rows)),
+      held_above_(rows_needed(graph, shape, shape.above)),
+      held_below_(rows_needed(graph, shape, shape.below)) {
     check_shape(graph);
     row_bytes_.reserve(graph.size());
     for (size_t i = 0; i < graph.size(); ++i) {
@@ -86,7 +85,7 @@ ExchangedSlab::ExchangedSlab(const Graph& graph, const SlabShape& shape)
 }
 
 void ExchangedSlab::check_shape(const Graph& graph) const {
-    const auto& [rows, above, below, image, value_bytes] = shape_;
+    const auto& [rows, above, below, image, value_bytes, computed_unit] = shape_;
     const int64_t unit = slab_unit(graph);
     const bool joins = (has_neighbour(Side::above) ? above.end : 0) == rows.begin &&
                        (has_neighbour(Side::below) ? below.begin : image.h) == rows.end;

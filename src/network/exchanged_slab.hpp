@@ -8,9 +8,7 @@
 // slab has at least one row of each map, so rows travel between direct neighbours only.
 #pragma once
 
-#include "network/native_layout.hpp"
-
-#include "patchbench/base/shard.hpp"
+#include "network/computed_ranges.hpp"
 
 #include <array>
 
@@ -20,7 +18,8 @@ namespace pb::network {
 [[nodiscard]] int64_t slab_unit(const Graph& graph);
 
 /// The maps whose border rows travel, in the order in which they are made. The input does not: every rank can read it.
-[[nodiscard]] std::vector<size_t> travelling_maps(const Graph& graph);
+/// `unit`: of the engine.
+[[nodiscard]] std::vector<size_t> travelling_maps(const Graph& graph, ComputedUnit unit = ComputedUnit::tile);
 
 struct SlabShape {
     Range rows;                                     // of the image, that the slab owns
@@ -28,6 +27,7 @@ struct SlabShape {
     Range below;                                    // those of the slab below; no rows: this is the last slab
     Extent image;                                   // multiples of the alignment
     int64_t value_bytes = kNativePath.value_bytes;  // of maps
+    ComputedUnit unit = ComputedUnit::tile;
 
     friend bool operator==(const SlabShape&, const SlabShape&) = default;
 };

@@ -25,6 +25,13 @@ std::vector<Step> readers_of(const Graph& graph, const std::vector<Step>& steps,
     return readers;
 }
 
+/// Whether `reader` adds `map` to a convolution of a concatenation of it: as one step it would read map and copy.
+bool reads_twice(const Graph& graph, const Step& reader, size_t map) {
+    const Operation& operand = graph[graph[reader.first].operands.front()];
+    return map_summed(graph, reader) == map && operand.kind == OperationKind::concatenate &&
+           std::ranges::count(operand.operands, map) > 0;
+}
+
 /// Copies a graph, and in front of operation `reader.first` the operations of `head` once more.
 class LateCopy {
   public:
@@ -69,11 +76,13 @@ class LateCopy {
 }  // namespace
 
 std::optional<LateGraph> with_late_map(const Graph& graph) {
-    const std::vector<Step> steps = steps_of(graph, kNativePath.fusing);
+    const std::vector<Step> steps = steps_of(graph, {});  // a concatenation reads the copy, whoever reads it then
     for (const Step& step : steps) {
         if (!is_wider_than_the_input(graph, step)) continue;
         const std::vector<Step> readers = readers_of(graph, steps, step.last);
-        if (readers.size() > 1) return LateCopy(graph, step, readers.back()).run();
+        if (readers.size() < 2) continue;
+        const Step& reader = readers.back();
+        if (!reads_twice(graph, reader, step.last)) return LateCopy(graph, step, reader).run();
     }
     return std::nullopt;
 }

@@ -39,7 +39,7 @@ class Planner {
     }
 
     void place_result(size_t step) {
-        const auto& [first, last] = plan_.steps[step];
+        const size_t first = plan_.steps[step].first, last = plan_.steps[step].last;
         const bool is_copied = path_.copies_output && !is_sum(graph_[first].kind);
         if (last == graph_.output() && !is_copied) return;
         auto block = block_taken_over(step);
@@ -56,8 +56,8 @@ class Planner {
 
     [[nodiscard]] std::vector<size_t> maps_overwritable(const Step& step) const {
         if (const auto other = map_summed(graph_, step)) {
-            if (*other == graph_[step.first].operands.front()) return {};  // the convolution reads its neighbours
-            return {*other};
+            const bool is_convolved = std::ranges::count(operands_of(graph_, step), *other) > 0;  // reads neighbours
+            return is_convolved ? std::vector<size_t>{} : std::vector<size_t>{*other};
         }
         const OperationKind kind = graph_[step.first].kind;
         const bool is_pixelwise = kind == OperationKind::relu || is_sum(kind);

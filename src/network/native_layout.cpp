@@ -85,6 +85,21 @@ NativeConvolution native_convolution(const Graph& graph, size_t index, WinogradF
             .winograd = form};
 }
 
+bool uses_winograd(const Graph& graph, size_t index) {
+    return is_convolution(graph[index].kind) && native_convolution(graph, index).method() == NativeMethod::winograd;
+}
+
+bool is_read_in_parts(const Graph& graph, size_t index) {
+    const auto fills_vectors = [&](size_t operand) {
+        const int64_t channels = graph.shape(operand).channels;
+        return channels >= kWinogradChannels && channels % 2 == 0;
+    };
+    if (index == graph.output() || !std::ranges::all_of(graph[index].operands, fills_vectors)) return false;
+    for (size_t i = index + 1; i < graph.size(); ++i)
+        if (std::ranges::count(graph[i].operands, index) > 0 && !uses_winograd(graph, i)) return false;
+    return true;
+}
+
 double native_flop_per_pixel(const Graph& graph, WinogradForm form) {
     return summed_flop(graph, form, &NativeConvolution::executed_share);
 }

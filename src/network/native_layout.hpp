@@ -12,7 +12,7 @@ namespace pb::network {
 
 /// The engine native: maps lie in one arena, the last step writes to the caller's memory.
 inline constexpr MemoryPath kNativePath{
-    .fusing = {.relu = true, .sum = true}, .copies_kernels = false, .copies_output = false};
+    .fusing = {.relu = true, .sum = true, .concatenation = true}, .copies_kernels = false, .copies_output = false};
 
 enum class NativeMethod : uint8_t {
     winograd,  // 3x3, F(4x4, 3x3): a quarter of the multiplications; F(2x2, 3x3) where memory is short
@@ -82,6 +82,14 @@ struct NativeConvolution {
 
 /// Operation `index` of `graph`, which must be a convolution.
 [[nodiscard]] NativeConvolution native_convolution(const Graph& graph, size_t index, WinogradForm form = {});
+
+/// Whether operation `index` is a convolution by Winograd's method; the precision makes no difference.
+[[nodiscard]] bool uses_winograd(const Graph& graph, size_t index);
+
+/// Whether the convolutions that read concatenation `index` can read its operands where they lie. All its readers must
+/// use Winograd's method, which transforms each channel by itself. Its vectors lie within one operand, and bf16 stores
+/// channels in pairs: so each operand has kWinogradChannels or more, an even number.
+[[nodiscard]] bool is_read_in_parts(const Graph& graph, size_t index);
 
 /// The part of a network's multiplications that Winograd's method computes: those that bf16 makes faster.
 [[nodiscard]] double winograd_share(const Graph& graph);

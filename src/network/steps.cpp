@@ -1,5 +1,7 @@
 #include "patchbench/network/steps.hpp"
 
+#include "network/native_layout.hpp"
+
 #include <algorithm>
 
 namespace pb::network {
@@ -29,19 +31,28 @@ size_t fused_with(const Graph& graph, size_t index, const std::vector<size_t>& u
     return found;
 }
 
+/// By operation, the concatenations that have no map.
+std::vector<bool> concatenations_fused(const Graph& graph, const Fusing& fusing) {
+    std::vector<bool> is_fused(graph.size());
+    for (size_t i = 0; i < graph.size(); ++i)
+        is_fused[i] = fusing.concatenation && graph[i].kind == OperationKind::concatenate && is_read_in_parts(graph, i);
+    return is_fused;
+}
+
 }  // namespace
 
 std::vector<Step> steps_of(const Graph& graph, const Fusing& fusing) {
     const std::vector<size_t> uses = num_uses(graph);
     std::vector<size_t> first(graph.size());
-    std::vector<bool> is_taken(graph.size());
+    const std::vector<bool> is_joined = concatenations_fused(graph, fusing);
+    std::vector<bool> is_taken = is_joined;
     for (size_t i = 0; i < graph.size(); ++i) {
         first[i] = may_fuse(graph, i, fusing) ? fused_with(graph, i, uses) : i;
         if (first[i] != i) is_taken[first[i]] = true;
     }
     std::vector<Step> steps;
     for (size_t i = 1; i < graph.size(); ++i)
-        if (!is_taken[i]) steps.push_back({first[i], i});
+        if (!is_taken[i]) steps.push_back({first[i], i, is_joined[graph[first[i]].operands.front()]});
     return steps;
 }
 
@@ -51,8 +62,13 @@ std::optional<size_t> map_summed(const Graph& graph, const Step& step) {
     return operands[0] == step.first ? operands[1] : operands[0];
 }
 
+const std::vector<size_t>& operands_of(const Graph& graph, const Step& step) {
+    const std::vector<size_t>& operands = graph[step.first].operands;
+    return step.joins ? graph[operands.front()].operands : operands;
+}
+
 std::vector<size_t> maps_read(const Graph& graph, const Step& step) {
-    std::vector<size_t> maps = graph[step.first].operands;
+    std::vector<size_t> maps = operands_of(graph, step);
     if (const auto other = map_summed(graph, step)) maps.push_back(*other);
     return maps;
 }

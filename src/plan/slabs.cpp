@@ -72,7 +72,8 @@ std::optional<network::ExchangedSlab> slab_of_rank(const Point& point, int rank)
                                                   .above = rows_of_rank(point, grid, rank - 1),
                                                   .below = rows_of_rank(point, grid, rank + 1),
                                                   .image = grid.padded(),
-                                                  .value_bytes = path_in_rows(point).value_bytes});
+                                                  .value_bytes = path_in_rows(point).value_bytes,
+                                                  .unit = computed_unit(point)});
 }
 
 SlabBytes slab_bytes(const Point& point) {
@@ -111,7 +112,7 @@ network::SlabTraffic busiest_traffic(const Point& point) {
 }
 
 double exchange_seconds(const Point& point, const Link& link) {
-    const auto exchanges = static_cast<double>(network::travelling_maps(point.graph()).size());
+    const auto exchanges = static_cast<double>(network::travelling_maps(point.graph(), computed_unit(point)).size());
     if (num_slabs(point) < 2) return 0;
     return exchanges * link.latency_s + static_cast<double>(busiest_traffic(point).bytes) / link.bytes_per_s;
 }

@@ -47,7 +47,7 @@ std::string time_text(const plan::Point& point, const plan::Link& link, std::opt
 
 std::string exchange_lines(const plan::Point& point, const std::optional<plan::Link>& link,
                            std::optional<double> rank_tflops) {
-    const auto exchanges = network::travelling_maps(point.graph()).size();
+    const auto exchanges = network::travelling_maps(point.graph(), plan::computed_unit(point)).size();
     const network::SlabTraffic traffic = plan::busiest_traffic(point);
     const bool is_alone = plan::num_slabs(point) < 2;
     std::string text = fmt::format("  {}: rows of the ranks: {}\n", point.index, owners_text(point));

@@ -1,4 +1,5 @@
 // A forward call whose steps are timed one by one gives the pixels of any other, and names the steps of the graph.
+#include "network/native_layout.hpp"
 #include "support/denoise_batch.hpp"
 #include "support/networks.hpp"
 
@@ -6,6 +7,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <utility>
 
 namespace pb::engine {
 namespace {
@@ -29,7 +32,8 @@ Timed run_by_steps(const Weights& weights, const EngineOptions& options, std::ve
 }
 
 TEST(ForwardBySteps, GivesThePixelsOfAnyCallAndTheStepsOfTheGraph) {
-    for (const EngineKind engine : {EngineKind::torch, EngineKind::native})
+    for (const auto& [engine, fusing] :
+         {std::pair{EngineKind::torch, network::kOnednnPath.fusing}, {EngineKind::native, network::kNativePath.fusing}})
         for (const auto network : test::all_networks()) {
             SCOPED_TRACE(std::string(name_of(engine)) + " " + std::string(name_of(network)));
             const Weights weights = make_seeded_weights(network, 3, kSeed);
@@ -38,7 +42,7 @@ TEST(ForwardBySteps, GivesThePixelsOfAnyCallAndTheStepsOfTheGraph) {
             const auto values = test::random_values(static_cast<size_t>(shape.elements()), kSeed);
             const Timed timed = run_by_steps(weights, options, values, shape);
             EXPECT_EQ(timed.pixels, test::denoise(*make_denoiser(weights, options), weights, options, values, shape));
-            const auto steps = network::steps_of(network::graph_of(weights.shape), {.relu = true, .sum = true});
+            const auto steps = network::steps_of(network::graph_of(weights.shape), fusing);
             ASSERT_EQ(timed.steps.size(), steps.size());
             for (size_t i = 0; i < steps.size(); ++i) {
                 EXPECT_EQ(timed.steps[i].step, steps[i]) << i;

@@ -33,10 +33,11 @@ TEST(NativeBands, EqualTheWholeImageBitForBit) {
 }
 
 TEST(NativeBands, EqualTheWholeImageBitForBitForAnyGraph) {
-    for (const network::Graph& graph : test::any_graphs(12)) {
-        SCOPED_TRACE(network::to_text(graph));
-        expect_whole_image(test::weights_of(graph, test::kRowSeed), {});
-    }
+    for (const auto& graphs : {test::any_graphs(12), test::wide_graphs(6)})
+        for (const network::Graph& graph : graphs) {
+            SCOPED_TRACE(network::to_text(graph));
+            expect_whole_image(test::weights_of(graph, test::kRowSeed), {});
+        }
 }
 
 void expect_same_bits_for_any_ranks_and_threads(const Weights& weights, network::WinogradForm form) {
@@ -104,7 +105,8 @@ TEST(NativeBands, WithALateMapEqualTheWholeImageBitForBit) {
         ++num_late;
     };
     for (const network::NetworkShape& network : row_networks()) check(make_seeded_weights(network, test::kRowSeed));
-    for (const network::Graph& graph : test::any_graphs(40)) check(test::weights_of(graph, test::kRowSeed));
+    for (const auto& graphs : {test::any_graphs(40), test::wide_graphs(20)})
+        for (const network::Graph& graph : graphs) check(test::weights_of(graph, test::kRowSeed));
     EXPECT_GE(num_late, 4);
 }
 
@@ -126,8 +128,7 @@ TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {
     }
 }
 
-TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
-    const Weights weights = make_seeded_weights(row_networks()[4], test::kRowSeed);
+void expect_planned_memory_of_bands(const Weights& weights) {
     const network::Graph graph = weights.graph();
     const network::BandSchedule schedule(graph, {.rows = {0, 512}, .band = 32, .image = {512, 40}});
     std::vector<float> in(static_cast<size_t>(64 * 40 * 4)), out(static_cast<size_t>(32 * 40 * 3));
@@ -141,6 +142,11 @@ TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
                 for (int64_t step = 0; step < schedule.num_steps(); ++step) pass.run(step, in.data(), out.data());
             });
     }
+}
+
+TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
+    for (const size_t network : {2, 4})
+        expect_planned_memory_of_bands(make_seeded_weights(row_networks()[network], test::kRowSeed));
 }
 
 TEST(NativeBands, OtherEnginesRefuseThem) {

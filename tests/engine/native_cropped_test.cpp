@@ -33,11 +33,12 @@ TEST(NativeCropped, HaveTheBitsOfWholeWindowsWhereverTheCoreLies) {
 }
 
 TEST(NativeCropped, HaveThemInAnyGraph) {
-    for (const network::Graph& graph : test::any_graphs(12)) {
-        SCOPED_TRACE(network::to_text(graph));
-        const Weights weights = test::weights_of(graph, test::kRowSeed);
-        for (const network::WinogradForm form : test::forms()) expect_cores_of_whole_windows(weights, 2, form, 1);
-    }
+    for (const auto& graphs : {test::any_graphs(12), test::wide_graphs(6)})
+        for (const network::Graph& graph : graphs) {
+            SCOPED_TRACE(network::to_text(graph));
+            const Weights weights = test::weights_of(graph, test::kRowSeed);
+            for (const network::WinogradForm form : test::forms()) expect_cores_of_whole_windows(weights, 2, form, 1);
+        }
 }
 
 TEST(NativeCropped, HaveThemInThePublishedNetworks) {
@@ -53,8 +54,7 @@ TEST(NativeCropped, HaveThemInThePublishedNetworks) {
     }
 }
 
-TEST(NativeCropped, TakeTheMemoryThatIsPlanned) {
-    const Weights weights = make_seeded_weights(row_networks()[4], test::kRowSeed);
+void expect_planned_memory_of_crops(const Weights& weights) {
     const network::Graph graph = network::graph_of(weights.shape);
     const network::WindowCrop crop(graph, {96, 64}, {{0, 32}, {32, 64}}, {{0, 32}, {16, 48}});
     const Shape shape = test::input_shape(weights, 2, 96, 64);
@@ -73,6 +73,11 @@ TEST(NativeCropped, TakeTheMemoryThatIsPlanned) {
                          view_of(result.data(), test::output_shape(weights, shape), options), cores);
             });
     }
+}
+
+TEST(NativeCropped, TakeTheMemoryThatIsPlanned) {
+    for (const size_t network : {2, 4})
+        expect_planned_memory_of_crops(make_seeded_weights(row_networks()[network], test::kRowSeed));
 }
 
 TEST(NativeCropped, TimesItsStepsAndSaysWhatTheyComputed) {

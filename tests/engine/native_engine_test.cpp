@@ -119,6 +119,7 @@ const std::vector<network::NetworkShape> kShapes{
     network::UnetShape{.channels = 1, .widths = {8, 20}},
     network::UnetShape{.widths = {32, 64, 32}},
     network::UnetShape{.widths = {16, 48, 32, 64}},
+    network::UnetShape{.widths = {18, 33, 22}},
     network::DncnnShape{.depth = 2, .width = 8, .residual = network::DncnnResidual::none},
     network::DncnnShape{.depth = 3, .width = 24, .residual = network::DncnnResidual::add},
     network::DncnnShape{.channels = 1, .depth = 4, .width = 32, .residual = network::DncnnResidual::subtract},
@@ -154,6 +155,45 @@ TEST(NativeEngine, EqualsTheReferenceForAnyGraph) {
         if (!native_multiplies_bf16()) continue;
         EXPECT_LT(rms_error(run(weights, kBf16, 2, 3 * step, 5 * step), exact), largest_error(kBf16, graph));
     }
+}
+
+TEST(NativeEngine, EqualsTheReferenceForWideGraphs) {
+    for (const network::Graph& graph : test::wide_graphs(20)) {
+        SCOPED_TRACE(network::to_text(graph));
+        const Weights weights = test::weights_of(graph, kSeed);
+        const int64_t step = network::alignment_of(graph);
+        const auto exact = run(weights, kReference, 1, 3 * step, 5 * step);
+        if (test::max_abs(exact) == 0) continue;  // a map minus itself
+        EXPECT_LT(relative_difference(run(weights, kNative, 1, 3 * step, 5 * step), exact), 2e-5);
+    }
+}
+
+/// A convolution of a concatenation, as the output alone or in front of the concatenation, which then is a map.
+network::Graph joined_convolution(int64_t a, int64_t b, bool is_stored) {
+    network::GraphBuilder net;
+    const size_t image = net.input(3);
+    const size_t first = net.convolve(image, a, {.weights = "a"}), second = net.convolve(image, b, {.weights = "b"});
+    const size_t both = net.concatenate(first, second);
+    const size_t last = net.convolve(both, 32, {.weights = "last"});
+    if (is_stored) net.concatenate(last, both);
+    return net.graph();
+}
+
+TEST(NativeEngine, ReadsTheOperandsOfAConcatenationWithTheBitsOfItsMap) {
+    for (const auto& [a, b] : {std::pair{16, 16}, {32, 64}, {18, 50}, {96, 20}})
+        for (const int64_t target : targets())
+            for (const EngineOptions& native : forms()) {
+                const OnTarget on(target);
+                if (native.precision == Precision::bf16 && !native_multiplies_bf16()) continue;
+                const Weights joined = test::weights_of(joined_convolution(a, b, false), kSeed);
+                Weights stored = test::weights_of(joined_convolution(a, b, true), kSeed);
+                stored.convolutions = joined.convolutions;
+                const auto values = run(joined, native, 2, 13, 22), all = run(stored, native, 2, 13, 22);
+                for (size_t pixel = 0; pixel < values.size() / 32; ++pixel)
+                    ASSERT_TRUE(std::equal(values.begin() + pixel * 32, values.begin() + (pixel + 1) * 32,
+                                           all.begin() + pixel * (32 + a + b)))
+                        << a << " + " << b << ", " << text_of(native) << ", " << hwy::TargetName(target);
+            }
 }
 
 /// One convolution whose values are small integers at each point of Winograd's method: operands up to 4 become up to

@@ -34,14 +34,14 @@ TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyCutsAndThreads) {
 }
 
 TEST(NativeSlabs, EqualTheWholeImageBitForBitForAnyGraph) {
-    for (const network::Graph& graph : test::any_graphs(12)) {
-        SCOPED_TRACE(network::to_text(graph));
-        expect_same_bits_for_any_cuts_and_threads(test::weights_of(graph, test::kRowSeed), {});
-    }
+    for (const auto& graphs : {test::any_graphs(12), test::wide_graphs(6)})
+        for (const network::Graph& graph : graphs) {
+            SCOPED_TRACE(network::to_text(graph));
+            expect_same_bits_for_any_cuts_and_threads(test::weights_of(graph, test::kRowSeed), {});
+        }
 }
 
-TEST(NativeSlabs, TakeTheMemoryThatIsPlanned) {
-    const Weights weights = make_seeded_weights(row_networks()[4], test::kRowSeed);
+void expect_planned_memory_of_slabs(const Weights& weights) {
     const network::Graph graph = weights.graph();
     const network::ExchangedSlab slab(graph,
                                       {.rows = {64, 96}, .above = {0, 64}, .below = {96, 160}, .image = {160, 40}});
@@ -54,6 +54,11 @@ TEST(NativeSlabs, TakeTheMemoryThatIsPlanned) {
             [&] { return denoiser->make_slab_pass(slab, stream); },
             [&](SlabPass& pass) { pass.run(in.data(), out.data(), nullptr); });
     }
+}
+
+TEST(NativeSlabs, TakeTheMemoryThatIsPlanned) {
+    for (const size_t network : {2, 4})
+        expect_planned_memory_of_slabs(make_seeded_weights(row_networks()[network], test::kRowSeed));
 }
 
 TEST(NativeSlabs, OtherEnginesRefuseThem) {

@@ -75,12 +75,14 @@ inline std::vector<float> exchange(const engine::Weights& weights, const WholeIm
     const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.graph().channels_out();
     std::vector<float> result(static_cast<size_t>(shape.h * out_floats), -1.F);
     std::vector<BorderMail> mail(cuts.size());
+    const auto unit = options.engine == EngineKind::native ? network::ComputedUnit::tile : network::ComputedUnit::pixel;
     const auto rows = [&](size_t slab) { return Range{cuts[slab], cuts[slab + 1]}; };
     const auto run = [&](size_t slab) {
         const network::ExchangedSlab own(graph, {.rows = rows(slab),
                                                  .above = slab > 0 ? rows(slab - 1) : Range{},
                                                  .below = slab + 2 < cuts.size() ? rows(slab + 1) : Range{},
-                                                 .image = {shape.h, shape.w}});
+                                                 .image = {shape.h, shape.w},
+                                                 .unit = unit});
         const auto denoiser = make_denoiser(weights, options);
         device::Stream stream({});
         const auto pass = denoiser->make_slab_pass(own, stream);

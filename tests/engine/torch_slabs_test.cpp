@@ -48,7 +48,8 @@ TEST(TorchSlabs, TakeTheMemoryThatIsPlanned) {
             const network::ExchangedSlab slab(graph, {.rows = rows,
                                                       .above = rows.begin > 0 ? Range{0, rows.begin} : Range{},
                                                       .below = rows.end < 256 ? Range{rows.end, 256} : Range{},
-                                                      .image = {256, 64}});
+                                                      .image = {256, 64},
+                                                      .unit = network::ComputedUnit::pixel});
             const std::vector<float> in(static_cast<size_t>(slab.held(0).size() * 64 * 4));
             std::vector<float> out(static_cast<size_t>(rows.size() * 64 * 3));
             const auto denoiser = make_denoiser(weights, {});

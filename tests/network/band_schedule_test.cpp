@@ -4,6 +4,7 @@
 #include "network/late_maps.hpp"
 #include "network/receptive_field.hpp"
 
+#include "patchbench/network/graph_builder.hpp"
 #include "patchbench/network/network_shape.hpp"
 
 #include <gtest/gtest.h>
@@ -57,8 +58,8 @@ TEST(ComputedRanges, HoldWhatTheOutputDependsOnInWholeTiles) {
 TEST(ComputedRanges, OfAChain) {
     const Graph graph = graph_of(DncnnShape{.depth = 4, .width = 32, .residual = DncnnResidual::none});
     std::vector<Range> maps;
-    for (const auto& [first, last] : steps_of(graph, kNativePath.fusing))
-        maps.push_back(computed_ranges(graph, {20, 24})[last]);
+    for (const Step& step : steps_of(graph, kNativePath.fusing))
+        maps.push_back(computed_ranges(graph, {20, 24})[step.last]);
     EXPECT_EQ(maps, (std::vector<Range>{{11, 33}, {12, 32}, {16, 28}, {20, 24}}));
     EXPECT_EQ(computed_ranges(graph, {20, 24}).front(), (Range{10, 34}));
     EXPECT_EQ(computed_ranges(graph, {20, 24}, 30).front(), (Range{10, 30}));
@@ -99,15 +100,15 @@ TEST_P(BandSchedules, MakeEachRowOnceWhenItsOperandsAreInMemory) {
                     EXPECT_EQ(next, schedule.computed()[map].end);
                 }
                 for (int64_t step = 0; step < schedule.num_steps(); ++step)
-                    for (const auto& [first, last] : steps_of(graph, kNativePath.fusing)) {
-                        const Range made = schedule.made(step, last);
+                    for (const Step& of_network : steps_of(graph, fusing_of(unit))) {
+                        const Range made = schedule.made(step, of_network.last);
                         if (made.size() == 0) continue;
-                        const Range read = pixels_read(graph[first], made);
-                        if (const auto other = map_summed(graph, {first, last})) {
+                        const Range read = pixels_read(graph[of_network.first], made);
+                        if (const auto other = map_summed(graph, of_network)) {
                             EXPECT_LE(schedule.held(step, *other).begin, made.begin) << *other;
                             EXPECT_GE(schedule.held(step, *other).end, made.end) << *other;
                         }
-                        for (const size_t map : graph[first].operands) {
+                        for (const size_t map : operands_of(graph, of_network)) {
                             const Range held = schedule.held(step, map);
                             const int64_t height = extent / graph.shape(map).scale;
                             EXPECT_LE(held.begin, std::max<int64_t>(0, read.begin)) << map;
@@ -180,6 +181,22 @@ TEST(LateMaps, OfDrunetAreReadByItsLastSum) {
 TEST(LateMaps, AreNotMadeWhereNothingWaits) {
     EXPECT_FALSE(with_late_map(graph_of(DncnnShape{.depth = 5, .width = 32})).has_value());
     EXPECT_FALSE(with_late_map(graph_of(UnetShape{.widths = {32, 64, 32}})).has_value());
+}
+
+TEST(LateMaps, AreReadByTheConcatenationThatReadsThemLast) {
+    GraphBuilder net;
+    const size_t head = net.relu(net.convolve(net.input(1), 32, {.weights = "head"}));
+    const size_t x = net.convolve(head, 16, {.weights = "x"});
+    const size_t both = net.concatenate(head, x);
+    const size_t z = net.convolve(both, 32, {.weights = "z"});
+    GraphBuilder summed = net;
+    net.convolve(z, 1, {.weights = "last"});
+    const auto late = with_late_map(net.graph());
+    ASSERT_TRUE(late.has_value());
+    EXPECT_EQ(late->origin[late->graph[both + 2].operands.front()], head);
+    EXPECT_NE(late->graph[both + 2].operands.front(), head);
+    summed.convolve(summed.add(z, head), 1, {.weights = "last"});
+    EXPECT_FALSE(with_late_map(summed.graph())) << "one step would read the map and its copy";
 }
 
 TEST(LateMaps, TakeLessMemoryInImagesOfManyBands) {

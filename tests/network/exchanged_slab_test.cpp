@@ -92,7 +92,7 @@ TEST(ExchangedSlabs, HoldWhatTheirStepsReadAndTilesThatLieInThemWhole) {
         for (const ExchangedSlab& slab : slabs)
             for (const Step& step : steps_of(graph, kNativePath.fusing)) {
                 const Range made = slab.owned(step.last), read = pixels_read(graph[step.first], made);
-                for (const size_t operand : graph[step.first].operands) {
+                for (const size_t operand : operands_of(graph, step)) {
                     const int64_t length = slab.shape().image.h / graph.shape(operand).scale;
                     EXPECT_LE(slab.held(operand).begin, std::max<int64_t>(0, read.begin));
                     EXPECT_GE(slab.held(operand).end, std::min(length, read.end));
@@ -117,6 +117,21 @@ TEST(ExchangedSlabs, SendOneRowOfEachMapThatA3x3ConvolutionReads) {
     EXPECT_EQ(ExchangedSlab(graph, first).traffic().bytes * 2, traffic.bytes);
     const SlabShape alone{{0, 200}, {}, {}, {200, 2048}};
     EXPECT_EQ(ExchangedSlab(graph, alone).traffic().messages, 0);
+}
+
+TEST(ExchangedSlabs, SendTheOperandsOfAConcatenationThatHasNoMap) {
+    const Graph graph = graph_of(UnetShape{.widths = {32, 64, 32}});
+    const auto tiles = travelling_maps(graph), pixels = travelling_maps(graph, ComputedUnit::pixel);
+    for (size_t i = 0; i < graph.size(); ++i) {
+        if (graph[i].kind != OperationKind::concatenate) continue;
+        EXPECT_EQ(std::ranges::count(tiles, i), 0) << i;
+        EXPECT_EQ(std::ranges::count(pixels, i), 1) << i;
+        for (const size_t operand : graph[i].operands) EXPECT_EQ(std::ranges::count(tiles, operand), 1) << operand;
+    }
+    const SlabShape middle{{64, 128}, {0, 64}, {128, 200}, {200, 64}};
+    SlabShape of_torch = middle;
+    of_torch.unit = ComputedUnit::pixel;
+    EXPECT_EQ(ExchangedSlab(graph, middle).traffic().bytes, ExchangedSlab(graph, of_torch).traffic().bytes);
 }
 
 TEST(ExchangedSlabs, RefuseRowsBesideTilesAndGaps) {

@@ -1,5 +1,6 @@
 #include "patchbench/network/memory_plan.hpp"
 
+#include "network/native_layout.hpp"
 #include "random_graph.hpp"
 
 #include "patchbench/network/network_facts.hpp"
@@ -89,6 +90,28 @@ TEST(MemoryPlan, OverwritesNeitherTheInputNorWhatIsReadLater) {
     EXPECT_NE(plan.block_of[own], plan.block_of[x]);
     EXPECT_NE(plan.block_of[kept], plan.block_of[own]);
     EXPECT_EQ(plan.block_of[kept + 1], plan.block_of[kept]);
+}
+
+/// input 0, x 1, y 2, both 3, z 4, sum 5
+Graph joined_and_summed() {
+    GraphBuilder net;
+    const size_t image = net.input(1);
+    const size_t x = net.convolve(image, 16, {.weights = "x"}), y = net.convolve(image, 32, {.weights = "y"});
+    const size_t sum = net.add(net.convolve(net.concatenate(x, y), 32, {.weights = "z"}), y);
+    net.convolve(sum, 1, {.weights = "last"});
+    return net.graph();
+}
+
+TEST(MemoryPlan, HasNoMapOfAConcatenationThatConvolutionsReadInParts) {
+    const Graph graph = joined_and_summed();
+    const auto plan = plan_memory(graph, kNativePath);
+    EXPECT_EQ(plan.block_of[3], std::nullopt);
+    EXPECT_THAT(live_sizes(plan), ElementsAre(MemorySize{4 * 16, 0}, MemorySize{4 * (16 + 32), 0},
+                                              MemorySize{4 * (16 + 32 + 32), 0}, MemorySize{4 * 32, 0}));
+    EXPECT_NE(plan.block_of[5], plan.block_of[2]) << "the convolution reads the neighbours of what the sum reads";
+    const auto of_torch = plan_memory(graph, kOnednnPath);
+    EXPECT_NE(of_torch.block_of[3], std::nullopt);
+    EXPECT_EQ(of_torch.block_of[5], of_torch.block_of[2]);
 }
 
 TEST(MemoryPlan, CountsAQuarterMoreForTransposedConvolutionsByTaps) {

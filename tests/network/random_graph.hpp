@@ -10,10 +10,11 @@ namespace pb::test {
 
 class RandomGraph {
   public:
-    explicit RandomGraph(uint32_t seed) : random_(seed) {}
+    /// All maps but the last have a multiple of `unit` channels.
+    explicit RandomGraph(uint32_t seed, int64_t unit = 1) : random_(seed), unit_(unit) {}
 
     network::Graph make() {
-        const auto channels = static_cast<int64_t>(1 + below(4));
+        const int64_t channels = width(4);
         note(net_.input(channels), {channels, 1});
         const size_t count = 3 + below(20);
         while (shapes_.size() < count) append_one();
@@ -25,6 +26,8 @@ class RandomGraph {
     static constexpr int64_t kMostScale = 8;
 
     size_t below(size_t bound) { return random_() % bound; }
+    /// Channels, of `count` possible numbers.
+    int64_t width(size_t count) { return unit_ * static_cast<int64_t>(1 + below(count)); }
     size_t any() { return below(2) == 0 ? shapes_.size() - 1 : below(shapes_.size()); }
     std::string name() { return "layer" + std::to_string(shapes_.size()); }
 
@@ -53,7 +56,7 @@ class RandomGraph {
                 return note(net_.upsample(x), {channels, scale / 2}, {x});
             case 3:
                 if (!grows) return;
-                return note(net_.convolve_transposed(x, 2, name()), {2, scale / 2}, {x});
+                return note(net_.convolve_transposed(x, 2 * unit_, name()), {2 * unit_, scale / 2}, {x});
             case 4:
             case 5:
                 return append_sum(x);
@@ -65,7 +68,7 @@ class RandomGraph {
     void append_convolution(size_t x) {
         constexpr std::array<std::pair<int64_t, int64_t>, 5> kFilters{{{3, 1}, {1, 1}, {3, 2}, {2, 2}, {1, 2}}};
         const auto [kernel, stride] = shapes_[x].scale < kMostScale ? kFilters[below(5)] : kFilters[below(2)];
-        const int64_t channels = 1 + static_cast<int64_t>(below(3));
+        const int64_t channels = width(3);
         note(net_.convolve(x, channels, {.weights = name(), .kernel = kernel, .stride = stride}),
              {channels, shapes_[x].scale * stride}, {x});
     }
@@ -98,6 +101,7 @@ class RandomGraph {
     }
 
     std::mt19937 random_;
+    int64_t unit_;
     network::GraphBuilder net_;
     std::vector<Made> shapes_;
     std::vector<bool> is_used_;

@@ -1,10 +1,13 @@
 #include "patchbench/network/steps.hpp"
 
+#include "network/native_layout.hpp"
 #include "random_graph.hpp"
 
 #include "patchbench/network/network_shape.hpp"
 
 #include <gmock/gmock.h>
+
+#include <algorithm>
 
 namespace pb::network {
 namespace {
@@ -58,6 +61,53 @@ TEST(Steps, FuseTheLaterOfTwoConvolutionsAndNoTransposedOne) {
     EXPECT_EQ(map_summed(tiny.net.graph(), steps[1]), 1);
 }
 
+/// Two maps of `a` and `b` channels, concatenated.
+struct Joined {
+    Joined(int64_t a, int64_t b) {
+        first = net.convolve(image, a, {.weights = "a"});
+        second = net.convolve(image, b, {.weights = "b"});
+        both = net.concatenate(first, second);
+    }
+    GraphBuilder net;
+    size_t image = net.input(2), first, second, both;  // 0, 1, 2, 3
+};
+
+TEST(Steps, FuseAConcatenationWithAllItsReaders) {
+    Joined joined(32, 18);
+    joined.net.relu(joined.net.convolve(joined.both, 16, {.weights = "c"}));                // 4, 5
+    joined.net.add(joined.second, joined.net.convolve(joined.both, 18, {.weights = "d"}));  // 6, 7
+    joined.net.concatenate(5, 7);
+    const Graph graph = joined.net.graph();
+    const std::vector<Step> steps = steps_of(graph, kNativePath.fusing);
+    EXPECT_THAT(steps, ElementsAre(Step{1, 1}, Step{2, 2}, Step{4, 5, true}, Step{6, 7, true}, Step{8, 8}));
+    EXPECT_THAT(operands_of(graph, steps[2]), ElementsAre(1, 2));
+    EXPECT_THAT(maps_read(graph, steps[3]), ElementsAre(1, 2, 2));
+    EXPECT_EQ(last_readers_of(graph, steps)[1], 3U);
+    EXPECT_EQ(steps_of(graph, {})[2], (Step{3, 3})) << "other engines";
+}
+
+TEST(Steps, KeepAConcatenationThatAKernelCannotReadInParts) {
+    const auto is_fused = [](int64_t a, int64_t b, auto read) {
+        Joined joined(a, b);
+        read(joined.net, joined.both);
+        const std::vector<Step> steps = steps_of(joined.net.graph(), kNativePath.fusing);
+        return std::ranges::count(steps, Step{3, 3}) == 0;
+    };
+    const auto convolve = [](GraphBuilder& net, size_t x) { return net.convolve(x, 16, {.weights = "c"}); };
+    EXPECT_TRUE(is_fused(16, 16, convolve));
+    EXPECT_FALSE(is_fused(14, 32, convolve)) << "fills no vector";
+    EXPECT_FALSE(is_fused(32, 17, convolve)) << "not whole pairs";
+    EXPECT_FALSE(
+        is_fused(32, 32, [](GraphBuilder& net, size_t x) { net.convolve(x, 16, {.weights = "c", .kernel = 1}); }));
+    EXPECT_FALSE(is_fused(32, 32, [](GraphBuilder& net, size_t x) { net.convolve(x, 3, {.weights = "c"}); }));
+    EXPECT_FALSE(is_fused(32, 32, [&](GraphBuilder& net, size_t x) {
+        net.concatenate(convolve(net, x), net.upsample(net.max_pool(x)));
+    })) << "has another reader";
+    EXPECT_FALSE(is_fused(32, 32, [](GraphBuilder&, size_t) {})) << "the output";
+    EXPECT_FALSE(
+        is_fused(32, 32, [&](GraphBuilder& net, size_t x) { net.add(net.convolve(x, 64, {.weights = "c"}), x); }));
+}
+
 TEST(Steps, OfDrunetAreItsLayers) {
     size_t relus = 0, sums = 0, alone = 0;
     const Graph graph = DrunetShape{}.graph();
@@ -74,9 +124,9 @@ TEST(Steps, OfDrunetAreItsLayers) {
 
 TEST(Steps, ComputeEveryOperationOnceAndAfterWhatItReads) {
     for (uint32_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
-        const Graph graph = test::RandomGraph(seed).make();
+        const Graph graph = test::RandomGraph(seed, seed % 2 == 0 ? 1 : 16).make();
         SCOPED_TRACE(to_text(graph));
-        for (const Fusing fusing : {Fusing{}, Fusing{.relu = false}, Fusing{.sum = false}}) {
+        for (const Fusing fusing : {Fusing{}, Fusing{.relu = false}, Fusing{.sum = false}, kNativePath.fusing}) {
             std::vector<int> computed(graph.size());
             std::vector<bool> is_made(graph.size());
             is_made[0] = true;
@@ -85,6 +135,10 @@ TEST(Steps, ComputeEveryOperationOnceAndAfterWhatItReads) {
                 ++computed[step.first];
                 if (step.is_fused()) ++computed[step.last];
                 is_made[step.last] = true;
+                if (!step.joins) continue;
+                const size_t concatenation = graph[step.first].operands.front();
+                EXPECT_FALSE(is_made[concatenation]) << concatenation;
+                computed[concatenation] = 1;  // by each of its readers
             }
             for (size_t i = 1; i < graph.size(); ++i) EXPECT_EQ(computed[i], 1) << i;
             EXPECT_TRUE(is_made[graph.output()]);

@@ -73,6 +73,26 @@ inline network::Graph mixed_graph(int64_t channels = 3, bool takes_sigma = false
     return net.graph();
 }
 
+/// Concatenations that convolutions by Winograd's method read: of three maps with two readers, one of which adds an
+/// operand to it; with another reader, which pools it; of a map with an odd number of channels.
+inline network::Graph joined_graph() {
+    network::GraphBuilder net;
+    const size_t image = net.input(3);
+    const size_t head = net.relu(net.convolve(image, 18, {.weights = "head", .has_bias = true}));
+    const size_t body = net.convolve(head, 32, {.weights = "body"});
+    const size_t up = doubled(net, net.convolve(net.max_pool(body), 17, {.weights = "low"}), 48, "up");
+    const size_t three = net.append({.kind = network::OperationKind::concatenate, .operands = {head, body, up}});
+    const size_t relu = net.relu(net.convolve(three, 16, {.weights = "three.relu", .has_bias = true}));
+    const size_t sum = net.add(net.convolve(three, 32, {.weights = "three.sum"}), body);
+    const size_t shared = net.concatenate(relu, sum);
+    const size_t pooled = net.upsample(net.max_pool(shared));
+    const size_t odd = net.convolve(shared, 17, {.weights = "odd"});
+    const size_t even = net.convolve(net.concatenate(odd, relu), 16, {.weights = "even"});
+    const size_t last = net.convolve(net.concatenate(even, pooled), 32, {.weights = "last"});
+    net.add(net.convolve(last, 3, {.weights = "tail", .kernel = 1}), image);
+    return net.graph();
+}
+
 /// A few layers, in whose weights the far end of the receptive field is seen.
 inline network::Graph seen_graph() {
     network::GraphBuilder net;
@@ -107,7 +127,15 @@ inline std::vector<network::Graph> endings() {
 inline std::vector<network::Graph> any_graphs(uint32_t num_random) {
     std::vector<network::Graph> graphs = endings();
     for (const bool takes_sigma : {false, true}) graphs.push_back(mixed_graph(3, takes_sigma));
+    graphs.push_back(joined_graph());
     for (uint32_t seed = 0; seed < num_random; ++seed) graphs.push_back(RandomGraph(seed).make());
+    return graphs;
+}
+
+/// Random ones, most of whose convolutions are by Winograd's method.
+inline std::vector<network::Graph> wide_graphs(uint32_t count) {
+    std::vector<network::Graph> graphs;
+    for (uint32_t seed = 0; seed < count; ++seed) graphs.push_back(RandomGraph(seed, 16).make());
     return graphs;
 }
 

@@ -6,6 +6,8 @@
 
 #include "patchbench/base/shard.hpp"
 
+#include <vector>
+
 namespace pb::engine::native {
 
 /// The rows of a map in memory. Each window has `places`; row y of the map is at place (y - first) % places, so that
@@ -32,7 +34,8 @@ struct MapRows {
 /// One convolution on one map, with the ReLU or the sum that follows it.
 struct ConvolutionCall {
     network::NativeConvolution layer;
-    MapRows<const float> in;
+    /// The map that is read; by Winograd's method also several of the same extents, whose channels are joined.
+    std::vector<MapRows<const float>> in;
     MapRows<float> out;
     MapRows<const float> summand;    // of a map with the extents of `out`, which may be the same
     int64_t n = 0, h = 0, w = 0;     // of the map that is read

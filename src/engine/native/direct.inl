@@ -56,7 +56,7 @@ class DirectRow {
         Product product{.num_segments = num_segments_, .a_step = stride_ * channels, .depth = layer_.depth()};
         for (int64_t s = 0; s < num_segments_; ++s)
             product.a[static_cast<size_t>(s)] =
-                is_inside ? call_.in.at(window_, top + s, left) : patch_ + s * columns * channels;
+                is_inside ? call_.in.front().at(window_, top + s, left) : patch_ + s * columns * channels;
         return product;
     }
 
@@ -67,7 +67,7 @@ class DirectRow {
         for (int64_t s = 0; s < num_segments_; ++s) {
             const int64_t y = top + s;
             if (y < 0 || y >= call_.h) continue;
-            const float* from = call_.in.at(window_, y, left + begin);
+            const float* from = call_.in.front().at(window_, y, left + begin);
             std::copy_n(from, (end - begin) * channels, patch_ + (s * columns + begin) * channels);
         }
     }

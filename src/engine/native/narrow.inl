@@ -23,7 +23,7 @@ void narrow_pixels(const ConvolutionCall& call, const NarrowRow& row, int64_t co
         const float* const line = row.in[static_cast<size_t>(tap / kernel)];
         const int64_t x = column + tap % kernel - call.padding();
         if (line == nullptr || x < 0 || x >= call.w) continue;
-        const float* in = line + (x - call.in.first_column) * channels;
+        const float* in = line + (x - call.in.front().first_column) * channels;
         const float* weights = call.weights + tap * kOutputs * channels;
         for (int64_t c = 0; c < channels; c += kLanes) {
             Vector weight[kOutputs];
@@ -52,7 +52,7 @@ NarrowRow narrow_row_at(const ConvolutionCall& call, int64_t number) {
     if (call.summand.values != nullptr) row.summand = call.summand.at(window, y, call.columns.begin);
     for (int64_t k = 0; k < call.layer.kernel; ++k) {
         const int64_t line = y + k - call.padding();
-        if (line >= 0 && line < call.h) row.in[static_cast<size_t>(k)] = call.in.row(window, line);
+        if (line >= 0 && line < call.h) row.in[static_cast<size_t>(k)] = call.in.front().row(window, line);
     }
     return row;
 }

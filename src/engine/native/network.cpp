@@ -137,9 +137,11 @@ void Network::run_step(size_t step, const Workplace& place) {
 
 void Network::convolve(const Call& call, const Workplace& place) {
     const Map &in = place.maps[call.reads.front()], &out = place.maps[call.step.last];
+    std::vector<MapRows<const float>> operands;
+    for (const size_t map : network::operands_of(graph_, call.step)) operands.push_back(place.maps[map].read());
     const bool adds = network::map_summed(graph_, call.step).has_value();
     ConvolutionCall work{.layer = call.layer->convolution,
-                         .in = in.read(),
+                         .in = std::move(operands),
                          .out = out.rows,
                          .summand = adds ? place.maps[call.reads.back()].read() : MapRows<const float>{},
                          .n = in.n,

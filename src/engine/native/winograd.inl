@@ -35,44 +35,52 @@ class Prefetch {
           tiles_(tiles),
           range_(range),
           patch_(network::winograd_patch(tiles.tile)),
-          row_floats_(tiles.tile * call.layer.in_channels) {
-        const int64_t lines = range.size() * patch_ * row_floats_ / kLine;
+          map_(call.in.begin()) {
+        const int64_t lines = range.size() * patch_ * tiles.tile * call.layer.in_channels / kLine;
         lines_per_call_ = ceil_div(lines, std::max<int64_t>(1, num_calls));
-        if (range_.size() > 0) find_tile();
+        if (range_.size() > 0) find_place();
     }
 
     void advance() {
         for (int64_t i = 0; i < lines_per_call_ && range_.begin < range_.end; ++i) {
             hwy::Prefetch(row_begin_ + offset_);
             offset_ += kLine;
-            if (offset_ < row_floats_) continue;
+            if (offset_ < tiles_.tile * map_->channels) continue;
             offset_ = 0;
-            row_begin_ += call_.in.row_floats;
+            row_begin_ += map_->row_floats;
             if (++row_ < patch_) continue;
             row_ = 0;
-            if (++range_.begin < range_.end) find_tile();
+            next_map();
+            if (range_.begin < range_.end) find_place();
         }
     }
 
   private:
     static constexpr int64_t kLine = 16;  // floats of a cache line
 
+    /// The next map of the tile, or the first one of the next tile.
+    void next_map() {
+        if (++map_ != call_.in.end()) return;
+        map_ = call_.in.begin();
+        ++range_.begin;
+    }
+
     /// The columns on the left of a tile were fetched with its neighbour. Only addresses inside the map are computed.
-    void find_tile() {
+    void find_place() {
         const TileCorner corner(tiles_, range_.begin);
-        const int64_t place = std::min(call_.in.place(std::max(corner.row - 1, call_.in.first)),
-                                       std::max<int64_t>(0, call_.in.places - patch_));
-        const int64_t held = call_.in.row_floats / call_.layer.in_channels;  // columns
+        const int64_t place =
+            std::min(map_->place(std::max(corner.row - 1, map_->first)), std::max<int64_t>(0, map_->places - patch_));
+        const int64_t held = map_->row_floats / map_->channels;  // columns
         const int64_t column =
-            std::clamp<int64_t>(corner.column + 1 - call_.in.first_column, 0, std::max<int64_t>(0, held - tiles_.tile));
-        row_begin_ = call_.in.values + (corner.window * call_.in.places + place) * call_.in.row_floats +
-                     column * call_.layer.in_channels;
+            std::clamp<int64_t>(corner.column + 1 - map_->first_column, 0, std::max<int64_t>(0, held - tiles_.tile));
+        row_begin_ = map_->values + (corner.window * map_->places + place) * map_->row_floats + column * map_->channels;
     }
 
     const ConvolutionCall& call_;
     const TileRows& tiles_;
     Range range_;
-    int64_t patch_, row_floats_, lines_per_call_ = 0;
+    int64_t patch_, lines_per_call_ = 0;
+    std::vector<MapRows<const float>>::const_iterator map_;
     const float* row_begin_ = nullptr;
     int64_t row_ = 0, offset_ = 0;
 };
@@ -98,10 +106,9 @@ class WinogradBlock {
         : call_(call),
           blocks_(blocks),
           tiles_(call),
-          channels_(call.layer.in_channels),
-          depth_(call.layer.winograd.operand_floats(channels_)),
+          depth_(call.layer.winograd.operand_floats(call.layer.in_channels)),
           row_floats_(depth_ + network::kWinogradSkew),
-          max_tiles_(network::winograd_tiles(channels_, call.layer.winograd)),
+          max_tiles_(network::winograd_tiles(call.layer.in_channels, call.layer.winograd)),
           operands_(scratch),
           products_(operands_ + kProducts * max_tiles_ * row_floats_),
           patch_(products_ + kProducts * max_tiles_ * network::kNativePanel) {}
@@ -110,7 +117,7 @@ class WinogradBlock {
         const int64_t block = item / blocks_.num_groups;
         const Range range = tiles_of(block);
         const Range panels = shard(call_.layer.panels(), item % blocks_.num_groups, blocks_.num_groups);
-        for (Range rest = range; rest.size() > 0;) rest.begin += transform_operands(rest, rest.begin - range.begin);
+        transform_operands(range);
         const Range next = block + 1 < blocks_.num_blocks ? tiles_of(block + 1) : Range{};
         Prefetch prefetch(call_, tiles_, next, panels.size() * kProducts * ceil_div(range.size(), kRows));
         for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
@@ -127,45 +134,56 @@ class WinogradBlock {
 
     [[nodiscard]] Range tiles_of(int64_t block) const { return shard(tiles_.count, block, blocks_.num_blocks); }
 
+    /// Those of all maps, side by side.
+    void transform_operands(const Range& tiles) {
+        float* out = operands_;
+        for (const MapRows<const float>& map : call_.in) {
+            for (Range rest = tiles; rest.size() > 0;)
+                rest.begin += transform_operands(map, rest, out + (rest.begin - tiles.begin) * row_floats_);
+            out += call_.layer.winograd.operand_floats(map.channels);
+        }
+    }
+
     /// The first of `tiles` and those beside it whose operands lie in memory in the same way. Returns how many.
-    int64_t transform_operands(const Range& tiles, int64_t place) {
+    int64_t transform_operands(const MapRows<const float>& map, const Range& tiles, float* out) {
         const TileCorner corner(tiles_, tiles.begin);
         const int64_t row = corner.row - 1, column = corner.column - 1;
-        PatchPlace patch{.column_step = channels_,
-                         .out = operands_ + place * row_floats_,
+        PatchPlace patch{.column_step = map.channels,
+                         .out = out,
                          .product_step = max_tiles_ * row_floats_,
                          .tile_step = row_floats_};
-        const int64_t inside = std::min({tiles_inside(row, column), tiles.size(), tiles_.left_in_row(tiles.begin)});
+        const int64_t inside =
+            std::min({tiles_inside(map, row, column), tiles.size(), tiles_.left_in_row(tiles.begin)});
         if (inside > 0) {
-            patch.in = call_.in.at(corner.window, row, column);
-            patch.row_step = call_.in.row_floats;
+            patch.in = map.at(corner.window, row, column);
+            patch.row_step = map.row_floats;
             patch.num_tiles = inside;
         } else {
-            copy_patch(corner.window, row, column);
+            copy_patch(map, corner.window, row, column);
             patch.in = patch_;
-            patch.row_step = kPatch * channels_;
+            patch.row_step = kPatch * map.channels;
         }
-        Operands::transform(patch, channels_);
+        Operands::transform(patch, map.channels);
         return patch.num_tiles;
     }
 
     /// Tiles from the one whose operands begin here to the right whose operands are all inside the map.
-    [[nodiscard]] int64_t tiles_inside(int64_t row, int64_t column) const {
-        const bool rows_are = row >= 0 && row + kPatch <= call_.h && call_.in.place(row) + kPatch <= call_.in.places;
+    [[nodiscard]] int64_t tiles_inside(const MapRows<const float>& map, int64_t row, int64_t column) const {
+        const bool rows_are = row >= 0 && row + kPatch <= call_.h && map.place(row) + kPatch <= map.places;
         const int64_t columns_right = call_.w - kPatch - column;
         return rows_are && column >= 0 && columns_right >= 0 ? columns_right / kTile + 1 : 0;
     }
 
     /// With zeros beyond the map.
-    void copy_patch(int64_t window, int64_t row, int64_t column) {
+    void copy_patch(const MapRows<const float>& map, int64_t window, int64_t row, int64_t column) {
         float* to = patch_;
         for (int64_t y = row; y < row + kPatch; ++y)
-            for (int64_t x = column; x < column + kPatch; ++x, to += channels_) {
+            for (int64_t x = column; x < column + kPatch; ++x, to += map.channels) {
                 const bool is_inside = y >= 0 && y < call_.h && x >= 0 && x < call_.w;
                 if (is_inside)
-                    std::copy_n(call_.in.at(window, y, x), channels_, to);
+                    std::copy_n(map.at(window, y, x), map.channels, to);
                 else
-                    std::fill_n(to, channels_, 0.F);
+                    std::fill_n(to, map.channels, 0.F);
             }
     }
 
@@ -216,7 +234,7 @@ class WinogradBlock {
     const ConvolutionCall& call_;
     const WinogradBlocks& blocks_;
     TileRows tiles_;
-    int64_t channels_, depth_, row_floats_, max_tiles_;
+    int64_t depth_, row_floats_, max_tiles_;
     float *operands_, *products_, *patch_;
 };
 

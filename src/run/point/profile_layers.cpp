@@ -19,14 +19,16 @@ namespace {
 
 struct StepSeconds {
     size_t first = 0, last = 0;  // the step's operations
-    double seconds = 0;          // of all calls
-    double part = 1;             // of its map that it computes
+    bool joins = false;
+    double seconds = 0;  // of all calls
+    double part = 1;     // of its map that it computes
 };
 
 template <class V, record::Like<StepSeconds> S>
 void fields(V& v, S& step) {
     v("first", step.first);
     v("last", step.last);
+    v("joins", step.joins);
     v("seconds", step.seconds);
     v("part", step.part);
 }
@@ -53,7 +55,7 @@ void add(const ProfiledCall& call, RankCalls& sum) {
     sum.steps.resize(call.steps.size());
     for (size_t i = 0; i < call.steps.size(); ++i) {
         const auto& [step, seconds, part] = call.steps[i];
-        sum.steps[i] = {step.first, step.last, sum.steps[i].seconds + seconds, part};
+        sum.steps[i] = {step.first, step.last, step.joins, sum.steps[i].seconds + seconds, part};
     }
 }
 
@@ -72,7 +74,7 @@ record::Profile profile_of(const RankCalls& calls, const plan::Point& point) {
         .calls = point.settings.protocol.profile, .windows = calls.windows, .forward_s = calls.seconds / num_calls};
     profile.layers.reserve(calls.steps.size());
     for (const StepSeconds& step : calls.steps) {
-        const network::StepCost cost = network::cost_of(graph, {step.first, step.last});
+        const network::StepCost cost = network::cost_of(graph, {step.first, step.last, step.joins});
         const auto pixels = static_cast<int64_t>(std::llround(step.part * static_cast<double>(calls.pixels)));
         profile.layers.push_back({.layer = cost.layer,
                                   .operation = cost.operation,
