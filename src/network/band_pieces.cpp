@@ -71,7 +71,8 @@ class BandCounter {
     }
 
     [[nodiscard]] int64_t bytes_of(size_t map, const Range& rows) const {
-        return piece_of_rows(graph_, schedule_, map, rows).pixels() * graph_.shape(map).channels * path_.value_bytes;
+        const Piece piece = piece_of_rows(graph_, map, rows, schedule_.shape().image.w);
+        return piece.pixels() * graph_.shape(map).channels * path_.value_bytes;
     }
 
     void take(int64_t bytes) {
@@ -176,13 +177,10 @@ std::vector<bool> rings_of(const Graph& graph, const BandSchedule& schedule) {
     return rings;
 }
 
-Piece piece_of_rows(const Graph& graph, const BandSchedule& schedule, size_t operation, const Range& rows) {
-    return {rows, {0, schedule.shape().image.w / graph.shape(operation).scale}};
-}
-
 PieceStep band_piece(const Graph& graph, const BandSchedule& schedule, int64_t band, const Step& step) {
-    const Piece made = piece_of_rows(graph, schedule, step.last, schedule.made(band, step.last));
-    return piece_step(graph, step, made, schedule.shape().image);
+    const Extent image = schedule.shape().image;
+    const Piece made = piece_of_rows(graph, step.last, schedule.made(band, step.last), image.w);
+    return piece_step(graph, step, made, image);
 }
 
 int64_t peak_of_bands(const Graph& graph, const BandSchedule& schedule, const MemoryPath& path) {

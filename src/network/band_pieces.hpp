@@ -14,10 +14,6 @@ namespace pb::network {
 /// The piece that `step` of the network makes in step `band` of the schedule.
 [[nodiscard]] PieceStep band_piece(const Graph& graph, const BandSchedule& schedule, int64_t band, const Step& step);
 
-/// Rows `rows` of a map, over all columns.
-[[nodiscard]] Piece piece_of_rows(const Graph& graph, const BandSchedule& schedule, size_t operation,
-                                  const Range& rows);
-
 /// Bytes at the peak of a pass, without input and output of a step.
 [[nodiscard]] int64_t peak_of_bands(const Graph& graph, const BandSchedule& schedule, const MemoryPath& path);
 

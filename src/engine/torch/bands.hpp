@@ -15,7 +15,7 @@ namespace pb::engine::torch_engine {
 class Bands final : public BandPass, public LayerReport {
   public:
     /// `network`, `schedule` and what `runner` holds must outlive it.
-    Bands(const Network& network, const network::BandSchedule& schedule, at::TensorOptions options, Runner runner);
+    Bands(const Network& network, const network::BandSchedule& schedule, Runner runner);
 
     void run(int64_t step, const void* in, void* out) override;
 
@@ -29,7 +29,6 @@ class Bands final : public BandPass, public LayerReport {
     void pretend_before(int64_t step);
     void run_layers(int64_t step, at::Tensor& out);
     void make(int64_t step, size_t layer, at::Tensor& out);
-    [[nodiscard]] at::Tensor tensor_at(void* pointer, size_t operation, const Range& rows) const;
     /// New rows of a map: adds them to those kept before.
     void store(int64_t step, size_t map);
     /// Copies the rows that later steps need.
@@ -40,7 +39,6 @@ class Bands final : public BandPass, public LayerReport {
 
     const Network& network_;
     const network::BandSchedule& schedule_;
-    at::TensorOptions options_;
     Runner runner_;
     std::vector<size_t> last_readers_;
     std::vector<bool> is_ring_;

@@ -59,6 +59,7 @@ Network::Network(const Weights& weights, const Placement& placement)
     : graph_(weights.graph()),
       // When a layer cannot be fused, layer.cpp computes its parts one after another.
       plan_(network::plan_memory(graph_, network::kOnednnPath)),
+      options_(placement.options),
       format_(placement.format) {
     const std::vector<size_t> last_readers = network::last_readers_of(graph_, plan_.steps);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {

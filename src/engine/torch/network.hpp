@@ -37,7 +37,11 @@ class Network {
     /// `out`, which has its extents.
     void run_piece(size_t number, const network::PieceStep& step, PieceMaps& pieces, at::Tensor& out) const;
 
+    /// Rows `rows` of the map of `operation` for inputs of `width` pixels: at `pointer`, as a tensor that owns nothing.
+    [[nodiscard]] at::Tensor rows_at(void* pointer, size_t operation, const Range& rows, int64_t width) const;
+
     [[nodiscard]] const network::Graph& graph() const { return graph_; }
+    [[nodiscard]] const at::TensorOptions& options() const { return options_; }
     [[nodiscard]] const network::MemoryPlan& memory() const { return plan_; }
 
   private:
@@ -71,6 +75,7 @@ class Network {
 
     network::Graph graph_;
     network::MemoryPlan plan_;
+    at::TensorOptions options_;
     at::MemoryFormat format_;
     std::vector<Call> calls_;
 };
