@@ -32,15 +32,15 @@ at::Tensor rows_within(const at::Tensor& map, const Range& held, const Range& wa
 }  // namespace
 
 Bands::Bands(const Network& network, const network::BandSchedule& schedule, Runner runner)
-    : network_(network),
+    : network_(network.rearranged(schedule.graph(), schedule.origin_in(network.graph()))),
       schedule_(schedule),
       runner_(std::move(runner)),
-      last_readers_(network::last_readers_of(network.graph(), network.memory().steps)),
-      is_ring_(network::rings_of(network.graph(), schedule)),
-      pieces_(network.graph().size()),
-      kept_(network.graph().size()),
-      is_kept_(network.graph().size()),
-      chunks_(network.graph().size()) {}
+      last_readers_(network::last_readers_of(network_.graph(), network_.memory().steps)),
+      is_ring_(network::rings_of(schedule)),
+      pieces_(network_.graph().size()),
+      kept_(network_.graph().size()),
+      is_kept_(network_.graph().size()),
+      chunks_(network_.graph().size()) {}
 
 void Bands::run(int64_t step, const void* in, void* out) {
     runner_([&] {
@@ -94,7 +94,7 @@ void Bands::run_layers(int64_t step, at::Tensor& out) {
 void Bands::make(int64_t step, size_t layer, at::Tensor& out) {
     const network::Graph& graph = network_.graph();
     const network::Step& of_network = network_.memory().steps[layer];
-    network::PieceStep piece = network::band_piece(graph, schedule_, step, of_network);
+    network::PieceStep piece = network::band_piece(schedule_, step, of_network);
     for (size_t i = 0; i < piece.maps.size(); ++i) {
         const size_t map = piece.maps[i];
         if (!is_ring_[map]) continue;

@@ -1,4 +1,5 @@
 // A band schedule with LibTorch, Note [Carried rows]: a tensor for each map, whose last rows stay for the next step.
+// The network may have a late map (network/late_maps.hpp).
 #pragma once
 
 #include "engine/layer_report.hpp"
@@ -14,7 +15,7 @@ namespace pb::engine::torch_engine {
 
 class Bands final : public BandPass, public LayerReport {
   public:
-    /// `network`, `schedule` and what `runner` holds must outlive it.
+    /// `schedule` and what `runner` holds must outlive it. Throws Error for the schedule of another network.
     Bands(const Network& network, const network::BandSchedule& schedule, Runner runner);
 
     void run(int64_t step, const void* in, void* out) override;
@@ -37,7 +38,7 @@ class Bands final : public BandPass, public LayerReport {
     void retire(int64_t step, size_t map);
     [[nodiscard]] at::Tensor rows_of_ring(size_t map, const Range& rows) const;
 
-    const Network& network_;
+    Network network_;  // of the schedule's graph
     const network::BandSchedule& schedule_;
     Runner runner_;
     std::vector<size_t> last_readers_;

@@ -26,6 +26,10 @@ class Network {
     /// Copies the weights to the device and type of `placement`.
     Network(const Weights& weights, const Placement& placement);
 
+    /// The network of `graph`, whose operation i is operation `origin[i]` of this one. Both have the same weights in
+    /// memory.
+    [[nodiscard]] Network rearranged(const network::Graph& graph, const std::vector<size_t>& origin) const;
+
     /// out = network(in). Call under InferenceMode. `clock`, where there is one, times the steps; CPU only.
     void run(const at::Tensor& in, at::Tensor& out, StepClock* clock = nullptr) const;
 
@@ -60,6 +64,10 @@ class Network {
         std::vector<at::Tensor> maps;       // those that it reads
         std::optional<size_t> overwritten;  // number of the one of them whose memory holds the result
     };
+
+    /// Without layers.
+    Network(const network::Graph& graph, const at::TensorOptions& options, at::MemoryFormat format);
+    [[nodiscard]] const std::optional<Layer>& layer_of(size_t operation) const;
 
     [[nodiscard]] Operands operands_of(const Call& call, const Maps& maps) const;
     void write(const Call& call, const Operands& operands, const std::optional<Layer>& layer, at::Tensor& out) const;
