@@ -1,7 +1,5 @@
 #include "network/band_memory.hpp"
 
-#include "network/late_maps.hpp"
-
 #include <algorithm>
 
 namespace pb::network {
@@ -10,11 +8,11 @@ namespace {
 
 class BandPlanner {
   public:
-    BandPlanner(const Graph& graph, const BandSchedule& schedule)
-        : graph_(graph),
+    explicit BandPlanner(const BandSchedule& schedule)
+        : graph_(schedule.graph()),
           schedule_(schedule),
-          steps_(steps_of(graph, fusing_of(schedule.shape().unit))),
-          maps_(graph.size()) {}
+          steps_(steps_of(graph_, fusing_of(schedule.shape().unit))),
+          maps_(graph_.size()) {}
 
     BandMemory run() {
         const std::vector<size_t> last_readers = last_readers_of(graph_, steps_);
@@ -68,15 +66,6 @@ class BandPlanner {
 
 }  // namespace
 
-BandMemory plan_bands(const Graph& graph, const BandSchedule& schedule) { return BandPlanner(graph, schedule).run(); }
-
-BandSchedule smallest_schedule(const Graph& graph, const BandShape& shape) {
-    BandSchedule schedule(graph, shape);
-    const auto late = with_late_map(graph);
-    if (!late) return schedule;
-    BandSchedule other(late->graph, shape);
-    const bool is_smaller = plan_bands(late->graph, other).arena.bytes < plan_bands(graph, schedule).arena.bytes;
-    return is_smaller ? other : schedule;
-}
+BandMemory plan_bands(const BandSchedule& schedule) { return BandPlanner(schedule).run(); }
 
 }  // namespace pb::network

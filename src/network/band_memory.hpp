@@ -26,10 +26,6 @@ struct BandMemory {
 
 /// A map whose kept rows are more than a step makes is a ring. Of all others, the kept rows are copied to a store of
 /// their own, so that the maps of a step can share memory.
-[[nodiscard]] BandMemory plan_bands(const Graph& graph, const BandSchedule& schedule);
-
-/// The schedule of an engine that computes tiles which takes least memory: of the graph, or of that with a late map
-/// (late_maps.hpp).
-[[nodiscard]] BandSchedule smallest_schedule(const Graph& graph, const BandShape& shape);
+[[nodiscard]] BandMemory plan_bands(const BandSchedule& schedule);
 
 }  // namespace pb::network

@@ -13,17 +13,17 @@ namespace {
 /// Goes through the steps of a pass and adds up what is allocated.
 class BandCounter {
   public:
-    BandCounter(const Graph& graph, const BandSchedule& schedule, const MemoryPath& path)
-        : graph_(graph),
+    BandCounter(const BandSchedule& schedule, const MemoryPath& path)
+        : graph_(schedule.graph()),
           schedule_(schedule),
           path_(path),
-          memory_(plan_memory(graph, path)),
-          last_readers_(last_readers_of(graph, memory_.steps)),
-          is_ring_(rings_of(graph, schedule)),
-          maps_(graph.size()),
-          kept_(graph.size()),
-          is_kept_(graph.size()),
-          chunks_(graph.size()) {}
+          memory_(plan_memory(graph_, path)),
+          last_readers_(last_readers_of(graph_, memory_.steps)),
+          is_ring_(rings_of(schedule)),
+          maps_(graph_.size()),
+          kept_(graph_.size()),
+          is_kept_(graph_.size()),
+          chunks_(graph_.size()) {}
 
     int64_t peak() {
         const int64_t bands = schedule_.num_steps(), different = num_different();
@@ -71,7 +71,8 @@ class BandCounter {
     }
 
     [[nodiscard]] int64_t bytes_of(size_t map, const Range& rows) const {
-        return piece_of_rows(graph_, schedule_, map, rows).pixels() * graph_.shape(map).channels * path_.value_bytes;
+        const Piece piece = piece_of_rows(graph_, map, rows, schedule_.shape().image.w);
+        return piece.pixels() * graph_.shape(map).channels * path_.value_bytes;
     }
 
     void take(int64_t bytes) {
@@ -88,7 +89,7 @@ class BandCounter {
     }
 
     void make(int64_t band, const Step& step) {
-        PieceStep piece = band_piece(graph_, schedule_, band, step);
+        PieceStep piece = band_piece(schedule_, band, step);
         int64_t scratch = piece.copies ? copied_bytes(graph_, piece, 1, path_) : 0;
         for (size_t i = 0; i < piece.maps.size(); ++i) scratch += joined_bytes(piece.maps[i], piece.read[i].rows);
         take(scratch);
@@ -170,23 +171,21 @@ class BandCounter {
 
 }  // namespace
 
-std::vector<bool> rings_of(const Graph& graph, const BandSchedule& schedule) {
+std::vector<bool> rings_of(const BandSchedule& schedule) {
     std::vector<bool> rings;
-    for (const BandMap& map : plan_bands(graph, schedule).maps) rings.push_back(map.is_ring);
+    for (const BandMap& map : plan_bands(schedule).maps) rings.push_back(map.is_ring);
     return rings;
 }
 
-Piece piece_of_rows(const Graph& graph, const BandSchedule& schedule, size_t operation, const Range& rows) {
-    return {rows, {0, schedule.shape().image.w / graph.shape(operation).scale}};
+PieceStep band_piece(const BandSchedule& schedule, int64_t band, const Step& step) {
+    const Graph& graph = schedule.graph();
+    const Extent image = schedule.shape().image;
+    const Piece made = piece_of_rows(graph, step.last, schedule.made(band, step.last), image.w);
+    return piece_step(graph, step, made, image);
 }
 
-PieceStep band_piece(const Graph& graph, const BandSchedule& schedule, int64_t band, const Step& step) {
-    const Piece made = piece_of_rows(graph, schedule, step.last, schedule.made(band, step.last));
-    return piece_step(graph, step, made, schedule.shape().image);
-}
-
-int64_t peak_of_bands(const Graph& graph, const BandSchedule& schedule, const MemoryPath& path) {
-    return BandCounter(graph, schedule, path).peak();
+int64_t peak_of_bands(const BandSchedule& schedule, const MemoryPath& path) {
+    return BandCounter(schedule, path).peak();
 }
 
 }  // namespace pb::network

@@ -9,16 +9,12 @@ namespace pb::network {
 
 /// The maps whose kept rows are more than a step makes, by operation: they are chunks, one a step, which are given up
 /// one by one. Of other maps, the kept rows are copied together with the new ones, so that a step reads one tensor.
-[[nodiscard]] std::vector<bool> rings_of(const Graph& graph, const BandSchedule& schedule);
+[[nodiscard]] std::vector<bool> rings_of(const BandSchedule& schedule);
 
 /// The piece that `step` of the network makes in step `band` of the schedule.
-[[nodiscard]] PieceStep band_piece(const Graph& graph, const BandSchedule& schedule, int64_t band, const Step& step);
-
-/// Rows `rows` of a map, over all columns.
-[[nodiscard]] Piece piece_of_rows(const Graph& graph, const BandSchedule& schedule, size_t operation,
-                                  const Range& rows);
+[[nodiscard]] PieceStep band_piece(const BandSchedule& schedule, int64_t band, const Step& step);
 
 /// Bytes at the peak of a pass, without input and output of a step.
-[[nodiscard]] int64_t peak_of_bands(const Graph& graph, const BandSchedule& schedule, const MemoryPath& path);
+[[nodiscard]] int64_t peak_of_bands(const BandSchedule& schedule, const MemoryPath& path);
 
 }  // namespace pb::network

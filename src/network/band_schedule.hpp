@@ -9,6 +9,9 @@
 #pragma once
 
 #include "network/computed_ranges.hpp"
+#include "network/late_maps.hpp"
+
+#include <functional>
 
 namespace pb::network {
 
@@ -23,10 +26,14 @@ struct BandShape {
 
 class BandSchedule {
   public:
-    BandSchedule(const Graph& graph, const BandShape& shape);
+    BandSchedule(const Graph& network, const BandShape& shape);
+    /// `computed`: the network, with or without a late map.
+    BandSchedule(const Graph& network, LateGraph computed, const BandShape& shape);
 
-    /// Operations are those of this graph.
-    [[nodiscard]] const Graph& graph() const { return graph_; }
+    /// Operations are those of this graph: the network's, or one with a late map.
+    [[nodiscard]] const Graph& graph() const { return computed_graph_.graph; }
+    /// By operation of graph(): which one of `network` it is. Throws Error for another network than the schedule's.
+    [[nodiscard]] const std::vector<size_t>& origin_in(const Graph& network) const;
     [[nodiscard]] const BandShape& shape() const { return shape_; }
     [[nodiscard]] int64_t num_steps() const { return std::ssize(states_) - 1; }
 
@@ -60,12 +67,17 @@ class BandSchedule {
     [[nodiscard]] const State& before(int64_t step) const { return states_[static_cast<size_t>(step)]; }
     [[nodiscard]] const State& after(int64_t step) const { return states_[static_cast<size_t>(step) + 1]; }
 
-    Graph graph_;
+    Graph network_;
+    LateGraph computed_graph_;
     BandShape shape_;
     std::vector<Range> computed_;
     std::vector<State> states_;  // the first one: before all steps
     double macs_ = 0, busiest_part_ = 0;
     int64_t busiest_step_ = 0;
 };
+
+/// The schedule that takes fewest `bytes`: of the network as it is, or with a late map.
+[[nodiscard]] BandSchedule smallest_schedule(const Graph& network, const BandShape& shape,
+                                             const std::function<int64_t(const BandSchedule&)>& bytes);
 
 }  // namespace pb::network

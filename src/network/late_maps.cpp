@@ -5,6 +5,7 @@
 #include "patchbench/network/steps.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace pb::network {
@@ -74,6 +75,12 @@ class LateCopy {
 };
 
 }  // namespace
+
+LateGraph without_late_map(const Graph& graph) {
+    std::vector<size_t> origin(graph.size());
+    std::iota(origin.begin(), origin.end(), size_t{0});
+    return {graph, std::move(origin)};
+}
 
 std::optional<LateGraph> with_late_map(const Graph& graph) {
     const std::vector<Step> steps = steps_of(graph, {});  // a concatenation reads the copy, whoever reads it then

@@ -162,6 +162,10 @@ class PieceCounter {
 
 }  // namespace
 
+Piece piece_of_rows(const Graph& graph, size_t operation, const Range& rows, int64_t width) {
+    return {rows, {0, width / graph.shape(operation).scale}};
+}
+
 PieceStep piece_step(const Graph& graph, const Step& step, const Piece& made, Extent window) {
     const Operation& operation = graph[step.first];
     PieceStep result;

@@ -22,6 +22,9 @@ struct Piece {
     friend bool operator==(const Piece&, const Piece&) = default;
 };
 
+/// Rows `rows` of the map of `operation`, over all columns of an input of `width` pixels.
+[[nodiscard]] Piece piece_of_rows(const Graph& graph, size_t operation, const Range& rows, int64_t width);
+
 /// Zeros beside what a convolution reads along one axis.
 struct Zeros {
     int64_t before = 0, after = 0;  // that are copied beside it

@@ -12,7 +12,4 @@ namespace pb::network {
 /// for border rows.
 [[nodiscard]] std::vector<PieceStep> slab_steps(const Graph& graph, const ExchangedSlab& slab);
 
-/// Rows `rows` of a map, over all columns.
-[[nodiscard]] Piece piece_of_rows(const Graph& graph, const ExchangedSlab& slab, size_t operation, const Range& rows);
-
 }  // namespace pb::network

@@ -19,6 +19,12 @@ namespace {
 /// "halo = carried: ", the setting that a refusal is about.
 std::string halo_is(const Point& point) { return "halo = " + config::format_setting(point.settings.halo) + ": "; }
 
+/// What the engine's allocator holds of rows, kept and worked on, without scratch memory.
+int64_t bytes_of_rows(const Point& point, const network::BandSchedule& schedule) {
+    if (computed_unit(point) == network::ComputedUnit::tile) return network::plan_bands(schedule).arena.bytes;
+    return network::peak_of_bands(schedule, path_in_rows(point));
+}
+
 template <class Visit>
 void for_schedules(const Point& point, Visit visit) {
     for (int rank = 0; rank < point.num_ranks; ++rank)
@@ -90,24 +96,22 @@ std::optional<network::BandSchedule> band_schedule(const Point& point, int rank)
                                    .band = std::min(band, height),
                                    .image = {height, grid.window().w},
                                    .unit = computed_unit(point)};
-    const bool computes_tiles = shape.unit == network::ComputedUnit::tile;
-    return computes_tiles ? network::smallest_schedule(point.graph(), shape)
-                          : network::BandSchedule(point.graph(), shape);
+    return network::smallest_schedule(point.graph(), shape, [&point](const network::BandSchedule& schedule) {
+        return bytes_of_rows(point, schedule);
+    });
 }
 
 BandBytes band_bytes(const Point& point) {
     const int64_t width = tile_grid(point).window().w;
-    const network::MemoryPath path = path_in_rows(point);
+    const int64_t value_bytes = path_in_rows(point).value_bytes;
+    const int64_t scratch = computed_unit(point) == network::ComputedUnit::tile ? scratch_bytes(point) : 0;
     BandBytes most;
     for_schedules(point, [&](const network::BandSchedule& schedule) {
         const network::Graph& graph = schedule.graph();
         const int64_t taken = schedule.most_input_rows(), made = schedule.shape().band;
-        int64_t row_bytes = path.value_bytes * (taken * graph.channels_in() + made * graph.channels_out());
+        int64_t row_bytes = value_bytes * (taken * graph.channels_in() + made * graph.channels_out());
         if (point.device == DeviceKind::cuda) row_bytes += sample_bytes(point) * (taken + made) * point.source.channels;
-        const BandBytes bytes{schedule.shape().unit == network::ComputedUnit::tile
-                                  ? network::plan_bands(graph, schedule).arena.bytes + scratch_bytes(point)
-                                  : network::peak_of_bands(graph, schedule, path),
-                              row_bytes * width};
+        const BandBytes bytes{bytes_of_rows(point, schedule) + scratch, row_bytes * width};
         if (bytes.rows + bytes.in_out > most.rows + most.in_out) most = bytes;
     });
     return most;

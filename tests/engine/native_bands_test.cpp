@@ -1,6 +1,5 @@
 #include "engine/native_rows.hpp"
 #include "network/band_memory.hpp"
-#include "network/late_maps.hpp"
 
 #include <string>
 
@@ -85,29 +84,16 @@ TEST(NativeBands, InStripsEqualTheWholeImageBitForBit) {
     }
 }
 
-void expect_whole_image_with_a_late_map(const Weights& weights, const network::Graph& late) {
-    const int64_t step = network::alignment_of(late);
-    const auto denoiser = make_denoiser(weights, native_options());
-    const WholeImage image(weights, network::WinogradForm{}, 25 * step, 5 * step);
-    for (const int64_t band : {step, 32 / step * step})
-        EXPECT_TRUE(test::carry(*denoiser, weights, image, band, {0, 9 * step, image.shape.h},
-                                network::ComputedUnit::tile, late) == image.denoised)
-            << "bands of " << band;
-}
-
 TEST(NativeBands, WithALateMapEqualTheWholeImageBitForBit) {
-    int num_late = 0;
-    const auto check = [&](const Weights& weights) {
-        const auto late = network::with_late_map(weights.graph());
-        if (!late) return;
-        SCOPED_TRACE(network::to_text(late->graph));
-        expect_whole_image_with_a_late_map(weights, late->graph);
-        ++num_late;
-    };
-    for (const network::NetworkShape& network : row_networks()) check(make_seeded_weights(network, test::kRowSeed));
-    for (const auto& graphs : {test::any_graphs(40), test::wide_graphs(20)})
-        for (const network::Graph& graph : graphs) check(test::weights_of(graph, test::kRowSeed));
-    EXPECT_GE(num_late, 4);
+    test::for_late_maps([](const Weights& weights, const network::LateGraph& late) {
+        const int64_t step = network::alignment_of(late.graph);
+        const auto denoiser = make_denoiser(weights, native_options());
+        const WholeImage image(weights, network::WinogradForm{}, 25 * step, 5 * step);
+        for (const int64_t band : {step, 32 / step * step})
+            EXPECT_TRUE(test::carry(*denoiser, weights, image, band, {0, 9 * step, image.shape.h},
+                                    network::ComputedUnit::tile, late) == image.denoised)
+                << "bands of " << band;
+    });
 }
 
 TEST(NativeBands, ASecondPassDoesNotSeeTheFirst) {
@@ -136,7 +122,7 @@ void expect_planned_memory_of_bands(const Weights& weights) {
     for (const network::WinogradForm form : test::forms()) {
         const auto denoiser = make_denoiser(weights, native_options(form, 2));
         test::expect_planned_memory(
-            network::plan_bands(graph, schedule).arena.bytes + 2 * network::native_scratch_bytes(graph, form),
+            network::plan_bands(schedule).arena.bytes + 2 * network::native_scratch_bytes(graph, form),
             [&] { return denoiser->make_band_pass(schedule, stream); },
             [&](BandPass& pass) {
                 for (int64_t step = 0; step < schedule.num_steps(); ++step) pass.run(step, in.data(), out.data());
@@ -147,6 +133,14 @@ void expect_planned_memory_of_bands(const Weights& weights) {
 TEST(NativeBands, TakeTheMemoryThatIsPlanned) {
     for (const size_t network : {2, 4})
         expect_planned_memory_of_bands(make_seeded_weights(row_networks()[network], test::kRowSeed));
+}
+
+TEST(NativeBands, OfAnotherNetworkAreRefused) {
+    const network::BandSchedule schedule(network::graph_of(row_networks()[1]),
+                                         {.rows = {0, 8}, .band = 8, .image = {8, 8}});
+    const auto denoiser = make_denoiser(make_seeded_weights(row_networks()[0], test::kRowSeed), native_options());
+    device::Stream stream({});
+    EXPECT_THROW((void)denoiser->make_band_pass(schedule, stream), Error);
 }
 
 TEST(NativeBands, OtherEnginesRefuseThem) {

@@ -68,27 +68,47 @@ struct WholeImage {
     std::vector<float> values, denoised;
 };
 
-/// The output rows of ranks that own `cuts[i]` to `cuts[i + 1]`, each with a pass of its own over `image`. `scheduled`:
-/// the graph of the schedule where it is not that of the weights.
+/// The output rows of ranks that own `cuts[i]` to `cuts[i + 1]`, each with a pass of its own over `image`. `late`: the
+/// graph of the schedule where it is not that of the weights.
 inline std::vector<float> carry(engine::Denoiser& denoiser, const engine::Weights& weights, const WholeImage& image,
                                 int64_t band, const std::vector<int64_t>& cuts,
                                 network::ComputedUnit unit = network::ComputedUnit::tile,
-                                const std::optional<network::Graph>& scheduled = {}) {
+                                const std::optional<network::LateGraph>& late = {}) {
     const Shape& shape = image.shape;
-    const network::Graph graph = scheduled.value_or(weights.graph());
-    const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * weights.graph().channels_out();
+    const network::Graph graph = weights.graph();
+    const network::LateGraph computed = late.value_or(network::without_late_map(graph));
+    const int64_t in_floats = shape.w * shape.c, out_floats = shape.w * graph.channels_out();
     std::vector<float> result(static_cast<size_t>(shape.h * out_floats), -1.F);
     for (size_t rank = 0; rank + 1 < cuts.size(); ++rank) {
         const network::BandSchedule schedule(
-            graph, {.rows = {cuts[rank], cuts[rank + 1]}, .band = band, .image = {shape.h, shape.w}, .unit = unit});
+            graph, computed,
+            {.rows = {cuts[rank], cuts[rank + 1]}, .band = band, .image = {shape.h, shape.w}, .unit = unit});
         device::Stream stream({});
         const auto pass = denoiser.make_band_pass(schedule, stream);
         for (int64_t step = 0; step < schedule.num_steps(); ++step) {
-            const Range taken = schedule.made(step, 0), made = schedule.made(step, graph.output());
+            const Range taken = schedule.made(step, 0), made = schedule.made(step, computed.graph.output());
             pass->run(step, image.values.data() + taken.begin * in_floats, result.data() + made.begin * out_floats);
         }
     }
     return result;
+}
+
+/// Calls `check` with the weights and the late graph of each network and random graph that can have one.
+template <class Check>
+void for_late_maps(Check check) {
+    int num_late = 0;
+    const auto check_one = [&](const engine::Weights& weights) {
+        const auto late = network::with_late_map(weights.graph());
+        if (!late) return;
+        SCOPED_TRACE(network::to_text(late->graph));
+        check(weights, *late);
+        ++num_late;
+    };
+    for (const network::NetworkShape& network : row_networks())
+        check_one(engine::make_seeded_weights(network, kRowSeed));
+    for (const auto& graphs : {any_graphs(40), wide_graphs(20)})
+        for (const network::Graph& graph : graphs) check_one(weights_of(graph, kRowSeed));
+    EXPECT_GE(num_late, 4);
 }
 
 /// Some columns of the image. It is not denoised.

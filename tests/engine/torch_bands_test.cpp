@@ -1,6 +1,7 @@
 // Carried rows in the engine torch: the whole image within rounding.
 #include "engine/native_rows.hpp"
 #include "network/band_pieces.hpp"
+#include "support/computed_graphs.hpp"
 
 #include <string>
 
@@ -75,9 +76,24 @@ TEST(TorchBands, EqualItInStrips) {
     }
 }
 
+TEST(TorchBands, WithALateMapEqualIt) {
+    test::for_late_maps([](const Weights& weights, const network::LateGraph& late) {
+        const int64_t step = network::alignment_of(late.graph);
+        const auto denoiser = make_denoiser(weights, torch_options());
+        const WholeImage image(weights, torch_options(), 25 * step, 5 * step);
+        for (const int64_t band : {step, 32 / step * step}) {
+            SCOPED_TRACE("bands of " + std::to_string(band));
+            expect_equal(test::carry(*denoiser, weights, image, band, {0, 9 * step, image.shape.h},
+                                     network::ComputedUnit::pixel, late),
+                         image);
+        }
+    });
+}
+
 /// Runs all steps of `schedule` on an image of one value.
-std::vector<float> run_pass(BandPass& pass, const network::BandSchedule& schedule, size_t output, float value) {
+std::vector<float> run_pass(BandPass& pass, const network::BandSchedule& schedule, float value) {
     const Extent image = schedule.shape().image;
+    const size_t output = schedule.graph().output();
     const std::vector<float> in(static_cast<size_t>(schedule.most_input_rows() * image.w * 4), value);
     std::vector<float> out(static_cast<size_t>(image.pixels() * 3));
     for (int64_t step = 0; step < schedule.num_steps(); ++step)
@@ -92,24 +108,25 @@ TEST(TorchBands, ASecondPassDoesNotSeeTheFirst) {
     const auto denoiser = make_denoiser(weights, torch_options());
     device::Stream stream({});
     const auto pass = denoiser->make_band_pass(schedule, stream), other = denoiser->make_band_pass(schedule, stream);
-    const size_t output = weights.graph().output();
-    const auto first = run_pass(*pass, schedule, output, 0.25F);
-    (void)run_pass(*other, schedule, output, 0.75F);
+    const auto first = run_pass(*pass, schedule, 0.25F);
+    (void)run_pass(*other, schedule, 0.75F);
     std::vector<float> in(static_cast<size_t>(48 * 32 * 4), 0.5F), out(in.size());
     pass->run(0, in.data(), out.data());  // and stops
-    EXPECT_TRUE(run_pass(*pass, schedule, output, 0.25F) == first);
+    EXPECT_TRUE(run_pass(*pass, schedule, 0.25F) == first);
     pass->run(schedule.busiest_step(), in.data(), out.data());  // by itself, as for timing
-    EXPECT_TRUE(run_pass(*pass, schedule, output, 0.25F) == first);
+    EXPECT_TRUE(run_pass(*pass, schedule, 0.25F) == first);
 }
 
 int64_t peak_of_pass(const Weights& weights, const network::BandSchedule& schedule) {
     const auto denoiser = make_denoiser(weights, torch_options());
     device::Stream stream({});
+    const int64_t weights_alone = allocator_counters({}).allocated_bytes;
     const auto pass = denoiser->make_band_pass(schedule, stream);
-    (void)run_pass(*pass, schedule, weights.graph().output(), 0.5F);
+    EXPECT_EQ(allocator_counters({}).allocated_bytes, weights_alone) << "the pass has those of the network";
+    (void)run_pass(*pass, schedule, 0.5F);
     reset_allocator_peaks({});
     const int64_t before = allocator_counters({}).allocated_bytes;
-    (void)run_pass(*pass, schedule, weights.graph().output(), 0.5F);
+    (void)run_pass(*pass, schedule, 0.5F);
     EXPECT_EQ(allocator_counters({}).allocated_bytes, before) << "after the last step nothing is held";
     return allocator_counters({}).peak_allocated_bytes - before;
 }
@@ -118,17 +135,29 @@ TEST(TorchBands, TakeTheMemoryThatIsPlannedWhateverTheHeight) {
     for (const auto& network : {row_networks()[0], row_networks()[2], row_networks()[4]}) {
         const Weights weights = make_seeded_weights(network, test::kRowSeed);
         const network::Graph graph = weights.graph();
-        SCOPED_TRACE(network::to_text(graph));
-        std::vector<int64_t> planned;
-        for (const int64_t height : {512, 1024}) {
-            const network::BandSchedule schedule(
-                graph, {.rows = {0, height}, .band = 32, .image = {height, 40}, .unit = network::ComputedUnit::pixel});
-            planned.push_back(network::peak_of_bands(graph, schedule, network::kOnednnPath));
-            const auto peak = static_cast<double>(peak_of_pass(weights, schedule));
-            EXPECT_NEAR(peak / static_cast<double>(planned.back()), 1, 0.02) << height;
+        for (const network::LateGraph& computed : test::computed_graphs(graph)) {
+            SCOPED_TRACE(network::to_text(computed.graph));
+            std::vector<int64_t> planned;
+            for (const int64_t height : {512, 1024}) {
+                const network::BandSchedule schedule(
+                    graph, computed,
+                    {.rows = {0, height}, .band = 32, .image = {height, 40}, .unit = network::ComputedUnit::pixel});
+                planned.push_back(network::peak_of_bands(schedule, network::kOnednnPath));
+                const auto peak = static_cast<double>(peak_of_pass(weights, schedule));
+                EXPECT_NEAR(peak / static_cast<double>(planned.back()), 1, 0.02) << height;
+            }
+            EXPECT_EQ(planned[0], planned[1]);
         }
-        EXPECT_EQ(planned[0], planned[1]);
     }
+}
+
+TEST(TorchBands, OfAnotherNetworkAreRefused) {
+    const network::BandSchedule schedule(
+        network::graph_of(row_networks()[1]),
+        {.rows = {0, 8}, .band = 8, .image = {8, 8}, .unit = network::ComputedUnit::pixel});
+    const auto denoiser = make_denoiser(make_seeded_weights(row_networks()[0], test::kRowSeed), torch_options());
+    device::Stream stream({});
+    EXPECT_THROW((void)denoiser->make_band_pass(schedule, stream), Error);
 }
 
 TEST(TorchBands, AreRefusedWhereTheyWereNotMade) {

@@ -1,15 +1,18 @@
 #include "network/band_schedule.hpp"
 
 #include "network/band_memory.hpp"
+#include "network/band_pieces.hpp"
 #include "network/late_maps.hpp"
 #include "network/receptive_field.hpp"
 
+#include "patchbench/base/error.hpp"
 #include "patchbench/network/graph_builder.hpp"
 #include "patchbench/network/network_shape.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace pb::network {
 namespace {
@@ -138,8 +141,7 @@ TEST(BandSchedule, MakesOneBandOfTheOutputAStepAndTakesNoMoreOfTheInput) {
 TEST(BandMemory, DoesNotGrowWithTheHeight) {
     for_shapes([](const Graph& graph, int64_t alignment) {
         const auto bytes = [&](int64_t height) {
-            return plan_bands(graph, {graph, {.rows = {0, height}, .band = 32, .image = {height, 8 * alignment}}})
-                .arena.bytes;
+            return plan_bands({graph, {.rows = {0, height}, .band = 32, .image = {height, 8 * alignment}}}).arena.bytes;
         };
         EXPECT_EQ(bytes(1024), bytes(64 * 1024));
         EXPECT_LT(bytes(32), bytes(1024));
@@ -150,7 +152,7 @@ TEST(BandMemory, DoesNotGrowWithTheHeight) {
 TEST(BandMemory, KeepsRowsOfSkipsInRings) {
     const Graph graph = graph_of(DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2});
     const BandSchedule schedule(graph, {.rows = {0, 2048}, .band = 32, .image = {2048, 64}});
-    const BandMemory memory = plan_bands(graph, schedule);
+    const BandMemory memory = plan_bands(schedule);
     const auto steps = steps_of(graph, kNativePath.fusing);
     const BandMap &head = memory.maps[steps[0].last], &next = memory.maps[steps[1].last];
     EXPECT_TRUE(head.is_ring);
@@ -199,17 +201,48 @@ TEST(LateMaps, AreReadByTheConcatenationThatReadsThemLast) {
     EXPECT_FALSE(with_late_map(summed.graph())) << "one step would read the map and its copy";
 }
 
-TEST(LateMaps, TakeLessMemoryInImagesOfManyBands) {
+TEST(LateMaps, AreTheirOwnOriginsWithout) {
+    const Graph graph = graph_of(UnetShape{.widths = {32, 64, 32}});
+    const LateGraph same = without_late_map(graph);
+    EXPECT_EQ(same.graph, graph);
+    ASSERT_EQ(same.origin.size(), graph.size());
+    for (size_t i = 0; i < graph.size(); ++i) EXPECT_EQ(same.origin[i], i);
+}
+
+TEST(LateMaps, OfAScheduleHaveOriginsInItsNetworkOnly) {
+    const Graph graph = graph_of(DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2});
+    const LateGraph late = *with_late_map(graph);
+    const BandShape shape{.rows = {0, 64}, .band = 32, .image = {64, 8}};
+    const BandSchedule schedule(graph, late, shape);
+    EXPECT_EQ(schedule.graph(), late.graph);
+    EXPECT_EQ(schedule.origin_in(graph), late.origin);
+    EXPECT_THROW((void)schedule.origin_in(late.graph), Error);
+    EXPECT_THROW((void)BandSchedule(graph, shape).origin_in(late.graph), Error);
+}
+
+using BytesOf = std::function<int64_t(const BandSchedule&)>;
+
+/// `saved`: bytes of a column in bands of 64 rows that wait no more.
+void expect_less_memory(ComputedUnit unit, const BytesOf& bytes, int64_t saved) {
     const Graph graph = graph_of(DrunetShape{});
-    const auto bytes = [&](const BandSchedule& schedule) { return plan_bands(schedule.graph(), schedule).arena.bytes; };
-    const BandShape high{.rows = {0, 4096}, .band = 64, .image = {4096, 256}};
-    const BandSchedule usual(graph, high), late = smallest_schedule(graph, high);
-    EXPECT_EQ(late.graph(), with_late_map(graph)->graph);
-    EXPECT_LT(bytes(late), bytes(usual) - int64_t{40} * 1024 * 256) << "of 64 channels wait only 4";
-    const BandShape low{.rows = {0, 8}, .band = 8, .image = {8, 256}};
-    EXPECT_EQ(bytes(smallest_schedule(graph, low)),
-              std::min(bytes({graph, low}), bytes({with_late_map(graph)->graph, low})));
+    const LateGraph late_graph = *with_late_map(graph);
+    const BandShape high{.rows = {0, 4096}, .band = 64, .image = {4096, 256}, .unit = unit};
+    const BandSchedule usual(graph, high), late = smallest_schedule(graph, high, bytes);
+    EXPECT_EQ(late.graph(), late_graph.graph);
+    EXPECT_LT(bytes(late), bytes(usual) - saved * 256) << "of 64 channels wait only 4";
+    const BandShape low{.rows = {0, 8}, .band = 8, .image = {8, 256}, .unit = unit};
+    EXPECT_EQ(bytes(smallest_schedule(graph, low, bytes)),
+              std::min(bytes({graph, low}), bytes({graph, late_graph, low})));
     EXPECT_NEAR(late.macs() / usual.macs(), 1, 0.002);
+}
+
+TEST(LateMaps, TakeLessMemoryInImagesOfManyBands) {
+    expect_less_memory(
+        ComputedUnit::tile, [](const auto& schedule) { return plan_bands(schedule).arena.bytes; }, int64_t{40} * 1024);
+    for (const MemoryPath& path : {kOnednnPath, kCudnnPiecesPath})
+        expect_less_memory(
+            ComputedUnit::pixel, [&](const auto& schedule) { return peak_of_bands(schedule, path); },
+            int64_t{40} * 1024);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Which way of giving context `halo: auto` takes, by arithmetic alone.
 #include "plan/context.hpp"
 
+#include "plan/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
 
@@ -11,6 +12,7 @@
 namespace pb::plan {
 namespace {
 
+using test::planned;
 using testing::HasSubstr;
 
 /// DnCNN by engine native: several patches, no row read twice on one rank.
@@ -22,12 +24,6 @@ config::PointSettings weighed_point() {
     settings.image.height = 300;
     settings.image.width = 200;
     return settings;
-}
-
-Point planned(const config::PointSettings& settings, const Topology& topology = make_local_topology(1)) {
-    config::Config config;
-    config.points = {settings};
-    return make_plan(config, topology, [](const config::ImageSettings&) { return SourceFacts{}; }).points.front();
 }
 
 ContextWay way_of(double work_px, bool is_exact, double peak_mib, const std::string& obstacle = "") {

@@ -2,6 +2,7 @@
 
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
+#include "plan/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "plan/winograd.hpp"
 
@@ -9,6 +10,8 @@
 
 namespace pb::plan {
 namespace {
+
+using test::planned;
 
 config::PointSettings cropped_settings(int64_t patch = 16, int64_t halo = 40) {
     config::PointSettings settings;
@@ -19,13 +22,6 @@ config::PointSettings cropped_settings(int64_t patch = 16, int64_t halo = 40) {
     settings.image.height = 205;
     settings.image.width = 301;
     return settings;
-}
-
-Point cropped_point(const config::PointSettings& settings, int num_ranks = 1) {
-    config::Config config;
-    config.points = {settings};
-    return make_plan(config, make_local_topology(num_ranks), [](const config::ImageSettings&) { return SourceFacts{}; })
-        .points.front();
 }
 
 /// The core of a window of the grid, within the window.
@@ -46,11 +42,11 @@ double pixels_of(const Point& point, const Range& windows) {
 double flop_of(const Point& point, double pixels) { return 2 * point.facts().mac_per_pixel * pixels; }
 
 TEST(Cropping, IsOfTilesInTheEnginesNativeAndTorch) {
-    EXPECT_TRUE(is_cropped(cropped_point(cropped_settings())));
+    EXPECT_TRUE(is_cropped(planned(cropped_settings())));
     const auto changed = [](auto change) {
         config::PointSettings settings = cropped_settings();
         change(settings);
-        return is_cropped(cropped_point(settings));
+        return is_cropped(planned(settings));
     };
     EXPECT_TRUE(changed([](auto& s) { s.engine = EngineKind::torch; }));
     EXPECT_FALSE(changed([](auto& s) { s.engine = EngineKind::onnxruntime; }));
@@ -73,7 +69,7 @@ Point cuda_point(int64_t patch, int64_t halo, Precision dtype) {
     settings.engine = EngineKind::torch;
     settings.network = network::kind_of<Network>();
     settings.image.height = settings.image.width = 1280;
-    Point point = cropped_point(settings);
+    Point point = planned(settings);
     point.device = DeviceKind::cuda;
     point.settings.dtype = dtype;  // the CPU has not all of them
     return point;
@@ -124,7 +120,7 @@ TEST(Cropping, OnCudaThePeakHoldsAllSlotsAndTheirSamples) {
 TEST(Cropping, SumsOverAnyWindowsAreThoseOfEach) {
     for (const auto& [patch, halo] : {std::pair<int64_t, int64_t>{16, 40}, {64, 8}, {40, 0}, {8, 56}, {512, 56}}) {
         SCOPED_TRACE(std::to_string(patch) + ", halo " + std::to_string(halo));
-        const Point point = cropped_point(cropped_settings(patch, halo));
+        const Point point = planned(cropped_settings(patch, halo));
         const CroppedPixels cropped(point);
         const int64_t windows = tile_grid(point).num_windows();
         EXPECT_NEAR(cropped.of_all(), pixels_of(point, {0, windows}), 1e-9 * cropped.of_all());
@@ -141,7 +137,7 @@ TEST(Cropping, APredictionCountsWhatIsComputedOnEachRank) {
     settings.batch.count = 4;
     for (const bool pads : {true, false}) {
         settings.last_batch = pads ? config::LastBatch::pad : config::LastBatch::ragged;
-        const Point point = cropped_point(settings, 3);
+        const Point point = planned(settings, make_local_topology(3));
         const TileGrid grid = tile_grid(point);
         double all = 0, busiest = 0;
         for (int rank = 0; rank < 3; ++rank) {
@@ -158,7 +154,7 @@ TEST(Cropping, APredictionCountsWhatIsComputedOnEachRank) {
         EXPECT_LT(computed_pixels(point), 0.8 * processed_pixels(point));
         EXPECT_NEAR(computed_per_useful(point), all / (205 * 301), 1e-9 * all);
         settings.schedule = config::Schedule::dynamic;
-        const Prediction shared = *predict(cropped_point(settings, 3));
+        const Prediction shared = *predict(planned(settings, make_local_topology(3)));
         EXPECT_LT(shared.flop_busiest_rank, 0.5 * shared.flop) << "of equally fast ranks";
         settings.schedule = config::Schedule::contiguous;
     }
@@ -167,7 +163,7 @@ TEST(Cropping, APredictionCountsWhatIsComputedOnEachRank) {
 TEST(Cropping, ComputesEveryPixelOnceWithoutAHaloAndAPatchLeftOver) {
     config::PointSettings settings = cropped_settings(64, 0);
     settings.image.height = settings.image.width = 256;
-    const Point point = cropped_point(settings);
+    const Point point = planned(settings);
     EXPECT_NEAR(computed_per_useful(point), 1, 1e-12);
     Point open = point;
     open.batch.reset();
@@ -177,9 +173,9 @@ TEST(Cropping, ComputesEveryPixelOnceWithoutAHaloAndAPatchLeftOver) {
 TEST(Cropping, OfTorchComputeLessThanTilesDo) {
     config::PointSettings settings = cropped_settings(64, 56);
     settings.batch.count = 1;
-    const double tiles = computed_pixels(cropped_point(settings));
+    const double tiles = computed_pixels(planned(settings));
     settings.engine = EngineKind::torch;
-    const Point point = cropped_point(settings);
+    const Point point = planned(settings);
     EXPECT_LT(computed_pixels(point), 0.95 * tiles);
     EXPECT_NEAR(computed_pixels(point), pixels_of(point, {0, tile_grid(point).num_windows()}),
                 1e-9 * computed_pixels(point));
@@ -187,13 +183,13 @@ TEST(Cropping, OfTorchComputeLessThanTilesDo) {
     const double bytes = static_cast<double>(4 * point.facts().parameters + window_crop(point).peak_bytes(1));
     EXPECT_DOUBLE_EQ(predict(point)->peak_mib, (bytes + window * 4 * (3 + 3)) / kMiB);
     settings.dtype = Precision::bf16;
-    EXPECT_NEAR(predict(cropped_point(settings))->peak_mib, predict(point)->peak_mib / 2, 1e-6);
+    EXPECT_NEAR(predict(planned(settings))->peak_mib, predict(point)->peak_mib / 2, 1e-6);
 }
 
 TEST(Cropping, ThePeakIsThatOfCroppedMaps) {
     config::PointSettings settings = cropped_settings(64, 56);
     settings.batch.count = 2;
-    const Point point = cropped_point(settings);
+    const Point point = planned(settings);
     const network::Graph graph = network::graph_of(point.shape());
     const double window = static_cast<double>(tile_grid(point).window().pixels());
     const double bytes = static_cast<double>(network::native_weight_bytes(graph, {}) +

@@ -855,6 +855,20 @@ TEST(Carried, TorchReadsLessOfItTwiceThanTilesDo) {
     EXPECT_GT(of_native, 300 + 2 * 20);
 }
 
+TEST(Carried, OfDrunetMakeTheHeadTwiceInBothEngines) {
+    config::PointSettings settings = carried_point();
+    settings.network = network::kind_of<network::DrunetShape>();
+    settings.image.height = 2000;
+    for (const EngineKind engine : {EngineKind::native, EngineKind::torch}) {
+        settings.engine = engine;
+        const Point point = point_of(settings);
+        const network::Graph computed = band_schedule(point, 0)->graph();
+        EXPECT_EQ(computed.size(), point.graph().size() + 1) << name_of(engine);
+        EXPECT_NEAR(processed_pixels(point) / (2000 * 200), 1, 0.002) << "and that is counted";
+        EXPECT_GT(processed_pixels(point), 2000 * 200);
+    }
+}
+
 TEST(Carried, OfTorchAreOnCudaInEveryPrecision) {
     config::PointSettings settings = carried_point();
     settings.engine = EngineKind::torch;

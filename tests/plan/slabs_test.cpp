@@ -1,5 +1,6 @@
 #include "plan/slabs.hpp"
 
+#include "plan/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
 
@@ -10,14 +11,10 @@
 namespace pb::plan {
 namespace {
 
+using test::planned;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-Point slab_point(const config::PointSettings& settings, const Topology& topology = make_local_topology(1)) {
-    const auto no_lookup = [](const config::ImageSettings&) -> SourceFacts { throw UsageError("there is no file"); };
-    return make_plan({config::StudySettings{}, {settings}, ""}, topology, no_lookup).points.front();
-}
 
 config::PointSettings exchanged_point(int64_t patch) {
     config::PointSettings settings;
@@ -38,7 +35,7 @@ std::vector<Range> rows_of_slabs(const Point& point) {
 
 TEST(Exchanged, RanksOwnSlabsOfWholeTilesWhateverThePatchIs) {
     for (const int64_t patch : {1, 32, 100, 256}) {
-        const Point point = slab_point(exchanged_point(patch), make_local_topology(3));  // 300 rows: 75 tiles
+        const Point point = planned(exchanged_point(patch), make_local_topology(3));  // 300 rows: 75 tiles
         EXPECT_EQ(rows_of_slabs(point), (std::vector<Range>{{0, 100}, {100, 200}, {200, 300}})) << patch;
         EXPECT_LE(tile_grid(point).window().h, std::max<int64_t>(patch, 4));
         EXPECT_EQ(tile_grid(point).window().w, 200);
@@ -46,19 +43,19 @@ TEST(Exchanged, RanksOwnSlabsOfWholeTilesWhateverThePatchIs) {
         EXPECT_EQ(predict(point)->pixels_per_forward, tile_grid(point).window().pixels());
         EXPECT_DOUBLE_EQ(predict(point)->flop_busiest_rank * 3, predict(point)->flop);
     }
-    const Point point = slab_point(exchanged_point(32), make_local_topology(3));
+    const Point point = planned(exchanged_point(32), make_local_topology(3));
     EXPECT_EQ(point.halo, 20);
     EXPECT_EQ(point.batch, 1);
     EXPECT_EQ(label_of(point), "dncnn-native-p32-hexchanged-b1-fp32");
     config::PointSettings carried = exchanged_point(32);
     carried.halo.kind = config::HaloSetting::Kind::carried;
-    EXPECT_NE(point.key, slab_point(carried, make_local_topology(3)).key);
+    EXPECT_NE(point.key, planned(carried, make_local_topology(3)).key);
 }
 
 TEST(Exchanged, RanksBeyondTheSlabsOwnNothing) {
     config::PointSettings settings = exchanged_point(32);
     settings.image.height = 9;  // three tiles
-    const Point point = slab_point(settings, make_local_topology(5));
+    const Point point = planned(settings, make_local_topology(5));
     EXPECT_EQ(rows_of_slabs(point), (std::vector<Range>{{0, 4}, {4, 8}, {8, 9}}));
     EXPECT_EQ(windows_of_rank(point, tile_grid(point), 3), Range{});
     EXPECT_THAT(point.notes, Contains(HasSubstr("2 of 5 ranks have no slab")));
@@ -68,7 +65,7 @@ TEST(Exchanged, RanksBeyondTheSlabsOwnNothing) {
 TEST(Exchanged, MessagesAreCounted) {
     config::PointSettings settings = exchanged_point(32);
     settings.image.height = 9;
-    const Point point = slab_point(settings, make_local_topology(3));
+    const Point point = planned(settings, make_local_topology(3));
     const network::SlabTraffic traffic = busiest_traffic(point);
     EXPECT_EQ(traffic.messages, 2 * 19);
     EXPECT_EQ(traffic.largest, 200 * 64 * 4);
@@ -76,7 +73,7 @@ TEST(Exchanged, MessagesAreCounted) {
     EXPECT_DOUBLE_EQ(exchange_seconds(point, {.latency_s = 1e-3, .bytes_per_s = 1e6}),
                      0.019 + static_cast<double>(traffic.bytes) / 1e6);
     EXPECT_THAT(point.notes, Contains(HasSubstr("3 slabs of 1 to 4 rows; a rank sends up to 38 messages")));
-    const Point alone = slab_point(settings);
+    const Point alone = planned(settings);
     EXPECT_EQ(busiest_traffic(alone).messages, 0);
     EXPECT_EQ(exchange_seconds(alone, {.latency_s = 1, .bytes_per_s = 1}), 0);
     EXPECT_THAT(alone.notes, IsEmpty());
@@ -86,7 +83,7 @@ TEST(Exchanged, MemoryIsSharedOutOverRanks) {
     config::PointSettings settings = exchanged_point(32);
     settings.image.height = settings.image.width = 1024;
     const auto bytes = [&](int ranks) {
-        const SlabBytes slab = slab_bytes(slab_point(settings, make_local_topology(ranks)));
+        const SlabBytes slab = slab_bytes(planned(settings, make_local_topology(ranks)));
         return static_cast<double>(slab.maps + slab.in_out);
     };
     EXPECT_NEAR(bytes(4) / bytes(1), 0.25, 0.01);
@@ -96,7 +93,7 @@ TEST(Exchanged, RefusesWhatCannotExchangeRows) {
     const auto refused_with = [](auto change) {
         config::PointSettings settings = exchanged_point(32);
         change(settings);
-        return usage_error([&] { (void)slab_point(settings); });
+        return usage_error([&] { (void)planned(settings); });
     };
     const auto names_the_halo = HasSubstr("halo = exchanged");
     EXPECT_THAT(refused_with([](auto& s) {

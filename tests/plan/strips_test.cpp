@@ -3,6 +3,7 @@
 
 #include "plan/bands.hpp"
 #include "plan/context.hpp"
+#include "plan/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
 
@@ -14,6 +15,7 @@
 namespace pb::plan {
 namespace {
 
+using test::planned;
 using testing::HasSubstr;
 
 /// DnCNN with carried rows, on an image that is much wider than the context of a strip.
@@ -27,15 +29,8 @@ config::PointSettings wide_point(EngineKind engine = EngineKind::native) {
     return settings;
 }
 
-Point strip_point(const config::PointSettings& settings, const Topology& topology = make_local_topology(1)) {
-    const auto no_lookup = [](const config::ImageSettings&) -> SourceFacts { throw UsageError("there is no file"); };
-    config::StudySettings study;
-    study.device_sharing = config::SharingRule::allow;
-    return make_plan({study, {settings}, ""}, topology, no_lookup).points.front();
-}
-
 config::PointSettings limited(config::PointSettings settings, double share_of_whole) {
-    settings.memory_limit_mib = static_cast<int64_t>(share_of_whole * predict(strip_point(settings)).value().peak_mib);
+    settings.memory_limit_mib = static_cast<int64_t>(share_of_whole * predict(planned(settings)).value().peak_mib);
     return settings;
 }
 
@@ -44,7 +39,7 @@ TEST(StripPoints, HaveAsFewStripsAsFitIntoTheLimit) {
         for (const double share : {0.9, 0.7, 0.5}) {
             const config::PointSettings settings = limited(wide_point(engine), share);
             const auto limit = static_cast<double>(settings.memory_limit_mib);
-            Point point = strip_point(settings);
+            Point point = planned(settings);
             ASSERT_TRUE(point.strip_columns.has_value()) << name_of(engine) << ", " << share;
             const double inexact = engine == EngineKind::torch ? 1.1 : 1;  // of what is predicted
             EXPECT_LE(inexact * predict(point)->peak_mib, limit);
@@ -66,20 +61,20 @@ TEST(StripPoints, FitIntoTheMemoryOfTheGpuThatRanksShare) {
         place.memory_bytes = int64_t{1} << 40;
         place.free_host_bytes = 1;
     }
-    const Point whole = strip_point(settings, topology);
+    const Point whole = planned(settings, topology);
     EXPECT_FALSE(whole.strip_columns.has_value()) << "memory of the host is not what it takes";
     const double peak = predict(whole)->peak_mib;
     for (RankPlace& place : topology.ranks) place.memory_bytes = static_cast<int64_t>(2 * peak * kMiB);
-    const Point cut = strip_point(settings, topology);
+    const Point cut = planned(settings, topology);
     EXPECT_TRUE(cut.strip_columns.has_value());
     EXPECT_LT(predict(cut)->peak_mib, 0.8 * peak);
     topology.ranks.back().device_uuid = "GPU-1";
-    EXPECT_FALSE(strip_point(settings, topology).strip_columns.has_value()) << "each has a GPU of its own";
+    EXPECT_FALSE(planned(settings, topology).strip_columns.has_value()) << "each has a GPU of its own";
 }
 
 TEST(StripPoints, AreNotCutWhereTheWholeWidthFits) {
     for (const double share : {0.0, 1.05}) {
-        const Point point = strip_point(limited(wide_point(), share));
+        const Point point = planned(limited(wide_point(), share));
         EXPECT_FALSE(point.strip_columns.has_value());
         EXPECT_DOUBLE_EQ(strip_cost(point), 1);
         EXPECT_EQ(strips_text(point), "");
@@ -88,7 +83,7 @@ TEST(StripPoints, AreNotCutWhereTheWholeWidthFits) {
 }
 
 TEST(StripPoints, WindowsAreBandsOfStripsAndARankHasAllOfItsBands) {
-    const Point point = strip_point(limited(wide_point(), 0.7), make_local_topology(2));
+    const Point point = planned(limited(wide_point(), 0.7), make_local_topology(2));
     const TileGrid grid = tile_grid(point);
     const int64_t strips = std::ssize(strips_of(point));
     ASSERT_GE(strips, 2);
@@ -110,7 +105,7 @@ TEST(StripPoints, OwnEachPixelOnceBesideThePadding) {
     settings.network = network::kind_of<network::UnetShape>();
     settings.image.width = 1501;  // padded to 1504
     settings.image.height = 70;
-    const Point point = strip_point(limited(settings, 0.8));
+    const Point point = planned(limited(settings, 0.8));
     const TileGrid grid = tile_grid(point);
     ASSERT_TRUE(point.strip_columns.has_value());
     std::vector<int> times(static_cast<size_t>(grid.image().pixels()), 0);
@@ -126,7 +121,7 @@ TEST(StripPoints, OwnEachPixelOnceBesideThePadding) {
 }
 
 TEST(StripPoints, CostTheirContextAndSaySo) {
-    const Point point = strip_point(limited(wide_point(), 0.7));
+    const Point point = planned(limited(wide_point(), 0.7));
     const double cost = strip_cost(point);
     EXPECT_GT(cost, 1);
     EXPECT_DOUBLE_EQ(processed_pixels(point), cost * 300 * 1501);
@@ -138,24 +133,24 @@ TEST(StripPoints, CostTheirContextAndSaySo) {
 
 TEST(StripPoints, BordersOfRanksCostTheSamePartInStrips) {
     const config::PointSettings settings = limited(wide_point(), 0.7);
-    const BandPixels cut = band_pixels(strip_point(settings, make_local_topology(2)));
-    const BandPixels whole = band_pixels(strip_point(wide_point(), make_local_topology(2)));
+    const BandPixels cut = band_pixels(planned(settings, make_local_topology(2)));
+    const BandPixels whole = band_pixels(planned(wide_point(), make_local_topology(2)));
     EXPECT_GT(cut.all_ranks, whole.all_ranks);
     EXPECT_NEAR(cut.all_ranks / cut.image, whole.all_ranks / whole.image, 1e-9);
 }
 
 TEST(StripPoints, RanksOfAHostShareItsFreeMemory) {
     Topology topology = make_local_topology(2);
-    const double whole = predict(strip_point(wide_point(), topology))->peak_mib;
+    const double whole = predict(planned(wide_point(), topology))->peak_mib;
     for (RankPlace& place : topology.ranks)
         place.free_host_bytes = static_cast<int64_t>(2 * 2 * 0.8 * whole) << 20;  // half of it, by two ranks
-    const Point point = strip_point(wide_point(), topology);
+    const Point point = planned(wide_point(), topology);
     EXPECT_TRUE(point.strip_columns.has_value());
     EXPECT_LE(predict(point)->peak_mib, 0.8 * whole);
     for (RankPlace& place : topology.ranks) place.free_host_bytes *= 2;
-    EXPECT_FALSE(strip_point(wide_point(), topology).strip_columns.has_value());
+    EXPECT_FALSE(planned(wide_point(), topology).strip_columns.has_value());
     for (RankPlace& place : topology.ranks) place.free_host_bytes = 1 << 20;
-    const Point tried = strip_point(wide_point(), topology);
+    const Point tried = planned(wide_point(), topology);
     EXPECT_TRUE(tried.refusal.empty()) << "memory that is free is no limit";
     EXPECT_FALSE(tried.strip_columns.has_value());
 }
@@ -163,22 +158,22 @@ TEST(StripPoints, RanksOfAHostShareItsFreeMemory) {
 TEST(StripPoints, AreRefusedWithTheMemoryThatTheyTakeAtLeast) {
     config::PointSettings settings = wide_point();
     settings.memory_limit_mib = 3;
-    const std::string refusal = usage_error([&] { (void)strip_point(settings); });
+    const std::string refusal = usage_error([&] { (void)planned(settings); });
     EXPECT_THAT(refusal, testing::AllOf(HasSubstr("halo = carried"), HasSubstr("memory_limit_mib = 3")));
     const size_t number = refusal.find("takes ") + std::string("takes ").size();
     settings.memory_limit_mib = std::stoll(refusal.substr(number));
-    EXPECT_TRUE(strip_point(settings).strip_columns.has_value()) << refusal;
+    EXPECT_TRUE(planned(settings).strip_columns.has_value()) << refusal;
     --settings.memory_limit_mib;
-    EXPECT_THAT(usage_error([&] { (void)strip_point(settings); }), HasSubstr("halo = carried"));
+    EXPECT_THAT(usage_error([&] { (void)planned(settings); }), HasSubstr("halo = carried"));
 }
 
 TEST(StripPoints, TakeSmallTilesWhereTheseCostLess) {
     config::PointSettings settings = wide_point();
     settings.image.width = 200;  // two strips would compute 1.7 times as much
-    const Point small = strip_point(limited(settings, 0.95));
+    const Point small = planned(limited(settings, 0.95));
     EXPECT_EQ(small.winograd_tile, 2);
     EXPECT_FALSE(small.strip_columns.has_value());
-    const Point cut = strip_point(limited(wide_point(), 0.95));
+    const Point cut = planned(limited(wide_point(), 0.95));
     EXPECT_FALSE(cut.winograd_tile.has_value());
     EXPECT_TRUE(cut.strip_columns.has_value());
 }
@@ -189,7 +184,7 @@ TEST(StripPoints, OfAnAutomaticHaloAreWeighedByWhatTheyCompute) {
     settings.image.width = 6000;
     settings = limited(settings, 0.7);
     settings.halo.kind = config::HaloSetting::Kind::automatic;
-    const Point point = strip_point(settings);
+    const Point point = planned(settings);
     ASSERT_EQ(point.band_rows, 32) << point.halo_note;
     EXPECT_TRUE(point.strip_columns.has_value());
     EXPECT_THAT(point.halo_note, HasSubstr("carried rows in bands of 32, " + strips_text(point) + ", exact"));

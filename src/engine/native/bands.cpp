@@ -1,26 +1,10 @@
 #include "engine/native/bands.hpp"
 
-#include "network/late_maps.hpp"
-
-#include "patchbench/base/error.hpp"
-
 #include <algorithm>
-#include <numeric>
 
 namespace pb::engine::native {
 
 namespace {
-
-std::vector<size_t> origin_of(const network::BandSchedule& schedule, const network::Graph& graph) {
-    if (schedule.graph() != graph) {
-        const auto late = network::with_late_map(graph);
-        require(late && late->graph == schedule.graph(), "engine: the schedule of another network");
-        return late->origin;
-    }
-    std::vector<size_t> origin(graph.size());
-    std::iota(origin.begin(), origin.end(), size_t{0});
-    return origin;
-}
 
 size_t step_that_makes(const std::vector<network::Step>& steps, size_t map) {
     return static_cast<size_t>(std::ranges::find(steps, map, &network::Step::last) - steps.begin());
@@ -31,8 +15,8 @@ size_t step_that_makes(const std::vector<network::Step>& steps, size_t map) {
 Bands::Bands(Network& network, const network::BandSchedule& schedule)
     : network_(network),
       schedule_(schedule),
-      memory_(network::plan_bands(schedule.graph(), schedule)),
-      origin_(origin_of(schedule, network.graph())),
+      memory_(network::plan_bands(schedule)),
+      origin_(schedule.origin_in(network.graph())),
       calls_(make_calls()),
       buffer_({}, static_cast<size_t>(memory_.arena.bytes + network.scratch_bytes())),
       maps_(origin_.size()) {

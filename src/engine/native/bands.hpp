@@ -39,7 +39,7 @@ class Bands final : public BandPass, public LayerReport {
     Network& network_;
     const network::BandSchedule& schedule_;
     network::BandMemory memory_;
-    std::vector<size_t> origin_;  // by operation of the schedule: that of the network
+    const std::vector<size_t>& origin_;  // by operation of the schedule: that of the network
     std::vector<Call> calls_;
     EngineBuffer buffer_;
     std::vector<Map> maps_;  // by operation of the schedule

@@ -31,27 +31,16 @@ at::Tensor rows_within(const at::Tensor& map, const Range& held, const Range& wa
 
 }  // namespace
 
-Bands::Bands(const Network& network, const network::BandSchedule& schedule, at::TensorOptions options, Runner runner)
-    : network_(network),
+Bands::Bands(const Network& network, const network::BandSchedule& schedule, Runner runner)
+    : network_(network.rearranged(schedule.graph(), schedule.origin_in(network.graph()))),
       schedule_(schedule),
-      options_(options),
       runner_(std::move(runner)),
-      last_readers_(network::last_readers_of(network.graph(), network.memory().steps)),
-      is_ring_(network::rings_of(network.graph(), schedule)),
-      pieces_(network.graph().size()),
-      kept_(network.graph().size()),
-      is_kept_(network.graph().size()),
-      chunks_(network.graph().size()) {}
-
-at::Tensor Bands::tensor_at(void* pointer, size_t operation, const Range& rows) const {
-    const network::Graph& graph = network_.graph();
-    const network::Piece piece = network::piece_of_rows(graph, schedule_, operation, rows);
-    const BatchView view{
-        .pointer = pointer,
-        .shape = {1, graph.shape(operation).channels, piece.rows.size(), piece.columns.size()},
-    };
-    return as_tensor(view, options_);
-}
+      last_readers_(network::last_readers_of(network_.graph(), network_.memory().steps)),
+      is_ring_(network::rings_of(schedule)),
+      pieces_(network_.graph().size()),
+      kept_(network_.graph().size()),
+      is_kept_(network_.graph().size()),
+      chunks_(network_.graph().size()) {}
 
 void Bands::run(int64_t step, const void* in, void* out) {
     runner_([&] {
@@ -63,11 +52,12 @@ void Bands::run(int64_t step, const void* in, void* out) {
         next_ = step + 1;
         pieces_ = PieceMaps(kept_.size());
         is_kept_.assign(kept_.size(), false);
+        const int64_t width = schedule_.shape().image.w;
         const Range taken = schedule_.made(step, 0);
-        if (taken.size() > 0) pieces_.maps.front() = tensor_at(const_cast<void*>(in), 0, taken);
+        if (taken.size() > 0) pieces_.maps.front() = network_.rows_at(const_cast<void*>(in), 0, taken, width);
         store(step, 0);
         const size_t output = network_.graph().output();
-        at::Tensor made = tensor_at(out, output, schedule_.made(step, output));
+        at::Tensor made = network_.rows_at(out, output, schedule_.made(step, output), width);
         run_layers(step, made);
     });
 }
@@ -76,10 +66,10 @@ void Bands::pretend_before(int64_t step) {
     const network::Graph& graph = network_.graph();
     for (size_t map = 0; map < graph.size(); ++map) {
         const Range rows = schedule_.kept(step - 1, map);
-        const network::Piece piece = network::piece_of_rows(graph, schedule_, map, rows);
+        const network::Piece piece = network::piece_of_rows(graph, map, rows, schedule_.shape().image.w);
         if (rows.size() == 0) continue;
-        at::Tensor zeros = at::empty({1, graph.shape(map).channels, rows.size(), piece.columns.size()}, options_,
-                                     at::MemoryFormat::ChannelsLast);
+        at::Tensor zeros = at::empty({1, graph.shape(map).channels, rows.size(), piece.columns.size()},
+                                     network_.options(), at::MemoryFormat::ChannelsLast);
         zeros.zero_();
         if (is_ring_[map])
             chunks_[map].push_back({rows, std::move(zeros)});
@@ -104,7 +94,7 @@ void Bands::run_layers(int64_t step, at::Tensor& out) {
 void Bands::make(int64_t step, size_t layer, at::Tensor& out) {
     const network::Graph& graph = network_.graph();
     const network::Step& of_network = network_.memory().steps[layer];
-    network::PieceStep piece = network::band_piece(graph, schedule_, step, of_network);
+    network::PieceStep piece = network::band_piece(schedule_, step, of_network);
     for (size_t i = 0; i < piece.maps.size(); ++i) {
         const size_t map = piece.maps[i];
         if (!is_ring_[map]) continue;
@@ -136,7 +126,8 @@ void Bands::store(int64_t step, size_t map) {
     }
     if (kept_[map].defined()) values = made.size() > 0 ? join_rows({kept_[map], values}) : kept_[map];
     kept_[map].reset();
-    pieces_.held[map] = network::piece_of_rows(network_.graph(), schedule_, map, schedule_.held(step, map));
+    pieces_.held[map] =
+        network::piece_of_rows(network_.graph(), map, schedule_.held(step, map), schedule_.shape().image.w);
 }
 
 void Bands::keep(int64_t step, size_t map) {

@@ -1,4 +1,5 @@
 // A band schedule with LibTorch, Note [Carried rows]: a tensor for each map, whose last rows stay for the next step.
+// The network may have a late map (network/late_maps.hpp).
 #pragma once
 
 #include "engine/layer_report.hpp"
@@ -14,8 +15,8 @@ namespace pb::engine::torch_engine {
 
 class Bands final : public BandPass, public LayerReport {
   public:
-    /// `network`, `schedule` and what `runner` holds must outlive it.
-    Bands(const Network& network, const network::BandSchedule& schedule, at::TensorOptions options, Runner runner);
+    /// `schedule` and what `runner` holds must outlive it. Throws Error for the schedule of another network.
+    Bands(const Network& network, const network::BandSchedule& schedule, Runner runner);
 
     void run(int64_t step, const void* in, void* out) override;
 
@@ -29,7 +30,6 @@ class Bands final : public BandPass, public LayerReport {
     void pretend_before(int64_t step);
     void run_layers(int64_t step, at::Tensor& out);
     void make(int64_t step, size_t layer, at::Tensor& out);
-    [[nodiscard]] at::Tensor tensor_at(void* pointer, size_t operation, const Range& rows) const;
     /// New rows of a map: adds them to those kept before.
     void store(int64_t step, size_t map);
     /// Copies the rows that later steps need.
@@ -38,9 +38,8 @@ class Bands final : public BandPass, public LayerReport {
     void retire(int64_t step, size_t map);
     [[nodiscard]] at::Tensor rows_of_ring(size_t map, const Range& rows) const;
 
-    const Network& network_;
+    Network network_;  // of the schedule's graph
     const network::BandSchedule& schedule_;
-    at::TensorOptions options_;
     Runner runner_;
     std::vector<size_t> last_readers_;
     std::vector<bool> is_ring_;

@@ -55,11 +55,12 @@ std::optional<size_t> number_of(const std::optional<size_t>& map, const std::vec
 
 }  // namespace
 
-Network::Network(const Weights& weights, const Placement& placement)
-    : graph_(weights.graph()),
+Network::Network(const network::Graph& graph, const at::TensorOptions& options, at::MemoryFormat format)
+    : graph_(graph),
       // When a layer cannot be fused, layer.cpp computes its parts one after another.
       plan_(network::plan_memory(graph_, network::kOnednnPath)),
-      format_(placement.format) {
+      options_(options),
+      format_(format) {
     const std::vector<size_t> last_readers = network::last_readers_of(graph_, plan_.steps);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
         const network::Step& step = plan_.steps[s];
@@ -68,10 +69,26 @@ Network::Network(const Weights& weights, const Placement& placement)
                   .overwritten = network::map_overwritten(graph_, plan_, step)};
         for (const size_t map : call.reads)
             if (last_readers[map] == s) call.last_reads.push_back(map);
-        if (const auto& filter = graph_[step.first].filter)
-            call.layer = make_layer(weights.convolution(filter->weights), placement);
         calls_.push_back(std::move(call));
     }
+}
+
+Network::Network(const Weights& weights, const Placement& placement)
+    : Network(weights.graph(), placement.options, placement.format) {
+    for (Call& call : calls_)
+        if (const auto& filter = graph_[call.step.first].filter)
+            call.layer = make_layer(weights.convolution(filter->weights), placement);
+}
+
+Network Network::rearranged(const network::Graph& graph, const std::vector<size_t>& origin) const {
+    Network network(graph, options_, format_);
+    for (Call& call : network.calls_)
+        if (network.graph_[call.step.first].filter) call.layer = layer_of(origin[call.step.first]);
+    return network;
+}
+
+const std::optional<Layer>& Network::layer_of(size_t operation) const {
+    return std::ranges::find(calls_, operation, [](const Call& call) { return call.step.first; })->layer;
 }
 
 void Network::run(const at::Tensor& in, at::Tensor& out, StepClock* clock) const {

@@ -26,6 +26,10 @@ class Network {
     /// Copies the weights to the device and type of `placement`.
     Network(const Weights& weights, const Placement& placement);
 
+    /// The network of `graph`, whose operation i is operation `origin[i]` of this one. Both have the same weights in
+    /// memory.
+    [[nodiscard]] Network rearranged(const network::Graph& graph, const std::vector<size_t>& origin) const;
+
     /// out = network(in). Call under InferenceMode. `clock`, where there is one, times the steps; CPU only.
     void run(const at::Tensor& in, at::Tensor& out, StepClock* clock = nullptr) const;
 
@@ -37,7 +41,11 @@ class Network {
     /// `out`, which has its extents.
     void run_piece(size_t number, const network::PieceStep& step, PieceMaps& pieces, at::Tensor& out) const;
 
+    /// Rows `rows` of the map of `operation` for inputs of `width` pixels: at `pointer`, as a tensor that owns nothing.
+    [[nodiscard]] at::Tensor rows_at(void* pointer, size_t operation, const Range& rows, int64_t width) const;
+
     [[nodiscard]] const network::Graph& graph() const { return graph_; }
+    [[nodiscard]] const at::TensorOptions& options() const { return options_; }
     [[nodiscard]] const network::MemoryPlan& memory() const { return plan_; }
 
   private:
@@ -57,6 +65,10 @@ class Network {
         std::optional<size_t> overwritten;  // number of the one of them whose memory holds the result
     };
 
+    /// Without layers.
+    Network(const network::Graph& graph, const at::TensorOptions& options, at::MemoryFormat format);
+    [[nodiscard]] const std::optional<Layer>& layer_of(size_t operation) const;
+
     [[nodiscard]] Operands operands_of(const Call& call, const Maps& maps) const;
     void write(const Call& call, const Operands& operands, const std::optional<Layer>& layer, at::Tensor& out) const;
     [[nodiscard]] at::Tensor compute(const Call& call, const Operands& operands,
@@ -71,6 +83,7 @@ class Network {
 
     network::Graph graph_;
     network::MemoryPlan plan_;
+    at::TensorOptions options_;
     at::MemoryFormat format_;
     std::vector<Call> calls_;
 };

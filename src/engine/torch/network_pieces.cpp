@@ -96,6 +96,12 @@ void Network::widen(size_t map, const Piece& piece, PieceMaps& pieces) const {
     pieces.held[map] = piece;
 }
 
+at::Tensor Network::rows_at(void* pointer, size_t operation, const Range& rows, int64_t width) const {
+    const Piece piece = network::piece_of_rows(graph_, operation, rows, width);
+    const int64_t channels = graph_.shape(operation).channels;
+    return as_tensor({.pointer = pointer, .shape = {1, channels, rows.size(), piece.columns.size()}}, options_);
+}
+
 void Network::run_pieces(const std::vector<network::PieceStep>& steps, const at::Tensor& in, at::Tensor& out,
                          StepClock* clock) const {
     PieceMaps pieces(graph_.size());

@@ -5,22 +5,22 @@
 
 namespace pb::engine::torch_engine {
 
-Slab::Slab(const Network& network, const network::ExchangedSlab& slab, at::TensorOptions options, Runner runner)
+Slab::Slab(const Network& network, const network::ExchangedSlab& slab, Runner runner)
     : network_(network),
       slab_(slab),
-      options_(options),
       runner_(std::move(runner)),
       steps_(network::slab_steps(network.graph(), slab)),
       pieces_(network.graph().size()) {}
 
 void Slab::run(const void* in, void* out, RowExchange* exchange) {
     const size_t output = network_.graph().output();
+    const int64_t width = slab_.shape().image.w;
     in_flight_.reset();
     runner_([&] {
         pieces_ = PieceMaps(network_.graph().size());
-        pieces_.maps.front() = tensor_at(const_cast<void*>(in), 0, slab_.held(0));
-        pieces_.held.front() = network::piece_of_rows(network_.graph(), slab_, 0, slab_.held(0));
-        at::Tensor made = tensor_at(out, output, slab_.owned(output));
+        pieces_.maps.front() = network_.rows_at(const_cast<void*>(in), 0, slab_.held(0), width);
+        pieces_.held.front() = network::piece_of_rows(network_.graph(), 0, slab_.held(0), width);
+        at::Tensor made = network_.rows_at(out, output, slab_.owned(output), width);
         for (size_t step = 0; step < steps_.size(); ++step) run_step(step, made, exchange);
     });
 }
@@ -44,16 +44,6 @@ void Slab::finish(RowExchange* exchange) {
 bool Slab::travels(size_t operation) const {
     const std::vector<size_t>& maps = slab_.travelling();
     return std::ranges::binary_search(maps, operation);
-}
-
-at::Tensor Slab::tensor_at(void* pointer, size_t operation, const Range& rows) const {
-    const network::Graph& graph = network_.graph();
-    const network::Piece piece = network::piece_of_rows(graph, slab_, operation, rows);
-    const BatchView view{
-        .pointer = pointer,
-        .shape = {1, graph.shape(operation).channels, piece.rows.size(), piece.columns.size()},
-    };
-    return as_tensor(view, options_);
 }
 
 BorderRows Slab::border_rows(size_t operation, network::Side side) const {

@@ -17,7 +17,7 @@ namespace pb::engine::torch_engine {
 class Slab final : public SlabPass {
   public:
     /// `network`, `slab` and what `runner` holds must outlive it.
-    Slab(const Network& network, const network::ExchangedSlab& slab, at::TensorOptions options, Runner runner);
+    Slab(const Network& network, const network::ExchangedSlab& slab, Runner runner);
 
     void run(const void* in, void* out, RowExchange* exchange) override;
 
@@ -25,13 +25,11 @@ class Slab final : public SlabPass {
     void run_step(size_t step, at::Tensor& out, RowExchange* exchange);
     void finish(RowExchange* exchange);
     [[nodiscard]] bool travels(size_t operation) const;
-    [[nodiscard]] at::Tensor tensor_at(void* pointer, size_t operation, const Range& rows) const;
     [[nodiscard]] BorderRows border_rows(size_t operation, network::Side side) const;
     [[nodiscard]] std::span<std::byte> bytes_of(size_t operation, const Range& rows) const;
 
     const Network& network_;
     const network::ExchangedSlab& slab_;
-    at::TensorOptions options_;
     Runner runner_;
     std::vector<network::PieceStep> steps_;
     PieceMaps pieces_;                 // of the last pass: rows may still be on the way when it fails

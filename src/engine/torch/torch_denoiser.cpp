@@ -85,13 +85,13 @@ class TorchDenoiser final : public Denoiser {
     [[nodiscard]] std::unique_ptr<BandPass> make_band_pass(const network::BandSchedule& schedule,
                                                            device::Stream& stream) override {
         if (!runs_in_rows()) return Denoiser::make_band_pass(schedule, stream);
-        return std::make_unique<Bands>(*network_, schedule, placement_.options, runner(stream));
+        return std::make_unique<Bands>(*network_, schedule, runner(stream));
     }
 
     [[nodiscard]] std::unique_ptr<SlabPass> make_slab_pass(const network::ExchangedSlab& slab,
                                                            device::Stream& stream) override {
         if (!runs_in_rows()) return Denoiser::make_slab_pass(slab, stream);
-        return std::make_unique<Slab>(*network_, slab, placement_.options, runner(stream));
+        return std::make_unique<Slab>(*network_, slab, runner(stream));
     }
 
     [[nodiscard]] std::unique_ptr<CropPass> make_crop_pass(const network::WindowCrop& crop, int64_t n,
