@@ -63,8 +63,18 @@ TEST(ExpectedStrips, HaveTheirContextAndKeepEachColumnOnce) {
     EXPECT_TRUE(is_wrong([](auto& strips) { --strips[1].core.column; })) << "a column is made twice";
     EXPECT_TRUE(is_wrong([](auto& strips) { --strips[1].core.extent.w; })) << "the last column is missing";
     EXPECT_TRUE(is_wrong([](auto& strips) { strips.pop_back(); }));
-    EXPECT_TRUE(is_wrong([](auto& strips) { strips[1].window.column = 38; })) << "not where tiles begin";
     EXPECT_TRUE(is_wrong([](auto& strips) { strips[1].window.extent.w = 56; }));
+}
+
+TEST(ExpectedStrips, BeginWhereTilesDo) {
+    const auto with_a_middle_strip_at = [](int64_t column) {
+        std::vector<plan::Tile> strips = two_strips();
+        strips.back().core = {0, 70, {8, 28}};
+        strips.insert(std::next(strips.begin()), {{0, column, {8, 60}}, {0, 50, {8, 20}}});
+        return find_wrong_strip(strips, kRules);
+    };
+    EXPECT_EQ(with_a_middle_strip_at(20), std::nullopt);
+    EXPECT_TRUE(with_a_middle_strip_at(21).has_value()) << "with all of its context";
 }
 
 }  // namespace
