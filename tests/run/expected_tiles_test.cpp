@@ -70,7 +70,7 @@ TEST(ExpectedStrips, BeginWhereTilesDo) {
     const auto with_a_middle_strip_at = [](int64_t column) {
         std::vector<plan::Tile> strips = two_strips();
         strips.back().core = {0, 70, {8, 28}};
-        strips.insert(std::next(strips.begin()), {{0, column, {8, 60}}, {0, 50, {8, 20}}});
+        strips.insert(std::next(strips.begin()), plan::Tile{{0, column, {8, 60}}, {0, 50, {8, 20}}});
         return find_wrong_strip(strips, kRules);
     };
     EXPECT_EQ(with_a_middle_strip_at(20), std::nullopt);
