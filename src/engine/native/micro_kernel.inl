@@ -8,6 +8,11 @@ constexpr int64_t kRows = kLanes == network::kNativeLanes ? network::kDirectPixe
 constexpr int64_t kColumns = 2 * kLanes;
 static_assert(network::kNativePanel % kColumns == 0);
 
+/// A kernel of fewer rows reads weights faster than main memory gives them, so those of the next product are fetched
+/// meanwhile: a line whenever so many rows of the own ones are read, with which five groups fetch all of them.
+constexpr bool kFetchPays = kLanes < network::kNativeLanes;
+constexpr int64_t kRowsPerFetch = 5;
+
 /// c[row][column] = sum over segments and depth of a[segment][row * a_step + k] * b[segment][k][column]
 struct Product {
     std::array<const float*, 3> a{};
@@ -16,24 +21,35 @@ struct Product {
     int64_t depth = 0;
     const float* b = nullptr;  // rows of kNativePanel columns, of which at most kColumns are multiplied
     float* c = nullptr;        // rows of kNativePanel columns
+    const float* fetched = nullptr;  // rows of kNativePanel columns, whose first line is fetched; null: none
 };
 
 /// kPair: both vectors of columns are needed.
-struct Fp32Product {
+template <bool kFetches>
+struct Fp32Kernel {
     template <int kCount, bool kPair>
     static void multiply(const Product& product);
 };
+using Fp32Product = Fp32Kernel<false>;
+using FetchingProduct = Fp32Kernel<true>;
 
+template <bool kFetches>
 template <int kCount, bool kPair>
-void Fp32Product::multiply(const Product& product) {
+void Fp32Kernel<kFetches>::multiply(const Product& product) {
     Vector left[kCount], right[kCount];
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) left[i] = right[i] = hn::Zero(kLanesTag);
     const int64_t a_step = product.a_step;
     const float* b = product.b;
+    [[maybe_unused]] const float* fetched = product.fetched == nullptr ? b : product.fetched;
     for (int64_t segment = 0; segment < product.num_segments; ++segment) {
         const float* a = product.a[static_cast<size_t>(segment)];
         for (int64_t k = 0; k < product.depth; ++k, b += network::kNativePanel) {
+            if constexpr (kFetches)
+                if (k % kRowsPerFetch == 0) {
+                    fetch(fetched);
+                    fetched += network::kNativePanel;
+                }
             const Vector b_left = load(b), b_right = kPair ? load(b + kLanes) : hn::Zero(kLanesTag);
 #pragma GCC unroll 16
             for (int i = 0; i < kCount; ++i) {

@@ -15,6 +15,9 @@ HWY_INLINE Vector all(float value) { return hn::Set(kLanesTag, value); }
 /// a * factor + b
 HWY_INLINE Vector multiply_add(Vector a, float factor, Vector b) { return hn::MulAdd(a, all(factor), b); }
 
+/// Has a line brought into the second-level cache.
+HWY_INLINE void fetch(const float* line) { __builtin_prefetch(line, 0, 2); }
+
 /// max(value, 0). In this order x86 gives NaN for NaN, as the other engines do.
 HWY_INLINE Vector positive(Vector value) { return hn::Max(hn::Zero(kLanesTag), value); }
 

@@ -109,6 +109,7 @@ class WinogradBlock {
           depth_(call.layer.winograd.operand_floats(call.layer.in_channels)),
           row_floats_(depth_ + network::kWinogradSkew),
           max_tiles_(network::winograd_tiles(call.layer.in_channels, call.layer.winograd)),
+          fetches_(call.layer.packed_weights() > kSecondLevelFloats),
           operands_(scratch),
           products_(operands_ + kProducts * max_tiles_ * row_floats_),
           patch_(products_ + kProducts * max_tiles_ * network::kNativePanel) {}
@@ -131,6 +132,7 @@ class WinogradBlock {
     static constexpr int kTile = Operands::kTile;
     static constexpr int64_t kPatch = network::winograd_patch(kTile);
     static constexpr int64_t kProducts = network::winograd_products(kTile);
+    static constexpr int64_t kSecondLevelFloats = int64_t{1} << 18;  // of the cache
 
     [[nodiscard]] Range tiles_of(int64_t block) const { return shard(tiles_.count, block, blocks_.num_blocks); }
 
@@ -191,7 +193,10 @@ class WinogradBlock {
         const float* weights = call_.weights + panel * kProducts * depth_ * network::kNativePanel;
         const int64_t groups = ceil_div(num_tiles, kRows), columns = panel_columns(call_.layer, panel);
         for (int64_t p = 0; p < kProducts; ++p, weights += depth_ * network::kNativePanel)
-            for (int64_t column = 0; column < columns; column += kColumns)
+            for (int64_t column = 0; column < columns; column += kColumns) {
+                const float* next = column + kColumns < columns ? weights + column + kColumns
+                                    : p + 1 < kProducts         ? weights + depth_ * network::kNativePanel
+                                                                : nullptr;
                 for (int64_t group = 0; group < groups; ++group) {
                     const Range rows = shard(num_tiles, group, groups);
                     if (column == 0) prefetch.advance();
@@ -200,9 +205,23 @@ class WinogradBlock {
                         .a_step = row_floats_,
                         .depth = depth_,
                         .b = weights + column,
-                        .c = products_ + (p * max_tiles_ + rows.begin) * network::kNativePanel + column};
-                    multiply<typename Operands::Kernel>(product, rows.size(), columns - column);
+                        .c = products_ + (p * max_tiles_ + rows.begin) * network::kNativePanel + column,
+                        .fetched = weights_to_fetch(next, group)};
+                    multiply_rows(product, rows.size(), columns - column);
                 }
+            }
+    }
+
+    /// The share of a group of rows in `next`, which is multiplied next; null for none.
+    [[nodiscard]] const float* weights_to_fetch(const float* next, int64_t group) const {
+        const int64_t fetched = ceil_div(depth_, kRowsPerFetch), first = group * fetched;
+        return next != nullptr && first + fetched <= depth_ ? next + first * network::kNativePanel : nullptr;
+    }
+
+    void multiply_rows(const Product& product, int64_t count, int64_t columns) const {
+        if constexpr (kFetchPays)
+            if (fetches_) return multiply<FetchingProduct>(product, count, columns);
+        multiply<typename Operands::Kernel>(product, count, columns);
     }
 
     void transform_results(int64_t tile, int64_t place, int64_t panel) const {
@@ -235,6 +254,7 @@ class WinogradBlock {
     const WinogradBlocks& blocks_;
     TileRows tiles_;
     int64_t depth_, row_floats_, max_tiles_;
+    bool fetches_;  // weights, while it multiplies others
     float *operands_, *products_, *patch_;
 };
 
