@@ -214,8 +214,9 @@ class WinogradBlock {
 
     /// The share of a group of rows in `next`, which is multiplied next; null for none.
     [[nodiscard]] const float* weights_to_fetch(const float* next, int64_t group) const {
+        if (!kFetchPays || !fetches_ || next == nullptr) return nullptr;
         const int64_t fetched = ceil_div(depth_, kRowsPerFetch), first = group * fetched;
-        return next != nullptr && first + fetched <= depth_ ? next + first * network::kNativePanel : nullptr;
+        return first + fetched <= depth_ ? next + first * network::kNativePanel : nullptr;
     }
 
     void multiply_rows(const Product& product, int64_t count, int64_t columns) const {

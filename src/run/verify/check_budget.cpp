@@ -21,14 +21,9 @@ double reference_cost(const plan::Point& point) {
     return is_same_path ? 1 : 3;
 }
 
-/// The work of a part within the image, as pixels of the whole network.
-double pixels_with_context(const Extent& part, const plan::Point& point, const engine::Weights& weights) {
-    const Extent padded = plan::tile_grid(point).padded();
-    const int64_t context = reach_of(weights).context;
-    const Extent seen{std::min(part.h + 2 * context, padded.h), std::min(part.w + 2 * context, padded.w)};
-    if (!can_crop(weights, point.device)) return static_cast<double>(seen.pixels());
+/// The work of a part in the middle of the window `seen`, as pixels of the whole network.
+double cropped_pixels(const network::Graph& graph, Extent seen, Extent part) {
     const Rect core{(seen.h - part.h) / 2, (seen.w - part.w) / 2, part};
-    const network::Graph graph = weights.graph();
     return crop_to(graph, seen, core).macs(core) / network::mac_per_pixel(graph);
 }
 
@@ -45,7 +40,13 @@ double check_pixels(const plan::Point& point, const engine::Weights& weights) {
     const plan::TileGrid grid = plan::tile_grid(point);
     const int64_t probes = point.settings.protocol.verify_probes;
     const int64_t windows = std::min(grid.num_windows(), std::max<int64_t>(point.num_ranks, probes));
-    const auto pixels_of = [&](const Extent& part) { return pixels_with_context(part, point, weights); };
+    const int64_t context = reach_of(weights).context;
+    const auto pixels_of = [&](const Extent& part) {
+        const Extent seen{std::min(part.h + 2 * context, grid.padded().h),
+                          std::min(part.w + 2 * context, grid.padded().w)};
+        return can_crop(weights, point.device) ? cropped_pixels(weights.graph(), seen, part)
+                                               : static_cast<double>(seen.pixels());
+    };
     if (plan::is_in_bands(point))
         return reference_cost(point) * static_cast<double>(windows) * pixels_of({kProbeEdge, kProbeEdge});
     auto pixels = static_cast<double>(windows * grid.window().pixels());
