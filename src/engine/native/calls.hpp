@@ -2,6 +2,7 @@
 // float32, dense.
 #pragma once
 
+#include "engine/native/winograd_blocks.hpp"
 #include "network/native_layout.hpp"
 
 #include "patchbench/base/shard.hpp"
@@ -50,14 +51,6 @@ struct ConvolutionCall {
     /// Window and row of the result, for a number that counts `rows` over all windows.
     [[nodiscard]] int64_t window_of(int64_t number) const { return number / rows.size(); }
     [[nodiscard]] int64_t row_of(int64_t number) const { return rows.begin + number % rows.size(); }
-};
-
-/// How a Winograd convolution is cut into work items: item = block of tiles * num_groups + group of output channels.
-/// Groups exist only where the map has fewer blocks than there are threads.
-struct WinogradBlocks {
-    int64_t num_blocks = 1;
-    int64_t num_groups = 1;
-    [[nodiscard]] int64_t num_items() const { return num_blocks * num_groups; }
 };
 
 /// One value of the result for each value of the operands.

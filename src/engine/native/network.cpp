@@ -19,16 +19,9 @@ bool is_streamed(const ConvolutionCall& call) {
     return call.summand.values == nullptr && whole_lines && bytes > kStreamedBytes;
 }
 
-/// Blocks of as many tiles as fit into a cache; where that makes fewer than there are threads, the output channels are
-/// shared, too, at least two panels each.
-WinogradBlocks winograd_blocks(const ConvolutionCall& call, int64_t threads, int64_t rows) {
+int64_t num_tiles(const ConvolutionCall& call) {
     const int64_t tile = call.layer.winograd.tile;
-    const int64_t tiles = call.n * ceil_div(call.rows.size(), tile) * ceil_div(call.columns.size(), tile);
-    const int64_t most = network::winograd_tiles(call.layer.in_channels, call.layer.winograd);
-    WinogradBlocks blocks{.num_blocks = ceil_div(tiles, most / rows * rows)};
-    const int64_t most_groups = std::max<int64_t>(1, call.layer.panels() / 2);
-    blocks.num_groups = std::min(most_groups, ceil_div(threads, blocks.num_blocks));
-    return blocks;
+    return call.n * ceil_div(call.rows.size(), tile) * ceil_div(call.columns.size(), tile);
 }
 
 network::WinogradForm form_of(const EngineOptions& options) {
@@ -154,12 +147,13 @@ void Network::convolve(const Call& call, const Workplace& place) {
                          .relu = call.step.is_fused() && !adds};
     work.streams = is_streamed(work);
     const auto scratch = [&place](int thread) { return place.scratch[static_cast<size_t>(thread)]; };
-    const WinogradBlocks blocks = winograd_blocks(work, threads_.size(), kernels_.rows);
     const auto winograd = work.layer.winograd.bf16 ? kernels_.winograd_bf16 : kernels_.winograd;
     switch (work.layer.method()) {
-        case network::NativeMethod::winograd:
+        case network::NativeMethod::winograd: {
+            const WinogradBlocks blocks = winograd_blocks(work.layer, num_tiles(work), threads_.size(), kernels_.rows);
             return threads_.run(blocks.num_items(),
                                 [&](Range items, int thread) { winograd(work, blocks, items, scratch(thread)); });
+        }
         case network::NativeMethod::narrow:
             return threads_.run(out.num_made(), [&](Range numbers, int) { kernels_.narrow(work, numbers); });
         case network::NativeMethod::direct:
