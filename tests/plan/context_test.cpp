@@ -1,7 +1,7 @@
 // Which way of giving context `halo: auto` takes, by arithmetic alone.
 #include "plan/context.hpp"
 
-#include "plan/planned_point.hpp"
+#include "support/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "network/arena.hpp"
 #include "network/native_layout.hpp"
-#include "plan/planned_point.hpp"
+#include "support/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "plan/winograd.hpp"
 

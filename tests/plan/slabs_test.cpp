@@ -1,6 +1,6 @@
 #include "plan/slabs.hpp"
 
-#include "plan/planned_point.hpp"
+#include "support/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
 

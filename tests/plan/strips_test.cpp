@@ -3,7 +3,7 @@
 
 #include "plan/bands.hpp"
 #include "plan/context.hpp"
-#include "plan/planned_point.hpp"
+#include "support/planned_point.hpp"
 #include "plan/prediction.hpp"
 #include "support/messages.hpp"
 

@@ -2,6 +2,7 @@
 #include "engine/worker/engine_places.hpp"
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 
 #include <gmock/gmock.h>
@@ -59,11 +60,7 @@ class EnginePoints : public testing::Test {
     }
 
     record::PointTrace run(const config::PointSettings& settings) {
-        const auto facts_of = [](const config::ImageSettings& image) {
-            return plan::SourceFacts{{image.height, image.width}, image.channels};
-        };
-        const plan::Point point = plan::make_plan({study_, {settings}, ""}, topology_, facts_of).points.front();
-        return Runner(world_, topology_, study_).run(point, {});
+        return Runner(world_, topology_, study_).run(test::planned(settings, study_, topology_), {});
     }
 
     record::PointTrace run_faulty(const std::string& options) {

@@ -2,6 +2,7 @@
 // arrives at its place.
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/planned_point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,13 +39,8 @@ class Exchange : public testing::Test {
         study.reduction = ReductionKind::mpi;
         plan::Topology topology = gather_topology(world_, {config::DeviceChoice::cpu, config::SharingRule::error});
         for (plan::RankPlace& place : topology.ranks) place.node = place.rank / ranks_a_node;
-        const auto no_file = [](const config::ImageSettings&) -> plan::SourceFacts {
-            throw UsageError("unexpected look-up");
-        };
-        config::Config config;
-        config.points = {settings};
         Runner runner(world_, topology, study);
-        return runner.run(plan::make_plan(config, topology, no_file).points.front(), {});
+        return runner.run(test::planned(settings, study, topology), {});
     }
 
     /// Every pixel is looked at by the verification of simulated points, on the root.

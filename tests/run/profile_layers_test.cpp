@@ -1,6 +1,7 @@
 // The profile of a point: layers by name, FLOP of the graph, on the slowest rank, and a note where there are none.
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 
 #include "patchbench/network/network_facts.hpp"
@@ -42,11 +43,7 @@ class ProfileLayers : public testing::Test {
         : world_(comm::Communicator::world()), topology_(gather_topology(world_, {config::DeviceChoice::cpu})) {}
 
     record::PointTrace run(const config::PointSettings& settings) {
-        const auto facts_of = [](const config::ImageSettings& image) {
-            return plan::SourceFacts{{image.height, image.width}, image.channels};
-        };
-        const plan::Point point = plan::make_plan({study_, {settings}, ""}, topology_, facts_of).points.front();
-        return Runner(world_, topology_, study_).run(point, {});
+        return Runner(world_, topology_, study_).run(test::planned(settings, study_, topology_), {});
     }
 
     const comm::Communicator world_;

@@ -4,6 +4,7 @@
 #include "device/host_memory.hpp"
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 
 #include <gmock/gmock.h>
@@ -99,13 +100,7 @@ config::PointSettings counted_point() {
 class RepetitionsOfAPoint : public testing::Test {
   protected:
     [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
-        const auto no_file = [](const config::ImageSettings&) -> plan::SourceFacts {
-            throw UsageError("unexpected look-up");
-        };
-        config::Config config;
-        config.study = study_;
-        config.points = {settings};
-        return plan::make_plan(config, topology_, no_file).points.front();
+        return test::planned(settings, study_, topology_);
     }
 
     /// `change` is done to the team first.

@@ -4,6 +4,7 @@
 #include "plan/prediction.hpp"
 #include "run/launch.hpp"
 #include "run/run.hpp"
+#include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 
 #include <gmock/gmock.h>
@@ -56,10 +57,7 @@ class RowPoints : public testing::Test {
         : world_(comm::Communicator::world()), topology_(run::gather_topology(world_, {config::DeviceChoice::cpu})) {}
 
     [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
-        const auto facts_of = [](const config::ImageSettings& image) {
-            return plan::SourceFacts{{image.height, image.width}, image.channels};
-        };
-        return plan::make_plan({study_, {settings}, ""}, topology_, facts_of).points.front();
+        return planned(settings, study_, topology_);
     }
 
     /// Tells `listener`, where there is one, what this rank does.

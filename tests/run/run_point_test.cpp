@@ -9,6 +9,7 @@
 #include "run/run.hpp"
 #include "run/work.hpp"
 #include "support/networks.hpp"
+#include "support/planned_point.hpp"
 #include "support/quiet_study.hpp"
 
 #include <gtest/gtest.h>
@@ -51,8 +52,6 @@ config::PointSettings small_point(network::NetworkKind network) {
     return settings;
 }
 
-plan::SourceFacts facts_of(const config::ImageSettings& image) { return {{image.height, image.width}, image.channels}; }
-
 /// What this process holds of memory files of at least `bytes`, each page divided by the number of processes that have
 /// it.
 double shared_file_bytes(double bytes) {
@@ -92,9 +91,8 @@ class RunPoint : public testing::Test {
     };
 
     record::PointTrace run(Launch& launch, const config::PointSettings& settings, const std::string& file) {
-        const plan::Point point =
-            plan::make_plan({launch.study, {settings}, ""}, launch.topology, facts_of).points.front();
-        return launch.runner.run(point, {.image = file.empty() ? fs::path{} : folder_ / file});
+        return launch.runner.run(test::planned(settings, launch.study, launch.topology),
+                                 {.image = file.empty() ? fs::path{} : folder_ / file});
     }
     record::PointTrace run(const config::PointSettings& settings) { return run(all_, settings, ""); }
 
@@ -229,7 +227,7 @@ TEST_F(RunPoint, RanksThatWorkApartShareOneCopy) {
     settings.protocol.verify = config::VerifyMode::off;
     plan::Topology topology = alone_.topology;
     topology.num_apart = world_.size();
-    const plan::Point point = plan::make_plan({all_.study, {settings}, ""}, topology, facts_of).points.front();
+    const plan::Point point = test::planned(settings, all_.study, topology);
     const auto blocks = make_shared_blocks(world_, all_.topology);
     Runner runner(self_, topology, all_.study, blocks);
     runner.keep_engines();
@@ -299,7 +297,7 @@ TEST_F(RunPoint, UpperBoundsAreMeasuredOnceAndSetBesideEachPoint) {
     Runner runner(world_, all_.topology, study);
     config::PointSettings settings = small_point(network::kind_of<network::DncnnShape>());
     settings.memory_limit_mib = 40;  // of the point, not of the bounds
-    const plan::Plan plan = plan::make_plan({study, {settings, settings}, ""}, all_.topology, facts_of);
+    const plan::Plan plan = plan::make_plan({study, {settings, settings}, ""}, all_.topology, {});
     const record::PointTrace first = runner.run(plan.points[0], {});
     const record::PointTrace second = runner.run(plan.points[1], {});
     ASSERT_EQ(first.status, record::PointStatus::ok) << first.reason;

@@ -5,6 +5,7 @@
 #include "run/pipeline/pipeline.hpp"
 #include "run/run.hpp"
 #include "run/verify/verification.hpp"
+#include "support/planned_point.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -43,13 +44,7 @@ config::PointSettings simulated_settings() {
 class RunSimulated : public testing::Test {
   protected:
     [[nodiscard]] plan::Point point_of(const config::PointSettings& settings) const {
-        const auto no_file = [](const config::ImageSettings&) -> plan::SourceFacts {
-            throw UsageError("unexpected look-up");
-        };
-        config::Config config;
-        config.study = study_;
-        config.points = {settings};
-        return plan::make_plan(config, topology_, no_file).points.front();
+        return test::planned(settings, study_, topology_);
     }
     record::PointTrace run(const config::PointSettings& settings, const std::filesystem::path& file = {}) {
         return runner_.run(point_of(settings), {.image = file});

@@ -3,6 +3,7 @@
 #include "run/pipeline/clock_offset.hpp"
 #include "run/pipeline/gather_timeline.hpp"
 #include "run/run.hpp"
+#include "support/planned_point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -83,11 +84,8 @@ class RecordedPass : public testing::Test {
         const plan::Topology topology = gather_topology(world, {config::DeviceChoice::cpu, config::SharingRule::error});
         config::StudySettings study;
         study.reduction = ReductionKind::mpi;
-        const plan::Point point = plan::make_plan({study, {settings_}, ""}, topology, [](const config::ImageSettings&) {
-                                      return plan::SourceFacts{};
-                                  }).points.front();
         is_root_ = world.is_root();
-        return Runner(world, topology, study).run(point, {});
+        return Runner(world, topology, study).run(test::planned(settings_, study, topology), {});
     }
 
     config::PointSettings settings_;
