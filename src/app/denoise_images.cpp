@@ -74,6 +74,10 @@ void Denoise::run(size_t index, const DenoiseJob& job, bool single) {
             file = run::open_pages(settings_.image, pages_);
             groups = find_band_groups(file->info(), bands_, settings_);
         });
+        const image::ImageInfo& info = file->info();
+        std::string found = run::describe_source(settings_.image.path, {info.extent, info.channels, info.dtype});
+        if (file->num_pages() > 1) found += fmt::format(", {} pages", file->num_pages());
+        run::require_same_images(group_.ranks, found);
         if (file->num_pages() > 1) return run_stack(image, file, groups);
         if (!groups.empty()) return run_bands(image, file, groups);
         run_image(image, file);

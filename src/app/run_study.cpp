@@ -92,10 +92,19 @@ ExitCode run_on(const StudyRun& study, const Arguments& raw, RankSession& sessio
     plan::Plan plan;
     RecordOptions options = study.record;
     std::unique_ptr<StudyRecord> record;
+    std::string images;
+    const auto facts_of = [&images](const config::ImageSettings& image) {
+        const plan::SourceFacts facts = run::source_facts(image);
+        images += (images.empty() ? "" : "; ") + run::describe_source(image.path, facts);
+        return facts;
+    };
     run::together(world, [&] {
-        plan = plan::make_plan(config, topology, run::source_facts, [&](const auto& settings, int64_t channels) {
+        plan = plan::make_plan(config, topology, facts_of, [&](const auto& settings, int64_t channels) {
             return runner.shape_of(settings, channels);
         });
+    });
+    run::require_same_images(world, images);
+    run::together(world, [&] {
         if (!world.is_root()) return;
         check_weights(plan);
         options.folder = study.folder(config);

@@ -111,6 +111,7 @@ class Search {
     plan::Point plan_point(const config::PointSettings& settings, std::optional<int64_t> edge) {
         plan::Point point;
         run::together(world_, [&] { point = plan_here(settings, edge); });
+        run::require_same_images(world_, facts_ ? run::describe_source(settings.image.path, *facts_) : "");
         return point;
     }
 

@@ -4,6 +4,10 @@
 #include "comm/border_channel.hpp"
 #include "comm/collective_step.hpp"
 
+#include <fmt/format.h>
+
+#include <optional>
+
 namespace pb::run {
 
 namespace {
@@ -63,6 +67,14 @@ void agree_on(const comm::Communicator& communicator, const Attempt& mine) {
 
 void together(const comm::Communicator& communicator, const std::function<void()>& step) {
     agree_on(communicator, attempt(step));
+}
+
+void require_same_images(const comm::Communicator& communicator, const std::string& found) {
+    const std::string root = communicator.broadcast(found);
+    std::optional<std::string> other;
+    if (found != root)
+        other = fmt::format("found {}, but rank 0 found {}: all ranks must read the same files", found, root);
+    if (const auto all = communicator.agree(other)) throw AgreedError(*all, ExitCode::usage);
 }
 
 }  // namespace pb::run

@@ -47,4 +47,8 @@ void agree_on(const comm::Communicator& communicator, const Attempt& attempt);
 /// could miss.
 void together(const comm::Communicator& communicator, const std::function<void()>& step);
 
+/// Collective. Unless `found`, the images that this rank is to read, is the same text on all ranks, they throw
+/// AgreedError (usage) with that of each rank that differs from the root: their plans would not fit each other.
+void require_same_images(const comm::Communicator& communicator, const std::string& found);
+
 }  // namespace pb::run

@@ -74,6 +74,24 @@ class RankFaults(faulty.FaultyTest):
             if point['status'] == 'oom':
                 self.assertRegex(point['reason'], r'^rank 1@')
 
+    def test_another_image_on_one_rank(self):
+        """Files of one name and different sizes, as copies in folders of the nodes can be."""
+        for number, words in enumerate((['run', 'input.yaml', '--out', 'out'],
+                                        ['denoise', 'input.png', 'out.png', '--sigma', '0.1', '--halo', 'exchanged'],
+                                        ['tune', 'input.png'])):
+            with self.subTest(words[0]):
+                ranks = []
+                for rank, columns in enumerate((64, 48)):
+                    folder = self.folder / f'{number}-{rank}'
+                    folder.mkdir()
+                    (folder / 'input.png').write_bytes(program.png(columns, 64))
+                    text = faulty.STUDY.replace('{height: 64, width: 64}', '{path: input.png}')
+                    (folder / 'input.yaml').write_text(text)
+                    ranks.append(['env', '-C', str(folder), program.PROGRAM, *words])
+                outcome = self.launch(*ranks)
+                self.assert_ended(outcome, 2, r'rank 1@\S+: found input\.png: 64 rows, 48 columns.*'
+                                              r'rank 0 found input\.png: 64 rows, 64 columns.*same files')
+
     def test_not_a_number_from_one_rank(self):
         """In a window that the probes would pass over."""
         probes = ['--set', 'verify.probes=1', '--set', 'verify.whole_max_mpx=0', '--set', 'patch=16']

@@ -204,6 +204,22 @@ bounds: off
         result = run('run', study, '--out', self.folder / 'results', cwd=self.folder)
         self.assertRegex(result.stdout, r'image\.range = auto is -?\d+(\.\d+)?:\d+', result.stderr)
 
+    def test_the_same_bytes_as_samples_of_two_types(self):
+        """Each point is compared with its own reference."""
+        self.write('two.raw', struct.pack(f'<{EDGE * EDGE}e', *(x % 50 / 50 for x in range(EDGE * EDGE))))
+        study = self.write('study.yaml', f"""
+image: {{path: two.raw, raw: ["{EDGE}x{EDGE}x1:u16", "{EDGE}x{EDGE}x1:f16"], noise_sigma: 0}}
+network: dncnn
+weights: seed:1
+device: cpu
+patch: 24
+halo: exact
+stop: {{min_reps: 1, max_time_s: 0}}
+bounds: off
+""")
+        result = run('run', study, '--out', self.folder / 'results', cwd=self.folder)
+        self.assertIn('RESULT: VALID', result.stdout, result.stderr)
+
     def test_advice_names_range(self):
         self.write_mapped(with_gaps=False)
         result = run('denoise', self.folder / 'mapped.npy', self.folder / 'out.npy', *FAST)

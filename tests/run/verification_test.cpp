@@ -34,6 +34,23 @@ engine::Weights shallow_dncnn() {
     return weights;
 }
 
+/// Finite weights: `to` where a sample of the first channel is above 0.9, which is beyond all floats, else almost the
+/// input.
+engine::Weights overflowing_dncnn(float to) {
+    engine::Weights weights = shallow_dncnn();
+    for (auto& [name, layer] : weights.convolutions) {
+        const auto centre = static_cast<size_t>(layer.kernel * layer.kernel / 2);
+        std::ranges::fill(layer.weight, 0.F);
+        layer.bias.assign(static_cast<size_t>(layer.out_channels), 0.F);
+        layer.weight[centre] = name == "in_conv" ? 1.F : 1e30F;
+    }
+    weights.convolutions["in_conv"].bias.front() = -0.9F;
+    auto& last = weights.convolutions["out_conv"];
+    last.weight[static_cast<size_t>(last.kernel * last.kernel / 2)] = to;
+    last.bias.assign(last.bias.size(), 0.01F);
+    return weights;
+}
+
 /// 4 x 3 windows; the last ones are cut by the border in both directions.
 config::PointSettings point_with(const std::string& weights) {
     config::PointSettings settings;
@@ -175,6 +192,29 @@ TEST_F(VerificationTest, OneSampleOfTheLastChannelThatIsNotANumberFails) {
     expect_failed(run(settings, "output:sample:2"), {rank_name(), "1 output samples are not finite"});
     settings = every_output()[3];
     expect_failed(run(settings, "output:sample:2"), {rank_name(), "windows differ", "channel 2"});
+}
+
+// Bytes cannot hold what is not finite, so the values are counted before they become bytes.
+TEST_F(VerificationTest, ValuesThatBytesCannotHoldFail) {
+    if (world_.is_root()) {
+        image::Image image({85, 70}, 3, DType::u8);
+        std::ranges::fill(image.bytes(), std::byte{100});
+        image.as<uint8_t>()[(50 * 70 + 33) * 3] = 250;
+        image::save_image({.pixels = image.view()}, folder_ / "bright.tif");
+        for (const float to : {1e30F, -1e30F})
+            engine::save_safetensors(engine::to_state_dict(overflowing_dncnn(to)),
+                                     folder_ / (to > 0 ? "white.safetensors" : "black.safetensors"));
+    }
+    world_.barrier();
+    for (const char* weights : {"white.safetensors", "black.safetensors"})
+        for (const auto output : {config::OutputKind::memory, config::OutputKind::file, config::OutputKind::checksum}) {
+            SCOPED_TRACE(std::string(weights) + ' ' + std::string(name_of(output)));
+            config::PointSettings settings = point_with(folder_ / weights);
+            settings.image.path = folder_ / "bright.tif";
+            settings.image.noise_sigma = 0;
+            settings.output = output;
+            expect_failed(run(settings), {"values of the network were not finite", "windows are not finite: window 7"});
+        }
 }
 
 TEST_F(VerificationTest, TheIdentityAndAConstantAreNoOutputs) {

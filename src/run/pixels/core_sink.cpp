@@ -3,6 +3,7 @@
 #include "patchbench/base/error.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace pb::run {
@@ -23,6 +24,17 @@ uint64_t row_checksum(const std::byte* row, int64_t count, uint64_t first_place)
     for (int64_t i = 0; i < count; ++i)
         sum += mix((first_place + static_cast<uint64_t>(i)) * 0x9e3779b97f4a7c15 + samples[i]);
     return sum;
+}
+
+/// Of the core in a window of f32 NHWC.
+int64_t num_not_finite(const float* values, const plan::Tile& tile, int64_t channels) {
+    const Rect& core = tile.core;
+    int64_t count = 0;
+    for (int64_t y = core.row - tile.window.row; y < core.row - tile.window.row + core.extent.h; ++y) {
+        const float* row = values + (y * tile.window.extent.w + core.column - tile.window.column) * channels;
+        count += std::count_if(row, row + core.extent.w * channels, [](float value) { return !std::isfinite(value); });
+    }
+    return count;
 }
 
 }  // namespace
@@ -68,7 +80,9 @@ void write_core(const std::byte* samples, const plan::Tile& tile, CoreSink& sink
 
 void write_core_from_f32(const float* values, const plan::Tile& tile, const device::Conversion& conversion,
                          CoreSink& sink) {
-    write_core_from_f32(values, tile, conversion, sink.map(tile.core));
+    const Slab slab = sink.map(tile.core);
+    write_core_from_f32(values, tile, conversion, slab);
+    if (!is_float(slab.pixels.dtype)) sink.count_lost(num_not_finite(values, tile, slab.pixels.channels));
     sink.commit(tile.core);
 }
 

@@ -36,6 +36,13 @@ class CoreSink {
     [[nodiscard]] virtual image::Image read(const Rect& part) = 0;
     /// Returns f32 `samples` of `part` as `read` would return them after they were stored.
     [[nodiscard]] virtual image::Image as_stored(const Rect& part, const image::Image& samples) const;
+
+    void count_lost(int64_t values) { num_lost_ += values; }
+    /// How many values of the network were not finite before they became integers, which cannot say so.
+    [[nodiscard]] int64_t num_lost() const { return num_lost_; }
+
+  private:
+    int64_t num_lost_ = 0;
 };
 
 /// Writes cores directly into a slab, without a copy.
@@ -91,7 +98,7 @@ class StreamedSink : public CoreSink {
     StreamCounts counts_;
 };
 
-/// Write a core as the functions of slab.hpp do, to any sink.
+/// Write a core as the functions of slab.hpp do, to any sink. The second one tells the sink what integers lose.
 void write_core(const std::byte* samples, const plan::Tile& tile, CoreSink& output);
 void write_core_from_f32(const float* values, const plan::Tile& tile, const device::Conversion& conversion,
                          CoreSink& output);

@@ -1,9 +1,13 @@
 #include "run/pixels/image_source.hpp"
 
+#include "base/controls.hpp"
 #include "image/synthetic.hpp"
 #include "run/pixels/file_samples.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <filesystem>
 
 namespace pb::run {
 
@@ -112,6 +116,12 @@ void ImageSource::restore_gaps(const Rect& part, MutablePixelView unit) {
 
 int64_t ImageSource::count_gaps(const Rect& part) {
     return has_gaps() ? pb::image::count_gaps(file_->read_marked(shifted(part, crop_)).view()) : 0;
+}
+
+std::string describe_source(const std::string& path, const plan::SourceFacts& facts) {
+    const std::string name = without_controls(std::filesystem::path(path).filename());
+    return fmt::format("{}: {} rows, {} columns, {} channels of {}", name, facts.extent.h, facts.extent.w,
+                       facts.channels, name_of(facts.dtype));
 }
 
 plan::SourceFacts source_facts(const config::ImageSettings& settings) {

@@ -74,6 +74,9 @@ class ImageSource {
     DType dtype_ = DType::f32;
 };
 
+/// Of an image, with the name of its file but not the folder, to compare between ranks.
+[[nodiscard]] std::string describe_source(const std::string& path, const plan::SourceFacts& facts);
+
 /// Returns ImageSource::facts() of an image file without reading its samples.
 [[nodiscard]] plan::SourceFacts source_facts(const config::ImageSettings& settings);
 

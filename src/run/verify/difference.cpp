@@ -15,30 +15,38 @@ void clip(image::Image& expected, const std::optional<image::SampleRange>& limit
     if (!limits) return;
     const auto low = static_cast<float>(limits->low), high = static_cast<float>(limits->high);
     const int64_t count = expected.extent().pixels() * expected.channels();
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     std::transform(expected.as<float>(), expected.as<float>() + count, expected.as<float>(),
-                   [=](float sample) { return std::clamp(sample, low, high); });
+                   [=](float sample) { return std::isfinite(sample) ? std::clamp(sample, low, high) : kNan; });
 }
 
 double scale_of(const image::Image& expected) {
     double largest = 1;
     const int64_t count = expected.extent().pixels() * expected.channels();
-    for (int64_t i = 0; i < count; ++i)
-        largest = std::max(largest, static_cast<double>(std::abs(expected.as<float>()[i])));
+    for (int64_t i = 0; i < count; ++i) {
+        const double size = std::abs(static_cast<double>(expected.as<float>()[i]));
+        if (std::isfinite(size)) largest = std::max(largest, size);
+    }
     return largest;
 }
 
+double scaled_error(double difference, double scale, double rounding) {
+    return difference <= rounding ? difference : rounding + (difference - rounding) / scale;
+}
+
 Difference find_difference(CoreSink& output, const Rect& part, image::Image expected) {
-    clip(expected, output.quantisation().limits);
+    const Quantisation stored = output.quantisation();
     const double scale = scale_of(expected);
+    clip(expected, stored.limits);
     const image::Image written = output.read(part);
     const int64_t channels = expected.channels();
     const int64_t count = part.extent.pixels() * channels;
     Difference worst;
     double sum_of_squares = 0;
     for (int64_t i = 0; i < count; ++i) {
-        const double difference =
-            std::abs(static_cast<double>(written.as<float>()[i]) - static_cast<double>(expected.as<float>()[i])) /
-            scale;
+        const double difference = scaled_error(
+            std::abs(static_cast<double>(written.as<float>()[i]) - static_cast<double>(expected.as<float>()[i])), scale,
+            stored.rounding);
         sum_of_squares += difference * difference;
         if (difference <= worst.largest) continue;
         const bool is_finite = std::isfinite(difference);

@@ -15,7 +15,8 @@ struct Tolerance {
     double rms = 0;  // root mean square over a window: detects small errors everywhere
 };
 
-/// Absolute differences, divided by the largest expected value if that is above 1. NaN: not finite.
+/// Absolute differences, less the rounding of what is stored, divided by the largest expected value if that is above 1,
+/// plus that rounding (scaled_error). NaN: not finite.
 struct Difference {
     double largest = 0;
     double rms = 0;
@@ -25,11 +26,17 @@ struct Difference {
     [[nodiscard]] double excess(const Tolerance& tolerance) const;
 };
 
-/// Clips `expected` to the range that an output can hold (Quantisation). Without limits it is unchanged.
+/// Clips `expected` to the range that an output can hold (Quantisation), and makes what is not finite NaN, so that it
+/// equals nothing. Without limits it is unchanged.
 void clip(image::Image& expected, const std::optional<image::SampleRange>& limits);
 
-/// The divisor of differences: the largest magnitude in `expected`, at least 1.
+/// The divisor of differences: the largest finite magnitude in `expected`, before it is clipped, at least 1. A network
+/// that makes large values makes large rounding errors, also where its output is then clipped.
 [[nodiscard]] double scale_of(const image::Image& expected);
+
+/// A difference of stored values: what exceeds `rounding` is divided by `scale`, because storing rounds no more for
+/// large values. NaN stays.
+[[nodiscard]] double scaled_error(double difference, double scale, double rounding);
 
 /// Returns the difference between `part` of the output and `expected` (f32, the extent of `part`), largest over all
 /// samples and channels.

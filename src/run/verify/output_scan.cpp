@@ -91,6 +91,12 @@ std::optional<std::string> find_coverage_fault(const record::PointTrace& trace, 
                        static_cast<int64_t>(pixels), static_cast<int64_t>(trace.useful_pixels));
 }
 
+std::optional<std::string> find_lost_values(const CoreSink& output) {
+    if (output.num_lost() == 0) return std::nullopt;
+    return fmt::format("{} values of the network were not finite before they became integers; {}", output.num_lost(),
+                       kAdvice);
+}
+
 std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts) {
     return team.ranks.agree(counts.not_finite > 0 ? std::optional<std::string>("windows are not finite")
                                                   : std::nullopt);

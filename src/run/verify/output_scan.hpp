@@ -12,6 +12,9 @@ namespace pb::run {
 [[nodiscard]] std::optional<std::string> find_coverage_fault(const record::PointTrace& trace, const Team& team,
                                                              const RankShare& share);
 
+/// Returns an error if values of the network were not finite before they became integers on this rank.
+[[nodiscard]] std::optional<std::string> find_lost_values(const CoreSink& output);
+
 /// Names the ranks whose streamed samples were not finite. Collective; the same on all ranks.
 [[nodiscard]] std::optional<std::string> name_ranks_not_finite(const Team& team, const StreamCounts& counts);
 

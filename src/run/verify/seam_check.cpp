@@ -17,10 +17,11 @@ namespace {
 
 /// As find_difference, but for each cell.
 record::SeamRegion compare_cells(CoreSink& output, const Rect& part, image::Image expected) {
-    clip(expected, output.quantisation().limits);
-    image::DifferenceMap map = image::map_differences(output.read(part).view(), expected.view());
+    const Quantisation stored = output.quantisation();
     const double scale = scale_of(expected);
-    for (double& difference : map.largest) difference /= scale;
+    clip(expected, stored.limits);
+    image::DifferenceMap map = image::map_differences(output.read(part).view(), expected.view());
+    for (double& difference : map.largest) difference = scaled_error(difference, scale, stored.rounding);
     return {part, map.cell_px, std::move(map.largest)};
 }
 
@@ -45,8 +46,8 @@ std::string key_of(const Subject& subject, const Rect& probe) {
     std::ostringstream key;
     key.precision(17);
     key << subject.settings().network.name() << ' ' << subject.trace.weights_sha256 << ' ' << image.path << ' '
-        << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata << ' '
-        << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
+        << image.raw << ' ' << (file == nullptr ? 0 : file->page_number()) << ' ' << image.range << ' ' << image.nodata
+        << ' ' << image.bands << ' ' << image.seed << ' ' << image.noise_sigma << ' ' << subject.point().sigma << ' '
         << subject.reference.gain() << ' ' << name_of(subject.reference.layout()) << ' ' << extent.h << ' ' << extent.w
         << ' ' << probe.row << ' ' << probe.column << ' ' << probe.extent.h << ' ' << probe.extent.w;
     return key.str();

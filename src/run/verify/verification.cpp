@@ -151,6 +151,7 @@ record::Verification verify(const Subject& subject, const std::string& weights_d
     ask_all(team, result, [&] { return find_other_weights(subject, weights_digest, root_digest); });
     ask_all(team, result, [&] { return find_wrong_tile(subject); });
     ask_all(team, result, [&] { return find_noise_fault(subject); });
+    ask_all(team, result, [&] { return find_lost_values(subject.output()); });
     if (const auto fault = find_coverage_fault(subject.trace, team, subject.share)) result.reasons.push_back(*fault);
     if (!subject.is_held()) scan_streamed_output(subject, result);
 
