@@ -35,6 +35,7 @@ config::StudySettings study_settings(const DenoiseArguments& arguments) {
 void require_possible(const DenoiseArguments& arguments, const plan::Topology& topology) {
     config::PointSettings settings = settings_from(arguments);
     settings.image = {};
+    settings.memory_limit_mib = 0;  // what fits depends on the image and on the weights
     if (settings.network.card) settings.image.channels = settings.network.card->channels;
     try {
         (void)plan::make_plan({study_settings(arguments), {settings}, ""}, topology, {});
@@ -106,8 +107,9 @@ void Denoise::fail(const Image& image, record::PointStatus status, const std::st
 
 std::string Denoise::line(const DenoiseJob& job, const record::PointTrace& trace, const measure::Summary& summary,
                           const std::string& note) const {
-    return denoise_line(job, trace, summary,
-                        {note, sigma_note(trace.point), trace.point.weights_note, trace.point.halo_note});
+    return denoise_line(
+        job, trace, summary,
+        {note, sigma_note(trace.point), trace.point.weights_note, trace.point.tiles_note, trace.point.halo_note});
 }
 
 void Denoise::run_image(const Image& image, const run::OpenImage& file) {

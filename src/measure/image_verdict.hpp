@@ -13,7 +13,8 @@ struct ImageVerdict {
 };
 
 /// As judge. An output that the user did not want verified is neither VALID nor INVALID: it is counted among the
-/// reasons and does not change the exit code.
+/// reasons and does not change the exit code. Where all images were interrupted or not begun, there is nothing that
+/// could be INVALID: the verdict is VALID, with ExitCode::partial.
 [[nodiscard]] ImageVerdict judge_images(std::vector<Summary> summaries);
 
 }  // namespace pb::measure

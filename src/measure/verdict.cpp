@@ -39,6 +39,9 @@ bool is_broken(const Summary& summary) { return summary.status == record::PointS
 bool is_partial(const Summary& summary) {
     return !is_measured(summary) && !is_broken(summary) && !has_status(summary, record::PointStatus::refused);
 }
+bool is_cut_short(const Summary& summary) {
+    return has_status(summary, record::PointStatus::skipped) || has_status(summary, record::PointStatus::interrupted);
+}
 bool lacks_interval(const Summary& summary) {
     return is_measured(summary) && summary.repetitions < kMinRepetitionsForInterval;
 }
@@ -106,6 +109,10 @@ ImageVerdict judge_images(Summaries summaries) {
         ++unverified;
     }
     ImageVerdict images{.verdict = judge(summaries, false, "image")};
+    if (!summaries.empty() && count_if(summaries, is_cut_short) == std::ssize(summaries)) {
+        images.verdict.validity = Validity::valid;
+        images.verdict.reasons.erase(images.verdict.reasons.begin());  // that there is none
+    }
     if (unverified == 0) return images;
     images.is_unverified = images.verdict.validity == Validity::valid;
     images.verdict.reasons.push_back(Counter{summaries.size(), "image"}(unverified) + " not verified (--verify none)");

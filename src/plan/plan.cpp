@@ -7,6 +7,7 @@
 #include "config/text.hpp"
 #include "plan/context.hpp"
 #include "plan/point_error.hpp"
+#include "plan/prediction.hpp"
 #include "plan/slabs.hpp"
 
 #include "patchbench/base/error.hpp"
@@ -204,6 +205,15 @@ void resolve(Point& point, const Topology& topology, Sources& sources) {
         point.notes.emplace_back("timed.* has no effect: the engine is not timed");
 }
 
+/// It is run all the same: a prediction can be wrong.
+void note_beyond_limit(Point& point) {
+    const auto limit = static_cast<double>(point.settings.memory_limit_mib);
+    const std::optional<Prediction> prediction = limit > 0 ? predict(point) : std::nullopt;
+    if (!prediction || prediction->peak_mib <= limit) return;
+    point.notes.push_back(fmt::format("a rank is predicted to take {:.0f} MiB, more than memory_limit_mib = {:.0f}",
+                                      prediction->peak_mib, limit));
+}
+
 Point make_point(const config::PointSettings& settings, int64_t index, const config::StudySettings& study,
                  const Topology& topology, Sources& sources) {
     Point point;
@@ -213,6 +223,7 @@ Point make_point(const config::PointSettings& settings, int64_t index, const con
         resolve(point, topology, sources);
         place_point(point, study, topology);
         weigh_context(point, topology);
+        note_beyond_limit(point);
     } catch (const Refused& refusal) {
         point.refusal = refusal.what();
     } catch (const UsageError& error) {

@@ -56,6 +56,7 @@ struct Point {
     std::string sigma_note;    // note for the user about sigma
     double most_mib = 0;       // what a rank may take: memory_limit_mib or its part of the free memory; 0: unknown
     bool only_bands = false;   // halo auto: one rank would carry rows, so several take no tiles, whose bits differ
+    std::string tiles_note;    // that a memory limit makes the tiles of Winograd's method small
     std::string halo_note;     // what `halo: auto` took, and why
     std::string weights_note;  // note for the user about what is not read of the weights' file
     std::vector<std::string> notes;  // "processed / useful pixels = 16: ..." and the like

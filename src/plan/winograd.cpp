@@ -44,11 +44,12 @@ bool has_small_tiles(const Point& point) {
 }
 
 void note_small_tiles(Point& point) {
-    point.notes.push_back(fmt::format(
+    point.tiles_note = fmt::format(
         "memory_limit_mib = {}: Winograd tiles of 2 x 2 pixels, not 4 x 4, for {:.0f} instead of {:.0f} MiB of "
         "weights; about {} times the time",
         point.settings.memory_limit_mib, weights_mib(point, network::kSmallWinogradTile),
-        weights_mib(point, network::kWinogradTile), kSmallTileCost));
+        weights_mib(point, network::kWinogradTile), kSmallTileCost);
+    point.notes.push_back(point.tiles_note);
 }
 
 int64_t winograd_tile(const Point& point) { return point.winograd_tile.value_or(network::kWinogradTile); }

@@ -50,6 +50,14 @@ class Embedding(unittest.TestCase):
         source.write_text(''.join(f'#include <{file.relative_to(includes)}>\n' for file in includes.rglob('*.hpp')))
         call(COMPILER, '-std=c++20', '-fsyntax-only', '-I', includes, source)
 
+    def test_the_example_of_the_docs_compiles(self):
+        lines = (REPOSITORY / 'docs/embedding.md').read_text().split('\n')
+        example = [line[4:] for line in lines[:lines.index('## Build')] if line.startswith('    ')]
+        source = self.folder / 'docs.cpp'
+        source.write_text('\n'.join([example[0], 'void denoise(const float* values, int64_t height, int64_t width) {',
+                                     *example[1:], '}']))
+        call(COMPILER, '-std=c++20', '-fsyntax-only', '-I', self.prefix / 'include', source)
+
     def test_the_package_names_no_folder_of_the_sources(self):
         torch = re.compile(r'set\(PATCHBENCH_(TORCH|CUDNN_FRONTEND) .*')  # may lie in .venv
         for file in self.prefix.rglob('*.cmake'):

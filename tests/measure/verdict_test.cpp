@@ -65,6 +65,17 @@ TEST(Verdict, OfImagesNamesThoseThatWereNotToBeVerified) {
     EXPECT_EQ(judge({unverified()}, false).validity, Validity::invalid) << "a speed that nobody checked";
 }
 
+TEST(Verdict, OfImagesThatWereAllCutShortFindsNothingInvalid) {
+    const Verdict verdict =
+        judge_images({unmeasured(record::PointStatus::interrupted), unmeasured(record::PointStatus::skipped)}).verdict;
+    EXPECT_EQ(verdict.validity, Validity::valid);
+    EXPECT_EQ(verdict.exit_code, ExitCode::partial);
+    EXPECT_THAT(verdict.reasons, ElementsAre(HasSubstr("1 of 2 images"), HasSubstr("1 of 2 images")));
+    EXPECT_EQ(judge_images({unmeasured(record::PointStatus::interrupted), unmeasured(record::PointStatus::oom)})
+                  .verdict.validity,
+              Validity::invalid);
+}
+
 TEST(Verdict, ARefusedPointIsAnAnswer) {
     const Verdict verdict = judge({good(), unmeasured(record::PointStatus::refused)}, false);
     EXPECT_EQ(verdict.validity, Validity::valid);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Extent kExtent{1, 2};
 constexpr float kByte = 1.F / 255;
+constexpr double kPrecision = 1e-4;  // tolerance, without the rounding of bytes
 
 class DifferenceOfBytes : public testing::Test {
   protected:
@@ -33,8 +34,9 @@ class DifferenceOfBytes : public testing::Test {
         std::ranges::copy(std::as_bytes(std::span(stored)), memory_.begin());
         image::Image image(kExtent, 1, DType::f32);
         std::ranges::copy(expected, image.as<float>());
-        return find_difference(*sink_, {0, 0, kExtent}, std::move(image));
+        return find_difference(*sink_, {0, 0, kExtent}, std::move(image), {kPrecision + rounding(), 1});
     }
+    [[nodiscard]] double rounding() const { return sink_->quantisation().rounding; }
 
     std::vector<std::byte> memory_;
     Slab slab_;
@@ -48,11 +50,18 @@ TEST_F(DifferenceOfBytes, IsThatOfClippedValues) {
     EXPECT_EQ(find({250, 0}, {1, 0}).column, 0);
 }
 
-// The rounding of a value of 100 is 100 times that of 1, that of a byte is the same.
+// The rounding of a value of 10 is 10 times that of 1, that of a byte is the same.
 TEST_F(DifferenceOfBytes, IsDividedByTheLargestValueBeforeItIsClippedButForTheRounding) {
-    const double rounding = sink_->quantisation().rounding;
-    EXPECT_NEAR(find({255, 100}, {100, 98 * kByte}).largest, rounding + (2 * kByte - rounding) / 100, 1e-6);
-    EXPECT_NEAR(find({255, 100}, {100, 99.75F * kByte}).largest, kByte / 4, 1e-6);
+    EXPECT_NEAR(find({255, 100}, {10, 98 * kByte}).largest, rounding() + (2 * kByte - rounding()) / 10, 1e-6);
+    EXPECT_NEAR(find({255, 100}, {10, 99.75F * kByte}).largest, kByte / 4, 1e-6);
+}
+
+// One value that bytes cannot hold must not hide what is wrong beside it.
+TEST_F(DifferenceOfBytes, AllowsHalfALevelMoreForHugeValuesAtMost) {
+    const Tolerance tolerance{kPrecision + rounding(), 1};
+    EXPECT_LE(find({255, 100}, {5e4F, 99.1F * kByte}).excess(tolerance), 1);
+    EXPECT_GT(find({255, 100}, {5e4F, 98.9F * kByte}).excess(tolerance), 1);
+    EXPECT_GT(find({255, 100}, {1, 99.1F * kByte}).excess(tolerance), 1);
 }
 
 TEST_F(DifferenceOfBytes, IsNotANumberWhereTheExpectedValueIsNotFinite) {

@@ -6,6 +6,7 @@
 #include "run/pixels/image_source.hpp"
 #include "run/run.hpp"
 #include "run/weights_source.hpp"
+#include "support/shallow_dncnn.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -81,7 +82,7 @@ class ImageGroupTest : public testing::Test {
         config::PointSettings settings;
         settings.network = network_;
         const bool has_gain = network_ == network::kind_of<network::DncnnShape>();
-        settings.weights = has_gain ? "seed:1" : (folder_ / "small.safetensors").string();
+        settings.weights = has_gain ? dncnn_weights_ : (folder_ / "small.safetensors").string();
         if (has_gain) settings.trained_sigma = 0.1;
         settings.device = config::DeviceChoice::cpu;
         settings.engine = engine_;
@@ -171,6 +172,7 @@ class ImageGroupTest : public testing::Test {
     fs::path folder_;
     std::vector<Scene> scenes_;
     network::NetworkKind network_ = network::kind_of<network::DncnnShape>();
+    std::string dncnn_weights_ = "seed:1";
     EngineKind engine_ = EngineKind::torch;
     Precision dtype_ = Precision::fp32;
     size_t unwritable_ = std::numeric_limits<size_t>::max();  // the image whose output cannot be written
@@ -203,6 +205,29 @@ TEST_F(ImageGroupTest, GivesTheBytesOfEachImageAlone) {
             }
             expect_same_bytes();
         }
+}
+
+/// Bytes cannot hold what is not finite: what one image lost is not another's.
+TEST_F(ImageGroupTest, FailsOfABatchTheImageWhoseValuesBytesCannotHold) {
+    write(std::vector<Scene>(4, Scene{{40, 37}}));
+    dncnn_weights_ = folder_ / "overflowing.safetensors";
+    if (world_.is_root()) {
+        engine::save_safetensors(engine::to_state_dict(test::overflowing_dncnn(1e30F)), dncnn_weights_);
+        for (size_t i = 0; i < scenes_.size(); ++i) {
+            image::Image image(scenes_[i].extent, 3, DType::u8);
+            std::ranges::fill(image.bytes(), static_cast<std::byte>(100 + i));
+            if (i == 2) image.as<uint8_t>()[(25 * 37 + 30) * 3] = 250;
+            image::save_image({.pixels = image.view()}, input(i));
+        }
+    }
+    world_.barrier();
+    const std::vector<Result> results = run_in_groups("", 0);
+    for (size_t i = 0; i < results.size() && world_.is_root(); ++i) {
+        EXPECT_EQ(results[i].images_in_pass, 4);
+        EXPECT_EQ(results[i].verification.outcome,
+                  i == 2 ? record::Verification::Outcome::failed : record::Verification::Outcome::passed)
+            << i;
+    }
 }
 
 /// Eight images of a window are two batches of four on a rank: a third call of the network would fail.

@@ -5,6 +5,7 @@
 #include "run/launch.hpp"
 #include "run/pixels/image_source.hpp"
 #include "run/run.hpp"
+#include "support/shallow_dncnn.hpp"
 
 #include "patchbench/engine/weights.hpp"
 
@@ -21,35 +22,10 @@ namespace pb::run {
 namespace {
 
 namespace fs = std::filesystem;
+using test::overflowing_dncnn;
+using test::shallow_dncnn;
 using testing::HasSubstr;
 using testing::Not;
-
-/// DnCNN of four layers: what is tested is the judge, not the network.
-engine::Weights shallow_dncnn() {
-    engine::Weights weights = engine::make_seeded_weights(network::kind_of<network::DncnnShape>(), 3, 1);
-    weights.shape = network::DncnnShape{.depth = 4};
-    std::erase_if(weights.convolutions, [](const auto& layer) {
-        return layer.first.starts_with("conv_list.") && layer.first != "conv_list.0" && layer.first != "conv_list.1";
-    });
-    return weights;
-}
-
-/// Finite weights: `to` where a sample of the first channel is above 0.9, which is beyond all floats, else almost the
-/// input.
-engine::Weights overflowing_dncnn(float to) {
-    engine::Weights weights = shallow_dncnn();
-    for (auto& [name, layer] : weights.convolutions) {
-        const auto centre = static_cast<size_t>(layer.kernel * layer.kernel / 2);
-        std::ranges::fill(layer.weight, 0.F);
-        layer.bias.assign(static_cast<size_t>(layer.out_channels), 0.F);
-        layer.weight[centre] = name == "in_conv" ? 1.F : 1e30F;
-    }
-    weights.convolutions["in_conv"].bias.front() = -0.9F;
-    auto& last = weights.convolutions["out_conv"];
-    last.weight[static_cast<size_t>(last.kernel * last.kernel / 2)] = to;
-    last.bias.assign(last.bias.size(), 0.01F);
-    return weights;
-}
 
 /// 4 x 3 windows; the last ones are cut by the border in both directions.
 config::PointSettings point_with(const std::string& weights) {

@@ -82,7 +82,7 @@ void write_core_from_f32(const float* values, const plan::Tile& tile, const devi
                          CoreSink& sink) {
     const Slab slab = sink.map(tile.core);
     write_core_from_f32(values, tile, conversion, slab);
-    if (!is_float(slab.pixels.dtype)) sink.count_lost(num_not_finite(values, tile, slab.pixels.channels));
+    if (!is_float(slab.pixels.dtype)) sink.count_lost(tile.core, num_not_finite(values, tile, slab.pixels.channels));
     sink.commit(tile.core);
 }
 

@@ -37,7 +37,8 @@ class CoreSink {
     /// Returns f32 `samples` of `part` as `read` would return them after they were stored.
     [[nodiscard]] virtual image::Image as_stored(const Rect& part, const image::Image& samples) const;
 
-    void count_lost(int64_t values) { num_lost_ += values; }
+    /// Called between `map` and `commit`, with the number of the core's values that were lost.
+    virtual void count_lost(const Rect& /*core*/, int64_t values) { num_lost_ += values; }
     /// How many values of the network were not finite before they became integers, which cannot say so.
     [[nodiscard]] int64_t num_lost() const { return num_lost_; }
 

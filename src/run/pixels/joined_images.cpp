@@ -34,6 +34,8 @@ Slab JoinedCores::map(const Rect& core) {
     return moved_down(image_of(core).map(inside(core)), core.row / stride_ * stride_);
 }
 
+void JoinedCores::count_lost(const Rect& core, int64_t values) { image_of(core).count_lost(inside(core), values); }
+
 void JoinedCores::commit(const Rect& core) { image_of(core).commit(inside(core)); }
 
 image::Image JoinedCores::read(const Rect& part) { return image_of(part).read(inside(part)); }

@@ -28,6 +28,7 @@ class JoinedCores final : public CoreSink {
     [[nodiscard]] Extent extent() const override;
     [[nodiscard]] DType dtype() const override { return images_.front()->dtype(); }
     [[nodiscard]] Slab map(const Rect& core) override;
+    void count_lost(const Rect& core, int64_t values) override;
     void commit(const Rect& core) override;
     [[nodiscard]] image::Image read(const Rect& part) override;
 

@@ -20,6 +20,8 @@ void clip(image::Image& expected, const std::optional<image::SampleRange>& limit
                    [=](float sample) { return std::isfinite(sample) ? std::clamp(sample, low, high) : kNan; });
 }
 
+namespace {
+
 double scale_of(const image::Image& expected) {
     double largest = 1;
     const int64_t count = expected.extent().pixels() * expected.channels();
@@ -30,13 +32,20 @@ double scale_of(const image::Image& expected) {
     return largest;
 }
 
-double scaled_error(double difference, double scale, double rounding) {
-    return difference <= rounding ? difference : rounding + (difference - rounding) / scale;
+}  // namespace
+
+ErrorScale::ErrorScale(const image::Image& expected, const Quantisation& stored, double tolerance)
+    : divisor_(scale_of(expected)), rounding_(stored.rounding) {
+    if (stored.limits) divisor_ = std::min(divisor_, std::max(1.0, rounding_ / (tolerance - rounding_)));
 }
 
-Difference find_difference(CoreSink& output, const Rect& part, image::Image expected) {
+double ErrorScale::of(double difference) const {
+    return difference <= rounding_ ? difference : rounding_ + (difference - rounding_) / divisor_;
+}
+
+Difference find_difference(CoreSink& output, const Rect& part, image::Image expected, const Tolerance& tolerance) {
     const Quantisation stored = output.quantisation();
-    const double scale = scale_of(expected);
+    const ErrorScale scale(expected, stored, tolerance.largest);
     clip(expected, stored.limits);
     const image::Image written = output.read(part);
     const int64_t channels = expected.channels();
@@ -44,9 +53,8 @@ Difference find_difference(CoreSink& output, const Rect& part, image::Image expe
     Difference worst;
     double sum_of_squares = 0;
     for (int64_t i = 0; i < count; ++i) {
-        const double difference = scaled_error(
-            std::abs(static_cast<double>(written.as<float>()[i]) - static_cast<double>(expected.as<float>()[i])), scale,
-            stored.rounding);
+        const double difference = scale.of(
+            std::abs(static_cast<double>(written.as<float>()[i]) - static_cast<double>(expected.as<float>()[i])));
         sum_of_squares += difference * difference;
         if (difference <= worst.largest) continue;
         const bool is_finite = std::isfinite(difference);

@@ -15,8 +15,7 @@ struct Tolerance {
     double rms = 0;  // root mean square over a window: detects small errors everywhere
 };
 
-/// Absolute differences, less the rounding of what is stored, divided by the largest expected value if that is above 1,
-/// plus that rounding (scaled_error). NaN: not finite.
+/// Differences by ErrorScale. NaN: not finite.
 struct Difference {
     double largest = 0;
     double rms = 0;
@@ -30,16 +29,24 @@ struct Difference {
 /// equals nothing. Without limits it is unchanged.
 void clip(image::Image& expected, const std::optional<image::SampleRange>& limits);
 
-/// The divisor of differences: the largest finite magnitude in `expected`, before it is clipped, at least 1. A network
-/// that makes large values makes large rounding errors, also where its output is then clipped.
-[[nodiscard]] double scale_of(const image::Image& expected);
+/// What differences are divided by. A network that makes large values makes large rounding errors, also where its
+/// output is then clipped: the divisor is the largest finite magnitude before that, at least 1. But values that bytes
+/// cannot hold must not hide what is wrong beside them: of integers it allows one more rounding of what is stored, at
+/// most.
+class ErrorScale {
+  public:
+    /// `expected`: not yet clipped. `tolerance`: of the largest difference, with the rounding of what is stored.
+    ErrorScale(const image::Image& expected, const Quantisation& stored, double tolerance);
+    /// Of an absolute difference: what exceeds the rounding of what is stored is divided. NaN stays.
+    [[nodiscard]] double of(double difference) const;
 
-/// A difference of stored values: what exceeds `rounding` is divided by `scale`, because storing rounds no more for
-/// large values. NaN stays.
-[[nodiscard]] double scaled_error(double difference, double scale, double rounding);
+  private:
+    double divisor_, rounding_;
+};
 
 /// Returns the difference between `part` of the output and `expected` (f32, the extent of `part`), largest over all
 /// samples and channels.
-[[nodiscard]] Difference find_difference(CoreSink& output, const Rect& part, image::Image expected);
+[[nodiscard]] Difference find_difference(CoreSink& output, const Rect& part, image::Image expected,
+                                         const Tolerance& tolerance);
 
 }  // namespace pb::run

@@ -16,12 +16,12 @@ namespace pb::run {
 namespace {
 
 /// As find_difference, but for each cell.
-record::SeamRegion compare_cells(CoreSink& output, const Rect& part, image::Image expected) {
+record::SeamRegion compare_cells(CoreSink& output, const Rect& part, image::Image expected, double tolerance) {
     const Quantisation stored = output.quantisation();
-    const double scale = scale_of(expected);
+    const ErrorScale scale(expected, stored, tolerance);
     clip(expected, stored.limits);
     image::DifferenceMap map = image::map_differences(output.read(part).view(), expected.view());
-    for (double& difference : map.largest) difference = scaled_error(difference, scale, stored.rounding);
+    for (double& difference : map.largest) difference = scale.of(difference);
     return {part, map.cell_px, std::move(map.largest)};
 }
 
@@ -71,7 +71,7 @@ void check_seams(const Subject& subject, ReferenceCache& cache, record::Verifica
         const image::Image& expected = cache.find(key_of(subject, probe), [&] {
             return subject.reference.run_with_context(probe, reach.context, grid.padded());
         });
-        result.seam_map.push_back(compare_cells(subject.output(), probe, expected));
+        result.seam_map.push_back(compare_cells(subject.output(), probe, expected, result.seam_tolerance));
         for (const double cell : result.seam_map.back().errors) {
             if (std::isnan(worst) || cell <= worst) continue;
             worst = cell;

@@ -140,8 +140,9 @@ class WindowChecker {
         for (const int64_t index : in_order(made, maker)) {
             if (num_checked_ >= wanted && watch.seconds() >= most_s) return;
             const Rect part = checked_part(index);
-            const Difference here = find_difference(subject_.output(), part,
-                                                    expected_of(subject_, subject_.reference, work_.tile(index), part));
+            const Difference here =
+                find_difference(subject_.output(), part,
+                                expected_of(subject_, subject_.reference, work_.tile(index), part), tolerance_);
             ++num_checked_;
             largest_ =
                 std::isnan(here.largest) ? std::numeric_limits<double>::infinity() : std::max(largest_, here.largest);
