@@ -52,8 +52,16 @@ function(pb_add_test name)
     endif()
 endfunction()
 
+# Where ctest starts a test among those that are not run yet. Those of several processors come first, or they would wait until
+# nothing else is left, and then run one by one; of the others those that may take long, or one would run on alone at the end.
+function(pb_start_in_order test processors timeout)
+    math(EXPR cost "10000 * (${processors} - 1) + ${timeout}")
+    set_tests_properties(${test} PROPERTIES COST ${cost})
+endfunction()
+
 # Label, processors, time-out and the skip code of one ctest entry (reads ARG_* of the caller).
 macro(pb_describe_test test processors)
     set_tests_properties(${test} PROPERTIES LABELS "${ARG_LABEL}" PROCESSORS ${processors} TIMEOUT ${ARG_TIMEOUT}
         SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1;OMP_WAIT_POLICY=passive;OMPI_MCA_btl_vader_single_copy_mechanism=none;${ARG_ENVIRONMENT}")
+    pb_start_in_order(${test} ${processors} ${ARG_TIMEOUT})
 endmacro()
