@@ -16,6 +16,10 @@ target_precompile_headers(pb_test_main PRIVATE <gmock/gmock.h> <gtest/gtest.h> <
 set(PATCHBENCH_MPIRUN ${MPIEXEC_EXECUTABLE} --allow-run-as-root --oversubscribe --bind-to none
     CACHE STRING "How tests start ranks; `-n <ranks>` follows")
 
+# The programs of the tests that tests/run.sh repeats under the sanitizers: those of unit tests, and of MPI tests, of each of
+# which it repeats one rank count. A program that is missing here makes its test fail there.
+add_custom_target(pb_sanitized_tests)
+
 function(pb_add_test name)
     cmake_parse_arguments(ARG "" "LABEL;GPUS;TIMEOUT" "FILES;LINKS;RANKS;ENVIRONMENT" ${ARGN})
     if(NOT ARG_TIMEOUT)
@@ -26,6 +30,9 @@ function(pb_add_test name)
     target_compile_options(${name} PRIVATE ${pb_test_options})
     target_precompile_headers(${name} REUSE_FROM pb_test_main)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
+    if(ARG_LABEL MATCHES "^(unit|mpi)$")
+        add_dependencies(pb_sanitized_tests ${name})
+    endif()
     if(ARG_RANKS)
         target_link_libraries(${name} PRIVATE ${ARG_LINKS} pb_mpi_test_main)
         foreach(ranks ${ARG_RANKS})
@@ -45,8 +52,16 @@ function(pb_add_test name)
     endif()
 endfunction()
 
+# Where ctest starts a test among those that are not run yet. Those of several processors come first, or they would wait until
+# nothing else is left, and then run one by one; of the others those that may take long, or one would run on alone at the end.
+function(pb_start_in_order test processors timeout)
+    math(EXPR cost "10000 * (${processors} - 1) + ${timeout}")
+    set_tests_properties(${test} PROPERTIES COST ${cost})
+endfunction()
+
 # Label, processors, time-out and the skip code of one ctest entry (reads ARG_* of the caller).
 macro(pb_describe_test test processors)
     set_tests_properties(${test} PROPERTIES LABELS "${ARG_LABEL}" PROCESSORS ${processors} TIMEOUT ${ARG_TIMEOUT}
         SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1;OMP_WAIT_POLICY=passive;OMPI_MCA_btl_vader_single_copy_mechanism=none;${ARG_ENVIRONMENT}")
+    pb_start_in_order(${test} ${processors} ${ARG_TIMEOUT})
 endmacro()

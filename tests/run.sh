@@ -42,7 +42,7 @@ tests/readers/setup.sh || true
 run_tests "$root/build" all
 
 if [ $quick = 0 ]; then
-    launch/setup.sh --preset sanitize
+    launch/setup.sh --preset sanitize --target pb_sanitized_tests
     export UBSAN_OPTIONS=print_stacktrace=1
     # The runtime of GCC 12 takes some thread-local blocks of libraries that were loaded late for those of an old C library, by
     # their address, and the search for leaks then crashes at the end of a program now and then: it is not to look at them.

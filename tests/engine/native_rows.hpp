@@ -50,7 +50,7 @@ inline const std::vector<network::NetworkShape>& row_networks() {
         network::DncnnShape{.channels = 1, .depth = 4, .width = 33, .residual = network::DncnnResidual::subtract},
         network::UnetShape{.widths = {32, 64, 32}},
         network::UnetShape{.channels = 1, .widths = {16, 20, 32}},
-        network::DrunetShape{.widths = {32, 64, 96, 32}, .blocks = 2},
+        network::DrunetShape{.widths = {16, 32, 64, 32}, .blocks = 2},
         network::DrunetShape{.channels = 1, .widths = {8, 32}, .blocks = 1},
     };
     return networks;

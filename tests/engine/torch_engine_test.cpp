@@ -40,17 +40,31 @@ class TorchEngine : public testing::TestWithParam<network::NetworkKind> {
 
 INSTANTIATE_TEST_SUITE_P(Networks, TorchEngine, testing::ValuesIn(test::all_networks()), name_of_network);
 
+/// `values`, which are channels_last, in `layout`.
+std::vector<float> in_layout(const std::vector<float>& values, const Shape& shape, Layout layout) {
+    if (layout == Layout::channels_last) return values;
+    std::vector<float> ordered;
+    for (int64_t n = 0; n < shape.n; ++n)
+        for (int64_t c = 0; c < shape.c; ++c)
+            for (int64_t pixel = n * shape.h * shape.w; pixel < (n + 1) * shape.h * shape.w; ++pixel)
+                ordered.push_back(values[static_cast<size_t>(pixel * shape.c + c)]);
+    return ordered;
+}
+
 TEST_P(TorchEngine, EqualsTheReferenceInColourAndGrayAndBothLayouts) {
-    for (const int64_t channels : {1, 3})
+    const EngineOptions reference{.engine = EngineKind::reference};
+    for (const int64_t channels : {1, 3}) {
+        const Weights weights = make_seeded_weights(GetParam(), channels, kSeed);
+        const Shape in = input_shape(weights, 1, 16, 24), out = output_shape(weights, in);
+        const auto exact = denoise(*make_denoiser(weights, reference), weights, reference, windows(in), in);
         for (const Layout layout : {Layout::channels_last, Layout::contiguous}) {
-            const Weights weights = make_seeded_weights(GetParam(), channels, kSeed);
-            const Shape shape = input_shape(weights, 2, 16, 24);
             const EngineOptions torch{.layout = layout};
-            const EngineOptions reference{.engine = EngineKind::reference, .layout = layout};
-            const auto ours = denoise(*make_denoiser(weights, torch), weights, torch, windows(shape), shape);
-            const auto exact = denoise(*make_denoiser(weights, reference), weights, reference, windows(shape), shape);
-            EXPECT_LT(relative_difference(ours, exact), 1e-5) << channels << " channels, " << name_of(layout);
+            const auto ours =
+                denoise(*make_denoiser(weights, torch), weights, torch, in_layout(windows(in), in, layout), in);
+            EXPECT_LT(relative_difference(ours, in_layout(exact, out, layout)), 1e-5)
+                << channels << " channels, " << name_of(layout);
         }
+    }
 }
 
 /// Batches of `batch` windows cut from `all`, the last one filled up with window 0.
