@@ -161,6 +161,7 @@ class Search {
     void make_trials(const plan::Point& whole) {
         result_.trials = make_candidates(whole, [&](const auto& settings) { return plan_here(settings, {}); });
         measure::drop_by_arithmetic(result_.trials, task_.limits);
+        if (std::ranges::any_of(result_.trials, &measure::TuningTrial::is_in)) return;
         const std::string why = measure::why_nothing_fits(result_.trials, task_.limits);
         if (!why.empty()) throw UsageError(why + "; raise --memory-limit-mib");
     }

@@ -1,5 +1,6 @@
 #include "measure/tuning.hpp"
 
+#include "config/text.hpp"
 #include "measure/recommendation.hpp"
 
 #include <fmt/format.h>
@@ -139,15 +140,18 @@ std::optional<size_t> find_fastest(const TuningTrials& trials) {
 std::string why_nothing_fits(const TuningTrials& trials, const TuningLimits& limits) {
     if (limits.memory_limit_mib == 0) return "";
     const TuningTrial* least = nullptr;
+    bool has_unknown = false;
     for (const TuningTrial& trial : trials) {
         const double needed = trial.candidate.peak_mib;
-        if (needed <= static_cast<double>(limits.memory_limit_mib)) return "";
-        if (least == nullptr || needed < least->candidate.peak_mib) least = &trial;
+        if (needed == 0) has_unknown = true;
+        if (needed > 0 && (least == nullptr || needed < least->candidate.peak_mib)) least = &trial;
     }
-    if (least == nullptr) return "";
-    return fmt::format("nothing fits into {} MiB: engine {} in {} with patch {} needs least, {:.0f} MiB",
-                       limits.memory_limit_mib, name_of(EngineKind{least->candidate.settings.engine}),
-                       name_of(least->candidate.settings.dtype), least->candidate.settings.patch,
+    if (least == nullptr || least->candidate.peak_mib <= static_cast<double>(limits.memory_limit_mib)) return "";
+    const config::PointSettings& settings = least->candidate.settings;
+    return fmt::format("nothing {} {} MiB: engine {} in {} with patch {} and halo {} needs least{}, {:.0f} MiB",
+                       has_unknown ? "qualifies within" : "fits into", limits.memory_limit_mib,
+                       name_of(EngineKind{settings.engine}), name_of(settings.dtype), settings.patch,
+                       config::format_setting(settings.halo), has_unknown ? " of all that can be predicted" : "",
                        std::ceil(least->candidate.peak_mib));
 }
 

@@ -17,7 +17,7 @@ struct TuningCandidate {
     config::PointSettings settings;
     int64_t least_edge = 1;      // of a crop that has a full batch for every rank
     double computed_pixels = 0;  // of the whole image, halos included (plan/prediction.hpp)
-    double peak_mib = 0;         // predicted, on one rank; 0: unknown
+    double peak_mib = 0;         // predicted, on one rank; the least possible where it exceeds the limit; 0: unknown
 };
 
 /// What became of a candidate.
@@ -68,7 +68,8 @@ void halve(TuningTrials& trials, int64_t edge);
 /// qualifies.
 [[nodiscard]] std::optional<size_t> find_fastest(const TuningTrials& trials);
 
-/// Why nothing fits: "nothing fits into 5 MiB: .. needs least, 123 MiB"; empty when something does.
+/// Why nothing fits: "nothing fits into 5 MiB: .. needs least, 123 MiB". Empty where something is predicted to fit, and
+/// where nothing is predicted.
 [[nodiscard]] std::string why_nothing_fits(const TuningTrials& trials, const TuningLimits& limits);
 
 }  // namespace pb::measure

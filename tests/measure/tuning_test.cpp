@@ -10,6 +10,7 @@
 namespace pb::measure {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -65,13 +66,18 @@ TEST(TuningByArithmetic, DropsWhatNeedsTooMuchMemoryOrPixels) {
 
 TEST(TuningByArithmetic, SaysWhatNeedsLeastWhereNothingFits) {
     TuningTrials trials{trial_of(EngineKind::torch, 256), trial_of(EngineKind::native, 128)};
+    trials[1].candidate.settings.halo = {config::HaloSetting::Kind::carried, 0};
     trials[1].candidate.peak_mib = 60.2;
     EXPECT_EQ(why_nothing_fits(trials, {}), "");
     EXPECT_EQ(why_nothing_fits(trials, {.memory_limit_mib = 61}), "");
     EXPECT_EQ(why_nothing_fits(trials, {.memory_limit_mib = 60}),
-              "nothing fits into 60 MiB: engine native in fp32 with patch 128 needs least, 61 MiB");
+              "nothing fits into 60 MiB: engine native in fp32 with patch 128 and halo carried needs least, 61 MiB");
     trials[0].candidate.peak_mib = 0;
-    EXPECT_EQ(why_nothing_fits(trials, {.memory_limit_mib = 60}), "") << "what is unknown must be tried";
+    trials[0].dropped = "oom: takes 70 MiB";
+    EXPECT_THAT(why_nothing_fits(trials, {.memory_limit_mib = 60}),
+                AllOf(HasSubstr("qualifies within 60 MiB"), HasSubstr("native"), HasSubstr("predicted, 61 MiB")));
+    trials[1].candidate.peak_mib = 0;
+    EXPECT_EQ(why_nothing_fits(trials, {.memory_limit_mib = 60}), "") << "the least is not known";
 }
 
 TEST(TuningRounds, TakeTheFastFirstAndTheLargeLater) {
