@@ -52,6 +52,19 @@ std::string find_fault(const record::PointTrace& trace, const Summary& summary, 
     return "";
 }
 
+/// Drops what waits for a larger crop where others of its family were measured and all of them are out.
+void drop_kin_of_the_lost(TuningTrials& trials) {
+    for (TuningTrial& trial : trials) {
+        const auto was_tried = [&](const TuningTrial& other) {
+            return other.edge > 0 && family_of(other) == family_of(trial);
+        };
+        const auto leads = [&](const TuningTrial& other) { return was_tried(other) && other.is_in(); };
+        if (trial.is_in() && trial.edge == 0 && std::ranges::any_of(trials, was_tried) &&
+            std::ranges::none_of(trials, leads))
+            trial.dropped = "others of its kind are out";
+    }
+}
+
 }  // namespace
 
 std::vector<int64_t> tuning_edges(Extent image) {
@@ -72,10 +85,13 @@ void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits) {
     for (TuningTrial& trial : trials)
         if (trial.is_in() && limit > 0 && trial.candidate.peak_mib > limit)
             trial.dropped = fmt::format("needs {:.0f} MiB", trial.candidate.peak_mib);
+    const auto fits = [&](const TuningTrial& trial) {
+        return trial.is_in() && (limit == 0 || trial.candidate.peak_mib > 0);
+    };
     for (TuningTrial& trial : trials) {
         const double pixels = trial.candidate.computed_pixels;
         const bool is_wasteful = std::any_of(trials.begin(), trials.end(), [&](const TuningTrial& other) {
-            return other.is_in() && family_of(other) == family_of(trial) &&
+            return fits(other) && family_of(other) == family_of(trial) &&
                    pixels > kMostPixels * other.candidate.computed_pixels;
         });
         if (trial.is_in() && is_wasteful) trial.dropped = fmt::format("{:.3g} Mpx with halos", pixels / 1e6);
@@ -117,12 +133,7 @@ void halve(TuningTrials& trials, int64_t edge) {
                      [](const TuningTrial* a, const TuningTrial* b) { return is_faster(*a, *b); });
     const size_t kept = std::max<size_t>(kLeastKept, (measured.size() + kKeptOf - 1) / kKeptOf);
     for (size_t i = kept; i < measured.size(); ++i) measured[i]->dropped = "slower";
-    for (TuningTrial& trial : trials) {
-        const bool has_kin = std::any_of(trials.begin(), trials.end(), [&](const TuningTrial& other) {
-            return other.is_in() && other.job_s && family_of(other) == family_of(trial);
-        });
-        if (trial.is_in() && trial.edge == 0 && !has_kin) trial.dropped = "others of its kind are out";
-    }
+    drop_kin_of_the_lost(trials);
 }
 
 std::optional<size_t> find_fastest(const TuningTrials& trials) {

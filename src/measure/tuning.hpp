@@ -45,7 +45,8 @@ struct TuningLimits {
 [[nodiscard]] int64_t least_edge(int64_t patch, int64_t batch, int ranks, int64_t most);
 
 /// Drops what arithmetic excludes: candidates that are predicted to need more memory than the limit, and those that
-/// process half as many pixels again as another one with the same engine and precision.
+/// process half as many pixels again as another one with the same engine and precision. With a limit that other one
+/// must be predicted to fit.
 void drop_by_arithmetic(TuningTrials& trials, const TuningLimits& limits);
 
 /// Indices of the candidates to measure on a crop of this edge, the most promising first: those that were fast before,
@@ -60,8 +61,8 @@ void take_result(TuningTrial& trial, int64_t edge, const record::PointTrace& tra
 
 /// Ends a round: keeps the faster third, two at least, of the candidates that were measured on a crop of this edge, and
 /// drops the others; those that were due and never measured ("no time left"); and those that wait for a larger crop
-/// with an engine and precision of which nothing is left. Candidates of an earlier round for which no time was left
-/// stay in.
+/// with an engine and precision of which something was measured and nothing is left. Candidates of an earlier round for
+/// which no time was left stay in.
 void halve(TuningTrials& trials, int64_t edge);
 
 /// Index of the candidate to take: of those still in that were measured on the largest crop, the fastest. None: nothing

@@ -89,6 +89,14 @@ class Tune(program.ProgramTest):
         for engine in INSTALLED:
             self.assertRegex(result.stdout, f'(?m)^{engine} .* (oom|failed)')
 
+    @unittest.skipUnless(INSTALLED, 'needs an engine without carried rows: launch/engines.sh --only onnxruntime')
+    def test_each_installed_engine_is_measured(self):
+        image = self.write('photo.png', program.png(512, 512))  # halos exclude the smaller patches
+        result = run('tune', image, '--device', 'cpu', '--no-cache', '--output', self.output, '--max-time', 300, timeout=400)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        for engine in INSTALLED:
+            self.assertRegex(result.stdout, f'(?m)^{engine} .* [0-9]+ x [0-9]+ +[0-9]')
+
     def test_says_so_where_nothing_qualifies(self):
         self.write('tuned.yaml', 'patch: 64\n')
         result = self.tune('--max-time', 1, '--max-psnr-loss', 0)
