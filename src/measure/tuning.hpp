@@ -26,7 +26,7 @@ struct TuningTrial {
     int64_t edge = 0;             // of the last crop on which it was measured; 0: none
     std::optional<double> job_s;  // for the whole image: its pixels at the rate of that crop
     std::optional<double> psnr_loss_db;
-    std::optional<double> peak_mib;  // measured
+    std::optional<double> peak_mib;  // measured on that crop
     std::string dropped;             // why it is out; empty: it is still in
 
     [[nodiscard]] bool is_in() const { return dropped.empty(); }

@@ -53,6 +53,8 @@ class Tune(program.ProgramTest):
         result = run('plan', self.output)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, 'dncnn')
+        image_mib = best[best.index('★') - 2]
+        self.assertRegex(result.stdout, rf'dncnn-.* {image_mib} +[0-9.]+\n', 'the memory for the whole image')
         out = self.folder / 'out'
         result = run('run', self.output, '--out', out, '--set', 'bounds=off', '--set', 'stop.max_reps=1')
         self.assertIn(result.returncode, (0, 4), result.stderr + result.stdout)
