@@ -147,7 +147,8 @@ class Search {
     /// Settles the halo of `point` as `halo: auto` would that searches for one, by a point of its own. Collective.
     void find_halo(plan::Point& point) {
         config::PointSettings settings = base_;
-        settings.engine = EngineKind::torch;  // native may carry rows instead
+        settings.engine = EngineKind::torch;
+        settings.layout = Layout::contiguous;  // in which nothing carries rows instead of searching
         settings.halo = {config::HaloSetting::Kind::automatic, 0};
         settings.batch = {1, false};
         settings.patch = kHaloPatch;

@@ -45,6 +45,9 @@ class Tune(program.ProgramTest):
             self.assertEqual({tuple(row[:2]) for row in rows}, families)
             carried = {(row[2], row[5]) for row in rows if row[0] == 'native' and row[3] == 'carried'}
             self.assertEqual(carried, {('64', 'all'), ('128', 'all')} | ({('64', '1')} if ranks == 2 else set()))
+            for engine in ('native', 'torch'):  # the exact halo, and a smaller one that was searched
+                halos = {int(row[3]) for row in rows if row[0] == engine and row[3] != 'carried'}
+                self.assertEqual((len(halos), max(halos)), (2, 20))
             written = settings_of(self.output)
             self.assertLessEqual(set(KEYS), set(written))
             self.assertEqual(written['image.path'], str(self.image))
